@@ -1,0 +1,17 @@
+'use strict'
+
+const neostandard = require('neostandard')
+
+module.exports = [
+  ...neostandard({ ignores: ['coverage/**', 'data/**', 'images/**'] }),
+  {
+    rules: {
+      'max-len': ['error', { code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }]
+    }
+  },
+  {
+    files: ['**/test/**', 'packages/testkit/**'],
+    rules: { 'max-lines-per-function': 'off' }
+  }
+]
