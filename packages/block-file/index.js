@@ -1,0 +1,12 @@
+'use strict'
+// One file as aligned blocks: read ranges through a bounded cache, append, overwrite, truncate, scan with read-ahead.
+
+const { BlockFile } = require('./lib/block-file')
+const { SpanReader } = require('./lib/span-reader')
+const { fileStorage } = require('./lib/storage')
+const integers = require('./lib/integers')
+
+exports.BlockFile = BlockFile
+exports.SpanReader = SpanReader
+exports.fileStorage = fileStorage
+exports.integers = integers

@@ -1,0 +1,58 @@
+'use strict'
+// Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
+
+const { LogError } = require('@millrace/errors')
+const { readWhole, readWholeSync } = require('./whole-io')
+
+/** @typedef {import('./open-file').OpenFile} OpenFile */
+
+/**
+ * @param {OpenFile} file
+ * @param {Buffer} target  filled whole
+ * @param {number} position
+ * @param {(err: Error | null) => void} cb  may run before `fetch` returns
+ */
+function fetch (file, target, position, cb) {
+  const end = position + target.length
+  if (file.handle === null) return cb(closedError('read', file.path))
+  const { handle, lock, pace } = file
+  if (lock.isFree(position, end) && pace.mayBlock()) {
+    let count
+    try {
+      count = pace.time(() => readWholeSync(handle, target, position))
+    } catch (err) {
+      return cb(/** @type {Error} */ (err))
+    }
+    return cb(checkLength(file, target, position, count))
+  }
+  lock.read(position, end, (release) => {
+    readWhole(handle, target, position, (err, count) => {
+      release()
+      cb(err ?? checkLength(file, target, position, count))
+    })
+  })
+}
+
+/**
+ * @param {OpenFile} file
+ * @param {Buffer} target
+ * @param {number} position
+ * @param {number} count
+ */
+function checkLength (file, target, position, count) {
+  if (count === target.length) return null
+  const end = position + count
+  return new LogError('ERR_FILE_SHORT_READ', `read: ${file.path} ends at ${end} but was ${file.size.value} bytes; ` +
+    'something else has cut it off: close it and look', { offset: end, path: file.path })
+}
+
+/**
+ * @param {string} what
+ * @param {string} path
+ */
+function closedError (what, path) {
+  return new LogError('ERR_FILE_CLOSED', `${what}: ${path} is closed; open it again first`, { path })
+}
+
+exports.fetch = fetch
+exports.closedError = closedError

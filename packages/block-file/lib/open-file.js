@@ -1,0 +1,23 @@
+'use strict'
+// What the reader, the writer and the span readers of one block file share.
+
+/**
+ * @typedef {import('./storage').StorageHandle} StorageHandle
+ * @typedef {import('./block-cache').BlockCache} BlockCache
+ * @typedef {import('./range-lock').RangeLock} RangeLock
+ * @typedef {import('./pace').Pace} Pace
+ */
+
+/**
+ * @typedef {object} OpenFile
+ * @property {string} path
+ * @property {StorageHandle | null} handle  null before the file is open and after it was closed
+ * @property {import('obz').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
+ * @property {number} blockSize  in bytes
+ * @property {BlockCache} cache
+ * @property {RangeLock} lock
+ * @property {Pace} pace
+ * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
+ */
+
+module.exports = {}

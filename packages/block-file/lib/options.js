@@ -1,0 +1,41 @@
+'use strict'
+// The options of a block file, checked, with their defaults.
+
+const { misuse } = require('@millrace/errors')
+const { fileStorage } = require('./storage')
+
+// bench-flumelog-offset found 64 KiB a good default; our figures agree (see the README).
+const BLOCK_SIZE = 64 * 1024
+const CACHE_SIZE = 16 * 1024 * 1024
+
+/**
+ * @typedef {object} BlockFileOptions
+ * @property {number} [blockSize]  bytes: the unit of caching; 64 KiB by default
+ * @property {'r' | 'r+'} [flags]  `r+`, the default, reads and writes and creates the file; `r` never changes anything
+ * @property {number} [cache]  bytes that the cache may hold; 16 MiB by default, 0 for none
+ * @property {boolean} [createFolder]  create the folder of the file too; false by default
+ * @property {import('./storage').Storage} [storage]  the file system by default
+ */
+
+/**
+ * @param {string} path
+ * @param {BlockFileOptions} [options]
+ * @returns {Required<BlockFileOptions>}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseOptions (path, options = {}) {
+  const {
+    blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, storage = fileStorage
+  } = options
+  if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
+  if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
+    throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
+  }
+  if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${String(flags)}`)
+  if (!Number.isSafeInteger(cache) || cache < 0) {
+    throw misuse(`BlockFile: cache must be a whole number of bytes, got ${String(cache)}`)
+  }
+  return { blockSize, flags, cache, createFolder, storage }
+}
+
+exports.parseOptions = parseOptions

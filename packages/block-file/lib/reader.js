@@ -1,0 +1,160 @@
+'use strict'
+// Reads ranges through the block cache, and ahead of a reader that goes through the file in order.
+
+const { fetch } = require('./fetch')
+const { trampoline } = require('./trampoline')
+
+// Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
+const AHEAD_SIZE_MAX = 256 * 1024
+
+/** @typedef {import('./open-file').OpenFile} OpenFile */
+
+class Reader {
+  /** @param {OpenFile} file */
+  constructor (file) {
+    this._file = file
+    this._aheadSizeMax = Math.min(AHEAD_SIZE_MAX, file.cache.slotCount * file.blockSize / 4)
+    this._aheadSize = 0
+    this._expectedStart = -1
+    /** @type {Buffer | null} one buffer is kept for the next fetch: making it anew costs more than the read */
+    this._spare = null
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end  at most the file's size
+   * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
+   */
+  read (start, end, cb) {
+    const result = Buffer.allocUnsafe(end - start)
+    let position = start
+    trampoline((next) => {
+      position = this._copyCached(result, start, position, end)
+      if (position === end) return cb(null, result)
+      this._fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
+        if (err) return cb(err)
+        const upTo = Math.min(end, spanEnd)
+        span.copy(result, position - start, position - spanStart, upTo - spanStart)
+        position = upTo
+        this._spare = span
+        next()
+      })
+    })
+  }
+
+  /**
+   * Calls `decode` on bytes in place where they lie in one cached block, which spares small reads an allocation.
+   * @template T
+   * @param {number} start
+   * @param {number} end
+   * @param {(buf: Buffer, offset: number) => T} decode
+   * @param {(err: Error | null, value?: T) => void} cb
+   */
+  readInPlace (start, end, decode, cb) {
+    const { cache, blockSize } = this._file
+    const blockIndex = Math.floor(start / blockSize)
+    const slotStart = end <= (blockIndex + 1) * blockSize ? cache.find(blockIndex) : -1
+    if (slotStart !== -1) return decodeInto(decode, cache.arena, slotStart + start - blockIndex * blockSize, cb)
+    this.read(start, end, (err, bytes) => {
+      if (err) cb(err)
+      else decodeInto(decode, /** @type {Buffer} */ (bytes), 0, cb)
+    })
+  }
+
+  /**
+   * @param {Buffer} result
+   * @param {number} start  the position of `result` in the file
+   * @param {number} position  copied up to here
+   * @param {number} end
+   * @returns {number}  the position of the first byte that is not cached, or `end`
+   */
+  _copyCached (result, start, position, end) {
+    const { cache, blockSize } = this._file
+    while (position < end) {
+      const blockIndex = Math.floor(position / blockSize)
+      const slotStart = cache.find(blockIndex)
+      if (slotStart === -1) return position
+      const blockStart = blockIndex * blockSize
+      const upTo = Math.min(end, blockStart + blockSize)
+      cache.arena.copy(result, position - start, slotStart + position - blockStart, slotStart + upTo - blockStart)
+      position = upTo
+    }
+    return position
+  }
+
+  /**
+   * Fetches the block at `position`, those up to `end`, and more when the file is being read in order.
+   * @param {number} position
+   * @param {number} end
+   * @param {(err: Error | null, span: Buffer, spanStart: number, spanEnd: number) => void} cb
+   */
+  _fetchBlocks (position, end, cb) {
+    const { blockSize, size } = this._file
+    const spanStart = Math.floor(position / blockSize) * blockSize
+    const wanted = Math.max(end - spanStart, this._planAhead(spanStart))
+    const spanEnd = Math.min(spanStart + Math.ceil(wanted / blockSize) * blockSize, size.value)
+    this._expectedStart = spanEnd
+    const span = this._takeBuffer(spanEnd - spanStart)
+    fetch(this._file, span, spanStart, (err) => {
+      if (!err) this._offerToCache(span, spanStart, spanEnd)
+      cb(err, span, spanStart, spanEnd)
+    })
+  }
+
+  /**
+   * The window doubles while each miss begins where the last fetch ended, and closes when one does not.
+   * @param {number} spanStart
+   */
+  _planAhead (spanStart) {
+    const inOrder = spanStart === this._expectedStart
+    this._aheadSize = inOrder ? Math.min(this._aheadSizeMax, Math.max(2 * this._aheadSize, this._file.blockSize)) : 0
+    return this._aheadSize
+  }
+
+  /** @param {number} length */
+  _takeBuffer (length) {
+    const spare = this._spare
+    this._spare = null
+    if (spare !== null && spare.buffer.byteLength >= length && spare.buffer.byteLength <= 2 * AHEAD_SIZE_MAX) {
+      return Buffer.from(spare.buffer, 0, length)
+    }
+    return Buffer.allocUnsafeSlow(length)
+  }
+
+  /**
+   * A range larger than a quarter of the cache would only push out what is used again.
+   * @param {Buffer} span
+   * @param {number} spanStart
+   * @param {number} spanEnd
+   */
+  _offerToCache (span, spanStart, spanEnd) {
+    const { cache, blockSize, size } = this._file
+    if (spanEnd - spanStart > Math.max(this._aheadSizeMax, blockSize)) return
+    for (let blockStart = spanStart; blockStart < spanEnd; blockStart += blockSize) {
+      const blockEnd = Math.min(blockStart + blockSize, spanEnd)
+      // An append may have grown the last block while it was read: then these bytes are not all of it.
+      if (blockEnd < Math.min(blockStart + blockSize, size.value)) continue
+      const blockIndex = blockStart / blockSize
+      if (!cache.has(blockIndex)) cache.put(blockIndex, span, blockStart - spanStart, blockEnd - spanStart)
+    }
+  }
+}
+
+/**
+ * @template T
+ * @param {(buf: Buffer, offset: number) => T} decode
+ * @param {Buffer} buf
+ * @param {number} offset
+ * @param {(err: Error | null, value?: T) => void} cb
+ */
+function decodeInto (decode, buf, offset, cb) {
+  let value
+  try {
+    value = decode(buf, offset)
+  } catch (err) {
+    return cb(/** @type {Error} */ (err))
+  }
+  cb(null, value)
+}
+
+exports.Reader = Reader

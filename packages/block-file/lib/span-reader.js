@@ -1,0 +1,138 @@
+'use strict'
+// A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
+// spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
+
+const { performance } = require('node:perf_hooks')
+const { fetch } = require('./fetch')
+
+// 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
+const SPAN_SIZE = 256 * 1024
+// A scan that has run this long lets the event loop have a turn.
+const SLICE_MS = 5
+
+/** @typedef {import('./open-file').OpenFile} OpenFile */
+
+class SpanReader {
+  /**
+   * @param {OpenFile} file
+   */
+  constructor (file) {
+    this._file = file
+    this._spanSize = Math.ceil(SPAN_SIZE / file.blockSize) * file.blockSize
+    this._rewriteCount = file.rewriteCount
+    this._sliceStartMs = performance.now()
+    /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
+    this.buffer = Buffer.alloc(0)
+    /** Position in the file of the first byte held. */
+    this.start = 0
+    /** Position in the file after the last byte held. */
+    this.end = 0
+  }
+
+  /**
+   * Moves the window on: afterwards it begins at `from` and holds at least one span more than before, and at least
+   * `need` bytes, unless `limit` comes first.
+   * @param {number} from  bytes before it are let go
+   * @param {number} need  how many bytes from there are needed at once
+   * @param {number} limit  at most the file's size
+   * @param {(err: Error | null) => void} cb  may run before `loadForward` returns
+   */
+  loadForward (from, need, limit, cb) {
+    this._inSlice(() => {
+      this._forgetStale()
+      if (from < this.start || from > this.end) this.start = this.end = from
+      const keptStart = from - this.start
+      const kept = this.end - from
+      const nextSpanEnd = (Math.floor(this.end / this._spanSize) + 1) * this._spanSize
+      const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
+      const readSize = Math.max(0, readEnd - this.end)
+      this._makeRoom(kept + readSize, keptStart, kept, 0)
+      this._fill(kept, readSize, this.end, cb, () => {
+        this.start = from
+        this.end += readSize
+      })
+    })
+  }
+
+  /**
+   * The mirror image: afterwards the window ends at `to` and reaches at least one span further back than before.
+   * @param {number} to  bytes after it are let go
+   * @param {number} need  how many bytes before `to` are needed at once
+   * @param {number} limit  nothing before it is read
+   * @param {(err: Error | null) => void} cb  may run before `loadBackward` returns
+   */
+  loadBackward (to, need, limit, cb) {
+    this._inSlice(() => {
+      this._forgetStale()
+      if (to > this.end || to < this.start) this.start = this.end = to
+      const kept = to - this.start
+      const nextSpanStart = (Math.ceil(this.start / this._spanSize) - 1) * this._spanSize
+      const readStart = Math.max(limit, Math.min(nextSpanStart, to - need))
+      const readSize = Math.max(0, this.start - readStart)
+      this._makeRoom(kept + readSize, 0, kept, readSize)
+      this._fill(0, readSize, this.start - readSize, cb, () => {
+        this.end = to
+        this.start -= readSize
+      })
+    })
+  }
+
+  /** @param {() => void} load  runs now, or after the event loop had its turn */
+  _inSlice (load) {
+    const now = performance.now()
+    if (now - this._sliceStartMs < SLICE_MS) return load()
+    setImmediate(() => {
+      this._sliceStartMs = performance.now()
+      load()
+    })
+  }
+
+  /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
+  _forgetStale () {
+    if (this._rewriteCount === this._file.rewriteCount) return
+    this._rewriteCount = this._file.rewriteCount
+    this.start = this.end = -1
+  }
+
+  /**
+   * Moves the kept bytes to `keptTarget`, in a buffer large enough for `size` bytes. A buffer that one large record
+   * made grow is let go once it is not needed.
+   * @param {number} size
+   * @param {number} keptStart  offset in the old buffer
+   * @param {number} kept
+   * @param {number} keptTarget  offset in the new one
+   */
+  _makeRoom (size, keptStart, kept, keptTarget) {
+    const usualSize = 2 * this._spanSize
+    const fits = size <= this.buffer.length && (size > usualSize || this.buffer.length <= usualSize)
+    if (fits) {
+      if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
+      return
+    }
+    const larger = Buffer.allocUnsafeSlow(Math.max(size, usualSize))
+    this.buffer.copy(larger, keptTarget, keptStart, keptStart + kept)
+    this.buffer = larger
+  }
+
+  /**
+   * @param {number} target  offset in the buffer
+   * @param {number} size
+   * @param {number} position  in the file
+   * @param {(err: Error | null) => void} cb
+   * @param {() => void} settle  moves the window, once the bytes are there
+   */
+  _fill (target, size, position, cb, settle) {
+    if (size === 0) {
+      settle()
+      return cb(null)
+    }
+    fetch(this._file, this.buffer.subarray(target, target + size), position, (err) => {
+      // After a failure the buffer holds a mixture: nothing of it may be used.
+      if (err) this.start = this.end = -1
+      else settle()
+      cb(err)
+    })
+  }
+}
+
+exports.SpanReader = SpanReader

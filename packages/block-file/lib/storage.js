@@ -1,0 +1,95 @@
+'use strict'
+// The storage interface and its one real implementation: the only place in the core that touches the file system.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
+
+// A log may hold what others should not read; a user who wants it shared can say so with chmod.
+const FILE_MODE = 0o600
+
+/**
+ * @template T
+ * @typedef {(err: Error | null, result?: T) => void} Callback
+ */
+
+/**
+ * An open file. Transfers may be short, as those of the kernel may: `whole-io` continues them.
+ * @typedef {object} StorageHandle
+ * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} read
+ * @property {(buf: Buffer, offset: number, length: number, position: number) => number} readSync  throws on failure
+ * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} write
+ * @property {(size: number, cb: Callback<void>) => void} truncate
+ * @property {(cb: Callback<void>) => void} sync  all that was written is on stable storage
+ * @property {(cb: Callback<number>) => void} size  in bytes
+ * @property {(cb: Callback<void>) => void} close
+ */
+
+/**
+ * @typedef {object} OpenOptions
+ * @property {'r' | 'r+'} flags  `r+` creates the file when it does not exist; `r` never creates anything
+ * @property {boolean} createFolder  with `r+`: create the folder of the file too
+ */
+
+/**
+ * @typedef {object} Storage
+ * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open
+ */
+
+/**
+ * @param {number} fd
+ * @returns {StorageHandle}
+ */
+function createHandle (fd) {
+  return {
+    read: (buf, offset, length, position, cb) => fs.read(fd, buf, offset, length, position, cb),
+    readSync: (buf, offset, length, position) => fs.readSync(fd, buf, offset, length, position),
+    write: (buf, offset, length, position, cb) => fs.write(fd, buf, offset, length, position, cb),
+    truncate: (size, cb) => fs.ftruncate(fd, size, cb),
+    sync: (cb) => fs.fsync(fd, cb),
+    size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
+    close: (cb) => fs.close(fd, cb)
+  }
+}
+
+/**
+ * @param {string} filePath
+ * @param {OpenOptions} options
+ * @param {Callback<StorageHandle>} cb
+ */
+function open (filePath, { flags, createFolder }, cb) {
+  if (flags === 'r+' && createFolder) {
+    fs.mkdir(path.dirname(filePath), { recursive: true }, (err) => err ? cb(err) : openFile(filePath, flags, cb))
+  } else {
+    openFile(filePath, flags, cb)
+  }
+}
+
+/**
+ * @param {string} filePath
+ * @param {'r' | 'r+'} flags
+ * @param {Callback<StorageHandle>} cb
+ */
+function openFile (filePath, flags, cb) {
+  const mode = flags === 'r' ? fs.constants.O_RDONLY : fs.constants.O_RDWR | fs.constants.O_CREAT
+  fs.open(filePath, mode, FILE_MODE, (err, fd) => {
+    if (err) return cb(err)
+    fs.fstat(fd, (err, stat) => {
+      if (!err && stat.isFile()) return cb(null, createHandle(fd))
+      fs.close(fd, () => cb(err ?? notAFile(filePath, stat)))
+    })
+  })
+}
+
+/**
+ * @param {string} filePath
+ * @param {import('node:fs').Stats} stat
+ */
+function notAFile (filePath, stat) {
+  const found = stat.isDirectory() ? 'a directory' : 'not a regular file'
+  const code = stat.isDirectory() ? 'EISDIR' : 'ERR_INVALID_ARGUMENT'
+  return new LogError(code, `open: ${filePath} is ${found}; give the path of a file`, { path: filePath })
+}
+
+/** @type {Storage} */
+exports.fileStorage = { open }

@@ -1,0 +1,70 @@
+'use strict'
+// Transfers that are whole: what the kernel read or wrote only in part is continued until it is all there.
+
+const { LogError } = require('@millrace/errors')
+
+/** @typedef {import('./storage').StorageHandle} StorageHandle */
+
+/**
+ * Reads until `buf` is full or the file ends.
+ * @param {StorageHandle} handle
+ * @param {Buffer} buf  filled from its start; the caller's again when `cb` runs
+ * @param {number} position  in the file, in bytes
+ * @param {(err: Error | null, bytesRead: number) => void} cb  `bytesRead` is below `buf.length` only at the file's end
+ */
+function readWhole (handle, buf, position, cb) {
+  let done = 0
+  const next = () => {
+    handle.read(buf, done, buf.length - done, position + done, (err, count) => {
+      if (err) return cb(err, done)
+      done += /** @type {number} */ (count)
+      if (count === 0 || done === buf.length) cb(null, done)
+      else next()
+    })
+  }
+  next()
+}
+
+/**
+ * The same in one go, blocking.
+ * @param {StorageHandle} handle
+ * @param {Buffer} buf
+ * @param {number} position
+ * @returns {number}  bytes read
+ */
+function readWholeSync (handle, buf, position) {
+  let done = 0
+  while (done < buf.length) {
+    const count = handle.readSync(buf, done, buf.length - done, position + done)
+    if (count === 0) break
+    done += count
+  }
+  return done
+}
+
+/**
+ * Writes all of `buf`, or fails; after a failure any part of it may be in the file.
+ * @param {StorageHandle} handle
+ * @param {Buffer} buf  must not change until `cb` runs
+ * @param {number} position
+ * @param {(err: Error | null) => void} cb
+ */
+function writeWhole (handle, buf, position, cb) {
+  let done = 0
+  const next = () => {
+    handle.write(buf, done, buf.length - done, position + done, (err, count) => {
+      if (err) return cb(err)
+      // A disk that takes nothing and reports no error would have us ask for ever.
+      if (count === 0) return cb(new LogError('EIO', `write: the disk took ${done} of ${buf.length} bytes`))
+      done += /** @type {number} */ (count)
+      if (done === buf.length) cb(null)
+      else next()
+    })
+  }
+  if (buf.length === 0) cb(null)
+  else next()
+}
+
+exports.readWhole = readWhole
+exports.readWholeSync = readWholeSync
+exports.writeWhole = writeWhole

@@ -1,0 +1,207 @@
+'use strict'
+// Changes the file, one change after the other. A change that fails leaves file, size and cache as they were, or says
+// that it could not.
+
+const { LogError } = require('@millrace/errors')
+const { closedError } = require('./fetch')
+const { trampoline } = require('./trampoline')
+const { readWhole, writeWhole } = require('./whole-io')
+
+/**
+ * @typedef {import('./open-file').OpenFile} OpenFile
+ * @typedef {import('./storage').StorageHandle} StorageHandle
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class Writer {
+  /** @param {OpenFile} file */
+  constructor (file) {
+    this._file = file
+    /** @type {Array<{ name: string, change: (handle: StorageHandle, done: Done) => void, done: Done }>} */
+    this._queue = []
+    this._isBusy = false
+    // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
+    this._hasDebris = false
+    /** @type {Array<() => void>} */
+    this._onIdle = []
+  }
+
+  /**
+   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {(err: Error | null, size?: number) => void} cb
+   */
+  append (bytes, cb) {
+    const { size, cache } = this._file
+    this._enqueue('append', (handle, done) => {
+      const position = size.value
+      this._clearDebris(handle, (err) => {
+        if (err) return done(err)
+        writeWhole(handle, bytes, position, (err) => {
+          if (err) return this._cutDebris(handle, err, done)
+          cache.patch(bytes, position)
+          size.set(position + bytes.length)
+          done(null)
+        })
+      })
+    }, (err) => err ? cb(err) : cb(null, size.value))
+  }
+
+  /**
+   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {number} position  the range must lie within the file when its turn comes
+   * @param {Done} cb
+   */
+  overwrite (bytes, position, cb) {
+    const end = position + bytes.length
+    this._enqueue('write', (handle, done) => {
+      if (end > this._file.size.value) return done(rangeError('write', position, end, this._file))
+      this._file.lock.write(position, end, (release) => {
+        this._overwriteLocked(handle, bytes, position, (err) => {
+          release()
+          done(err)
+        })
+      })
+    }, cb)
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {Done} done
+   */
+  _overwriteLocked (handle, bytes, position, done) {
+    const { cache } = this._file
+    const before = Buffer.allocUnsafe(bytes.length)
+    readWhole(handle, before, position, (err, count) => {
+      if (err) return done(err)
+      if (count < before.length) return done(rangeError('write', position, position + bytes.length, this._file))
+      this._file.rewriteCount++
+      writeWhole(handle, bytes, position, (err) => {
+        if (!err) {
+          cache.patch(bytes, position)
+          return done(null)
+        }
+        writeWhole(handle, before, position, (undoErr) => {
+          if (!undoErr) return done(err)
+          cache.drop(position, position + bytes.length)
+          done(this._notUndone(err, position, position + bytes.length))
+        })
+      })
+    })
+  }
+
+  /**
+   * @param {number} newSize  a larger one than the file's changes nothing
+   * @param {Done} cb
+   */
+  truncate (newSize, cb) {
+    const { size, cache, lock } = this._file
+    this._enqueue('truncate', (handle, done) => {
+      if (newSize >= size.value) return done(null)
+      lock.write(newSize, Infinity, (release) => {
+        handle.truncate(newSize, (err) => {
+          if (!err) {
+            this._file.rewriteCount++
+            cache.drop(newSize, Infinity)
+            size.set(newSize)
+          }
+          release()
+          done(err)
+        })
+      })
+    }, cb)
+  }
+
+  /** @param {Done} cb */
+  sync (cb) {
+    this._enqueue('sync', (handle, done) => handle.sync(done), cb)
+  }
+
+  /** @param {() => void} cb  runs once nothing is queued or running */
+  whenIdle (cb) {
+    if (this._isBusy) this._onIdle.push(cb)
+    else cb()
+  }
+
+  /**
+   * @param {string} name
+   * @param {(handle: StorageHandle, done: Done) => void} change
+   * @param {Done} done
+   */
+  _enqueue (name, change, done) {
+    this._queue.push({ name, change, done })
+    if (!this._isBusy) this._runQueue()
+  }
+
+  _runQueue () {
+    this._isBusy = true
+    trampoline((next) => {
+      const task = this._queue.shift()
+      if (task === undefined) {
+        this._isBusy = false
+        for (const cb of this._onIdle.splice(0)) cb()
+        return
+      }
+      const finish = (/** @type {Error | null} */ err) => {
+        // Not called from here, so that a callback which throws cannot stop the queue.
+        process.nextTick(task.done, err ?? null)
+        next()
+      }
+      const { handle, path } = this._file
+      if (handle === null) finish(closedError(task.name, path))
+      else task.change(handle, finish)
+    })
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {Error} err  why the append failed
+   * @param {Done} done
+   */
+  _cutDebris (handle, err, done) {
+    const { value: size } = this._file.size
+    handle.truncate(size, (undoErr) => {
+      this._hasDebris = Boolean(undoErr)
+      done(undoErr ? this._notUndone(err, size, Infinity) : err)
+    })
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {Done} done
+   */
+  _clearDebris (handle, done) {
+    if (!this._hasDebris) return done(null)
+    handle.truncate(this._file.size.value, (err) => {
+      if (!err) this._hasDebris = false
+      done(err)
+    })
+  }
+
+  /**
+   * @param {Error} cause
+   * @param {number} start
+   * @param {number} end
+   */
+  _notUndone (cause, start, end) {
+    const { path } = this._file
+    const range = end === Infinity ? `bytes past ${start}` : `bytes ${start} to ${end}`
+    return new LogError('ERR_FILE_NOT_UNDONE', `write: ${path} could not be written (${cause.message}), and ${range} ` +
+      'could not be put back; close the file and check the disk', { cause, offset: start, path })
+  }
+}
+
+/**
+ * @param {string} what
+ * @param {number} start
+ * @param {number} end
+ * @param {OpenFile} file
+ */
+function rangeError (what, start, end, { path, size }) {
+  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} were asked for, but ${path} ` +
+    `ends at ${size.value}; stay below its size`, { offset: start, path })
+}
+
+exports.Writer = Writer
+exports.rangeError = rangeError
