@@ -5,8 +5,10 @@ const { BlockFile } = require('./lib/block-file')
 const { SpanReader } = require('./lib/span-reader')
 const { fileStorage } = require('./lib/storage')
 const integers = require('./lib/integers')
+const { trampoline } = require('./lib/trampoline')
 
 exports.BlockFile = BlockFile
 exports.SpanReader = SpanReader
 exports.fileStorage = fileStorage
 exports.integers = integers
+exports.trampoline = trampoline

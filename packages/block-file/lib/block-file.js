@@ -55,6 +55,7 @@ class BlockFileHandle {
     this._writer = new Writer(this._file)
     this._nesting = 0
     this._isClosed = false
+    this._isOpen = false
     /** @type {Error | null} */
     this._openError = null
     /** @type {Array<(err: Error | null) => void> | null} null once the file is open, or failed to */
@@ -73,10 +74,16 @@ class BlockFileHandle {
    * @param {Callback<Buffer>} cb  the bytes are the caller's own; may run before `read` returns
    */
   read (start, end, cb) {
+    checkCallback('read', cb)
+    // Most reads find the file open and their bytes in one cached block: for these nothing is made but the result.
+    if (this._isOpen && this._checkRange('read', start, end) === null) {
+      const bytes = this._reader.readCached(start, end)
+      if (bytes !== null) return this._deliver(cb, bytes)
+    }
     this._run('read', cb, () => {
       const err = this._checkRange('read', start, end)
       if (err) return cb(err)
-      this._reader.read(start, end, this._unnested(cb))
+      this._reader.read(start, end, (err, bytes) => err ? cb(err) : this._deliver(cb, bytes))
     })
   }
 
@@ -183,6 +190,7 @@ class BlockFileHandle {
   close (cb) {
     checkCallback('close', cb)
     this._isClosed = true
+    this._isOpen = false
     this._afterOpen(() => this._writer.whenIdle(() => this._file.lock.whenNoReaders(() => {
       const { handle } = this._file
       this._file.handle = null
@@ -207,6 +215,7 @@ class BlockFileHandle {
     handle.size((err, size) => {
       if (err) return handle.close(() => settle(err))
       this._file.handle = handle
+      this._isOpen = !this._isClosed
       settle(null, size)
     })
   }
@@ -225,7 +234,7 @@ class BlockFileHandle {
   _run (name, cb, action) {
     checkCallback(name, cb)
     if (this._isClosed) return cb(closedError(name, this.path))
-    if (this._whenOpen === null && this._openError === null) return action()
+    if (this._isOpen) return action()
     this._afterOpen((err) => err ? cb(err) : action())
   }
 
@@ -252,7 +261,10 @@ class BlockFileHandle {
     this._run('read', cb, () => {
       const err = this._checkRange('read', position, position + width)
       if (err) return cb(err)
-      this._reader.readInPlace(position, position + width, decode, this._unnested(cb))
+      this._reader.readInPlace(position, position + width, decode, (err, value) => {
+        if (err) cb(err)
+        else this._deliver(cb, value)
+      })
     })
   }
 
@@ -272,20 +284,18 @@ class BlockFileHandle {
   /**
    * @template T
    * @param {Callback<T>} cb
-   * @returns {Callback<T>}
+   * @param {T | undefined} result
    */
-  _unnested (cb) {
-    return (err, result) => {
-      if (this._nesting === NESTING_MAX) {
-        setImmediate(cb, err, result)
-        return
-      }
-      this._nesting++
-      try {
-        cb(err, result)
-      } finally {
-        this._nesting--
-      }
+  _deliver (cb, result) {
+    if (this._nesting === NESTING_MAX) {
+      setImmediate(cb, null, result)
+      return
+    }
+    this._nesting++
+    try {
+      cb(null, result)
+    } finally {
+      this._nesting--
     }
   }
 }

@@ -22,6 +22,22 @@ class Reader {
 
   /**
    * @param {number} start
+   * @param {number} end
+   * @returns {Buffer | null}  a copy, when one cached block has it all
+   */
+  readCached (start, end) {
+    const { cache, blockSize } = this._file
+    const blockIndex = Math.floor(start / blockSize)
+    const blockStart = blockIndex * blockSize
+    if (end > blockStart + blockSize || !cache.has(blockIndex)) return null
+    const slotStart = cache.find(blockIndex) - blockStart
+    const bytes = Buffer.allocUnsafe(end - start)
+    cache.arena.copy(bytes, 0, slotStart + start, slotStart + end)
+    return bytes
+  }
+
+  /**
+   * @param {number} start
    * @param {number} end  at most the file's size
    * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
    */

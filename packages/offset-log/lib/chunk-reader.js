@@ -1,0 +1,119 @@
+'use strict'
+// Goes through the frames of a range in either direction, and delivers the undeleted records a chunk at a time.
+
+const { Chunk } = require('./chunk')
+const { tooLarge } = require('./log-file')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./framing/offset-framing').Walk} Walk
+ */
+
+class ChunkReader {
+  /**
+   * @param {LogFile} file
+   * @param {object} range
+   * @param {number} range.position  where to begin: a frame's start going forward, a frame's end going backward
+   * @param {number} range.from  the lowest seq wanted
+   * @param {number} range.stop  one past the highest
+   * @param {boolean} range.reverse
+   * @param {((buf: Buffer, start: number, end: number, seq: number) => boolean) | null} [range.isWanted]
+   */
+  constructor (file, { position, from, stop, reverse, isWanted = null }) {
+    this._file = file
+    this._from = from
+    this._stop = stop
+    this._reverse = reverse
+    this._isWanted = isWanted
+    this._window = file.blocks.createSpanReader()
+    /** @type {DataView} */
+    this._view = new DataView(new ArrayBuffer(0))
+    this._chunk = new Chunk()
+    /** @type {Walk} */
+    this._walk = { position, need: 0, error: null }
+  }
+
+  /** Where the next frame begins, or ends when going backward. */
+  get position () {
+    return this._walk.position
+  }
+
+  /** Whether no record of the range can follow, now or later. */
+  get isDone () {
+    return this._reverse ? this._walk.position <= this._from : this._walk.position >= this._stop
+  }
+
+  /**
+   * @param {number} fileEnd  going forward: how far the log reaches
+   * @param {(err: Error | null, chunk?: Chunk) => void} cb  the chunk is good until the next call, and empty only when
+   *   nothing is left. Damage comes after the records before it. May run before `next` returns
+   */
+  next (fileEnd, cb) {
+    const chunk = this._chunk
+    chunk.count = 0
+    for (;;) {
+      this._walkWindow(fileEnd)
+      if (chunk.count > 0) return cb(null, chunk)
+      if (this._walk.error) return cb(this._walk.error)
+      if (this._walk.need === 0) {
+        if (this._isAtEnd(fileEnd)) return cb(null, chunk)
+        continue
+      }
+      let isLoaded = false
+      let isSync = true
+      this._load(fileEnd, (err) => {
+        if (err) return cb(err)
+        isLoaded = true
+        if (!isSync) this.next(fileEnd, cb)
+      })
+      isSync = false
+      if (!isLoaded) return
+    }
+  }
+
+  /**
+   * Leaves only the records that the filter wants, perhaps none, in the chunk that `next` delivered.
+   * @throws what decoding throws, when the codec cannot compile the filter
+   */
+  applyFilter () {
+    if (this._isWanted) this._chunk.filter(this._isWanted)
+  }
+
+  /** @param {number} fileEnd */
+  _walkWindow (fileEnd) {
+    const { _window: window, _walk: walk, _chunk: chunk } = this
+    const { framing } = this._file
+    if (this._view.buffer !== window.buffer.buffer) this._view = new DataView(window.buffer.buffer)
+    if (window.start > walk.position || window.end < walk.position || window.start === window.end) {
+      walk.need = this._isAtEnd(fileEnd) ? 0 : framing.overhead
+      return
+    }
+    chunk.buffer = window.buffer
+    if (this._reverse) framing.walkBackward(window, this._view, walk, this._from, chunk)
+    else framing.walkForward(window, this._view, walk, this._stop, fileEnd, chunk)
+    // A bound past the old end of a live log: the walk began below it.
+    if (!this._reverse && chunk.count > 0 && chunk.seqs[0] < this._from) {
+      chunk.filter((buf, start, end, seq) => seq >= this._from)
+    }
+  }
+
+  /** @param {number} fileEnd */
+  _isAtEnd (fileEnd) {
+    return this._reverse ? this.isDone : this._walk.position >= Math.min(this._stop, fileEnd)
+  }
+
+  /**
+   * @param {number} fileEnd
+   * @param {(err: Error | null) => void} cb
+   */
+  _load (fileEnd, cb) {
+    const { position, need } = this._walk
+    const { maxRecordSize, framing } = this._file
+    const recordSize = need - framing.overhead
+    if (recordSize > maxRecordSize) return cb(tooLarge(this._file, position, recordSize))
+    if (this._reverse) this._window.loadBackward(position, need, 0, cb)
+    else this._window.loadForward(position, need, fileEnd, cb)
+  }
+}
+
+exports.ChunkReader = ChunkReader

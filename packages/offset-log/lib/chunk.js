@@ -1,0 +1,48 @@
+'use strict'
+// Many records at once, without an object each: where they lie in one buffer, in arrays that are used again and again.
+
+// Enough that the call around a chunk costs nothing a record; few enough that a reader's arrays stay in the cache.
+const RECORD_COUNT_MAX = 4096
+
+class Chunk {
+  constructor () {
+    /** How many records there are. */
+    this.count = 0
+    /** @type {Buffer} the records' bytes, and others between them */
+    this.buffer = Buffer.alloc(0)
+    this.seqs = new Float64Array(RECORD_COUNT_MAX)
+    /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
+    this.starts = new Uint32Array(RECORD_COUNT_MAX)
+    this.ends = new Uint32Array(RECORD_COUNT_MAX)
+  }
+
+  get isFull () {
+    return this.count === RECORD_COUNT_MAX
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} start
+   * @param {number} end
+   */
+  add (seq, start, end) {
+    const index = this.count++
+    this.seqs[index] = seq
+    this.starts[index] = start
+    this.ends[index] = end
+  }
+
+  /**
+   * Keeps the records that pass, in order.
+   * @param {(buf: Buffer, start: number, end: number, seq: number) => boolean} isWanted
+   */
+  filter (isWanted) {
+    const { buffer, seqs, starts, ends, count } = this
+    this.count = 0
+    for (let index = 0; index < count; index++) {
+      if (isWanted(buffer, starts[index], ends[index], seqs[index])) this.add(seqs[index], starts[index], ends[index])
+    }
+  }
+}
+
+exports.Chunk = Chunk

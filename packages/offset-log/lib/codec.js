@@ -1,0 +1,92 @@
+'use strict'
+// Wraps a codec so that what it throws has a code, and so that what it returns never aliases bytes it does not own.
+
+const { LogError, misuse } = require('@millrace/errors')
+const { matches } = require('@millrace/where')
+
+/**
+ * @typedef {object} Codec
+ * @property {string} [name]
+ * @property {(value: any) => Buffer | Uint8Array | string} encode
+ * @property {(bytes: any) => any} decode  gets a Buffer of its own, or a string if `buffer` is false
+ * @property {boolean} [buffer]
+ * @property {(buf: Buffer, start: number, end: number) => any} [decodeRange]  what it returns keeps no bytes of `buf`
+ * @property {(where: unknown) => RecordFilter} [compile]
+ * @typedef {(buf: Buffer, start: number, end: number) => boolean} RecordFilter
+ */
+
+/** Bytes as they are: what a log without a codec holds, as in flumelog-offset. @type {Codec} */
+const bytesCodec = {
+  name: 'bytes',
+  buffer: true,
+  encode: (value) => value,
+  decode: (bytes) => bytes
+}
+
+class RecordCodec {
+  /** @param {Codec} [codec] */
+  constructor (codec = bytesCodec) {
+    if (!codec || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
+      throw misuse('codec must have the functions encode and decode')
+    }
+    this.codec = codec
+    this.name = codec.name ?? 'unnamed'
+  }
+
+  /**
+   * @param {unknown} value
+   * @returns {Buffer}
+   * @throws {LogError} ERR_CODEC_ENCODE
+   */
+  encode (value) {
+    let bytes
+    try {
+      bytes = this.codec.encode(value)
+    } catch (err) {
+      if (err instanceof LogError) throw err
+      throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this.name} cannot encode the value: ${text(err)}`,
+        { cause: err })
+    }
+    if (Buffer.isBuffer(bytes)) return bytes
+    if (typeof bytes === 'string') return Buffer.from(bytes)
+    if (bytes instanceof Uint8Array) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this.name} made ${typeof bytes} of the value; ` +
+      'it must give a Buffer or a string')
+  }
+
+  /**
+   * @param {Buffer} buf  may be used again by its owner once this returns
+   * @param {number} start
+   * @param {number} end
+   * @param {number} seq
+   * @throws {LogError} ERR_CODEC_DECODE, with the seq as its offset
+   */
+  decode (buf, start, end, seq) {
+    const { codec } = this
+    try {
+      if (codec.decodeRange) return codec.decodeRange(buf, start, end)
+      if (!codec.buffer) return codec.decode(buf.toString('utf8', start, end))
+      return codec.decode(Buffer.from(buf.subarray(start, end)))
+    } catch (err) {
+      throw new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot decode the record at ${seq}: ${text(err)}`,
+        { cause: err, offset: seq })
+    }
+  }
+
+  /**
+   * @param {import('./range').Range['where']} where
+   * @returns {((buf: Buffer, start: number, end: number, seq: number) => boolean) | null}  null when all records pass
+   */
+  compile (where) {
+    if (where === null) return null
+    if (this.codec.compile) return this.codec.compile(where)
+    return (buf, start, end, seq) => matches(where, this.decode(buf, start, end, seq))
+  }
+}
+
+/** @param {unknown} err */
+function text (err) {
+  return err instanceof Error ? err.message : String(err)
+}
+
+exports.RecordCodec = RecordCodec

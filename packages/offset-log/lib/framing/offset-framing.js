@@ -1,0 +1,219 @@
+'use strict'
+// The framings offset32, offset48 and offset53, byte for byte those of flumelog-offset 3 (see docs/format.md):
+//
+//   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
+//
+// where `end` is the position in the file after the frame. Pure functions from bytes to frames and back.
+
+const { LogError } = require('@millrace/errors')
+const { integers } = require('@millrace/block-file')
+
+const HEAD_SIZE = 4
+const TWO_32 = 2 ** 32
+
+/**
+ * @typedef {import('../chunk').Chunk} Chunk
+ * @typedef {{ buffer: Buffer, start: number, end: number }} Window  bytes of the file, from position start to end
+ */
+
+/**
+ * How a walk over a window ended.
+ * @typedef {object} Walk
+ * @property {number} position  of the next frame: its start going forward, its end going backward
+ * @property {number} need  bytes from there that the window must hold to go on; 0 when bytes are not what is missing
+ * @property {LogError | null} error  the frame at the position contradicts itself
+ */
+
+class OffsetFraming {
+  /**
+   * @param {string} name
+   * @param {number} endSize  width of the `end` field, in bytes
+   * @param {(buf: Buffer, value: number, offset: number) => void} writeEnd
+   */
+  constructor (name, endSize, writeEnd) {
+    this.name = name
+    /** Bytes that a frame takes beside its data. */
+    this.overhead = HEAD_SIZE + 4 + endSize
+    this.endSize = endSize
+    this.trailerSize = 4 + endSize
+    /** The largest file that `end` can describe. */
+    this.fileSizeMax = Math.min(2 ** (8 * endSize) - 1, Number.MAX_SAFE_INTEGER)
+    this._writeEnd = writeEnd
+  }
+
+  /**
+   * An all-zero payload is how a deleted record looks, so such records cannot be written.
+   * @param {Buffer} data
+   * @returns {LogError | null}
+   */
+  checkRecord (data) {
+    if (!isAllZero(data, 0, data.length)) return null
+    const found = data.length === 0 ? 'an empty record' : `a record of ${data.length} zero bytes`
+    return new LogError('ERR_RECORD_UNREPRESENTABLE', `append: ${found} would read as deleted in ${this.name}; ` +
+      'encode the value so that it has a byte other than zero')
+  }
+
+  /**
+   * @param {Buffer[]} records
+   * @param {number} position  where in the file the frames will be
+   * @param {Buffer} target  of at least the records' sizes and one overhead each, from `offset`
+   * @param {number} offset
+   * @returns {number}  the seq of the last record
+   */
+  writeFrames (records, position, target, offset) {
+    let seq = position
+    for (const data of records) {
+      seq = position
+      position += data.length + this.overhead
+      target.writeUInt32BE(data.length, offset)
+      data.copy(target, offset + HEAD_SIZE)
+      offset += HEAD_SIZE + data.length
+      target.writeUInt32BE(data.length, offset)
+      this._writeEnd(target, position, offset + 4)
+      offset += this.trailerSize
+    }
+    return seq
+  }
+
+  /**
+   * Collects the undeleted records whose frames begin at `walk.position` or after, and before `stop`.
+   * @param {Window} window
+   * @param {DataView} view  over the window's buffer
+   * @param {Walk} walk  in and out
+   * @param {number} stop
+   * @param {number} fileEnd  where the last frame of the log ends
+   * @param {Chunk} chunk  records are added until it is full
+   */
+  walkForward (window, view, walk, stop, fileEnd, chunk) {
+    const { buffer, start: base } = window
+    const { overhead, trailerSize } = this
+    const held = window.end - base
+    const stopOffset = Math.min(stop, fileEnd) - base
+    let offset = walk.position - base
+    walk.need = 0
+    while (offset < stopOffset && !chunk.isFull) {
+      if (offset + HEAD_SIZE > held) {
+        if (base + offset + overhead > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
+        else walk.need = overhead
+        break
+      }
+      const size = view.getUint32(offset)
+      const frameEnd = offset + size + overhead
+      if (frameEnd > held) {
+        if (base + frameEnd > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
+        else walk.need = size + overhead
+        break
+      }
+      if (view.getUint32(frameEnd - trailerSize) !== size || !this._isEnd(view, frameEnd, base + frameEnd)) {
+        walk.error = this.contradiction(base + offset, base + frameEnd)
+        break
+      }
+      const dataStart = offset + HEAD_SIZE
+      if (!isAllZero(buffer, dataStart, dataStart + size)) chunk.add(base + offset, dataStart, dataStart + size)
+      offset = frameEnd
+    }
+    walk.position = base + offset
+  }
+
+  /**
+   * Collects the undeleted records whose frames end at `walk.position` or before, last first, down to seq `stop`.
+   * @param {Window} window
+   * @param {DataView} view  over the window's buffer
+   * @param {Walk} walk  in and out; its position ends at the last frame's start
+   * @param {number} stop  the lowest seq wanted
+   * @param {Chunk} chunk
+   */
+  walkBackward (window, view, walk, stop, chunk) {
+    const { buffer, start: base } = window
+    const { overhead, trailerSize } = this
+    let frameEnd = walk.position - base
+    walk.need = 0
+    while (base + frameEnd > stop && !chunk.isFull) {
+      if (frameEnd < trailerSize) {
+        if (base === 0) walk.error = this.contradiction(0, frameEnd)
+        else walk.need = overhead
+        break
+      }
+      const size = view.getUint32(frameEnd - trailerSize)
+      const offset = frameEnd - size - overhead
+      if (offset < 0 && base + offset >= 0) {
+        walk.need = size + overhead
+        break
+      }
+      if (offset < 0 || view.getUint32(offset) !== size || !this._isEnd(view, frameEnd, base + frameEnd)) {
+        walk.error = this.contradiction(Math.max(0, base + offset), base + frameEnd)
+        break
+      }
+      if (base + offset < stop) {
+        walk.position = base + offset
+        return
+      }
+      const dataStart = offset + HEAD_SIZE
+      if (!isAllZero(buffer, dataStart, dataStart + size)) chunk.add(base + offset, dataStart, dataStart + size)
+      frameEnd = offset
+    }
+    walk.position = base + frameEnd
+  }
+
+  /**
+   * Whether the `end` field that lies before `offset` says `position`.
+   * @param {DataView} view
+   * @param {number} offset
+   * @param {number} position
+   */
+  isEndAt (view, offset, position) {
+    return offset >= this.endSize && this._isEnd(view, offset, position)
+  }
+
+  /**
+   * @param {DataView} view
+   * @param {number} offset
+   * @param {number} position
+   */
+  _isEnd (view, offset, position) {
+    if (view.getUint32(offset - 4) !== position % TWO_32) return false
+    if (this.endSize === 4) return position < TWO_32
+    const high = Math.floor(position / TWO_32)
+    return this.endSize === 6 ? view.getUint16(offset - 6) === high : view.getUint32(offset - 8) === high
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} frameEnd
+   */
+  contradiction (seq, frameEnd) {
+    return new LogError('ERR_LOG_CORRUPT', `the frame from ${seq} to ${frameEnd} contradicts itself: its two sizes and ` +
+      'its end do not agree; keep a copy of the file before you go on', { offset: seq })
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} fileEnd
+   */
+  _pastEnd (seq, fileEnd) {
+    return new LogError('ERR_LOG_CORRUPT', `the frame at ${seq} would reach past the end of the log, ${fileEnd}; ` +
+      'keep a copy of the file before you go on', { offset: seq })
+  }
+}
+
+/**
+ * @param {Buffer} buf
+ * @param {number} start
+ * @param {number} end
+ */
+function isAllZero (buf, start, end) {
+  for (let offset = start; offset < end; offset++) {
+    if (buf[offset] !== 0) return false
+  }
+  return true
+}
+
+/** The legacy framings by name, narrowest first. @type {Record<string, OffsetFraming>} */
+exports.offsetFramings = {
+  offset32: new OffsetFraming('offset32', 4, integers.writeUInt32BE),
+  offset48: new OffsetFraming('offset48', 6, integers.writeUInt48BE),
+  offset53: new OffsetFraming('offset53', 8, integers.writeUInt53BE)
+}
+exports.OffsetFraming = OffsetFraming
+exports.HEAD_SIZE = HEAD_SIZE
+exports.isAllZero = isAllZero

@@ -1,0 +1,52 @@
+'use strict'
+// From an open block file to a log that can be read and appended to: detect the framing, recover the end, find since.
+
+const { ChunkReader } = require('./chunk-reader')
+const { detectFraming } = require('./framing/detect')
+const { recover } = require('./recover')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./recover').Recovery} Recovery
+ */
+
+/**
+ * @param {LogFile} file  gets its `framing` (an empty file keeps the one it has), `end` and `since`
+ * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ */
+function load (file, storage, cb) {
+  file.blocks.ready((err) => {
+    if (err) return cb(err)
+    if (file.blocks.size.value === 0) {
+      file.since.set(-1)
+      return cb(null, null)
+    }
+    detectFraming(file.blocks, (err, framing) => {
+      if (err || !framing) return cb(err)
+      file.framing = framing
+      recover(file, storage, (err, recovery) => {
+        if (err) return cb(err)
+        findLastRecord(file, (err, seq = -1) => {
+          if (err) return cb(err)
+          file.since.set(seq)
+          cb(null, recovery)
+        })
+      })
+    })
+  })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {(err: Error | null, seq?: number) => void} cb  the seq of the last record that is not deleted, -1 if none
+ */
+function findLastRecord (file, cb) {
+  const chunks = new ChunkReader(file, { position: file.end, from: 0, stop: Infinity, reverse: true })
+  chunks.next(file.end, (err, chunk) => {
+    if (err || !chunk) return cb(err)
+    cb(null, chunk.count > 0 ? chunk.seqs[0] : -1)
+  })
+}
+
+exports.load = load

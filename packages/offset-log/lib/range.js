@@ -1,0 +1,76 @@
+'use strict'
+// The options of a stream or a scan, checked, as one half-open range of seqs.
+
+const { LogError, misuse } = require('@millrace/errors')
+const { parseWhere } = require('@millrace/where')
+
+/**
+ * @typedef {object} ReadOptions
+ * @property {number} [gt]  seqs above; any number, not only a record's seq
+ * @property {number} [gte]  seqs at or above
+ * @property {number} [lt]  seqs below
+ * @property {number} [lte]  seqs at or below
+ * @property {boolean} [reverse]  last record first
+ * @property {number} [limit]  how many records at most; -1 for no limit
+ * @property {boolean} [live]  go on with records that are appended later
+ * @property {boolean} [old]  false leaves out what was there at the call, and means live
+ * @property {boolean} [seqs]  false leaves the seq out of the items
+ * @property {boolean} [values]  false leaves the value out of the items
+ * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache
+ * @property {unknown} [where]  only records of which this holds, see @millrace/where
+ */
+
+/**
+ * @typedef {object} Range
+ * @property {number} from  the lowest seq wanted
+ * @property {number} stop  one past the highest
+ * @property {boolean} reverse
+ * @property {boolean} live
+ * @property {boolean} old
+ * @property {number} limit
+ * @property {import('@millrace/where/lib/parse-where').Condition[] | null} where
+ */
+
+/**
+ * @param {ReadOptions & { onCorrupt?: unknown }} [options]
+ * @returns {Range}
+ * @throws {TypeError | LogError} ERR_INVALID_ARGUMENT, ERR_NOT_SUPPORTED
+ */
+function parseRange (options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${String(options)}`)
+  if (options.onCorrupt !== undefined) {
+    throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt is not supported yet: reading ends at damage; leave it out')
+  }
+  const old = options.old !== false
+  const live = Boolean(options.live) || !old
+  const reverse = Boolean(options.reverse)
+  if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
+  const where = options.where === undefined ? null : parseWhere(options.where)
+  return { ...parseBounds(options), reverse, live, old, limit: parseLimit(options.limit), where }
+}
+
+/**
+ * Seqs are whole, so each bound has one whole number that says the same.
+ * @param {ReadOptions} options
+ */
+function parseBounds (options) {
+  const { gt, gte, lt, lte } = options
+  for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
+    if (bound !== undefined && bound !== null && (typeof bound !== 'number' || Number.isNaN(bound))) {
+      throw misuse(`${name} must be a number, got ${String(bound)}`)
+    }
+  }
+  return {
+    from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
+    stop: Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
+  }
+}
+
+/** @param {unknown} limit */
+function parseLimit (limit) {
+  if (limit === undefined || limit === null || limit === -1) return Infinity
+  if (typeof limit === 'number' && limit >= 0 && (Number.isInteger(limit) || limit === Infinity)) return limit
+  throw misuse(`limit must be a whole number, or -1 for none, got ${String(limit)}`)
+}
+
+exports.parseRange = parseRange

@@ -1,0 +1,51 @@
+'use strict'
+// Reads the one record that a seq names.
+
+const { LogError, misuse } = require('@millrace/errors')
+const { isBoundary } = require('./locate')
+const { tooLarge } = require('./log-file')
+const { HEAD_SIZE, isAllZero } = require('./framing/offset-framing')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
+ */
+
+/**
+ * @param {LogFile} file
+ * @param {unknown} seq
+ * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ */
+function readRecord (file, seq, cb) {
+  const { blocks, framing, end } = file
+  if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${String(seq)}`))
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= end) return cb(notFound(file, seq))
+  isBoundary(file, seq, (err, isOne) => {
+    if (err) return cb(err)
+    if (!isOne) return cb(notFound(file, seq))
+    blocks.readUInt32BE(seq, (err, size = 0) => {
+      if (err) return cb(err)
+      const frameEnd = seq + size + framing.overhead
+      if (frameEnd > end) return cb(seq === 0 ? framing.contradiction(seq, frameEnd) : notFound(file, seq))
+      if (size > file.maxRecordSize) return cb(tooLarge(file, seq, size))
+      blocks.read(seq + HEAD_SIZE, frameEnd, (err, bytes) => {
+        if (err || !bytes) return cb(err)
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+        const agrees = bytes.readUInt32BE(size) === size && framing.isEndAt(view, bytes.length, frameEnd)
+        if (!agrees) return cb(framing.contradiction(seq, frameEnd))
+        cb(null, { data: bytes.subarray(0, size), isDeleted: isAllZero(bytes, 0, size) })
+      })
+    })
+  })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {number} seq
+ */
+function notFound ({ blocks }, seq) {
+  return new LogError('ERR_RECORD_NOT_FOUND', `no record of ${blocks.path} begins at ${seq}; ` +
+    'use a seq that append gave back or a stream delivered', { offset: seq, path: blocks.path })
+}
+
+exports.readRecord = readRecord

@@ -1,0 +1,133 @@
+'use strict'
+// Finds where a legacy log really ends. A last write that was cut off leaves bytes that are no frame: they are copied
+// beside the log and cut. What looks like damage is never cut, and a file without one whole frame is never touched.
+
+const { LogError } = require('@millrace/errors')
+const { keepCutBytes } = require('./keep-cut-bytes')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('@millrace/block-file').SpanReader} SpanReader
+ */
+
+/**
+ * @typedef {object} Recovery  what opening had to mend
+ * @property {number} offset  where the log ends now
+ * @property {number} size  how many bytes past it were no frame
+ * @property {string | null} keptAt  the file they were copied to before they were cut; null when the log is read-only
+ */
+
+/**
+ * @param {LogFile} file  its `end` is set
+ * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb  ERR_LOG_CORRUPT when the end is damaged
+ */
+function recover (file, storage, cb) {
+  const { blocks } = file
+  const fileSize = blocks.size.value
+  findLastBoundary(file, fileSize, (err, end = 0) => {
+    if (err) return cb(err)
+    file.end = end
+    if (end === fileSize) return cb(null, null)
+    if (blocks.flags === 'r') return cb(null, { offset: end, size: fileSize - end, keptAt: null })
+    checkTorn(file, end, fileSize, (err) => {
+      if (err) return cb(err)
+      keepCutBytes(blocks, end, fileSize, storage, (err, keptAt = '') => {
+        if (err) return cb(err)
+        blocks.truncate(end, (err) => {
+          if (err) return cb(err)
+          blocks.sync((err) => err ? cb(err) : cb(null, { offset: end, size: fileSize - end, keptAt }))
+        })
+      })
+    })
+  })
+}
+
+/**
+ * Searches back for a position where a whole frame ends, a span at a time.
+ * @param {LogFile} file
+ * @param {number} fileSize
+ * @param {(err: Error | null, position?: number) => void} cb
+ */
+function findLastBoundary (file, fileSize, cb) {
+  const { framing } = file
+  const window = file.blocks.createSpanReader()
+
+  /** @param {number} candidate */
+  const searchFrom = (candidate) => {
+    if (candidate < framing.overhead) return cb(noBoundary(file))
+    window.loadBackward(candidate, framing.trailerSize, 0, (err) => {
+      if (err) return cb(err)
+      const view = new DataView(window.buffer.buffer)
+      while (candidate - window.start >= framing.trailerSize) {
+        if (framing.isEndAt(view, candidate - window.start, candidate)) {
+          return confirmFrame(file, candidate, (err, isOne) => {
+            if (err) cb(err)
+            else if (isOne) cb(null, candidate)
+            else searchFrom(candidate - 1)
+          })
+        }
+        candidate--
+      }
+      searchFrom(candidate)
+    })
+  }
+  searchFrom(fileSize)
+}
+
+/**
+ * Whether a frame whose two sizes agree ends here. For an end inside the file, where a record's own bytes might
+ * imitate one, another frame must end where it begins.
+ * @param {LogFile} file
+ * @param {number} end
+ * @param {(err: Error | null, isOne?: boolean) => void} cb
+ */
+function confirmFrame ({ blocks, framing }, end, cb) {
+  blocks.readUInt32BE(end - framing.trailerSize, (err, size = 0) => {
+    if (err) return cb(err)
+    const start = end - size - framing.overhead
+    if (start < 0) return cb(null, false)
+    blocks.readUInt32BE(start, (err, headSize) => {
+      if (err || headSize !== size) return cb(err, false)
+      if (start === 0 || end === blocks.size.value) return cb(null, true)
+      blocks.read(Math.max(0, start - framing.endSize), start, (err, before) => {
+        if (err || !before) return cb(err)
+        cb(null, framing.isEndAt(new DataView(before.buffer, before.byteOffset, before.length), before.length, start))
+      })
+    })
+  })
+}
+
+/**
+ * A write that was cut off cannot have left both ends of its frame: if two of the three fields say that the rest of
+ * the file is one frame, it was whole once, and the third field is damaged.
+ * @param {LogFile} file
+ * @param {number} end
+ * @param {number} fileSize
+ * @param {(err: Error | null) => void} cb
+ */
+function checkTorn ({ blocks, framing }, end, fileSize, cb) {
+  const size = fileSize - end - framing.overhead
+  if (size < 0) return cb(null)
+  blocks.readUInt32BE(end, (err, headSize) => {
+    if (err) return cb(err)
+    blocks.read(fileSize - framing.trailerSize, fileSize, (err, trailer) => {
+      if (err || !trailer) return cb(err)
+      const view = new DataView(trailer.buffer, trailer.byteOffset, trailer.length)
+      const agreeing = Number(headSize === size) + Number(trailer.readUInt32BE(0) === size) +
+        Number(framing.isEndAt(view, trailer.length, fileSize))
+      if (agreeing < 2) return cb(null)
+      cb(new LogError('ERR_LOG_CORRUPT', `open: the last record of ${blocks.path}, at ${end}, is whole but its sizes ` +
+        'and its end do not agree; nothing was cut. Keep a copy, and open it with flags "r" to read the records before',
+      { offset: end, path: blocks.path }))
+    })
+  })
+}
+
+/** @param {LogFile} file */
+function noBoundary ({ blocks }) {
+  return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path}; nothing was written`,
+    { offset: 0, path: blocks.path })
+}
+
+exports.recover = recover

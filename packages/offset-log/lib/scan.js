@@ -1,0 +1,46 @@
+'use strict'
+// Many records a call, without copies: what everything that reads a log is made of, offered as it is.
+
+const { trampoline } = require('@millrace/block-file')
+const { misuse } = require('@millrace/errors')
+const { openRange } = require('./open-range')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./chunk').Chunk} Chunk
+ */
+
+/**
+ * @param {LogFile} file
+ * @param {import('./range').Range} range
+ * @param {(chunk: Chunk) => unknown} onChunk  false ends the scan; the chunk is good until it returns
+ * @param {(err: Error | null) => void} cb
+ */
+function scan (file, range, onChunk, cb) {
+  if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
+  let left = range.limit
+  if (left === 0) return cb(null)
+  openRange(file, range, (err, chunks) => {
+    if (err || !chunks) return cb(err)
+    const { end } = file
+    trampoline((next) => {
+      chunks.next(end, (err, chunk) => {
+        if (err || !chunk) return cb(err)
+        if (chunk.count === 0) return cb(null)
+        let goOn
+        try {
+          chunks.applyFilter()
+          chunk.count = Math.min(chunk.count, left)
+          left -= chunk.count
+          goOn = (chunk.count === 0 || onChunk(chunk) !== false) && left > 0
+        } catch (err) {
+          return cb(/** @type {Error} */ (err))
+        }
+        if (goOn) next()
+        else cb(null)
+      })
+    })
+  })
+}
+
+exports.scan = scan

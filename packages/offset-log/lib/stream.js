@@ -1,0 +1,198 @@
+'use strict'
+// A pull-stream source over a range of the log, which is also async-iterable.
+
+const { trampoline } = require('@millrace/block-file')
+const { iterate } = require('./async-iterator')
+const { openRange } = require('./open-range')
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./range').Range} Range
+ * @typedef {import('./range').ReadOptions} ReadOptions
+ * @typedef {import('./chunk-reader').ChunkReader} ChunkReader
+ * @typedef {import('./chunk').Chunk} Chunk
+ * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
+ * @typedef {(end: End, item?: any) => void} ReadCallback
+ */
+
+class RecordStream {
+  /**
+   * @param {LogFile} file
+   * @param {Range} range
+   * @param {Pick<ReadOptions, 'seqs' | 'values'>} shape
+   */
+  constructor (file, range, shape) {
+    this._file = file
+    this._range = range
+    this._left = range.limit
+    this._hasSeqs = shape.seqs !== false
+    this._hasValues = shape.values !== false
+    /** @type {ChunkReader | null} */
+    this._chunks = null
+    /** @type {Chunk | null} the chunk being delivered, from `_index` on */
+    this._chunk = null
+    this._index = 0
+    // How far a stream that is not live goes, and where one without old records starts: see begin.
+    this._fileEnd = 0
+    /** @type {End} */
+    this._end = null
+    /** @type {ReadCallback | null} a live stream's reader, waiting for an append */
+    this._waiting = null
+  }
+
+  /**
+   * @param {End} abort
+   * @param {ReadCallback} cb
+   */
+  read (abort, cb) {
+    if (abort) return this._abort(abort, cb)
+    if (this._end) return cb(this._end)
+    if (this._left === 0) return this._finish(true, cb)
+    if (this._chunks === null) this._open(cb)
+    else if (this._chunk && this._index < this._chunk.count) this._deliverItem(this._chunk, cb)
+    else this._deliver(cb)
+  }
+
+  /** Takes note of where the log ends: at the call that made the stream, or once the log is loaded. */
+  begin () {
+    this._fileEnd = this._file.end
+  }
+
+  /** Goes on after an append, if a read is waiting for one. */
+  wake () {
+    const waiting = this._stopWaiting()
+    if (waiting) this._deliver(waiting)
+  }
+
+  /** Ends a live stream that has nothing more to wait for. */
+  close () {
+    const waiting = this._stopWaiting()
+    if (waiting) this._finish(true, waiting)
+  }
+
+  /** @param {ReadCallback} cb */
+  _open (cb) {
+    const { from, old } = this._range
+    const range = old ? this._range : { ...this._range, from: Math.max(from, this._fileEnd) }
+    openRange(this._file, range, (err, chunks) => {
+      if (err || !chunks) return this._finish(err ?? true, cb)
+      this._chunks = chunks
+      this._deliver(cb)
+    })
+  }
+
+  /** @param {ReadCallback} cb */
+  _deliver (cb) {
+    const chunks = /** @type {ChunkReader} */ (this._chunks)
+    trampoline((next) => {
+      if (this._end) return cb(this._end)
+      if (this._chunk && this._index < this._chunk.count) return this._deliverItem(this._chunk, cb)
+      if (this._range.live) this._fileEnd = this._file.end
+      chunks.next(this._fileEnd, (err, chunk) => {
+        if (err || !chunk) return this._finish(err ?? true, cb)
+        if (chunk.count === 0) return this._awaitAppend(cb, next)
+        try {
+          chunks.applyFilter()
+        } catch (err) {
+          return this._finish(/** @type {Error} */ (err), cb)
+        }
+        this._chunk = chunk
+        this._index = 0
+        next()
+      })
+    })
+  }
+
+  /**
+   * @param {Chunk} chunk
+   * @param {ReadCallback} cb
+   */
+  _deliverItem (chunk, cb) {
+    const index = this._index++
+    const seq = chunk.seqs[index]
+    let item
+    try {
+      item = this._shape(chunk, index, seq)
+    } catch (err) {
+      return this._finish(/** @type {Error} */ (err), cb)
+    }
+    this._left--
+    cb(null, item)
+  }
+
+  /**
+   * @param {Chunk} chunk
+   * @param {number} index
+   * @param {number} seq
+   */
+  _shape ({ buffer, starts, ends }, index, seq) {
+    if (this._hasSeqs && !this._hasValues) return seq
+    const value = this._file.codec.decode(buffer, starts[index], ends[index], seq)
+    return this._hasSeqs ? { seq, value } : value
+  }
+
+  /**
+   * @param {ReadCallback} cb
+   * @param {() => void} next
+   */
+  _awaitAppend (cb, next) {
+    const chunks = /** @type {ChunkReader} */ (this._chunks)
+    if (!this._range.live || chunks.isDone) return this._finish(true, cb)
+    if (this._file.end > this._fileEnd) return next()
+    this._waiting = cb
+    this._file.waitingStreams.add(this)
+  }
+
+  _stopWaiting () {
+    const waiting = this._waiting
+    this._waiting = null
+    this._file.waitingStreams.delete(this)
+    return waiting
+  }
+
+  /**
+   * @param {Error | true} end
+   * @param {ReadCallback} cb
+   */
+  _finish (end, cb) {
+    this._end = end
+    this._chunk = null
+    cb(end)
+  }
+
+  /**
+   * A read that is waiting is answered first, as the pull-stream protocol has it.
+   * @param {Error | true} abort
+   * @param {ReadCallback} cb
+   */
+  _abort (abort, cb) {
+    const waiting = this._stopWaiting()
+    this._end = abort
+    if (waiting) waiting(abort)
+    this._finish(abort, cb)
+  }
+}
+
+/**
+ * @param {RecordStream} stream
+ * @param {(run: (err: Error | null) => void) => void} whenReady
+ */
+function createSource (stream, whenReady) {
+  let isReady = false
+  /**
+   * @param {End} abort
+   * @param {ReadCallback} cb
+   */
+  const source = (abort, cb) => {
+    if (isReady || abort) return stream.read(abort, cb)
+    whenReady((err) => {
+      if (err) return cb(err)
+      isReady = true
+      stream.read(null, cb)
+    })
+  }
+  return Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) })
+}
+
+exports.RecordStream = RecordStream
+exports.createSource = createSource
