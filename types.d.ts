@@ -12,3 +12,48 @@ declare module 'obz' {
   }
   export = createObz
 }
+
+declare module 'pull-stream' {
+  type Source<T> = (end: Error | true | null, cb: (end: Error | true | null, item?: T) => void) => void
+  type Sink<T> = (source: Source<T>) => void
+  function pull<T> (source: Source<T>, sink: Sink<T>): void
+  namespace pull {
+    function drain<T> (op: (item: T) => unknown, done?: (err: Error | null) => void): Sink<T>
+  }
+  export = pull
+}
+
+declare module 'aligned-block-file' {
+  interface Blocks {
+    offset: { once (listener: (size: number) => void): void }
+    read (start: number, end: number, cb: (err: Error | null, buf?: Buffer) => void): void
+  }
+  function createBlocks (path: string, blockSize: number, flags: string): Blocks
+  export = createBlocks
+}
+
+declare module 'flumelog-offset' {
+  interface FlumeLog {
+    since: { once (listener: (seq: number) => void): void }
+    stream (options?: object): import('pull-stream').Source<any>
+  }
+  function createLog (path: string, options: { blockSize: number, codec?: object, flags?: string }): FlumeLog
+  export = createLog
+}
+
+declare module 'flumecodec' {
+  export const json: { encode (value: unknown): string, decode (text: string): any, buffer: boolean }
+}
+
+declare module 'bipf' {
+  export function seekKey (buf: Uint8Array, start: number, key: Uint8Array): number
+  export function compareString (buf: Uint8Array, start: number, text: Uint8Array): number | null
+}
+
+declare module 'd3-node' {
+  export class D3Node {
+    d3: any
+    window: any
+    createSVG (width: number, height: number): any
+  }
+}

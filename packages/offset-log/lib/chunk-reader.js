@@ -110,7 +110,9 @@ class ChunkReader {
     const { position, need } = this._walk
     const { maxRecordSize, framing } = this._file
     const recordSize = need - framing.overhead
-    if (recordSize > maxRecordSize) return cb(tooLarge(this._file, position, recordSize))
+    if (recordSize > maxRecordSize) {
+      return cb(tooLarge(this._file, this._reverse ? position - need : position, recordSize))
+    }
     if (this._reverse) this._window.loadBackward(position, need, 0, cb)
     else this._window.loadForward(position, need, fileEnd, cb)
   }

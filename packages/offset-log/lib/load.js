@@ -1,6 +1,7 @@
 'use strict'
 // From an open block file to a log that can be read and appended to: detect the framing, recover the end, find since.
 
+const { LogError } = require('@millrace/errors')
 const { ChunkReader } = require('./chunk-reader')
 const { detectFraming } = require('./framing/detect')
 const { recover } = require('./recover')
@@ -44,6 +45,8 @@ function load (file, storage, cb) {
 function findLastRecord (file, cb) {
   const chunks = new ChunkReader(file, { position: file.end, from: 0, stop: Infinity, reverse: true })
   chunks.next(file.end, (err, chunk) => {
+    // One that is too large to be looked at is there all the same.
+    if (err instanceof LogError && err.code === 'ERR_RECORD_TOO_LARGE') return cb(null, err.offset)
     if (err || !chunk) return cb(err)
     cb(null, chunk.count > 0 ? chunk.seqs[0] : -1)
   })

@@ -4,6 +4,8 @@
 const { trampoline } = require('@millrace/block-file')
 const { ChunkReader } = require('./chunk-reader')
 
+const NO_FRAME = -1
+
 /** @typedef {import('./log-file').LogFile} LogFile */
 
 /**
@@ -15,28 +17,48 @@ const { ChunkReader } = require('./chunk-reader')
 function locateBoundary (file, bound, cb) {
   if (bound <= 0) return cb(null, 0)
   if (bound >= file.end) return cb(null, file.end)
-  isBoundary(file, bound, (err, isOne) => {
-    if (err) cb(err)
-    else if (isOne) cb(null, bound)
-    else walkToBoundary(file, bound, cb)
+  // Nearly every bound is a seq, or one more: `gt` and `lte` ask for what comes after the record that they name.
+  findFrameEnd(file, bound, (err, frameEnd) => {
+    if (err || frameEnd !== NO_FRAME) return cb(err, bound)
+    findFrameEnd(file, bound - 1, (err, frameEnd) => {
+      if (err || frameEnd !== NO_FRAME) return cb(err, frameEnd)
+      walkToBoundary(file, bound, cb)
+    })
   })
 }
 
 /**
- * Whether a frame ends at the position and another begins there: the fields before it and after it must agree.
  * @param {LogFile} file
- * @param {number} position  inside the file
+ * @param {number} position
+ * @param {(err: Error | null, frameEnd?: number) => void} cb  where the frame ends that begins here, or NO_FRAME
+ */
+function findFrameEnd (file, position, cb) {
+  const { blocks, framing, end } = file
+  isBoundary(file, position, (err, isOne) => {
+    if (err || !isOne) return cb(err, NO_FRAME)
+    blocks.readUInt32BE(position, (err, size = 0) => {
+      const frameEnd = position + size + framing.overhead
+      if (err || frameEnd > end) return cb(err, NO_FRAME)
+      blocks.read(frameEnd - framing.trailerSize, frameEnd, (err, trailer) => {
+        if (err || !trailer) return cb(err)
+        const agrees = trailer.readUInt32BE(0) === size && framing.isEndIn(trailer, frameEnd)
+        cb(null, agrees ? frameEnd : NO_FRAME)
+      })
+    })
+  })
+}
+
+/**
+ * Whether a frame begins at the position as far as the bytes before it tell: one ends there.
+ * @param {LogFile} file
+ * @param {number} position
  * @param {(err: Error | null, isOne?: boolean) => void} cb
  */
 function isBoundary ({ blocks, framing, end }, position, cb) {
-  if (position < framing.overhead) return cb(null, position === 0)
-  if (position + framing.overhead > end) return cb(null, position === end)
-  blocks.read(position - framing.endSize, position + 4, (err, bytes) => {
+  if (position < framing.overhead || position + framing.overhead > end) return cb(null, position === 0)
+  blocks.read(position - framing.endSize, position, (err, bytes) => {
     if (err || !bytes) return cb(err)
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    if (!framing.isEndAt(view, framing.endSize, position)) return cb(null, false)
-    const frameEnd = position + bytes.readUInt32BE(framing.endSize) + framing.overhead
-    cb(null, frameEnd <= end)
+    cb(null, framing.isEndIn(bytes, position))
   })
 }
 

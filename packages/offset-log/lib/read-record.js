@@ -30,8 +30,7 @@ function readRecord (file, seq, cb) {
       if (size > file.maxRecordSize) return cb(tooLarge(file, seq, size))
       blocks.read(seq + HEAD_SIZE, frameEnd, (err, bytes) => {
         if (err || !bytes) return cb(err)
-        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-        const agrees = bytes.readUInt32BE(size) === size && framing.isEndAt(view, bytes.length, frameEnd)
+        const agrees = bytes.readUInt32BE(size) === size && framing.isEndIn(bytes, frameEnd)
         if (!agrees) return cb(framing.contradiction(seq, frameEnd))
         cb(null, { data: bytes.subarray(0, size), isDeleted: isAllZero(bytes, 0, size) })
       })

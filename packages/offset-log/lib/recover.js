@@ -92,7 +92,7 @@ function confirmFrame ({ blocks, framing }, end, cb) {
       if (start === 0 || end === blocks.size.value) return cb(null, true)
       blocks.read(Math.max(0, start - framing.endSize), start, (err, before) => {
         if (err || !before) return cb(err)
-        cb(null, framing.isEndAt(new DataView(before.buffer, before.byteOffset, before.length), before.length, start))
+        cb(null, framing.isEndIn(before, start))
       })
     })
   })
@@ -113,9 +113,8 @@ function checkTorn ({ blocks, framing }, end, fileSize, cb) {
     if (err) return cb(err)
     blocks.read(fileSize - framing.trailerSize, fileSize, (err, trailer) => {
       if (err || !trailer) return cb(err)
-      const view = new DataView(trailer.buffer, trailer.byteOffset, trailer.length)
       const agreeing = Number(headSize === size) + Number(trailer.readUInt32BE(0) === size) +
-        Number(framing.isEndAt(view, trailer.length, fileSize))
+        Number(framing.isEndIn(trailer, fileSize))
       if (agreeing < 2) return cb(null)
       cb(new LogError('ERR_LOG_CORRUPT', `open: the last record of ${blocks.path}, at ${end}, is whole but its sizes ` +
         'and its end do not agree; nothing was cut. Keep a copy, and open it with flags "r" to read the records before',

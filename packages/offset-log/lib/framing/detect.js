@@ -37,8 +37,7 @@ function detectFraming (blocks, cb) {
  */
 function hasTrailer (framing, trailer, size) {
   if (trailer.length < framing.trailerSize || trailer.readUInt32BE(0) !== size) return false
-  const view = new DataView(trailer.buffer, trailer.byteOffset, trailer.length)
-  return framing.isEndAt(view, framing.trailerSize, size + framing.overhead)
+  return framing.isEndIn(trailer.subarray(0, framing.trailerSize), size + framing.overhead)
 }
 
 /** @param {string} path */

@@ -166,6 +166,15 @@ class OffsetFraming {
   }
 
   /**
+   * Whether the `end` field that these bytes end with says `position`.
+   * @param {Buffer} bytes
+   * @param {number} position
+   */
+  isEndIn (bytes, position) {
+    return this.isEndAt(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length, position)
+  }
+
+  /**
    * @param {DataView} view
    * @param {number} offset
    * @param {number} position

@@ -1,0 +1,81 @@
+'use strict'
+// Random work on a block file, against a plain Buffer that answers the same questions.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { promisify } = require('node:util')
+const fc = require('fast-check')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { BlockFile } = require('..')
+
+const seed = Date.now() % 2 ** 31
+const position = fc.nat(400)
+const length = fc.nat(90)
+const operation = fc.oneof(
+  fc.record({ name: fc.constant('append'), length, fill: fc.nat(255) }),
+  fc.record({ name: fc.constant('write'), position, length, fill: fc.nat(255) }),
+  fc.record({ name: fc.constant('truncate'), position }),
+  fc.record({ name: fc.constantFrom('read', 'scan', 'window', 'backward'), position, length })
+)
+
+tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t) => {
+  const property = fc.asyncProperty(
+    fc.array(operation, { maxLength: 40 }),
+    fc.integer({ min: 1, max: 64 }),
+    fc.integer({ min: 0, max: 6 }),
+    fc.boolean(),
+    async (operations, blockSize, cachedBlocks, mayBlock) => {
+      const file = path.join(temporaryFolder(), 'blocks')
+      const blocks = BlockFile(file, { blockSize, cache: cachedBlocks * blockSize })
+      const subject = { blocks, window: null, model: Buffer.alloc(0) }
+      if (!mayBlock) blocks._file.pace.mayBlock = () => false
+      await promisify(blocks.ready.bind(blocks))()
+      for (const operation of operations) await run(subject, operation)
+      await promisify(blocks.close.bind(blocks))()
+      same(fs.readFileSync(file), subject.model)
+    })
+  await fc.assert(property, { seed, numRuns: 300 })
+  t.pass('300 files')
+})
+
+async function run (subject, { name, position = 0, length = 0, fill = 0 }) {
+  const { blocks, model } = subject
+  const call = (method, ...args) => promisify(blocks[method].bind(blocks))(...args)
+  const start = Math.min(position, model.length)
+  const end = Math.min(start + length, model.length)
+  const wanted = model.subarray(start, end)
+  if (name === 'append') {
+    subject.model = Buffer.concat([model, Buffer.alloc(length, fill)])
+    await call('append', Buffer.alloc(length, fill))
+  } else if (name === 'write') {
+    model.fill(fill, start, end)
+    await call('write', Buffer.alloc(end - start, fill), start)
+  } else if (name === 'truncate') {
+    subject.model = model.subarray(0, start)
+    await call('truncate', start)
+  } else if (name === 'read') {
+    same(await call('read', start, end), wanted)
+  } else if (name === 'scan') {
+    const parts = []
+    await call('scan', { start, end }, (block) => { parts.push(Buffer.from(block)) })
+    same(Buffer.concat(parts), wanted)
+  } else {
+    await moveWindow(subject, name === 'window', start, end, wanted)
+  }
+  if (blocks.size.value !== subject.model.length) throw new Error(`size is ${blocks.size.value}`)
+}
+
+/** The same window is moved about all the time, so that what it kept from before meets what was written since. */
+async function moveWindow (subject, isForward, start, end, wanted) {
+  const window = (subject.window ??= subject.blocks.createSpanReader())
+  const load = promisify((isForward ? window.loadForward : window.loadBackward).bind(window))
+  if (isForward) await load(start, end - start, subject.model.length)
+  else await load(end, end - start, 0)
+  if (window.start > start || window.end < end) throw new Error(`window from ${window.start} to ${window.end}`)
+  same(window.buffer.subarray(start - window.start, end - window.start), wanted)
+}
+
+function same (found, wanted) {
+  if (Buffer.compare(found, wanted)) throw new Error(`expected ${wanted.toString('hex')}, got ${found.toString('hex')}`)
+}

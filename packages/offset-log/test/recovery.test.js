@@ -1,0 +1,253 @@
+'use strict'
+// What opening does to a file whose end, or whose anything, is not as it should be.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { faultyStorage, flip, splice, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { fileStorage } = require('@millrace/block-file')
+const { OffsetLog } = require('..')
+
+const VALUES = ['first', 'second', 'the third, which is longer than the others'].map((text) => Buffer.from(text))
+
+async function failureOf (run) {
+  try {
+    await run()
+    return null
+  } catch (err) {
+    return err
+  }
+}
+
+/** A closed log of three records; gives its path, its seqs and its bytes. */
+async function makeLog (framing = 'offset32', values = VALUES) {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file, { framing })
+  const seqs = []
+  for (const value of values) seqs.push(await log.append(value))
+  await log.close()
+  return { file, seqs, bytes: fs.readFileSync(file) }
+}
+
+async function valuesOf (log) {
+  const values = []
+  for await (const value of log.stream({ seqs: false })) values.push(value.toString())
+  return values
+}
+
+for (const framing of ['offset32', 'offset48', 'offset53']) {
+  tape(`${framing}: a last write cut off anywhere is cut to the last whole record, and kept beside the log`, async (t) => {
+    const { bytes, seqs } = await makeLog(framing)
+    for (let size = seqs[2] + 1; size < bytes.length; size++) {
+      const file = path.join(temporaryFolder(), 'log')
+      fs.writeFileSync(file, bytes.subarray(0, size))
+      const log = OffsetLog(file)
+      await log.ready()
+      const kept = `${file}.cut-${seqs[2]}`
+      if (log.recovery?.keptAt !== kept || log.recovery.offset !== seqs[2] || log.since.value !== seqs[1]) {
+        t.fail(`cut at ${size}: ${JSON.stringify(log.recovery)}`)
+      }
+      if (!fs.readFileSync(kept).equals(bytes.subarray(seqs[2], size))) t.fail(`cut at ${size}: kept other bytes`)
+      await log.append(VALUES[2])
+      await log.close()
+      if (!fs.readFileSync(file).equals(bytes)) t.fail(`cut at ${size}: appending again gives other bytes`)
+    }
+    t.pass(`${bytes.length - seqs[2] - 1} cuts`)
+  })
+}
+
+tape('recovery: a clean log reports none', async (t) => {
+  const { file } = await makeLog()
+  const log = OffsetLog(file)
+  await log.ready()
+  t.equal(log.recovery, null)
+  await log.close()
+})
+
+tape('recovery: a tail of zeros or of noise is cut, also one of many blocks', async (t) => {
+  for (const tail of [Buffer.alloc(5), Buffer.alloc(300000), Buffer.alloc(300000, 0xa5)]) {
+    const { file, bytes, seqs } = await makeLog()
+    splice(file, bytes.length, bytes.length, tail)
+    const log = OffsetLog(file, { blockSize: 1024 })
+    await log.ready()
+    t.equal(log.since.value, seqs[2])
+    t.equal(log.recovery.size, tail.length)
+    t.ok(fs.readFileSync(log.recovery.keptAt).equals(tail))
+    await log.close()
+    t.ok(fs.readFileSync(file).equals(bytes))
+  }
+})
+
+tape('recovery: bytes kept before are never overwritten', async (t) => {
+  const { file, bytes } = await makeLog()
+  const names = []
+  for (const text of ['torn', 'torn again']) {
+    splice(file, bytes.length, bytes.length, Buffer.from(text))
+    const log = OffsetLog(file)
+    await log.ready()
+    names.push([path.basename(log.recovery.keptAt), fs.readFileSync(log.recovery.keptAt, 'utf8')])
+    await log.close()
+  }
+  t.deepEqual(names, [[`log.cut-${bytes.length}`, 'torn'], [`log.cut-${bytes.length}-1`, 'torn again']])
+})
+
+tape('recovery: a read-only log cuts nothing and writes nothing', async (t) => {
+  const { file, bytes, seqs } = await makeLog()
+  truncate(file, bytes.length - 3)
+  const log = OffsetLog(file, { flags: 'r' })
+  await log.ready()
+  t.deepEqual(log.recovery, { offset: seqs[2], size: bytes.length - 3 - seqs[2], keptAt: null })
+  t.deepEqual(await valuesOf(log), ['first', 'second'])
+  t.equal((await failureOf(() => log.append(Buffer.from('x')))).code, 'ERR_LOG_READ_ONLY')
+  t.equal((await failureOf(() => log.del(0))).code, 'ERR_LOG_READ_ONLY')
+  await log.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+  t.equal(fs.statSync(file).size, bytes.length - 3)
+})
+
+tape('flumelog-offset fault: a flipped bit in the last trailer deletes the last record in silence', async (t) => {
+  const { bytes, seqs } = await makeLog()
+  for (let offset = seqs[2]; offset < bytes.length; offset++) {
+    const isField = offset < seqs[2] + 4 || offset >= bytes.length - 8
+    if (!isField) continue
+    for (let bit = 0; bit < 8; bit++) {
+      const file = path.join(temporaryFolder(), 'log')
+      fs.writeFileSync(file, bytes)
+      flip(file, offset, bit)
+      const before = fs.readFileSync(file)
+      const log = OffsetLog(file)
+      const err = await failureOf(() => log.ready())
+      await log.close()
+      if (err?.code !== 'ERR_LOG_CORRUPT' || err.offset !== seqs[2]) t.fail(`byte ${offset}, bit ${bit}: ${err}`)
+      if (!fs.readFileSync(file).equals(before)) t.fail(`byte ${offset}, bit ${bit}: the file was changed`)
+      const reader = OffsetLog(file, { flags: 'r' })
+      if ((await valuesOf(reader)).join() !== 'first,second') t.fail('the records before it can still be read')
+      await reader.close()
+    }
+  }
+  t.pass('96 flips')
+})
+
+tape('flumelog-offset fault: recovery can reach truncate(0)', async (t) => {
+  const torn = Buffer.from('0000002a7b2261223a', 'hex')
+  const files = {
+    'a first record cut off': torn,
+    'three bytes': torn.subarray(0, 3),
+    zeros: Buffer.alloc(70000),
+    'a text': Buffer.from('This is not a log at all.'),
+    'an image': Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+    noise: Buffer.alloc(5000, 0xa7)
+  }
+  for (const [name, bytes] of Object.entries(files)) {
+    const file = path.join(temporaryFolder(), 'log')
+    fs.writeFileSync(file, bytes)
+    const log = OffsetLog(file)
+    const [ready, append, get, stream] = await Promise.all([
+      () => log.ready(), () => log.append(Buffer.from('x')), () => log.get(0), () => valuesOf(log)
+    ].map(failureOf))
+    t.equal(ready.code, 'ERR_LOG_UNKNOWN_FORMAT', name)
+    t.ok([append, get, stream].every((err) => err === ready), 'every pending call fails alike')
+    t.equal(await failureOf(() => log.append(Buffer.from('x'))), ready, 'and every later one')
+    t.equal(log.since.value, undefined)
+    await log.close()
+    t.ok(fs.readFileSync(file).equals(bytes), 'nothing was written')
+    t.equal(fs.readdirSync(path.dirname(file)).length, 1)
+  }
+})
+
+tape('recovery: a record that imitates the end of a frame is not taken for one', async (t) => {
+  const { file, bytes } = await makeLog()
+  // A cut-off record whose data holds, at just this place in the file, what the last eight bytes of a frame would be.
+  const end = bytes.length + 4 + 4 + 8
+  const imitation = Buffer.concat([Buffer.from('000003e8', 'hex'), Buffer.from('00000000', 'hex'), Buffer.alloc(8)])
+  imitation.writeUInt32BE(0, 8)
+  imitation.writeUInt32BE(end, 12)
+  splice(file, bytes.length, bytes.length, Buffer.concat([imitation, Buffer.alloc(20, 'x')]))
+  const log = OffsetLog(file)
+  await log.ready()
+  t.equal(log.recovery.offset, bytes.length)
+  await log.close()
+  t.ok(fs.readFileSync(file).equals(bytes))
+})
+
+tape('damage: streams and scans deliver what is before it, then end with its offset', async (t) => {
+  const { file, seqs } = await makeLog()
+  flip(file, seqs[1] + 3)
+  const log = OffsetLog(file)
+  await log.ready()
+  const seen = []
+  const err = await failureOf(async () => {
+    for await (const { seq } of log.stream()) seen.push(seq)
+  })
+  t.deepEqual(seen, [seqs[0]])
+  t.equal(err.code, 'ERR_LOG_CORRUPT')
+  t.equal(err.offset, seqs[1])
+  const backward = []
+  const backwardErr = await failureOf(async () => {
+    for await (const { seq } of log.stream({ reverse: true })) backward.push(seq)
+  })
+  t.deepEqual(backward, [seqs[2]])
+  t.equal(backwardErr.code, 'ERR_LOG_CORRUPT')
+  t.equal((await failureOf(() => log.scan({}, () => {}))).code, 'ERR_LOG_CORRUPT')
+  t.equal((await failureOf(() => log.get(seqs[1]))).code, 'ERR_LOG_CORRUPT')
+  t.equal((await log.get(seqs[2])).toString(), VALUES[2].toString())
+  await log.close()
+})
+
+tape('damage: sizes that lead out of the file end a read with a code, whatever they say', async (t) => {
+  for (const size of [0xffffffff, 0x7fffffff, 1000, 60]) {
+    const { file, seqs, bytes } = await makeLog()
+    bytes.writeUInt32BE(size, seqs[1])
+    bytes.writeUInt32BE(size, seqs[2] - 8)
+    fs.writeFileSync(file, bytes)
+    const log = OffsetLog(file)
+    for (const options of [{}, { reverse: true }, { gt: seqs[0] }, { gte: seqs[1] }, { gte: seqs[1] + 1 }]) {
+      const err = await failureOf(() => log.scan(options, () => {}))
+      t.equal(err?.code, 'ERR_LOG_CORRUPT', `${size}, ${JSON.stringify(options)}`)
+    }
+    t.ok(['ERR_LOG_CORRUPT', 'ERR_RECORD_NOT_FOUND'].includes((await failureOf(() => log.get(seqs[1]))).code))
+    await log.close()
+  }
+})
+
+tape('damage: every flipped bit of a log gives values or a code, never a hang', async (t) => {
+  const { bytes } = await makeLog('offset48')
+  for (let offset = 0; offset < bytes.length; offset++) {
+    const file = path.join(temporaryFolder(), 'log')
+    fs.writeFileSync(file, bytes)
+    flip(file, offset, offset % 8)
+    const log = OffsetLog(file)
+    const err = await failureOf(() => valuesOf(log))
+    if (err && !/^ERR_/.test(err.code)) t.fail(`byte ${offset}: ${err.stack}`)
+    await log.close()
+  }
+  t.pass(`${bytes.length} flips`)
+})
+
+tape('recovery: a failure while it works leaves the file as it was', async (t) => {
+  const { file, bytes } = await makeLog()
+  truncate(file, bytes.length - 3)
+  const before = fs.readFileSync(file)
+  const error = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
+  for (const failing of ['write', 'truncate', 'sync', 'readSync']) {
+    const storage = faultyStorage(fileStorage, ({ name }) => name === failing ? { error } : {})
+    const log = OffsetLog(file, { storage })
+    t.equal(await failureOf(() => log.ready()), error, failing)
+    await log.close()
+    t.ok(fs.readFileSync(file).equals(before))
+  }
+  const log = OffsetLog(file)
+  await log.ready()
+  t.deepEqual(await valuesOf(log), ['first', 'second'])
+  await log.close()
+})
+
+tape('recovery: deleted records at the end are passed over to find since', async (t) => {
+  const { file, seqs } = await makeLog()
+  zero(file, seqs[2] + 4, seqs[2] + 4 + VALUES[2].length)
+  const log = OffsetLog(file)
+  await log.ready()
+  t.equal(log.recovery, null)
+  t.equal(log.since.value, seqs[1])
+  await log.close()
+})

@@ -1,0 +1,17 @@
+'use strict'
+// What every log and every codec must pass, and what a test needs to hurt a file.
+
+const { testCodec } = require('./lib/codec-suite')
+const { testLog } = require('./lib/log-suite')
+const { flip, truncate, zero, splice } = require('./lib/damage')
+const { faultyStorage } = require('./lib/faulty-storage')
+const { temporaryFolder } = require('./lib/temporary-folder')
+
+exports.testCodec = testCodec
+exports.testLog = testLog
+exports.flip = flip
+exports.truncate = truncate
+exports.zero = zero
+exports.splice = splice
+exports.faultyStorage = faultyStorage
+exports.temporaryFolder = temporaryFolder

@@ -1,0 +1,51 @@
+'use strict'
+// The conformance suite of the Log contract. An implementation's own test is a few lines:
+//
+//   testLog(tape, (path, options) => OffsetLog(path, options), { name: 'offset32' })
+
+const path = require('node:path')
+const { temporaryFolder } = require('./temporary-folder')
+
+const parts = [
+  require('./log-suite/append'),
+  require('./log-suite/read'),
+  require('./log-suite/ranges'),
+  require('./log-suite/live'),
+  require('./log-suite/delete'),
+  require('./log-suite/lifecycle')
+]
+
+/**
+ * @typedef {object} LogSuiteOptions
+ * @property {string} [name]  begins the title of each test
+ * @property {number} [seed]  of the random tests
+ * @typedef {(options?: object) => any} CreateHere  a log of the test's own file: the same one at each call
+ * @typedef {(title: string, run: (t: any, create: CreateHere) => Promise<void>) => void} AddTest
+ * @typedef {{ name: string, seed: number, test: AddTest }} Suite
+ */
+
+/**
+ * @param {any} tape
+ * @param {(path: string, options: object) => any} createLog  a new Log on the path; the options hold the codec
+ * @param {LogSuiteOptions} [options]
+ */
+function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 } = {}) {
+  /** @type {AddTest} */
+  const test = (title, run) => {
+    tape(`${name}: ${title}`, async (/** @type {any} */ t) => {
+      const file = path.join(temporaryFolder(), 'test.log')
+      await run(t, (options) => createLog(file, { codec: jsonText, ...options }))
+    })
+  }
+  for (const part of parts) part.addTests({ name, seed, test })
+}
+
+/** JSON as a codec of strings: flumecodec's shape, which every log must take. */
+const jsonText = {
+  name: 'json-text',
+  buffer: false,
+  encode: (/** @type {unknown} */ value) => JSON.stringify(value),
+  decode: (/** @type {string} */ text) => JSON.parse(text)
+}
+
+exports.testLog = testLog

@@ -1,0 +1,68 @@
+'use strict'
+// What several parts of the log suite need.
+
+const pull = require('pull-stream')
+
+/**
+ * @param {any} source
+ * @returns {Promise<any[]>}
+ */
+function collect (source) {
+  return new Promise((resolve, reject) => {
+    pull(source, pull.collect((/** @type {any} */ err, /** @type {any} */ items) => err ? reject(err) : resolve(items)))
+  })
+}
+
+/**
+ * @param {() => unknown} run  returns a promise, or throws
+ * @returns {Promise<any>}  what it failed with, or null
+ */
+async function failureOf (run) {
+  try {
+    await run()
+    return null
+  } catch (err) {
+    return err
+  }
+}
+
+/**
+ * Appends one by one.
+ * @param {any} log
+ * @param {unknown[]} values
+ * @returns {Promise<number[]>}  their seqs
+ */
+async function appendEach (log, values) {
+  const seqs = []
+  for (const value of values) seqs.push(await log.append(value))
+  return seqs
+}
+
+/** @param {any} log */
+async function scanAll (log, options = {}) {
+  /** @type {Array<{ seq: number, bytes: Buffer }>} */
+  const records = []
+  await log.scan(options, (/** @type {any} */ { buffer, count, seqs, starts, ends }) => {
+    for (let i = 0; i < count; i++) {
+      records.push({ seq: seqs[i], bytes: Buffer.from(buffer.subarray(starts[i], ends[i])) })
+    }
+  })
+  return records
+}
+
+/** @param {number} seed  a small random generator, the same everywhere: xorshift32 */
+function createRandom (seed) {
+  let state = seed | 0 || 1
+  return (/** @type {number} */ limit) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % limit
+  }
+}
+
+exports.collect = collect
+exports.failureOf = failureOf
+exports.appendEach = appendEach
+exports.scanAll = scanAll
+exports.createRandom = createRandom
