@@ -1,0 +1,46 @@
+'use strict'
+// The house as docs/architecture.md draws it: a package imports only lower layers, never sideways or up.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+
+const packages = path.join(__dirname, '..', 'packages')
+const layerOf = {
+  errors: 0, where: 0.5, 'block-file': 1, 'json-codec': 1, 'binary-codec': 1, 'offset-log': 2
+}
+
+/** Every module that the sources of a package require. */
+function importsOf (name) {
+  const sources = ['index.js', ...fs.readdirSync(path.join(packages, name, 'lib'), { recursive: true }).map((file) => `lib/${file}`)]
+  return new Set(sources.filter((file) => file.endsWith('.js')).flatMap((file) => {
+    const source = fs.readFileSync(path.join(packages, name, file), 'utf8')
+    return [...source.matchAll(/require\('([^'.][^']*)'\)/g)].map((match) => match[1])
+  }))
+}
+
+for (const [name, layer] of Object.entries(layerOf)) {
+  tape(`layers: ${name} imports only what lies below it, and says so`, (t) => {
+    const { dependencies } = JSON.parse(fs.readFileSync(path.join(packages, name, 'package.json'), 'utf8'))
+    const imports = [...importsOf(name)].filter((module) => !module.startsWith('node:'))
+    for (const module of imports.filter((module) => module.startsWith('@millrace/'))) {
+      const imported = module.slice('@millrace/'.length)
+      t.ok(layerOf[imported] < layer, module)
+    }
+    t.deepEqual(imports.sort(), Object.keys(dependencies).sort(), 'exactly its dependencies')
+    t.end()
+  })
+}
+
+tape('layers: only block-file touches the file system', (t) => {
+  for (const name of Object.keys(layerOf)) {
+    const touches = [...importsOf(name)].some((module) => /^(node:)?fs(\/|$)/.test(module))
+    t.equal(touches, name === 'block-file', name)
+  }
+  t.end()
+})
+
+tape('layers: every package is placed', (t) => {
+  t.deepEqual(fs.readdirSync(packages).sort(), [...Object.keys(layerOf), 'testkit'].sort())
+  t.end()
+})

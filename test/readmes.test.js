@@ -1,0 +1,48 @@
+'use strict'
+// Every example of every README runs as it is printed, and prints what its comments say.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+
+const root = path.join(__dirname, '..')
+const readmes = ['README.md', 'bench/README.md', 'docs/architecture.md', 'docs/format.md', 'docs/glossary.md',
+  ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
+
+/** @param {string} markdown */
+function examplesOf (markdown) {
+  return [...markdown.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1])
+}
+
+/** What the comments behind console.log say, a line each. */
+function promisedOutput (example) {
+  return [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1])
+}
+
+for (const readme of readmes) {
+  tape(`${readme}: its examples run as printed`, (t) => {
+    const examples = examplesOf(fs.readFileSync(path.join(root, readme), 'utf8'))
+    for (const [index, example] of examples.entries()) {
+      const folder = temporaryFolder()
+      fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'), 'junction')
+      fs.writeFileSync(path.join(folder, 'example.js'), example)
+      const { stdout, stderr, status } = spawnSync(process.execPath, ['example.js'], { cwd: folder, encoding: 'utf8', timeout: 30000 })
+      t.equal(status, 0, `example ${index + 1} ends well ${stderr}`)
+      t.deepEqual(stdout.split('\n').filter(Boolean), promisedOutput(example), `example ${index + 1} prints what it says`)
+    }
+    if (readme.startsWith('packages/') || readme === 'README.md') t.ok(examples.length > 0, 'there is an example')
+    t.end()
+  })
+}
+
+tape('documents: links between them lead somewhere', (t) => {
+  for (const readme of readmes) {
+    const markdown = fs.readFileSync(path.join(root, readme), 'utf8')
+    for (const [, target] of markdown.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
+      t.ok(fs.existsSync(path.join(root, path.dirname(readme), target)), `${readme}: ${target}`)
+    }
+  }
+  t.end()
+})
