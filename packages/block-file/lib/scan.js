@@ -20,14 +20,15 @@ function scanBlocks (file, start, end, onBlock, cb) {
 
   /** @returns {boolean}  whether to go on */
   const visitLoaded = () => {
-    while (position < spans.end) {
+    while (position < end) {
       const blockEnd = Math.min((Math.floor(position / blockSize) + 1) * blockSize, end)
+      if (blockEnd > spans.end) return true
       const block = spans.buffer.subarray(position - spans.start, blockEnd - spans.start)
       const blockStart = position
       position = blockEnd
       if (onBlock(block, blockStart) === false) return false
     }
-    return position < end
+    return false
   }
 
   if (start === end) return cb(null)

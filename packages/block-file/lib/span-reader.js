@@ -6,7 +6,9 @@ const { performance } = require('node:perf_hooks')
 const { fetch } = require('./fetch')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
-const SPAN_SIZE = 256 * 1024
+const SPAN_SIZE_MAX = 256 * 1024
+// Whoever wants one record, or the last ten, should not wait for more: spans begin small, and double.
+const SPAN_SIZE_MIN = 16 * 1024
 // A scan that has run this long lets the event loop have a turn.
 const SLICE_MS = 5
 
@@ -18,7 +20,7 @@ class SpanReader {
    */
   constructor (file) {
     this._file = file
-    this._spanSize = Math.ceil(SPAN_SIZE / file.blockSize) * file.blockSize
+    this._spanSize = SPAN_SIZE_MIN / 2
     this._rewriteCount = file.rewriteCount
     this._sliceStartMs = performance.now()
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
@@ -39,7 +41,7 @@ class SpanReader {
    */
   loadForward (from, need, limit, cb) {
     this._inSlice(() => {
-      this._forgetStale()
+      this._prepare()
       if (from < this.start || from > this.end) this.start = this.end = from
       const keptStart = from - this.start
       const kept = this.end - from
@@ -63,7 +65,7 @@ class SpanReader {
    */
   loadBackward (to, need, limit, cb) {
     this._inSlice(() => {
-      this._forgetStale()
+      this._prepare()
       if (to > this.end || to < this.start) this.start = this.end = to
       const kept = to - this.start
       const nextSpanStart = (Math.ceil(this.start / this._spanSize) - 1) * this._spanSize
@@ -88,7 +90,8 @@ class SpanReader {
   }
 
   /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
-  _forgetStale () {
+  _prepare () {
+    this._spanSize = Math.min(2 * this._spanSize, SPAN_SIZE_MAX)
     if (this._rewriteCount === this._file.rewriteCount) return
     this._rewriteCount = this._file.rewriteCount
     this.start = this.end = -1

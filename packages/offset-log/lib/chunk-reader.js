@@ -50,7 +50,7 @@ class ChunkReader {
    */
   next (fileEnd, cb) {
     const chunk = this._chunk
-    chunk.count = 0
+    chunk.clear()
     for (;;) {
       this._walkWindow(fileEnd)
       if (chunk.count > 0) return cb(null, chunk)

@@ -3,6 +3,8 @@
 
 // Enough that the call around a chunk costs nothing a record; few enough that a reader's arrays stay in the cache.
 const RECORD_COUNT_MAX = 4096
+// A reader of a few records should not pay for arrays of thousands: they double while chunks come out full.
+const RECORD_COUNT_MIN = 64
 
 class Chunk {
   constructor () {
@@ -10,14 +12,30 @@ class Chunk {
     this.count = 0
     /** @type {Buffer} the records' bytes, and others between them */
     this.buffer = Buffer.alloc(0)
-    this.seqs = new Float64Array(RECORD_COUNT_MAX)
+    this._capacity = RECORD_COUNT_MIN
+    this._wasFull = false
+    this.seqs = new Float64Array(RECORD_COUNT_MIN)
     /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
-    this.starts = new Uint32Array(RECORD_COUNT_MAX)
-    this.ends = new Uint32Array(RECORD_COUNT_MAX)
+    this.starts = new Uint32Array(RECORD_COUNT_MIN)
+    this.ends = new Uint32Array(RECORD_COUNT_MIN)
   }
 
   get isFull () {
-    return this.count === RECORD_COUNT_MAX
+    return this.count === this._capacity
+  }
+
+  /** Forgets the records. */
+  clear () {
+    if (this._wasFull && this._capacity < RECORD_COUNT_MAX) this._grow()
+    this._wasFull = false
+    this.count = 0
+  }
+
+  _grow () {
+    this._capacity *= 2
+    this.seqs = new Float64Array(this._capacity)
+    this.starts = new Uint32Array(this._capacity)
+    this.ends = new Uint32Array(this._capacity)
   }
 
   /**
@@ -30,6 +48,7 @@ class Chunk {
     this.seqs[index] = seq
     this.starts[index] = start
     this.ends[index] = end
+    if (this.count === this._capacity) this._wasFull = true
   }
 
   /**

@@ -2,6 +2,7 @@
 // Finds where a legacy log really ends. A last write that was cut off leaves bytes that are no frame: they are copied
 // beside the log and cut. What looks like damage is never cut, and a file without one whole frame is never touched.
 
+const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('./keep-cut-bytes')
 
@@ -52,27 +53,35 @@ function recover (file, storage, cb) {
 function findLastBoundary (file, fileSize, cb) {
   const { framing } = file
   const window = file.blocks.createSpanReader()
-
-  /** @param {number} candidate */
-  const searchFrom = (candidate) => {
+  let candidate = fileSize
+  trampoline((next) => {
     if (candidate < framing.overhead) return cb(noBoundary(file))
     window.loadBackward(candidate, framing.trailerSize, 0, (err) => {
       if (err) return cb(err)
-      const view = new DataView(window.buffer.buffer)
-      while (candidate - window.start >= framing.trailerSize) {
-        if (framing.isEndAt(view, candidate - window.start, candidate)) {
-          return confirmFrame(file, candidate, (err, isOne) => {
-            if (err) cb(err)
-            else if (isOne) cb(null, candidate)
-            else searchFrom(candidate - 1)
-          })
-        }
+      candidate = searchWindow(framing, window, candidate)
+      if (candidate - window.start < framing.trailerSize) return next()
+      confirmFrame(file, candidate, (err, isOne) => {
+        if (err || isOne) return cb(err, candidate)
         candidate--
-      }
-      searchFrom(candidate)
+        next()
+      })
     })
+  })
+}
+
+/**
+ * @param {LogFile['framing']} framing
+ * @param {SpanReader} window
+ * @param {number} candidate  where to begin
+ * @returns {number}  the last position at or before it that an `end` field names, or one too near the window's start
+ */
+function searchWindow (framing, window, candidate) {
+  const view = new DataView(window.buffer.buffer)
+  while (candidate - window.start >= framing.trailerSize) {
+    if (framing.isEndAt(view, candidate - window.start, candidate)) break
+    candidate--
   }
-  searchFrom(fileSize)
+  return candidate
 }
 
 /**
@@ -125,8 +134,8 @@ function checkTorn ({ blocks, framing }, end, fileSize, cb) {
 
 /** @param {LogFile} file */
 function noBoundary ({ blocks }) {
-  return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path}; nothing was written`,
-    { offset: 0, path: blocks.path })
+  return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path}, though one did just ` +
+    'now; something else is changing the file', { offset: 0, path: blocks.path })
 }
 
 exports.recover = recover

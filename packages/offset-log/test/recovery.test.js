@@ -251,3 +251,31 @@ tape('recovery: deleted records at the end are passed over to find since', async
   t.equal(log.since.value, seqs[1])
   await log.close()
 })
+
+tape('recovery: a file that something else empties under it ends in a code', async (t) => {
+  const { file, bytes } = await makeLog()
+  let readCount = 0
+  const storage = faultyStorage(fileStorage, ({ name }) => {
+    if (name === 'readSync' && readCount++ === 1) zero(file, 0, bytes.length)
+    return {}
+  })
+  const log = OffsetLog(file, { storage, cache: 0 })
+  t.equal((await failureOf(() => log.ready())).code, 'ERR_LOG_UNKNOWN_FORMAT')
+  await log.close()
+  fs.writeFileSync(file, bytes)
+  readCount = -1
+  const again = OffsetLog(file, { storage, cache: 0 })
+  t.equal((await failureOf(() => again.ready())).code, 'ERR_LOG_CORRUPT')
+  await again.close()
+})
+
+tape('recovery: a tail that names every position as an end takes time in proportion, and no stack', async (t) => {
+  const { file, bytes } = await makeLog()
+  const tail = Buffer.alloc(400000)
+  for (let offset = 0; offset < tail.length; offset += 4) tail.writeUInt32BE(bytes.length + offset + 4, offset)
+  splice(file, bytes.length, bytes.length, tail)
+  const log = OffsetLog(file)
+  await log.ready()
+  t.equal(log.recovery.offset, bytes.length)
+  await log.close()
+})

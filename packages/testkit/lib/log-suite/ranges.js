@@ -1,7 +1,7 @@
 'use strict'
 // Ranges, limits and filters, against a plain array that answers the same question.
 
-const { collect, scanAll, createRandom } = require('./helpers')
+const { collect, isSame, scanAll, createRandom } = require('./helpers')
 
 const ROUND_COUNT = 400
 
@@ -17,7 +17,7 @@ function addTests ({ seed, test }) {
       const expected = select(model, options)
       const streamed = await collect(log.stream(options))
       const scanned = (await scanAll(log, options)).map(({ seq, bytes }) => ({ seq, value: JSON.parse(String(bytes)) }))
-      if (!same(streamed, expected) || !same(scanned, expected)) {
+      if (!isSame(streamed, expected) || !isSame(scanned, expected)) {
         failures++
         t.fail(`${JSON.stringify(options)}: expected ${seqsOf(expected)}, stream gave ${seqsOf(streamed)}, ` +
           `scan gave ${seqsOf(scanned)}`)
@@ -92,9 +92,6 @@ function select (model, options) {
     (!where || value.kind === where.equals))
   return (reverse ? inRange.reverse() : inRange).slice(0, limit)
 }
-
-/** @param {unknown} a @param {unknown} b */
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
 /** @param {Model} items */
 const seqsOf = (items) => items.map(({ seq }) => seq).join(' ')
