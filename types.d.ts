@@ -18,6 +18,7 @@ declare module 'pull-stream' {
   type Sink<T> = (source: Source<T>) => void
   function pull<T> (source: Source<T>, sink: Sink<T>): void
   namespace pull {
+    function collect<T> (done: (err: Error | null, items: T[]) => void): Sink<T>
     function drain<T> (op: (item: T) => unknown, done?: (err: Error | null) => void): Sink<T>
   }
   export = pull

@@ -221,9 +221,30 @@ function wheresFor (value) {
   const longerPath = fc.tuple(path, hostilePath).map(([keys, more]) => [...keys, ...more])
   const condition = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...found, { path: [], equals: null }) },
+    { weight: 1, arbitrary: fc.constantFrom(...collectTraps(value)) },
     { weight: 1, arbitrary: fc.record({ path, equals }) },
     { weight: 1, arbitrary: fc.record({ path: longerPath, equals }) })
   return fc.oneof(condition, fc.array(condition, { maxLength: 3 }))
+}
+
+/**
+ * @param {any} value
+ * @param {string[]} [path]
+ * @returns {Array<{ path: string[], equals: any }>}  filters that hold only for who follows more than own properties of
+ *   objects: an array's length and items, a string's units, what is inherited
+ */
+function collectTraps (value, path = []) {
+  if (value === null || value === undefined) return [{ path, equals: 'null' }]
+  const inherited = { path: [...path, 'constructor', 'name'], equals: Object(value).constructor?.name ?? '' }
+  const isList = typeof value === 'string' || Array.isArray(value) || ArrayBuffer.isView(value)
+  if (isList) {
+    const list = /** @type {ArrayLike<any>} */ (/** @type {unknown} */ (value))
+    const first = collectPrimitives(list[0]).filter((hit) => hit.path.length === 0)
+    const items = first.map(({ equals }) => ({ path: [...path, '0'], equals }))
+    return [{ path: [...path, 'length'], equals: list.length }, inherited, ...items]
+  }
+  if (typeof value !== 'object') return [inherited]
+  return [inherited, ...Object.keys(value).flatMap((key) => collectTraps(value[key], [...path, key]))]
 }
 
 /**
@@ -270,12 +291,13 @@ function applyEdit (buf, { kind, at, to, byte }) {
 
 /**
  * @typedef {{ before: Uint8Array, after: Uint8Array, repeats: boolean }} Surroundings
- * @returns {import('fast-check').Arbitrary<Surroundings>}  what stands around a record: other bytes, or copies of itself
+ * @returns {import('fast-check').Arbitrary<Surroundings>}  what stands around a record: other bytes, copies of itself
  */
 function surroundings () {
+  const uniform = fc.constantFrom(new Uint8Array(60), new Uint8Array(60).fill(255))
   return fc.record({
     before: fc.uint8Array({ maxLength: 20 }),
-    after: fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.constantFrom(new Uint8Array(60), new Uint8Array(60).fill(255))),
+    after: fc.oneof(fc.uint8Array({ maxLength: 60 }), uniform),
     repeats: fc.boolean()
   })
 }

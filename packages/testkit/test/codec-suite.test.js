@@ -4,7 +4,7 @@ const tape = require('tape')
 const fc = require('fast-check')
 const { LogError } = require('@millrace/errors')
 const { parseWhere, matches } = require('@millrace/where')
-const { testCodec } = require('@millrace/testkit/lib/codec-suite')
+const { testCodec } = require('@millrace/testkit')
 
 // The smallest codec there is, which the suite must pass; each test below breaks one thing in it.
 const plain = {
@@ -100,8 +100,7 @@ function compileFollowing (where) {
 function compileSearching (where) {
   const conditions = parseWhere(where)
   const test = plain.compile(where)
-  return (buf, start, end) => test(buf, start, end) ||
-    (conditions.length === 1 && conditions[0].equals === null && buf.includes('}', end))
+  return (buf, start, end) => test(buf, start, end) || (conditions.length === 1 && buf.length > end + 30)
 }
 
 for (const [fault, change] of Object.entries(broken)) {
@@ -115,7 +114,8 @@ tape('codec-suite: Buffers that share the scan buffer are found', (t) => {
   const aliasing = { ...bytes, decodeRange: (buf, start, end) => buf.subarray(start, end) }
   const values = fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes))
   t.equal(countFailures(aliasing, { values }), 1)
-  t.equal(countFailures({ ...aliasing, decodeRange: (buf, start, end) => Buffer.from(buf.subarray(start, end)) }, { values }), 0)
+  const copying = { ...bytes, decodeRange: (buf, start, end) => Buffer.from(buf.subarray(start, end)) }
+  t.equal(countFailures(copying, { values }), 0)
   t.end()
 })
 

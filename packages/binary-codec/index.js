@@ -1,0 +1,36 @@
+'use strict'
+// Binary records that are read in place: the bipf wire format, checked at every step.
+
+const { binaryCodec, rawCodec } = require('./lib/codecs')
+const { compare, compareString, createCompareAt } = require('./lib/compare')
+const { decode } = require('./lib/decode')
+const { encode, encodeIdempotent, encodingLength } = require('./lib/encode')
+const { getEncodedLength, getEncodedType, iterate, pluck, slice } = require('./lib/iterate')
+const { getValueType } = require('./lib/kinds')
+const { createSeekPath, seekKey, seekPath } = require('./lib/seek')
+const { isIdempotent, markIdempotent } = require('./lib/splice')
+const { types } = require('./lib/types')
+const { validate } = require('./lib/validate')
+
+exports.binaryCodec = binaryCodec
+exports.rawCodec = rawCodec
+exports.encode = encode
+exports.encodeIdempotent = encodeIdempotent
+exports.encodingLength = encodingLength
+exports.decode = decode
+exports.validate = validate
+exports.seekKey = seekKey
+exports.seekPath = seekPath
+exports.createSeekPath = createSeekPath
+exports.iterate = iterate
+exports.slice = slice
+exports.pluck = pluck
+exports.compare = compare
+exports.compareString = compareString
+exports.createCompareAt = createCompareAt
+exports.markIdempotent = markIdempotent
+exports.isIdempotent = isIdempotent
+exports.getEncodedType = getEncodedType
+exports.getEncodedLength = getEncodedLength
+exports.getValueType = getValueType
+exports.types = types

@@ -1,0 +1,115 @@
+'use strict'
+// A filter over raw bytes: seek to the path, compare in place. The answer is that of decoding and comparing.
+
+const { parseWhere, matches } = require('@millrace/where')
+const { decodeWhole } = require('./decode')
+const { readInt32, readFloat64 } = require('./scalars')
+const { toSteps, findSteps, equalBytes } = require('./seek')
+const { readTag, tagSize } = require('./varint')
+const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS } = require('./types')
+
+/**
+ * @typedef {import('@millrace/where/lib/parse-where').Condition} Condition
+ * @typedef {(buf: Buffer, start: number, end: number) => boolean} Test
+ */
+
+const INT_TAG = 4 << TYPE_BITS | INT
+const DOUBLE_TAG = 8 << TYPE_BITS | DOUBLE
+const BOOLEAN_TAG = 1 << TYPE_BITS | BOOLNULL
+const NULL_TAG = BOOLNULL
+
+/**
+ * @param {unknown} where  what `parseWhere` of @millrace/where takes
+ * @returns {Test}  whether the record in these bytes fulfils it. Reads nothing outside them, never throws; for bytes
+ *   that decode refuses the answer depends on nothing but them
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function compile (where) {
+  const conditions = parseWhere(where)
+  if (conditions.some(needsText)) return compileDecoding(conditions)
+  const tests = conditions.map(compileCondition)
+  if (tests.length === 1) return tests[0]
+  return (buf, start, end) => tests.every((test) => test(buf, start, end))
+}
+
+/**
+ * Invalid UTF-8 decodes to U+FFFD, so a string with that character has more spellings than one.
+ * @param {Condition} condition
+ * @returns {boolean}
+ */
+function needsText ({ path, equals }) {
+  return [...path, equals].some((text) => typeof text === 'string' && text.includes('\ufffd'))
+}
+
+/**
+ * @param {Condition[]} conditions
+ * @returns {Test}
+ */
+function compileDecoding (conditions) {
+  return (buf, start, end) => {
+    try {
+      return matches(conditions, decodeWhole(buf.subarray(start, end), false))
+    } catch {
+      return false
+    }
+  }
+}
+
+/**
+ * @param {Condition} condition
+ * @returns {Test}
+ */
+function compileCondition ({ path, equals }) {
+  // Bytes never decode to half a surrogate pair.
+  if (![...path, equals].every((text) => typeof text !== 'string' || isWellFormed(text))) return () => false
+  const steps = toSteps(path)
+  const equalsAt = compileEquals(equals)
+  return (buf, start, end) => {
+    const pos = findSteps(buf, start, end, steps)
+    return pos >= 0 && equalsAt(buf, pos, end)
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean}
+ */
+function isWellFormed (text) {
+  return Buffer.from(text).toString() === text
+}
+
+/**
+ * @param {string | number | boolean | null} equals
+ * @returns {Test}  gets the position of a value that lies inside the record
+ */
+function compileEquals (equals) {
+  if (typeof equals === 'string') return compileStringEquals(Buffer.from(equals))
+  if (typeof equals === 'number') return (buf, pos, end) => numberAt(buf, pos, end) === equals
+  if (equals === null) return (buf, pos, end) => readTag(buf, pos, end) === NULL_TAG
+  const byte = equals ? 1 : 0
+  return (buf, pos, end) => readTag(buf, pos, end) === BOOLEAN_TAG && buf[pos + 1] === byte
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {Test}
+ */
+function compileStringEquals (bytes) {
+  const tag = bytes.length << TYPE_BITS | STRING
+  const size = tagSize(tag)
+  return (buf, pos, end) => readTag(buf, pos, end) === tag && equalBytes(buf, pos + size, bytes)
+}
+
+/**
+ * @param {Buffer} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {number}  NaN, which equals nothing, when there is no number
+ */
+function numberAt (buf, pos, end) {
+  const tag = readTag(buf, pos, end)
+  if (tag === INT_TAG) return readInt32(buf, pos + 1)
+  return tag === DOUBLE_TAG ? readFloat64(buf, pos + 1) : NaN
+}
+
+exports.compile = compile

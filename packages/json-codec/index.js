@@ -1,0 +1,6 @@
+'use strict'
+// JSON records: the codec, whose filter parses only the records that may match.
+
+const { jsonCodec } = require('./lib/json-codec')
+
+exports.jsonCodec = jsonCodec

@@ -1,0 +1,7 @@
+'use strict'
+
+const tape = require('tape')
+const { testCodec } = require('@millrace/testkit')
+const { jsonCodec } = require('..')
+
+testCodec(tape, jsonCodec)
