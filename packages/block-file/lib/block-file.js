@@ -75,9 +75,9 @@ class BlockFileHandle {
    */
   read (start, end, cb) {
     checkCallback('read', cb)
-    // Most reads find the file open and their bytes in one cached block: for these nothing is made but the result.
+    // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
     if (this._isOpen && this._checkRange('read', start, end) === null) {
-      const bytes = this._reader.readCached(start, end)
+      const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._deliver(cb, bytes)
     }
     this._run('read', cb, () => {

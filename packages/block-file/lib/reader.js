@@ -7,6 +7,8 @@ const { trampoline } = require('./trampoline')
 // Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
 const AHEAD_SIZE_MAX = 256 * 1024
 
+const NOTHING = Buffer.alloc(0)
+
 /** @typedef {import('./open-file').OpenFile} OpenFile */
 
 class Reader {
@@ -16,6 +18,11 @@ class Reader {
     this._aheadSizeMax = Math.min(AHEAD_SIZE_MAX, file.cache.slotCount * file.blockSize / 4)
     this._aheadSize = 0
     this._expectedStart = -1
+    // What was read ahead last. Each of its bytes is handed out once at most, so whoever gets it owns it.
+    this._ahead = NOTHING
+    this._aheadStart = 0
+    this._aheadEnd = 0
+    this._aheadRewriteCount = 0
     /** @type {Buffer | null} one buffer is kept for the next fetch: making it anew costs more than the read */
     this._spare = null
   }
@@ -23,10 +30,15 @@ class Reader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Buffer | null}  a copy, when one cached block has it all
+   * @returns {Buffer | null}  the caller's own, when it is at hand: read ahead, or in one cached block
    */
-  readCached (start, end) {
-    const { cache, blockSize } = this._file
+  readAtHand (start, end) {
+    const { cache, blockSize, rewriteCount } = this._file
+    if (start >= this._aheadStart && end <= this._aheadEnd && rewriteCount === this._aheadRewriteCount) {
+      const offset = this._ahead.length - this._aheadEnd
+      this._aheadStart = end
+      return this._ahead.subarray(start + offset, end + offset)
+    }
     const blockIndex = Math.floor(start / blockSize)
     const blockStart = blockIndex * blockSize
     if (end > blockStart + blockSize || !cache.has(blockIndex)) return null
@@ -52,7 +64,7 @@ class Reader {
         const upTo = Math.min(end, spanEnd)
         span.copy(result, position - start, position - spanStart, upTo - spanStart)
         position = upTo
-        this._spare = span
+        if (span !== this._ahead) this._spare = span
         next()
       })
     })
@@ -107,14 +119,32 @@ class Reader {
   _fetchBlocks (position, end, cb) {
     const { blockSize, size } = this._file
     const spanStart = Math.floor(position / blockSize) * blockSize
-    const wanted = Math.max(end - spanStart, this._planAhead(spanStart))
+    const aheadSize = this._planAhead(spanStart)
+    const wanted = Math.max(end - spanStart, aheadSize)
     const spanEnd = Math.min(spanStart + Math.ceil(wanted / blockSize) * blockSize, size.value)
     this._expectedStart = spanEnd
-    const span = this._takeBuffer(spanEnd - spanStart)
+    const isAhead = spanEnd > end && aheadSize > 0
+    const span = isAhead ? Buffer.allocUnsafeSlow(spanEnd - spanStart) : this._takeBuffer(spanEnd - spanStart)
+    const { rewriteCount } = this._file
     fetch(this._file, span, spanStart, (err) => {
-      if (!err) this._offerToCache(span, spanStart, spanEnd)
-      cb(err, span, spanStart, spanEnd)
+      if (err) return cb(err, span, spanStart, spanEnd)
+      this._offerToCache(span, spanStart, spanEnd)
+      if (isAhead) this._keepAhead(span, end, spanEnd, rewriteCount)
+      cb(null, span, spanStart, spanEnd)
     })
+  }
+
+  /**
+   * @param {Buffer} span
+   * @param {number} start  the bytes before it are for the read that made the fetch
+   * @param {number} end
+   * @param {number} rewriteCount  when the fetch began
+   */
+  _keepAhead (span, start, end, rewriteCount) {
+    this._ahead = span
+    this._aheadStart = start
+    this._aheadEnd = end
+    this._aheadRewriteCount = rewriteCount
   }
 
   /**

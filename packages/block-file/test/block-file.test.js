@@ -142,6 +142,29 @@ tape('read: the caller may change what it got', async (t) => {
   await close()
 })
 
+tape('read: in order, each read is the caller\'s own, and sees what was written since', async (t) => {
+  for (const mayBlock of [true, false]) {
+    const bytes = Buffer.from(counting(4000))
+    const { read, write, truncate, append, blocks, ready, close } = open(bytes, { blockSize: 64, cache: 16 * 64 })
+    await ready()
+    blocks._file.pace.mayBlock = () => mayBlock
+    for (let start = 0; start < 4000; start += 50) {
+      const found = await read(start, start + 50)
+      if (!found.equals(bytes.subarray(start, start + 50))) t.fail(`at ${start}`)
+      found.fill(0xff)
+      const again = await read(start, start + 50)
+      if (!again.equals(bytes.subarray(start, start + 50))) t.fail(`at ${start}, again`)
+      if (start % 300 !== 0 || start > 3500) continue
+      bytes.fill(start % 200, start + 60, start + 90)
+      await write(Buffer.alloc(30, start % 200), start + 60)
+    }
+    await truncate(3970)
+    await append(Buffer.alloc(30, 9))
+    t.deepEqual(await read(3950, 4000), Buffer.concat([bytes.subarray(3950, 3970), Buffer.alloc(30, 9)]))
+    await close()
+  }
+})
+
 tape('read: a recursion over cached bytes does not overflow the stack', (t) => {
   const { blocks } = open(counting(32))
   let left = 50000
