@@ -1,0 +1,54 @@
+'use strict'
+// The table in the terminal: a block a layer, a row a block size, and beside the times how many times as long as the
+// first stack each other one takes.
+
+const { formatKib, formatMs, formatRatio } = require('./format')
+
+/** @typedef {import('./cells').Cells} Cells */
+/** @typedef {import('./shapes').Layer} Layer */
+
+const GAP = '   '
+
+/**
+ * @param {Cells} cells
+ * @returns {string}
+ */
+function formatTable (cells) {
+  const { stacks, layers, blockSizes } = cells
+  const rows = layers.map((layer) => blockSizes.map((blockSize) => formatRow(cells, layer, blockSize)))
+  const heads = ['block', ...stacks.map((stack) => stack.label), ...stacks.slice(1).map(() => 'ratio')]
+  const widths = heads.map((head, column) => Math.max(head.length, ...rows.flat().map((row) => row[column].length)))
+  const line = (/** @type {string[]} */ row) => row.map((text, column) => text.padStart(widths[column])).join(GAP)
+
+  const parts = ['ms for the whole log, median (min-max)' + (stacks.length > 1 ? `; ratio: to ${stacks[0].label}` : '')]
+  for (const [index, layer] of layers.entries()) {
+    parts.push('', `${layer.name}: ${layer.meaning}`, line(heads), ...rows[index].map(line))
+  }
+  if (rows.flat(2).some((text) => text.startsWith('~'))) {
+    parts.push('', '~ read the first 64 MiB only, once, and scaled to the whole log')
+  }
+  return parts.join('\n')
+}
+
+/**
+ * @param {Cells} cells
+ * @param {Layer} layer
+ * @param {number} blockSize
+ * @returns {string[]}
+ */
+function formatRow (cells, layer, blockSize) {
+  const times = cells.stacks.map((stack) => {
+    const cell = cells.get(stack, layer, blockSize)
+    if (cell === undefined) return '-'
+    if (cell.scaled) return `~ ${formatMs(cell.median)}`
+    const [middle, min, max] = [cell.median, cell.min, cell.max].map(formatMs)
+    return cell.min === cell.max ? middle : `${middle} (${min}-${max})`
+  })
+  const ratios = cells.stacks.slice(1).map((stack) => {
+    const ratio = cells.ratio(stack, layer, blockSize)
+    return ratio === undefined ? '-' : formatRatio(ratio)
+  })
+  return [formatKib(blockSize), ...times, ...ratios]
+}
+
+exports.formatTable = formatTable

@@ -1,0 +1,114 @@
+'use strict'
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { gatherCells } = require('../lib/cells')
+const { drawCharts } = require('../lib/charts/draw-charts')
+const { listLayers, listStacks } = require('../lib/registry')
+const { makeFolder } = require('./support')
+
+const PNG_SIGNATURE = '89504e470d0a1a0a'
+const KIB = 1024
+const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
+const setting = { facts, records: 458803, bytes: 342e6, runs: [3, 3] }
+const [ours, reference] = listStacks()
+const checked = { ...ours, name: 'checked', label: 'Millrace, checked', order: 20 }
+
+/** Times that only a test could wish for: the last stack takes ten times as long as the first. */
+function makeCells ({ stacks = [ours, reference], layers = listLayers(), kib = [1, 2, 4, 8, 16, 32, 64, 128] } = {}) {
+  const blockSizes = kib.map((size) => size * KIB)
+  const measurements = layers.flatMap((layer, layerIndex) => blockSizes.flatMap((blockSize) => {
+    return stacks.flatMap((stack, index) => [0.9, 1, 1.2].map((factor, run) => ({
+      stack: stack.name,
+      layer: layer.name,
+      blockSize,
+      run,
+      ms: (50 + layerIndex * 20) * factor * (index === stacks.length - 1 ? 10 : 1 + index),
+      scaled: stack === reference && blockSize <= 8 * KIB
+    })))
+  }))
+  return gatherCells({ stacks, layers, blockSizes }, measurements)
+}
+
+async function draw (t, cells) {
+  const folder = makeFolder(t)
+  const said = []
+  const files = await drawCharts(folder, cells, setting, (line) => said.push(line))
+  const svg = (name) => fs.readFileSync(path.join(folder, `${name}.svg`), 'utf8')
+  return { folder, files: files.map((file) => path.basename(file)), said, svg }
+}
+
+/** The words that a reader sees, in order. */
+const textsOf = (svg) => [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' '))
+
+tape('charts: three, each as SVG and as PNG', async (t) => {
+  const { folder, files, said } = await draw(t, makeCells())
+  t.deepEqual(files, ['linegraph', 'barchart', 'barchart2'].flatMap((name) => [`${name}.svg`, `${name}.png`]))
+  t.deepEqual(said, [])
+  for (const file of files) {
+    const bytes = fs.readFileSync(path.join(folder, file))
+    if (!file.endsWith('.png')) continue
+    t.equal(bytes.toString('hex', 0, 8), PNG_SIGNATURE)
+    t.equal(bytes.readUInt32BE(16), 1660, 'twice the width of a README')
+    // A chart whose font is missing has no text and packs far smaller.
+    t.ok(bytes.length > 40000, `${file}: ${bytes.length} bytes`)
+  }
+})
+
+tape('linegraph: names layers, stacks, units, and what hollow marks are', async (t) => {
+  const { svg } = await draw(t, makeCells())
+  const texts = textsOf(svg('linegraph'))
+  for (const { name, meaning } of listLayers()) t.ok(texts.includes(name) && texts.includes(meaning), name)
+  for (const text of ['Millrace', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
+    'scaled from the first 64 MiB', 'Millrace is 10 times as fast as flumelog-offset']) {
+    t.ok(texts.includes(text), text)
+  }
+  t.ok(svg('linegraph').includes('stroke-dasharray="5 5"'), 'scaled points are joined by dashes')
+  t.ok(texts.at(-1).includes('458,803 messages, 342 MB') && texts.at(-1).includes('Some CPU'))
+})
+
+tape('barcharts: name layers, sizes, times with their unit, and ratios', async (t) => {
+  const { svg } = await draw(t, makeCells())
+  const texts = textsOf(svg('barchart')).map((text) => text.trim().replace(/\s+/g, ' '))
+  for (const text of ['Millrace', 'flumelog-offset', '16 KiB', '32 KiB', '64 KiB', '0 ms', '50 ms', '500 ms 10×',
+    'file every block, start to end', 'json every record, parsed as JSON']) {
+    t.ok(texts.includes(text), text)
+  }
+  t.notOk(texts.some((text) => text.startsWith('8 KiB') || text.startsWith('stream')))
+  t.ok(textsOf(svg('barchart2')).some((text) => text.startsWith('binary')))
+})
+
+tape('charts: three stacks have three colours and three labels', async (t) => {
+  const { svg } = await draw(t, makeCells({ stacks: [ours, checked, reference] }))
+  for (const name of ['linegraph', 'barchart2']) {
+    for (const label of ['Millrace', 'Millrace, checked', 'flumelog-offset']) t.ok(textsOf(svg(name)).includes(label))
+    for (const index of [0, 1, 2]) t.ok(svg(name).includes(`fill-${index}`), `${name}: colour ${index}`)
+  }
+})
+
+tape('charts: what was not measured is left out, with a line that says so', async (t) => {
+  const [log] = listLayers().filter((layer) => layer.name === 'log')
+  const { files, said } = await draw(t, makeCells({ layers: [log], kib: [8] }))
+  t.deepEqual(files, ['linegraph.svg', 'linegraph.png'])
+  t.equal(said.length, 2)
+  const alone = await draw(t, makeCells({ stacks: [ours], layers: [log], kib: [16] }))
+  t.equal(alone.files.length, 6)
+  t.ok(textsOf(alone.svg('linegraph')).includes('Millrace: time to read a whole log'))
+})
+
+tape('charts: a title does not praise a stack that was slower', async (t) => {
+  const { svg } = await draw(t, makeCells({ stacks: [reference, ours] }))
+  t.ok(textsOf(svg('linegraph')).includes('flumelog-offset is 10 times as fast as Millrace'), 'the first of the two')
+  const cells = makeCells()
+  const slower = { ...cells, ratio: () => 0.5 }
+  const { svg: honest } = await draw(t, slower)
+  t.ok(textsOf(honest('linegraph')).includes('flumelog-offset takes 0.5 times as long as Millrace'))
+})
+
+tape('charts: the same cells give the same bytes', async (t) => {
+  const [a, b] = [await draw(t, makeCells()), await draw(t, makeCells())]
+  for (const file of a.files) {
+    t.ok(fs.readFileSync(path.join(a.folder, file)).equals(fs.readFileSync(path.join(b.folder, file))), file)
+  }
+})

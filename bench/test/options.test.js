@@ -1,0 +1,100 @@
+'use strict'
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { parseOptions } = require('../lib/options')
+const { UserError } = require('../lib/user-error')
+const { makeFolder, runBench, frame } = require('./support')
+
+const names = (parts) => parts.map((part) => part.name)
+
+tape('options: the defaults are those of the README', (t) => {
+  const options = parseOptions([])
+  t.deepEqual(options.blockSizes, [1, 2, 4, 8, 16, 32, 64, 128].map((kib) => kib * 1024))
+  t.deepEqual(names(options.layers), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
+  t.deepEqual(names(options.stacks).filter((name) => ['ours', 'reference'].includes(name)), ['ours', 'reference'])
+  t.equal(options.runs, 3)
+  t.equal(options.records, 458803)
+  t.equal(options.file, undefined)
+  t.equal(options.command, 'npm run bench')
+  t.end()
+})
+
+tape('options: lists, numbers and flags are understood', (t) => {
+  const options = parseOptions(['--blocks', '64,16,64', '--layers', 'json,log', '--runs=2', '--records', '10'])
+  t.deepEqual(options.blockSizes, [16384, 65536], 'in order, each once')
+  t.deepEqual(names(options.layers), ['log', 'json'], 'in the order of the table')
+  t.equal(options.runs, 2)
+  t.equal(options.records, 10)
+  t.equal(parseOptions(['--full']).blockSizes.length, 127)
+  t.equal(parseOptions(['-h']).help, true)
+  t.end()
+})
+
+tape('options: the command in the outputs holds no path', (t) => {
+  const { command } = parseOptions(['--file', '/some/where/my.log', '--out', '/else/where', '--runs', '1'])
+  t.equal(command, 'npm run bench -- --runs 1 --file my.log')
+  t.end()
+})
+
+tape('options: each wrong one is refused with one line', (t) => {
+  const wrong = [['--blokcs', '1'], ['stray'], ['--blocks'], ['--blocks', ''], ['--blocks', '1,,2'], ['--blocks', '0'],
+    ['--blocks', '1.5'], ['--blocks', 'big'], ['--blocks', '-1'], ['--layers', 'nosuch'], ['--layers', 'constructor'],
+    ['--stacks', 'nosuch'], ['--stacks', './nosuch.js'], ['--runs', '0'], ['--runs', 'x'], ['--runs', '1e3'],
+    ['--records', '0'], ['--records', '99999999'], ['--file', ''], ['--out', ''], ['--full', '--blocks', '1'],
+    ['--file', 'x', '--records', '1'], ['--full=yes']]
+  for (const argv of wrong) {
+    try {
+      parseOptions(argv)
+      t.fail(`${argv.join(' ')} was accepted`)
+    } catch (err) {
+      t.ok(err instanceof UserError && !err.message.includes('\n'), `${argv.join(' ')}: ${err.message}`)
+    }
+  }
+  t.end()
+})
+
+tape('bench: a wrong option or file is one line on stderr and exit code 2', (t) => {
+  const folder = makeFolder(t)
+  const write = (name, bytes) => {
+    fs.writeFileSync(path.join(folder, name), bytes)
+    return path.join(folder, name)
+  }
+  const whole = frame(['{"a":1}', '{"b":2}'])
+  const cases = {
+    'an unknown option': ['--nosuch'],
+    'an unknown layer': ['--layers', 'nosuch'],
+    'a missing file': ['--file', path.join(folder, 'missing')],
+    'a directory': ['--file', folder],
+    'an empty file': ['--file', write('empty', '')],
+    'no offset log': ['--file', write('text', 'Lorem ipsum dolor sit amet, consectetur adipisicing elit')],
+    'a few bytes': ['--file', write('few', 'abc')],
+    'a torn log': ['--file', write('torn', whole.subarray(0, whole.length - 5))],
+    'a log that is not JSON': ['--file', write('raw', frame(['not json', 'either']))],
+    'a log that is not JSON all through': ['--file', write('mixed', frame(['{"a":1}', 'not json']))],
+    'an output folder that is a file': ['--records', '10', '--out', write('file', 'x')]
+  }
+  for (const [name, args] of Object.entries(cases)) {
+    const { status, stdout, stderr } = runBench(...(args.includes('--out') ? args : [...args, '--out', folder]))
+    t.equal(status, 2, `${name}: exit code`)
+    t.equal(stdout, '', `${name}: nothing on stdout`)
+    const lines = stderr.trim().split('\n').filter((line) => !line.startsWith('converting to binary'))
+    t.equal(lines.length, 1, `${name}: ${stderr.trim()}`)
+    t.ok(lines[0].startsWith('bench: '))
+  }
+  t.end()
+})
+
+tape('bench --help: names every option and every layer', (t) => {
+  const { status, stdout, stderr } = runBench('--help')
+  t.equal(status, 0)
+  t.equal(stderr, '')
+  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  for (const name of ['blocks', 'full', 'layers', 'stacks', 'runs', 'records', 'file', 'out', 'help']) {
+    t.ok(stdout.includes(`--${name}`), `--${name}`)
+    t.ok(readme.includes(`--${name}`), `--${name} in the README`)
+  }
+  for (const { name, meaning } of parseOptions([]).layers) t.ok(stdout.includes(name) && stdout.includes(meaning), name)
+  t.end()
+})
