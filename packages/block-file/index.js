@@ -5,6 +5,7 @@ const { BlockFile } = require('./lib/block-file')
 const { SpanReader } = require('./lib/span-reader')
 const { fileStorage } = require('./lib/storage')
 const integers = require('./lib/integers')
+const { Lifecycle, setIsolated } = require('./lib/lifecycle')
 const { trampoline } = require('./lib/trampoline')
 
 exports.BlockFile = BlockFile
@@ -12,3 +13,5 @@ exports.SpanReader = SpanReader
 exports.fileStorage = fileStorage
 exports.integers = integers
 exports.trampoline = trampoline
+exports.Lifecycle = Lifecycle
+exports.setIsolated = setIsolated

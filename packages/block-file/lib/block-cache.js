@@ -5,6 +5,8 @@
 // patching what it wrote; the reader by offering only blocks that are complete.
 
 const NO_SLOT = -1
+// Small blocks would need more for their bookkeeping than for their bytes.
+const SLOT_COUNT_MAX = 65536
 
 class BlockCache {
   /**
@@ -13,7 +15,7 @@ class BlockCache {
    */
   constructor (blockSize, cacheSize) {
     this.blockSize = blockSize
-    this.slotCount = Math.floor(cacheSize / blockSize)
+    this.slotCount = Math.min(Math.floor(cacheSize / blockSize), SLOT_COUNT_MAX)
     this.hitCount = 0
     this.missCount = 0
     // Memory the kernel has not been asked to fill yet costs nothing, so the arena can be made whole, at first use.

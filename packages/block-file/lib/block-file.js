@@ -6,17 +6,19 @@ const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
 const { closedError } = require('./fetch')
 const integers = require('./integers')
+const { Lifecycle, setIsolated } = require('./lifecycle')
 const { parseOptions } = require('./options')
 const { Pace } = require('./pace')
+const { rangeError } = require('./range-error')
 const { RangeLock } = require('./range-lock')
 const { Reader } = require('./reader')
 const { scanBlocks } = require('./scan')
 const { SpanReader } = require('./span-reader')
-const { Writer, rangeError } = require('./writer')
+const { Writer } = require('./writer')
 
-// Callbacks that run before their call returns may nest; past this depth they wait for the next turn of the event
-// loop, so that a caller who recurses cannot overflow the stack.
-const NESTING_MAX = 100
+// Callbacks may run before their call returns, this many in one turn of the event loop; then one waits for the next.
+// So a caller who recurses cannot overflow the stack, and one who awaits in a loop cannot starve timers and sockets.
+const SYNC_COUNT_MAX = 200
 
 /**
  * @typedef {import('./options').BlockFileOptions} BlockFileOptions
@@ -53,19 +55,19 @@ class BlockFileHandle {
     }
     this._reader = new Reader(this._file)
     this._writer = new Writer(this._file)
-    this._nesting = 0
-    this._isClosed = false
-    this._isOpen = false
-    /** @type {Error | null} */
-    this._openError = null
-    /** @type {Array<(err: Error | null) => void> | null} null once the file is open, or failed to */
-    this._whenOpen = []
+    this._syncCount = 0
+    this._lifecycle = new Lifecycle((name) => closedError(name, path))
     storage.open(path, { flags, createFolder }, (err, handle) => this._opened(err, handle))
+  }
+
+  /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
+  get rewriteCount () {
+    return this._file.rewriteCount
   }
 
   /** @param {Callback<void>} cb  runs when the file is open, or failed to */
   ready (cb) {
-    this._run('ready', cb, () => cb(null))
+    this._run('ready', cb, (cb) => cb(null))
   }
 
   /**
@@ -76,14 +78,14 @@ class BlockFileHandle {
   read (start, end, cb) {
     checkCallback('read', cb)
     // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
-    if (this._isOpen && this._checkRange('read', start, end) === null) {
+    if (this._lifecycle.isOpen && this._checkRange('read', start, end) === null) {
       const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._deliver(cb, bytes)
     }
-    this._run('read', cb, () => {
+    this._run('read', (err, bytes) => err ? cb(err) : this._deliver(cb, bytes), (cb) => {
       const err = this._checkRange('read', start, end)
-      if (err) return cb(err)
-      this._reader.read(start, end, (err, bytes) => err ? cb(err) : this._deliver(cb, bytes))
+      if (err) cb(err)
+      else this._reader.read(start, end, cb)
     })
   }
 
@@ -117,7 +119,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  the new size; `size` has it already
    */
   append (bytes, cb) {
-    this._runWrite('append', cb, () => {
+    this._runWrite('append', cb, (cb) => {
       if (!(bytes instanceof Uint8Array)) return cb(misuse(`append: expected a Buffer, got ${typeof bytes}`))
       this._writer.append(toBuffer(bytes), cb)
     })
@@ -130,7 +132,7 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   write (bytes, position, cb) {
-    this._runWrite('write', cb, () => {
+    this._runWrite('write', cb, (cb) => {
       if (!(bytes instanceof Uint8Array)) return cb(misuse(`write: expected a Buffer, got ${typeof bytes}`))
       if (!isPosition(position)) return cb(misuse(`write: expected a whole position, got ${String(position)}`))
       this._writer.overwrite(toBuffer(bytes), position, cb)
@@ -142,7 +144,7 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   truncate (size, cb) {
-    this._runWrite('truncate', cb, () => {
+    this._runWrite('truncate', cb, (cb) => {
       if (!isPosition(size)) return cb(misuse(`truncate: expected a whole size, got ${String(size)}`))
       this._writer.truncate(size, cb)
     })
@@ -150,7 +152,7 @@ class BlockFileHandle {
 
   /** @param {Callback<void>} cb  runs when all that was written before is on stable storage */
   sync (cb) {
-    this._runWrite('sync', cb, () => this._writer.sync(cb))
+    this._runWrite('sync', cb, (cb) => this._writer.sync(cb))
   }
 
   /**
@@ -160,7 +162,7 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   scan (range, onBlock, cb) {
-    this._run('scan', cb, () => {
+    this._run('scan', cb, (cb) => {
       const start = range.start ?? 0
       const end = range.end ?? this.size.value
       const err = this._checkRange('scan', start, end)
@@ -189,14 +191,12 @@ class BlockFileHandle {
    */
   close (cb) {
     checkCallback('close', cb)
-    this._isClosed = true
-    this._isOpen = false
-    this._afterOpen(() => this._writer.whenIdle(() => this._file.lock.whenNoReaders(() => {
+    this._lifecycle.close((cb) => {
       const { handle } = this._file
       this._file.handle = null
       if (handle === null) cb(null)
-      else handle.close((err) => cb(err ?? null))
-    })))
+      else handle.close(cb)
+    }, cb)
   }
 
   /**
@@ -204,48 +204,35 @@ class BlockFileHandle {
    * @param {import('./storage').StorageHandle} [handle]
    */
   _opened (err, handle) {
-    const settle = (/** @type {Error | null} */ err, size = 0) => {
-      this._openError = err
-      if (!err) this.size.set(size)
-      const waiting = this._whenOpen ?? []
-      this._whenOpen = null
-      for (const cb of waiting) cb(err)
-    }
-    if (err || !handle) return settle(err)
-    handle.size((err, size) => {
-      if (err) return handle.close(() => settle(err))
+    if (err || !handle) return this._lifecycle.opened(err)
+    handle.size((err, size = 0) => {
+      if (err) return handle.close(() => this._lifecycle.opened(err))
       this._file.handle = handle
-      this._isOpen = !this._isClosed
-      settle(null, size)
+      setIsolated(this.size, size)
+      this._lifecycle.opened(null)
     })
   }
 
-  /** @param {(err: Error | null) => void} cb */
-  _afterOpen (cb) {
-    if (this._whenOpen) this._whenOpen.push(cb)
-    else cb(this._openError)
-  }
-
   /**
+   * @template T
    * @param {string} name
-   * @param {(err: Error) => void} cb
-   * @param {() => void} action  runs once the file is open
+   * @param {Callback<T>} cb
+   * @param {(cb: Callback<T>) => void} action  runs once the file is open
    */
   _run (name, cb, action) {
     checkCallback(name, cb)
-    if (this._isClosed) return cb(closedError(name, this.path))
-    if (this._isOpen) return action()
-    this._afterOpen((err) => err ? cb(err) : action())
+    this._lifecycle.run(name, cb, action)
   }
 
   /**
+   * @template T
    * @param {string} name
-   * @param {(err: Error) => void} cb
-   * @param {() => void} action
+   * @param {Callback<T>} cb
+   * @param {(cb: Callback<T>) => void} action
    */
   _runWrite (name, cb, action) {
-    this._run(name, cb, () => {
-      if (this.flags === 'r+') return action()
+    this._run(name, cb, (cb) => {
+      if (this.flags === 'r+') return action(cb)
       cb(new LogError('ERR_FILE_READ_ONLY', `${name}: ${this.path} was opened with flags "r"; open it with "r+"`,
         { path: this.path }))
     })
@@ -258,13 +245,11 @@ class BlockFileHandle {
    * @param {Callback<number>} cb
    */
   _readInteger (position, width, decode, cb) {
-    this._run('read', cb, () => {
+    checkCallback('read', cb)
+    this._run('read', (err, value) => err ? cb(err) : this._deliver(cb, value), (cb) => {
       const err = this._checkRange('read', position, position + width)
-      if (err) return cb(err)
-      this._reader.readInPlace(position, position + width, decode, (err, value) => {
-        if (err) cb(err)
-        else this._deliver(cb, value)
-      })
+      if (err) cb(err)
+      else this._reader.readInPlace(position, position + width, decode, cb)
     })
   }
 
@@ -287,16 +272,9 @@ class BlockFileHandle {
    * @param {T | undefined} result
    */
   _deliver (cb, result) {
-    if (this._nesting === NESTING_MAX) {
-      setImmediate(cb, null, result)
-      return
-    }
-    this._nesting++
-    try {
-      cb(null, result)
-    } finally {
-      this._nesting--
-    }
+    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
+    if (this._syncCount++ < SYNC_COUNT_MAX) cb(null, result)
+    else setImmediate(cb, null, result)
   }
 }
 

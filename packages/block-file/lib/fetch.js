@@ -4,6 +4,9 @@
 const { LogError } = require('@millrace/errors')
 const { readWhole, readWholeSync } = require('./whole-io')
 
+// A larger read would hold up the event loop even when the page cache has it all.
+const SYNC_SIZE_MAX = 1024 * 1024
+
 /** @typedef {import('./open-file').OpenFile} OpenFile */
 
 /**
@@ -16,7 +19,7 @@ function fetch (file, target, position, cb) {
   const end = position + target.length
   if (file.handle === null) return cb(closedError('read', file.path))
   const { handle, lock, pace } = file
-  if (lock.isFree(position, end) && pace.mayBlock()) {
+  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && pace.mayBlock()) {
     let count
     try {
       count = pace.time(() => readWholeSync(handle, target, position))

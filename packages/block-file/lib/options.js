@@ -7,6 +7,7 @@ const { fileStorage } = require('./storage')
 // bench-flumelog-offset found 64 KiB a good default; our figures agree (see the README).
 const BLOCK_SIZE = 64 * 1024
 const CACHE_SIZE = 16 * 1024 * 1024
+const CACHE_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {object} BlockFileOptions
@@ -24,6 +25,7 @@ const CACHE_SIZE = 16 * 1024 * 1024
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (path, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, storage = fileStorage
   } = options
@@ -32,9 +34,10 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
   }
   if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${String(flags)}`)
-  if (!Number.isSafeInteger(cache) || cache < 0) {
-    throw misuse(`BlockFile: cache must be a whole number of bytes, got ${String(cache)}`)
+  if (!Number.isSafeInteger(cache) || cache < 0 || cache > CACHE_SIZE_MAX) {
+    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
   }
+  if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
   return { blockSize, flags, cache, createFolder, storage }
 }
 

@@ -13,14 +13,6 @@ class RangeLock {
     this._writer = null
     /** @type {Array<{ range: Range, run: (release: () => void) => void }>} */
     this._waiting = []
-    /** @type {Array<() => void>} */
-    this._onNoReaders = []
-  }
-
-  /** @param {() => void} cb  runs once no read is under way */
-  whenNoReaders (cb) {
-    this._onNoReaders.push(cb)
-    this._tellNoReaders()
   }
 
   /**
@@ -47,12 +39,7 @@ class RangeLock {
     run(() => {
       this._readers.delete(range)
       this._startWriter()
-      this._tellNoReaders()
     })
-  }
-
-  _tellNoReaders () {
-    if (this._readers.size === 0) for (const cb of this._onNoReaders.splice(0)) cb()
   }
 
   /**

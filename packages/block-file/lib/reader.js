@@ -2,6 +2,7 @@
 // Reads ranges through the block cache, and ahead of a reader that goes through the file in order.
 
 const { fetch } = require('./fetch')
+const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
 
 // Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
@@ -19,6 +20,7 @@ class Reader {
     this._aheadSize = 0
     this._expectedStart = -1
     // What was read ahead last. Each of its bytes is handed out once at most, so whoever gets it owns it.
+    /** @type {Buffer} */
     this._ahead = NOTHING
     this._aheadStart = 0
     this._aheadEnd = 0
@@ -54,17 +56,26 @@ class Reader {
    * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
    */
   read (start, end, cb) {
+    const { size } = this._file
     const result = Buffer.allocUnsafe(end - start)
     let position = start
+    let { rewriteCount } = this._file
     trampoline((next) => {
+      if (rewriteCount !== this._file.rewriteCount) {
+        // What was copied so far and what comes now may be from before and after an overwrite: begin again.
+        rewriteCount = this._file.rewriteCount
+        position = start
+        if (end > size.value) return cb(rangeError('read', start, end, this._file))
+      }
       position = this._copyCached(result, start, position, end)
       if (position === end) return cb(null, result)
       this._fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
+        if (rewriteCount !== this._file.rewriteCount) return next()
         if (err) return cb(err)
         const upTo = Math.min(end, spanEnd)
         span.copy(result, position - start, position - spanStart, upTo - spanStart)
         position = upTo
-        if (span !== this._ahead) this._spare = span
+        if (span !== this._ahead && span.length <= AHEAD_SIZE_MAX) this._spare = span
         next()
       })
     })
@@ -161,7 +172,7 @@ class Reader {
   _takeBuffer (length) {
     const spare = this._spare
     this._spare = null
-    if (spare !== null && spare.buffer.byteLength >= length && spare.buffer.byteLength <= 2 * AHEAD_SIZE_MAX) {
+    if (spare !== null && spare.buffer.byteLength >= length) {
       return Buffer.from(spare.buffer, 0, length)
     }
     return Buffer.allocUnsafeSlow(length)

@@ -20,7 +20,7 @@ class SpanReader {
    */
   constructor (file) {
     this._file = file
-    this._spanSize = SPAN_SIZE_MIN / 2
+    this._spanSize = SPAN_SIZE_MIN
     this._rewriteCount = file.rewriteCount
     this._sliceStartMs = performance.now()
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
@@ -49,7 +49,8 @@ class SpanReader {
       const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
       const readSize = Math.max(0, readEnd - this.end)
       this._makeRoom(kept + readSize, keptStart, kept, 0)
-      this._fill(kept, readSize, this.end, cb, () => {
+      const again = () => this.loadForward(from, need, limit, cb)
+      this._fill({ target: kept, size: readSize, position: this.end, again, cb }, () => {
         this.start = from
         this.end += readSize
       })
@@ -72,11 +73,17 @@ class SpanReader {
       const readStart = Math.max(limit, Math.min(nextSpanStart, to - need))
       const readSize = Math.max(0, this.start - readStart)
       this._makeRoom(kept + readSize, 0, kept, readSize)
-      this._fill(0, readSize, this.start - readSize, cb, () => {
+      const again = () => this.loadBackward(to, need, limit, cb)
+      this._fill({ target: 0, size: readSize, position: this.start - readSize, again, cb }, () => {
         this.end = to
         this.start -= readSize
       })
     })
+  }
+
+  /** Lets go of all bytes: the next load reads anew. */
+  forget () {
+    this.start = this.end = -1
   }
 
   /** @param {() => void} load  runs now, or after the event loop had its turn */
@@ -91,10 +98,9 @@ class SpanReader {
 
   /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
   _prepare () {
-    this._spanSize = Math.min(2 * this._spanSize, SPAN_SIZE_MAX)
     if (this._rewriteCount === this._file.rewriteCount) return
     this._rewriteCount = this._file.rewriteCount
-    this.start = this.end = -1
+    this.forget()
   }
 
   /**
@@ -118,21 +124,27 @@ class SpanReader {
   }
 
   /**
-   * @param {number} target  offset in the buffer
-   * @param {number} size
-   * @param {number} position  in the file
-   * @param {(err: Error | null) => void} cb
+   * @param {object} read
+   * @param {number} read.target  offset in the buffer
+   * @param {number} read.size
+   * @param {number} read.position  in the file
+   * @param {() => void} read.again
+   * @param {(err: Error | null) => void} read.cb
    * @param {() => void} settle  moves the window, once the bytes are there
    */
-  _fill (target, size, position, cb, settle) {
+  _fill ({ target, size, position, again, cb }, settle) {
     if (size === 0) {
       settle()
       return cb(null)
     }
     fetch(this._file, this.buffer.subarray(target, target + size), position, (err) => {
+      // The bytes kept may be from before an overwrite that the read waited for.
+      if (this._rewriteCount !== this._file.rewriteCount) return again()
       // After a failure the buffer holds a mixture: nothing of it may be used.
-      if (err) this.start = this.end = -1
+      if (err) this.forget()
       else settle()
+      // Who came to the end of what there is will not need more the next time.
+      if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, SPAN_SIZE_MAX)
       cb(err)
     })
   }

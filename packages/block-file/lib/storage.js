@@ -14,7 +14,8 @@ const FILE_MODE = 0o600
  */
 
 /**
- * An open file. Transfers may be short, as those of the kernel may: `whole-io` continues them.
+ * An open file. Transfers may be short, as those of the kernel may: `whole-io` continues them. A callback never runs
+ * before its call has returned.
  * @typedef {object} StorageHandle
  * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} read
  * @property {(buf: Buffer, offset: number, length: number, position: number) => number} readSync  throws on failure

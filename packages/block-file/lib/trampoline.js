@@ -13,11 +13,14 @@ function trampoline (step) {
   }
   const run = () => {
     inStep = true
-    while (again) {
-      again = false
-      step(next)
+    try {
+      while (again) {
+        again = false
+        step(next)
+      }
+    } finally {
+      inStep = false
     }
-    inStep = false
   }
   next()
 }

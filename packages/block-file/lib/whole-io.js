@@ -3,6 +3,9 @@
 
 const { LogError } = require('@millrace/errors')
 
+// The kernel and Node take at most 2 GiB a call.
+const TRANSFER_SIZE_MAX = 2 ** 30
+
 /** @typedef {import('./storage').StorageHandle} StorageHandle */
 
 /**
@@ -15,7 +18,7 @@ const { LogError } = require('@millrace/errors')
 function readWhole (handle, buf, position, cb) {
   let done = 0
   const next = () => {
-    handle.read(buf, done, buf.length - done, position + done, (err, count) => {
+    handle.read(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done, (err, count) => {
       if (err) return cb(err, done)
       done += /** @type {number} */ (count)
       if (count === 0 || done === buf.length) cb(null, done)
@@ -35,7 +38,8 @@ function readWhole (handle, buf, position, cb) {
 function readWholeSync (handle, buf, position) {
   let done = 0
   while (done < buf.length) {
-    const count = handle.readSync(buf, done, buf.length - done, position + done)
+    const length = Math.min(buf.length - done, TRANSFER_SIZE_MAX)
+    const count = handle.readSync(buf, done, length, position + done)
     if (count === 0) break
     done += count
   }
@@ -52,7 +56,7 @@ function readWholeSync (handle, buf, position) {
 function writeWhole (handle, buf, position, cb) {
   let done = 0
   const next = () => {
-    handle.write(buf, done, buf.length - done, position + done, (err, count) => {
+    handle.write(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done, (err, count) => {
       if (err) return cb(err)
       // A disk that takes nothing and reports no error would have us ask for ever.
       if (count === 0) return cb(new LogError('EIO', `write: the disk took ${done} of ${buf.length} bytes`))

@@ -4,6 +4,8 @@
 
 const { LogError } = require('@millrace/errors')
 const { closedError } = require('./fetch')
+const { setIsolated } = require('./lifecycle')
+const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
 const { readWhole, writeWhole } = require('./whole-io')
 
@@ -22,8 +24,6 @@ class Writer {
     this._isBusy = false
     // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
     this._hasDebris = false
-    /** @type {Array<() => void>} */
-    this._onIdle = []
   }
 
   /**
@@ -32,18 +32,20 @@ class Writer {
    */
   append (bytes, cb) {
     const { size, cache } = this._file
+    let newSize = 0
     this._enqueue('append', (handle, done) => {
       const position = size.value
+      newSize = position + bytes.length
       this._clearDebris(handle, (err) => {
         if (err) return done(err)
         writeWhole(handle, bytes, position, (err) => {
           if (err) return this._cutDebris(handle, err, done)
           cache.patch(bytes, position)
-          size.set(position + bytes.length)
+          setIsolated(size, newSize)
           done(null)
         })
       })
-    }, (err) => err ? cb(err) : cb(null, size.value))
+    }, (err) => err ? cb(err) : cb(null, newSize))
   }
 
   /**
@@ -104,7 +106,7 @@ class Writer {
           if (!err) {
             this._file.rewriteCount++
             cache.drop(newSize, Infinity)
-            size.set(newSize)
+            setIsolated(size, newSize)
           }
           release()
           done(err)
@@ -116,12 +118,6 @@ class Writer {
   /** @param {Done} cb */
   sync (cb) {
     this._enqueue('sync', (handle, done) => handle.sync(done), cb)
-  }
-
-  /** @param {() => void} cb  runs once nothing is queued or running */
-  whenIdle (cb) {
-    if (this._isBusy) this._onIdle.push(cb)
-    else cb()
   }
 
   /**
@@ -140,7 +136,6 @@ class Writer {
       const task = this._queue.shift()
       if (task === undefined) {
         this._isBusy = false
-        for (const cb of this._onIdle.splice(0)) cb()
         return
       }
       const finish = (/** @type {Error | null} */ err) => {
@@ -192,16 +187,4 @@ class Writer {
   }
 }
 
-/**
- * @param {string} what
- * @param {number} start
- * @param {number} end
- * @param {OpenFile} file
- */
-function rangeError (what, start, end, { path, size }) {
-  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} were asked for, but ${path} ` +
-    `ends at ${size.value}; stay below its size`, { offset: start, path })
-}
-
 exports.Writer = Writer
-exports.rangeError = rangeError

@@ -42,7 +42,7 @@ tape('BlockFile: works with and without new', async (t) => {
 
 tape('BlockFile: refuses options that make no sense', (t) => {
   const wrong = [[''], [5], ['x', { blockSize: 0 }], ['x', { blockSize: 1.5 }], ['x', { flags: 'w' }],
-    ['x', { cache: -1 }], ['x', { cache: { get () {}, set () {} } }]]
+    ['x', { cache: -1 }], ['x', { cache: 2 ** 33 }], ['x', null], ['x', { storage: {} }], ['x', { cache: { get () {}, set () {} } }]]
   for (const args of wrong) {
     t.throws(() => BlockFile(...args), (err) => err instanceof TypeError && err.code === 'ERR_INVALID_ARGUMENT')
   }
@@ -374,6 +374,89 @@ tape('write: a reader sees all of an overwrite or nothing of it', async (t) => {
   await write(Buffer.alloc(32, 1), 0)
   t.deepEqual(await slow, Buffer.alloc(32, 0xff), 'an overwrite waits for a read that had begun')
   await close()
+})
+
+tape('write: a read across cached and uncached blocks sees all of it or nothing', async (t) => {
+  const { append, read, write, close } = open(null)
+  await append(Buffer.alloc(32, 'a'))
+  await read(0, 4)
+  const written = write(Buffer.alloc(32, 'b'), 0)
+  const seen = (await read(0, 32)).toString()
+  await written
+  t.ok(seen === 'a'.repeat(32) || seen === 'b'.repeat(32), seen)
+  await close()
+})
+
+tape('truncate: a read that is valid after it succeeds, one that is not says so', async (t) => {
+  const { truncate, read, ready, close } = open(counting(1000), { blockSize: 64, cache: 0 })
+  await ready()
+  const [, kept, cut] = await Promise.allSettled([truncate(500), read(0, 10), read(400, 510)])
+  t.deepEqual(kept.value, counting(10))
+  t.equal(cut.reason?.code, 'ERR_FILE_RANGE')
+  await close()
+})
+
+tape('size: a listener that throws does not stop the queue', async (t) => {
+  const { append, truncate, size, close, ready } = open()
+  await ready()
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  let caughtCount = 0
+  process.on('uncaughtException', () => caughtCount++)
+  size(() => { throw new Error('mine') }, false)
+  await append(Buffer.from('abc'))
+  await truncate(1)
+  await append(Buffer.from('d'))
+  await close()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  process.removeAllListeners('uncaughtException')
+  for (const listener of listeners) process.on('uncaughtException', listener)
+  t.equal(caughtCount, 3)
+  t.equal(size.value, 2)
+})
+
+tape('close: every caller is told when it is closed, with the same error', async (t) => {
+  const error = new Error('no close')
+  const storage = faultyStorage(fileStorage, ({ name }) => name === 'close' ? { error } : {})
+  const { close, blocks } = open(Buffer.from('a'), { storage })
+  const results = await Promise.all([failureOf(close), failureOf(close)])
+  t.deepEqual(results, [error, error])
+  t.equal(blocks._file.handle, null)
+  t.equal(await failureOf(close), error)
+})
+
+tape('close: waits for a scan that was asked before', async (t) => {
+  const { scan, close, blocks, ready } = open(Buffer.alloc(3000000), { blockSize: 1024 })
+  await ready()
+  blocks._file.pace.mayBlock = () => false
+  let count = 0
+  const scanned = scan({}, () => { count++ })
+  await close()
+  await scanned
+  t.equal(count, Math.ceil(3000000 / 1024))
+})
+
+tape('misuse: what is thrown on the way goes to the callback', async (t) => {
+  const { scan, read, ready, close } = open(Buffer.from('a'))
+  t.ok(await failureOf(() => scan(null, () => {})) instanceof TypeError)
+  await ready()
+  t.ok(await failureOf(() => scan(null, () => {})) instanceof TypeError)
+  t.deepEqual(await read(0, 1), Buffer.from('a'))
+  await close()
+})
+
+tape('transfers: above what one call takes they are split', { skip: process.platform !== 'linux' }, async (t) => {
+  const { read, path, ready, close } = open(Buffer.from('a'), { cache: 0 })
+  await close()
+  fs.truncateSync(path, 2 ** 31 + 10)
+  const large = promises(BlockFile(path, { flags: 'r', cache: 0 }))
+  await large.ready()
+  const bytes = await large.read(0, 2 ** 31 + 10)
+  t.equal(bytes.length, 2 ** 31 + 10)
+  t.equal(bytes[0], 97)
+  await large.close()
+  t.equal((await failureOf(ready)).code, 'ERR_FILE_CLOSED')
+  t.equal((await failureOf(() => read(0, 1))).code, 'ERR_FILE_CLOSED')
 })
 
 tape('truncate: cuts the file and the cache; a larger size changes nothing', async (t) => {

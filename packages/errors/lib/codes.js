@@ -20,7 +20,7 @@ exports.codes = Object.freeze({
   ERR_LOG_FULL: 'the append would grow the file past what its framing can address',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
-  ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize; nothing was written',
+  ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',
   ERR_RECORD_NOT_FOUND: 'no record begins at the seq that was asked for',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 

@@ -1,6 +1,7 @@
 'use strict'
 // Turns concurrent appends into few writes: while one is under way the next ones gather, and go out together.
 
+const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
@@ -55,7 +56,7 @@ class Appender {
     blocks.append(bytes, (err) => {
       if (!err) {
         this._file.end += bytes.length
-        since.set(seqs[seqs.length - 1])
+        setIsolated(since, seqs[seqs.length - 1])
         // Not from here: what a reader does with the record must not hold up its writer.
         for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
       }
@@ -69,10 +70,10 @@ class Appender {
     const { framing, end, blocks } = this._file
     const group = []
     let size = 0
-    while (this._waiting.length > 0) {
-      const append = this._waiting[0]
+    let taken = 0
+    for (const append of this._waiting) {
       if (size > 0 && size + append.size > WRITE_SIZE_MAX) break
-      this._waiting.shift()
+      taken++
       if (end + size + append.size > framing.fileSizeMax) {
         callLater(append.done, new LogError('ERR_LOG_FULL', `append: ${blocks.path} has ${end + size} bytes and cannot ` +
           `grow by ${append.size} in ${framing.name}; copy it into a log with a wider framing`, { path: blocks.path }))
@@ -81,6 +82,7 @@ class Appender {
       group.push(append)
       size += append.size
     }
+    this._waiting = this._waiting.slice(taken)
     return group
   }
 

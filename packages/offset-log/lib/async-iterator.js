@@ -9,9 +9,12 @@ function iterate (source) {
   // Each read waits for the one before: a source may not be asked again while it is answering.
   /** @type {Promise<unknown>} */
   let last = Promise.resolve()
+  let hasEnded = false
 
   const read = () => new Promise((resolve, reject) => {
+    if (hasEnded) return resolve({ done: true, value: undefined })
     source(null, (end, item) => {
+      hasEnded = Boolean(end)
       if (end === true) resolve({ done: true, value: undefined })
       else if (end) reject(end)
       else resolve({ done: false, value: item })

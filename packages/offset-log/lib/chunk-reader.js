@@ -2,7 +2,6 @@
 // Goes through the frames of a range in either direction, and delivers the undeleted records a chunk at a time.
 
 const { Chunk } = require('./chunk')
-const { tooLarge } = require('./log-file')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -17,7 +16,7 @@ class ChunkReader {
    * @param {number} range.from  the lowest seq wanted
    * @param {number} range.stop  one past the highest
    * @param {boolean} range.reverse
-   * @param {((buf: Buffer, start: number, end: number, seq: number) => boolean) | null} [range.isWanted]
+   * @param {import('./codec').RecordFilter | null} [range.isWanted]
    */
   constructor (file, { position, from, stop, reverse, isWanted = null }) {
     this._file = file
@@ -30,7 +29,7 @@ class ChunkReader {
     this._view = new DataView(new ArrayBuffer(0))
     this._chunk = new Chunk()
     /** @type {Walk} */
-    this._walk = { position, need: 0, error: null }
+    this._walk = { position, need: 0, error: null, maxRecordSize: file.maxRecordSize }
   }
 
   /** Where the next frame begins, or ends when going backward. */
@@ -41,6 +40,17 @@ class ChunkReader {
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
     return this._reverse ? this._walk.position <= this._from : this._walk.position >= this._stop
+  }
+
+  /**
+   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * @param {number} index  in the chunk
+   */
+  rewindTo (index) {
+    const { seqs, starts, ends } = this._chunk
+    const size = ends[index] - starts[index]
+    this._walk.position = this._reverse ? seqs[index] + size + this._file.framing.overhead : seqs[index]
+    this._window.forget()
   }
 
   /**
@@ -108,11 +118,6 @@ class ChunkReader {
    */
   _load (fileEnd, cb) {
     const { position, need } = this._walk
-    const { maxRecordSize, framing } = this._file
-    const recordSize = need - framing.overhead
-    if (recordSize > maxRecordSize) {
-      return cb(tooLarge(this._file, this._reverse ? position - need : position, recordSize))
-    }
     if (this._reverse) this._window.loadBackward(position, need, 0, cb)
     else this._window.loadForward(position, need, fileEnd, cb)
   }

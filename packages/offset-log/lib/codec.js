@@ -75,12 +75,34 @@ class RecordCodec {
 
   /**
    * @param {import('./range').Range['where']} where
-   * @returns {((buf: Buffer, start: number, end: number, seq: number) => boolean) | null}  null when all records pass
+   * @returns {RecordFilter | null}  null when all records pass. A record that cannot be decoded passes no filter: one
+   *   that is compiled does not look at all of it
+   * @throws {LogError} ERR_CODEC_DECODE, when the codec cannot compile it
    */
   compile (where) {
     if (where === null) return null
-    if (this.codec.compile) return this.codec.compile(where)
-    return (buf, start, end, seq) => matches(where, this.decode(buf, start, end, seq))
+    if (this.codec.compile) return this._compile(this.codec.compile, where)
+    return (buf, start, end) => {
+      let value
+      try {
+        value = this.decode(buf, start, end, -1)
+      } catch {
+        return false
+      }
+      return matches(where, value)
+    }
+  }
+
+  /**
+   * @param {NonNullable<Codec['compile']>} compile
+   * @param {unknown} where
+   */
+  _compile (compile, where) {
+    try {
+      return compile(where)
+    } catch (err) {
+      throw new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot compile the filter: ${text(err)}`, { cause: err })
+    }
   }
 }
 

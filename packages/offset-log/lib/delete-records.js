@@ -17,7 +17,7 @@ const { readRecord } = require('./read-record')
  */
 function deleteRecords (file, seqs, cb) {
   if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
-    return cb(misuse(`del: expected a seq or an array of them, got ${String(seqs)}`))
+    return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
   }
   const list = typeof seqs === 'number' ? [seqs] : [...seqs]
   findUndeleted(file, list, (err, found) => {

@@ -18,7 +18,9 @@ function keepCutBytes (blocks, start, end, storage, cb) {
   openUnused(`${blocks.path}.cut-${start}`, 0, storage, (err, copy) => {
     if (err || !copy) return cb(err)
     copyRange(blocks, start, end, copy, (err) => {
-      copy.close((closeErr) => cb(err ?? closeErr, copy.path))
+      if (!err) return copy.close((err) => cb(err, copy.path))
+      // Half a copy is of no use; an empty one is used again.
+      copy.truncate(0, () => copy.close(() => cb(err)))
     })
   })
 }

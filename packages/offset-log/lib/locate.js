@@ -22,7 +22,7 @@ function locateBoundary (file, bound, cb) {
     if (err || frameEnd !== NO_FRAME) return cb(err, bound)
     findFrameEnd(file, bound - 1, (err, frameEnd) => {
       if (err || frameEnd !== NO_FRAME) return cb(err, frameEnd)
-      walkToBoundary(file, bound, cb)
+      locateByWalking(file, bound, cb)
     })
   })
 }
@@ -68,7 +68,7 @@ function isBoundary ({ blocks, framing, end }, position, cb) {
  * @param {number} bound
  * @param {(err: Error | null, position?: number) => void} cb
  */
-function walkToBoundary (file, bound, cb) {
+function locateByWalking (file, bound, cb) {
   const { end } = file
   const chunks = new ChunkReader(file, { position: 0, from: 0, stop: bound, reverse: false })
   trampoline((next) => {
@@ -81,4 +81,5 @@ function walkToBoundary (file, bound, cb) {
 }
 
 exports.locateBoundary = locateBoundary
+exports.locateByWalking = locateByWalking
 exports.isBoundary = isBoundary

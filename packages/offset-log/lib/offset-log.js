@@ -2,20 +2,25 @@
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
 const createObz = require('obz')
-const { BlockFile } = require('@millrace/block-file')
+const { BlockFile, Lifecycle } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
+const { closedError } = require('./closed-error')
 const { deleteRecords } = require('./delete-records')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
 const { readRecord } = require('./read-record')
+const { deleted, tooLargeToAppend } = require('./record-errors')
 const { scan } = require('./scan')
 const { RecordStream, createSource } = require('./stream')
 
 const METHODS = /** @type {const} */ (['ready', 'append', 'get', 'stream', 'scan', 'del', 'sync', 'stats', 'compact',
   'snapshot', 'close'])
+
+// A batch is one write, from one buffer.
+const BATCH_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
@@ -51,18 +56,12 @@ class Log {
       maxRecordSize: parsed.maxRecordSize,
       end: 0,
       since: this.since,
+      lifecycle: new Lifecycle((name) => closedError(name, path)),
       waitingStreams: new Set()
     }
+    this._lifecycle = this._file.lifecycle
     this._appender = new Appender(this._file)
-    this._deletionCount = 0
-    /** @type {() => void} */
-    this._onNoDeletions = () => {}
-    /** @type {Promise<void> | null} */
-    this._closing = null
-    /** @type {Error | null} */
-    this._loadError = null
-    /** @type {Array<(err: Error | null) => void> | null} null once loaded, or failed to */
-    this._whenLoaded = []
+    this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
     for (const name of METHODS) Object.assign(this, { [name]: this[name].bind(this) })
     load(this._file, parsed.blocks.storage, (err, recovery) => this._loaded(err, recovery ?? null))
@@ -78,7 +77,7 @@ class Log {
    * @returns {any}
    */
   ready (cb) {
-    return promised(cb, (cb) => this._run('ready', cb, () => cb(null)))
+    return promised(cb, (cb) => this._run('ready', cb, (cb) => cb(null)))
   }
 
   /**
@@ -88,15 +87,10 @@ class Log {
    */
   append (values, cb) {
     return promised(cb, (cb) => {
-      if (this._closing) return cb(this._closedError('append'))
-      let records
-      try {
-        // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
-        records = this._encode(values)
-      } catch (err) {
-        return cb(/** @type {Error} */ (err))
-      }
-      this._runWrite('append', cb, () => {
+      // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
+      const records = this._encode(values)
+      this._runWrite('append', cb, (cb) => {
+        if (records instanceof Error) return cb(records)
         const err = this._checkRecords(records)
         if (err) return cb(err)
         if (records.length === 0) return cb(null, this.since.value)
@@ -111,10 +105,10 @@ class Log {
    * @returns {any}
    */
   get (seq, cb) {
-    return promised(cb, (cb) => this._run('get', cb, () => {
+    return promised(cb, (cb) => this._run('get', cb, (cb) => {
       readRecord(this._file, seq, (err, found) => {
         if (err || !found) return cb(err)
-        if (found.isDeleted) return cb(deletedError(seq))
+        if (found.isDeleted) return cb(deleted(seq))
         let value
         try {
           value = this._file.codec.decode(found.data, 0, found.data.length, seq)
@@ -138,8 +132,8 @@ class Log {
       return failedSource(/** @type {Error} */ (err))
     }
     const stream = new RecordStream(this._file, range, options)
-    this._run('stream', () => {}, () => stream.begin())
-    return createSource(stream, (cb) => this._run('stream', cb, () => cb(null)))
+    this._run('stream', () => {}, (cb) => { stream.begin(); cb(null) })
+    return createSource(stream, (cb) => this._run('stream', cb, (cb) => cb(null)))
   }
 
   /**
@@ -150,14 +144,10 @@ class Log {
    */
   scan (options, onChunk, cb) {
     return promised(cb, (cb) => {
-      if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
-      let range
-      try {
-        range = parseRange(options)
-      } catch (err) {
-        return cb(/** @type {Error} */ (err))
-      }
-      this._run('scan', cb, () => scan(this._file, range, onChunk, cb))
+      this._run('scan', cb, (cb) => {
+        if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
+        scan(this._file, parseRange(options), onChunk, cb)
+      })
     })
   }
 
@@ -168,22 +158,15 @@ class Log {
    * @returns {any}
    */
   del (seqs, cb) {
-    return promised(cb, (cb) => this._runWrite('del', cb, () => {
-      this._deletionCount++
-      deleteRecords(this._file, seqs, (err) => {
-        this._deletionCount--
-        cb(err)
-        this._tellNoDeletions()
-      })
-    }))
+    return promised(cb, (cb) => this._runWrite('del', cb, (cb) => deleteRecords(this._file, seqs, cb)))
   }
 
   /**
-   * @param {Callback<void>} [cb]  runs when all that was appended or deleted before is on stable storage
+   * @param {Callback<void>} [cb]  runs when all that was appended before is on stable storage
    * @returns {any}
    */
   sync (cb) {
-    return promised(cb, (cb) => this._runWrite('sync', cb, () => {
+    return promised(cb, (cb) => this._runWrite('sync', cb, (cb) => {
       this._appender.whenIdle(() => this._file.blocks.sync(cb))
     }))
   }
@@ -193,7 +176,7 @@ class Log {
    * @returns {any}
    */
   stats (cb) {
-    return promised(cb, (cb) => this._run('stats', cb, () => {
+    return promised(cb, (cb) => this._run('stats', cb, (cb) => {
       const { framing, end, blocks } = this._file
       const cache = blocks.cacheStats()
       cb(null, { framing: framing.name, size: end, since: this.since.value, blockSize: blocks.blockSize, cache })
@@ -223,26 +206,14 @@ class Log {
    * @returns {any}
    */
   close (cb) {
-    return promised(cb, (cb) => {
-      this._closing ??= new Promise((resolve, reject) => {
-        this._afterLoad(() => this._appender.whenIdle(() => {
-          this._onNoDeletions = () => this._closeFile((err) => err ? reject(err) : resolve())
-          this._tellNoDeletions()
-        }))
-      })
-      this._closing.then(() => process.nextTick(cb, null), (err) => process.nextTick(cb, err))
-    })
-  }
-
-  _tellNoDeletions () {
-    if (this._deletionCount === 0) this._onNoDeletions()
+    return promised(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb))
   }
 
   /** @param {(err: Error | null) => void} cb */
   _closeFile (cb) {
     const { blocks, waitingStreams } = this._file
     for (const stream of waitingStreams) stream.close()
-    if (this._loadError || blocks.flags === 'r') return blocks.close(cb)
+    if (!this._isLoaded || blocks.flags === 'r') return blocks.close(cb)
     blocks.sync((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
   }
 
@@ -251,37 +222,32 @@ class Log {
    * @param {import('./recover').Recovery | null} recovery
    */
   _loaded (err, recovery) {
-    this._loadError = err
+    this._isLoaded = !err
     this.recovery = recovery
-    const waiting = this._whenLoaded ?? []
-    this._whenLoaded = null
-    for (const cb of waiting) cb(err)
-  }
-
-  /** @param {(err: Error | null) => void} cb */
-  _afterLoad (cb) {
-    if (this._whenLoaded) this._whenLoaded.push(cb)
-    else cb(this._loadError)
+    if (!err) return this._lifecycle.opened(null)
+    // Nothing will be read from it: the file need not stay open until somebody closes the log.
+    this._file.blocks.close(() => this._lifecycle.opened(err))
   }
 
   /**
+   * @template T
    * @param {string} name
-   * @param {(err: Error) => void} cb
-   * @param {() => void} action  runs once the log is loaded
+   * @param {Callback<T>} cb
+   * @param {(cb: Callback<T>) => void} action  runs once the log is loaded
    */
   _run (name, cb, action) {
-    if (this._closing) return cb(this._closedError(name))
-    this._afterLoad((err) => err ? cb(err) : action())
+    this._lifecycle.run(name, cb, action)
   }
 
   /**
+   * @template T
    * @param {string} name
-   * @param {(err: Error) => void} cb
-   * @param {() => void} action
+   * @param {Callback<T>} cb
+   * @param {(cb: Callback<T>) => void} action
    */
   _runWrite (name, cb, action) {
-    this._run(name, cb, () => {
-      if (this._file.blocks.flags === 'r+') return action()
+    this._run(name, cb, (cb) => {
+      if (this._file.blocks.flags === 'r+') return action(cb)
       const { filename: path } = this
       cb(new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path }))
     })
@@ -289,11 +255,15 @@ class Log {
 
   /**
    * @param {unknown} values
-   * @returns {Buffer[]}
+   * @returns {Buffer[] | Error}
    */
   _encode (values) {
     const { codec } = this._file
-    return Array.isArray(values) ? values.map((value) => codec.encode(value)) : [codec.encode(values)]
+    try {
+      return (Array.isArray(values) ? Array.from(values) : [values]).map((value) => codec.encode(value))
+    } catch (err) {
+      return /** @type {Error} */ (err)
+    }
   }
 
   /**
@@ -302,27 +272,15 @@ class Log {
    */
   _checkRecords (records) {
     const { framing, maxRecordSize } = this._file
+    let batchSize = 0
     for (const record of records) {
-      if (record.length > maxRecordSize) {
-        return new LogError('ERR_RECORD_TOO_LARGE', `append: a record of ${record.length} bytes is above maxRecordSize, ` +
-          `${maxRecordSize}; nothing was written. Raise it, or split the value`)
-      }
+      if (record.length > maxRecordSize) return tooLargeToAppend('a record', record.length, maxRecordSize)
       const err = framing.checkRecord(record)
       if (err) return err
+      batchSize += record.length + framing.overhead
     }
-    return null
+    return batchSize > BATCH_SIZE_MAX ? tooLargeToAppend('a batch', batchSize, BATCH_SIZE_MAX) : null
   }
-
-  /** @param {string} name */
-  _closedError (name) {
-    const { filename: path } = this
-    return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
-  }
-}
-
-/** @param {number} seq */
-function deletedError (seq) {
-  return new LogError('flumelog:deleted', `get: the record at ${seq} was deleted`, { offset: seq })
 }
 
 /**

@@ -16,7 +16,12 @@ const { locateBoundary } = require('./locate')
  */
 function openRange (file, range, cb) {
   const { from, stop, reverse, where } = range
-  const isWanted = file.codec.compile(where)
+  let isWanted
+  try {
+    isWanted = file.codec.compile(where)
+  } catch (err) {
+    return cb(/** @type {Error} */ (err))
+  }
   locateBoundary(file, reverse ? stop : from, (err, position = 0) => {
     if (err) cb(err)
     else cb(null, new ChunkReader(file, { position, from, stop, reverse, isWanted }))

@@ -7,6 +7,7 @@ const { offsetFramings } = require('./framing/offset-framing')
 
 const RECORD_SIZE_MAX = 2 ** 30
 // What the contract has and this version does not: better refused than believed.
+const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'maxRecordSize', 'storage']
 const NOT_YET = ['fsync', 'verify', 'onCorrupt']
 
 /**
@@ -25,10 +26,7 @@ const NOT_YET = ['fsync', 'verify', 'onCorrupt']
  * @throws {TypeError | LogError} ERR_INVALID_ARGUMENT, ERR_NOT_SUPPORTED
  */
 function parseOptions (options = {}) {
-  for (const name of NOT_YET) {
-    if (options[name] === undefined) continue
-    throw new LogError('ERR_NOT_SUPPORTED', `OffsetLog: ${name} is not supported yet; leave it out`)
-  }
+  checkNames(options)
   const { codec, framing = 'offset32', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache, storage } = options
   if (!Object.hasOwn(offsetFramings, framing)) {
     throw misuse(`OffsetLog: framing must be one of ${Object.keys(offsetFramings).join(', ')}, got ${String(framing)}`)
@@ -41,6 +39,16 @@ function parseOptions (options = {}) {
     framing: offsetFramings[framing],
     maxRecordSize,
     blocks: { blockSize, flags, cache, storage, createFolder: true }
+  }
+}
+
+/** @param {Record<string, unknown>} options */
+function checkNames (options) {
+  if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || KNOWN.includes(name)) continue
+    if (!NOT_YET.includes(name)) throw misuse(`OffsetLog: there is no option ${name}; there are ${KNOWN.join(', ')}`)
+    throw new LogError('ERR_NOT_SUPPORTED', `OffsetLog: ${name} is not supported yet; leave it out`)
   }
 }
 

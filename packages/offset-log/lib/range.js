@@ -37,7 +37,7 @@ const { parseWhere } = require('@millrace/where')
  * @throws {TypeError | LogError} ERR_INVALID_ARGUMENT, ERR_NOT_SUPPORTED
  */
 function parseRange (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${String(options)}`)
+  if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
   if (options.onCorrupt !== undefined) {
     throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt is not supported yet: reading ends at damage; leave it out')
   }

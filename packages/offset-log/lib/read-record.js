@@ -1,10 +1,10 @@
 'use strict'
 // Reads the one record that a seq names.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 const { isBoundary } = require('./locate')
-const { tooLarge } = require('./log-file')
 const { HEAD_SIZE, isAllZero } = require('./framing/offset-framing')
+const { notFound, tooLargeToRead } = require('./record-errors')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -18,16 +18,16 @@ const { HEAD_SIZE, isAllZero } = require('./framing/offset-framing')
  */
 function readRecord (file, seq, cb) {
   const { blocks, framing, end } = file
-  if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${String(seq)}`))
-  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= end) return cb(notFound(file, seq))
+  if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${typeof seq}`))
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= end) return cb(notFound(blocks.path, seq))
   isBoundary(file, seq, (err, isOne) => {
     if (err) return cb(err)
-    if (!isOne) return cb(notFound(file, seq))
+    if (!isOne) return cb(notFound(blocks.path, seq))
     blocks.readUInt32BE(seq, (err, size = 0) => {
       if (err) return cb(err)
       const frameEnd = seq + size + framing.overhead
-      if (frameEnd > end) return cb(seq === 0 ? framing.contradiction(seq, frameEnd) : notFound(file, seq))
-      if (size > file.maxRecordSize) return cb(tooLarge(file, seq, size))
+      if (frameEnd > end) return cb(seq === 0 ? framing.contradiction(seq, frameEnd) : notFound(blocks.path, seq))
+      if (size > file.maxRecordSize) return cb(tooLargeToRead(seq, size, file.maxRecordSize))
       blocks.read(seq + HEAD_SIZE, frameEnd, (err, bytes) => {
         if (err || !bytes) return cb(err)
         const agrees = bytes.readUInt32BE(size) === size && framing.isEndIn(bytes, frameEnd)
@@ -36,15 +36,6 @@ function readRecord (file, seq, cb) {
       })
     })
   })
-}
-
-/**
- * @param {LogFile} file
- * @param {number} seq
- */
-function notFound ({ blocks }, seq) {
-  return new LogError('ERR_RECORD_NOT_FOUND', `no record of ${blocks.path} begins at ${seq}; ` +
-    'use a seq that append gave back or a stream delivered', { offset: seq, path: blocks.path })
 }
 
 exports.readRecord = readRecord

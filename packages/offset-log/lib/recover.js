@@ -5,6 +5,7 @@
 const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('./keep-cut-bytes')
+const { locateByWalking } = require('./locate')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -30,17 +31,43 @@ function recover (file, storage, cb) {
     if (err) return cb(err)
     file.end = end
     if (end === fileSize) return cb(null, null)
-    if (blocks.flags === 'r') return cb(null, { offset: end, size: fileSize - end, keptAt: null })
-    checkTorn(file, end, fileSize, (err) => {
+    checkReachable(file, end, (err) => err ? cb(err) : cutTail(file, end, fileSize, storage, cb))
+  })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {number} end
+ * @param {number} fileSize
+ * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {(err: Error | null, recovery?: Recovery) => void} cb
+ */
+function cutTail (file, end, fileSize, storage, cb) {
+  const { blocks } = file
+  if (blocks.flags === 'r') return cb(null, { offset: end, size: fileSize - end, keptAt: null })
+  checkTorn(file, end, fileSize, (err) => {
+    if (err) return cb(err)
+    keepCutBytes(blocks, end, fileSize, storage, (err, keptAt = '') => {
       if (err) return cb(err)
-      keepCutBytes(blocks, end, fileSize, storage, (err, keptAt = '') => {
+      blocks.truncate(end, (err) => {
         if (err) return cb(err)
-        blocks.truncate(end, (err) => {
-          if (err) return cb(err)
-          blocks.sync((err) => err ? cb(err) : cb(null, { offset: end, size: fileSize - end, keptAt }))
-        })
+        blocks.sync((err) => err ? cb(err) : cb(null, { offset: end, size: fileSize - end, keptAt }))
       })
     })
+  })
+}
+
+/**
+ * A record's own bytes may imitate whole frames, but no chain of imitations meets the true frames again: the true
+ * boundaries are those that a walk from the start of the log comes to.
+ * @param {LogFile} file
+ * @param {number} end
+ * @param {(err: Error | null) => void} cb  ERR_LOG_CORRUPT where the walk cannot go on before it comes there
+ */
+function checkReachable (file, end, cb) {
+  locateByWalking(file, end, (err, position) => {
+    if (err || position === end) return cb(err)
+    cb(file.framing.contradiction(position ?? 0, end))
   })
 }
 
@@ -56,7 +83,9 @@ function findLastBoundary (file, fileSize, cb) {
   let candidate = fileSize
   trampoline((next) => {
     if (candidate < framing.overhead) return cb(noBoundary(file))
-    window.loadBackward(candidate, framing.trailerSize, 0, (err) => {
+    const isHeld = candidate <= window.end && candidate - window.start >= framing.trailerSize
+    const load = isHeld ? callAtOnce : window.loadBackward.bind(window, candidate, framing.trailerSize, 0)
+    load((err) => {
       if (err) return cb(err)
       candidate = searchWindow(framing, window, candidate)
       if (candidate - window.start < framing.trailerSize) return next()
@@ -67,6 +96,11 @@ function findLastBoundary (file, fileSize, cb) {
       })
     })
   })
+}
+
+/** @param {(err: null) => void} cb */
+function callAtOnce (cb) {
+  cb(null)
 }
 
 /**
@@ -85,8 +119,7 @@ function searchWindow (framing, window, candidate) {
 }
 
 /**
- * Whether a frame whose two sizes agree ends here. For an end inside the file, where a record's own bytes might
- * imitate one, another frame must end where it begins.
+ * Whether a frame whose two sizes agree ends here, and, inside the file, whether another ends where it begins.
  * @param {LogFile} file
  * @param {number} end
  * @param {(err: Error | null, isOne?: boolean) => void} cb

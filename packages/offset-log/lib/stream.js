@@ -3,6 +3,7 @@
 
 const { trampoline } = require('@millrace/block-file')
 const { iterate } = require('./async-iterator')
+const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
 
 /**
@@ -32,8 +33,11 @@ class RecordStream {
     /** @type {Chunk | null} the chunk being delivered, from `_index` on */
     this._chunk = null
     this._index = 0
-    // How far a stream that is not live goes, and where one without old records starts: see begin.
+    // Where the log ended when the stream was made: one that is not live ends there, one without old records begins.
+    this._begunAt = 0
+    // How far the log reaches, as far as this stream is concerned.
     this._fileEnd = 0
+    this._rewriteCount = 0
     /** @type {End} */
     this._end = null
     /** @type {ReadCallback | null} a live stream's reader, waiting for an append */
@@ -49,13 +53,13 @@ class RecordStream {
     if (this._end) return cb(this._end)
     if (this._left === 0) return this._finish(true, cb)
     if (this._chunks === null) this._open(cb)
-    else if (this._chunk && this._index < this._chunk.count) this._deliverItem(this._chunk, cb)
+    else if (this._hasItem()) this._deliverItem(cb)
     else this._deliver(cb)
   }
 
   /** Takes note of where the log ends: at the call that made the stream, or once the log is loaded. */
   begin () {
-    this._fileEnd = this._file.end
+    this._begunAt = this._fileEnd = this._file.end
   }
 
   /** Goes on after an append, if a read is waiting for one. */
@@ -72,10 +76,14 @@ class RecordStream {
 
   /** @param {ReadCallback} cb */
   _open (cb) {
-    const { from, old } = this._range
-    const range = old ? this._range : { ...this._range, from: Math.max(from, this._fileEnd) }
+    const { from, stop, old, reverse } = this._range
+    const range = {
+      ...this._range,
+      from: old ? from : Math.max(from, this._begunAt),
+      stop: reverse ? Math.min(stop, this._begunAt) : stop
+    }
     openRange(this._file, range, (err, chunks) => {
-      if (err || !chunks) return this._finish(err ?? true, cb)
+      if (err || !chunks) return this._fail(err, cb)
       this._chunks = chunks
       this._deliver(cb)
     })
@@ -86,10 +94,11 @@ class RecordStream {
     const chunks = /** @type {ChunkReader} */ (this._chunks)
     trampoline((next) => {
       if (this._end) return cb(this._end)
-      if (this._chunk && this._index < this._chunk.count) return this._deliverItem(this._chunk, cb)
+      if (this._hasItem()) return this._deliverItem(cb)
       if (this._range.live) this._fileEnd = this._file.end
       chunks.next(this._fileEnd, (err, chunk) => {
-        if (err || !chunk) return this._finish(err ?? true, cb)
+        if (this._end) return cb(this._end)
+        if (err || !chunk) return this._fail(err, cb)
         if (chunk.count === 0) return this._awaitAppend(cb, next)
         try {
           chunks.applyFilter()
@@ -98,16 +107,24 @@ class RecordStream {
         }
         this._chunk = chunk
         this._index = 0
+        this._rewriteCount = this._file.blocks.rewriteCount
         next()
       })
     })
   }
 
-  /**
-   * @param {Chunk} chunk
-   * @param {ReadCallback} cb
-   */
-  _deliverItem (chunk, cb) {
+  /** Whether there is a record at hand. After an overwrite those at hand may be deleted: they are read anew. */
+  _hasItem () {
+    if (this._chunk === null || this._index >= this._chunk.count) return false
+    if (this._rewriteCount === this._file.blocks.rewriteCount) return true
+    this._chunks?.rewindTo(this._index)
+    this._chunk = null
+    return false
+  }
+
+  /** @param {ReadCallback} cb */
+  _deliverItem (cb) {
+    const chunk = /** @type {Chunk} */ (this._chunk)
     const index = this._index++
     const seq = chunk.seqs[index]
     let item
@@ -137,7 +154,7 @@ class RecordStream {
    */
   _awaitAppend (cb, next) {
     const chunks = /** @type {ChunkReader} */ (this._chunks)
-    if (!this._range.live || chunks.isDone) return this._finish(true, cb)
+    if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true, cb)
     if (this._file.end > this._fileEnd) return next()
     this._waiting = cb
     this._file.waitingStreams.add(this)
@@ -148,6 +165,14 @@ class RecordStream {
     this._waiting = null
     this._file.waitingStreams.delete(this)
     return waiting
+  }
+
+  /**
+   * @param {Error | null} err  from reading the file
+   * @param {ReadCallback} cb
+   */
+  _fail (err, cb) {
+    this._finish(this._file.lifecycle.isClosed ? closedError('stream', this._file.blocks.path) : err ?? true, cb)
   }
 
   /**

@@ -170,6 +170,82 @@ tape('recovery: a record that imitates the end of a frame is not taken for one',
   t.ok(fs.readFileSync(file).equals(bytes))
 })
 
+tape('recovery: whole frames that a cut-off record imitates are not taken for the end of the log', async (t) => {
+  const { file, bytes } = await makeLog('offset32', [Buffer.from('first')])
+  const fakeStart = bytes.length + 4 + 16
+  const fake = Buffer.alloc(17)
+  fake.writeUInt32BE(5, 0)
+  fake.write('FAKE!', 4)
+  fake.writeUInt32BE(5, 9)
+  fake.writeUInt32BE(fakeStart + 17, 13)
+  const before = Buffer.alloc(16)
+  before.writeUInt32BE(fakeStart, 12)
+  const log = OffsetLog(file)
+  await log.append(Buffer.concat([before, fake, Buffer.alloc(500, 7)]))
+  await log.close()
+  truncate(file, fakeStart + 17 + 100)
+  const torn = fs.readFileSync(file)
+  const again = OffsetLog(file)
+  const err = await failureOf(() => again.ready())
+  t.equal(err.code, 'ERR_LOG_CORRUPT')
+  t.equal(err.offset, bytes.length)
+  await again.close()
+  t.ok(fs.readFileSync(file).equals(torn), 'nothing was cut')
+})
+
+tape('recovery: a copy that fails half way leaves no copy to fill the disk', async (t) => {
+  const { file, bytes } = await makeLog()
+  splice(file, bytes.length, bytes.length, Buffer.alloc(3000000, 1))
+  const error = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
+  for (let round = 0; round < 3; round++) {
+    const storage = faultyStorage(fileStorage, ({ name, position }) => name === 'write' && position > 0 ? { error } : {})
+    const log = OffsetLog(file, { storage })
+    t.equal(await failureOf(() => log.ready()), error)
+    await log.close()
+  }
+  const copies = fs.readdirSync(path.dirname(file)).filter((name) => name.includes('.cut-'))
+  t.deepEqual(copies.map((name) => fs.statSync(path.join(path.dirname(file), name)).size), [0])
+})
+
+tape('recovery: damage before deleted records at the end does not keep the log from opening', async (t) => {
+  const { file, seqs } = await makeLog()
+  const log = OffsetLog(file)
+  await log.del(seqs[2])
+  await log.close()
+  flip(file, seqs[2] - 5)
+  const again = OffsetLog(file)
+  await again.ready()
+  t.equal(again.since.value, seqs[2])
+  t.equal((await again.get(seqs[0])).toString(), 'first')
+  await again.close()
+})
+
+tape('recovery: a tail with many false ends takes time in proportion', async (t) => {
+  const { file, bytes } = await makeLog()
+  const tail = Buffer.alloc(24 * 1024 * 1024)
+  for (let offset = 65536; offset < tail.length; offset += 65536) tail.writeUInt32BE(bytes.length + offset + 4, offset)
+  splice(file, bytes.length, bytes.length, tail)
+  let readCount = 0
+  const storage = faultyStorage(fileStorage, ({ name }) => {
+    if (name === 'readSync' || name === 'read') readCount++
+    return {}
+  })
+  const log = OffsetLog(file, { storage })
+  await log.ready()
+  t.equal(log.recovery.offset, bytes.length)
+  t.ok(readCount < 1500, `${readCount} reads of 24 MiB`)
+  await log.close()
+})
+
+tape('open: one that fails keeps no file open', { skip: process.platform !== 'linux' }, async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  fs.writeFileSync(file, 'not a log')
+  const countOpen = () => fs.readdirSync('/proc/self/fd').length
+  const before = countOpen()
+  for (let i = 0; i < 10; i++) await failureOf(() => OffsetLog(file).ready())
+  t.equal(countOpen(), before)
+})
+
 tape('damage: streams and scans deliver what is before it, then end with its offset', async (t) => {
   const { file, seqs } = await makeLog()
   flip(file, seqs[1] + 3)

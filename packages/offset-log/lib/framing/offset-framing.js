@@ -3,10 +3,11 @@
 //
 //   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
 //
-// where `end` is the position in the file after the frame. Pure functions from bytes to frames and back.
+// where `end` is the position in the file after the frame. From bytes to frames and back, without any I/O.
 
 const { LogError } = require('@millrace/errors')
 const { integers } = require('@millrace/block-file')
+const { tooLargeToRead } = require('../record-errors')
 
 const HEAD_SIZE = 4
 const TWO_32 = 2 ** 32
@@ -21,7 +22,8 @@ const TWO_32 = 2 ** 32
  * @typedef {object} Walk
  * @property {number} position  of the next frame: its start going forward, its end going backward
  * @property {number} need  bytes from there that the window must hold to go on; 0 when bytes are not what is missing
- * @property {LogError | null} error  the frame at the position contradicts itself
+ * @property {LogError | null} error  the frame at the position contradicts itself, or is too large
+ * @property {number} maxRecordSize  in bytes
  */
 
 class OffsetFraming {
@@ -99,8 +101,9 @@ class OffsetFraming {
       }
       const size = view.getUint32(offset)
       const frameEnd = offset + size + overhead
-      if (frameEnd > held) {
+      if (frameEnd > held || size > walk.maxRecordSize) {
         if (base + frameEnd > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
+        else if (size > walk.maxRecordSize) walk.error = tooLargeToRead(base + offset, size, walk.maxRecordSize)
         else walk.need = size + overhead
         break
       }
@@ -136,8 +139,9 @@ class OffsetFraming {
       }
       const size = view.getUint32(frameEnd - trailerSize)
       const offset = frameEnd - size - overhead
-      if (offset < 0 && base + offset >= 0) {
-        walk.need = size + overhead
+      if (base + offset >= 0 && (offset < 0 || size > walk.maxRecordSize)) {
+        if (size > walk.maxRecordSize) walk.error = tooLargeToRead(base + offset, size, walk.maxRecordSize)
+        else walk.need = size + overhead
         break
       }
       if (offset < 0 || view.getUint32(offset) !== size || !this._isEnd(view, frameEnd, base + frameEnd)) {

@@ -1,0 +1,143 @@
+'use strict'
+// What everything that opens, works and closes has in common: calls wait until it is open, fail when it is closed, call
+// back exactly once whatever happens, and closing waits for those under way.
+
+/**
+ * @template T
+ * @typedef {(err: Error | null, result?: T) => void} Callback
+ */
+
+class Lifecycle {
+  /** @param {(name: string) => Error} closedError  what a call of that name fails with after close */
+  constructor (closedError) {
+    this._closedError = closedError
+    /** Open, and not being closed. */
+    this.isOpen = false
+    this.isClosed = false
+    /** @type {Error | null} */
+    this._openError = null
+    /** @type {Array<(err: Error | null) => void> | null} null once it is open, or failed to open */
+    this._whenOpen = []
+    this._runningCount = 0
+    /** @type {(() => void) | null} */
+    this._whenIdle = null
+    /** @type {Array<(err: Error | null) => void> | null} null before close */
+    this._closers = null
+  }
+
+  /** @param {Error | null} err  why it could not be opened; every call fails with it then */
+  opened (err) {
+    this._openError = err
+    this.isOpen = !err && !this.isClosed
+    const waiting = this._whenOpen ?? []
+    this._whenOpen = null
+    for (const run of waiting) isolate(() => run(err))
+  }
+
+  /**
+   * Runs an action once it is open. What the action throws before it has called back goes to the callback.
+   * @template T
+   * @param {string} name  of the call
+   * @param {Callback<T>} cb
+   * @param {(cb: Callback<T>) => void} action  must call back once
+   */
+  run (name, cb, action) {
+    if (this.isClosed) return process.nextTick(cb, this._closedError(name))
+    const end = this._begin(cb)
+    if (this.isOpen) return attempt(action, end)
+    if (this._whenOpen === null) return process.nextTick(end, this._openError)
+    this._whenOpen.push((err) => err ? end(err) : attempt(action, end))
+  }
+
+  /**
+   * Once: waits until it is open or failed to open, and until all that was asked before has called back.
+   * @param {(cb: (err: Error | null) => void) => void} shutDown
+   * @param {(err: Error | null) => void} cb  runs when it is closed; so do those of later calls
+   */
+  close (shutDown, cb) {
+    if (this._closers === null) {
+      this._closers = []
+      this.isClosed = true
+      this.isOpen = false
+      this._whenIdle = () => shutDown((err) => this._closed(err))
+      if (this._whenOpen) this._whenOpen.push(() => this._tellIdle())
+      else process.nextTick(() => this._tellIdle())
+    }
+    this._closers.push(cb)
+  }
+
+  /** @param {Error | null} err */
+  _closed (err) {
+    const closers = this._closers ?? []
+    // From now on a call of close has nothing to wait for.
+    this._closers = /** @type {any} */ ({ push: (/** @type {any} */ cb) => process.nextTick(cb, err) })
+    for (const cb of closers) process.nextTick(cb, err)
+  }
+
+  /**
+   * @template T
+   * @param {Callback<T>} cb
+   * @returns {Callback<T> & { hasEnded: () => boolean }}
+   */
+  _begin (cb) {
+    this._runningCount++
+    let hasEnded = false
+    /** @type {Callback<T>} */
+    const end = (err, result) => {
+      if (hasEnded) return
+      hasEnded = true
+      this._runningCount--
+      if (this._whenIdle) this._tellIdle()
+      // Not from here: a caller who recurses on errors must not overflow the stack.
+      if (err) process.nextTick(cb, err)
+      else cb(null, result)
+    }
+    return Object.assign(end, { hasEnded: () => hasEnded })
+  }
+
+  _tellIdle () {
+    if (this._runningCount > 0 || this._whenOpen || this._whenIdle === null) return
+    const run = this._whenIdle
+    this._whenIdle = null
+    run()
+  }
+}
+
+/**
+ * @template T
+ * @param {(cb: Callback<T>) => void} action
+ * @param {Callback<T> & { hasEnded: () => boolean }} end
+ */
+function attempt (action, end) {
+  try {
+    action(end)
+  } catch (err) {
+    // After it has called back, this is what the callback threw, and the callback's business.
+    if (end.hasEnded()) throw err
+    end(/** @type {Error} */ (err))
+  }
+}
+
+/**
+ * Runs what is not ours: an exception is thrown where it can be seen, and stops nothing here.
+ * @param {() => void} run
+ */
+function isolate (run) {
+  try {
+    run()
+  } catch (err) {
+    process.nextTick(() => { throw err })
+  }
+}
+
+/**
+ * Sets an observable whose listeners are not ours.
+ * @param {import('obz').Obz<number>} observable
+ * @param {number} value
+ */
+function setIsolated (observable, value) {
+  isolate(() => observable.set(value))
+}
+
+exports.Lifecycle = Lifecycle
+exports.setIsolated = setIsolated

@@ -1,0 +1,43 @@
+'use strict'
+// The errors that name a record.
+
+const { LogError } = require('@millrace/errors')
+
+/**
+ * @param {string} path
+ * @param {number} seq
+ */
+function notFound (path, seq) {
+  return new LogError('ERR_RECORD_NOT_FOUND', `no record of ${path} begins at ${seq}; use a seq that append gave back ` +
+    'or a stream delivered', { offset: seq, path })
+}
+
+/** @param {number} seq */
+function deleted (seq) {
+  return new LogError('flumelog:deleted', `get: the record at ${seq} was deleted`, { offset: seq })
+}
+
+/**
+ * @param {number} seq
+ * @param {number} size
+ * @param {number} maxRecordSize
+ */
+function tooLargeToRead (seq, size, maxRecordSize) {
+  return new LogError('ERR_RECORD_TOO_LARGE', `the record at ${seq} has ${size} bytes, more than maxRecordSize, ` +
+    `${maxRecordSize}; open the log with a larger one`, { offset: seq })
+}
+
+/**
+ * @param {string} what
+ * @param {number} size
+ * @param {number} sizeMax
+ */
+function tooLargeToAppend (what, size, sizeMax) {
+  return new LogError('ERR_RECORD_TOO_LARGE', `append: ${what} of ${size} bytes is above the limit, ${sizeMax}; ` +
+    'nothing was written. Split it')
+}
+
+exports.notFound = notFound
+exports.deleted = deleted
+exports.tooLargeToRead = tooLargeToRead
+exports.tooLargeToAppend = tooLargeToAppend

@@ -1,0 +1,250 @@
+'use strict'
+// What happens at once: reads while records are deleted, closing while others work, callers that throw or never stop.
+
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+const create = (options) => OffsetLog(path.join(temporaryFolder(), 'log'), options)
+const read = (source) => new Promise((resolve) => source(null, (end, item) => resolve({ end, item })))
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function failureOf (run) {
+  try {
+    await run()
+    return null
+  } catch (err) {
+    return err
+  }
+}
+
+/** Runs with exceptions that nobody catches collected instead of fatal. */
+async function collectUncaught (run) {
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  const caught = []
+  const collect = (err) => caught.push(err)
+  process.on('uncaughtException', collect)
+  await run()
+  await sleep(5)
+  process.removeListener('uncaughtException', collect)
+  for (const listener of listeners) process.on('uncaughtException', listener)
+  return caught
+}
+
+for (const mayBlock of [true, false]) {
+  tape(`del: a stream or a get beside it sees all of a record or nothing (blocking: ${mayBlock})`, async (t) => {
+    for (const size of [20000, 100000, 600000]) {
+      const log = create()
+      log._file.blocks._file.pace.mayBlock = () => mayBlock
+      await log.append(Buffer.from('small'))
+      const seq = await log.append(Buffer.alloc(size, 'x'))
+      const stream = log.stream()
+      await read(stream)
+      await failureOf(() => log.get(seq))
+      const deletion = log.del(seq)
+      const [streamed, got] = await Promise.all([read(stream), log.get(seq).catch((err) => err)])
+      await deletion
+      if (streamed.item) t.notOk(streamed.item.value.includes(0), `stream, ${size} bytes`)
+      if (got instanceof Error) t.equal(got.code, 'flumelog:deleted')
+      else t.notOk(got.includes(0), `get, ${size} bytes`)
+      await log.close()
+    }
+  })
+}
+
+tape('del: once it has called back, no stream delivers the record, in either direction', async (t) => {
+  const log = create()
+  const seqs = []
+  for (const text of ['a', 'b', 'c', 'd']) seqs.push(await log.append(Buffer.from(text)))
+  for (const reverse of [false, true]) {
+    const stream = log.stream({ reverse, values: false })
+    const order = reverse ? [...seqs].reverse() : seqs
+    t.equal((await read(stream)).item, order[0])
+    if (!reverse) await log.del(seqs[1])
+    t.equal((await read(stream)).item, reverse ? seqs[2] : seqs[2])
+    if (reverse) await log.del(seqs[0])
+    t.equal((await read(stream)).item, reverse ? undefined : seqs[3])
+  }
+  await log.close()
+})
+
+tape('stream: a reversed one begins where the log ended at the call', async (t) => {
+  const log = create()
+  await log.append(Buffer.from('a'))
+  const stream = log.stream({ reverse: true, seqs: false })
+  await log.append(Buffer.from('b'))
+  t.equal(String((await read(stream)).item), 'a')
+  await log.close()
+})
+
+tape('stream: a record that does not decode passes no filter, compiled or not', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const writer = OffsetLog(file)
+  for (const text of ['{"n":1}', '{oops', '{"n":1}']) await writer.append(Buffer.from(text))
+  await writer.close()
+  for (const codec of [jsonCodec, { ...jsonCodec, compile: undefined }]) {
+    const log = OffsetLog(file, { codec })
+    const values = []
+    for await (const value of log.stream({ where: { path: ['n'], equals: 1 }, seqs: false })) values.push(value)
+    t.deepEqual(values, [{ n: 1 }, { n: 1 }])
+    await log.close()
+  }
+})
+
+tape('close: ends a live stream whose consumer is busy', async (t) => {
+  const log = create()
+  await log.append(Buffer.from('a'))
+  const loop = (async () => {
+    for await (const item of log.stream({ live: true })) await sleep(item ? 20 : 0)
+  })()
+  await sleep(5)
+  await log.close()
+  await loop
+  t.pass('the loop ended')
+})
+
+tape('close: a stream that has more to read afterwards ends with ERR_LOG_CLOSED', async (t) => {
+  const log = create()
+  for (let i = 0; i < 5; i++) await log.append(Buffer.alloc(200000, 1))
+  const stream = log.stream()
+  await read(stream)
+  await log.close()
+  let last
+  do last = await read(stream)
+  while (!last.end)
+  t.equal(last.end.code, 'ERR_LOG_CLOSED')
+})
+
+tape('close: waits for a scan and a get that were asked before', async (t) => {
+  const log = create({ blockSize: 1024 })
+  log._file.blocks._file.pace.mayBlock = () => false
+  for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(100000, 1))
+  let count = 0
+  const scanned = log.scan({}, (chunk) => { count += chunk.count })
+  const got = log.get(0)
+  await log.close()
+  await scanned
+  t.equal(count, 20)
+  t.equal((await got).length, 100000)
+})
+
+tape('close: from the callback of a deletion closes once', async (t) => {
+  const log = create()
+  const seq = await log.append(Buffer.from('a'))
+  await new Promise((resolve, reject) => {
+    log.del(seq, (err) => err ? reject(err) : log.close((err) => err ? reject(err) : resolve()))
+  })
+  t.pass('closed')
+})
+
+tape('abort: while a live stream loads, the read is answered', async (t) => {
+  const log = create()
+  log._file.blocks._file.pace.mayBlock = () => false
+  await log.del(await log.append(Buffer.from('a')))
+  const stream = log.stream({ live: true })
+  const answer = read(stream)
+  await sleep(0)
+  await new Promise((resolve) => stream(true, resolve))
+  t.equal((await answer).end, true)
+  t.equal(log._file.waitingStreams.size, 0)
+  await log.close()
+})
+
+tape('since: a listener that throws stops neither appends nor close', async (t) => {
+  const log = create()
+  const thrown = new Error('mine')
+  log.since((value) => {
+    if (value >= 0) throw thrown
+  })
+  const caught = await collectUncaught(async () => {
+    await log.append(Buffer.from('a'))
+    await log.append(Buffer.from('b'))
+    await log.close()
+  })
+  t.deepEqual(caught, [thrown, thrown])
+})
+
+tape('ready: a callback that throws does not keep the others from theirs', async (t) => {
+  const log = create()
+  const thrown = new Error('mine')
+  const caught = await collectUncaught(async () => {
+    log.ready(() => { throw thrown })
+    await log.append(Buffer.from('a'))
+    await log.close()
+  })
+  t.deepEqual(caught, [thrown])
+})
+
+tape('misuse: values without a string form, sparse arrays and broken codecs fail by their callbacks', async (t) => {
+  const nothing = Object.create(null)
+  const calls = (log) => [
+    () => log.get(nothing), () => log.del(nothing), () => log.del([nothing]), () => log.append(new Array(2)),
+    () => log.scan(nothing), () => log.scan({ gt: nothing }, () => {}),
+    () => log.scan({ where: { path: [], equals: 1 } }, () => {}),
+    () => read(log.stream({ where: { path: [], equals: 1 } })).then(({ end }) => { if (end) throw end })
+  ]
+  const codec = {
+    encode: (value) => value,
+    decode: (bytes) => bytes,
+    buffer: true,
+    compile () { throw new Error('broken') }
+  }
+  for (const isLoaded of [false, true]) {
+    const log = create({ codec })
+    if (isLoaded) await log.ready()
+    for (const failure of await Promise.all(calls(log).map(failureOf))) t.ok(failure instanceof Error, failure?.message)
+    await log.append(Buffer.from('a'))
+    await log.close()
+  }
+})
+
+tape('append: a batch larger than one write can be is refused', async (t) => {
+  const log = create({ framing: 'offset48' })
+  const large = Buffer.allocUnsafeSlow(2 ** 29)
+  large[0] = 1
+  t.equal((await failureOf(() => log.append([large, large, large, large]))).code, 'ERR_RECORD_TOO_LARGE')
+  await log.append(Buffer.from('a'))
+  await log.close()
+})
+
+tape('append: a hundred thousand calls in one turn take time in proportion', async (t) => {
+  const log = create()
+  let count = 0
+  await new Promise((resolve) => {
+    for (let i = 0; i < 100000; i++) {
+      log.append(Buffer.from('x'), () => {
+        if (++count === 100000) resolve()
+      })
+    }
+  })
+  t.equal(log.since.value, 99999 * 13)
+  await log.close()
+})
+
+tape('get: awaited in a loop, it lets timers have their turn', async (t) => {
+  const log = create()
+  const seq = await log.append(Buffer.from('a'))
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  for (let i = 0; i < 20000; i++) await log.get(seq)
+  clearInterval(timer)
+  t.ok(turns > 0, `${turns} turns`)
+  await log.close()
+})
+
+tape('get: a caller who recurses, on values or on errors, does not overflow the stack', async (t) => {
+  const log = create()
+  const seq = await log.append(Buffer.from('a'))
+  for (const target of [seq, -1]) {
+    await new Promise((resolve) => {
+      let left = 20000
+      const again = () => --left === 0 ? resolve() : log.get(target, again)
+      again()
+    })
+  }
+  t.pass('40,000 deep')
+  await log.close()
+})
