@@ -5,7 +5,7 @@
  * @typedef {object} Fault
  * @property {Error} [error]  fail with it instead of calling the real storage
  * @property {number} [length]  transfer at most this many bytes: a short read or write
- * @property {Promise<unknown>} [after]  call the real storage only once this is settled
+ * @property {Promise<unknown>} [after]  call the real storage only once this is settled; not for `readSync` and `open`
  * @typedef {(call: { name: string, position?: number, length?: number }) => Fault | void} Decide
  */
 
@@ -44,7 +44,9 @@ function faultyHandle (handle, decide) {
   const simple = (name) => (/** @type {any[]} */ ...args) => {
     const fault = decide({ name }) ?? {}
     if (fault.error) return process.nextTick(args[args.length - 1], fault.error)
-    handle[name](...args)
+    const run = () => handle[name](...args)
+    if (fault.after) fault.after.then(run)
+    else run()
   }
   return {
     read: transfer('read'),
