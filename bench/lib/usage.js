@@ -13,7 +13,7 @@ Times every layer across block sizes, for each stack, and writes data/<layer>.cs
   --full          every block size from 1 to 127 KiB      takes about an hour
   --layers LIST   layers to time                          ${layers.map((layer) => layer.name).join(',')}
   --stacks LIST   stacks to time, or paths of modules     ${listStacks().map((stack) => stack.name).join(',')}
-  --runs N        how often each case runs                3, while four minutes are not up
+  --runs N        how often each case runs                3, while 215 seconds are not up
   --records N     messages in the generated log           458803
   --file PATH     a flumelog-offset log (32-bit offsets, JSON) to read instead
   --out DIR       where data/ and images/ go              the root of the repository
