@@ -12,5 +12,6 @@ module.exports = {
   primitive: 'values',
   delivers: 'records',
   perBlockSize: false,
+  isSlow: true,
   createTally: () => new ValueTally({ every: 1000 })
 }

@@ -7,7 +7,8 @@
 
 /**
  * Rounds are outermost and the stacks take turns within them, each round another one first: what slows the machine for
- * a while slows all of them. Large blocks come first: should time run out, small ones can best do without another run.
+ * a while slows all of them. Should time run out, it does so at the end: there are the repeats of slow layers, and of
+ * small blocks.
  * @param {object} choice
  * @param {Stack[]} choice.stacks
  * @param {Layer[]} choice.layers
@@ -17,9 +18,30 @@
  * @returns {Case[]}
  */
 function planCases ({ stacks, layers, blockSizes, runs, isLong }) {
+  const planPart = (/** @type {Layer[]} */ part, /** @type {number} */ firstRun, /** @type {number} */ lastRun) => {
+    return planRounds({ stacks, layers: part, blockSizes, isLong }, firstRun, lastRun)
+  }
+  const cases = [
+    ...planPart(layers, 1, 1),
+    ...planPart(layers.filter((layer) => !layer.isSlow), 2, runs),
+    ...planPart(layers.filter((layer) => layer.isSlow), 2, runs)
+  ]
+  return [...planWitnesses(stacks, cases), ...cases]
+}
+
+/**
+ * @param {object} choice
+ * @param {Stack[]} choice.stacks
+ * @param {Layer[]} choice.layers
+ * @param {number[]} choice.blockSizes
+ * @param {(layer: Layer) => boolean} choice.isLong
+ * @param {number} firstRun
+ * @param {number} lastRun
+ */
+function planRounds ({ stacks, layers, blockSizes, isLong }, firstRun, lastRun) {
   /** @type {Case[]} */
   const cases = []
-  for (let run = 1; run <= runs; run++) {
+  for (let run = firstRun; run <= lastRun; run++) {
     for (const [sizeIndex, blockSize] of [...blockSizes].reverse().entries()) {
       for (const [layerIndex, layer] of layers.entries()) {
         for (const stack of rotate(stacks, run + sizeIndex + layerIndex)) {
@@ -29,7 +51,7 @@ function planCases ({ stacks, layers, blockSizes, runs, isLong }) {
       }
     }
   }
-  return [...planWitnesses(stacks, cases), ...cases]
+  return cases
 }
 
 /**

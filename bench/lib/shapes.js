@@ -73,6 +73,7 @@
  * @property {keyof Primitives} primitive
  * @property {'file' | 'records'} delivers  `file`: the bytes depend on the framing. `records`: they do not
  * @property {boolean} perBlockSize  whether what is delivered differs with the block size
+ * @property {boolean} [isSlow]  most of a bench goes here: where time runs out, the repeats of this layer go
  * @property {() => Tally} createTally
  */
 

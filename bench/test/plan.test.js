@@ -44,6 +44,14 @@ tape('plan: stacks take turns, and no stack is always first', (t) => {
   t.end()
 })
 
+tape('plan: the repeats of a slow layer come last, where time may run out', (t) => {
+  const cases = plan({ layers: [{ ...layers[0], isSlow: true }, layers[1]] }).filter((one) => !one.unmeasured)
+  const order = cases.map((one) => `${one.layer.name} ${one.run}`).filter((step, index, all) => step !== all[index - 1])
+  t.deepEqual(order.slice(-4), ['log 2', 'log 3', 'file 2', 'file 3'])
+  t.equal(count(cases, { layer: 'file', stack: 'ours' }), 6)
+  t.end()
+})
+
 tape('plan: what reads the prefix has a witness, one for all block sizes where these do not matter', (t) => {
   const cases = plan({ blockSizes: [2048, 4096, 65536] })
   const wanted = { stack: 'ours', prefix: true, unmeasured: true }
