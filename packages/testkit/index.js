@@ -5,6 +5,8 @@ const { testCodec } = require('./lib/codec-suite')
 const { testLog } = require('./lib/log-suite')
 const { flip, truncate, zero, splice } = require('./lib/damage')
 const { faultyStorage } = require('./lib/faulty-storage')
+const { createRandom } = require('./lib/random')
+const { SimulatedDisk } = require('./lib/simulated-disk')
 const { temporaryFolder } = require('./lib/temporary-folder')
 
 exports.testCodec = testCodec
@@ -14,4 +16,6 @@ exports.truncate = truncate
 exports.zero = zero
 exports.splice = splice
 exports.faultyStorage = faultyStorage
+exports.createRandom = createRandom
+exports.SimulatedDisk = SimulatedDisk
 exports.temporaryFolder = temporaryFolder

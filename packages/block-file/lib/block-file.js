@@ -51,6 +51,8 @@ class BlockFileHandle {
       cache: new BlockCache(blockSize, cache),
       lock: new RangeLock(),
       pace: new Pace(),
+      storage,
+      isNew: false,
       rewriteCount: 0
     }
     this._reader = new Reader(this._file)
@@ -208,6 +210,8 @@ class BlockFileHandle {
     handle.size((err, size = 0) => {
       if (err) return handle.close(() => this._lifecycle.opened(err))
       this._file.handle = handle
+      // An empty file may be one that was just created. Syncing the name of one that was not costs little.
+      this._file.isNew = this.flags === 'r+' && size === 0
       setIsolated(this.size, size)
       this._lifecycle.opened(null)
     })

@@ -17,6 +17,8 @@
  * @property {BlockCache} cache
  * @property {RangeLock} lock
  * @property {Pace} pace
+ * @property {import('./storage').Storage} storage
+ * @property {boolean} isNew  its name may not be on stable storage yet
  * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
  */
 

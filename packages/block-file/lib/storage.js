@@ -35,6 +35,11 @@ const FILE_MODE = 0o600
 /**
  * @typedef {object} Storage
  * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open
+ * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
+ * @property {(path: string, cb: Callback<void>) => void} unlink
+ * @property {(path: string, cb: Callback<void>) => void} syncFolder  the names in it are on stable storage: new files,
+ *   renames and removals are lost with the power until then. Windows has no such call: there it does nothing, and NTFS
+ *   keeps its names in a journal of its own
  */
 
 /**
@@ -59,11 +64,45 @@ function createHandle (fd) {
  * @param {Callback<StorageHandle>} cb
  */
 function open (filePath, { flags, createFolder }, cb) {
-  if (flags === 'r+' && createFolder) {
-    fs.mkdir(path.dirname(filePath), { recursive: true }, (err) => err ? cb(err) : openFile(filePath, flags, cb))
-  } else {
-    openFile(filePath, flags, cb)
-  }
+  if (flags !== 'r+' || !createFolder) return openFile(filePath, flags, cb)
+  const folder = path.resolve(path.dirname(filePath))
+  fs.mkdir(folder, { recursive: true }, (err, firstCreated) => {
+    if (err) return cb(err)
+    const created = firstCreated === undefined ? [] : foldersBetween(path.resolve(firstCreated), folder)
+    syncFolders(created.map((name) => path.dirname(name)), (err) => err ? cb(err) : openFile(filePath, flags, cb))
+  })
+}
+
+/**
+ * @param {string} first
+ * @param {string} last  below the first, or the same
+ * @returns {string[]}
+ */
+function foldersBetween (first, last) {
+  const folders = [last]
+  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
+  return folders
+}
+
+/**
+ * @param {string[]} folders
+ * @param {(err: Error | null) => void} cb
+ */
+function syncFolders ([folder, ...others], cb) {
+  if (folder === undefined) return cb(null)
+  syncFolder(folder, (err) => err ? cb(err) : syncFolders(others, cb))
+}
+
+/**
+ * @param {string} folder
+ * @param {Callback<void>} cb
+ */
+function syncFolder (folder, cb) {
+  if (process.platform === 'win32') return process.nextTick(cb, null)
+  fs.open(folder, fs.constants.O_RDONLY, (err, fd) => {
+    if (err) return cb(err)
+    fs.fsync(fd, (err) => fs.close(fd, (closeErr) => cb(err ?? closeErr ?? null)))
+  })
 }
 
 /**
@@ -93,4 +132,4 @@ function notAFile (filePath, stat) {
 }
 
 /** @type {Storage} */
-exports.fileStorage = { open }
+exports.fileStorage = { open, rename: fs.rename, unlink: fs.unlink, syncFolder }

@@ -2,6 +2,7 @@
 // Changes the file, one change after the other. A change that fails leaves file, size and cache as they were, or says
 // that it could not.
 
+const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { closedError } = require('./fetch')
 const { setIsolated } = require('./lifecycle')
@@ -117,7 +118,22 @@ class Writer {
 
   /** @param {Done} cb */
   sync (cb) {
-    this._enqueue('sync', (handle, done) => handle.sync(done), cb)
+    this._enqueue('sync', (handle, done) => {
+      handle.sync((err) => err ? done(err) : this._syncName(done))
+    }, cb)
+  }
+
+  /**
+   * The bytes of a file whose name is lost with the power are lost too.
+   * @param {Done} done
+   */
+  _syncName (done) {
+    const { storage, path: filePath, isNew } = this._file
+    if (!isNew) return done(null)
+    storage.syncFolder(path.dirname(filePath), (err) => {
+      if (!err) this._file.isNew = false
+      done(err)
+    })
   }
 
   /**

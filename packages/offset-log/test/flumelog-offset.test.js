@@ -8,7 +8,7 @@ const FlumelogOffset = require('flumelog-offset')
 const codecs = require('flumecodec')
 const pull = require('pull-stream')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { createRandom, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FIXTURE = path.join(__dirname, 'fixtures', 'ssb-2000.offset')
@@ -69,18 +69,6 @@ for (const bits of [32, 48, 53]) {
     t.deepEqual(await collect(after.stream()), ourItems.filter((_, index) => index !== 1))
     t.equal(after.since.value, ourItems[3].seq)
   })
-}
-
-/** sfc32, the same everywhere. */
-function createRandom (seed) {
-  let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, 0xb7e15162, seed]
-  return (limit) => {
-    const t = (a + b + counter++) | 0
-    a = b ^ (b >>> 9)
-    b = (c + (c << 3)) | 0
-    c = ((c << 21) | (c >>> 11)) + t | 0
-    return (t >>> 0) % limit
-  }
 }
 
 /** Neither empty nor all zeros: those are what a deleted record looks like. */

@@ -59,20 +59,8 @@ async function scanAll (log, options = {}) {
   return records
 }
 
-/** @param {number} seed  a small random generator, the same everywhere: xorshift32 */
-function createRandom (seed) {
-  let state = seed | 0 || 1
-  return (/** @type {number} */ limit) => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) % limit
-  }
-}
-
 exports.collect = collect
 exports.failureOf = failureOf
 exports.isSame = isSame
 exports.appendEach = appendEach
 exports.scanAll = scanAll
-exports.createRandom = createRandom

@@ -1,7 +1,8 @@
 'use strict'
 // Ranges, limits and filters, against a plain array that answers the same question.
 
-const { collect, isSame, scanAll, createRandom } = require('./helpers')
+const { createRandom } = require('../random')
+const { collect, isSame, scanAll } = require('./helpers')
 
 const ROUND_COUNT = 400
 
