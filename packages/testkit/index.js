@@ -4,6 +4,7 @@
 const { testCodec } = require('./lib/codec-suite')
 const { testLog } = require('./lib/log-suite')
 const { flip, truncate, zero, splice } = require('./lib/damage')
+const { failureOf } = require('./lib/failure-of')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { createRandom } = require('./lib/random')
 const { SimulatedDisk } = require('./lib/simulated-disk')
@@ -15,6 +16,7 @@ exports.flip = flip
 exports.truncate = truncate
 exports.zero = zero
 exports.splice = splice
+exports.failureOf = failureOf
 exports.faultyStorage = faultyStorage
 exports.createRandom = createRandom
 exports.SimulatedDisk = SimulatedDisk

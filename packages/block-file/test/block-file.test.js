@@ -4,7 +4,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { promisify } = require('node:util')
 const tape = require('tape')
-const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 
 /** A file of its own with the given bytes, and its methods as promises. */
@@ -19,15 +19,6 @@ function promises (blocks) {
     'scan', 'close']
   const methods = names.map((name) => [name, promisify(blocks[name].bind(blocks))])
   return { blocks, path: blocks.path, size: blocks.size, ...Object.fromEntries(methods) }
-}
-
-async function failureOf (run) {
-  try {
-    await run()
-    return null
-  } catch (err) {
-    return err
-  }
 }
 
 const counting = (size) => Buffer.from(Array.from({ length: size }, (_, i) => i % 251))

@@ -4,21 +4,12 @@
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const create = (options) => OffsetLog(path.join(temporaryFolder(), 'log'), options)
 const read = (source) => new Promise((resolve) => source(null, (end, item) => resolve({ end, item })))
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function failureOf (run) {
-  try {
-    await run()
-    return null
-  } catch (err) {
-    return err
-  }
-}
 
 /** Runs with exceptions that nobody catches collected instead of fatal. */
 async function collectUncaught (run) {

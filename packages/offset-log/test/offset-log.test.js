@@ -4,21 +4,12 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 const { offsetFramings } = require('../lib/framing/offset-framing')
 
 const newPath = () => path.join(temporaryFolder(), 'folder', 'log')
-
-async function failureOf (run) {
-  try {
-    await run()
-    return null
-  } catch (err) {
-    return err
-  }
-}
 
 async function valuesOf (log, options) {
   const values = []

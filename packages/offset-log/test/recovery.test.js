@@ -4,20 +4,11 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { faultyStorage, flip, splice, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { failureOf, faultyStorage, flip, splice, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 
 const VALUES = ['first', 'second', 'the third, which is longer than the others'].map((text) => Buffer.from(text))
-
-async function failureOf (run) {
-  try {
-    await run()
-    return null
-  } catch (err) {
-    return err
-  }
-}
 
 /** A closed log of three records; gives its path, its seqs and its bytes. */
 async function makeLog (framing = 'offset32', values = VALUES) {

@@ -1,7 +1,8 @@
 'use strict'
 // Append: seqs, since, batches, and failures that are only their own caller's.
 
-const { collect, failureOf } = require('./helpers')
+const { failureOf } = require('../failure-of')
+const { collect } = require('./helpers')
 
 /** @param {import('../log-suite').Suite} suite */
 function addTests ({ test }) {

@@ -1,7 +1,8 @@
 'use strict'
 // Deleting: what is erased is gone for every reader, and nothing else changes.
 
-const { collect, failureOf, appendEach } = require('./helpers')
+const { failureOf } = require('../failure-of')
+const { collect, appendEach } = require('./helpers')
 
 /** @param {import('../log-suite').Suite} suite */
 function addTests ({ test }) {

@@ -14,19 +14,6 @@ function collect (source) {
 }
 
 /**
- * @param {() => unknown} run  returns a promise, or throws
- * @returns {Promise<any>}  what it failed with, or null
- */
-async function failureOf (run) {
-  try {
-    await run()
-    return null
-  } catch (err) {
-    return err
-  }
-}
-
-/**
  * Appends one by one.
  * @param {any} log
  * @param {unknown[]} values
@@ -60,7 +47,6 @@ async function scanAll (log, options = {}) {
 }
 
 exports.collect = collect
-exports.failureOf = failureOf
 exports.isSame = isSame
 exports.appendEach = appendEach
 exports.scanAll = scanAll

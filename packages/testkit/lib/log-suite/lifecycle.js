@@ -1,7 +1,8 @@
 'use strict'
 // Opening, closing, reopening, and methods that flumedb takes off the log.
 
-const { collect, failureOf } = require('./helpers')
+const { failureOf } = require('../failure-of')
+const { collect } = require('./helpers')
 
 /** @param {import('../log-suite').Suite} suite */
 function addTests ({ test }) {

@@ -3,7 +3,8 @@
 
 const pull = require('pull-stream')
 const { Readable } = require('node:stream')
-const { collect, failureOf, isSame, appendEach, scanAll } = require('./helpers')
+const { failureOf } = require('../failure-of')
+const { collect, isSame, appendEach, scanAll } = require('./helpers')
 
 /** @param {import('../log-suite').Suite} suite */
 function addTests ({ test }) {
