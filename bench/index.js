@@ -46,7 +46,7 @@ async function bench (options) {
     ...writeCsvs(path.join(out, 'data'), options, measurements, facts),
     ...await drawCharts(path.join(out, 'images'), cells, setting, (line) => console.log(line))
   ]
-  console.log(`written: ${written.map((file) => path.relative(out, file)).join(', ')}`)
+  console.log(`written: ${written.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
 }
 
 /**

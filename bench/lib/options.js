@@ -72,7 +72,7 @@ function parse (argv) {
   } catch (err) {
     // Node explains at length; its first sentence is enough.
     const [sentence] = String(/** @type {Error} */ (err).message).split(/\.\s|\n/)
-    throw new UserError(sentence)
+    throw new UserError(`${sentence.replace(/\.$/, '')}; see --help`)
   }
 }
 
