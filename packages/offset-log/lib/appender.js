@@ -3,9 +3,12 @@
 
 const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { tooLargeToAppend } = require('./record-errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
 const WRITE_SIZE_MAX = 1024 * 1024
+// A batch is one write, from one buffer.
+const BATCH_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -31,6 +34,7 @@ class Appender {
   append (records, done) {
     const { framing } = this._file
     const size = records.reduce((total, { length }) => total + length + framing.overhead, 0)
+    if (size > BATCH_SIZE_MAX) return done(tooLargeToAppend('a batch', size, BATCH_SIZE_MAX))
     this._waiting.push({ records, size, done })
     if (this._isBusy) return
     this._isBusy = true

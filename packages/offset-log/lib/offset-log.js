@@ -19,9 +19,6 @@ const { RecordStream, createSource } = require('./stream')
 const METHODS = /** @type {const} */ (['ready', 'append', 'get', 'stream', 'scan', 'del', 'sync', 'stats', 'compact',
   'snapshot', 'close'])
 
-// A batch is one write, from one buffer.
-const BATCH_SIZE_MAX = 2 ** 31
-
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
  * @typedef {import('./range').ReadOptions} ReadOptions
@@ -77,7 +74,7 @@ class Log {
    * @returns {any}
    */
   ready (cb) {
-    return promised(cb, (cb) => this._run('ready', cb, (cb) => cb(null)))
+    return promised(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
   }
 
   /**
@@ -105,7 +102,7 @@ class Log {
    * @returns {any}
    */
   get (seq, cb) {
-    return promised(cb, (cb) => this._run('get', cb, (cb) => {
+    return promised(cb, (cb) => this._lifecycle.run('get', cb, (cb) => {
       readRecord(this._file, seq, (err, found) => {
         if (err || !found) return cb(err)
         if (found.isDeleted) return cb(deleted(seq))
@@ -132,8 +129,8 @@ class Log {
       return failedSource(/** @type {Error} */ (err))
     }
     const stream = new RecordStream(this._file, range, options)
-    this._run('stream', () => {}, (cb) => { stream.begin(); cb(null) })
-    return createSource(stream, (cb) => this._run('stream', cb, (cb) => cb(null)))
+    this._lifecycle.run('stream', () => {}, (cb) => { stream.begin(); cb(null) })
+    return createSource(stream, (cb) => this._lifecycle.run('stream', cb, (cb) => cb(null)))
   }
 
   /**
@@ -144,7 +141,7 @@ class Log {
    */
   scan (options, onChunk, cb) {
     return promised(cb, (cb) => {
-      this._run('scan', cb, (cb) => {
+      this._lifecycle.run('scan', cb, (cb) => {
         if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
         scan(this._file, parseRange(options), onChunk, cb)
       })
@@ -176,7 +173,7 @@ class Log {
    * @returns {any}
    */
   stats (cb) {
-    return promised(cb, (cb) => this._run('stats', cb, (cb) => {
+    return promised(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
       const { framing, end, blocks } = this._file
       const cache = blocks.cacheStats()
       cb(null, { framing: framing.name, size: end, since: this.since.value, blockSize: blocks.blockSize, cache })
@@ -233,20 +230,10 @@ class Log {
    * @template T
    * @param {string} name
    * @param {Callback<T>} cb
-   * @param {(cb: Callback<T>) => void} action  runs once the log is loaded
-   */
-  _run (name, cb, action) {
-    this._lifecycle.run(name, cb, action)
-  }
-
-  /**
-   * @template T
-   * @param {string} name
-   * @param {Callback<T>} cb
-   * @param {(cb: Callback<T>) => void} action
+   * @param {(cb: Callback<T>) => void} action  runs once the log is loaded, if it may be written
    */
   _runWrite (name, cb, action) {
-    this._run(name, cb, (cb) => {
+    this._lifecycle.run(name, cb, (cb) => {
       if (this._file.blocks.flags === 'r+') return action(cb)
       const { filename: path } = this
       cb(new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path }))
@@ -272,14 +259,12 @@ class Log {
    */
   _checkRecords (records) {
     const { framing, maxRecordSize } = this._file
-    let batchSize = 0
     for (const record of records) {
       if (record.length > maxRecordSize) return tooLargeToAppend('a record', record.length, maxRecordSize)
       const err = framing.checkRecord(record)
       if (err) return err
-      batchSize += record.length + framing.overhead
     }
-    return batchSize > BATCH_SIZE_MAX ? tooLargeToAppend('a batch', batchSize, BATCH_SIZE_MAX) : null
+    return null
   }
 }
 
