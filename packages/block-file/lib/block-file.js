@@ -4,7 +4,8 @@
 const createObz = require('obz')
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
-const { closedError } = require('./fetch')
+const { createFile } = require('./create-file')
+const { closedError, fetch } = require('./fetch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
 const { parseOptions } = require('./options')
@@ -14,11 +15,8 @@ const { RangeLock } = require('./range-lock')
 const { Reader } = require('./reader')
 const { scanBlocks } = require('./scan')
 const { SpanReader } = require('./span-reader')
+const { Turns } = require('./turns')
 const { Writer } = require('./writer')
-
-// Callbacks may run before their call returns, this many in one turn of the event loop; then one waits for the next.
-// So a caller who recurses cannot overflow the stack, and one who awaits in a loop cannot starve timers and sockets.
-const SYNC_COUNT_MAX = 200
 
 /**
  * @typedef {import('./options').BlockFileOptions} BlockFileOptions
@@ -36,7 +34,7 @@ class BlockFileHandle {
    * @param {BlockFileOptions} [options]
    */
   constructor (path, options) {
-    const { blockSize, flags, cache, createFolder, storage } = parseOptions(path, options)
+    const { blockSize, flags, cache, createFolder, initial, storage } = parseOptions(path, options)
     this.path = path
     this.blockSize = blockSize
     this.flags = flags
@@ -52,14 +50,16 @@ class BlockFileHandle {
       lock: new RangeLock(),
       pace: new Pace(),
       storage,
-      isNew: false,
+      hasUnsyncedName: false,
       rewriteCount: 0
     }
     this._reader = new Reader(this._file)
     this._writer = new Writer(this._file)
-    this._syncCount = 0
+    this._turns = new Turns()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
-    storage.open(path, { flags, createFolder }, (err, handle) => this._opened(err, handle))
+    const open = () => storage.open(path, { flags, createFolder }, (err, handle) => this._opened(err, handle))
+    if (flags === 'r' || initial === null) open()
+    else createFile(storage, path, { createFolder, initial }, (err) => err ? this._opened(err) : open())
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -82,12 +82,26 @@ class BlockFileHandle {
     // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
     if (this._lifecycle.isOpen && this._checkRange('read', start, end) === null) {
       const bytes = this._reader.readAtHand(start, end)
-      if (bytes !== null) return this._deliver(cb, bytes)
+      if (bytes !== null) return this._turns.deliver(cb, bytes)
     }
-    this._run('read', (err, bytes) => err ? cb(err) : this._deliver(cb, bytes), (cb) => {
+    this._run('read', (err, bytes) => err ? cb(err) : this._turns.deliver(cb, bytes), (cb) => {
       const err = this._checkRange('read', start, end)
       if (err) cb(err)
       else this._reader.read(start, end, cb)
+    })
+  }
+
+  /**
+   * Reads past the cache, for a caller who keeps a cache of its own.
+   * @param {Buffer} target  filled whole; must not be used until `cb` runs
+   * @param {number} position
+   * @param {Callback<void>} cb  may run before `readInto` returns
+   */
+  readInto (target, position, cb) {
+    this._run('read', cb, (cb) => {
+      const err = this._checkRange('read', position, position + target.length)
+      if (err) cb(err)
+      else fetch(this._file, target, position, cb)
     })
   }
 
@@ -134,10 +148,30 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   write (bytes, position, cb) {
+    this._overwrite(bytes, position, false, cb)
+  }
+
+  /**
+   * Overwrites bytes that nobody has read and kept, or with the same ones: readers are not sent to read them again.
+   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {number} position
+   * @param {Callback<void>} cb
+   */
+  writeQuietly (bytes, position, cb) {
+    this._overwrite(bytes, position, true, cb)
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {boolean} isQuiet
+   * @param {Callback<void>} cb
+   */
+  _overwrite (bytes, position, isQuiet, cb) {
     this._runWrite('write', cb, (cb) => {
       if (!(bytes instanceof Uint8Array)) return cb(misuse(`write: expected a Buffer, got ${typeof bytes}`))
       if (!isPosition(position)) return cb(misuse(`write: expected a whole position, got ${String(position)}`))
-      this._writer.overwrite(toBuffer(bytes), position, cb)
+      this._writer.overwrite(toBuffer(bytes), position, isQuiet, cb)
     })
   }
 
@@ -210,8 +244,8 @@ class BlockFileHandle {
     handle.size((err, size = 0) => {
       if (err) return handle.close(() => this._lifecycle.opened(err))
       this._file.handle = handle
-      // An empty file may be one that was just created. Syncing the name of one that was not costs little.
-      this._file.isNew = this.flags === 'r+' && size === 0
+      // Whoever created it may have failed to sync its name. Doing so once more costs little.
+      this._file.hasUnsyncedName = this.flags === 'r+'
       setIsolated(this.size, size)
       this._lifecycle.opened(null)
     })
@@ -250,7 +284,7 @@ class BlockFileHandle {
    */
   _readInteger (position, width, decode, cb) {
     checkCallback('read', cb)
-    this._run('read', (err, value) => err ? cb(err) : this._deliver(cb, value), (cb) => {
+    this._run('read', (err, value) => err ? cb(err) : this._turns.deliver(cb, value), (cb) => {
       const err = this._checkRange('read', position, position + width)
       if (err) cb(err)
       else this._reader.readInPlace(position, position + width, decode, cb)
@@ -268,17 +302,6 @@ class BlockFileHandle {
       return misuse(`${name}: expected whole positions, start <= end, got ${String(start)} to ${String(end)}`)
     }
     return end > this.size.value ? rangeError(name, start, end, this._file) : null
-  }
-
-  /**
-   * @template T
-   * @param {Callback<T>} cb
-   * @param {T | undefined} result
-   */
-  _deliver (cb, result) {
-    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
-    if (this._syncCount++ < SYNC_COUNT_MAX) cb(null, result)
-    else setImmediate(cb, null, result)
   }
 }
 

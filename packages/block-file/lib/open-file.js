@@ -18,7 +18,7 @@
  * @property {RangeLock} lock
  * @property {Pace} pace
  * @property {import('./storage').Storage} storage
- * @property {boolean} isNew  its name may not be on stable storage yet
+ * @property {boolean} hasUnsyncedName  its name may not be on stable storage yet
  * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
  */
 

@@ -15,6 +15,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @property {'r' | 'r+'} [flags]  `r+`, the default, reads and writes and creates the file; `r` never changes anything
  * @property {number} [cache]  bytes that the cache may hold; 16 MiB by default, 0 for none
  * @property {boolean} [createFolder]  create the folder of the file too; false by default
+ * @property {(() => Buffer) | null} [initial]  makes the bytes of a file that is missing or empty; it exists with all
+ *   of them, on stable storage, or not at all
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
@@ -27,7 +29,8 @@ const CACHE_SIZE_MAX = 2 ** 31
 function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
-    blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, storage = fileStorage
+    blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
+    storage = fileStorage
   } = options
   if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
@@ -38,7 +41,7 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
   }
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
-  return { blockSize, flags, cache, createFolder, storage }
+  return { blockSize, flags, cache, createFolder, initial, storage }
 }
 
 exports.parseOptions = parseOptions

@@ -52,14 +52,15 @@ class Writer {
   /**
    * @param {Buffer} bytes  must not change until `cb` runs
    * @param {number} position  the range must lie within the file when its turn comes
+   * @param {boolean} isQuiet  whether readers need not read the bytes again
    * @param {Done} cb
    */
-  overwrite (bytes, position, cb) {
+  overwrite (bytes, position, isQuiet, cb) {
     const end = position + bytes.length
     this._enqueue('write', (handle, done) => {
       if (end > this._file.size.value) return done(rangeError('write', position, end, this._file))
       this._file.lock.write(position, end, (release) => {
-        this._overwriteLocked(handle, bytes, position, (err) => {
+        this._overwriteLocked(handle, bytes, position, isQuiet, (err) => {
           release()
           done(err)
         })
@@ -71,15 +72,16 @@ class Writer {
    * @param {StorageHandle} handle
    * @param {Buffer} bytes
    * @param {number} position
+   * @param {boolean} isQuiet
    * @param {Done} done
    */
-  _overwriteLocked (handle, bytes, position, done) {
+  _overwriteLocked (handle, bytes, position, isQuiet, done) {
     const { cache } = this._file
     const before = Buffer.allocUnsafe(bytes.length)
     readWhole(handle, before, position, (err, count) => {
       if (err) return done(err)
       if (count < before.length) return done(rangeError('write', position, position + bytes.length, this._file))
-      this._file.rewriteCount++
+      if (!isQuiet) this._file.rewriteCount++
       writeWhole(handle, bytes, position, (err) => {
         if (!err) {
           cache.patch(bytes, position)
@@ -128,10 +130,10 @@ class Writer {
    * @param {Done} done
    */
   _syncName (done) {
-    const { storage, path: filePath, isNew } = this._file
-    if (!isNew) return done(null)
+    const { storage, path: filePath, hasUnsyncedName } = this._file
+    if (!hasUnsyncedName) return done(null)
     storage.syncFolder(path.dirname(filePath), (err) => {
-      if (!err) this._file.isNew = false
+      if (!err) this._file.hasUnsyncedName = false
       done(err)
     })
   }
