@@ -14,9 +14,10 @@ exports.codes = Object.freeze({
   ERR_FILE_NOT_UNDONE: 'a write failed half way and the bytes before it could not be put back',
 
   ERR_LOG_CLOSED: 'the log was closed before the call',
-  ERR_LOG_READ_ONLY: 'the log was opened with flags "r" and cannot be written',
+  ERR_LOG_READ_ONLY: 'the log was opened with flags "r", or is damaged, and cannot be written',
   ERR_LOG_UNKNOWN_FORMAT: 'the file is not a log that this version can read; nothing was written to it',
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
+  ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
   ERR_LOG_FULL: 'the append would grow the file past what its framing can address',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
