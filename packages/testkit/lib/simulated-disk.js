@@ -8,9 +8,13 @@
 const path = require('node:path')
 const { Inode } = require('./simulated-inode')
 
+// What a crash can tell apart: everything else leaves all files and names as they are.
+const CHANGES = new Set(['create', 'write', 'truncate', 'sync', 'rename', 'unlink', 'syncFolder'])
+
 /**
  * @typedef {(err: (Error & { code?: string }) | null, result?: any) => void} Callback
- * @typedef {{ name: string, path: string, position?: number, length?: number }} Call
+ * @typedef {{ name: string, path: string, position?: number, length?: number, source?: Buffer }} Call  `source` has the
+ *   bytes of a write
  * @typedef {Array<[file: string, inode: Inode | null]>} NameChange  what becomes of names, all at once
  */
 
@@ -23,17 +27,29 @@ const { Inode } = require('./simulated-inode')
  *   the medium keeps the old ones, and the next sync succeeds and writes nothing
  */
 
+/**
+ * @typedef {object} DiskOptions
+ * @property {number} [capacity]  bytes of file content; above it writes take what fits, then fail with ENOSPC
+ * @property {(call: Call) => DiskFault | void} [decide]  asked at every call, by the name of the function
+ * @property {(run: () => void) => void} [defer]  runs a call in a later turn; `setImmediate` by default
+ * @property {((call: Call, index: number) => void) | null} [onChange]  told of every call that may change what a crash
+ *   leaves, just before it does, with its number from 0. An `open` that makes a new file is a `create`
+ */
+
+/** @type {DiskFault} */
+const NO_FAULT = Object.freeze({})
+
 class SimulatedDisk {
-  /**
-   * @param {object} [options]
-   * @param {number} [options.capacity]  bytes of file content; above it writes take what fits, then fail with ENOSPC
-   * @param {(call: Call) => DiskFault | void} [options.decide]  asked at every call, by the name of the function
-   */
-  constructor ({ capacity = Infinity, decide = () => {} } = {}) {
+  /** @param {DiskOptions} [options] */
+  constructor ({ capacity = Infinity, decide = () => {}, defer = setImmediate, onChange = null } = {}) {
     this.capacity = capacity
     this.decide = decide
+    this.defer = defer
+    this.onChange = onChange
     /** How many calls were made. */
     this.callCount = 0
+    /** How many of them may have changed what a crash leaves. */
+    this.changeCount = 0
     /** @type {Map<string, Inode>} the names as everybody sees them */
     this._names = new Map()
     /** @type {Map<string, Inode>} the names that a crash cannot take back */
@@ -53,7 +69,7 @@ class SimulatedDisk {
    * @returns {Buffer}  a copy of what a reader would see
    */
   read (file) {
-    return Buffer.from(this._inode(file).cache)
+    return this._inode(file).contents()
   }
 
   /**
@@ -63,10 +79,20 @@ class SimulatedDisk {
    */
   put (file, bytes) {
     const inode = new Inode()
-    inode.write(bytes, 0)
+    inode.write(Buffer.from(bytes), 0, bytes.length, 0)
     inode.sync()
     this._names.set(file, inode)
     this._durableNames.set(file, inode)
+  }
+
+  /**
+   * Writes at once, and does not sync: as much of a write as was done when its process was killed.
+   * @param {string} file
+   * @param {Buffer} bytes
+   * @param {number} position
+   */
+  write (file, bytes, position) {
+    this._inode(file).write(bytes, 0, bytes.length, position)
   }
 
   /**
@@ -77,14 +103,37 @@ class SimulatedDisk {
    *   what each sector held before it was last synced
    */
   damage (file, change) {
-    const inode = this._inode(file)
-    change(inode.medium, inode.previous)
-    inode.dropCache()
+    this._inode(file).damage(change)
   }
 
   /** Forgets all caches, as an unmount does: bytes that a failed sync lost are gone for readers too. */
   dropCaches () {
     for (const inode of this._names.values()) inode.dropCache()
+  }
+
+  /**
+   * @param {DiskOptions} [options]  other than those of this disk
+   * @returns {SimulatedDisk}  one with the same files, cached, unsynced and durable, that goes its own way from now on.
+   *   What was opened on this disk stays with it
+   */
+  clone (options) {
+    const copy = new SimulatedDisk({ capacity: this.capacity, defer: this.defer, ...options })
+    /** @type {Map<Inode, Inode>} */
+    const copies = new Map()
+    const copyOf = (/** @type {Inode} */ inode) => {
+      const known = copies.get(inode) ?? inode.clone()
+      copies.set(inode, known)
+      return known
+    }
+    for (const [file, inode] of this._names) copy._names.set(file, copyOf(inode))
+    for (const [file, inode] of this._durableNames) copy._durableNames.set(file, copyOf(inode))
+    for (const [folder, changes] of this._nameChanges) {
+      const copyChange = (/** @type {NameChange} */ change) => change.map(([file, inode]) => {
+        return /** @type {NameChange[0]} */ ([file, inode && copyOf(inode)])
+      })
+      copy._nameChanges.set(folder, changes.map(copyChange))
+    }
+    return copy
   }
 
   /**
@@ -94,19 +143,39 @@ class SimulatedDisk {
    * @returns {SimulatedDisk}  what is found when the power is back; this disk stays as it is
    */
   crash (pick) {
-    const after = new SimulatedDisk({ capacity: this.capacity })
-    const names = new Map(this._durableNames)
-    for (const [folder, changes] of this._nameChanges) {
-      const kept = pick(changes.length + 1, `names of ${folder}`)
-      for (const change of changes.slice(0, kept)) applyChange(names, change)
-    }
+    const names = this._namesAfter((folder, changes) => pick(changes.length + 1, `names of ${folder}`))
     /** @type {Map<Inode, Inode>} */
     const survivors = new Map()
     for (const [file, inode] of names) {
       if (!survivors.has(inode)) survivors.set(inode, inode.crash((count, what) => pick(count, `${what} of ${file}`)))
-      after._names.set(file, /** @type {Inode} */ (survivors.get(inode)))
     }
-    after._durableNames = new Map(after._names)
+    return this._survive(names, survivors)
+  }
+
+  /**
+   * @param {(folder: string, changes: NameChange[]) => number} pick  how many of the changes of names are kept
+   * @returns {Map<string, Inode>}
+   */
+  _namesAfter (pick) {
+    const names = new Map(this._durableNames)
+    for (const [folder, changes] of this._nameChanges) {
+      for (const change of changes.slice(0, pick(folder, changes))) applyChange(names, change)
+    }
+    return names
+  }
+
+  /**
+   * @param {Map<string, Inode>} names
+   * @param {Map<Inode, Inode>} survivors  what became of each
+   * @returns {SimulatedDisk}
+   */
+  _survive (names, survivors) {
+    const after = new SimulatedDisk({ capacity: this.capacity, defer: this.defer })
+    for (const [file, inode] of names) {
+      const survivor = /** @type {Inode} */ (survivors.get(inode))
+      after._names.set(file, survivor)
+      after._durableNames.set(file, survivor)
+    }
     return after
   }
 
@@ -133,7 +202,7 @@ class SimulatedDisk {
    * @param {(fault: DiskFault) => any} run  gives the result, or throws
    */
   _answer (call, cb, run) {
-    setImmediate(() => {
+    this.defer(() => {
       let result
       try {
         result = this._perform(call, run)
@@ -150,9 +219,16 @@ class SimulatedDisk {
    */
   _perform (call, run) {
     this.callCount++
-    const fault = this.decide(call) ?? {}
+    const fault = this.decide(call) ?? NO_FAULT
     if (fault.code) throw diskError(fault.code, call.name, call.path)
+    if (CHANGES.has(call.name)) this._announce(call)
     return run(fault)
+  }
+
+  /** @param {Call} call */
+  _announce (call) {
+    const index = this.changeCount++
+    if (this.onChange) this.onChange(call, index)
   }
 
   /**
@@ -164,6 +240,7 @@ class SimulatedDisk {
     this._answer({ name: 'open', path: file }, cb, () => {
       if (!this._names.has(file)) {
         if (flags === 'r') throw diskError('ENOENT', 'open', file)
+        this._announce({ name: 'create', path: file })
         this._changeNames(path.dirname(file), [[file, new Inode()]])
       }
       return this._createHandle(file, this._inode(file))
@@ -221,7 +298,7 @@ class SimulatedDisk {
   _createHandle (file, inode) {
     const call = (/** @type {string} */ name, position = 0, length = 0) => ({ name, path: file, position, length })
     const readFrom = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
-      return inode.cache.copy(buf, offset, position, position + Math.min(length, fault.length ?? length))
+      return inode.read(buf, offset, Math.min(length, fault.length ?? length), position)
     }
     return {
       read: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
@@ -231,9 +308,10 @@ class SimulatedDisk {
         return this._perform(call('readSync', position, length), readFrom(buf, offset, length, position))
       },
       write: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-        this._answer(call('write', position, length), cb, (fault) => {
+        const source = buf.subarray(offset, offset + length)
+        this._answer({ ...call('write', position, length), source }, cb, (fault) => {
           const room = this._roomFor(inode, position, Math.min(length, fault.length ?? length), file)
-          inode.write(buf.subarray(offset, offset + room), position)
+          inode.write(buf, offset, room, position)
           return room
         })
       },
@@ -245,7 +323,7 @@ class SimulatedDisk {
         inode.loseUnsynced()
         throw diskError('EIO', 'fsync', file)
       }),
-      size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cache.length),
+      size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cacheSize),
       close: (/** @type {Callback} */ cb) => this._answer(call('close'), cb, () => {})
     }
   }
@@ -258,8 +336,9 @@ class SimulatedDisk {
    * @returns {number}  how many of the bytes fit
    */
   _roomFor (inode, position, length, file) {
-    const used = [...new Set(this._names.values())].reduce((total, { cache }) => total + cache.length, 0)
-    const room = Math.max(0, this.capacity - used + inode.cache.length - position)
+    if (this.capacity === Infinity) return length
+    const used = [...new Set(this._names.values())].reduce((total, { cacheSize }) => total + cacheSize, 0)
+    const room = Math.max(0, this.capacity - used + inode.cacheSize - position)
     if (room === 0 && length > 0) throw diskError('ENOSPC', 'write', file)
     return Math.min(length, room)
   }

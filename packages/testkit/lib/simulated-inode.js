@@ -1,47 +1,96 @@
 'use strict'
 // One file of the simulated disk: what readers see, what the medium holds, and what a crash may make of the difference.
 
-const SECTOR_SIZE = 512
+const { SECTOR_SIZE, ZERO_SECTOR, copyOut, makeSectors } = require('./simulated-sector')
+
+/** @typedef {import('./simulated-sector').Sector} Sector */
 
 class Inode {
   constructor () {
-    /** @type {Buffer} what readers see */
-    this.cache = Buffer.alloc(0)
-    /** @type {Buffer} what is on stable storage */
-    this.medium = Buffer.alloc(0)
-    /** @type {Map<number, Buffer[]>} by sector: the versions written since the last sync */
+    /** @type {Sector[]} what readers see; past the size, the last sector has zeros */
+    this.cache = []
+    this.cacheSize = 0
+    /** @type {Sector[]} what is on stable storage */
+    this.medium = []
+    this.mediumSize = 0
+    /** @type {Map<number, Sector[]>} by number: the versions written since the last sync. The lists never change */
     this.unsynced = new Map()
     /** @type {number[]} the sizes that the file had since the last sync */
     this.sizes = []
-    /** @type {Map<number, Buffer>} by sector: what it held before it was last synced */
+    /** @type {Map<number, Sector>} by number: what it held before it was last synced */
     this.previous = new Map()
   }
 
+  /** @returns {Inode}  the same in everything, and apart from now on */
+  clone () {
+    const copy = new Inode()
+    copy.cache = this.cache.slice()
+    copy.cacheSize = this.cacheSize
+    copy.medium = this.medium.slice()
+    copy.mediumSize = this.mediumSize
+    copy.unsynced = new Map(this.unsynced)
+    copy.sizes = this.sizes.slice()
+    copy.previous = new Map(this.previous)
+    return copy
+  }
+
   /**
-   * @param {Uint8Array} bytes
-   * @param {number} position
+   * @param {Buffer} target
+   * @param {number} offset  in the target
+   * @param {number} length
+   * @param {number} position  in the file
+   * @returns {number}  how many bytes there were
    */
-  write (bytes, position) {
-    if (bytes.length === 0) return
-    const end = position + bytes.length
-    if (end > this.cache.length) this._resize(end)
-    this.cache.set(bytes, position)
-    this._noteSectors(position, end)
+  read (target, offset, length, position) {
+    const count = Math.max(0, Math.min(length, this.cacheSize - position))
+    copyOut(this.cache, target, offset, position, count)
+    return count
+  }
+
+  /** @returns {Buffer}  a copy of what readers see */
+  contents () {
+    return flatten(this.cache, this.cacheSize)
+  }
+
+  /**
+   * @param {Buffer} source
+   * @param {number} start  in the source
+   * @param {number} length
+   * @param {number} position  in the file
+   */
+  write (source, start, length, position) {
+    if (length === 0) return
+    const end = position + length
+    const before = this.cacheSize
+    if (end > before) this._resize(end)
+    const first = Math.floor(position / SECTOR_SIZE)
+    const last = Math.ceil(end / SECTOR_SIZE) - 1
+    const written = makeSectors(last - first + 1)
+    const { bytes } = written[0].arena
+    // What surrounds the bytes in the first and the last sector stays as it was.
+    copyOut([this.cache[first]], bytes, written[0].start, 0, SECTOR_SIZE)
+    if (last > first) copyOut([this.cache[last]], bytes, written[last - first].start, 0, SECTOR_SIZE)
+    source.copy(bytes, written[0].start + position - first * SECTOR_SIZE, start, start + length)
+    for (let index = 0; index < written.length; index++) this._put(first + index, written[index])
+    // A gap that the write leaves is zeros, whatever the medium holds there.
+    if (position > before) this._noteZeros(before, first)
   }
 
   /** @param {number} size */
   truncate (size) {
-    const before = this.cache.length
+    const before = this.cacheSize
     this._resize(size)
-    if (size > before) this._noteSectors(before, size)
+    if (size > before) this._noteZeros(before, Math.ceil(size / SECTOR_SIZE))
   }
 
   /** All of it is on stable storage now. */
   sync () {
-    for (const sector of this.unsynced.keys()) this.previous.set(sector, copySector(this.medium, sector))
-    const synced = resized(this.medium, this.cache.length)
-    for (const sector of this.unsynced.keys()) putSector(synced, sector, copySector(this.cache, sector))
-    this.medium = synced
+    for (const sector of this.unsynced.keys()) this.previous.set(sector, this.medium[sector] ?? ZERO_SECTOR)
+    this.medium = resized(this.medium, this.mediumSize, this.cacheSize)
+    this.mediumSize = this.cacheSize
+    for (const sector of this.unsynced.keys()) {
+      if (sector < this.cache.length) this.medium[sector] = this.cache[sector]
+    }
     this._forgetUnsynced()
   }
 
@@ -52,8 +101,23 @@ class Inode {
 
   /** Readers see the medium again. Unsynced changes that a sync would still write are lost, as with a lost machine. */
   dropCache () {
-    this.cache = Buffer.from(this.medium)
+    this.cache = this.medium.slice()
+    this.cacheSize = this.mediumSize
     this._forgetUnsynced()
+  }
+
+  /**
+   * Changes the medium in place, and drops the cache.
+   * @param {(medium: Buffer, previous: Map<number, Buffer>) => void} change
+   */
+  damage (change) {
+    const bytes = flatten(this.medium, this.mediumSize)
+    change(bytes, new Map([...this.previous].map(([sector, content]) => [sector, Buffer.from(content.view())])))
+    const { previous } = this
+    Object.assign(this, new Inode())
+    this.write(bytes, 0, bytes.length, 0)
+    this.sync()
+    this.previous = previous
   }
 
   /**
@@ -61,9 +125,10 @@ class Inode {
    * @returns {Inode}  what is left after the power went
    */
   crash (pick) {
-    const sizes = [this.medium.length, ...this.sizes]
+    const sizes = [this.mediumSize, ...this.sizes]
     const size = sizes[pick(sizes.length, 'size')]
-    const medium = resized(this.medium, size)
+    /** @type {Array<[number, Sector]>} */
+    const survivors = []
     for (const [sector, versions] of this.unsynced) {
       if (sector * SECTOR_SIZE >= size) continue
       // 0: the old bytes. Then each version whole, and each torn: every byte old or new.
@@ -71,29 +136,50 @@ class Inode {
       if (outcome === 0) continue
       const version = versions[(outcome - 1) % versions.length]
       const isTorn = outcome > versions.length
-      putSector(medium, sector, isTorn ? tear(copySector(medium, sector), version, pick) : version)
+      survivors.push([sector, isTorn ? tear(this.medium[sector] ?? ZERO_SECTOR, version, pick) : version])
     }
+    return this.survive(size, survivors)
+  }
+
+  /**
+   * @param {number} size
+   * @param {Array<[sector: number, content: Sector]>} survivors  all of them below the size
+   * @returns {Inode}  the medium at that size, with those sectors in it, and nothing unsynced
+   */
+  survive (size, survivors) {
     const after = new Inode()
-    after.medium = medium
-    after.cache = Buffer.from(medium)
+    after.medium = resized(this.medium.slice(), this.mediumSize, size)
+    after.mediumSize = size
+    for (const [sector, content] of survivors) after.medium[sector] = trimmed(content, sector, size)
+    after.cache = after.medium.slice()
+    after.cacheSize = size
     return after
   }
 
   /** @param {number} size */
   _resize (size) {
-    this.cache = resized(this.cache, size)
+    this.cache = resized(this.cache, this.cacheSize, size)
+    this.cacheSize = size
     this.sizes.push(size)
   }
 
   /**
-   * @param {number} start
-   * @param {number} end
+   * @param {number} sector
+   * @param {Sector} content
    */
-  _noteSectors (start, end) {
-    for (let sector = Math.floor(start / SECTOR_SIZE); sector * SECTOR_SIZE < end; sector++) {
-      const versions = this.unsynced.get(sector) ?? []
-      versions.push(copySector(this.cache, sector))
-      this.unsynced.set(sector, versions)
+  _put (sector, content) {
+    this.cache[sector] = content
+    const versions = this.unsynced.get(sector)
+    this.unsynced.set(sector, versions ? [...versions, content] : [content])
+  }
+
+  /**
+   * @param {number} start  in bytes
+   * @param {number} endSector
+   */
+  _noteZeros (start, endSector) {
+    for (let sector = Math.floor(start / SECTOR_SIZE); sector < endSector; sector++) {
+      this._put(sector, this.cache[sector])
     }
   }
 
@@ -104,46 +190,58 @@ class Inode {
 }
 
 /**
- * @param {Buffer} bytes
+ * @param {Sector[]} sectors  changed in place
+ * @param {number} before  their size in bytes
  * @param {number} size
- * @returns {Buffer}  a copy of that size, zeros behind what there was
+ * @returns {Sector[]}  the same, zeros behind what there was
  */
-function resized (bytes, size) {
-  const copy = Buffer.alloc(size)
-  bytes.copy(copy, 0, 0, Math.min(size, bytes.length))
-  return copy
+function resized (sectors, before, size) {
+  const count = Math.ceil(size / SECTOR_SIZE)
+  if (size < before) {
+    sectors.length = count
+    if (count > 0) sectors[count - 1] = trimmed(sectors[count - 1], count - 1, size)
+  }
+  while (sectors.length < count) sectors.push(ZERO_SECTOR)
+  return sectors
 }
 
 /**
- * @param {Buffer} bytes
+ * @param {Sector} content
  * @param {number} sector
+ * @param {number} size  of the file, in bytes
+ * @returns {Sector}  the content, zeros past the end of the file
  */
-function copySector (bytes, sector) {
-  return resized(bytes.subarray(sector * SECTOR_SIZE, (sector + 1) * SECTOR_SIZE), SECTOR_SIZE)
+function trimmed (content, sector, size) {
+  const rest = size - sector * SECTOR_SIZE
+  return rest >= SECTOR_SIZE || content === ZERO_SECTOR ? content : content.cut(rest)
 }
 
 /**
- * @param {Buffer} bytes
- * @param {number} sector
- * @param {Buffer} content
+ * @param {Sector[]} sectors
+ * @param {number} size
  */
-function putSector (bytes, sector, content) {
-  content.copy(bytes, sector * SECTOR_SIZE, 0, Math.max(0, Math.min(SECTOR_SIZE, bytes.length - sector * SECTOR_SIZE)))
+function flatten (sectors, size) {
+  const bytes = Buffer.allocUnsafe(size)
+  copyOut(sectors, bytes, 0, 0, size)
+  return bytes
 }
 
 /**
- * @param {Buffer} before
- * @param {Buffer} after
+ * @param {Sector} before
+ * @param {Sector} after
  * @param {(count: number, what: string) => number} pick
+ * @returns {Sector}
  */
 function tear (before, after, pick) {
+  const torn = before.cut(SECTOR_SIZE)
+  const bytes = torn.view()
   // Eight bytes at a time by choice, since 2^512 mixtures are more than anybody can ask for.
   for (let start = 0; start < SECTOR_SIZE; start += 8) {
     const mask = pick(256, 'bytes')
-    for (let bit = 0; bit < 8; bit++) if (mask & (1 << bit)) before[start + bit] = after[start + bit]
+    for (let bit = 0; bit < 8; bit++) if (mask & (1 << bit)) bytes[start + bit] = after.view()[start + bit]
   }
-  return before
+  return torn
 }
 
 exports.Inode = Inode
-exports.SECTOR_SIZE = SECTOR_SIZE
+exports.trimmed = trimmed

@@ -164,3 +164,50 @@ tape('damage: flipped bits, misdirected and stale sectors', async (t) => {
   t.equal((await file.read(1, 512)).toString(), 'a', 'a write that the disk never made')
   t.throws(() => disk.damage('/nothing', () => {}), /no file/)
 })
+
+tape('clone: goes its own way, with all that was unsynced', async (t) => {
+  const disk = new SimulatedDisk()
+  const file = await open(disk)
+  await syncFolder(disk)
+  await file.write('first', 0)
+  await file.sync()
+  await file.write('SECOND', 0)
+  const copy = disk.clone()
+  await file.sync()
+  await (await open(copy)).write('third!!', 0)
+  t.equal(disk.crash(never).read(FILE).toString(), 'SECOND')
+  t.equal(copy.crash(never).read(FILE).toString(), 'first')
+  t.equal(copy.read(FILE).toString(), 'third!!')
+})
+
+tape('onChange: is told of what a crash can tell apart, before it happens', async (t) => {
+  const seen = []
+  const onChange = ({ name }, index) => seen.push(`${index} ${name} ${disk.list().includes(FILE) && disk.read(FILE)}`)
+  const disk = new SimulatedDisk({ onChange, defer: process.nextTick })
+  const file = await open(disk)
+  await open(disk)
+  await file.write('a', 0)
+  await file.read(1, 0)
+  await file.size()
+  await file.sync()
+  await file.truncate(0)
+  await syncFolder(disk)
+  await promisify(disk.storage.rename)(FILE, '/folder/other')
+  await promisify(disk.storage.unlink)('/folder/other')
+  t.deepEqual(seen, ['0 create false', '1 write ', '2 sync a', '3 truncate a', '4 syncFolder ', '5 rename ',
+    '6 unlink false'])
+  t.equal(disk.changeCount, 7)
+})
+
+tape('write: a gap it leaves is zeros, also where the medium has other bytes', async (t) => {
+  const disk = new SimulatedDisk()
+  disk.put(FILE, Buffer.alloc(2048, 'a'))
+  const file = await open(disk)
+  await file.truncate(100)
+  await file.write('b', 1700)
+  await file.sync()
+  const expected = Buffer.alloc(1701)
+  expected.fill('a', 0, 100)
+  expected[1700] = 98
+  t.ok(disk.crash(never).read(FILE).equals(expected))
+})

@@ -76,6 +76,7 @@ function addTests ({ test }) {
 
   test('contract: what a log cannot do it declares, and refuses with a code', async (t, create) => {
     const log = create()
+    await log.ready()
     t.equal(typeof log.supports, 'object')
     for (const name of ['compact', 'snapshot']) {
       if (log.supports[name]) continue

@@ -1,0 +1,247 @@
+'use strict'
+// Every state that a power cut may leave of a simulated disk, by choices that can be listed, hashed and written down.
+
+const { trimmed } = require('./simulated-inode')
+const { SECTOR_SIZE, ZERO_SECTOR } = require('./simulated-sector')
+
+// A sector's outcome is the number of the version that is kept, 0 for the old bytes, and TEAR times the seed of a tear.
+const TEAR = 4096
+
+/**
+ * @typedef {import('./simulated-sector').Sector} Sector
+ * @typedef {import('./simulated-inode').Inode} Inode
+ * @typedef {import('./simulated-disk').SimulatedDisk} SimulatedDisk
+ */
+
+/**
+ * @typedef {object} Choice  what the power cut keeps; all zeros keeps what is durable
+ * @property {number[]} names  by folder: how many of the changes of its names
+ * @property {number[]} sizes  by file: which of its sizes
+ * @property {number[]} sectors  by unsynced sector: its outcome
+ */
+
+/**
+ * @typedef {object} UnsyncedSector
+ * @property {number} file  index of the file
+ * @property {number} index  of the sector in it
+ * @property {Sector} before
+ * @property {Sector[]} versions
+ */
+
+/**
+ * @typedef {{ size: number, survivors: Array<[number, Sector]> }} Survivor
+ */
+
+class CrashPoint {
+  /** @param {SimulatedDisk} disk  must not change any more */
+  constructor (disk) {
+    this._disk = disk
+    /** @type {Array<{ folder: string, count: number }>}  changes of names that are not durable */
+    this.folders = [...disk._nameChanges].map(([folder, changes]) => ({ folder, count: changes.length }))
+    /** @type {Array<{ name: string, sizes: number[] }>}  the first size is the durable one */
+    this.files = []
+    /** @type {UnsyncedSector[]} */
+    this.sectors = []
+    /** @type {Inode[]} */
+    this._inodes = []
+    /** @type {Array<Array<{ low: number, high: number } | undefined>>}  by file and size: of what is durable */
+    this._baseSums = []
+    for (const [name, inode] of reachable(disk)) this._addFile(name, inode)
+  }
+
+  /** @returns {Choice}  what is durable, and nothing else */
+  none () {
+    return {
+      names: this.folders.map(() => 0), sizes: this.files.map(() => 0), sectors: this.sectors.map(() => 0)
+    }
+  }
+
+  /** @returns {Choice}  everything as it was last written */
+  all () {
+    return {
+      names: this.folders.map(({ count }) => count),
+      sizes: this.files.map(({ sizes }, index) => sizes.indexOf(this._inodes[index].cacheSize)),
+      sectors: this.sectors.map(({ versions }) => versions.length)
+    }
+  }
+
+  /**
+   * @param {Choice} choice
+   * @returns {Image}
+   */
+  choose (choice) {
+    /** @type {Survivor[]} */
+    const survivors = this.files.map(({ sizes }, index) => ({ size: sizes[choice.sizes[index]], survivors: [] }))
+    this.sectors.forEach(({ file, index, before, versions }, at) => {
+      const outcome = choice.sectors[at]
+      const { size } = survivors[file]
+      if (outcome === 0 || index * SECTOR_SIZE >= size) return
+      const version = versions[outcome % TEAR - 1]
+      const kept = outcome < TEAR ? version : tearBySeed(before, version, Math.floor(outcome / TEAR))
+      survivors[file].survivors.push([index, trimmed(kept, index, size)])
+    })
+    let nameIndex = 0
+    const names = this._disk._namesAfter(() => choice.names[nameIndex++])
+    return new Image(this._disk, names, this._inodes, survivors, this._hash(names, survivors, choice))
+  }
+
+  /**
+   * @param {string} name
+   * @param {Inode} inode
+   */
+  _addFile (name, inode) {
+    const file = this.files.length
+    this.files.push({ name, sizes: [...new Set([inode.mediumSize, ...inode.sizes, inode.cacheSize])] })
+    this._inodes.push(inode)
+    this._baseSums.push([])
+    for (const [index, versions] of inode.unsynced) {
+      this.sectors.push({ file, index, before: inode.medium[index] ?? ZERO_SECTOR, versions })
+    }
+  }
+
+  /**
+   * Sums over sectors, so that images which differ in a few sectors cost no more than these.
+   * @param {Map<string, Inode>} names
+   * @param {Survivor[]} survivors
+   * @param {Choice} choice
+   * @returns {number}  53 bits
+   */
+  _hash (names, survivors, choice) {
+    let low = 0
+    let high = 0
+    for (const [name, inode] of names) {
+      const file = this._inodes.indexOf(inode)
+      const { size } = survivors[file]
+      const base = this._baseSum(file, choice.sizes[file])
+      let fileLow = base.low
+      let fileHigh = base.high
+      for (const [index, content] of survivors[file].survivors) {
+        const before = trimmed(inode.medium[index] ?? ZERO_SECTOR, index, size)
+        fileLow = fileLow + share(content, content.low, index) - share(before, before.low, index) | 0
+        fileHigh = fileHigh + share(content, content.high, index) - share(before, before.high, index) | 0
+      }
+      const nameHash = hashName(name) + size | 0
+      low = low + mix(fileLow, nameHash) | 0
+      high = high + mix(fileHigh, nameHash) | 0
+    }
+    return (high >>> 11) * 2 ** 32 + (low >>> 0)
+  }
+
+  /**
+   * @param {number} file
+   * @param {number} sizeIndex
+   */
+  _baseSum (file, sizeIndex) {
+    const known = this._baseSums[file][sizeIndex]
+    if (known) return known
+    const { medium } = this._inodes[file]
+    const size = this.files[file].sizes[sizeIndex]
+    const sum = { low: 0, high: 0 }
+    for (let index = 0; index < medium.length && index * SECTOR_SIZE < size; index++) {
+      const content = trimmed(medium[index], index, size)
+      sum.low = sum.low + share(content, content.low, index) | 0
+      sum.high = sum.high + share(content, content.high, index) | 0
+    }
+    this._baseSums[file][sizeIndex] = sum
+    return sum
+  }
+}
+
+/** What one choice leaves. */
+class Image {
+  /**
+   * @param {SimulatedDisk} disk
+   * @param {Map<string, Inode>} names
+   * @param {Inode[]} inodes
+   * @param {Survivor[]} survivors  by file
+   * @param {number} hash
+   */
+  constructor (disk, names, inodes, survivors, hash) {
+    /** 53 bits of a hash of all names, sizes and bytes. */
+    this.hash = hash
+    this._disk = disk
+    this._names = names
+    this._inodes = inodes
+    this._survivors = survivors
+  }
+
+  /** @returns {SimulatedDisk} */
+  toDisk () {
+    /** @type {Map<Inode, Inode>} */
+    const found = new Map()
+    this._inodes.forEach((inode, index) => {
+      const { size, survivors } = this._survivors[index]
+      found.set(inode, inode.survive(size, survivors))
+    })
+    return this._disk._survive(this._names, found)
+  }
+}
+
+/**
+ * @param {SimulatedDisk} disk
+ * @returns {Map<string, Inode>}  every file that a crash may leave, by a name that it has or had
+ */
+function reachable (disk) {
+  /** @type {Map<Inode, string>} */
+  const labels = new Map()
+  const add = (/** @type {string} */ name, /** @type {Inode | null} */ inode) => {
+    if (inode && !labels.has(inode)) labels.set(inode, name)
+  }
+  for (const [name, inode] of disk._durableNames) add(name, inode)
+  for (const changes of disk._nameChanges.values()) {
+    for (const change of changes) for (const [name, inode] of change) add(name, inode)
+  }
+  const files = new Map()
+  // Two files may have had one name, one after the other.
+  for (const [inode, name] of labels) files.set(files.has(name) ? `${name} (${files.size})` : name, inode)
+  return files
+}
+
+/**
+ * @param {Sector} content
+ * @param {number} hash
+ * @param {number} index
+ * @returns {number}  of zeros 0, so that a hole and zeros are the same
+ */
+function share (content, hash, index) {
+  return content.low === 0 && content.high === 0 ? 0 : mix(hash, index + 1)
+}
+
+/**
+ * @param {number} hash
+ * @param {number} salt
+ */
+function mix (hash, salt) {
+  let mixed = hash ^ Math.imul(salt, 0x9e3779b1)
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return mixed ^ (mixed >>> 16)
+}
+
+/** @param {string} name */
+function hashName (name) {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193)
+  return hash
+}
+
+/**
+ * @param {Sector} before
+ * @param {Sector} after
+ * @param {number} seed  from 1
+ * @returns {Sector}  the old bytes up to somewhere and then the new ones, or the reverse, or any mixture
+ */
+function tearBySeed (before, after, seed) {
+  const torn = before.cut(SECTOR_SIZE)
+  const bytes = torn.view()
+  const source = after.view()
+  const at = (mix(seed, 1) >>> 0) % SECTOR_SIZE
+  if (seed % 3 === 0) source.copy(bytes, 0, 0, at)
+  else if (seed % 3 === 1) source.copy(bytes, at, at)
+  else for (let index = 0; index < SECTOR_SIZE; index++) if (mix(seed, index) & 1) bytes[index] = source[index]
+  return torn
+}
+
+exports.CrashPoint = CrashPoint
+exports.Image = Image
+exports.TEAR = TEAR
