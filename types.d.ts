@@ -58,3 +58,7 @@ declare module 'd3-node' {
     createSVG (width: number, height: number): any
   }
 }
+
+declare module '@node-rs/crc32' {
+  export function crc32 (input: Uint8Array | string, initialState?: number): number
+}

@@ -1,5 +1,6 @@
 'use strict'
-// Turns concurrent appends into few writes: while one is under way the next ones gather, and go out together.
+// Turns concurrent appends into few writes: while one is under way the next ones gather, and go out together. Where
+// every append is synced before it calls back, one sync serves all that were written together.
 
 const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -12,8 +13,10 @@ const BATCH_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./log-file').Framed} Framed
  * @typedef {(err: Error | null, seq?: number) => void} Done
- * @typedef {{ records: Buffer[], size: number, done: Done }} Append  `size` with the frames around the records
+ * @typedef {{ records: Buffer[], size: number, done: Done }} Append  `size` with what frames the records. One without
+ *   records waits for those before it
  */
 
 class Appender {
@@ -23,8 +26,6 @@ class Appender {
     /** @type {Append[]} */
     this._waiting = []
     this._isBusy = false
-    /** @type {Array<() => void>} */
-    this._onIdle = []
   }
 
   /**
@@ -32,55 +33,104 @@ class Appender {
    * @param {Done} done  gets the seq of the last record
    */
   append (records, done) {
-    const { framing } = this._file
-    const size = records.reduce((total, { length }) => total + length + framing.overhead, 0)
+    const size = this._file.store.sizeOf(records)
     if (size > BATCH_SIZE_MAX) return done(tooLargeToAppend('a batch', size, BATCH_SIZE_MAX))
-    this._waiting.push({ records, size, done })
+    this._enqueue({ records, size, done })
+  }
+
+  /** @param {(err: Error | null) => void} cb  runs once all that was appended before is written, or has failed */
+  flush (cb) {
+    if (this._isBusy) this._enqueue({ records: [], size: 0, done: () => cb(null) })
+    else cb(null)
+  }
+
+  /** @param {Append} append */
+  _enqueue (append) {
+    this._waiting.push(append)
     if (this._isBusy) return
     this._isBusy = true
     // Calls of the same turn are taken together.
     process.nextTick(() => this._writeNext())
   }
 
-  /** @param {() => void} cb  runs once nothing is waiting or being written */
-  whenIdle (cb) {
-    if (this._isBusy) this._onIdle.push(cb)
-    else cb()
-  }
-
   _writeNext () {
     const group = this._takeGroup()
     if (group.length === 0) {
-      this._isBusy = false
-      for (const cb of this._onIdle.splice(0)) cb()
+      this._isBusy = this._waiting.length > 0
+      if (this._isBusy) process.nextTick(() => this._writeNext())
       return
     }
-    const { blocks, since } = this._file
-    const { bytes, seqs } = this._frame(group)
-    blocks.append(bytes, (err) => {
-      if (!err) {
-        this._file.end += bytes.length
-        setIsolated(since, seqs[seqs.length - 1])
-        // Not from here: what a reader does with the record must not hold up its writer.
-        for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
+    const { blocks, store, durability } = this._file
+    const framed = store.frame(group.map(({ records }) => records))
+    blocks.append(framed.bytes, (err) => {
+      if (err) return this._failed(group, err)
+      framed.written()
+      this._file.writtenSince = framed.seqs[framed.seqs.length - 1]
+      durability.noteWritten()
+      if (durability.mode !== 'always') return this._written(group, framed)
+      let isSettled = false
+      const settle = () => {
+        isSettled = true
+        this._settle(framed)
       }
-      group.forEach(({ done }, index) => callLater(done, err, seqs[index]))
-      process.nextTick(() => this._writeNext())
+      durability.sync((err) => isSettled ? this._callBack(group, framed) : this._failed(group, err), settle)
     })
   }
 
-  /** What goes into the next write. An append that does not fit into the file any more fails here, alone. */
+  /**
+   * @param {Append[]} group
+   * @param {Framed} framed
+   */
+  _written (group, framed) {
+    this._settle(framed)
+    this._callBack(group, framed)
+  }
+
+  /**
+   * From now on the records can be read.
+   * @param {Framed} framed
+   */
+  _settle (framed) {
+    framed.settle()
+    setIsolated(this._file.since, framed.seqs[framed.seqs.length - 1])
+    // Not from here: what a reader does with the record must not hold up its writer.
+    for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
+  }
+
+  /**
+   * @param {Append[]} group
+   * @param {Framed} framed
+   */
+  _callBack (group, framed) {
+    group.forEach(({ done }, index) => process.nextTick(done, null, framed.seqs[index]))
+    process.nextTick(() => this._writeNext())
+  }
+
+  /**
+   * @param {Append[]} group
+   * @param {Error | null} err
+   */
+  _failed (group, err) {
+    const { durability } = this._file
+    const isLasting = err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
+    const error = isLasting ? durability.poison(err) : err
+    for (const { done } of group) process.nextTick(done, error)
+    process.nextTick(() => this._writeNext())
+  }
+
+  /** What goes into the next write. An append that cannot be written any more fails here, alone. */
   _takeGroup () {
-    const { framing, end, blocks } = this._file
+    const { store, durability } = this._file
     const group = []
     let size = 0
     let taken = 0
     for (const append of this._waiting) {
+      if (append.records.length === 0 && size > 0) break
       if (size > 0 && size + append.size > WRITE_SIZE_MAX) break
       taken++
-      if (end + size + append.size > framing.fileSizeMax) {
-        callLater(append.done, new LogError('ERR_LOG_FULL', `append: ${blocks.path} has ${end + size} bytes and cannot ` +
-          `grow by ${append.size} in ${framing.name}; copy it into a log with a wider framing`, { path: blocks.path }))
+      const err = durability.error ?? (size + append.size > store.room ? this._full(size, append.size) : null)
+      if (err || append.records.length === 0) {
+        process.nextTick(append.done, err)
         continue
       }
       group.push(append)
@@ -90,29 +140,15 @@ class Appender {
     return group
   }
 
-  /** @param {Append[]} group */
-  _frame (group) {
-    const { framing, end } = this._file
-    const bytes = Buffer.allocUnsafe(group.reduce((total, { size }) => total + size, 0))
-    let offset = 0
-    const seqs = group.map(({ records, size }) => {
-      const seq = framing.writeFrames(records, end + offset, bytes, offset)
-      offset += size
-      return seq
-    })
-    return { bytes, seqs }
+  /**
+   * @param {number} before  bytes that are taken already
+   * @param {number} size
+   */
+  _full (before, size) {
+    const { blocks: { path }, store, end } = this._file
+    return new LogError('ERR_LOG_FULL', `append: ${path} has ${end + before} bytes and cannot grow by ${size} in ` +
+      `${store.name}; copy it into a log with a wider framing`, { path })
   }
-}
-
-/**
- * One caller's callback that throws must not keep the others from theirs.
- * @param {Done} done
- * @param {Error | null} err
- * @param {number} [seq]
- */
-function callLater (done, err, seq) {
-  if (err) process.nextTick(done, err)
-  else process.nextTick(done, null, seq)
 }
 
 exports.Appender = Appender

@@ -1,66 +1,56 @@
 'use strict'
-// From an open block file to a log that can be read and appended to: detect the framing, recover the end, find since.
+// From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end.
 
 const { setIsolated } = require('@millrace/block-file')
-const { LogError } = require('@millrace/errors')
-const { ChunkReader } = require('./chunk-reader')
+const { openChecked } = require('./framing/checked/open-checked')
 const { detectFraming } = require('./framing/detect')
-const { recover } = require('./recover')
+const { offsetFramings } = require('./framing/offset/offset-framing')
+const { openOffset } = require('./framing/offset/open-offset')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
- * @typedef {import('./recover').Recovery} Recovery
+ * @typedef {import('./log-file').Recovery} Recovery
+ * @typedef {import('./log-file').Store} Store
  */
 
 /**
- * @param {LogFile} file  gets its `framing` (an empty file keeps the one it has), `end` and `since`
- * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {LogFile} file  gets its `store`, `end` and `since`
+ * @param {string} framing  of a file that is empty
  * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
  */
-function load (file, storage, cb) {
+function load (file, framing, cb) {
   file.blocks.ready((err) => {
     if (err) return cb(err)
-    if (file.blocks.size.value === 0) {
-      setIsolated(file.since, -1)
-      return cb(null, null)
-    }
-    detectFraming(file.blocks, (err, framing) => {
-      if (err || !framing) return cb(err)
-      file.framing = framing
-      recover(file, storage, (err, recovery) => {
-        if (err) return cb(err)
-        findLastRecord(file, (err, seq = -1) => {
-          if (err) return cb(err)
-          setIsolated(file.since, seq)
-          cb(null, recovery)
-        })
-      })
+    openStore(file, framing, (err, store, recovery = null) => {
+      if (err || !store) return cb(err)
+      file.store = store
+      file.writtenSince = store.last
+      const announce = () => setIsolated(file.since, store.last)
+      const mayWrite = file.blocks.flags === 'r+' && !recovery?.damage.length
+      // Where only what is on stable storage may be seen, what a crash left must be put there first.
+      if (file.durability.mode === 'always' && mayWrite && store.durableLast !== store.last) {
+        return file.durability.sync((err) => cb(err, recovery), announce)
+      }
+      announce()
+      file.durability.begin(store.durableLast)
+      cb(null, recovery)
     })
   })
 }
 
 /**
  * @param {LogFile} file
- * @param {(err: Error | null, seq?: number) => void} cb  the seq of the last record that is not deleted, -1 if none
+ * @param {string} framing
+ * @param {(err: Error | null, store?: Store, recovery?: Recovery | null) => void} cb
  */
-function findLastRecord (file, cb) {
-  const chunks = new ChunkReader(file, { position: file.end, from: 0, stop: Infinity, reverse: true })
-  chunks.next(file.end, (err, chunk) => {
-    // One that is too large to be looked at is there all the same.
-    if (err instanceof LogError && err.code === 'ERR_RECORD_TOO_LARGE') return cb(null, err.offset)
-    // Before deleted records there is damage: what the last one is that is not deleted cannot be known.
-    if (err instanceof LogError && err.code === 'ERR_LOG_CORRUPT') return readLastSeq(file, cb)
-    if (err || !chunk) return cb(err)
-    cb(null, chunk.count > 0 ? chunk.seqs[0] : -1)
+function openStore (file, framing, cb) {
+  // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.
+  if (file.blocks.size.value === 0) return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32, cb)
+  detectFraming(file.blocks, (err, framing) => {
+    if (err || !framing) cb(err)
+    else if (framing === 'checked') openChecked(file, cb)
+    else openOffset(file, framing, cb)
   })
-}
-
-/**
- * @param {LogFile} file
- * @param {(err: Error | null, seq?: number) => void} cb  the seq of the last record, deleted or not
- */
-function readLastSeq ({ blocks, framing, end }, cb) {
-  blocks.readUInt32BE(end - framing.trailerSize, (err, size = 0) => cb(err, end - framing.overhead - size))
 }
 
 exports.load = load

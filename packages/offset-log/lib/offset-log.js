@@ -6,12 +6,11 @@ const { BlockFile, Lifecycle } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
-const { deleteRecords } = require('./delete-records')
+const { Durability } = require('./durability')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
-const { readRecord } = require('./read-record')
 const { deleted, tooLargeToAppend } = require('./record-errors')
 const { scan } = require('./scan')
 const { RecordStream, createSource } = require('./stream')
@@ -39,34 +38,47 @@ class Log {
     this.filename = path
     /** @type {import('obz').Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
     this.since = createObz()
+    /** @type {import('obz').Obz<number>} the seq up to which all is on stable storage, -1 if none; <= `since` */
+    this.durable = createObz()
     /** What flumedb offers of the log, under the same names. */
     this.methods = { del: 'async' }
-    /** What this log can do of what some logs cannot. */
-    this.supports = { atomicBatch: false, compact: false, snapshot: false, durable: false, onCorrupt: false }
-    /** @type {import('./recover').Recovery | null} what opening had to mend; set once loaded */
+    /** What this log can do of what some logs cannot; set once loaded. */
+    this.supports = { atomicBatch: false, compact: false, snapshot: false, durable: true, onCorrupt: false }
+    /** @type {import('./log-file').Recovery | null} what opening found wrong; set once loaded */
     this.recovery = null
-    /** @type {import('./log-file').LogFile} */
-    this._file = {
-      blocks: BlockFile(path, parsed.blocks),
-      framing: parsed.framing,
-      codec: parsed.codec,
-      maxRecordSize: parsed.maxRecordSize,
-      end: 0,
-      since: this.since,
-      lifecycle: new Lifecycle((name) => closedError(name, path)),
-      waitingStreams: new Set()
-    }
+    this._file = this._createFile(path, parsed)
     this._lifecycle = this._file.lifecycle
     this._appender = new Appender(this._file)
     this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
     for (const name of METHODS) Object.assign(this, { [name]: this[name].bind(this) })
-    load(this._file, parsed.blocks.storage, (err, recovery) => this._loaded(err, recovery ?? null))
+    load(this._file, parsed.framing, (err, recovery) => this._loaded(err, recovery ?? null))
   }
 
-  /** Not a method, so it can only be refused by throwing. */
-  get durable () {
-    throw notSupported('durable', 'use sync')
+  /**
+   * @param {string} path
+   * @param {ReturnType<typeof parseOptions>} parsed
+   * @returns {import('./log-file').LogFile}
+   */
+  _createFile (path, parsed) {
+    /** @type {any} */
+    const file = {
+      blocks: BlockFile(path, parsed.blocks),
+      store: null,
+      codec: parsed.codec,
+      maxRecordSize: parsed.maxRecordSize,
+      verify: parsed.verify,
+      skipsDamage: parsed.skipsDamage,
+      cacheSize: parsed.cacheSize,
+      storage: parsed.storage,
+      end: 0,
+      writtenSince: -1,
+      since: this.since,
+      lifecycle: new Lifecycle((name) => closedError(name, path)),
+      waitingStreams: new Set()
+    }
+    file.durability = new Durability(file, parsed.fsync, this.durable)
+    return file
   }
 
   /**
@@ -103,7 +115,7 @@ class Log {
    */
   get (seq, cb) {
     return promised(cb, (cb) => this._lifecycle.run('get', cb, (cb) => {
-      readRecord(this._file, seq, (err, found) => {
+      this._file.store.readRecord(seq, (err, found) => {
         if (err || !found) return cb(err)
         if (found.isDeleted) return cb(deleted(seq))
         let value
@@ -136,7 +148,7 @@ class Log {
   /**
    * @param {ReadOptions} options  those of `stream`, except live
    * @param {(chunk: import('./chunk').Chunk) => unknown} onChunk  many records a call; false ends the scan
-   * @param {Callback<void>} [cb]
+   * @param {Callback<{ lost: { count: number, size: number } }>} [cb]  what was lost where damage was skipped
    * @returns {any}
    */
   scan (options, onChunk, cb) {
@@ -155,7 +167,16 @@ class Log {
    * @returns {any}
    */
   del (seqs, cb) {
-    return promised(cb, (cb) => this._runWrite('del', cb, (cb) => deleteRecords(this._file, seqs, cb)))
+    return promised(cb, (cb) => this._runWrite('del', cb, (cb) => {
+      if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
+        return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
+      }
+      const { store, durability } = this._file
+      store.deleteRecords(typeof seqs === 'number' ? [seqs] : [...seqs], (err) => {
+        if (err || durability.mode !== 'always') cb(err)
+        else durability.sync(cb)
+      })
+    }))
   }
 
   /**
@@ -164,7 +185,7 @@ class Log {
    */
   sync (cb) {
     return promised(cb, (cb) => this._runWrite('sync', cb, (cb) => {
-      this._appender.whenIdle(() => this._file.blocks.sync(cb))
+      this._appender.flush(() => this._file.durability.sync(cb))
     }))
   }
 
@@ -174,9 +195,9 @@ class Log {
    */
   stats (cb) {
     return promised(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
-      const { framing, end, blocks } = this._file
-      const cache = blocks.cacheStats()
-      cb(null, { framing: framing.name, size: end, since: this.since.value, blockSize: blocks.blockSize, cache })
+      const { store, end, blocks } = this._file
+      const cache = store.cacheStats()
+      cb(null, { framing: store.name, size: end, since: this.since.value, blockSize: blocks.blockSize, cache })
     }))
   }
 
@@ -208,22 +229,40 @@ class Log {
 
   /** @param {(err: Error | null) => void} cb */
   _closeFile (cb) {
-    const { blocks, waitingStreams } = this._file
+    const { blocks, durability, waitingStreams } = this._file
     for (const stream of waitingStreams) stream.close()
-    if (!this._isLoaded || blocks.flags === 'r') return blocks.close(cb)
-    blocks.sync((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
+    if (!this._isLoaded || this._readOnlyError('close')) return blocks.close(cb)
+    durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
   }
 
   /**
    * @param {Error | null} err
-   * @param {import('./recover').Recovery | null} recovery
+   * @param {import('./log-file').Recovery | null} recovery
    */
   _loaded (err, recovery) {
-    this._isLoaded = !err
-    this.recovery = recovery
-    if (!err) return this._lifecycle.opened(null)
     // Nothing will be read from it: the file need not stay open until somebody closes the log.
-    this._file.blocks.close(() => this._lifecycle.opened(err))
+    if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
+    this._isLoaded = true
+    this.recovery = recovery
+    Object.assign(this.supports, this._file.store.supports)
+    this._lifecycle.opened(null)
+  }
+
+  /**
+   * @param {string} name  of the call
+   * @returns {LogError | null}  why the log may not be written
+   */
+  _readOnlyError (name) {
+    const { filename: path, recovery } = this
+    const [damage] = recovery?.damage ?? []
+    if (damage) {
+      const cause = new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${damage.offset} to ` +
+        `${damage.offset + damage.size}: ${damage.what}`, { offset: damage.offset, path })
+      return new LogError('ERR_LOG_READ_ONLY', `${name}: ${cause.message}, so it was opened for reading only; copy what ` +
+        'can be read into a new log', { cause, offset: damage.offset, path })
+    }
+    if (this._file.blocks.flags === 'r+') return null
+    return new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path })
   }
 
   /**
@@ -234,9 +273,9 @@ class Log {
    */
   _runWrite (name, cb, action) {
     this._lifecycle.run(name, cb, (cb) => {
-      if (this._file.blocks.flags === 'r+') return action(cb)
-      const { filename: path } = this
-      cb(new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path }))
+      const err = this._readOnlyError(name) ?? this._file.durability.error
+      if (err) cb(err)
+      else action(cb)
     })
   }
 
@@ -258,10 +297,11 @@ class Log {
    * @returns {LogError | null}
    */
   _checkRecords (records) {
-    const { framing, maxRecordSize } = this._file
+    const { store, maxRecordSize } = this._file
+    const sizeMax = Math.min(maxRecordSize, store.recordSizeMax)
     for (const record of records) {
-      if (record.length > maxRecordSize) return tooLargeToAppend('a record', record.length, maxRecordSize)
-      const err = framing.checkRecord(record)
+      if (record.length > sizeMax) return tooLargeToAppend('a record', record.length, sizeMax)
+      const err = store.checkRecord(record)
       if (err) return err
     }
     return null

@@ -1,31 +1,36 @@
 'use strict'
 // A reader for a range of seqs, set on the frame where it begins.
 
-const { ChunkReader } = require('./chunk-reader')
-const { locateBoundary } = require('./locate')
+const { LogError } = require('@millrace/errors')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
+ * @typedef {import('./framing/offset/chunk-reader').ChunkReader} ChunkReader
+ * @typedef {import('./framing/checked/forward-reader').ForwardReader} ForwardReader
+ * @typedef {import('./framing/checked/backward-reader').BackwardReader} BackwardReader
+ * @typedef {ChunkReader | ForwardReader | BackwardReader} Reader  goes through a range, a chunk of records at a time
  */
 
 /**
  * @param {LogFile} file
  * @param {Range} range
- * @param {(err: Error | null, chunks?: ChunkReader) => void} cb
+ * @param {(err: Error | null, reader?: Reader) => void} cb
  */
 function openRange (file, range, cb) {
-  const { from, stop, reverse, where } = range
+  const { store, codec } = file
+  const skipsDamage = range.skipsDamage ?? file.skipsDamage
+  if (skipsDamage && !store.supports.onCorrupt) {
+    return cb(new LogError('ERR_NOT_SUPPORTED', `onCorrupt: ${store.name} does not say where the next record begins; ` +
+      'leave it out'))
+  }
   let isWanted
   try {
-    isWanted = file.codec.compile(where)
+    isWanted = codec.compile(range.where)
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  locateBoundary(file, reverse ? stop : from, (err, position = 0) => {
-    if (err) cb(err)
-    else cb(null, new ChunkReader(file, { position, from, stop, reverse, isWanted }))
-  })
+  store.openReader({ ...range, skipsDamage }, isWanted, cb)
 }
 
 exports.openRange = openRange

@@ -1,45 +1,75 @@
 'use strict'
 // The options of an offset log, checked, with their defaults.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 const { RecordCodec } = require('./codec')
-const { offsetFramings } = require('./framing/offset-framing')
+const { createFileHeader } = require('./framing/checked/file-header')
+const { encodeHead } = require('./framing/checked/head')
+const { offsetFramings } = require('./framing/offset/offset-framing')
 
 const RECORD_SIZE_MAX = 2 ** 30
-// What the contract has and this version does not: better refused than believed.
-const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'maxRecordSize', 'storage']
-const NOT_YET = ['fsync', 'verify', 'onCorrupt']
+const CACHE_SIZE = 16 * 1024 * 1024
+const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
+const FSYNC_MODES = ['always', 'interval', 'never']
+const CORRUPT_MODES = ['error', 'skip']
+const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt', 'storage']
 
 /**
  * @typedef {object} OffsetLogOptions
  * @property {import('./codec').Codec} [codec]  bytes as they are by default
- * @property {string} [framing]  of a new file: offset32 (the default), offset48 or offset53; an old file's is detected
- * @property {number} [blockSize]  bytes: the unit of caching; 64 KiB by default
+ * @property {string} [framing]  of a new file: checked (the default), offset32, offset48 or offset53; an old file's is
+ *   detected
+ * @property {number} [blockSize]  bytes: the unit of caching of the offset framings; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
- * @property {number} [cache]  bytes that the block cache may hold; 16 MiB by default
+ * @property {number} [cache]  bytes that records may be kept in; 16 MiB by default
+ * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
+ *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
+ * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
+ * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
+ *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
  * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
  */
 
 /**
  * @param {OffsetLogOptions & Record<string, unknown>} [options]
- * @throws {TypeError | LogError} ERR_INVALID_ARGUMENT, ERR_NOT_SUPPORTED
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (options = {}) {
   checkNames(options)
-  const { codec, framing = 'offset32', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache, storage } = options
-  if (!Object.hasOwn(offsetFramings, framing)) {
-    throw misuse(`OffsetLog: framing must be one of ${Object.keys(offsetFramings).join(', ')}, got ${String(framing)}`)
-  }
+  const {
+    codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache = CACHE_SIZE,
+    fsync = 'interval', verify = true, onCorrupt = 'error', storage
+  } = options
+  checkOneOf('framing', framing, FRAMINGS)
+  checkOneOf('fsync', fsync, FSYNC_MODES)
+  checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
+  checkOneOf('verify', verify, [true, false])
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
   }
+  const recordCodec = new RecordCodec(codec)
+  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name)) : null
   return {
-    codec: new RecordCodec(codec),
-    framing: offsetFramings[framing],
+    codec: recordCodec,
+    framing,
+    fsync,
+    verify,
+    skipsDamage: onCorrupt === 'skip',
     maxRecordSize,
-    blocks: { blockSize, flags, cache, storage, createFolder: true }
+    cacheSize: cache,
+    storage,
+    blocks: { blockSize, flags, cache, initial, storage, createFolder: true }
   }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {unknown[]} choices
+ */
+function checkOneOf (name, value, choices) {
+  if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
 /** @param {Record<string, unknown>} options */
@@ -47,8 +77,7 @@ function checkNames (options) {
   if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || KNOWN.includes(name)) continue
-    if (!NOT_YET.includes(name)) throw misuse(`OffsetLog: there is no option ${name}; there are ${KNOWN.join(', ')}`)
-    throw new LogError('ERR_NOT_SUPPORTED', `OffsetLog: ${name} is not supported yet; leave it out`)
+    throw misuse(`OffsetLog: there is no option ${name}; there are ${KNOWN.join(', ')}`)
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 // The options of a stream or a scan, checked, as one half-open range of seqs.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 const { parseWhere } = require('@millrace/where')
 
 /**
@@ -17,6 +17,8 @@ const { parseWhere } = require('@millrace/where')
  * @property {boolean} [seqs]  false leaves the seq out of the items
  * @property {boolean} [values]  false leaves the value out of the items
  * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache
+ * @property {'error' | 'skip'} [onCorrupt]  what to do at damage, if not what the log was opened with: end with
+ *   ERR_LOG_CORRUPT, or go on behind it and count what was lost
  * @property {unknown} [where]  only records of which this holds, see @millrace/where
  */
 
@@ -28,25 +30,28 @@ const { parseWhere } = require('@millrace/where')
  * @property {boolean} live
  * @property {boolean} old
  * @property {number} limit
+ * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
  * @property {import('@millrace/where/lib/parse-where').Condition[] | null} where
  */
 
 /**
- * @param {ReadOptions & { onCorrupt?: unknown }} [options]
+ * @param {ReadOptions} [options]
  * @returns {Range}
- * @throws {TypeError | LogError} ERR_INVALID_ARGUMENT, ERR_NOT_SUPPORTED
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseRange (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
-  if (options.onCorrupt !== undefined) {
-    throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt is not supported yet: reading ends at damage; leave it out')
+  const { onCorrupt } = options
+  if (onCorrupt !== undefined && onCorrupt !== 'error' && onCorrupt !== 'skip') {
+    throw misuse(`onCorrupt must be "error" or "skip", got ${String(onCorrupt)}`)
   }
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   const reverse = Boolean(options.reverse)
   if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
+  const skipsDamage = onCorrupt === undefined ? undefined : onCorrupt === 'skip'
   const where = options.where === undefined ? null : parseWhere(options.where)
-  return { ...parseBounds(options), reverse, live, old, limit: parseLimit(options.limit), where }
+  return { ...parseBounds(options), reverse, live, old, limit: parseLimit(options.limit), where, skipsDamage }
 }
 
 /**

@@ -14,19 +14,20 @@ const { openRange } = require('./open-range')
  * @param {LogFile} file
  * @param {import('./range').Range} range
  * @param {(chunk: Chunk) => unknown} onChunk  false ends the scan; the chunk is good until it returns
- * @param {(err: Error | null) => void} cb
+ * @param {(err: Error | null, result?: { lost: { count: number, size: number } }) => void} cb  what damage took, where
+ *   it is skipped: how many ranges of the file, and their bytes
  */
 function scan (file, range, onChunk, cb) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
   let left = range.limit
-  if (left === 0) return cb(null)
+  if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
   openRange(file, range, (err, chunks) => {
     if (err || !chunks) return cb(err)
     const { end } = file
     trampoline((next) => {
       chunks.next(end, (err, chunk) => {
         if (err || !chunk) return cb(err)
-        if (chunk.count === 0) return cb(null)
+        if (chunk.count === 0) return cb(null, { lost: chunks.lost })
         let goOn
         try {
           chunks.applyFilter()
@@ -37,7 +38,7 @@ function scan (file, range, onChunk, cb) {
           return cb(/** @type {Error} */ (err))
         }
         if (goOn) next()
-        else cb(null)
+        else cb(null, { lost: chunks.lost })
       })
     })
   })

@@ -10,7 +10,7 @@ const { openRange } = require('./open-range')
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {import('./chunk-reader').ChunkReader} ChunkReader
+ * @typedef {import('./open-range').Reader} Reader
  * @typedef {import('./chunk').Chunk} Chunk
  * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
  * @typedef {(end: End, item?: any) => void} ReadCallback
@@ -28,7 +28,7 @@ class RecordStream {
     this._left = range.limit
     this._hasSeqs = shape.seqs !== false
     this._hasValues = shape.values !== false
-    /** @type {ChunkReader | null} */
+    /** @type {Reader | null} */
     this._chunks = null
     /** @type {Chunk | null} the chunk being delivered, from `_index` on */
     this._chunk = null
@@ -42,6 +42,11 @@ class RecordStream {
     this._end = null
     /** @type {ReadCallback | null} a live stream's reader, waiting for an append */
     this._waiting = null
+  }
+
+  /** What damage took so far, under `onCorrupt: 'skip'`. */
+  get lost () {
+    return this._chunks?.lost ?? { count: 0, size: 0 }
   }
 
   /**
@@ -91,7 +96,7 @@ class RecordStream {
 
   /** @param {ReadCallback} cb */
   _deliver (cb) {
-    const chunks = /** @type {ChunkReader} */ (this._chunks)
+    const chunks = /** @type {Reader} */ (this._chunks)
     trampoline((next) => {
       if (this._end) return cb(this._end)
       if (this._hasItem()) return this._deliverItem(cb)
@@ -153,7 +158,7 @@ class RecordStream {
    * @param {() => void} next
    */
   _awaitAppend (cb, next) {
-    const chunks = /** @type {ChunkReader} */ (this._chunks)
+    const chunks = /** @type {Reader} */ (this._chunks)
     if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true, cb)
     if (this._file.end > this._fileEnd) return next()
     this._waiting = cb
@@ -216,6 +221,7 @@ function createSource (stream, whenReady) {
       stream.read(null, cb)
     })
   }
+  Object.defineProperty(source, 'lost', { get: () => stream.lost })
   return Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) })
 }
 

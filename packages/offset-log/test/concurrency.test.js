@@ -7,9 +7,21 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-const create = (options) => OffsetLog(path.join(temporaryFolder(), 'log'), options)
+const FRAMINGS = ['checked', 'offset32']
 const read = (source) => new Promise((resolve) => source(null, (end, item) => resolve({ end, item })))
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/**
+ * The same test on the default framing and on a legacy one.
+ * @param {string} title
+ * @param {(t: object, create: (options?: object) => OffsetLog) => Promise<void>} run
+ */
+function test (title, run) {
+  for (const framing of FRAMINGS) {
+    const create = ({ file = path.join(temporaryFolder(), 'log'), ...options } = {}) => OffsetLog(file, { framing, ...options })
+    tape(`${framing}: ${title}`, (t) => run(t, create))
+  }
+}
 
 /** Runs with exceptions that nobody catches collected instead of fatal. */
 async function collectUncaught (run) {
@@ -26,7 +38,7 @@ async function collectUncaught (run) {
 }
 
 for (const mayBlock of [true, false]) {
-  tape(`del: a stream or a get beside it sees all of a record or nothing (blocking: ${mayBlock})`, async (t) => {
+  test(`del: a stream or a get beside it sees all of a record or nothing (blocking: ${mayBlock})`, async (t, create) => {
     for (const size of [20000, 100000, 600000]) {
       const log = create()
       log._file.blocks._file.pace.mayBlock = () => mayBlock
@@ -46,7 +58,7 @@ for (const mayBlock of [true, false]) {
   })
 }
 
-tape('del: once it has called back, no stream delivers the record, in either direction', async (t) => {
+test('del: once it has called back, no stream delivers the record, in either direction', async (t, create) => {
   const log = create()
   const seqs = []
   for (const text of ['a', 'b', 'c', 'd']) seqs.push(await log.append(Buffer.from(text)))
@@ -62,7 +74,7 @@ tape('del: once it has called back, no stream delivers the record, in either dir
   await log.close()
 })
 
-tape('stream: a reversed one begins where the log ended at the call', async (t) => {
+test('stream: a reversed one begins where the log ended at the call', async (t, create) => {
   const log = create()
   await log.append(Buffer.from('a'))
   const stream = log.stream({ reverse: true, seqs: false })
@@ -71,13 +83,13 @@ tape('stream: a reversed one begins where the log ended at the call', async (t) 
   await log.close()
 })
 
-tape('stream: a record that does not decode passes no filter, compiled or not', async (t) => {
+test('stream: a record that does not decode passes no filter, compiled or not', async (t, create) => {
   const file = path.join(temporaryFolder(), 'log')
-  const writer = OffsetLog(file)
+  const writer = create({ file })
   for (const text of ['{"n":1}', '{oops', '{"n":1}']) await writer.append(Buffer.from(text))
   await writer.close()
   for (const codec of [jsonCodec, { ...jsonCodec, compile: undefined }]) {
-    const log = OffsetLog(file, { codec })
+    const log = create({ file, codec })
     const values = []
     for await (const value of log.stream({ where: { path: ['n'], equals: 1 }, seqs: false })) values.push(value)
     t.deepEqual(values, [{ n: 1 }, { n: 1 }])
@@ -85,7 +97,7 @@ tape('stream: a record that does not decode passes no filter, compiled or not', 
   }
 })
 
-tape('close: ends a live stream whose consumer is busy', async (t) => {
+test('close: ends a live stream whose consumer is busy', async (t, create) => {
   const log = create()
   await log.append(Buffer.from('a'))
   const loop = (async () => {
@@ -97,7 +109,7 @@ tape('close: ends a live stream whose consumer is busy', async (t) => {
   t.pass('the loop ended')
 })
 
-tape('close: a stream that has more to read afterwards ends with ERR_LOG_CLOSED', async (t) => {
+test('close: a stream that has more to read afterwards ends with ERR_LOG_CLOSED', async (t, create) => {
   const log = create()
   for (let i = 0; i < 5; i++) await log.append(Buffer.alloc(200000, 1))
   const stream = log.stream()
@@ -109,20 +121,21 @@ tape('close: a stream that has more to read afterwards ends with ERR_LOG_CLOSED'
   t.equal(last.end.code, 'ERR_LOG_CLOSED')
 })
 
-tape('close: waits for a scan and a get that were asked before', async (t) => {
+test('close: waits for a scan and a get that were asked before', async (t, create) => {
   const log = create({ blockSize: 1024 })
   log._file.blocks._file.pace.mayBlock = () => false
-  for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(100000, 1))
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await log.append(Buffer.alloc(100000, 1)))
   let count = 0
   const scanned = log.scan({}, (chunk) => { count += chunk.count })
-  const got = log.get(0)
+  const got = log.get(seqs[0])
   await log.close()
   await scanned
   t.equal(count, 20)
   t.equal((await got).length, 100000)
 })
 
-tape('close: from the callback of a deletion closes once', async (t) => {
+test('close: from the callback of a deletion closes once', async (t, create) => {
   const log = create()
   const seq = await log.append(Buffer.from('a'))
   await new Promise((resolve, reject) => {
@@ -131,7 +144,7 @@ tape('close: from the callback of a deletion closes once', async (t) => {
   t.pass('closed')
 })
 
-tape('abort: while a live stream loads, the read is answered', async (t) => {
+test('abort: while a live stream loads, the read is answered', async (t, create) => {
   const log = create()
   log._file.blocks._file.pace.mayBlock = () => false
   await log.del(await log.append(Buffer.from('a')))
@@ -144,7 +157,7 @@ tape('abort: while a live stream loads, the read is answered', async (t) => {
   await log.close()
 })
 
-tape('since: a listener that throws stops neither appends nor close', async (t) => {
+test('since: a listener that throws stops neither appends nor close', async (t, create) => {
   const log = create()
   const thrown = new Error('mine')
   log.since((value) => {
@@ -158,7 +171,7 @@ tape('since: a listener that throws stops neither appends nor close', async (t) 
   t.deepEqual(caught, [thrown, thrown])
 })
 
-tape('ready: a callback that throws does not keep the others from theirs', async (t) => {
+test('ready: a callback that throws does not keep the others from theirs', async (t, create) => {
   const log = create()
   const thrown = new Error('mine')
   const caught = await collectUncaught(async () => {
@@ -169,7 +182,7 @@ tape('ready: a callback that throws does not keep the others from theirs', async
   t.deepEqual(caught, [thrown])
 })
 
-tape('misuse: values without a string form, sparse arrays and broken codecs fail by their callbacks', async (t) => {
+test('misuse: values without a string form, sparse arrays and broken codecs fail by their callbacks', async (t, create) => {
   const nothing = Object.create(null)
   const calls = (log) => [
     () => log.get(nothing), () => log.del(nothing), () => log.del([nothing]), () => log.append(new Array(2)),
@@ -192,8 +205,8 @@ tape('misuse: values without a string form, sparse arrays and broken codecs fail
   }
 })
 
-tape('append: a batch larger than one write can be is refused', async (t) => {
-  const log = create({ framing: 'offset48' })
+test('append: a batch larger than one write can be is refused', async (t, create) => {
+  const log = create()
   const large = Buffer.allocUnsafeSlow(2 ** 29)
   large[0] = 1
   t.equal((await failureOf(() => log.append([large, large, large, large]))).code, 'ERR_RECORD_TOO_LARGE')
@@ -201,21 +214,27 @@ tape('append: a batch larger than one write can be is refused', async (t) => {
   await log.close()
 })
 
-tape('append: a hundred thousand calls in one turn take time in proportion', async (t) => {
+test('append: a hundred thousand calls in one turn take time in proportion', async (t, create) => {
   const log = create()
-  let count = 0
+  const seqs = []
   await new Promise((resolve) => {
     for (let i = 0; i < 100000; i++) {
-      log.append(Buffer.from('x'), () => {
-        if (++count === 100000) resolve()
+      log.append(Buffer.from('x'), (err, seq) => {
+        if (seqs.push(err ?? seq) === 100000) resolve()
       })
     }
   })
-  t.equal(log.since.value, 99999 * 13)
+  t.equal(log.since.value, seqs[99999])
+  t.ok(seqs.every((seq, index) => index === 0 || seq > seqs[index - 1]), 'in order, each with a seq of its own')
+  let count = 0
+  await log.scan({}, (chunk) => {
+    for (let i = 0; i < chunk.count; i++) if (chunk.seqs[i] !== seqs[count++]) t.fail(`record ${count - 1}`)
+  })
+  t.equal(count, 100000)
   await log.close()
 })
 
-tape('get: awaited in a loop, it lets timers have their turn', async (t) => {
+test('get: awaited in a loop, it lets timers have their turn', async (t, create) => {
   const log = create()
   const seq = await log.append(Buffer.from('a'))
   let turns = 0
@@ -226,7 +245,7 @@ tape('get: awaited in a loop, it lets timers have their turn', async (t) => {
   await log.close()
 })
 
-tape('get: a caller who recurses, on values or on errors, does not overflow the stack', async (t) => {
+test('get: a caller who recurses, on values or on errors, does not overflow the stack', async (t, create) => {
   const log = create()
   const seq = await log.append(Buffer.from('a'))
   for (const target of [seq, -1]) {

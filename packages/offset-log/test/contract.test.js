@@ -4,13 +4,15 @@ const tape = require('tape')
 const { testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-// A cold disk answers later: every read goes through the thread pool.
-testLog(tape, (path, options) => {
-  const log = OffsetLog(path, options)
-  log._file.blocks._file.pace.mayBlock = () => false
-  return log
-}, { name: 'asynchronous reads' })
-
-for (const framing of ['offset32', 'offset48', 'offset53']) {
+for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   testLog(tape, (path, options) => OffsetLog(path, { framing, ...options }), { name: framing })
+
+  // A cold disk answers later: every read goes through the thread pool.
+  testLog(tape, (path, options) => {
+    const log = OffsetLog(path, { framing, ...options })
+    log._file.blocks._file.pace.mayBlock = () => false
+    return log
+  }, { name: `${framing}, asynchronous reads` })
 }
+
+testLog(tape, (path, options) => OffsetLog(path, { fsync: 'always', ...options }), { name: 'checked, fsync always' })

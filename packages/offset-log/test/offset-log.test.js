@@ -7,9 +7,10 @@ const tape = require('tape')
 const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
-const { offsetFramings } = require('../lib/framing/offset-framing')
+const { offsetFramings } = require('../lib/framing/offset/offset-framing')
 
 const newPath = () => path.join(temporaryFolder(), 'folder', 'log')
+const FRAMINGS = ['checked', 'offset32']
 
 async function valuesOf (log, options) {
   const values = []
@@ -23,22 +24,64 @@ tape('OffsetLog: works with and without new, and creates its folder', async (t) 
   t.ok(log instanceof OffsetLog)
   t.equal(log.filename, file)
   await log.close()
-  t.ok(fs.existsSync(file))
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
   if (process.platform !== 'win32') t.equal(fs.statSync(file).mode & 0o777, 0o600)
 })
 
-tape('OffsetLog: refuses options that make no sense, and those that are not there yet', (t) => {
-  const wrong = { framing: 'offset64', codec: {}, maxRecordSize: 0, blockSize: -1, flags: 'a', cache: 'none' }
+tape('OffsetLog: refuses options that make no sense, and those that there are not', (t) => {
+  const wrong = {
+    framing: 'offset64',
+    codec: {},
+    maxRecordSize: 0,
+    blockSize: -1,
+    flags: 'a',
+    cache: 'none',
+    fsync: 'sometimes',
+    verify: 'no',
+    onCorrupt: 'ignore'
+  }
   for (const [name, value] of Object.entries({ ...wrong, offsetCodec: 48, storage: {} })) {
     t.throws(() => OffsetLog(newPath(), { [name]: value }), (err) => err.code === 'ERR_INVALID_ARGUMENT', name)
   }
   t.throws(() => OffsetLog(newPath(), { framing: 'constructor' }), (err) => err.code === 'ERR_INVALID_ARGUMENT')
   t.throws(() => OffsetLog(newPath(), null), (err) => err.code === 'ERR_INVALID_ARGUMENT')
   t.throws(() => OffsetLog(), (err) => err.code === 'ERR_INVALID_ARGUMENT')
-  for (const [name, value] of Object.entries({ fsync: 'always', verify: true, onCorrupt: 'skip' })) {
-    t.throws(() => OffsetLog(newPath(), { [name]: value }), (err) => err.code === 'ERR_NOT_SUPPORTED', name)
-  }
   t.end()
+})
+
+tape('framing: a new file is checked; an old one keeps its own, whatever the option says', async (t) => {
+  const file = newPath()
+  for (const [options, name] of [[{}, 'checked'], [{ framing: 'offset48' }, 'checked']]) {
+    const log = OffsetLog(file, options)
+    await log.append(Buffer.from('x'))
+    t.equal((await log.stats()).framing, name)
+    await log.close()
+  }
+  const legacy = newPath()
+  for (const options of [{ framing: 'offset48' }, {}, { framing: 'checked' }]) {
+    const log = OffsetLog(legacy, options)
+    await log.append(Buffer.from('x'))
+    t.equal((await log.stats()).framing, 'offset48')
+    await log.close()
+  }
+})
+
+tape('open: an empty file is a new one, and with flags "r" an empty log', async (t) => {
+  const file = newPath()
+  fs.mkdirSync(path.dirname(file))
+  fs.writeFileSync(file, '')
+  const reader = OffsetLog(file, { flags: 'r' })
+  t.deepEqual(await valuesOf(reader), [])
+  t.equal(reader.since.value, -1)
+  t.equal(reader.recovery, null)
+  await reader.close()
+  t.equal(fs.statSync(file).size, 0)
+  const log = OffsetLog(file)
+  await log.append(Buffer.from('x'))
+  t.deepEqual(await valuesOf(log), ['x'])
+  t.equal((await log.stats()).framing, 'checked')
+  await log.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
 })
 
 tape('open: a missing file or folder with flags "r" fails every call, and creates nothing', async (t) => {
@@ -57,7 +100,7 @@ tape('open: a directory gives a code', async (t) => {
 })
 
 tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one makes get fail', async (t) => {
-  const log = OffsetLog(newPath())
+  const log = OffsetLog(newPath(), { framing: 'offset32' })
   for (const record of [Buffer.alloc(0), Buffer.alloc(1), Buffer.alloc(5000)]) {
     t.equal((await failureOf(() => log.append(record))).code, 'ERR_RECORD_UNREPRESENTABLE')
     t.equal((await failureOf(() => log.append([Buffer.from('a'), record]))).code, 'ERR_RECORD_UNREPRESENTABLE')
@@ -66,38 +109,46 @@ tape('flumelog-offset fault: an all-zero payload reads as deleted, an empty one 
   const seq = await log.append(Buffer.from([0, 0, 1]))
   t.deepEqual(await log.get(seq), Buffer.from([0, 0, 1]))
   await log.close()
+  // The checked framing takes both for what they are.
+  const checked = OffsetLog(newPath())
+  for (const record of [Buffer.alloc(0), Buffer.alloc(1), Buffer.alloc(50000)]) {
+    t.ok((await checked.get(await checked.append(record))).equals(record))
+  }
+  await checked.close()
 })
 
-tape('flumelog-offset fault: after one failed append every later one throws "already appending"', async (t) => {
-  const file = newPath()
-  let isFull = false
-  const error = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
-  const storage = faultyStorage(fileStorage, ({ name }) => isFull && name === 'write' ? { error } : {})
-  const log = OffsetLog(file, { storage })
-  const first = await log.append(Buffer.from('first'))
-  isFull = true
-  const failures = await Promise.all(['a', 'b'].map((text) => failureOf(() => log.append(Buffer.from(text)))))
-  t.deepEqual(failures, [error, error])
-  t.equal(log.since.value, first)
-  isFull = false
-  await log.append(Buffer.from('second'))
-  t.deepEqual(await valuesOf(log), ['first', 'second'])
-  await log.close()
-  const again = OffsetLog(file)
-  t.deepEqual(await valuesOf(again), ['first', 'second'])
-  t.equal(again.recovery, null)
-  await again.close()
-})
+for (const framing of FRAMINGS) {
+  tape(`flumelog-offset fault: after one failed append every later one throws "already appending" (${framing})`, async (t) => {
+    const file = newPath()
+    let isFull = false
+    const error = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
+    const storage = faultyStorage(fileStorage, ({ name }) => isFull && name === 'write' ? { error } : {})
+    const log = OffsetLog(file, { framing, storage })
+    const first = await log.append(Buffer.from('first'))
+    isFull = true
+    const failures = await Promise.all(['a', 'b'].map((text) => failureOf(() => log.append(Buffer.from(text)))))
+    t.deepEqual(failures, [error, error])
+    t.equal(log.since.value, first)
+    isFull = false
+    await log.append(Buffer.from('second'))
+    t.deepEqual(await valuesOf(log), ['first', 'second'])
+    await log.close()
+    const again = OffsetLog(file)
+    t.deepEqual(await valuesOf(again), ['first', 'second'])
+    t.equal(again.recovery, null)
+    await again.close()
+  })
 
-tape('flumelog-offset fault: a read past the end hangs the next write', async (t) => {
-  const log = OffsetLog(newPath())
-  const seq = await log.append(Buffer.from('first'))
-  t.equal((await failureOf(() => log.get(1e9))).code, 'ERR_RECORD_NOT_FOUND')
-  await log.del(seq)
-  await log.append(Buffer.from('second'))
-  t.deepEqual(await valuesOf(log), ['second'])
-  await log.close()
-})
+  tape(`flumelog-offset fault: a read past the end hangs the next write (${framing})`, async (t) => {
+    const log = OffsetLog(newPath(), { framing })
+    const seq = await log.append(Buffer.from('first'))
+    t.equal((await failureOf(() => log.get(1e9))).code, 'ERR_RECORD_NOT_FOUND')
+    await log.del(seq)
+    await log.append(Buffer.from('second'))
+    t.deepEqual(await valuesOf(log), ['second'])
+    await log.close()
+  })
+}
 
 tape('flumelog-offset fault: a codec that throws escapes the callback', async (t) => {
   const thrown = new Error('mine')
@@ -134,13 +185,14 @@ tape('codec: what is not an Error may be thrown, and what is not bytes may be ma
 })
 
 tape('flumelog-offset fault: 4 GB: an append past what the framing can address fails alone', async (t) => {
-  const log = OffsetLog(newPath())
+  const log = OffsetLog(newPath(), { framing: 'offset32' })
   await log.append(Buffer.from('first'))
-  const { fileSizeMax } = log._file.framing
-  log._file.framing.fileSizeMax = 40
+  const { framing } = log._file.store
+  const { fileSizeMax } = framing
+  framing.fileSizeMax = 40
   const results = await Promise.allSettled(
     [Buffer.from('fits'), Buffer.alloc(50, 'x'), Buffer.from('no')].map((value) => log.append(value)))
-  log._file.framing.fileSizeMax = fileSizeMax
+  framing.fileSizeMax = fileSizeMax
   t.deepEqual(results.map(({ status, reason }) => reason?.code ?? status), ['fulfilled', 'ERR_LOG_FULL', 'ERR_LOG_FULL'])
   t.deepEqual(await valuesOf(log), ['first', 'fits'])
   await log.close()
@@ -186,70 +238,80 @@ for (const framing of ['offset48', 'offset53']) {
   })
 }
 
-tape('maxRecordSize: a larger record is refused on writing and on reading', async (t) => {
-  const file = newPath()
-  const log = OffsetLog(file)
-  const seq = await log.append(Buffer.alloc(700000, 'x'))
-  await log.close()
-  const small = OffsetLog(file, { maxRecordSize: 1000, blockSize: 1024 })
-  t.equal((await failureOf(() => small.append(Buffer.alloc(1001, 'x')))).code, 'ERR_RECORD_TOO_LARGE')
-  t.equal((await failureOf(() => small.get(seq))).code, 'ERR_RECORD_TOO_LARGE')
-  await small.append(Buffer.alloc(1000, 'y'))
-  t.equal((await valuesOf(small, { reverse: true, limit: 1 }))[0].length, 1000)
-  await small.close()
-})
+for (const framing of FRAMINGS) {
+  tape(`maxRecordSize: a larger record is refused on writing and on reading (${framing})`, async (t) => {
+    const file = newPath()
+    const log = OffsetLog(file, { framing })
+    const seq = await log.append(Buffer.alloc(700000, 'x'))
+    await log.close()
+    const small = OffsetLog(file, { maxRecordSize: 1000, blockSize: 1024 })
+    t.equal((await failureOf(() => small.append(Buffer.alloc(1001, 'x')))).code, 'ERR_RECORD_TOO_LARGE')
+    t.equal((await failureOf(() => small.get(seq))).code, 'ERR_RECORD_TOO_LARGE')
+    await small.append(Buffer.alloc(1000, 'y'))
+    t.equal((await valuesOf(small, { reverse: true, limit: 1 }))[0].length, 1000)
+    await small.close()
+  })
+}
 
-tape('records: larger than many spans, forward, backward and alone', async (t) => {
-  const log = OffsetLog(newPath(), { blockSize: 4096 })
-  const sizes = [10, 1500000, 3, 400000, 262144, 262132, 524288, 1]
-  const seqs = []
-  for (const size of sizes) seqs.push(await log.append(Buffer.alloc(size, size % 251 + 1)))
-  t.deepEqual((await valuesOf(log)).map((text) => text.length), sizes)
-  t.deepEqual((await valuesOf(log, { reverse: true })).map((text) => text.length), [...sizes].reverse())
-  for (const [index, seq] of seqs.entries()) t.equal((await log.get(seq)).length, sizes[index])
-  await log.close()
-})
+for (const framing of FRAMINGS) {
+  tape(`records: larger than many spans, forward, backward and alone (${framing})`, async (t) => {
+    const log = OffsetLog(newPath(), { framing, blockSize: 4096 })
+    const sizes = [10, 1500000, 3, 400000, 262144, 262132, 524288, 1]
+    const seqs = []
+    for (const size of sizes) seqs.push(await log.append(Buffer.alloc(size, size % 251 + 1)))
+    t.deepEqual((await valuesOf(log)).map((text) => text.length), sizes)
+    t.deepEqual((await valuesOf(log, { reverse: true })).map((text) => text.length), [...sizes].reverse())
+    for (const [index, seq] of seqs.entries()) t.equal((await log.get(seq)).length, sizes[index])
+    await log.close()
+  })
+}
 
-tape('append: batches larger than one write, and many at once', async (t) => {
-  const log = OffsetLog(newPath())
-  const values = Array.from({ length: 3000 }, (_, i) => Buffer.alloc(1 + i % 2000, 1 + i % 255))
-  const parts = [values.slice(0, 1500), values.slice(1500, 1501), values.slice(1501)]
-  await Promise.all(parts.map((part) => log.append(part)))
-  let index = 0
-  for await (const { value } of log.stream()) {
-    if (!value.equals(values[index++])) t.fail(`record ${index - 1}`)
-  }
-  t.equal(index, 3000)
-  await log.close()
-})
+for (const framing of FRAMINGS) {
+  tape(`append: batches larger than one write, and many at once (${framing})`, async (t) => {
+    const log = OffsetLog(newPath(), { framing })
+    const values = Array.from({ length: 3000 }, (_, i) => Buffer.alloc(1 + i % 2000, 1 + i % 255))
+    const parts = [values.slice(0, 1500), values.slice(1500, 1501), values.slice(1501)]
+    await Promise.all(parts.map((part) => log.append(part)))
+    let index = 0
+    for await (const { value } of log.stream()) {
+      if (!value.equals(values[index++])) t.fail(`record ${index - 1}`)
+    }
+    t.equal(index, 3000)
+    await log.close()
+  })
+}
 
-tape('durable: is refused by throwing, since it is no method', (t) => {
-  const log = OffsetLog(newPath())
-  t.throws(() => log.durable, (err) => err.code === 'ERR_NOT_SUPPORTED')
-  log.close(t.end)
-})
+for (const framing of FRAMINGS) {
+  tape(`close: waits for a deletion that is under way (${framing})`, async (t) => {
+    const file = newPath()
+    const log = OffsetLog(file, { framing })
+    const seqs = []
+    for (let i = 0; i < 50; i++) seqs.push(await log.append(Buffer.from(`value ${i}`)))
+    const deleted = log.del(seqs)
+    await log.close()
+    await deleted
+    const again = OffsetLog(file)
+    t.deepEqual(await valuesOf(again), [])
+    await again.close()
+  })
+}
 
-tape('close: waits for a deletion that is under way', async (t) => {
-  const file = newPath()
-  const log = OffsetLog(file)
-  const seqs = []
-  for (let i = 0; i < 50; i++) seqs.push(await log.append(Buffer.from(`value ${i}`)))
-  const deleted = log.del(seqs)
-  await log.close()
-  await deleted
-  const again = OffsetLog(file)
-  t.deepEqual(await valuesOf(again), [])
-  await again.close()
-})
-
-tape('close: a sync that fails is reported', async (t) => {
-  const error = new Error('no sync')
-  const storage = faultyStorage(fileStorage, ({ name }) => name === 'sync' ? { error } : {})
-  const log = OffsetLog(newPath(), { storage })
-  await log.append(Buffer.from('x'))
-  t.equal(await failureOf(() => log.sync()), error)
-  t.equal(await failureOf(() => log.close()), error)
-})
+for (const framing of FRAMINGS) {
+  tape(`close: after a sync that failed it closes, and says so (${framing})`, async (t) => {
+    const error = new Error('no sync')
+    let isBroken = false
+    const storage = faultyStorage(fileStorage, ({ name }) => isBroken && name === 'sync' ? { error } : {})
+    const log = OffsetLog(newPath(), { framing, storage })
+    await log.append(Buffer.from('x'))
+    isBroken = true
+    for (const call of [() => log.sync(), () => log.append(Buffer.from('y')), () => log.close()]) {
+      const err = await failureOf(call)
+      t.equal(err.code, 'ERR_LOG_POISONED')
+      t.equal(err.cause, error)
+    }
+    t.equal((await failureOf(() => log.get(0))).code, 'ERR_LOG_CLOSED')
+  })
+}
 
 tape('errors: one callback that throws does not keep the others from theirs', async (t) => {
   const log = OffsetLog(newPath())

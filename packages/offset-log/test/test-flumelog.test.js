@@ -9,7 +9,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
-const combinations = ['offset32', 'offset48', 'offset53'].flatMap((framing) => {
+const combinations = ['checked', 'offset32', 'offset48', 'offset53'].flatMap((framing) => {
   return [jsonCodec, binaryCodec, flumecodec.json].map((codec) => ({ framing, codec }))
 })
 

@@ -7,13 +7,13 @@
 
 const { LogError } = require('@millrace/errors')
 const { integers } = require('@millrace/block-file')
-const { tooLargeToRead } = require('../record-errors')
+const { tooLargeToRead } = require('../../record-errors')
 
 const HEAD_SIZE = 4
 const TWO_32 = 2 ** 32
 
 /**
- * @typedef {import('../chunk').Chunk} Chunk
+ * @typedef {import('../../chunk').Chunk} Chunk
  * @typedef {{ buffer: Buffer, start: number, end: number }} Window  bytes of the file, from position start to end
  */
 

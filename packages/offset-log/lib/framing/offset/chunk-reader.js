@@ -1,35 +1,37 @@
 'use strict'
 // Goes through the frames of a range in either direction, and delivers the undeleted records a chunk at a time.
 
-const { Chunk } = require('./chunk')
+const { Chunk } = require('../../chunk')
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
- * @typedef {import('./framing/offset-framing').Walk} Walk
+ * @typedef {import('./offset-store').OffsetStore} OffsetStore
+ * @typedef {import('./offset-framing').Walk} Walk
  */
 
 class ChunkReader {
   /**
-   * @param {LogFile} file
+   * @param {OffsetStore} store
    * @param {object} range
    * @param {number} range.position  where to begin: a frame's start going forward, a frame's end going backward
    * @param {number} range.from  the lowest seq wanted
    * @param {number} range.stop  one past the highest
    * @param {boolean} range.reverse
-   * @param {import('./codec').RecordFilter | null} [range.isWanted]
+   * @param {import('../../codec').RecordFilter | null} [range.isWanted]
    */
-  constructor (file, { position, from, stop, reverse, isWanted = null }) {
-    this._file = file
+  constructor (store, { position, from, stop, reverse, isWanted = null }) {
+    this._store = store
     this._from = from
     this._stop = stop
     this._reverse = reverse
     this._isWanted = isWanted
-    this._window = file.blocks.createSpanReader()
+    this._window = store.blocks.createSpanReader()
     /** @type {DataView} */
     this._view = new DataView(new ArrayBuffer(0))
     this._chunk = new Chunk()
+    /** These framings do not say where the next record begins, so nothing is skipped. */
+    this.lost = { count: 0, size: 0 }
     /** @type {Walk} */
-    this._walk = { position, need: 0, error: null, maxRecordSize: file.maxRecordSize }
+    this._walk = { position, need: 0, error: null, maxRecordSize: store.maxRecordSize }
   }
 
   /** Where the next frame begins, or ends when going backward. */
@@ -49,7 +51,7 @@ class ChunkReader {
   rewindTo (index) {
     const { seqs, starts, ends } = this._chunk
     const size = ends[index] - starts[index]
-    this._walk.position = this._reverse ? seqs[index] + size + this._file.framing.overhead : seqs[index]
+    this._walk.position = this._reverse ? seqs[index] + size + this._store.framing.overhead : seqs[index]
     this._window.forget()
   }
 
@@ -61,12 +63,13 @@ class ChunkReader {
   next (fileEnd, cb) {
     const chunk = this._chunk
     chunk.clear()
+    if (this._reverse && this._meetsDamage) return cb(this._store.damage)
     for (;;) {
       this._walkWindow(fileEnd)
       if (chunk.count > 0) return cb(null, chunk)
       if (this._walk.error) return cb(this._walk.error)
       if (this._walk.need === 0) {
-        if (this._isAtEnd(fileEnd)) return cb(null, chunk)
+        if (this._isAtEnd(fileEnd)) return this._meetsDamage ? cb(this._store.damage) : cb(null, chunk)
         continue
       }
       let isLoaded = false
@@ -89,10 +92,15 @@ class ChunkReader {
     if (this._isWanted) this._chunk.filter(this._isWanted)
   }
 
+  /** Whether the range reaches past the end, to what is damaged there. */
+  get _meetsDamage () {
+    return this._store.damage !== null && this._stop > this._store.end
+  }
+
   /** @param {number} fileEnd */
   _walkWindow (fileEnd) {
     const { _window: window, _walk: walk, _chunk: chunk } = this
-    const { framing } = this._file
+    const { framing } = this._store
     if (this._view.buffer !== window.buffer.buffer) this._view = new DataView(window.buffer.buffer)
     if (window.start > walk.position || window.end < walk.position || window.start === window.end) {
       walk.need = this._isAtEnd(fileEnd) ? 0 : framing.overhead

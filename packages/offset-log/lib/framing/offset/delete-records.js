@@ -2,41 +2,36 @@
 // Erases records: in the legacy framings, by zeros over their data.
 
 const { trampoline } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
-const { HEAD_SIZE } = require('./framing/offset-framing')
+const { HEAD_SIZE } = require('./offset-framing')
 const { readRecord } = require('./read-record')
 
-/** @typedef {import('./log-file').LogFile} LogFile */
+/** @typedef {import('./offset-store').OffsetStore} OffsetStore */
 
 /**
  * Every seq is looked up before any byte is written, so a wrong one among many deletes nothing. Deleting what is
  * deleted already is no error.
- * @param {LogFile} file
- * @param {number | number[]} seqs
+ * @param {OffsetStore} store
+ * @param {number[]} seqs
  * @param {(err: Error | null) => void} cb
  */
-function deleteRecords (file, seqs, cb) {
-  if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
-    return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
-  }
-  const list = typeof seqs === 'number' ? [seqs] : [...seqs]
-  findUndeleted(file, list, (err, found) => {
+function deleteRecords (store, seqs, cb) {
+  findUndeleted(store, seqs, (err, found) => {
     if (err || !found) return cb(err)
-    eraseAll(file, found, cb)
+    eraseAll(store, found, cb)
   })
 }
 
 /**
  * @typedef {{ seq: number, size: number }} Erasable
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number[]} seqs
  * @param {(err: Error | null, found?: Erasable[]) => void} cb
  */
-function findUndeleted (file, seqs, cb) {
+function findUndeleted (store, seqs, cb) {
   /** @type {Erasable[]} */
   const found = []
   forEachAsync(seqs, (seq, next) => {
-    readRecord(file, seq, (err, record) => {
+    readRecord(store, seq, (err, record) => {
       if (record && !record.isDeleted) found.push({ seq, size: record.data.length })
       next(err)
     })
@@ -44,7 +39,7 @@ function findUndeleted (file, seqs, cb) {
 }
 
 /**
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {Erasable[]} found
  * @param {(err: Error | null) => void} cb
  */

@@ -6,35 +6,35 @@ const { ChunkReader } = require('./chunk-reader')
 
 const NO_FRAME = -1
 
-/** @typedef {import('./log-file').LogFile} LogFile */
+/** @typedef {import('./offset-store').OffsetStore} OffsetStore */
 
 /**
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} bound  any number
  * @param {(err: Error | null, position?: number) => void} cb  the first frame boundary at or after the bound: a frame's
  *   start, or the end of the log
  */
-function locateBoundary (file, bound, cb) {
+function locateBoundary (store, bound, cb) {
   if (bound <= 0) return cb(null, 0)
-  if (bound >= file.end) return cb(null, file.end)
+  if (bound >= store.end) return cb(null, store.end)
   // Nearly every bound is a seq, or one more: `gt` and `lte` ask for what comes after the record that they name.
-  findFrameEnd(file, bound, (err, frameEnd) => {
+  findFrameEnd(store, bound, (err, frameEnd) => {
     if (err || frameEnd !== NO_FRAME) return cb(err, bound)
-    findFrameEnd(file, bound - 1, (err, frameEnd) => {
+    findFrameEnd(store, bound - 1, (err, frameEnd) => {
       if (err || frameEnd !== NO_FRAME) return cb(err, frameEnd)
-      locateByWalking(file, bound, cb)
+      locateByWalking(store, bound, cb)
     })
   })
 }
 
 /**
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} position
  * @param {(err: Error | null, frameEnd?: number) => void} cb  where the frame ends that begins here, or NO_FRAME
  */
-function findFrameEnd (file, position, cb) {
-  const { blocks, framing, end } = file
-  isBoundary(file, position, (err, isOne) => {
+function findFrameEnd (store, position, cb) {
+  const { blocks, framing, end } = store
+  isBoundary(store, position, (err, isOne) => {
     if (err || !isOne) return cb(err, NO_FRAME)
     blocks.readUInt32BE(position, (err, size = 0) => {
       const frameEnd = position + size + framing.overhead
@@ -50,7 +50,7 @@ function findFrameEnd (file, position, cb) {
 
 /**
  * Whether a frame begins at the position as far as the bytes before it tell: one ends there.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} position
  * @param {(err: Error | null, isOne?: boolean) => void} cb
  */
@@ -64,13 +64,13 @@ function isBoundary ({ blocks, framing, end }, position, cb) {
 
 /**
  * Nothing inside a record tells where it is, so the frames are walked from the start of the log: slow, and right.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} bound
  * @param {(err: Error | null, position?: number) => void} cb
  */
-function locateByWalking (file, bound, cb) {
-  const { end } = file
-  const chunks = new ChunkReader(file, { position: 0, from: 0, stop: bound, reverse: false })
+function locateByWalking (store, bound, cb) {
+  const { end } = store
+  const chunks = new ChunkReader(store, { position: 0, from: 0, stop: bound, reverse: false })
   trampoline((next) => {
     chunks.next(end, (err, chunk) => {
       if (err || !chunk) return cb(err)

@@ -3,31 +3,31 @@
 
 const { misuse } = require('@millrace/errors')
 const { isBoundary } = require('./locate')
-const { HEAD_SIZE, isAllZero } = require('./framing/offset-framing')
-const { notFound, tooLargeToRead } = require('./record-errors')
+const { HEAD_SIZE, isAllZero } = require('./offset-framing')
+const { notFound, tooLargeToRead } = require('../../record-errors')
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./offset-store').OffsetStore} OffsetStore
  * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
  */
 
 /**
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {unknown} seq
  * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
  */
-function readRecord (file, seq, cb) {
-  const { blocks, framing, end } = file
+function readRecord (store, seq, cb) {
+  const { blocks, framing, end } = store
   if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${typeof seq}`))
   if (!Number.isSafeInteger(seq) || seq < 0 || seq >= end) return cb(notFound(blocks.path, seq))
-  isBoundary(file, seq, (err, isOne) => {
+  isBoundary(store, seq, (err, isOne) => {
     if (err) return cb(err)
     if (!isOne) return cb(notFound(blocks.path, seq))
     blocks.readUInt32BE(seq, (err, size = 0) => {
       if (err) return cb(err)
       const frameEnd = seq + size + framing.overhead
       if (frameEnd > end) return cb(seq === 0 ? framing.contradiction(seq, frameEnd) : notFound(blocks.path, seq))
-      if (size > file.maxRecordSize) return cb(tooLargeToRead(seq, size, file.maxRecordSize))
+      if (size > store.maxRecordSize) return cb(tooLargeToRead(seq, size, store.maxRecordSize))
       blocks.read(seq + HEAD_SIZE, frameEnd, (err, bytes) => {
         if (err || !bytes) return cb(err)
         const agrees = bytes.readUInt32BE(size) === size && framing.isEndIn(bytes, frameEnd)

@@ -4,55 +4,73 @@
 
 const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { keepCutBytes } = require('./keep-cut-bytes')
+const { keepCutBytes } = require('../../keep-cut-bytes')
 const { locateByWalking } = require('./locate')
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./offset-store').OffsetStore} OffsetStore
+ * @typedef {import('../../log-file').Recovery} Recovery
  * @typedef {import('@millrace/block-file').SpanReader} SpanReader
  */
 
 /**
- * @typedef {object} Recovery  what opening had to mend
- * @property {number} offset  where the log ends now
- * @property {number} size  how many bytes past it were no frame
- * @property {string | null} keptAt  the file they were copied to before they were cut; null when the log is read-only
- */
-
-/**
- * @param {LogFile} file  its `end` is set
+ * @param {OffsetStore} store  gets its `end`
  * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb  ERR_LOG_CORRUPT when the end is damaged
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
  */
-function recover (file, storage, cb) {
-  const { blocks } = file
+function recover (store, storage, cb) {
+  const { blocks } = store
   const fileSize = blocks.size.value
-  findLastBoundary(file, fileSize, (err, end = 0) => {
+  findLastBoundary(store, fileSize, (err, end = 0) => {
     if (err) return cb(err)
-    file.end = end
+    store.setEnd(end)
     if (end === fileSize) return cb(null, null)
-    checkReachable(file, end, (err) => err ? cb(err) : cutTail(file, end, fileSize, storage, cb))
+    checkReachable(store, end, (err) => {
+      if (err) return cb(...reportDamage(store, err, end))
+      checkTorn(store, end, fileSize, (err) => {
+        if (err) cb(...reportDamage(store, err, end))
+        else if (blocks.flags === 'r') cb(null, report({ offset: end, size: fileSize - end }))
+        else cutTail(store, end, fileSize, storage, cb)
+      })
+    })
   })
 }
 
 /**
- * @param {LogFile} file
+ * @param {Partial<Recovery>} found
+ * @returns {Recovery}
+ */
+function report (found) {
+  return { offset: 0, size: 0, keptAt: null, damage: [], flaws: [], ...found }
+}
+
+/**
+ * Nothing of a damaged log is cut: it can still be read, up to the damage.
+ * @param {OffsetStore} store
+ * @param {Error} err
+ * @param {number} end
+ * @returns {[Error | null, Recovery?]}
+ */
+function reportDamage (store, err, end) {
+  if (!(err instanceof LogError) || err.code !== 'ERR_LOG_CORRUPT') return [err]
+  const offset = err.offset ?? end
+  store.damage = err
+  return [null, report({ damage: [{ what: err.message, offset, size: store.blocks.size.value - offset }] })]
+}
+
+/**
+ * @param {OffsetStore} store
  * @param {number} end
  * @param {number} fileSize
  * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
  * @param {(err: Error | null, recovery?: Recovery) => void} cb
  */
-function cutTail (file, end, fileSize, storage, cb) {
-  const { blocks } = file
-  if (blocks.flags === 'r') return cb(null, { offset: end, size: fileSize - end, keptAt: null })
-  checkTorn(file, end, fileSize, (err) => {
+function cutTail ({ blocks }, end, fileSize, storage, cb) {
+  keepCutBytes(blocks, end, fileSize, storage, (err, keptAt = '') => {
     if (err) return cb(err)
-    keepCutBytes(blocks, end, fileSize, storage, (err, keptAt = '') => {
+    blocks.truncate(end, (err) => {
       if (err) return cb(err)
-      blocks.truncate(end, (err) => {
-        if (err) return cb(err)
-        blocks.sync((err) => err ? cb(err) : cb(null, { offset: end, size: fileSize - end, keptAt }))
-      })
+      blocks.sync((err) => err ? cb(err) : cb(null, report({ offset: end, size: fileSize - end, keptAt })))
     })
   })
 }
@@ -60,36 +78,36 @@ function cutTail (file, end, fileSize, storage, cb) {
 /**
  * A record's own bytes may imitate whole frames, but no chain of imitations meets the true frames again: the true
  * boundaries are those that a walk from the start of the log comes to.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} end
  * @param {(err: Error | null) => void} cb  ERR_LOG_CORRUPT where the walk cannot go on before it comes there
  */
-function checkReachable (file, end, cb) {
-  locateByWalking(file, end, (err, position) => {
+function checkReachable (store, end, cb) {
+  locateByWalking(store, end, (err, position) => {
     if (err || position === end) return cb(err)
-    cb(file.framing.contradiction(position ?? 0, end))
+    cb(store.framing.contradiction(position ?? 0, end))
   })
 }
 
 /**
  * Searches back for a position where a whole frame ends, a span at a time.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} fileSize
  * @param {(err: Error | null, position?: number) => void} cb
  */
-function findLastBoundary (file, fileSize, cb) {
-  const { framing } = file
-  const window = file.blocks.createSpanReader()
+function findLastBoundary (store, fileSize, cb) {
+  const { framing } = store
+  const window = store.blocks.createSpanReader()
   let candidate = fileSize
   trampoline((next) => {
-    if (candidate < framing.overhead) return cb(noBoundary(file))
+    if (candidate < framing.overhead) return cb(noBoundary(store))
     const isHeld = candidate <= window.end && candidate - window.start >= framing.trailerSize
     const load = isHeld ? callAtOnce : window.loadBackward.bind(window, candidate, framing.trailerSize, 0)
     load((err) => {
       if (err) return cb(err)
       candidate = searchWindow(framing, window, candidate)
       if (candidate - window.start < framing.trailerSize) return next()
-      confirmFrame(file, candidate, (err, isOne) => {
+      confirmFrame(store, candidate, (err, isOne) => {
         if (err || isOne) return cb(err, candidate)
         candidate--
         next()
@@ -104,7 +122,7 @@ function callAtOnce (cb) {
 }
 
 /**
- * @param {LogFile['framing']} framing
+ * @param {OffsetStore['framing']} framing
  * @param {SpanReader} window
  * @param {number} candidate  where to begin
  * @returns {number}  the last position at or before it that an `end` field names, or one too near the window's start
@@ -120,7 +138,7 @@ function searchWindow (framing, window, candidate) {
 
 /**
  * Whether a frame whose two sizes agree ends here, and, inside the file, whether another ends where it begins.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} end
  * @param {(err: Error | null, isOne?: boolean) => void} cb
  */
@@ -143,7 +161,7 @@ function confirmFrame ({ blocks, framing }, end, cb) {
 /**
  * A write that was cut off cannot have left both ends of its frame: if two of the three fields say that the rest of
  * the file is one frame, it was whole once, and the third field is damaged.
- * @param {LogFile} file
+ * @param {OffsetStore} store
  * @param {number} end
  * @param {number} fileSize
  * @param {(err: Error | null) => void} cb
@@ -165,7 +183,7 @@ function checkTorn ({ blocks, framing }, end, fileSize, cb) {
   })
 }
 
-/** @param {LogFile} file */
+/** @param {OffsetStore} store */
 function noBoundary ({ blocks }) {
   return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path}, though one did just ` +
     'now; something else is changing the file', { offset: 0, path: blocks.path })

@@ -1,0 +1,133 @@
+'use strict'
+// What is on stable storage, and what to do when that cannot be known any more. Syncs that are asked for while one is
+// under way are done together.
+
+const { setIsolated } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+
+// What may be lost with the power, in time, under `fsync: 'interval'`.
+const INTERVAL_MS = 1000
+
+/**
+ * @typedef {'always' | 'interval' | 'never'} FsyncMode
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class Durability {
+  /**
+   * @param {LogFile} file
+   * @param {FsyncMode} mode
+   * @param {import('obz').Obz<number>} durable
+   */
+  constructor (file, mode, durable) {
+    this.mode = mode
+    /** @type {LogError | null} why nothing is promised any more */
+    this.error = null
+    this._file = file
+    this._durable = durable
+    /** @type {Array<{ settle: () => void, cb: Done }>} */
+    this._waiting = []
+    this._isBusy = false
+    this._isDirty = false
+    this._isTimely = false
+    /** @type {NodeJS.Timeout | null} */
+    this._timer = null
+  }
+
+  /** @param {number} seq  what is on stable storage when the log is opened */
+  begin (seq) {
+    setIsolated(this._durable, seq)
+  }
+
+  /** Something was written: unless nobody wants it, it will be synced, and a checkpoint made, within an interval. */
+  noteWritten () {
+    this._isDirty = true
+    if (this.mode === 'never' || this._timer !== null || this.error) return
+    this._timer = setTimeout(() => {
+      this._timer = null
+      if (!this._isDirty && this._file.store.isClean) return
+      this._isTimely = true
+      this.sync(() => {})
+    }, INTERVAL_MS)
+    this._timer.unref?.()
+  }
+
+  /**
+   * @param {Done} cb  all that was written before the call is on stable storage
+   * @param {() => void} [settle]  runs before, so that `durable` is not ahead of what can be read
+   */
+  sync (cb, settle = () => {}) {
+    if (this.error) return process.nextTick(cb, this.error)
+    this._waiting.push({ settle, cb })
+    if (!this._isBusy) this._run()
+  }
+
+  /**
+   * Nothing can be promised any more: what is in the page cache may never reach the disk.
+   * @param {Error} cause
+   * @returns {LogError}
+   */
+  poison (cause) {
+    const { path } = this._file.blocks
+    this.error ??= new LogError('ERR_LOG_POISONED', `${path} could not be written to stable storage (${cause.message}); ` +
+      'nothing more is promised or taken. Records before can be read; close the log, check the disk, open it again',
+    { cause, path })
+    this.stop()
+    return this.error
+  }
+
+  /** No timer fires any more. */
+  stop () {
+    if (this._timer !== null) clearTimeout(this._timer)
+    this._timer = null
+  }
+
+  /**
+   * At the log's end.
+   * @param {Done} cb
+   */
+  finish (cb) {
+    this.stop()
+    if (this.error) return cb(this.error)
+    const { store } = this._file
+    if (!this._isDirty && store.isClean) return cb(null)
+    this.sync((err) => {
+      if (err) return cb(err)
+      store.finish((err) => cb(err ? this.poison(err) : null))
+    })
+  }
+
+  _run () {
+    const waiting = this._waiting.splice(0)
+    this._isBusy = waiting.length > 0
+    if (!this._isBusy) return
+    const { store, blocks } = this._file
+    store.prepareSync((err) => {
+      if (err) return this._end(waiting, err)
+      const mark = store.mark()
+      const isTimely = this._isTimely || this.mode !== 'always'
+      this._isTimely = false
+      this._isDirty = false
+      blocks.sync((err) => {
+        if (err || this.error) return this._end(waiting, err ?? this.error)
+        for (const { settle } of waiting) settle()
+        store.synced(mark, isTimely)
+        setIsolated(this._durable, mark.since)
+        this._end(waiting, null)
+      })
+    })
+  }
+
+  /**
+   * @param {Array<{ cb: Done }>} waiting
+   * @param {Error | null} err
+   */
+  _end (waiting, err) {
+    const error = err ? this.poison(err) : null
+    for (const { cb } of waiting) process.nextTick(cb, error)
+    this._run()
+  }
+}
+
+exports.Durability = Durability

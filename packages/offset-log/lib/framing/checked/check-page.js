@@ -1,0 +1,90 @@
+'use strict'
+// Checks all chunks of one page, in a buffer, and finds frames in one that has been checked.
+
+const { applyEntry } = require('./journal')
+const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+} = require('./layout')
+
+const NO_FRAME = null
+
+/**
+ * @typedef {import('./chunk-header').Rules} Rules
+ * @typedef {import('./chunk-cursor').Damage} Damage
+ * @typedef {{ bytes: Buffer, offset: number, start: number, end: number }} Page  positions `start` to `end` of the
+ *   file, from `offset` of the bytes on
+ */
+
+/**
+ * @typedef {object} Frame
+ * @property {number} type  one of FRAME_TYPES
+ * @property {number} size  of the record, in bytes
+ * @property {number} at  physical position of the length field
+ * @property {number} chunkStart  physical
+ * @property {number} chunkEnd  physical
+ */
+
+/**
+ * @param {Page} page
+ * @param {Rules} rules
+ * @param {Map<number, import('./journal').Entry[]>} unfinished
+ * @returns {Damage | null}
+ */
+function checkPage (page, rules, unfinished) {
+  const { bytes, offset, start, end } = page
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const header = new ChunkHeader()
+  let identity = -1
+  for (let at = start; at < end; at += CHUNK_HEADER_SIZE + header.size) {
+    const chunkOffset = offset + at - start
+    if (start + PAGE_SIZE - at < CHUNK_SIZE_MIN) {
+      const isFiller = bytes.subarray(chunkOffset, offset + end - start).every((byte) => byte === 0)
+      return isFiller ? null : { start: at, end, what: 'the zeros at a page\'s end' }
+    }
+    if (end - at < CHUNK_HEADER_SIZE) return { start: at, end, what: 'its header' }
+    let what = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
+    const entries = what === null ? undefined : unfinished.get(at)
+    if (entries !== undefined) {
+      for (const entry of entries) applyEntry(entry, bytes.subarray(chunkOffset, offset + end - start))
+      what = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
+    }
+    if (what === null && identity !== -1 && header.previous !== identity) what = 'its link to the chunk before'
+    if (what !== null) return { start: at, end, what }
+    identity = header.identity
+  }
+  return null
+}
+
+/**
+ * Walks the frames of a page, as its chunks have them, until one begins at or after the seq.
+ * @param {Page} page  checked
+ * @param {number} seq
+ * @returns {Frame | null}  null when no frame begins exactly there
+ */
+function findFrame ({ bytes, offset, start, end }, seq) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const header = new ChunkHeader()
+  for (let chunkStart = start; start + PAGE_SIZE - chunkStart >= CHUNK_SIZE_MIN && chunkStart < end;) {
+    readChunkHeader(view, offset + chunkStart - start, header)
+    const chunkEnd = chunkStart + CHUNK_HEADER_SIZE + header.size
+    let at = chunkStart + CHUNK_HEADER_SIZE + header.continued
+    let shift = header.position - chunkStart
+    while (chunkEnd - at >= LENGTH_SIZE && at + shift <= seq) {
+      const word = view.getUint32(offset + at - start)
+      const type = word >>> 30
+      const size = word & FRAME_LENGTH_MASK
+      if (type === FRAME_TYPES.PADDING) break
+      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd }
+      at += LENGTH_SIZE
+      if (type === FRAME_TYPES.GAP) shift += size
+      else at += size
+    }
+    if (at + shift > seq) return NO_FRAME
+    chunkStart = chunkEnd
+  }
+  return NO_FRAME
+}
+
+exports.checkPage = checkPage
+exports.findFrame = findFrame

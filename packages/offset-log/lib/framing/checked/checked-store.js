@@ -1,0 +1,234 @@
+'use strict'
+// A log of the checked framing, once it is open: what its readers and writers share, and where each of them is found.
+
+const { Turns } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { BackwardReader } = require('./backward-reader')
+const { Checkpoints } = require('./checkpoints')
+const { Eraser } = require('./eraser')
+const { findPage } = require('./find-page')
+const { ForwardReader } = require('./forward-reader')
+const { FILE_SIZE_MAX, HEAD_SIZE, RECORD_SIZE_MAX } = require('./layout')
+const { packCommit, packedSizeMax } = require('./pack-commit')
+const { PageCache } = require('./page-cache')
+const { readRecord } = require('./read-record')
+const { damageError } = require('./record-reader')
+
+/**
+ * @typedef {import('../../log-file').LogFile} LogFile
+ * @typedef {import('../../log-file').Framed} Framed
+ * @typedef {import('../../log-file').Mark} Mark
+ * @typedef {import('../../range').Range} Range
+ * @typedef {import('./chunk-cursor').Damage} Damage
+ * @typedef {import('./journal').Entry} Entry
+ * @typedef {import('./pack-commit').Tail} Tail
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class CheckedStore {
+  /**
+   * @param {LogFile} file
+   * @param {import('./head').Head} head
+   */
+  constructor (file, head) {
+    const { header } = head
+    this.name = 'checked'
+    this.supports = { atomicBatch: true, onCorrupt: true }
+    this.recordSizeMax = RECORD_SIZE_MAX
+    this.file = file
+    this.blocks = file.blocks
+    this.path = file.blocks.path
+    this.maxRecordSize = file.maxRecordSize
+    this.header = header
+    /** @type {import('./chunk-header').Rules} */
+    this.rules = {
+      verify: file.verify,
+      salt: header.salt,
+      shift: header.base - HEAD_SIZE,
+      hasGaps: header.hasGaps
+    }
+    /** Deletions that a crash cut off in a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
+    this.unfinished = new Map()
+    this.pages = new PageCache(this, file.cacheSize)
+    this.checkpoints = new Checkpoints(this, head)
+    this.epoch = head.slot?.epoch ?? 0
+    /** Where the next commit will begin. @type {Tail} */
+    this.tail = { end: HEAD_SIZE, shift: this.rules.shift, identity: header.salt }
+    /** How far the log can be read, physically. */
+    this.end = HEAD_SIZE
+    /** What is missing behind the file's end. @type {Damage | null} */
+    this.missing = null
+    /** Seq of the last record written that is not deleted, -1 if none. */
+    this.last = -1
+    /** How many records were ever erased in this file; null when that is not known. @type {number | null} */
+    this.erasedCount = null
+    /** The same, of what was on stable storage when the log was opened. */
+    this.durableLast = -1
+    this._turns = new Turns()
+    this.eraser = new Eraser(this)
+  }
+
+  /** Logical position after the last record that can be read. */
+  get logEnd () {
+    return this.file.end
+  }
+
+  /** How many bytes may still be appended. */
+  get room () {
+    return FILE_SIZE_MAX - this.tail.end - this.tail.shift
+  }
+
+  /** Whether the next open will find all there is to know in a slot. */
+  get isClean () {
+    return this.checkpoints.isClean
+  }
+
+  cacheStats () {
+    return this.pages.stats()
+  }
+
+  /** Any record can be framed. */
+  checkRecord () {
+    return null
+  }
+
+  /** @param {Buffer[]} records */
+  sizeOf (records) {
+    return packedSizeMax(records)
+  }
+
+  /**
+   * @param {Buffer[][]} appends  what several callers append; all of it becomes one commit
+   * @returns {Framed}
+   */
+  frame (appends) {
+    const { tail, epoch, rules: { salt } } = this
+    const durable = this.checkpoints.durableEnd + tail.shift
+    const packed = packCommit(appends.flat(), tail, { salt, epoch, durable })
+    let count = 0
+    const seqs = appends.map(({ length }) => {
+      count += length
+      return packed.seqs[count - 1]
+    })
+    return {
+      bytes: packed.bytes,
+      seqs,
+      written: () => {
+        this.tail = packed.tail
+        this.last = seqs[seqs.length - 1]
+      },
+      settle: () => {
+        this.pages.patch(packed.bytes, tail.end)
+        this.setEnd(packed.tail)
+      }
+    }
+  }
+
+  /** @param {Tail} tail  of what can be read now */
+  setEnd ({ end, shift }) {
+    this.end = end
+    this.file.end = end + shift
+  }
+
+  /**
+   * @param {number} logEnd  a logical position at or after the log's end when it was opened
+   * @returns {number}
+   */
+  toPhysicalEnd (logEnd) {
+    return Math.min(this.end, logEnd - this.tail.shift)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {(err: Error | null, pageStart?: number) => void} cb  the page where a record of that seq would begin
+   */
+  findPage (seq, cb) {
+    findPage(this, seq, cb)
+  }
+
+  /**
+   * @param {number} before  a seq
+   * @param {(err: Error | null, seq?: number) => void} cb  of the last record before it that is not deleted; -1 if none
+   */
+  findLast (before, cb) {
+    const range = /** @type {Range} */ ({ from: 0, stop: before, reverse: true, skipsDamage: true })
+    this.openReader(range, null, (err, reader) => {
+      if (err || !reader) return cb(err)
+      reader.next(this.logEnd, (err, chunk) => {
+        // One that is too large to be looked at is there all the same.
+        if (err) return isTooLarge(err) ? cb(null, err.offset) : cb(err)
+        cb(null, chunk && chunk.count > 0 ? chunk.seqs[0] : -1)
+      })
+    })
+  }
+
+  /**
+   * @param {Range} range
+   * @param {import('../../codec').RecordFilter | null} isWanted
+   * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
+   */
+  openReader ({ from, stop, reverse, skipsDamage = false }, isWanted, cb) {
+    const wanted = { from, stop, isWanted, skipsDamage }
+    const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
+    findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
+      if (err && !skipsDamage) return cb(err)
+      const page = Math.max(HEAD_SIZE, err ? HEAD_SIZE : pageStart)
+      cb(null, reverse ? new BackwardReader(this, wanted, page) : new ForwardReader(this, wanted, page))
+    })
+  }
+
+  /**
+   * @param {unknown} seq
+   * @param {(err: Error | null, found?: import('./read-record').Found) => void} cb
+   */
+  readRecord (seq, cb) {
+    readRecord(this, seq, (err, found) => err ? cb(err) : this._turns.deliver(cb, found))
+  }
+
+  /**
+   * @param {number[]} seqs
+   * @param {Done} cb
+   */
+  deleteRecords (seqs, cb) {
+    this.eraser.erase(seqs, cb)
+  }
+
+  /** @returns {Mark}  what a sync that begins now will have covered */
+  mark () {
+    const { tail: { end, shift, identity }, last } = this
+    return { since: this.file.writtenSince, end, shift, identity, last }
+  }
+
+  /** @param {Done} cb */
+  prepareSync (cb) {
+    this.checkpoints.rewriteUntrusted(cb)
+  }
+
+  /**
+   * @param {Mark} mark
+   * @param {boolean} isTimely  whether the last checkpoint is long ago
+   */
+  synced (mark, isTimely) {
+    this.checkpoints.synced(mark, isTimely)
+  }
+
+  /** @param {Done} cb  all is on stable storage, and the next open need not look for the end */
+  finish (cb) {
+    this.checkpoints.finish(cb)
+  }
+
+  /** @param {Damage} damage */
+  damageError (damage) {
+    return damageError(damage, this.path)
+  }
+}
+
+/**
+ * @param {Error} err
+ * @returns {err is LogError}
+ */
+function isTooLarge (err) {
+  return err instanceof LogError && err.code === 'ERR_RECORD_TOO_LARGE'
+}
+
+exports.CheckedStore = CheckedStore

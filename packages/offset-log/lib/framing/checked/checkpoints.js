@@ -1,0 +1,139 @@
+'use strict'
+// What is known to be on stable storage, and the slots that say so to the next open.
+
+const { AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE } = require('./layout')
+const { encodeHead } = require('./head')
+const { encodeSlot } = require('./slot')
+
+const REWRITE_SIZE = 1024 * 1024
+// A log that syncs every append need not write a slot each time: chunks say what was durable too.
+const SLOT_DISTANCE = 1024 * 1024
+
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {import('../../log-file').Mark} Mark
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class Checkpoints {
+  /**
+   * @param {CheckedStore} store
+   * @param {import('./head').Head} head
+   */
+  constructor (store, head) {
+    this._store = store
+    this._index = head.slotIndex
+    this._sequence = head.slot?.sequence ?? 0
+    /** Where the newest slot says that the log ends. */
+    this._slotEnd = head.slot?.end ?? 0
+    /** All of the file before it is on stable storage. */
+    this.durableEnd = head.slot?.end ?? HEAD_SIZE
+    /**
+     * What an unclean end left in the page cache, perhaps not on the disk.
+     * @type {{ start: number, end: number } | null}
+     */
+    this.untrusted = null
+    /** Whether the next open would have to look at more than a slot: the journals, flaws in the head. */
+    this.needsCleanUp = head.journals.length > 0 || head.flaws.length > 0
+    /** Ranges of the head to be written anew. */
+    this._flaws = head.flaws.map(({ offset }) => rangeOfFlaw(offset))
+    /** @type {Error | null} */
+    this._slotError = null
+  }
+
+  /** Whether a slot on stable storage says all there is to say. */
+  get isClean () {
+    return !this.needsCleanUp && this.untrusted === null && this._slotEnd === this._store.tail.end
+  }
+
+  /**
+   * After a sync that failed, or that a crash forestalled, pages may be clean in the cache and old on the disk. Writing
+   * them again makes the next sync mean something.
+   * @param {Done} cb
+   */
+  rewriteUntrusted (cb) {
+    if (this.untrusted === null) return cb(null)
+    const { blocks } = this._store
+    const { start, end } = this.untrusted
+    const bytes = Buffer.allocUnsafe(Math.min(REWRITE_SIZE, end - start))
+    blocks.readInto(bytes, start, (err) => {
+      if (err) return cb(err)
+      blocks.writeQuietly(bytes, start, (err) => {
+        if (err) return cb(err)
+        this.untrusted = start + bytes.length < end ? { start: start + bytes.length, end } : null
+        this.rewriteUntrusted(cb)
+      })
+    })
+  }
+
+  /**
+   * @param {Mark} mark  what is on stable storage now
+   * @param {boolean} isTimely  whether the last checkpoint is long ago
+   */
+  synced (mark, isTimely) {
+    this.durableEnd = Math.max(this.durableEnd, mark.end)
+    if (mark.end - this._slotEnd < (isTimely ? 1 : SLOT_DISTANCE)) return
+    // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
+    this._writeSlot(mark, (err) => { this._slotError = err })
+  }
+
+  /**
+   * @param {Mark} mark
+   * @param {Done} cb
+   */
+  _writeSlot ({ end, shift, identity, last }, cb) {
+    const { blocks, epoch, erasedCount, rules: { salt } } = this._store
+    const index = 1 - this._index
+    const sequence = this._sequence + 1
+    const slot = { sequence, epoch, end, logicalEnd: end + shift, last, erasedCount, identity }
+    this._index = index
+    this._sequence = sequence
+    this._slotEnd = end
+    blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], cb)
+  }
+
+  /**
+   * After a sync, when nothing is being written any more.
+   * @param {Done} cb
+   */
+  finish (cb) {
+    const { blocks } = this._store
+    if (this.isClean) return cb(this._slotError)
+    this._writeSlot(this._store.mark(), (err) => {
+      if (err) return cb(err)
+      // The slot has the count of deletions that the journals had: first one, then the other.
+      blocks.sync((err) => err || !this.needsCleanUp ? cb(err) : this._cleanUp(cb))
+    })
+  }
+
+  /**
+   * Empties the journals, and puts right what is wrong in the head.
+   * @param {Done} cb
+   */
+  _cleanUp (cb) {
+    const { blocks } = this._store
+    const head = encodeHead(this._store.header)
+    const writes = [...JOURNAL_POSITIONS.map((start) => ({ start, end: start + JOURNAL_SIZE })), ...this._flaws]
+    const next = (/** @type {number} */ index) => {
+      if (index === writes.length) {
+        this.needsCleanUp = false
+        this._flaws = []
+        return blocks.sync(cb)
+      }
+      const { start, end } = writes[index]
+      blocks.writeQuietly(head.subarray(start, end), start, (err) => err ? cb(err) : next(index + 1))
+    }
+    next(0)
+  }
+}
+
+/**
+ * @param {number} offset  of the part of the head that is flawed
+ */
+function rangeOfFlaw (offset) {
+  // A slot is written whenever there is something to say; what is around it never is.
+  const start = SLOT_POSITIONS.includes(offset) ? offset + SLOT_SIZE : offset
+  return { start, end: (Math.floor(offset / AREA_SIZE) + 1) * AREA_SIZE }
+}
+
+exports.Checkpoints = Checkpoints

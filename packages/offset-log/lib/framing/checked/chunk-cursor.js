@@ -1,0 +1,236 @@
+'use strict'
+// Goes from chunk to chunk of a checked log in a window over the file, and lets nothing through that does not verify.
+
+const { applyEntry } = require('./journal')
+const { ChunkHeader, checkChunk, isHeaderAt } = require('./chunk-header')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('./layout')
+
+/** How an attempt to enter the next chunk ended. */
+const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 })
+const UNKNOWN = -1
+
+/**
+ * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
+ * @typedef {import('./chunk-header').Rules} Rules
+ * @typedef {import('./journal').Entry} Entry
+ * @typedef {{ start: number, end: number, what: string }} Damage  a range of the file, and what of it is wrong
+ */
+
+class ChunkCursor {
+  /**
+   * @param {BlockFile} blocks
+   * @param {Rules} rules
+   * @param {Map<number, Entry[]>} unfinished  deletions that a crash cut off and that nobody may finish, by chunk
+   * @param {number} pageStart
+   */
+  constructor (blocks, rules, unfinished, pageStart) {
+    this._blocks = blocks
+    this._rules = rules
+    this._unfinished = unfinished
+    this.window = blocks.createSpanReader()
+    /** @type {DataView} */
+    this.view = new DataView(new ArrayBuffer(0))
+    /** The header of the chunk that was entered last. */
+    this.header = new ChunkHeader()
+    /** Physical position of the next byte. */
+    this.at = pageStart
+    /** Where the entered chunk begins and ends; `at` is its end when the next one is to be entered. */
+    this.chunkStart = pageStart
+    this.chunkEnd = pageStart
+    /** Logical position less the physical one, from `at` on. */
+    this.shift = rules.shift
+    /** How many bytes from `at` are needed to go on. */
+    this.need = 0
+    /** @type {Damage | null} why the next chunk cannot be entered */
+    this.damage = null
+    /** How many erased frames the chunks had that were entered. */
+    this.erasedCount = 0
+    this._identity = UNKNOWN
+    this._epoch = 0
+    this._rewriteCount = blocks.rewriteCount
+  }
+
+  /** Logical position of the next byte. */
+  get position () {
+    return this.at + this.shift
+  }
+
+  /** Whether bytes were overwritten since the cursor last began at a page: those at hand may be old. */
+  get isStale () {
+    return this._rewriteCount !== this._blocks.rewriteCount
+  }
+
+  /**
+   * Begins anew, with bytes read anew: records may have been put together in those at hand.
+   * @param {number} pageStart
+   */
+  restart (pageStart) {
+    this.window.forget()
+    this._rewriteCount = this._blocks.rewriteCount
+    this.begin(pageStart)
+  }
+
+  /**
+   * Begins at a page whose bytes nobody has changed.
+   * @param {number} pageStart
+   */
+  begin (pageStart) {
+    this.at = this.chunkStart = this.chunkEnd = pageStart
+    this.damage = null
+    this._identity = UNKNOWN
+    this._epoch = 0
+  }
+
+  /**
+   * Says what the chunk before the next one is.
+   * @param {number} identity
+   */
+  expect (identity) {
+    this._identity = identity
+  }
+
+  /** Whether the window holds the bytes from `at` to there. @param {number} end */
+  holds (end) {
+    const { window } = this
+    this._lookAgain()
+    return window.start <= this.at && window.end >= end && window.start < window.end
+  }
+
+  /**
+   * Reads on, so that what is needed is there.
+   * @param {number} limit  how far the file may be read
+   * @param {(err: Error | null) => void} cb
+   */
+  load (limit, cb) {
+    this.window.loadForward(this.at, this.need, limit, (err) => {
+      this._lookAgain()
+      cb(err)
+    })
+  }
+
+  /**
+   * Enters the chunk that begins where the last one ended.
+   * @param {number} limit  how far the log reaches
+   * @returns {number}  one of ENTRY
+   */
+  enter (limit) {
+    if (this.chunkEnd >= limit) return ENTRY.AT_END
+    this.at = this.chunkEnd
+    let room = PAGE_SIZE - this.at % PAGE_SIZE
+    if (room < CHUNK_SIZE_MIN) {
+      if (!this._holdsNext(Math.min(limit, this.at + room))) return ENTRY.NEEDS_BYTES
+      if (!this._isFiller(Math.min(limit, this.at + room))) return this._fail(this.at + room, 'the zeros at a page\'s end')
+      this.at = this.chunkEnd = Math.min(limit, this.at + room)
+      if (this.at === limit) return ENTRY.AT_END
+      room = PAGE_SIZE
+    }
+    const pageEnd = Math.min(limit, this.at + room)
+    if (!this._holdsNext(pageEnd)) return ENTRY.NEEDS_BYTES
+    if (pageEnd - this.at < CHUNK_HEADER_SIZE) return this._fail(pageEnd, 'its header')
+    const what = this._check(pageEnd)
+    if (what !== null) return this._fail(pageEnd, what)
+    this._settle()
+    return ENTRY.ENTERED
+  }
+
+  /** Whether the header of the chunk that cannot be entered is whole. */
+  get hasHeader () {
+    const { window: { buffer, start, end }, view, at, shift } = this
+    return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules.salt)
+  }
+
+  /**
+   * Looks for the next place, from one byte after `at` on, that has a chunk's header; at the latest the next page.
+   * @param {number} limit
+   * @returns {number}  physical
+   */
+  findNextHeader (limit) {
+    const pageEnd = Math.min(limit, this.at - this.at % PAGE_SIZE + PAGE_SIZE)
+    const { window: { buffer, start, end }, view, shift } = this
+    const { salt } = this._rules
+    const last = Math.min(pageEnd, end) - CHUNK_HEADER_SIZE
+    for (let at = this.at + 1; at <= last; at++) {
+      if (isHeaderAt(buffer, view, at - start, at + shift, salt)) return at
+    }
+    return pageEnd
+  }
+
+  /**
+   * Goes on behind damage.
+   * @param {number} physical  what `findNextHeader` gave
+   */
+  skipTo (physical) {
+    this.at = this.chunkStart = this.chunkEnd = physical
+    this.damage = null
+    this._identity = UNKNOWN
+  }
+
+  /**
+   * The entered chunk is not what its neighbours make of it.
+   * @param {string} what
+   */
+  fail (what) {
+    this.damage = { start: this.chunkStart, end: this.chunkEnd, what }
+    this.at = this.chunkStart
+    return false
+  }
+
+  /** The window may have a new buffer. */
+  _lookAgain () {
+    if (this.view.buffer !== this.window.buffer.buffer) this.view = new DataView(this.window.buffer.buffer)
+  }
+
+  /** @param {number} end */
+  _holdsNext (end) {
+    this.need = end - this.at
+    return this.holds(end)
+  }
+
+  /** @param {number} end */
+  _isFiller (end) {
+    const { buffer, start } = this.window
+    for (let at = this.at; at < end; at++) if (buffer[at - start] !== 0) return false
+    return true
+  }
+
+  /**
+   * @param {number} pageEnd
+   * @returns {string | null}
+   */
+  _check (pageEnd) {
+    const { window: { buffer, start }, view, header, at } = this
+    let what = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header)
+    const entries = what === null ? undefined : this._unfinished.get(at)
+    if (entries !== undefined) {
+      for (const entry of entries) applyEntry(entry, buffer.subarray(at - start, pageEnd - start))
+      what = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header)
+    }
+    if (what !== null) return what
+    if (this._identity !== UNKNOWN && header.previous !== this._identity) return 'its link to the chunk before'
+    return header.epoch < this._epoch ? 'its epoch' : null
+  }
+
+  /** The chunk at `at` is good: its fields are what to go on with. */
+  _settle () {
+    const { header, at } = this
+    this.chunkStart = at
+    this.chunkEnd = at + CHUNK_HEADER_SIZE + header.size
+    this.shift = header.position - at
+    this._identity = header.identity
+    this._epoch = header.epoch
+    this.erasedCount += header.erasedCount
+    this.at = at + CHUNK_HEADER_SIZE + header.continued
+  }
+
+  /**
+   * @param {number} end
+   * @param {string} what
+   */
+  _fail (end, what) {
+    this.damage = { start: this.at, end, what }
+    return ENTRY.DAMAGED
+  }
+}
+
+exports.ChunkCursor = ChunkCursor
+exports.ENTRY = ENTRY

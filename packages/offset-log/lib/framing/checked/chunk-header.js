@@ -1,0 +1,159 @@
+'use strict'
+// The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
+
+const { crc32, crc32OfFew } = require('./crc32')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+
+const TWO_32 = 2 ** 32
+/** Where in a header it says how much of the chunk is erased. */
+const ERASED_COUNT_OFFSET = 30
+const KNOWN_FLAGS = CHUNK_FLAGS.COMMIT_CONTINUES | CHUNK_FLAGS.WAS_ERASED
+
+/**
+ * What the chunks of one file are checked by.
+ * @typedef {object} Rules
+ * @property {boolean} verify  false skips the checksums
+ * @property {number} salt
+ * @property {number} shift  how far logical positions are ahead of physical ones at the first page
+ * @property {boolean} hasGaps  whether they may run further ahead
+ */
+
+/** The fields of one chunk's header; used again for one chunk after the other. */
+class ChunkHeader {
+  constructor () {
+    this.crc = 0
+    this.payloadCrc = 0
+    /** Bytes of payload. */
+    this.size = 0
+    this.flags = 0
+    this.epoch = 0
+    /** Logical position of the header itself. */
+    this.position = 0
+    /** Up to which logical position all was on stable storage when the chunk was written. */
+    this.durable = 0
+    /** Bytes at the payload's start that belong to a record begun before. */
+    this.continued = 0
+    /** How many records, and pieces of records, of this chunk are erased. */
+    this.erasedCount = 0
+    /** The identity of the chunk before. */
+    this.previous = 0
+    /** The crc that it had before anything of it was erased; 0 until then. */
+    this.birth = 0
+  }
+
+  /** What the next chunk knows this one by. Erasing does not change it. */
+  get identity () {
+    return this.flags & CHUNK_FLAGS.WAS_ERASED ? this.birth : this.crc
+  }
+
+  get commitContinues () {
+    return (this.flags & CHUNK_FLAGS.COMMIT_CONTINUES) !== 0
+  }
+}
+
+/**
+ * @param {DataView} view
+ * @param {number} offset
+ * @param {ChunkHeader} header  filled
+ */
+function readChunkHeader (view, offset, header) {
+  header.crc = view.getUint32(offset)
+  header.payloadCrc = view.getUint32(offset + 4)
+  header.size = view.getUint16(offset + 8)
+  header.flags = view.getUint16(offset + 10)
+  header.epoch = view.getUint32(offset + 12)
+  header.position = readUint48(view, offset + 16)
+  header.durable = readUint48(view, offset + 22)
+  header.continued = view.getUint16(offset + 28)
+  header.erasedCount = view.getUint16(offset + 30)
+  header.previous = view.getUint32(offset + 32)
+  header.birth = view.getUint32(offset + 36)
+}
+
+/**
+ * Writes the header, with its checksums, before a payload that is there already.
+ * @param {ChunkHeader} header  gets its `crc`, and its `payloadCrc`
+ * @param {Buffer} bytes
+ * @param {number} offset  of the header
+ * @param {number} salt
+ */
+function writeChunkHeader (header, bytes, offset, salt) {
+  const payloadStart = offset + CHUNK_HEADER_SIZE
+  header.payloadCrc = crc32(bytes.subarray(payloadStart, payloadStart + header.size))
+  bytes.writeUInt32BE(header.payloadCrc, offset + 4)
+  bytes.writeUInt16BE(header.size, offset + 8)
+  bytes.writeUInt16BE(header.flags, offset + 10)
+  bytes.writeUInt32BE(header.epoch, offset + 12)
+  bytes.writeUIntBE(header.position, offset + 16, 6)
+  bytes.writeUIntBE(header.durable, offset + 22, 6)
+  bytes.writeUInt16BE(header.continued, offset + 28)
+  bytes.writeUInt16BE(header.erasedCount, offset + 30)
+  bytes.writeUInt32BE(header.previous, offset + 32)
+  bytes.writeUInt32BE(header.birth, offset + 36)
+  header.crc = crc32OfFew(bytes, offset + 4, payloadStart, salt)
+  bytes.writeUInt32BE(header.crc, offset)
+}
+
+/**
+ * Reads the header of the chunk at `offset`, and checks it as far as that can be done without its neighbours.
+ * @param {Buffer} bytes
+ * @param {DataView} view  over the same memory, from the same start
+ * @param {number} offset
+ * @param {number} physical  where the chunk is in the file
+ * @param {number} end  in `bytes`: how far the chunk's page, and the log, reach
+ * @param {Rules} rules
+ * @param {ChunkHeader} header  filled
+ * @returns {string | null}  what is wrong with it
+ */
+function checkChunk (bytes, view, offset, physical, end, rules, header) {
+  readChunkHeader(view, offset, header)
+  const { verify, salt } = rules
+  const payloadStart = offset + CHUNK_HEADER_SIZE
+  if (verify && crc32OfFew(bytes, offset + 4, payloadStart, salt) !== header.crc) return 'its header'
+  if (header.continued > header.size || payloadStart + header.size > end) return 'its size'
+  if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'its size'
+  if (header.flags & ~KNOWN_FLAGS) return 'its flags'
+  if (!isInPlace(header, physical, rules)) return 'its place'
+  if (verify && crc32(bytes.subarray(payloadStart, payloadStart + header.size)) !== header.payloadCrc) return 'its data'
+  return null
+}
+
+/**
+ * @param {ChunkHeader} header
+ * @param {number} physical
+ * @param {Rules} rules
+ */
+function isInPlace ({ position, continued }, physical, { shift, hasGaps }) {
+  if (continued > 0 && physical % PAGE_SIZE !== 0) return false
+  return hasGaps ? position >= physical + shift : position === physical + shift
+}
+
+/**
+ * Whether a whole header lies here, whatever its payload is like. For finding one's way past damage.
+ * @param {Buffer} bytes
+ * @param {DataView} view
+ * @param {number} offset
+ * @param {number} position  the logical one that it must say
+ * @param {number} salt
+ */
+function isHeaderAt (bytes, view, offset, position, salt) {
+  // The byte that differs from one position to the next: this is asked of every byte behind damage.
+  if (bytes[offset + 21] !== (position & 0xff)) return false
+  if (readUint48(view, offset + 16) !== position) return false
+  return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
+}
+
+/**
+ * @param {DataView} view
+ * @param {number} offset
+ */
+function readUint48 (view, offset) {
+  return view.getUint16(offset) * TWO_32 + view.getUint32(offset + 2)
+}
+
+exports.ERASED_COUNT_OFFSET = ERASED_COUNT_OFFSET
+exports.ChunkHeader = ChunkHeader
+exports.readChunkHeader = readChunkHeader
+exports.writeChunkHeader = writeChunkHeader
+exports.checkChunk = checkChunk
+exports.isHeaderAt = isHeaderAt

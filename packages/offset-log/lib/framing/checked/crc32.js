@@ -1,0 +1,45 @@
+'use strict'
+// CRC-32 (IEEE 802.3), by the fastest means at hand for the size: a table for headers, zlib for a few hundred bytes,
+// @node-rs/crc32 for pages where it is installed. All give the same.
+
+const zlib = require('node:zlib')
+
+// Below it, crossing into native code takes longer than the sum; measured with `npm run bench:limits`.
+const NATIVE_SIZE_MIN = 2048
+const POLYNOMIAL = 0xedb88320
+
+/** @typedef {(bytes: Buffer, seed?: number) => number} Crc32 */
+
+const table = Int32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? POLYNOMIAL ^ (byte >>> 1) : byte >>> 1
+  return byte
+})
+
+/**
+ * For a few dozen bytes.
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} end
+ * @param {number} seed  the checksum of what comes before, or what makes this one differ from others
+ */
+function crc32OfFew (bytes, start, end, seed) {
+  let crc = ~seed
+  for (let offset = start; offset < end; offset++) crc = table[(crc ^ bytes[offset]) & 0xff] ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
+/** @returns {Crc32} */
+function chooseCrc32 () {
+  // So that a benchmark can tell the two apart.
+  if (process.env.MILLRACE_CRC32 === 'zlib') return zlib.crc32
+  try {
+    /** @type {{ crc32: Crc32 }} */
+    const native = require('@node-rs/crc32')
+    return (bytes, seed = 0) => bytes.length < NATIVE_SIZE_MIN ? zlib.crc32(bytes, seed) : native.crc32(bytes, seed)
+  } catch {
+    return zlib.crc32
+  }
+}
+
+exports.crc32 = chooseCrc32()
+exports.crc32OfFew = crc32OfFew

@@ -1,0 +1,300 @@
+'use strict'
+// Deletes records in place: what they were becomes zeros, and the chunks around them get new checksums. A journal on
+// stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
+
+const { trampoline } = require('@millrace/block-file')
+const { checkPage } = require('./check-page')
+const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
+const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')
+const {
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE
+} = require('./layout')
+const { findRecord } = require('./read-record')
+
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {import('./journal').Entry} Entry
+ * @typedef {import('./journal').Patch} Patch
+ * @typedef {(err: Error | null) => void} Done
+ * @typedef {{ seqs: number[], cb: Done }} Call
+ * @typedef {{ chunkStart: number, patch: Patch }} Piece  of an erased record
+ */
+
+class Eraser {
+  /** @param {CheckedStore} store */
+  constructor (store) {
+    this._store = store
+    /** @type {Call[]} */
+    this._waiting = []
+    this._isBusy = false
+    /** Of the last journal written. */
+    this.round = 0
+  }
+
+  /**
+   * Calls that gather while one is under way are done together.
+   * @param {number[]} seqs
+   * @param {Done} cb
+   */
+  erase (seqs, cb) {
+    this._waiting.push({ seqs, cb })
+    if (!this._isBusy) this._run()
+  }
+
+  _run () {
+    const calls = this._waiting.splice(0)
+    this._isBusy = calls.length > 0
+    if (!this._isBusy) return
+    this._check(calls, (good) => {
+      const seqs = new Set(good.flatMap(({ seqs }) => seqs))
+      this._eraseAll([...seqs], (err) => {
+        for (const { cb } of good) process.nextTick(cb, err)
+        process.nextTick(() => this._run())
+      })
+    })
+  }
+
+  /**
+   * Every seq of a call is looked up before any byte is written, so a wrong one among many deletes nothing.
+   * @param {Call[]} calls
+   * @param {(good: Call[]) => void} cb
+   */
+  _check (calls, cb) {
+    /** @type {Call[]} */
+    const good = []
+    eachInOrder(calls, (call, done) => {
+      eachInOrder(call.seqs, (seq, done) => findRecord(this._store, seq, done), (err) => {
+        if (err) process.nextTick(call.cb, err)
+        else good.push(call)
+        done(null)
+      })
+    }, () => cb(good))
+  }
+
+  /**
+   * @param {number[]} seqs
+   * @param {Done} cb
+   */
+  _eraseAll (seqs, cb) {
+    findPieces(this._store, seqs, (err, pieces = []) => {
+      if (err) return cb(err)
+      const chunks = groupByChunk(pieces)
+      this._makeDurable(chunks, (err) => {
+        if (err) return cb(err)
+        this._eraseRounds(chunks, (err) => err ? cb(err) : this._findLast(seqs, cb))
+      })
+    })
+  }
+
+  /**
+   * A journal must not outlive the chunks that it names.
+   * @param {Array<[chunkStart: number, patches: Patch[]]>} chunks
+   * @param {Done} cb
+   */
+  _makeDurable (chunks, cb) {
+    const { checkpoints, file: { durability } } = this._store
+    const [lastStart] = chunks[chunks.length - 1] ?? [0]
+    if (lastStart < checkpoints.durableEnd) cb(null)
+    else durability.sync(cb)
+  }
+
+  /**
+   * As many chunks at a time as fit into one journal, in the order of the file.
+   * @param {Array<[chunkStart: number, patches: Patch[]]>} chunks
+   * @param {Done} cb
+   */
+  _eraseRounds (chunks, cb) {
+    if (chunks.length === 0) return cb(null)
+    /** @type {Entry[]} */
+    const entries = []
+    /** @type {Buffer[]} */
+    const images = []
+    const gather = (/** @type {number} */ index) => {
+      if (index === chunks.length) return this._eraseRound(entries, images, cb)
+      const [chunkStart, patches] = chunks[index]
+      this._prepare(chunkStart, patches, (err, entry, image) => {
+        if (err || !entry || !image) return cb(err)
+        if (!fitsJournal([...entries, entry]) || entries.some(({ position }) => position === chunkStart)) {
+          return this._eraseRound(entries, images, (err) => err ? cb(err) : this._eraseRounds(chunks.slice(index), cb))
+        }
+        entries.push(entry)
+        images.push(image)
+        gather(index + 1)
+      })
+    }
+    gather(0)
+  }
+
+  /**
+   * @param {number} chunkStart
+   * @param {Patch[]} patches
+   * @param {(err: Error | null, entry?: Entry, image?: Buffer) => void} cb  the chunk as it will be
+   */
+  _prepare (chunkStart, patches, cb) {
+    const { pages, rules } = this._store
+    pages.read(chunkStart - chunkStart % PAGE_SIZE, (err, page) => {
+      if (err || !page) return cb(err)
+      // New checksums would bless what is damaged.
+      const damage = rules.verify ? null : checkPage(page, { ...rules, verify: true }, this._store.unfinished)
+      if (damage) return cb(this._store.damageError(damage))
+      const { bytes, offset, start } = page
+      const header = new ChunkHeader()
+      const chunkOffset = offset + chunkStart - start
+      readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), chunkOffset, header)
+      const image = Buffer.from(bytes.subarray(chunkOffset, chunkOffset + CHUNK_HEADER_SIZE + header.size))
+      applyEntry({ position: chunkStart, header: image.subarray(0, CHUNK_HEADER_SIZE), patches }, image)
+      header.birth = header.identity
+      header.flags |= CHUNK_FLAGS.WAS_ERASED
+      header.erasedCount += patches.length
+      writeChunkHeader(header, image, 0, rules.salt)
+      cb(null, { position: chunkStart, header: Buffer.from(image.subarray(0, CHUNK_HEADER_SIZE)), patches }, image)
+    })
+  }
+
+  /**
+   * @param {Entry[]} entries
+   * @param {Buffer[]} images
+   * @param {Done} cb
+   */
+  _eraseRound (entries, images, cb) {
+    const store = this._store
+    const { blocks, file: { durability } } = store
+    const erased = entries.reduce((sum, { patches }) => sum + patches.length, 0)
+    const erasedCount = store.erasedCount === null ? null : store.erasedCount + erased
+    const journal = { round: this.round + 1, erasedCount, entries }
+    const area = JOURNAL_POSITIONS[journal.round % 2]
+    store.checkpoints.needsCleanUp = true
+    blocks.writeQuietly(encodeJournal(journal, store.rules.salt), area, (err) => {
+      if (err) return cb(err)
+      this.round = journal.round
+      durability.sync((err) => {
+        if (err) return cb(err)
+        store.erasedCount = null
+        this._write(entries, images, 0, (err) => {
+          // What is half erased is finished by the next open, from the journal.
+          if (err) return cb(durability.poison(err))
+          store.erasedCount = erasedCount
+          durability.noteWritten()
+          cb(null)
+        })
+      })
+    })
+  }
+
+  /**
+   * @param {Entry[]} entries
+   * @param {Buffer[]} images
+   * @param {number} index
+   * @param {Done} cb
+   */
+  _write (entries, images, index, cb) {
+    if (index === entries.length) return cb(null)
+    const { position } = entries[index]
+    const { blocks, pages } = this._store
+    blocks.write(images[index], position, (err) => {
+      pages.drop(position, position + images[index].length)
+      if (err) cb(err)
+      else this._write(entries, images, index + 1, cb)
+    })
+  }
+
+  /**
+   * A checkpoint names the last record that is not deleted.
+   * @param {number[]} seqs  that were deleted
+   * @param {Done} cb
+   */
+  _findLast (seqs, cb) {
+    const store = this._store
+    const { last } = store
+    if (!seqs.includes(last)) return cb(null)
+    store.findLast(last, (err, seq = -1) => {
+      // Appended to meanwhile: then that is the last one.
+      if (!err && store.last === last) store.last = seq
+      cb(err)
+    })
+  }
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number[]} seqs
+ * @param {(err: Error | null, pieces?: Piece[]) => void} cb
+ */
+function findPieces (store, seqs, cb) {
+  /** @type {Piece[]} */
+  const pieces = []
+  eachInOrder(seqs, (seq, done) => {
+    findRecord(store, seq, (err, frame, page) => {
+      if (err || !frame || !page) return done(err)
+      const inChunk = Math.min(frame.size, frame.chunkEnd - frame.at - LENGTH_SIZE)
+      if (frame.type !== FRAME_TYPES.ERASED) {
+        const offset = frame.at - frame.chunkStart - CHUNK_HEADER_SIZE
+        const mark = FRAME_TYPES.ERASED * 2 ** 30 + frame.size
+        pieces.push({ chunkStart: frame.chunkStart, patch: { offset, mark, size: inChunk } })
+      }
+      // A large record whose deletion was cut off may have pieces left: they are looked at once more.
+      addContinued(store, page.start + PAGE_SIZE, frame.size - inChunk, pieces, done)
+    })
+  }, (err) => cb(err, pieces))
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} pageStart
+ * @param {number} rest  how much of the record lies on this page and after it
+ * @param {Piece[]} pieces
+ * @param {Done} cb
+ */
+function addContinued (store, pageStart, rest, pieces, cb) {
+  trampoline((next) => {
+    if (rest <= 0) return cb(null)
+    store.pages.read(pageStart, (err, page) => {
+      if (err || !page) return cb(err)
+      const size = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
+      const dataStart = page.offset + CHUNK_HEADER_SIZE
+      if (!page.bytes.subarray(dataStart, dataStart + size).every((byte) => byte === 0)) {
+        pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })
+      }
+      pageStart += PAGE_SIZE
+      rest -= size
+      next()
+    })
+  })
+}
+
+/**
+ * @param {Piece[]} pieces
+ * @returns {Array<[chunkStart: number, patches: Patch[]]>}  in the order of the file, each no more than a journal holds
+ */
+function groupByChunk (pieces) {
+  /** @type {Map<number, Patch[]>} */
+  const chunks = new Map()
+  for (const { chunkStart, patch } of pieces) {
+    const patches = chunks.get(chunkStart)
+    if (patches) patches.push(patch)
+    else chunks.set(chunkStart, [patch])
+  }
+  return [...chunks].sort(([a], [b]) => a - b).flatMap(([chunkStart, patches]) => {
+    const parts = []
+    for (let start = 0; start < patches.length; start += PATCH_COUNT_MAX) {
+      parts.push(/** @type {[number, Patch[]]} */ ([chunkStart, patches.slice(start, start + PATCH_COUNT_MAX)]))
+    }
+    return parts
+  })
+}
+
+/**
+ * @template T
+ * @param {T[]} list
+ * @param {(item: T, done: Done) => void} visit
+ * @param {Done} cb
+ */
+function eachInOrder (list, visit, cb) {
+  let index = 0
+  trampoline((next) => {
+    if (index === list.length) return cb(null)
+    visit(list[index++], (err) => err ? cb(err) : next())
+  })
+}
+
+exports.Eraser = Eraser

@@ -1,0 +1,215 @@
+'use strict'
+// Reads the undeleted records of a range in order, a chunk of many at a time, where they lie in a window over the file.
+
+const { LogError } = require('@millrace/errors')
+const { ENTRY } = require('./chunk-cursor')
+const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { RecordReader } = require('./record-reader')
+const { assembleRecord, endOfPage, findRecordEnd } = require('./split-record')
+
+const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
+
+/** @typedef {import('../../chunk').Chunk} Chunk */
+
+class ForwardReader extends RecordReader {
+  /**
+   * @param {import('./checked-store').CheckedStore} store
+   * @param {import('./record-reader').Wanted} wanted
+   * @param {number} pageStart
+   */
+  constructor (store, wanted, pageStart) {
+    super(store, wanted, pageStart)
+    this._isPastStop = false
+    /** The page where the delivered chunk of records begins. */
+    this._walkedPage = pageStart
+    /** Whether every chunk of the log, from the first on, was looked at once. */
+    this._isComplete = pageStart === HEAD_SIZE
+  }
+
+  /** Whether no record of the range can follow, now or later. */
+  get isDone () {
+    return this._isPastStop || this._cursor.position >= this._stop
+  }
+
+  /**
+   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * @param {number} index  in the chunk
+   */
+  rewindTo (index) {
+    this._from = this._chunk.seqs[index]
+    this._isPastStop = false
+    this._error = null
+    this._restart(this._walkedPage)
+  }
+
+  /**
+   * @param {number} logEnd  how far the log reaches, as a logical position
+   * @param {(err: Error | null, chunk?: Chunk) => void} cb  the chunk is good until the next call, and empty only when
+   *   nothing is left. Damage comes after the records before it. May run before `next` returns
+   */
+  next (logEnd, cb) {
+    const { _chunk: chunk, _cursor: cursor } = this
+    const limit = this._store.toPhysicalEnd(logEnd)
+    chunk.clear()
+    for (;;) {
+      if (this._error) return cb(this._error)
+      if (cursor.isStale) this._restart(cursor.at - cursor.at % PAGE_SIZE)
+      const status = this._walk(limit)
+      if (chunk.count > 0) return cb(null, chunk)
+      if (status === DAMAGED) {
+        this._isComplete = false
+        this._meetDamage(limit)
+        continue
+      }
+      if (status === AT_END) this._checkEnd(limit)
+      if (this._error) continue
+      if (status !== NEEDS_BYTES) return cb(null, chunk)
+      let isLoaded = false
+      let isSync = true
+      cursor.load(limit, (err) => {
+        if (err) return cb(err)
+        isLoaded = true
+        if (!isSync) this.next(logEnd, cb)
+      })
+      isSync = false
+      if (!isLoaded) return
+    }
+  }
+
+  /** @param {number} pageStart */
+  _restart (pageStart) {
+    this._isComplete = false
+    this._cursor.restart(pageStart)
+  }
+
+  /**
+   * Walks as far as the window goes.
+   * @param {number} limit
+   * @returns {number}  why it stopped: ENTERED when the chunk is full or the range is over
+   */
+  _walk (limit) {
+    const { _chunk: chunk, _cursor: cursor } = this
+    chunk.buffer = cursor.window.buffer
+    this._walkedPage = cursor.at - cursor.at % PAGE_SIZE
+    for (;;) {
+      if (chunk.isFull || this._error || this.isDone) return ENTERED
+      if (cursor.at === cursor.chunkEnd) {
+        const entry = cursor.enter(limit)
+        if (entry !== ENTERED) return entry
+        continue
+      }
+      if (this._walkWholeRecords()) continue
+      const status = this._passFrame(limit)
+      if (status !== ENTERED) return status
+    }
+  }
+
+  /**
+   * Takes note of the records that lie whole in the entered chunk: nearly all of them.
+   * @returns {boolean}  false at a frame that is anything else
+   */
+  _walkWholeRecords () {
+    const { _cursor: cursor, _chunk: chunk, _from: from, _stop: stop } = this
+    const { view, window: { start: base } } = cursor
+    const { maxRecordSize } = this._store
+    const logicalBase = base + cursor.shift
+    const end = cursor.chunkEnd - base
+    let offset = cursor.at - base
+    let isOrdinary = true
+    while (end - offset >= LENGTH_SIZE && !chunk.isFull) {
+      const size = view.getUint32(offset)
+      const frameEnd = offset + LENGTH_SIZE + size
+      if (frameEnd > end || size > maxRecordSize || offset + logicalBase >= stop) {
+        isOrdinary = false
+        break
+      }
+      if (offset + logicalBase >= from) chunk.add(offset + logicalBase, offset + LENGTH_SIZE, frameEnd)
+      offset = frameEnd
+    }
+    // Fewer bytes than a length are padding.
+    cursor.at = end - offset < LENGTH_SIZE ? cursor.chunkEnd : base + offset
+    return isOrdinary
+  }
+
+  /**
+   * Passes the one frame at the cursor.
+   * @param {number} limit
+   */
+  _passFrame (limit) {
+    const { _cursor: cursor } = this
+    const word = cursor.view.getUint32(cursor.at - cursor.window.start)
+    const size = word & FRAME_LENGTH_MASK
+    const type = word >>> 30
+    if (type === FRAME_TYPES.RECORD) return this._passRecord(size, limit)
+    if (type === FRAME_TYPES.PADDING) {
+      cursor.at = cursor.chunkEnd
+    } else if (type === FRAME_TYPES.ERASED) {
+      cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
+    } else {
+      cursor.at += LENGTH_SIZE
+      cursor.shift += size
+    }
+    return ENTERED
+  }
+
+  /**
+   * @param {number} size
+   * @param {number} limit
+   */
+  _passRecord (size, limit) {
+    const { _cursor: cursor, _chunk: chunk } = this
+    const seq = cursor.position
+    if (seq >= this._stop) {
+      this._isPastStop = true
+      return ENTERED
+    }
+    if (seq < this._from) {
+      cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
+      return ENTERED
+    }
+    if (!this._isAllowed(seq, size)) return ENTERED
+    const recordEnd = findRecordEnd(cursor, size)
+    if (recordEnd > limit) {
+      cursor.fail('the length of a record')
+      return DAMAGED
+    }
+    const needed = endOfPage(recordEnd, limit)
+    if (!cursor.holds(needed)) {
+      cursor.need = needed - cursor.at
+      return NEEDS_BYTES
+    }
+    const dataStart = cursor.at + LENGTH_SIZE - cursor.window.start
+    if (!assembleRecord(cursor, size, limit)) return DAMAGED
+    chunk.add(seq, dataStart, dataStart + size)
+    return ENTERED
+  }
+
+  /**
+   * What cannot be seen in any one chunk: that some are missing behind the last one, and that one is from before a
+   * deletion, which verifies like any other. Only the number of deletions gives it away.
+   * @param {number} limit
+   */
+  _checkEnd (limit) {
+    const { missing } = this._store
+    if (missing && limit === missing.start) this._meetMissing(missing)
+    else this._checkErasedCount(limit)
+  }
+
+  /** @param {import('./chunk-cursor').Damage} missing */
+  _meetMissing (missing) {
+    if (!this._skipsDamage) this._error = this._store.damageError(missing)
+    else if (missing.end > this._lostEnd) this._countLost(missing.start, missing.end)
+  }
+
+  /** @param {number} limit */
+  _checkErasedCount (limit) {
+    const { erasedCount, path } = this._store
+    const { isStale, erasedCount: seen } = this._cursor
+    if (!this._isComplete || isStale || erasedCount === null || erasedCount === seen) return
+    this._error = new LogError('ERR_LOG_CORRUPT', `${erasedCount} records were deleted from ${path}, but ${seen} are: ` +
+      `part of the file before ${limit} is from before a deletion. Keep a copy of the file`,
+    { offset: HEAD_SIZE, path })
+  }
+}
+
+exports.ForwardReader = ForwardReader

@@ -1,0 +1,126 @@
+'use strict'
+// The journal of a deletion: which bytes of which chunks become what. It is on stable storage before the first of them
+// changes, so that a crash in between is finished at the next open. It never holds a byte of a record.
+
+const { crc32 } = require('./crc32')
+const { CHUNK_HEADER_SIZE, JOURNAL_SIZE } = require('./layout')
+
+const JOURNAL_HEADER_SIZE = 20
+const ENTRY_HEADER_SIZE = 6 + CHUNK_HEADER_SIZE + 2
+const PATCH_SIZE = 8
+/** How many patches of one chunk fit into an area. */
+const PATCH_COUNT_MAX = Math.floor((JOURNAL_SIZE - JOURNAL_HEADER_SIZE - ENTRY_HEADER_SIZE) / PATCH_SIZE)
+
+/**
+ * @typedef {object} Patch  of a chunk's payload
+ * @property {number} offset  in the payload
+ * @property {number} mark  the new length field at the offset, or 0 when a record goes on here from the page before
+ * @property {number} size  how many bytes after it become zeros
+ */
+
+/**
+ * @typedef {object} Entry
+ * @property {number} position  of the chunk in the file
+ * @property {Buffer} header  the chunk's header afterwards
+ * @property {Patch[]} patches
+ */
+
+/**
+ * @typedef {object} Journal
+ * @property {number} round  rises with every deletion; its parity says which of the two areas it is in
+ * @property {number | null} erasedCount  records ever erased in this file, these included; null when not known
+ * @property {Entry[]} entries
+ */
+
+/** @param {Entry[]} entries */
+function journalSize (entries) {
+  const sizes = entries.map(({ patches }) => ENTRY_HEADER_SIZE + patches.length * PATCH_SIZE)
+  return sizes.reduce((total, size) => total + size, JOURNAL_HEADER_SIZE)
+}
+
+/** @param {Entry[]} entries  whether they fit into one area */
+function fitsJournal (entries) {
+  return journalSize(entries) <= JOURNAL_SIZE
+}
+
+/**
+ * @param {Journal} journal
+ * @param {number} salt
+ * @returns {Buffer}  the whole area
+ */
+function encodeJournal ({ round, erasedCount, entries }, salt) {
+  const bytes = Buffer.alloc(JOURNAL_SIZE)
+  bytes.writeUIntBE(round, 4, 6)
+  bytes.writeUIntBE(erasedCount === null ? 0 : erasedCount + 1, 10, 6)
+  bytes.writeUInt16BE(entries.length, 16)
+  let offset = JOURNAL_HEADER_SIZE
+  for (const { position, header, patches } of entries) {
+    bytes.writeUIntBE(position, offset, 6)
+    header.copy(bytes, offset + 6)
+    bytes.writeUInt16BE(patches.length, offset + 6 + CHUNK_HEADER_SIZE)
+    offset += ENTRY_HEADER_SIZE
+    for (const patch of patches) {
+      bytes.writeUInt16BE(patch.offset, offset)
+      bytes.writeUInt16BE(patch.size, offset + 2)
+      bytes.writeUInt32BE(patch.mark, offset + 4)
+      offset += PATCH_SIZE
+    }
+  }
+  bytes.writeUInt32BE(crc32(bytes.subarray(4), salt), 0)
+  return bytes
+}
+
+/**
+ * @param {Buffer} bytes  the whole area
+ * @param {number} salt
+ * @returns {Journal | null}  null when it is not whole
+ */
+function decodeJournal (bytes, salt) {
+  if (crc32(bytes.subarray(4), salt) !== bytes.readUInt32BE(0)) return null
+  /** @type {Entry[]} */
+  const entries = []
+  let offset = JOURNAL_HEADER_SIZE
+  for (let left = bytes.readUInt16BE(16); left > 0; left--) {
+    const position = bytes.readUIntBE(offset, 6)
+    const header = Buffer.from(bytes.subarray(offset + 6, offset + 6 + CHUNK_HEADER_SIZE))
+    const patchCount = bytes.readUInt16BE(offset + 6 + CHUNK_HEADER_SIZE)
+    offset += ENTRY_HEADER_SIZE
+    entries.push({ position, header, patches: decodePatches(bytes, offset, patchCount) })
+    offset += patchCount * PATCH_SIZE
+  }
+  const erasedCount = bytes.readUIntBE(10, 6)
+  return { round: bytes.readUIntBE(4, 6), erasedCount: erasedCount === 0 ? null : erasedCount - 1, entries }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} start  of the first one
+ * @param {number} count
+ * @returns {Patch[]}
+ */
+function decodePatches (bytes, start, count) {
+  return Array.from({ length: count }, (_, index) => {
+    const at = start + index * PATCH_SIZE
+    return { offset: bytes.readUInt16BE(at), size: bytes.readUInt16BE(at + 2), mark: bytes.readUInt32BE(at + 4) }
+  })
+}
+
+/**
+ * Changes a chunk as an entry says.
+ * @param {Entry} entry
+ * @param {Buffer} chunk  header and payload, in place
+ */
+function applyEntry ({ header, patches }, chunk) {
+  header.copy(chunk)
+  const payload = chunk.subarray(CHUNK_HEADER_SIZE)
+  for (const { offset, size, mark } of patches) {
+    const start = mark === 0 ? offset : payload.writeUInt32BE(mark, offset)
+    payload.fill(0, start, start + size)
+  }
+}
+
+exports.PATCH_COUNT_MAX = PATCH_COUNT_MAX
+exports.fitsJournal = fitsJournal
+exports.encodeJournal = encodeJournal
+exports.decodeJournal = decodeJournal
+exports.applyEntry = applyEntry

@@ -1,0 +1,34 @@
+'use strict'
+// The constants of the checked framing that its writer and its readers share. docs/format.md explains each.
+
+/** The grid that chunks never cross, in bytes. Fixed by the version; has nothing to do with the block size. */
+exports.PAGE_SIZE = 16 * 1024
+
+/** Bytes before the first page. Each part lies in sectors of its own, so that no write can hurt two of them. */
+exports.HEAD_SIZE = 32 * 1024
+/** What no two parts of the head share, in bytes: a physical sector of today's disks. */
+exports.AREA_SIZE = 4096
+exports.HEADER_POSITIONS = [0, 8192]
+exports.HEADER_SIZE = 64
+exports.SLOT_POSITIONS = [4096, 12288]
+exports.SLOT_SIZE = 512
+exports.JOURNAL_POSITIONS = [16384, 24576]
+exports.JOURNAL_SIZE = 8192
+
+exports.CHUNK_HEADER_SIZE = 40
+exports.LENGTH_SIZE = 4
+/** With less than this left in a page nothing can begin there: it is filled with zeros. */
+exports.CHUNK_SIZE_MIN = 44
+/** A record is split over two pages only when at least this much of its data fits into the first one. */
+exports.SPLIT_SIZE_MIN = 256
+/** Frame lengths have 30 bits. */
+exports.RECORD_SIZE_MAX = 2 ** 30 - 1
+/** Positions have 48 bits. */
+exports.FILE_SIZE_MAX = 2 ** 48 - 1
+
+/** The top two bits of a frame's length. */
+exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })
+exports.FRAME_LENGTH_MASK = 0x3fffffff
+
+/** The flags of a chunk. */
+exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2 })

@@ -1,0 +1,150 @@
+'use strict'
+// From an open file to a log of the checked framing: read the head, finish deletions, find the end, tell what happened.
+
+const { LogError } = require('@millrace/errors')
+const { keepCutBytes } = require('../../keep-cut-bytes')
+const { CheckedStore } = require('./checked-store')
+const { readHead } = require('./head')
+const { HEAD_SIZE } = require('./layout')
+const { walkTail } = require('./recover')
+const { redoErasures, rememberErasures } = require('./redo')
+
+/**
+ * @typedef {import('../../log-file').LogFile} LogFile
+ * @typedef {import('../../log-file').Recovery} Recovery
+ * @typedef {import('./head').Head} Head
+ * @typedef {import('./recover').TailReport} TailReport
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+/**
+ * @param {LogFile} file  gets its `end`
+ * @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb
+ */
+function openChecked (file, cb) {
+  const { blocks } = file
+  const bytes = Buffer.alloc(HEAD_SIZE)
+  blocks.readInto(bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0, (err) => {
+    if (err) return cb(err)
+    const head = readHead(bytes, blocks.path)
+    if (head instanceof LogError) return cb(head)
+    new CheckedOpener(file, head).open(cb)
+  })
+}
+
+class CheckedOpener {
+  /**
+   * @param {LogFile} file
+   * @param {Head} head
+   */
+  constructor (file, head) {
+    this._file = file
+    this._head = head
+    this._store = new CheckedStore(file, head)
+    this._isReadOnly = file.blocks.flags === 'r'
+    this._fileSize = file.blocks.size.value
+    /** @type {Recovery} */
+    this._recovery = { offset: 0, size: 0, keptAt: null, damage: [], flaws: head.flaws }
+  }
+
+  /** @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb */
+  open (cb) {
+    const { _store: store, _recovery: recovery } = this
+    this._finishErasures((err) => {
+      if (err) return cb(err)
+      walkTail(store, this._head.slot, this._fileSize, (err, report) => {
+        if (err || !report) return cb(err)
+        this._settle(report, (err) => {
+          if (err) return cb(err)
+          this._findLast(report, (err) => {
+            if (err) return cb(err)
+            const isClean = recovery.size === 0 && recovery.damage.length === 0 && recovery.flaws.length === 0
+            cb(null, store, isClean ? null : recovery)
+          })
+        })
+      })
+    })
+  }
+
+  /** @param {Done} cb */
+  _finishErasures (cb) {
+    const { _store: store, _head: { slot, lostSlot, journals } } = this
+    const newest = journals[journals.length - 1]
+    const counts = [...journals.map(({ erasedCount }) => erasedCount), slot?.erasedCount ?? null]
+    // A slot that is lost may have counted more.
+    const isKnown = !counts.includes(null) && (newest !== undefined || !lostSlot)
+    store.erasedCount = isKnown ? Math.max(...counts.map(Number)) : null
+    store.eraser.round = newest?.round ?? 0
+    if (!this._isReadOnly) return redoErasures(store, journals, cb)
+    if (newest) store.erasedCount = null
+    rememberErasures(store, journals)
+    cb(null)
+  }
+
+  /**
+   * @param {TailReport} report
+   * @param {Done} cb
+   */
+  _settle (report, cb) {
+    const { _store: store, _file: file } = this
+    const { tail, promisedEnd, damage, epoch } = report
+    const isUnclean = tail.end !== this._head.slot?.end || this._fileSize !== tail.end
+    store.epoch = epoch + (isUnclean ? 1 : 0)
+    store.tail = tail
+    store.checkpoints.durableEnd = Math.min(promisedEnd, tail.end)
+    if (damage) return this._settleDamage(report, cb)
+    store.setEnd(tail)
+    if (promisedEnd < tail.end) store.checkpoints.untrusted = { start: promisedEnd, end: tail.end }
+    if (this._fileSize === tail.end) return cb(null)
+    this._recovery.offset = tail.end
+    this._recovery.size = this._fileSize - tail.end
+    if (this._isReadOnly) return cb(null)
+    keepCutBytes(file.blocks, tail.end, this._fileSize, file.storage, (err, keptAt = '') => {
+      if (err) return cb(err)
+      this._recovery.keptAt = keptAt
+      file.blocks.truncate(tail.end, (err) => err ? cb(err) : file.blocks.sync(cb))
+    })
+  }
+
+  /**
+   * Nothing of a damaged log is cut or written: it is opened for reading, as far as there is anything.
+   * @param {TailReport} report
+   * @param {Done} cb
+   */
+  _settleDamage ({ tail, damage, readableEnd, promisedEnd }, cb) {
+    const { _store: store, _recovery: recovery } = this
+    if (damage === null) return cb(null)
+    recovery.damage.push({ what: damage.what, offset: damage.start, size: damage.end - damage.start })
+    const wholeEnd = Math.max(promisedEnd, tail.end)
+    if (wholeEnd > this._fileSize) {
+      store.missing = { start: this._fileSize, end: wholeEnd, what: 'all of it, since the file ends before,' }
+    }
+    store.tail = { ...tail, end: readableEnd }
+    store.setEnd({ ...tail, end: Math.min(this._fileSize, readableEnd) })
+    cb(null)
+  }
+
+  /**
+   * @param {TailReport} report
+   * @param {Done} cb
+   */
+  _findLast ({ damage, tail, promisedEnd }, cb) {
+    const { _store: store, _head: { slot, journals, lostSlot } } = this
+    const isCheckpoint = slot !== null && slot.end === tail.end && journals.length === 0 && !lostSlot
+    if (isCheckpoint && !damage) {
+      store.last = store.durableLast = slot.last
+      return cb(null)
+    }
+    store.findLast(Infinity, (err, seq = -1) => {
+      if (err) return cb(err)
+      store.last = store.durableLast = seq
+      if (promisedEnd >= tail.end || seq < promisedEnd + tail.shift) return cb(null)
+      store.findLast(promisedEnd + tail.shift, (err, seq = -1) => {
+        store.durableLast = seq
+        cb(err)
+      })
+    })
+  }
+}
+
+exports.openChecked = openChecked

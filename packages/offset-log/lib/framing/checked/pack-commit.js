@@ -1,0 +1,162 @@
+'use strict'
+// Turns records into the chunks of one commit, ready to be appended. Bytes only, no I/O.
+
+const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
+const {
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN
+} = require('./layout')
+
+/**
+ * Where a log ends, and what its next chunk must know.
+ * @typedef {object} Tail
+ * @property {number} end  physical position of the next byte
+ * @property {number} shift  logical position less the physical one
+ * @property {number} identity  of the last chunk
+ */
+
+/**
+ * @typedef {object} Packed
+ * @property {Buffer} bytes  to append at the tail's end
+ * @property {Float64Array} seqs  one a record
+ * @property {Tail} tail  where the log ends afterwards
+ */
+
+/**
+ * @param {Buffer[]} records
+ * @returns {number}  bytes that their commit takes at most
+ */
+function packedSizeMax (records) {
+  const frames = records.reduce((total, { length }) => total + LENGTH_SIZE + length, 0)
+  const perPage = CHUNK_HEADER_SIZE + CHUNK_SIZE_MIN + LENGTH_SIZE + SPLIT_SIZE_MIN
+  return frames + perPage * (2 + Math.ceil(frames / (PAGE_SIZE - perPage)))
+}
+
+class CommitPacker {
+  /**
+   * @param {Buffer[]} records  at least one
+   * @param {Tail} tail
+   * @param {{ salt: number, epoch: number, durable: number }} writer
+   */
+  constructor (records, tail, { salt, epoch, durable }) {
+    this._salt = salt
+    this._tail = tail
+    this._bytes = Buffer.allocUnsafe(packedSizeMax(records))
+    this._offset = 0
+    this._header = new ChunkHeader()
+    this._header.epoch = epoch
+    this._header.durable = durable
+    this._header.previous = tail.identity
+    /** Offset of the open chunk's header, or -1. */
+    this._chunkStart = -1
+    this._seqs = new Float64Array(records.length)
+    this._records = records
+  }
+
+  /** @returns {Packed} */
+  pack () {
+    const { _records: records, _seqs: seqs, _tail: { end, shift } } = this
+    for (let index = 0; index < records.length; index++) {
+      this._makeRoom(records[index].length)
+      seqs[index] = end + shift + this._offset
+      this._putRecord(records[index])
+    }
+    this._closeChunk(0)
+    const tail = { end: end + this._offset, shift, identity: this._header.previous }
+    return { bytes: this._bytes.subarray(0, this._offset), seqs, tail }
+  }
+
+  /** Bytes left in the page. */
+  get _room () {
+    return PAGE_SIZE - (this._tail.end + this._offset) % PAGE_SIZE
+  }
+
+  /**
+   * Opens a chunk where a record of that size may begin.
+   * @param {number} size
+   */
+  _makeRoom (size) {
+    const isOpen = this._chunkStart !== -1
+    // At a page's end the room is that of the next page, where no chunk is open.
+    const room = this._room
+    if (isOpen && room === PAGE_SIZE) this._closeChunk(CHUNK_FLAGS.COMMIT_CONTINUES)
+    const usable = this._chunkStart === -1 ? room - CHUNK_HEADER_SIZE : room
+    if (usable < LENGTH_SIZE + Math.min(size, SPLIT_SIZE_MIN)) this._padPage(room)
+    if (this._chunkStart === -1) this._openChunk(0)
+  }
+
+  /** @param {number} room  what is left of the page */
+  _padPage (room) {
+    if (this._chunkStart === -1) {
+      if (room < CHUNK_SIZE_MIN) return this._putZeros(room)
+      this._openChunk(0)
+      room -= CHUNK_HEADER_SIZE
+    }
+    if (room >= LENGTH_SIZE) {
+      room -= LENGTH_SIZE
+      this._putLength(FRAME_TYPES.PADDING, room)
+    }
+    this._putZeros(room)
+    this._closeChunk(CHUNK_FLAGS.COMMIT_CONTINUES)
+  }
+
+  /** @param {Buffer} data */
+  _putRecord (data) {
+    this._putLength(FRAME_TYPES.RECORD, data.length)
+    let done = 0
+    for (;;) {
+      const isFull = this._chunkStart !== -1 && this._room === PAGE_SIZE
+      const size = isFull ? 0 : Math.min(data.length - done, this._room)
+      data.copy(this._bytes, this._offset, done, done + size)
+      this._offset += size
+      done += size
+      if (done === data.length) return
+      this._closeChunk(CHUNK_FLAGS.COMMIT_CONTINUES)
+      this._openChunk(Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE))
+    }
+  }
+
+  /** @param {number} continued */
+  _openChunk (continued) {
+    this._header.position = this._tail.end + this._tail.shift + this._offset
+    this._header.continued = continued
+    this._chunkStart = this._offset
+    this._offset += CHUNK_HEADER_SIZE
+  }
+
+  /** @param {number} flags */
+  _closeChunk (flags) {
+    const { _header: header, _chunkStart: start } = this
+    header.size = this._offset - start - CHUNK_HEADER_SIZE
+    header.flags = flags
+    writeChunkHeader(header, this._bytes, start, this._salt)
+    header.previous = header.crc
+    this._chunkStart = -1
+  }
+
+  /**
+   * @param {number} type
+   * @param {number} size
+   */
+  _putLength (type, size) {
+    this._offset = this._bytes.writeUInt32BE(type * 2 ** 30 + size, this._offset)
+  }
+
+  /** @param {number} count */
+  _putZeros (count) {
+    this._bytes.fill(0, this._offset, this._offset + count)
+    this._offset += count
+  }
+}
+
+/**
+ * @param {Buffer[]} records
+ * @param {Tail} tail
+ * @param {{ salt: number, epoch: number, durable: number }} writer
+ * @returns {Packed}
+ */
+function packCommit (records, tail, writer) {
+  return new CommitPacker(records, tail, writer).pack()
+}
+
+exports.packCommit = packCommit
+exports.packedSizeMax = packedSizeMax

@@ -1,0 +1,121 @@
+'use strict'
+// Reads the one record that a seq names, from verified pages.
+
+const { misuse } = require('@millrace/errors')
+const { notFound, tooLargeToRead } = require('../../record-errors')
+const { findFrame } = require('./check-page')
+const { ForwardReader } = require('./forward-reader')
+const { CHUNK_HEADER_SIZE, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+
+// A larger record is read in one go, past the cache, which it would only empty.
+const CACHED_SIZE_MAX = 4 * PAGE_SIZE
+
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {import('./check-page').Frame} Frame
+ * @typedef {import('./check-page').Page} Page
+ * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
+ */
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {(err: Error | null, frame?: Frame, page?: Page) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ */
+function findRecord (store, seq, cb) {
+  if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${typeof seq}`))
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= store.logEnd) return cb(notFound(store.path, seq))
+  store.findPage(seq, (err, start = 0) => {
+    if (err) return cb(err)
+    if (start < 0) return cb(notFound(store.path, seq))
+    store.pages.read(start, (err, page) => {
+      if (err || !page) return cb(err)
+      const frame = findFrame(page, seq)
+      if (frame === null || frame.type === FRAME_TYPES.GAP) return cb(notFound(store.path, seq))
+      cb(null, frame, page)
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ */
+function readRecord (store, seq, cb) {
+  const { rewriteCount } = store.blocks
+  readOnce(store, seq, (err, found) => {
+    // Its pieces may be from before and after it was deleted.
+    if (rewriteCount === store.blocks.rewriteCount) cb(err, found)
+    else readRecord(store, seq, cb)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readOnce (store, seq, cb) {
+  findRecord(store, seq, (err, frame, page) => {
+    if (err || !frame || !page) return cb(err)
+    const { size, at, type } = frame
+    if (type === FRAME_TYPES.ERASED) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
+    const seqNumber = /** @type {number} */ (seq)
+    if (size > store.maxRecordSize) return cb(tooLargeToRead(seqNumber, size, store.maxRecordSize))
+    if (size > CACHED_SIZE_MAX) return readLargeRecord(store, seqNumber, page.start, cb)
+    if (at + LENGTH_SIZE + size > store.end) return cb(pastEnd(store, frame))
+    const data = Buffer.allocUnsafe(size)
+    const dataOffset = page.offset + at + LENGTH_SIZE - page.start
+    const done = page.bytes.copy(data, 0, dataOffset, dataOffset + Math.min(size, frame.chunkEnd - at - LENGTH_SIZE))
+    readPieces(store, page.start + PAGE_SIZE, data, done, cb)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} start  of the next page
+ * @param {Buffer} data
+ * @param {number} done  how much of it is there
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readPieces (store, start, data, done, cb) {
+  if (done === data.length) return cb(null, { data, isDeleted: false })
+  if (start >= store.end) return cb(store.damageError({ start, end: start, what: 'the length of the last record' }))
+  store.pages.read(start, (err, page) => {
+    if (err || !page) return cb(err)
+    const { bytes, offset } = page
+    const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
+    if (bytes.readUInt16BE(offset + 28) !== size) {
+      return cb(store.damageError({ start, end: page.end, what: 'its part of a record' }))
+    }
+    bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
+    readPieces(store, start + PAGE_SIZE, data, done + size, cb)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {number} pageStart
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readLargeRecord (store, seq, pageStart, cb) {
+  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage: false }
+  new ForwardReader(store, wanted, pageStart).next(store.logEnd, (err, chunk) => {
+    if (err || !chunk) return cb(err)
+    if (chunk.count === 0) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
+    cb(null, { data: Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])), isDeleted: false })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {Frame} frame
+ */
+function pastEnd (store, { chunkStart, chunkEnd }) {
+  return store.damageError({ start: chunkStart, end: chunkEnd, what: 'the length of a record' })
+}
+
+exports.findRecord = findRecord
+exports.readRecord = readRecord

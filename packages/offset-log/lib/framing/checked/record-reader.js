@@ -1,0 +1,101 @@
+'use strict'
+// What readers of both directions share: the chunk that they deliver, its filter, damage, and what was lost to it.
+
+const { LogError } = require('@millrace/errors')
+const { Chunk } = require('../../chunk')
+const { tooLargeToRead } = require('../../record-errors')
+const { ChunkCursor } = require('./chunk-cursor')
+
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {import('./chunk-cursor').Damage} Damage
+ */
+
+/**
+ * @typedef {object} Wanted
+ * @property {number} from  the lowest seq wanted
+ * @property {number} stop  one past the highest
+ * @property {import('../../codec').RecordFilter | null} isWanted
+ * @property {boolean} skipsDamage
+ */
+
+class RecordReader {
+  /**
+   * @param {CheckedStore} store
+   * @param {Wanted} wanted
+   * @param {number} pageStart  the page to begin with
+   */
+  constructor (store, { from, stop, isWanted, skipsDamage }, pageStart) {
+    this._store = store
+    this._from = from
+    this._stop = stop
+    this._isWanted = isWanted
+    this._skipsDamage = skipsDamage
+    this._cursor = new ChunkCursor(store.blocks, store.rules, store.unfinished, pageStart)
+    this._chunk = new Chunk()
+    /** @type {Error | null} what the next call fails with */
+    this._error = null
+    /** What damage took, when it is skipped: how many ranges of the file, and their bytes. */
+    this.lost = { count: 0, size: 0 }
+    this._lostEnd = -1
+  }
+
+  /**
+   * Leaves only the records that the filter wants, perhaps none, in the chunk that `next` delivered.
+   * @throws what decoding throws, when the codec cannot compile the filter
+   */
+  applyFilter () {
+    if (this._isWanted) this._chunk.filter(this._isWanted)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} size
+   * @returns {boolean}  whether the record may be delivered; else the next call fails
+   */
+  _isAllowed (seq, size) {
+    if (size <= this._store.maxRecordSize) return true
+    this._error = tooLargeToRead(seq, size, this._store.maxRecordSize)
+    return false
+  }
+
+  /**
+   * Ends at damage, or counts it and goes on behind it.
+   * @param {number} limit
+   * @returns {boolean}  whether to go on
+   */
+  _meetDamage (limit) {
+    const cursor = this._cursor
+    const damage = /** @type {Damage} */ (cursor.damage)
+    if (!this._skipsDamage) {
+      this._error = this._store.damageError(damage)
+      return false
+    }
+    const next = Math.min(limit, Math.max(cursor.findNextHeader(limit), damage.start + 1))
+    this._countLost(damage.start, next)
+    cursor.skipTo(next)
+    return true
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   */
+  _countLost (start, end) {
+    if (start !== this._lostEnd) this.lost.count++
+    this.lost.size += end - start
+    this._lostEnd = end
+  }
+}
+
+/**
+ * @param {Damage} damage
+ * @param {string} path
+ */
+function damageError ({ start, end, what }, path) {
+  return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${what} is wrong. Keep a copy of ` +
+    'the file; onCorrupt: "skip" reads what is behind', { offset: start, path })
+}
+
+exports.RecordReader = RecordReader
+exports.damageError = damageError

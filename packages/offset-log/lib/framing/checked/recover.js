@@ -1,0 +1,127 @@
+'use strict'
+// Finds where a checked log ends, and tells a torn tail from damage: what was once known to be on stable storage and is
+// not right any more is damage, and never cut; what is past that is a write that the power cut off.
+
+const { ChunkCursor, ENTRY } = require('./chunk-cursor')
+const { HEAD_SIZE, PAGE_SIZE } = require('./layout')
+
+const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
+
+/**
+ * @typedef {import('./chunk-cursor').Damage} Damage
+ * @typedef {import('./pack-commit').Tail} Tail
+ */
+
+/**
+ * What a walk over the tail of the file found.
+ * @typedef {object} TailReport
+ * @property {Tail} tail  after the last commit that is whole, and follows from what is before it
+ * @property {number} promisedEnd  all before it was known to be on stable storage
+ * @property {number} epoch  the highest one seen
+ * @property {Damage | null} damage  the first that lies before `promisedEnd`
+ * @property {number} readableEnd  after the last commit that can be read, past damage too
+ */
+
+class TailWalk {
+  /**
+   * @param {object} log
+   * @param {import('./chunk-cursor').BlockFile} log.blocks
+   * @param {import('./chunk-header').Rules} log.rules
+   * @param {Map<number, import('./journal').Entry[]>} log.unfinished
+   * @param {import('./slot').Slot | null} slot  null when both are lost: then all of the file counts as promised
+   * @param {number} fileSize
+   */
+  constructor ({ blocks, rules, unfinished }, slot, fileSize) {
+    this._fileSize = fileSize
+    this._isBlind = slot === null
+    this._slot = slot ?? { end: HEAD_SIZE, logicalEnd: HEAD_SIZE + rules.shift, epoch: 0, identity: rules.salt }
+    const { end, logicalEnd, epoch, identity } = this._slot
+    // Where the log ends is never taken on trust.
+    const strict = { ...rules, verify: true }
+    this._cursor = new ChunkCursor(blocks, strict, unfinished, Math.max(HEAD_SIZE, end - end % PAGE_SIZE))
+    if (end % PAGE_SIZE === 0) this._cursor.expect(identity)
+    /** @type {Tail} */
+    this._tail = { end, shift: logicalEnd - end, identity }
+    this._claimedEnd = logicalEnd
+    this._epoch = epoch
+    this._readableEnd = end
+    /** @type {Damage | null} the first thing that is wrong */
+    this._firstDamage = null
+  }
+
+  /** @param {(err: Error | null, report?: TailReport) => void} cb */
+  run (cb) {
+    const cursor = this._cursor
+    for (;;) {
+      const status = cursor.enter(this._fileSize)
+      if (status === AT_END) return cb(null, this._report())
+      if (status === ENTERED) this._meetChunk()
+      else if (status === DAMAGED) this._meetDamage()
+      if (status !== NEEDS_BYTES) continue
+      let isLoaded = false
+      let isSync = true
+      cursor.load(this._fileSize, (err) => {
+        if (err) return cb(err)
+        isLoaded = true
+        if (!isSync) this.run(cb)
+      })
+      isSync = false
+      if (!isLoaded) return
+    }
+  }
+
+  _meetChunk () {
+    const { header, chunkStart, chunkEnd, shift } = this._cursor
+    const { end, identity } = this._slot
+    this._epoch = Math.max(this._epoch, header.epoch)
+    this._claimedEnd = Math.max(this._claimedEnd, header.durable)
+    const isCheckpoint = chunkEnd === end
+    const missesIt = chunkStart < end && chunkEnd > end
+    if (missesIt || (isCheckpoint && header.identity !== identity)) {
+      this._firstDamage ??= { start: chunkStart, end: chunkEnd, what: 'its place at the last checkpoint' }
+    }
+    if (header.commitContinues) return
+    this._readableEnd = Math.max(this._readableEnd, chunkEnd)
+    if (this._firstDamage === null && chunkStart >= end) {
+      this._tail = { end: chunkEnd, shift, identity: header.identity }
+    }
+  }
+
+  _meetDamage () {
+    const cursor = this._cursor
+    const damage = /** @type {Damage} */ (cursor.damage)
+    this._firstDamage ??= damage
+    // What a header says was durable was so, even when its own payload is not.
+    if (cursor.hasHeader) this._claimedEnd = Math.max(this._claimedEnd, cursor.header.durable)
+    cursor.skipTo(Math.max(damage.start + 1, cursor.findNextHeader(this._fileSize)))
+  }
+
+  /** @returns {TailReport} */
+  _report () {
+    const { end, shift } = this._tail
+    const promisedEnd = this._isBlind ? this._fileSize : Math.max(this._slot.end, this._claimedEnd - shift)
+    // A head is never partial: a file that is shorter than it, or than a checkpoint, was cut off.
+    const isDamaged = promisedEnd > end || this._fileSize < end
+    const missing = { start: this._fileSize, end: Math.max(end, promisedEnd), what: 'all of it: it is missing' }
+    const cutOff = { start: end, end: this._fileSize, what: 'the end of its last batch' }
+    return {
+      tail: this._tail,
+      promisedEnd,
+      epoch: this._epoch,
+      damage: isDamaged ? this._firstDamage ?? (missing.end > this._fileSize ? missing : cutOff) : null,
+      readableEnd: Math.max(this._readableEnd, isDamaged ? promisedEnd : end)
+    }
+  }
+}
+
+/**
+ * @param {ConstructorParameters<typeof TailWalk>[0]} log
+ * @param {import('./slot').Slot | null} slot
+ * @param {number} fileSize
+ * @param {(err: Error | null, report?: TailReport) => void} cb
+ */
+function walkTail (log, slot, fileSize, cb) {
+  new TailWalk(log, slot, fileSize).run(cb)
+}
+
+exports.walkTail = walkTail

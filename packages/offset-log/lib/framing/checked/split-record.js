@@ -1,0 +1,58 @@
+'use strict'
+// A record that is split over pages: where it ends, and its pieces put together in the window.
+
+const { ENTRY } = require('./chunk-cursor')
+const { CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+
+/** What a page holds of a record that began before it. */
+const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
+
+/** @typedef {import('./chunk-cursor').ChunkCursor} ChunkCursor */
+
+/**
+ * @param {ChunkCursor} cursor  at the record's frame, which reaches past its chunk
+ * @param {number} size  of the record
+ * @returns {number}  where its last piece ends in the file
+ */
+function findRecordEnd (cursor, size) {
+  const rest = size - (cursor.chunkEnd - cursor.at - LENGTH_SIZE)
+  const fullPages = Math.ceil(rest / PIECE_SIZE_MAX) - 1
+  const nextPage = cursor.at - cursor.at % PAGE_SIZE + PAGE_SIZE
+  return nextPage + fullPages * PAGE_SIZE + CHUNK_HEADER_SIZE + rest - fullPages * PIECE_SIZE_MAX
+}
+
+/**
+ * @param {number} recordEnd
+ * @param {number} limit
+ * @returns {number}  how far the window must reach for the last piece to be checked
+ */
+function endOfPage (recordEnd, limit) {
+  return Math.min(limit, Math.ceil(recordEnd / PAGE_SIZE) * PAGE_SIZE)
+}
+
+/**
+ * Moves the pieces together, over the chunk headers between them. Those are gone from the window then; nothing else is.
+ * @param {ChunkCursor} cursor  at the record's frame; afterwards behind its last piece
+ * @param {number} size  of the record
+ * @param {number} limit  the window holds all up to there that the pieces need
+ * @returns {boolean}  false when a piece is damaged
+ */
+function assembleRecord (cursor, size, limit) {
+  const { buffer, start } = cursor.window
+  let target = cursor.chunkEnd - start
+  let rest = size - (cursor.chunkEnd - cursor.at - LENGTH_SIZE)
+  while (rest > 0) {
+    if (cursor.enter(limit) !== ENTRY.ENTERED) return false
+    const piece = Math.min(rest, PIECE_SIZE_MAX)
+    if (cursor.header.continued !== piece) return cursor.fail('its part of a record')
+    const pieceStart = cursor.chunkStart + CHUNK_HEADER_SIZE - start
+    buffer.copyWithin(target, pieceStart, pieceStart + piece)
+    target += piece
+    rest -= piece
+  }
+  return true
+}
+
+exports.findRecordEnd = findRecordEnd
+exports.endOfPage = endOfPage
+exports.assembleRecord = assembleRecord

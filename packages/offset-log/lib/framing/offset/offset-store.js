@@ -1,0 +1,146 @@
+'use strict'
+// A log of a legacy framing, once it is open: what its readers and writers share, and where each of them is found.
+
+const { ChunkReader } = require('./chunk-reader')
+const { deleteRecords } = require('./delete-records')
+const { locateBoundary } = require('./locate')
+const { readRecord } = require('./read-record')
+
+/**
+ * @typedef {import('../../log-file').LogFile} LogFile
+ * @typedef {import('../../log-file').Framed} Framed
+ * @typedef {import('../../log-file').Mark} Mark
+ * @typedef {import('../../range').Range} Range
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class OffsetStore {
+  /**
+   * @param {LogFile} file
+   * @param {import('./offset-framing').OffsetFraming} framing
+   */
+  constructor (file, framing) {
+    this.name = framing.name
+    this.supports = { atomicBatch: false, onCorrupt: false }
+    this.recordSizeMax = Infinity
+    this.file = file
+    this.blocks = file.blocks
+    this.framing = framing
+    this.codec = file.codec
+    this.maxRecordSize = file.maxRecordSize
+    /** A legacy file does not say what of it is on stable storage. */
+    this.durableLast = -1
+    this.last = -1
+    /** What lies behind the end and is damaged. @type {Error | null} */
+    this.damage = null
+    this._writtenEnd = 0
+    this._isSynced = false
+  }
+
+  /** Position after the last frame that can be read. */
+  get end () {
+    return this.file.end
+  }
+
+  /** How many bytes may still be appended. */
+  get room () {
+    return this.framing.fileSizeMax - this._writtenEnd
+  }
+
+  /** Whether all was synced since the log was opened. */
+  get isClean () {
+    return this._isSynced
+  }
+
+  cacheStats () {
+    return this.blocks.cacheStats()
+  }
+
+  /** @param {Buffer} record */
+  checkRecord (record) {
+    return this.framing.checkRecord(record)
+  }
+
+  /** @param {Buffer[]} records */
+  sizeOf (records) {
+    return records.reduce((size, { length }) => size + length + this.framing.overhead, 0)
+  }
+
+  /** @param {number} end  of what is written and can be read */
+  setEnd (end) {
+    this.file.end = this._writtenEnd = end
+  }
+
+  /**
+   * @param {Buffer[][]} appends
+   * @returns {Framed}
+   */
+  frame (appends) {
+    const bytes = Buffer.allocUnsafe(appends.reduce((size, records) => size + this.sizeOf(records), 0))
+    const start = this._writtenEnd
+    let offset = 0
+    const seqs = appends.map((records) => {
+      const seq = this.framing.writeFrames(records, start + offset, bytes, offset)
+      offset += this.sizeOf(records)
+      return seq
+    })
+    return {
+      bytes,
+      seqs,
+      written: () => { this._writtenEnd = start + bytes.length },
+      settle: () => { this.file.end = start + bytes.length }
+    }
+  }
+
+  /**
+   * @param {Range} range
+   * @param {import('../../codec').RecordFilter | null} isWanted
+   * @param {(err: Error | null, reader?: ChunkReader) => void} cb
+   */
+  openReader ({ from, stop, reverse }, isWanted, cb) {
+    locateBoundary(this, reverse ? stop : from, (err, position = 0) => {
+      if (err) cb(err)
+      else cb(null, new ChunkReader(this, { position, from, stop, reverse, isWanted }))
+    })
+  }
+
+  /**
+   * @param {unknown} seq
+   * @param {(err: Error | null, found?: import('./read-record').Found) => void} cb
+   */
+  readRecord (seq, cb) {
+    readRecord(this, seq, cb)
+  }
+
+  /**
+   * @param {number[]} seqs
+   * @param {Done} cb
+   */
+  deleteRecords (seqs, cb) {
+    deleteRecords(this, seqs, (err) => {
+      this.file.durability.noteWritten()
+      cb(err)
+    })
+  }
+
+  /** @returns {Mark}  what a sync that begins now will have covered */
+  mark () {
+    return { since: this.file.writtenSince, end: this._writtenEnd, shift: 0, identity: 0, last: -1 }
+  }
+
+  /** @param {Done} cb */
+  prepareSync (cb) {
+    cb(null)
+  }
+
+  synced () {
+    this._isSynced = true
+  }
+
+  /** @param {Done} cb */
+  finish (cb) {
+    cb(null)
+  }
+}
+
+exports.OffsetStore = OffsetStore

@@ -1,0 +1,329 @@
+'use strict'
+// The checked framing against docs/format.md: what is written reads by the page alone, and what the page allows is read.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+const { packCommit } = require('../lib/framing/checked/pack-commit')
+const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
+const { decodeChunks, decodeFrames, decodeLog } = require('./checked-oracle')
+
+const PAGE_SIZE = 16384
+const HEAD_SIZE = 32768
+const seed = Date.now() % 2 ** 31
+
+const newPath = () => path.join(temporaryFolder(), 'log')
+
+function putFile (bytes) {
+  const file = newPath()
+  fs.writeFileSync(file, bytes)
+  return file
+}
+
+async function collect (source) {
+  const items = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+async function scanAll (log, options = {}) {
+  const items = []
+  await log.scan(options, ({ buffer, count, seqs, starts, ends }) => {
+    for (let index = 0; index < count; index++) {
+      items.push({ seq: seqs[index], value: Buffer.from(buffer.subarray(starts[index], ends[index])) })
+    }
+  })
+  return items
+}
+
+/** @returns {string | null}  how two lists of records differ */
+function difference (found, expected) {
+  if (found.length !== expected.length) return `${found.length} records instead of ${expected.length}`
+  const index = found.findIndex(({ seq, value }, index) => seq !== expected[index].seq || !value.equals(expected[index].data))
+  return index === -1 ? null : `record ${index}: ${found[index].seq} instead of ${expected[index].seq}`
+}
+
+/** Every way of reading gives what the frames say. */
+async function checkReads (t, log, frames, random, name) {
+  await log.ready()
+  const there = frames.filter(({ isErased }) => !isErased)
+  const compare = (found, expected, what) => {
+    const fault = difference(found, expected)
+    if (fault) t.fail(`${name}: ${what}: ${fault}`)
+  }
+  if (log.since.value !== (there.at(-1)?.seq ?? -1)) t.fail(`${name}: since is ${log.since.value}`)
+  compare(await collect(log.stream()), there, 'stream')
+  compare(await scanAll(log), there, 'scan')
+  compare(await collect(log.stream({ reverse: true })), [...there].reverse(), 'reverse')
+  const seqs = new Set(frames.map(({ seq }) => seq))
+  for (const { seq, data, isErased } of frames) {
+    const found = await log.get(seq).catch((err) => err)
+    if (isErased ? found.code !== 'flumelog:deleted' : !data.equals(found)) t.fail(`${name}: get(${seq}): ${found}`)
+    for (const other of [seq - 1, seq + 1, seq + 4, seq - 40]) {
+      if (seqs.has(other)) continue
+      const err = await failureOf(() => log.get(other))
+      if (err?.code !== 'ERR_RECORD_NOT_FOUND') t.fail(`${name}: get(${other}), where nothing begins: ${err?.stack}`)
+    }
+  }
+  for (let round = 0; round < 30; round++) {
+    const options = randomRange(random, frames)
+    const expected = applyRange(there, options)
+    compare(await collect(log.stream(options)), expected, JSON.stringify(options))
+    compare(await scanAll(log, options), expected, `scan ${JSON.stringify(options)}`)
+  }
+}
+
+/** Bounds at seqs, beside them, and far from all. */
+function randomRange (random, frames) {
+  const bound = () => {
+    const { seq } = frames.length > 0 ? frames[random(frames.length)] : { seq: HEAD_SIZE }
+    return seq + [0, 0, 0, 1, -1, 5, random(100000), -random(100000)][random(8)]
+  }
+  const options = { reverse: random(2) === 0 }
+  if (random(2)) options[['gt', 'gte'][random(2)]] = bound()
+  if (random(2)) options[['lt', 'lte'][random(2)]] = bound()
+  if (random(3) === 0) options.limit = random(5)
+  return options
+}
+
+function applyRange (records, { gt = -1, gte = -1, lt = Infinity, lte = Infinity, reverse, limit = Infinity }) {
+  const inside = records.filter(({ seq }) => seq > gt && seq >= gte && seq < lt && seq <= lte)
+  return (reverse ? inside.reverse() : inside).slice(0, limit)
+}
+
+tape(`writer: what is appended and deleted decodes by the page, and reads back every way (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  for (let round = 0; round < 25; round++) {
+    const file = newPath()
+    const frames = []
+    for (let opening = 1 + random(3); opening > 0; opening--) {
+      const log = OffsetLog(file, { fsync: ['always', 'interval', 'never'][random(3)], blockSize: 1024 << random(8) })
+      for (let step = 1 + random(8); step > 0; step--) await takeStep(log, frames, random)
+      await log.close()
+      const decoded = decodeLog(fs.readFileSync(file))
+      const found = decoded.frames.map(({ seq, data, isErased }) => ({ seq, value: data, isErased }))
+      const fault = difference(found, frames.map(({ seq, data, isErased }) => ({ seq, data: isErased ? Buffer.alloc(data.length) : data })))
+      if (fault) t.fail(`round ${round}: ${fault}`)
+      if (decoded.slot.erased === null) t.fail(`round ${round}: the number of deletions is known`)
+    }
+    const log = OffsetLog(file)
+    await checkReads(t, log, frames, random, `round ${round}`)
+    if (log.recovery !== null) t.fail(`round ${round}: ${JSON.stringify(log.recovery)}`)
+    await log.close()
+  }
+  t.pass('25 logs')
+})
+
+/** Appends a batch, or several at once, or deletes. */
+async function takeStep (log, frames, random) {
+  if (random(4) === 0 && frames.length > 0) {
+    const chosen = Array.from({ length: 1 + random(6) }, () => frames[random(frames.length)])
+    await log.del(chosen.map(({ seq }) => seq))
+    for (const frame of chosen) frame.isErased = true
+    return
+  }
+  const batches = Array.from({ length: 1 + random(3) }, () => {
+    const count = random(6) === 0 ? 500 : 1 + random(5)
+    return Array.from({ length: count }, () => randomData(random, count > 5 ? random(80) : randomSize(random)))
+  })
+  const before = frames.at(-1)?.seq ?? -1
+  const lasts = await Promise.all(batches.map((batch) => log.append(batch)))
+  const seqs = await collect(log.stream({ gt: before, values: false }))
+  const added = batches.flat().map((data, index) => ({ seq: seqs[index], data, isErased: false }))
+  frames.push(...added)
+  let count = 0
+  batches.forEach((batch, index) => {
+    count += batch.length
+    if (added[count - 1].seq !== lasts[index]) throw new Error(`append gave ${lasts[index]}, not ${added[count - 1].seq}`)
+  })
+}
+
+tape('writer: records of every kind of size, wherever a page begins or ends', (t) => {
+  const salt = 0x5a175a17
+  const offsets = [...Array.from({ length: 60 }, (_, i) => i * 4 + 40), ...Array.from({ length: 420 }, (_, i) => PAGE_SIZE - 420 + i)]
+  const shapes = [[0], [1, 0], [3], [4], [212], [255], [256], [257], [300, 0, 5], [16340], [16341], [16344, 1], [40000, 2]]
+  let count = 0
+  for (const offset of offsets) {
+    // A page's rest is never left so short by a writer, who would have filled it with zeros on the way.
+    for (const sizes of shapes) {
+      const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
+      const end = HEAD_SIZE + offset
+      const packed = packCommit(records, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE })
+      const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })
+      const frames = decodeFrames(chunks)
+      const isRight = frames.length === records.length && frames.every(({ seq, data }, index) => {
+        return seq === packed.seqs[index] && data.equals(records[index])
+      })
+      if (!isRight) t.fail(`${sizes} at ${offset}`)
+      const { tail } = packed
+      if (tail.end !== end + packed.bytes.length || tail.identity !== chunks.at(-1).identity) t.fail(`tail of ${sizes} at ${offset}`)
+      const first = chunks.find(({ payload }) => payload.length > 0)
+      const splitSize = frames[0].data.length > 0 ? first.payload.length - 4 : 0
+      if (splitSize > 0 && splitSize < Math.min(256, sizes[0]) && first.payload[0] < 64) t.fail(`${sizes} split after ${splitSize}`)
+      count++
+    }
+  }
+  t.pass(`${count} commits`)
+  t.end()
+})
+
+tape(`reader: everything that the page allows is read, in files that no writer made (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  for (let round = 0; round < 60; round++) {
+    const builder = buildRandomLog(random, { steps: 10 + random(100) })
+    const bytes = builder.build()
+    const decoded = decodeLog(bytes)
+    if (decoded.frames.length !== builder.frames.length) t.fail('the oracle reads what the builder makes')
+    const log = OffsetLog(putFile(bytes), { flags: ['r', 'r+'][random(2)], cache: [0, 2 ** 24][random(2)] })
+    if (random(2)) log._file.blocks._file.pace.mayBlock = () => false
+    await checkReads(t, log, builder.frames, random, `round ${round}`)
+    if (log.recovery !== null) t.fail(`round ${round}: ${JSON.stringify(log.recovery)}`)
+    await log.close()
+  }
+  t.pass('60 logs')
+})
+
+tape(`reader: a file with gaps goes on, loses records, and keeps every seq (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  for (let round = 0; round < 20; round++) {
+    const builder = buildRandomLog(random, { steps: 50, hasGaps: true })
+    const { frames } = builder
+    const file = putFile(builder.build())
+    const log = OffsetLog(file)
+    await log.ready()
+    for (let step = 0; step < 6; step++) await takeStep(log, frames, random)
+    await checkReads(t, log, frames, random, `round ${round}, before closing`)
+    await log.close()
+    decodeLog(fs.readFileSync(file))
+    const again = OffsetLog(file)
+    await checkReads(t, again, frames, random, `round ${round}, after closing`)
+    await again.close()
+  }
+  t.pass('20 logs')
+})
+
+tape(`reader: a file with gaps whose slots are both lost goes on behind its last record (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  for (let round = 0; round < 20; round++) {
+    const builder = buildRandomLog(random, { steps: 30, hasGaps: true })
+    const { frames } = builder
+    const bytes = builder.build()
+    bytes[4096 + 20] ^= 1
+    bytes[12288 + 20] ^= 1
+    const file = putFile(bytes)
+    const log = OffsetLog(file)
+    await checkReads(t, log, frames, random, `round ${round}`)
+    t.deepEqual(log.recovery.flaws.map(({ offset }) => offset), [4096, 12288])
+    t.deepEqual(log.recovery.damage, [])
+    await takeStep(log, frames, random)
+    await log.close()
+    decodeLog(fs.readFileSync(file))
+    const again = OffsetLog(file)
+    await checkReads(t, again, frames, random, `round ${round}, after closing`)
+    await again.close()
+  }
+})
+
+tape('reader: a live stream and since go on over gaps', async (t) => {
+  const builder = buildRandomLog(createRandom(7), { steps: 40, hasGaps: true })
+  const log = OffsetLog(putFile(builder.build()))
+  const live = log.stream({ live: true, old: false })
+  const seqs = []
+  const reading = (async () => {
+    for await (const { seq } of live) {
+      seqs.push(seq)
+      if (seqs.length === 3) break
+    }
+  })()
+  await log.ready()
+  const appended = []
+  for (const size of [10, 40000, 0]) appended.push(await log.append(Buffer.alloc(size, 1)))
+  await reading
+  t.deepEqual(seqs, appended)
+  t.equal(log.since.value, appended[2])
+  await log.close()
+})
+
+tape('header: another version, flag or checksum is refused, and nothing is written', async (t) => {
+  const { crc } = require('./checked-oracle')
+  for (const [offset, value, what] of [[9, 2, 'version'], [11, 2, 'flag'], [10, 128, 'flag'], [38, 2, 'checksum']]) {
+    for (const positions of [[0, 8192], [8192]]) {
+      const bytes = new LogBuilder().build()
+      for (const position of positions) {
+        bytes[position + offset] = value
+        bytes.writeUInt32BE(crc(bytes.subarray(position, position + 60)), position + 60)
+      }
+      const file = putFile(bytes)
+      for (const flags of ['r', 'r+']) {
+        const log = OffsetLog(file, { flags })
+        t.equal((await failureOf(() => log.ready())).code, 'ERR_LOG_UNKNOWN_FORMAT', `${what} ${value}`)
+        await log.close()
+      }
+      t.ok(fs.readFileSync(file).equals(bytes))
+    }
+  }
+})
+
+tape('header: seqs above 2^47 work, and one above 2^48 is refused with ERR_LOG_FULL', async (t) => {
+  const base = 2 ** 48 - 3 * PAGE_SIZE
+  const file = putFile(new LogBuilder({ base }).build())
+  const log = OffsetLog(file)
+  const seqs = [await log.append(Buffer.from('a')), await log.append(Buffer.alloc(20000, 'b'))]
+  t.deepEqual(seqs, [base + 40, base + 85])
+  const err = await failureOf(() => log.append(Buffer.alloc(40000, 'c')))
+  t.equal(err.code, 'ERR_LOG_FULL')
+  seqs.push(await log.append(Buffer.from('d')))
+  t.equal((await log.get(seqs[2])).toString(), 'd')
+  t.deepEqual((await collect(log.stream({ values: false, gt: seqs[0] }))), seqs.slice(1))
+  await log.close()
+  t.equal(decodeLog(fs.readFileSync(file)).frames.length, 3)
+})
+
+tape('reader: a length that lies is bounded by the file and by maxRecordSize before anything is allocated', async (t) => {
+  for (const size of [2 ** 30 - 1, 2 ** 29, 70000, 17000]) {
+    const builder = new LogBuilder()
+    builder.open()
+    builder.record(Buffer.from('before'))
+    builder.gap(0)
+    builder.pad()
+    builder.close({ commitContinues: false })
+    builder.open()
+    builder.record(Buffer.from('behind'))
+    builder.close({ commitContinues: false })
+    const bytes = builder.build()
+    // What was a gap is a record now, of that size, in a chunk that verifies.
+    const at = HEAD_SIZE + 40 + 10
+    bytes.writeUInt32BE(size, at)
+    forge(bytes, HEAD_SIZE)
+    const log = OffsetLog(putFile(bytes))
+    const seq = at
+    for (const call of [
+      () => log.get(seq), () => collect(log.stream({ gte: seq })), () => scanAll(log), () => collect(log.stream({ reverse: true }))
+    ]) {
+      const used = process.memoryUsage().rss
+      const err = await failureOf(call)
+      t.equal(err?.code, 'ERR_LOG_CORRUPT', `${size}: ${err?.message}`)
+      if (process.memoryUsage().rss - used > 2 ** 27) t.fail(`${size}: memory grew by ${process.memoryUsage().rss - used}`)
+    }
+    await log.close()
+    const small = OffsetLog(log.filename, { maxRecordSize: 1000 })
+    for (const call of [() => small.get(seq), () => collect(small.stream({ gte: seq })), () => scanAll(small)]) {
+      t.equal((await failureOf(call))?.code, 'ERR_RECORD_TOO_LARGE')
+    }
+    await small.close()
+  }
+})
+
+/** Gives a chunk whose payload was changed the checksums that it should have. The chunk after it must not care. */
+function forge (bytes, at) {
+  const { crc } = require('./checked-oracle')
+  const size = bytes.readUInt16BE(at + 8)
+  const before = bytes.readUInt32BE(at)
+  bytes.writeUInt32BE(crc(bytes.subarray(at + 40, at + 40 + size)), at + 4)
+  // As if something had been erased: then its neighbour knows it by what it was.
+  bytes[at + 11] |= 2
+  bytes.writeUInt32BE(before, at + 36)
+  bytes.writeUInt32BE(crc(bytes.subarray(at + 4, at + 40), bytes.readUInt32BE(12)), at)
+}

@@ -1,0 +1,198 @@
+'use strict'
+// A slow, obvious decoder of the checked framing, written from docs/format.md alone: it shares no line with lib/.
+
+const HEAD_SIZE = 32768
+const PAGE_SIZE = 16384
+const PIECE_SIZE = PAGE_SIZE - 40
+const MAGIC = '89464c470d0a1a0a'
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? (byte >>> 1) ^ 0xedb88320 : byte >>> 1
+  return byte
+})
+
+/** Goes on from the checksum `seed`. */
+function crc (bytes, seed = 0) {
+  let state = ~seed
+  for (let at = 0; at < bytes.length; at++) state = CRC_TABLE[(state ^ bytes[at]) & 255] ^ (state >>> 8)
+  return ~state >>> 0
+}
+
+function check (isTrue, message) {
+  if (!isTrue) throw new Error(`by docs/format.md: ${message}`)
+}
+
+function isZero (bytes) {
+  return bytes.every((byte) => byte === 0)
+}
+
+/**
+ * The whole of a log that was closed cleanly; throws at anything that is not as the page has it.
+ * @param {Buffer} file
+ */
+function decodeLog (file) {
+  const header = decodeHeader(file)
+  const slots = [4096, 12288].map((position) => decodeSlot(file.subarray(position, position + 4096), header.salt))
+  const slot = slots[0].sequence > slots[1].sequence ? slots[0] : slots[1]
+  check(isZero(file.subarray(16384, HEAD_SIZE)), 'the journals are empty after a clean close')
+  check(slot.end === file.length, `the newest slot ends at ${slot.end}, the file at ${file.length}`)
+  const chunks = decodeChunks(file.subarray(HEAD_SIZE), { ...header, start: HEAD_SIZE, previous: header.salt })
+  const frames = decodeFrames(chunks)
+  const last = chunks.at(-1)
+  check(slot.identity === (last ? last.identity : header.salt), 'the slot knows the last chunk')
+  check(slot.logicalEnd === (last ? last.logicalEnd : header.base), `the slot's logical end, ${slot.logicalEnd}`)
+  check(slot.epoch >= (last ? last.epoch : 1), 'the slot has the epoch of the last writer')
+  const erased = chunks.reduce((sum, chunk) => sum + chunk.erased, 0)
+  check(slot.erased === null || slot.erased === erased, `the slot counts ${slot.erased} erased, the chunks ${erased}`)
+  const lastFrame = frames.findLast((frame) => !frame.isErased)
+  check(slot.last === (lastFrame ? lastFrame.seq : -1), `the slot's last record, ${slot.last}`)
+  return { header, slot, chunks, frames }
+}
+
+function decodeHeader (file) {
+  check(file.length >= HEAD_SIZE, 'a file has a whole head')
+  const bytes = file.subarray(0, 64)
+  check(bytes.equals(file.subarray(8192, 8192 + 64)), 'the copies of the header are the same')
+  check(isZero(file.subarray(64, 4096)) && isZero(file.subarray(8192 + 64, 12288)), 'zeros around the header')
+  check(bytes.toString('hex', 0, 8) === MAGIC, 'the magic')
+  check(bytes.readUInt16BE(8) === 1 && bytes.readUInt16BE(10) <= 1 && bytes[38] === 1, 'version, flags, checksum')
+  check(crc(bytes.subarray(0, 60)) === bytes.readUInt32BE(60), 'the crc of the header')
+  return {
+    salt: bytes.readUInt32BE(12),
+    hasGaps: bytes.readUInt16BE(10) === 1,
+    base: bytes.readUIntBE(32, 6),
+    codec: bytes.toString('utf8', 40, 40 + bytes[39])
+  }
+}
+
+function decodeSlot (area, salt) {
+  check(isZero(area.subarray(512)) && isZero(area.subarray(42, 512)), 'zeros around a slot')
+  check(crc(area.subarray(4, 512), salt) === area.readUInt32BE(0), 'the crc of a slot')
+  return {
+    sequence: area.readUIntBE(4, 6),
+    epoch: area.readUInt32BE(10),
+    end: area.readUIntBE(14, 6),
+    logicalEnd: area.readUIntBE(20, 6),
+    last: area.readUIntBE(26, 6) - 1,
+    erased: area.readUIntBE(32, 6) === 0 ? null : area.readUIntBE(32, 6) - 1,
+    identity: area.readUInt32BE(38)
+  }
+}
+
+/**
+ * @param {Buffer} bytes  chunks, from the physical position `start` on
+ * @param {object} log
+ * @param {number} log.salt
+ * @param {number} log.base
+ * @param {boolean} log.hasGaps
+ * @param {number} log.start
+ * @param {number} log.previous  identity of the chunk before
+ */
+function decodeChunks (bytes, { salt, base, hasGaps, start, previous }) {
+  const chunks = []
+  let epoch = 0
+  for (let offset = 0; offset < bytes.length;) {
+    const at = start + offset
+    const left = PAGE_SIZE - at % PAGE_SIZE
+    if (left < 44) {
+      check(isZero(bytes.subarray(offset, offset + left)), `zeros at the end of a page, ${at}`)
+      offset += left
+      continue
+    }
+    const chunk = decodeChunk(bytes.subarray(offset, offset + left), at, salt)
+    const { position, continued, payload } = chunk
+    const expected = at + base - HEAD_SIZE
+    check(hasGaps ? position >= expected : position === expected, `the position of the chunk at ${at}: ${position}`)
+    check(continued === 0 || at % PAGE_SIZE === 0, `only the first chunk of a page goes on, ${at}`)
+    check(chunk.previous === previous, `the chunk at ${at} follows the one before`)
+    check(chunk.epoch >= epoch, `the epoch of the chunk at ${at}`)
+    chunks.push(chunk)
+    previous = chunk.identity
+    epoch = chunk.epoch
+    offset += 40 + payload.length
+  }
+  check(chunks.length === 0 || !chunks.at(-1).commitContinues, 'the last chunk ends its commit')
+  return chunks
+}
+
+function decodeChunk (bytes, at, salt) {
+  check(bytes.length >= 44 || bytes.length >= 40, `a whole header at ${at}`)
+  const size = bytes.readUInt16BE(8)
+  const flags = bytes.readUInt16BE(10)
+  const continued = bytes.readUInt16BE(28)
+  check(40 + size <= bytes.length, `the size of the chunk at ${at}: ${size}`)
+  check(size >= continued && (size >= 4 || size === continued), `the chunk at ${at} has ${size} bytes, ${continued} continued`)
+  check((flags & ~3) === 0, `the flags of the chunk at ${at}: ${flags}`)
+  check(crc(bytes.subarray(4, 40), salt) === bytes.readUInt32BE(0), `the crc of the header at ${at}`)
+  const payload = bytes.subarray(40, 40 + size)
+  check(crc(payload) === bytes.readUInt32BE(4), `the crc of the payload at ${at}`)
+  const isErased = (flags & 2) !== 0
+  check(isErased || bytes.readUInt32BE(36) === 0, `no birth before anything is erased, ${at}`)
+  check(isErased === (bytes.readUInt16BE(30) > 0), `the erased count goes with its flag, ${at}`)
+  return {
+    at,
+    payload,
+    continued,
+    commitContinues: (flags & 1) !== 0,
+    epoch: bytes.readUInt32BE(12),
+    position: bytes.readUIntBE(16, 6),
+    durable: bytes.readUIntBE(22, 6),
+    erased: bytes.readUInt16BE(30),
+    previous: bytes.readUInt32BE(32),
+    identity: isErased ? bytes.readUInt32BE(36) : bytes.readUInt32BE(0),
+    logicalEnd: -1
+  }
+}
+
+/**
+ * @param {ReturnType<typeof decodeChunks>} chunks  each gets its logical end
+ * @returns {Array<{ seq: number, data: Buffer, isErased: boolean }>}
+ */
+function decodeFrames (chunks) {
+  const frames = []
+  let rest = 0
+  let logicalEnd = 0
+  for (const chunk of chunks) {
+    const { at, payload, continued, position } = chunk
+    check(position >= logicalEnd, `the position of the chunk at ${at} is not behind the one before`)
+    check(continued === Math.min(rest, PIECE_SIZE), `the chunk at ${at} continues ${continued} of ${rest} bytes`)
+    if (continued > 0) frames.at(-1).pieces.push(payload.subarray(0, continued))
+    rest -= continued
+    check(rest === 0 || payload.length === continued, `the chunk at ${at} is full of a record that goes on`)
+    let offset = continued
+    let gaps = 0
+    while (payload.length - offset >= 4) {
+      const type = payload[offset] >>> 6
+      const size = payload.readUInt32BE(offset) % 2 ** 30
+      const seq = position + 40 + offset + gaps
+      offset += 4
+      if (type === 3) {
+        gaps += size
+      } else if (type === 1) {
+        check(size === payload.length - offset, `the padding of the chunk at ${at} ends with it`)
+        check(isZero(payload.subarray(offset)), `zeros in the padding of the chunk at ${at}`)
+        offset = payload.length
+      } else {
+        const piece = payload.subarray(offset, offset + size)
+        frames.push({ seq, isErased: type === 2, size, pieces: [piece] })
+        rest = size - piece.length
+        offset += piece.length
+        check(rest === 0 || (at + 40 + offset) % PAGE_SIZE === 0, `the chunk at ${at} ends with its page, to go on`)
+      }
+    }
+    check(isZero(payload.subarray(offset)), `zeros at the end of the chunk at ${at}`)
+    logicalEnd = chunk.logicalEnd = position + 40 + payload.length + gaps
+  }
+  check(rest === 0, 'the last record is whole')
+  return frames.map(({ seq, isErased, size, pieces }) => {
+    const data = Buffer.concat(pieces)
+    check(data.length === size, `the record at ${seq} has ${data.length} of ${size} bytes`)
+    check(!isErased || isZero(data), `an erased record is zeros, ${seq}`)
+    return { seq, isErased, data }
+  })
+}
+
+exports.crc = crc
+exports.decodeLog = decodeLog
+exports.decodeChunks = decodeChunks
+exports.decodeFrames = decodeFrames
