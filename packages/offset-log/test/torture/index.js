@@ -1,0 +1,46 @@
+'use strict'
+// The torture's command line. Usage: npm run torture -- --help
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { HELP, UsageError, parseArguments } = require('./options')
+const { printFailure, printFigures } = require('./report')
+const { OFFSET_LOG, runTorture } = require('./run-torture')
+
+main(process.argv.slice(2)).then((hasFailed) => {
+  process.exitCode = hasFailed ? 1 : 0
+}, (err) => {
+  if (err instanceof UsageError) console.error(`torture: ${err.message}; --help lists the options`)
+  else console.error(err)
+  process.exitCode = err instanceof UsageError ? 2 : 1
+})
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<boolean>}  whether anything failed
+ */
+async function main (args) {
+  const { help, replay, kill, planted, log, stop, ...others } = parseArguments(args)
+  if (help) {
+    process.stdout.write(HELP)
+    return false
+  }
+  const logModule = log === undefined ? OFFSET_LOG : path.resolve(log)
+  if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
+  if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
+  if (planted) return hasFailures(await require('./planted').runPlanted(seedOf(others)))
+  if (replay) return require('./run-replay').runReplay(replay, logModule)
+  const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
+  printFigures(result.figures)
+  return hasFailures(result)
+}
+
+/** @param {{ seed?: number }} options */
+function seedOf ({ seed }) {
+  return seed === undefined ? {} : { seed }
+}
+
+/** @param {{ failures: unknown[] }} result */
+function hasFailures ({ failures }) {
+  return failures.length > 0
+}

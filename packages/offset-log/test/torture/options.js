@@ -1,0 +1,86 @@
+'use strict'
+// The command line of the torture.
+
+const { fromLine } = require('./replay')
+
+const HELP = `Tortures the log: cuts the power and kills the process at every moment, and looks for what was promised.
+
+  npm run torture -- [options]
+
+  --seconds N     how long, 60 by default
+  --workloads N   how many instead: the same seed and number give the same images
+  --seed N        of all that is random; printed, and different every time, by default
+  --workers N     threads, 2 by default; 0 for none
+  --stop          ends at the first failure
+  --replay LINE   runs what a failure has printed again, and tells all about it
+  --log PATH      the package to load instead of the one that ships
+  --kill N        kills N real processes instead, with SIGKILL
+  --planted       looks for bugs that are planted in copies of the source instead
+  --help          this text
+
+The exit code is 1 after a failure and 2 when the options are wrong.
+`
+
+const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill']
+const TEXTS = ['replay', 'log']
+const SWITCHES = ['stop', 'planted', 'help']
+
+class UsageError extends Error {}
+
+/**
+ * @param {string[]} args
+ * @returns {Record<string, any>}
+ * @throws {UsageError}
+ */
+function parseArguments (args) {
+  /** @type {Record<string, any>} */
+  const options = {}
+  for (let index = 0; index < args.length; index++) {
+    const [, name = '', , inline] = /^--([a-z]+)(=(.*))?$/s.exec(args[index]) ?? []
+    if (SWITCHES.includes(name) && inline === undefined) {
+      options[name] = true
+      continue
+    }
+    if (!NUMBERS.includes(name) && !TEXTS.includes(name)) throw new UsageError(`there is no option ${args[index]}`)
+    const text = inline ?? args[++index]
+    if (text === undefined || text === '' || text.startsWith('--')) throw new UsageError(`--${name} needs a value`)
+    options[name] = NUMBERS.includes(name) ? parseNumber(name, text) : text
+  }
+  checkTogether(options)
+  return options
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function parseNumber (name, text) {
+  const number = Number(text)
+  const isFraction = name === 'seconds' && Number.isFinite(number)
+  if (!/^\d/.test(text) || (!isFraction && !Number.isSafeInteger(number))) {
+    throw new UsageError(`--${name} needs a number, got ${text}`)
+  }
+  if (number === 0 && !['seed', 'workers'].includes(name)) throw new UsageError(`--${name} must be above 0`)
+  if (name === 'seed' && number >= 2 ** 32) throw new UsageError(`--seed must be below 2^32, got ${text}`)
+  if (name === 'workers' && number > 64) throw new UsageError(`--workers must be at most 64, got ${text}`)
+  return number
+}
+
+/** @param {Record<string, any>} options */
+function checkTogether (options) {
+  const modes = ['kill', 'planted', 'replay'].filter((name) => options[name] !== undefined)
+  if (modes.length > 1) throw new UsageError(`--${modes[0]} and --${modes[1]} do not go together`)
+  if (options.seconds !== undefined && options.workloads !== undefined) {
+    throw new UsageError('--seconds and --workloads do not go together: either may end it')
+  }
+  if (options.replay === undefined) return
+  try {
+    options.replay = fromLine(options.replay)
+  } catch (err) {
+    throw new UsageError(`--replay: ${err.message}`)
+  }
+}
+
+exports.HELP = HELP
+exports.UsageError = UsageError
+exports.parseArguments = parseArguments

@@ -1,0 +1,20 @@
+'use strict'
+// What a log did that it had promised not to do.
+
+// The first four are the ones that figures name.
+const KINDS = ['promised lost', 'never appended', 'half a commit', 'refused', 'wrong answer', 'deleted bytes left',
+  'not poisoned', 'no answer', 'thrown']
+
+class Violation extends Error {
+  /**
+   * @param {string} kind  one of KINDS
+   * @param {string} message
+   */
+  constructor (kind, message) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+exports.KINDS = KINDS
+exports.Violation = Violation
