@@ -99,11 +99,11 @@ class Durability {
   }
 
   _run () {
-    const waiting = this._waiting.splice(0)
-    this._isBusy = waiting.length > 0
+    this._isBusy = this._waiting.length > 0
     if (!this._isBusy) return
     const { store, blocks } = this._file
     store.prepareSync((err) => {
+      const waiting = this._waiting.splice(0)
       if (err) return this._end(waiting, err)
       const mark = store.mark()
       const isTimely = this._isTimely || this.mode !== 'always'

@@ -23,6 +23,7 @@ const NO_FRAME = null
  * @property {number} at  physical position of the length field
  * @property {number} chunkStart  physical
  * @property {number} chunkEnd  physical
+ * @property {number} identity  of its chunk
  */
 
 /**
@@ -75,7 +76,7 @@ function findFrame ({ bytes, offset, start, end }, seq) {
       const type = word >>> 30
       const size = word & FRAME_LENGTH_MASK
       if (type === FRAME_TYPES.PADDING) break
-      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd }
+      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd, identity: header.identity }
       at += LENGTH_SIZE
       if (type === FRAME_TYPES.GAP) shift += size
       else at += size
@@ -86,5 +87,19 @@ function findFrame ({ bytes, offset, start, end }, seq) {
   return NO_FRAME
 }
 
+/**
+ * The first chunk of a page, if it goes on with a record as it should.
+ * @param {Page} page  checked
+ * @param {number} identity  of the chunk before
+ * @param {number} size  how much of the record should be on the page
+ * @returns {ChunkHeader | null}
+ */
+function readContinued ({ bytes, offset }, identity, size) {
+  const header = new ChunkHeader()
+  readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
+  return header.previous === identity && header.continued === size ? header : null
+}
+
 exports.checkPage = checkPage
+exports.readContinued = readContinued
 exports.findFrame = findFrame

@@ -1,8 +1,9 @@
 'use strict'
 // What is known to be on stable storage, and the slots that say so to the next open.
 
-const { AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE } = require('./layout')
+const { LogError } = require('@millrace/errors')
 const { encodeHead } = require('./head')
+const { AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE } = require('./layout')
 const { encodeSlot } = require('./slot')
 
 const REWRITE_SIZE = 1024 * 1024
@@ -35,6 +36,8 @@ class Checkpoints {
     this.untrusted = null
     /** Whether the next open would have to look at more than a slot: the journals, flaws in the head. */
     this.needsCleanUp = head.journals.length > 0 || head.flaws.length > 0
+    /** Whether both slots must be written before one can be relied on. */
+    this._areSlotsLost = head.slot === null
     /** Ranges of the head to be written anew. */
     this._flaws = head.flaws.map(({ offset }) => rangeOfFlaw(offset))
     /** @type {Error | null} */
@@ -74,7 +77,7 @@ class Checkpoints {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
     if (mark.end - this._slotEnd < (isTimely ? 1 : SLOT_DISTANCE)) return
     // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
-    this._writeSlot(mark, (err) => { this._slotError = err })
+    this._writeSlot(mark, (err) => this._slotWritten(err))
   }
 
   /**
@@ -86,10 +89,22 @@ class Checkpoints {
     const index = 1 - this._index
     const sequence = this._sequence + 1
     const slot = { sequence, epoch, end, logicalEnd: end + shift, last, erasedCount, identity }
-    this._index = index
-    this._sequence = sequence
-    this._slotEnd = end
-    blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], cb)
+    blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], (err) => {
+      if (err) return cb(err)
+      this._index = index
+      this._sequence = sequence
+      this._slotEnd = end
+      cb(null)
+    })
+  }
+
+  /**
+   * One that failed and was undone can be tried again; one that lies there in part must not be followed by another.
+   * @param {Error | null} err
+   */
+  _slotWritten (err) {
+    this._slotError = err
+    if (err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE') this._store.file.durability.poison(err)
   }
 
   /**
@@ -101,8 +116,16 @@ class Checkpoints {
     if (this.isClean) return cb(this._slotError)
     this._writeSlot(this._store.mark(), (err) => {
       if (err) return cb(err)
-      // The slot has the count of deletions that the journals had: first one, then the other.
-      blocks.sync((err) => err || !this.needsCleanUp ? cb(err) : this._cleanUp(cb))
+      blocks.sync((err) => {
+        if (err) return cb(err)
+        if (this._areSlotsLost) {
+          this._areSlotsLost = false
+          return this.finish(cb)
+        }
+        // The slot has the count of deletions that the journals had: first one, then the other.
+        if (this.needsCleanUp) this._cleanUp(cb)
+        else cb(null)
+      })
     })
   }
 

@@ -3,7 +3,9 @@
 
 const { applyEntry } = require('./journal')
 const { ChunkHeader, checkChunk, isHeaderAt } = require('./chunk-header')
-const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('./layout')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+} = require('./layout')
 
 /** How an attempt to enter the next chunk ended. */
 const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 })
@@ -131,6 +133,21 @@ class ChunkCursor {
     if (what !== null) return this._fail(pageEnd, what)
     this._settle()
     return ENTRY.ENTERED
+  }
+
+  /** How far gaps in the entered chunk move the positions behind it. */
+  measureGaps () {
+    const { window: { start }, view, chunkEnd } = this
+    let sum = 0
+    if (!this._rules.hasGaps) return 0
+    for (let at = this.at; chunkEnd - at >= LENGTH_SIZE;) {
+      const word = view.getUint32(at - start)
+      const size = word & FRAME_LENGTH_MASK
+      const isGap = word >>> 30 === FRAME_TYPES.GAP
+      if (isGap) sum += size
+      at += LENGTH_SIZE + (isGap ? 0 : size)
+    }
+    return sum
   }
 
   /** Whether the header of the chunk that cannot be entered is whole. */

@@ -3,7 +3,7 @@
 // stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
 
 const { trampoline } = require('@millrace/block-file')
-const { checkPage } = require('./check-page')
+const { checkPage, readContinued } = require('./check-page')
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
 const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')
 const {
@@ -233,7 +233,7 @@ function findPieces (store, seqs, cb) {
         pieces.push({ chunkStart: frame.chunkStart, patch: { offset, mark, size: inChunk } })
       }
       // A large record whose deletion was cut off may have pieces left: they are looked at once more.
-      addContinued(store, page.start + PAGE_SIZE, frame.size - inChunk, pieces, done)
+      addContinued(store, page.start + PAGE_SIZE, frame, frame.size - inChunk, pieces, done)
     })
   }, (err) => cb(err, pieces))
 }
@@ -241,16 +241,21 @@ function findPieces (store, seqs, cb) {
 /**
  * @param {CheckedStore} store
  * @param {number} pageStart
+ * @param {import('./check-page').Frame} frame
  * @param {number} rest  how much of the record lies on this page and after it
  * @param {Piece[]} pieces
  * @param {Done} cb
  */
-function addContinued (store, pageStart, rest, pieces, cb) {
+function addContinued (store, pageStart, frame, rest, pieces, cb) {
+  let { identity } = frame
   trampoline((next) => {
     if (rest <= 0) return cb(null)
     store.pages.read(pageStart, (err, page) => {
       if (err || !page) return cb(err)
       const size = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
+      const header = readContinued(page, identity, size)
+      if (!header) return cb(store.damageError({ start: pageStart, end: page.end, what: 'its part of a record' }))
+      identity = header.identity
       const dataStart = page.offset + CHUNK_HEADER_SIZE
       if (!page.bytes.subarray(dataStart, dataStart + size).every((byte) => byte === 0)) {
         pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })

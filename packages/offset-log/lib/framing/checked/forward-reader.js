@@ -22,6 +22,8 @@ class ForwardReader extends RecordReader {
     this._isPastStop = false
     /** The page where the delivered chunk of records begins. */
     this._walkedPage = pageStart
+    /** Whether damage comes after the records that were delivered last. */
+    this._isDamageNext = false
     /** Whether every chunk of the log, from the first on, was looked at once. */
     this._isComplete = pageStart === HEAD_SIZE
   }
@@ -54,8 +56,9 @@ class ForwardReader extends RecordReader {
     for (;;) {
       if (this._error) return cb(this._error)
       if (cursor.isStale) this._restart(cursor.at - cursor.at % PAGE_SIZE)
-      const status = this._walk(limit)
-      if (chunk.count > 0) return cb(null, chunk)
+      const status = this._isDamageNext ? DAMAGED : this._walk(limit)
+      this._isDamageNext = status === DAMAGED && chunk.count > 0
+      if (chunk.count > 0) return this._deliver(cb)
       if (status === DAMAGED) {
         this._isComplete = false
         this._meetDamage(limit)
@@ -76,9 +79,17 @@ class ForwardReader extends RecordReader {
     }
   }
 
+  /** @param {(err: null, chunk: Chunk) => void} cb */
+  _deliver (cb) {
+    const { _chunk: chunk } = this
+    // Whatever is read again, these are not.
+    this._from = chunk.seqs[chunk.count - 1] + 1
+    cb(null, chunk)
+  }
+
   /** @param {number} pageStart */
   _restart (pageStart) {
-    this._isComplete = false
+    this._isComplete = this._isDamageNext = false
     this._cursor.restart(pageStart)
   }
 

@@ -3,9 +3,10 @@
 
 const { misuse } = require('@millrace/errors')
 const { notFound, tooLargeToRead } = require('../../record-errors')
-const { findFrame } = require('./check-page')
+const { findFrame, readContinued } = require('./check-page')
 const { ForwardReader } = require('./forward-reader')
 const { CHUNK_HEADER_SIZE, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { findRecordEnd } = require('./split-record')
 
 // A larger record is read in one go, past the cache, which it would only empty.
 const CACHED_SIZE_MAX = 4 * PAGE_SIZE
@@ -64,33 +65,33 @@ function readOnce (store, seq, cb) {
     const seqNumber = /** @type {number} */ (seq)
     if (size > store.maxRecordSize) return cb(tooLargeToRead(seqNumber, size, store.maxRecordSize))
     if (size > CACHED_SIZE_MAX) return readLargeRecord(store, seqNumber, page.start, cb)
-    if (at + LENGTH_SIZE + size > store.end) return cb(pastEnd(store, frame))
+    if (findRecordEnd(frame, size) > store.end) return cb(pastEnd(store, frame))
     const data = Buffer.allocUnsafe(size)
     const dataOffset = page.offset + at + LENGTH_SIZE - page.start
     const done = page.bytes.copy(data, 0, dataOffset, dataOffset + Math.min(size, frame.chunkEnd - at - LENGTH_SIZE))
-    readPieces(store, page.start + PAGE_SIZE, data, done, cb)
+    readPieces(store, { start: page.start + PAGE_SIZE, identity: frame.identity, data, done }, cb)
   })
 }
 
 /**
  * @param {CheckedStore} store
- * @param {number} start  of the next page
- * @param {Buffer} data
- * @param {number} done  how much of it is there
+ * @param {object} rest
+ * @param {number} rest.start  of the next page
+ * @param {number} rest.identity  of the chunk that the record was on last
+ * @param {Buffer} rest.data
+ * @param {number} rest.done  how much of it is there
  * @param {(err: Error | null, found?: Found) => void} cb
  */
-function readPieces (store, start, data, done, cb) {
+function readPieces (store, { start, identity, data, done }, cb) {
   if (done === data.length) return cb(null, { data, isDeleted: false })
-  if (start >= store.end) return cb(store.damageError({ start, end: start, what: 'the length of the last record' }))
   store.pages.read(start, (err, page) => {
     if (err || !page) return cb(err)
-    const { bytes, offset } = page
+    const { bytes, offset, end } = page
     const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
-    if (bytes.readUInt16BE(offset + 28) !== size) {
-      return cb(store.damageError({ start, end: page.end, what: 'its part of a record' }))
-    }
+    const header = readContinued(page, identity, size)
+    if (header === null) return cb(store.damageError({ start, end, what: 'its part of a record' }))
     bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
-    readPieces(store, start + PAGE_SIZE, data, done + size, cb)
+    readPieces(store, { start: start + PAGE_SIZE, identity: header.identity, data, done: done + size }, cb)
   })
 }
 

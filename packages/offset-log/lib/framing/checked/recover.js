@@ -71,7 +71,8 @@ class TailWalk {
   }
 
   _meetChunk () {
-    const { header, chunkStart, chunkEnd, shift } = this._cursor
+    const { header, chunkStart, chunkEnd } = this._cursor
+    const shift = this._cursor.shift + this._cursor.measureGaps()
     const { end, identity } = this._slot
     this._epoch = Math.max(this._epoch, header.epoch)
     this._claimedEnd = Math.max(this._claimedEnd, header.durable)

@@ -10,14 +10,15 @@ const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
 /** @typedef {import('./chunk-cursor').ChunkCursor} ChunkCursor */
 
 /**
- * @param {ChunkCursor} cursor  at the record's frame, which reaches past its chunk
+ * @param {{ at: number, chunkEnd: number }} frame  where it begins, and where its chunk ends
  * @param {number} size  of the record
  * @returns {number}  where its last piece ends in the file
  */
-function findRecordEnd (cursor, size) {
-  const rest = size - (cursor.chunkEnd - cursor.at - LENGTH_SIZE)
+function findRecordEnd ({ at, chunkEnd }, size) {
+  const rest = size - (chunkEnd - at - LENGTH_SIZE)
+  if (rest <= 0) return at + LENGTH_SIZE + size
   const fullPages = Math.ceil(rest / PIECE_SIZE_MAX) - 1
-  const nextPage = cursor.at - cursor.at % PAGE_SIZE + PAGE_SIZE
+  const nextPage = at - at % PAGE_SIZE + PAGE_SIZE
   return nextPage + fullPages * PAGE_SIZE + CHUNK_HEADER_SIZE + rest - fullPages * PIECE_SIZE_MAX
 }
 
