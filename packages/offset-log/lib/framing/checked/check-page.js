@@ -88,18 +88,17 @@ function findFrame ({ bytes, offset, start, end }, seq) {
 }
 
 /**
- * The first chunk of a page, if it goes on with a record as it should.
+ * The first chunk of a page, if it comes after the one that a record is on.
  * @param {Page} page  checked
  * @param {number} identity  of the chunk before
- * @param {number} size  how much of the record should be on the page
  * @returns {ChunkHeader | null}
  */
-function readContinued ({ bytes, offset }, identity, size) {
+function readNext ({ bytes, offset }, identity) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
-  return header.previous === identity && header.continued === size ? header : null
+  return header.previous === identity ? header : null
 }
 
 exports.checkPage = checkPage
-exports.readContinued = readContinued
+exports.readNext = readNext
 exports.findFrame = findFrame

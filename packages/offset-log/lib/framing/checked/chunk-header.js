@@ -7,7 +7,7 @@ const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./la
 const TWO_32 = 2 ** 32
 /** Where in a header it says how much of the chunk is erased. */
 const ERASED_COUNT_OFFSET = 30
-const KNOWN_FLAGS = CHUNK_FLAGS.COMMIT_CONTINUES | CHUNK_FLAGS.WAS_ERASED
+const KNOWN_FLAGS = CHUNK_FLAGS.COMMIT_CONTINUES | CHUNK_FLAGS.WAS_ERASED | CHUNK_FLAGS.REST_ERASED
 
 /**
  * What the chunks of one file are checked by.
@@ -44,6 +44,14 @@ class ChunkHeader {
   /** What the next chunk knows this one by. Erasing does not change it. */
   get identity () {
     return this.flags & CHUNK_FLAGS.WAS_ERASED ? this.birth : this.crc
+  }
+
+  /**
+   * Whether this chunk goes on with a record that is there, as a page should that comes after one.
+   * @param {number} size  how much of the record the page should have
+   */
+  hasRest (size) {
+    return this.continued === size && (this.flags & CHUNK_FLAGS.REST_ERASED) === 0
   }
 
   get commitContinues () {

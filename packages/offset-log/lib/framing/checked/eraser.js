@@ -3,7 +3,7 @@
 // stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
 
 const { trampoline } = require('@millrace/block-file')
-const { checkPage, readContinued } = require('./check-page')
+const { checkPage, readNext } = require('./check-page')
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
 const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')
 const {
@@ -145,6 +145,7 @@ class Eraser {
       applyEntry({ position: chunkStart, header: image.subarray(0, CHUNK_HEADER_SIZE), patches }, image)
       header.birth = header.identity
       header.flags |= CHUNK_FLAGS.WAS_ERASED
+      if (patches.some(({ mark }) => mark === 0)) header.flags |= CHUNK_FLAGS.REST_ERASED
       header.erasedCount += patches.length
       writeChunkHeader(header, image, 0, rules.salt)
       cb(null, { position: chunkStart, header: Buffer.from(image.subarray(0, CHUNK_HEADER_SIZE)), patches }, image)
@@ -232,7 +233,6 @@ function findPieces (store, seqs, cb) {
         const mark = FRAME_TYPES.ERASED * 2 ** 30 + frame.size
         pieces.push({ chunkStart: frame.chunkStart, patch: { offset, mark, size: inChunk } })
       }
-      // A large record whose deletion was cut off may have pieces left: they are looked at once more.
       addContinued(store, page.start + PAGE_SIZE, frame, frame.size - inChunk, pieces, done)
     })
   }, (err) => cb(err, pieces))
@@ -253,13 +253,13 @@ function addContinued (store, pageStart, frame, rest, pieces, cb) {
     store.pages.read(pageStart, (err, page) => {
       if (err || !page) return cb(err)
       const size = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
-      const header = readContinued(page, identity, size)
-      if (!header) return cb(store.damageError({ start: pageStart, end: page.end, what: 'its part of a record' }))
-      identity = header.identity
-      const dataStart = page.offset + CHUNK_HEADER_SIZE
-      if (!page.bytes.subarray(dataStart, dataStart + size).every((byte) => byte === 0)) {
-        pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })
+      const header = readNext(page, identity)
+      if (header?.continued !== size) {
+        return cb(store.damageError({ start: pageStart, end: page.end, what: 'its part of a record' }))
       }
+      identity = header.identity
+      // A large record whose deletion was cut off has such pieces left.
+      if (header.hasRest(size)) pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })
       pageStart += PAGE_SIZE
       rest -= size
       next()

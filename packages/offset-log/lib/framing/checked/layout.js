@@ -31,4 +31,4 @@ exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 }
 exports.FRAME_LENGTH_MASK = 0x3fffffff
 
 /** The flags of a chunk. */
-exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2 })
+exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4 })

@@ -70,9 +70,9 @@ class CheckedOpener {
   _finishErasures (cb) {
     const { _store: store, _head: { slot, lostSlot, journals } } = this
     const newest = journals[journals.length - 1]
-    const counts = [...journals.map(({ erasedCount }) => erasedCount), slot?.erasedCount ?? null]
-    // A slot that is lost may have counted more.
-    const isKnown = !counts.includes(null) && (newest !== undefined || !lostSlot)
+    const counts = [...journals, ...(slot ? [slot] : [])].map(({ erasedCount }) => erasedCount)
+    // A slot that is lost may have counted more, unless there is a journal.
+    const isKnown = counts.length > 0 && !counts.includes(null) && (newest !== undefined || !lostSlot)
     store.erasedCount = isKnown ? Math.max(...counts.map(Number)) : null
     store.eraser.round = newest?.round ?? 0
     if (!this._isReadOnly) return redoErasures(store, journals, cb)

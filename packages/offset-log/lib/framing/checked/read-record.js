@@ -3,7 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { notFound, tooLargeToRead } = require('../../record-errors')
-const { findFrame, readContinued } = require('./check-page')
+const { findFrame, readNext } = require('./check-page')
 const { ForwardReader } = require('./forward-reader')
 const { CHUNK_HEADER_SIZE, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 const { findRecordEnd } = require('./split-record')
@@ -88,8 +88,8 @@ function readPieces (store, { start, identity, data, done }, cb) {
     if (err || !page) return cb(err)
     const { bytes, offset, end } = page
     const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
-    const header = readContinued(page, identity, size)
-    if (header === null) return cb(store.damageError({ start, end, what: 'its part of a record' }))
+    const header = readNext(page, identity)
+    if (!header?.hasRest(size)) return cb(store.damageError({ start, end, what: 'its part of a record' }))
     bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
     readPieces(store, { start: start + PAGE_SIZE, identity: header.identity, data, done: done + size }, cb)
   })

@@ -30,7 +30,7 @@ function redoErasures (store, journals, cb) {
     if (err) return cb(err)
     blocks.sync((err) => {
       if (err) return cb(err)
-      applyAll(store, journals.flatMap(({ entries }) => entries), (err) => err ? cb(err) : blocks.sync(cb))
+      applyAll(store, [...groupByChunk(journals).values()], (err) => err ? cb(err) : blocks.sync(cb))
     })
   })
 }
@@ -47,37 +47,40 @@ function writeAll (store, [area, ...others], cb) {
 
 /**
  * @param {CheckedStore} store
- * @param {Entry[]} entries
+ * @param {Entry[][]} chunks  what becomes of each, oldest first
  * @param {Done} cb
  */
-function applyAll (store, entries, cb) {
+function applyAll (store, [entries, ...others], cb) {
+  if (entries === undefined) return cb(null)
   const { blocks } = store
-  const next = (/** @type {number} */ index) => {
-    if (index === entries.length) return cb(null)
-    const { position, header } = entries[index]
-    const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
-    // A file that ends before is damaged, as the walk over its tail will find.
-    if (position + chunk.length > blocks.size.value) return next(index + 1)
-    blocks.readInto(chunk, position, (err) => {
-      if (err) return cb(err)
-      if (!isErased(store, entries[index], chunk)) applyEntry(entries[index], chunk)
-      blocks.write(chunk, position, (err) => err ? cb(err) : next(index + 1))
-    })
-  }
-  next(0)
+  const { position, header } = entries[0]
+  const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
+  // A file that ends before is damaged, as the walk over its tail will find.
+  if (position + chunk.length > blocks.size.value) return applyAll(store, others, cb)
+  blocks.readInto(chunk, position, (err) => {
+    if (err) return cb(err)
+    // So is a chunk that this does not make whole: it is left as it is.
+    if (!redo(store, entries, chunk)) return applyAll(store, others, cb)
+    blocks.write(chunk, position, (err) => err ? cb(err) : applyAll(store, others, cb))
+  })
 }
 
 /**
- * Whether the chunk is as the entry wants it, or was erased further since.
  * @param {CheckedStore} store
- * @param {Entry} entry
- * @param {Buffer} chunk
+ * @param {Entry[]} entries  of one chunk
+ * @param {Buffer} chunk  changed in place, where it is not yet as the entries want it, or was erased further since
+ * @returns {boolean}  whether it is whole now
  */
-function isErased ({ rules }, { position, header }, chunk) {
+function redo ({ rules }, entries, chunk) {
   const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length)
   const now = new ChunkHeader()
-  const isWhole = checkChunk(chunk, view, 0, position, chunk.length, { ...rules, verify: true }, now) === null
-  return isWhole && now.erasedCount >= header.readUInt16BE(ERASED_COUNT_OFFSET)
+  const { position } = entries[0]
+  const isWhole = () => checkChunk(chunk, view, 0, position, chunk.length, { ...rules, verify: true }, now) === null
+  for (const entry of entries) {
+    if (isWhole() && now.erasedCount >= entry.header.readUInt16BE(ERASED_COUNT_OFFSET)) continue
+    applyEntry(entry, chunk)
+  }
+  return isWhole()
 }
 
 /**
@@ -86,9 +89,20 @@ function isErased ({ rules }, { position, header }, chunk) {
  * @param {Journal[]} journals  oldest first
  */
 function rememberErasures ({ unfinished }, journals) {
+  for (const [position, entries] of groupByChunk(journals)) unfinished.set(position, entries)
+}
+
+/**
+ * @param {Journal[]} journals  oldest first
+ * @returns {Map<number, Entry[]>}
+ */
+function groupByChunk (journals) {
+  /** @type {Map<number, Entry[]>} */
+  const chunks = new Map()
   for (const entry of journals.flatMap(({ entries }) => entries)) {
-    unfinished.set(entry.position, [...(unfinished.get(entry.position) ?? []), entry])
+    chunks.set(entry.position, [...(chunks.get(entry.position) ?? []), entry])
   }
+  return chunks
 }
 
 exports.redoErasures = redoErasures

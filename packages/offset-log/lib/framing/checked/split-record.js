@@ -45,7 +45,7 @@ function assembleRecord (cursor, size, limit) {
   while (rest > 0) {
     if (cursor.enter(limit) !== ENTRY.ENTERED) return false
     const piece = Math.min(rest, PIECE_SIZE_MAX)
-    if (cursor.header.continued !== piece) return cursor.fail('its part of a record')
+    if (!cursor.header.hasRest(piece)) return cursor.fail('its part of a record')
     const pieceStart = cursor.chunkStart + CHUNK_HEADER_SIZE - start
     buffer.copyWithin(target, pieceStart, pieceStart + piece)
     target += piece
