@@ -49,25 +49,29 @@ class CheckedOpener {
 
   /** @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb */
   open (cb) {
-    const { _store: store, _recovery: recovery } = this
-    this._finishErasures((err) => {
-      if (err) return cb(err)
-      walkTail(store, this._head.slot, this._fileSize, (err, report) => {
-        if (err || !report) return cb(err)
+    const { _store: store, _head: { slot, journals } } = this
+    this._countErased()
+    // Only a log that is not damaged may be written: until that is known its deletions are finished in memory.
+    rememberErasures(store, journals)
+    walkTail(store, slot, this._fileSize, (err, report) => {
+      if (err || !report) return cb(err)
+      this._finishErasures(report, (err) => {
+        if (err) return cb(err)
         this._settle(report, (err) => {
           if (err) return cb(err)
-          this._findLast(report, (err) => {
-            if (err) return cb(err)
-            const isClean = recovery.size === 0 && recovery.damage.length === 0 && recovery.flaws.length === 0
-            cb(null, store, isClean ? null : recovery)
-          })
+          this._findLast(report, (err) => cb(err, store, this._describe()))
         })
       })
     })
   }
 
-  /** @param {Done} cb */
-  _finishErasures (cb) {
+  /** @returns {Recovery | null} */
+  _describe () {
+    const { size, damage, flaws } = this._recovery
+    return size === 0 && damage.length === 0 && flaws.length === 0 ? null : this._recovery
+  }
+
+  _countErased () {
     const { _store: store, _head: { slot, lostSlot, journals } } = this
     const newest = journals[journals.length - 1]
     const counts = [...journals, ...(slot ? [slot] : [])].map(({ erasedCount }) => erasedCount)
@@ -75,10 +79,23 @@ class CheckedOpener {
     const isKnown = counts.length > 0 && !counts.includes(null) && (newest !== undefined || !lostSlot)
     store.erasedCount = isKnown ? Math.max(...counts.map(Number)) : null
     store.eraser.round = newest?.round ?? 0
-    if (!this._isReadOnly) return redoErasures(store, journals, cb)
-    if (newest) store.erasedCount = null
-    rememberErasures(store, journals)
-    cb(null)
+  }
+
+  /**
+   * @param {TailReport} report
+   * @param {Done} cb
+   */
+  _finishErasures ({ damage }, cb) {
+    const { _store: store, _head: { journals } } = this
+    if (journals.length === 0) return cb(null)
+    if (this._isReadOnly || damage) {
+      store.erasedCount = null
+      return cb(null)
+    }
+    redoErasures(store, journals, (err) => {
+      store.unfinished.clear()
+      cb(err)
+    })
   }
 
   /**

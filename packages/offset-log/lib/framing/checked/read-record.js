@@ -1,7 +1,7 @@
 'use strict'
 // Reads the one record that a seq names, from verified pages.
 
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 const { notFound, tooLargeToRead } = require('../../record-errors')
 const { findFrame, readNext } = require('./check-page')
 const { ForwardReader } = require('./forward-reader')
@@ -59,6 +59,7 @@ function readRecord (store, seq, cb) {
  */
 function readOnce (store, seq, cb) {
   findRecord(store, seq, (err, frame, page) => {
+    if (isDamage(err)) return readPastDamage(store, /** @type {number} */ (seq), err, cb)
     if (err || !frame || !page) return cb(err)
     const { size, at, type } = frame
     if (type === FRAME_TYPES.ERASED) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
@@ -102,12 +103,50 @@ function readPieces (store, { start, identity, data, done }, cb) {
  * @param {(err: Error | null, found?: Found) => void} cb
  */
 function readLargeRecord (store, seq, pageStart, cb) {
-  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage: false }
+  scanFor(store, seq, pageStart, false, (err, data) => {
+    if (err) cb(err)
+    else cb(null, { data: data ?? Buffer.alloc(0), isDeleted: data === null })
+  })
+}
+
+/**
+ * What else is on a page may be damaged, and the record not.
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {Error} damage
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readPastDamage (store, seq, damage, cb) {
+  store.findPage(seq, (err, start = 0) => {
+    if (err) return cb(damage)
+    scanFor(store, seq, start, true, (err, data) => {
+      if (err || !data) cb(damage)
+      else cb(null, { data, isDeleted: false })
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {number} pageStart
+ * @param {boolean} skipsDamage
+ * @param {(err: Error | null, data?: Buffer | null) => void} cb  null when there is no such record
+ */
+function scanFor (store, seq, pageStart, skipsDamage, cb) {
+  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage }
   new ForwardReader(store, wanted, pageStart).next(store.logEnd, (err, chunk) => {
     if (err || !chunk) return cb(err)
-    if (chunk.count === 0) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
-    cb(null, { data: Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])), isDeleted: false })
+    cb(null, chunk.count === 0 ? null : Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])))
   })
+}
+
+/**
+ * @param {Error | null} err
+ * @returns {err is LogError}
+ */
+function isDamage (err) {
+  return err instanceof LogError && err.code === 'ERR_LOG_CORRUPT'
 }
 
 /**

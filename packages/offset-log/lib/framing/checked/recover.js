@@ -102,7 +102,8 @@ class TailWalk {
     const { end, shift } = this._tail
     const promisedEnd = this._isBlind ? this._fileSize : Math.max(this._slot.end, this._claimedEnd - shift)
     // A head is never partial: a file that is shorter than it, or than a checkpoint, was cut off.
-    const isDamaged = promisedEnd > end || this._fileSize < end
+    const isBefore = this._firstDamage !== null && this._firstDamage.start < promisedEnd
+    const isDamaged = promisedEnd > end || isBefore || this._fileSize < end
     const missing = { start: this._fileSize, end: Math.max(end, promisedEnd), what: 'all of it: it is missing' }
     const cutOff = { start: end, end: this._fileSize, what: 'the end of its last batch' }
     return {

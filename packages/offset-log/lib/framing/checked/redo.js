@@ -20,7 +20,6 @@ const { CHUNK_HEADER_SIZE, JOURNAL_POSITIONS } = require('./layout')
  * @param {Done} cb
  */
 function redoErasures (store, journals, cb) {
-  if (journals.length === 0) return cb(null)
   const { blocks, rules: { salt } } = store
   const areas = journals.map((journal) => ({
     position: JOURNAL_POSITIONS[journal.round % 2],
@@ -84,7 +83,7 @@ function redo ({ rules }, entries, chunk) {
 }
 
 /**
- * What a log that may not be written keeps in mind instead.
+ * What a log that may not be written, or not yet, keeps in mind instead.
  * @param {CheckedStore} store
  * @param {Journal[]} journals  oldest first
  */
