@@ -47,8 +47,9 @@ function readRecord (store, seq, cb) {
   const { rewriteCount } = store.blocks
   readOnce(store, seq, (err, found) => {
     // Its pieces may be from before and after it was deleted.
-    if (rewriteCount === store.blocks.rewriteCount) cb(err, found)
-    else readRecord(store, seq, cb)
+    if (rewriteCount !== store.blocks.rewriteCount) readRecord(store, seq, cb)
+    else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
+    else cb(err, found)
   })
 }
 
@@ -59,7 +60,6 @@ function readRecord (store, seq, cb) {
  */
 function readOnce (store, seq, cb) {
   findRecord(store, seq, (err, frame, page) => {
-    if (isDamage(err)) return readPastDamage(store, /** @type {number} */ (seq), err, cb)
     if (err || !frame || !page) return cb(err)
     const { size, at, type } = frame
     if (type === FRAME_TYPES.ERASED) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
