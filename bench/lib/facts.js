@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const { createRequire } = require('node:module')
 const os = require('node:os')
 const path = require('node:path')
-const { fileOf } = require('./registry')
+const { fileOf } = require('./parts')
 
 const GIB = 1024 ** 3
 
@@ -28,33 +28,61 @@ const GIB = 1024 ** 3
  * @returns {Facts}
  */
 function gatherFacts (command, stacks, source) {
+  /** @type {Map<string, string>} */
+  const versions = new Map()
+  for (const stack of stacks) {
+    for (const name of stack.packages) versions.set(name, versionOf(name, fileOf(stack)))
+  }
+  return {
+    ...describeMachine(),
+    command: withEnvironment(command),
+    packages: [...versions].map(([name, version]) => `${name} ${version}`).join(', '),
+    input: describeSource(source)
+  }
+}
+
+/** @returns {{ cpu: string, cores: number, machine: string, node: string }} */
+function describeMachine () {
   const cpu = (os.cpus()[0]?.model ?? 'unknown CPU').replace(/\s+/g, ' ').trim()
   const cores = os.availableParallelism()
   const memory = `${Math.round(os.totalmem() / GIB)} GiB memory`
-  const bytes = (/** @type {string} */ file) => fs.statSync(file).size
   return {
-    command,
     cpu,
     cores,
     machine: `${cpu}, ${cores} cores, ${memory}, ${os.type()} ${os.release()} ${os.arch()}`,
-    node: process.version,
-    packages: stacks.flatMap((stack) => stack.packages.map((name) => `${name} ${versionOf(name, stack)}`)).join(', '),
-    input: `${source.title}; ${source.records} records, ${bytes(source.json)} bytes as JSON, ` +
-      `${bytes(source.binary)} as binary; ${source.hits} have value.content.root == ${source.query}`
+    node: process.version
   }
+}
+
+/** @param {import('./source').Source} source */
+function describeSource (source) {
+  const bytes = (/** @type {string} */ file) => fs.statSync(file).size
+  return `${source.title}; ${source.records} records, ${bytes(source.json)} bytes as JSON, ` +
+    `${bytes(source.binary)} as binary; ${source.hits} have value.content.root == ${source.query}`
+}
+
+/**
+ * The one variable of the environment that changes a figure.
+ * @param {string} command
+ */
+function withEnvironment (command) {
+  const { MILLRACE_CRC32: crc } = process.env
+  return crc === undefined ? command : `MILLRACE_CRC32=${crc} ${command}`
 }
 
 /**
  * @param {string} name
- * @param {import('./shapes').Stack} stack  resolved from where it is, since it need not be one of this folder
+ * @param {string} from  the file that would require it
  */
-function versionOf (name, stack) {
-  const { paths } = createRequire(fileOf(stack)).resolve
-  for (const folder of paths(name) ?? []) {
+function versionOf (name, from) {
+  for (const folder of createRequire(from).resolve.paths(name) ?? []) {
     const file = path.join(folder, name, 'package.json')
     if (fs.existsSync(file)) return JSON.parse(fs.readFileSync(file, 'utf8')).version
   }
-  return 'of unknown version'
+  return 'not installed'
 }
 
 exports.gatherFacts = gatherFacts
+exports.describeMachine = describeMachine
+exports.describeSource = describeSource
+exports.versionOf = versionOf

@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { findLastEnd } = require('./offset32')
+const { createProgress } = require('./progress')
 const { writeWhole } = require('./work-file')
 const { copyLog } = require('./write-logs')
 
@@ -67,7 +68,9 @@ function createInputs (source, folder) {
  * @param {string} framing
  */
 async function convert (from, to, framing) {
-  await writeWhole([to], ([draft]) => copyLog(from, draft, framing))
+  const progress = createProgress(`copying to ${framing}`, fs.statSync(from).size)
+  await writeWhole([to], ([draft]) => copyLog(from, draft, framing, progress))
+  progress.end()
 }
 
 /**

@@ -1,7 +1,7 @@
 'use strict'
 // From the words of the command line to checked options.
 
-const { parseArgs } = require('node:util')
+const { formatCommand, parseWords, toInteger, toNames, toPath } = require('./option-values')
 const { UserError } = require('./user-error')
 const { pickLayers, pickStacks } = require('./registry')
 
@@ -67,13 +67,7 @@ function parseOptions (argv) {
 
 /** @param {string[]} argv */
 function parse (argv) {
-  try {
-    return parseArgs({ args: argv, options: SPEC, strict: true, allowPositionals: false }).values
-  } catch (err) {
-    // Node explains at length; its first sentence is enough.
-    const [sentence] = String(/** @type {Error} */ (err).message).split(/\.\s|\n/)
-    throw new UserError(`${sentence.replace(/\.$/, '')}; see --help`)
-  }
+  return parseWords(argv, SPEC)
 }
 
 /** @typedef {ReturnType<typeof parse>} Values */
@@ -98,56 +92,15 @@ function toBlockSizes (values) {
 }
 
 /**
- * @param {string} option
- * @param {string | undefined} text  names with commas between
- * @returns {string[]}
- */
-function toNames (option, text) {
-  if (text === undefined) return []
-  const names = text.split(',').map((name) => name.trim())
-  if (names.some((name) => name === '')) throw new UserError(`${option}: expected a list like a,b and got "${text}"`)
-  return names
-}
-
-/**
- * @param {string} option
- * @param {string} text
- * @param {number} min
- * @param {number} max
- */
-function toInteger (option, text, min, max) {
-  const number = /^\d+$/.test(text) ? Number(text) : NaN
-  if (number >= min && number <= max) return number
-  throw new UserError(`${option}: expected a whole number from ${min} to ${max}, got "${text}"`)
-}
-
-/**
- * @param {string} option
- * @param {string | undefined} text
- */
-function toPath (option, text) {
-  if (text === '') throw new UserError(`${option}: expected a path, got ""`)
-  return text
-}
-
-/**
- * The options that change what is measured. Paths stay out: they belong to the machine, and the CSV files are shared.
+ * The options that change what is measured.
  * @param {Values} values
  */
 function toCommand (values) {
-  /** @type {string[]} */
-  const words = values.full ? ['--full'] : []
-  for (const name of /** @type {const} */ (['blocks', 'layers', 'stacks', 'runs', 'records', 'file'])) {
-    const value = values[name]
-    if (value !== undefined) words.push(`--${name} ${value.split(',').map(lastPart).join(',')}`)
-  }
-  return ['npm run bench', ...(words.length > 0 ? ['--'] : []), ...words].join(' ')
-}
-
-/** @param {string} text */
-function lastPart (text) {
-  return text.split(/[\\/]/).at(-1)
+  const { blocks, layers, stacks, runs, records, file } = values
+  const flags = values.full ? ['--full'] : []
+  return formatCommand('npm run bench', flags, { blocks, layers, stacks, runs, records, file })
 }
 
 exports.parseOptions = parseOptions
 exports.DEFAULT_RECORDS = DEFAULT_RECORDS
+exports.MAX_RECORDS = MAX_RECORDS

@@ -1,6 +1,6 @@
 'use strict'
-// The table in the terminal: a block a layer, a row a block size, and beside the times how many times as long as the
-// first stack each other one takes.
+// The table in the terminal: a block a layer, a row a block size, and behind each time how many times as long as the
+// first stack's it is.
 
 const { formatKib, formatMs, formatRatio } = require('./format')
 
@@ -16,7 +16,7 @@ const GAP = '   '
 function formatTable (cells) {
   const { stacks, layers, blockSizes } = cells
   const rows = layers.map((layer) => blockSizes.map((blockSize) => formatRow(cells, layer, blockSize)))
-  const heads = ['block', ...stacks.map((stack) => stack.label), ...stacks.slice(1).map(() => 'ratio')]
+  const heads = ['block', ...stacks.flatMap(({ label }, index) => index === 0 ? [label] : [label, 'ratio'])]
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.flat().map((row) => row[column].length)))
   const line = (/** @type {string[]} */ row) => row.map((text, column) => text.padStart(widths[column])).join(GAP)
 
@@ -37,18 +37,20 @@ function formatTable (cells) {
  * @returns {string[]}
  */
 function formatRow (cells, layer, blockSize) {
-  const times = cells.stacks.map((stack) => {
-    const cell = cells.get(stack, layer, blockSize)
-    if (cell === undefined) return '-'
-    if (cell.scaled) return `~ ${formatMs(cell.median)}`
-    const [middle, min, max] = [cell.median, cell.min, cell.max].map(formatMs)
-    return cell.min === cell.max ? middle : `${middle} (${min}-${max})`
-  })
-  const ratios = cells.stacks.slice(1).map((stack) => {
+  const columns = cells.stacks.flatMap((stack, index) => {
+    const time = formatTime(cells.get(stack, layer, blockSize))
     const ratio = cells.ratio(stack, layer, blockSize)
-    return ratio === undefined ? '-' : formatRatio(ratio)
+    return index === 0 ? [time] : [time, ratio === undefined ? '-' : formatRatio(ratio)]
   })
-  return [formatKib(blockSize), ...times, ...ratios]
+  return [formatKib(blockSize), ...columns]
+}
+
+/** @param {import('./cells').Cell | undefined} cell */
+function formatTime (cell) {
+  if (cell === undefined) return '-'
+  if (cell.scaled) return `~ ${formatMs(cell.median)}`
+  const [middle, min, max] = [cell.median, cell.min, cell.max].map(formatMs)
+  return cell.min === cell.max ? middle : `${middle} (${min}-${max})`
 }
 
 exports.formatTable = formatTable

@@ -71,11 +71,15 @@ async function writeBinary (from, to, progress) {
  * @param {string} from
  * @param {string} to  a new file
  * @param {string} framing
+ * @param {import('./progress').Progress} progress  counts bytes
  */
-async function copyLog (from, to, framing) {
+async function copyLog (from, to, framing, progress) {
   const source = openLog(from, rawCodec, undefined, 'r')
   const target = openLog(to, rawCodec, framing)
-  for await (const { values } of batches(source)) await target.append(values)
+  for await (const { seqs, values } of batches(source)) {
+    await target.append(values)
+    progress.update(seqs[seqs.length - 1])
+  }
   await Promise.all([source.close(), target.close()])
 }
 
@@ -86,7 +90,8 @@ async function copyLog (from, to, framing) {
  * @param {'r' | 'r+'} [flags]
  */
 function openLog (file, codec, framing, flags) {
-  return OffsetLog(file, { codec, framing, flags, blockSize: BLOCK_SIZE })
+  // Closing syncs, and a log that was not closed is not used.
+  return OffsetLog(file, { codec, framing, flags, blockSize: BLOCK_SIZE, fsync: 'never' })
 }
 
 /** @param {any} log */

@@ -22,8 +22,10 @@ tape('bench: a small run leaves a table, a CSV a layer and the charts', (t) => {
   for (const name of LAYERS) {
     t.ok(stdout.includes(`\n${name}: `), `the table has ${name}`)
     const rows = fs.readFileSync(path.join(out, 'data', `${name}.csv`), 'utf8').trim().split('\n').filter((line) => line[0] !== '#')
-    for (const start of ['ours,16384,1,', 'ours,65536,1,', 'reference,16384,1,', 'reference,65536,1,']) {
-      t.equal(rows.filter((line) => line.startsWith(start)).length, 1, `${name}: ${start}`)
+    for (const stack of ['ours', 'checked', 'reference']) {
+      for (const start of [`${stack},16384,1,`, `${stack},65536,1,`]) {
+        t.equal(rows.filter((line) => line.startsWith(start)).length, 1, `${name}: ${start}`)
+      }
     }
   }
   t.ok(stdout.split('\n').slice(0, -4).every((line) => line.length <= 100), 'at most a hundred columns')
@@ -45,16 +47,16 @@ tape('bench: what a given log holds is left as it was', (t) => {
   const csv = fs.readFileSync(path.join(out, 'data', 'log.csv'), 'utf8')
   t.ok(csv.includes('input: mine.log; 500 records'))
   t.notOk(csv.includes(out))
-  t.equal(csv.split('\n').filter((line) => /^(ours|reference),/.test(line)).length, 8)
+  t.equal(csv.split('\n').filter((line) => /^(ours|checked|reference),/.test(line)).length, 12)
   t.end()
 })
 
 tape('bench: when time is up, every case has still run once', async (t) => {
   const options = parseOptions(['--records', '200', '--blocks', '16', '--layers', 'log,binary'])
   const { measurements, skipped } = await runInProcess({ ...options, budgetMs: 0 }, makeFolder(t))
-  t.equal(measurements.length, 4)
+  t.equal(measurements.length, 6)
   t.ok(measurements.every(({ run }) => run === 1))
-  t.equal(skipped, 8)
+  t.equal(skipped, 12)
   t.equal(parseOptions(['--runs', '3']).budgetMs, Infinity, 'who asks for runs gets them')
 })
 

@@ -12,8 +12,7 @@ const PNG_SIGNATURE = '89504e470d0a1a0a'
 const KIB = 1024
 const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
 const setting = { facts, records: 458803, bytes: 342e6, runs: [3, 3] }
-const [ours, reference] = listStacks()
-const checked = { ...ours, name: 'checked', label: 'Millrace, checked', order: 20 }
+const [ours, checked, reference] = listStacks()
 
 /** Times that only a test could wish for: the last stack takes ten times as long as the first. */
 function makeCells ({ stacks = [ours, reference], layers = listLayers(), kib = [1, 2, 4, 8, 16, 32, 64, 128] } = {}) {
@@ -85,6 +84,9 @@ tape('charts: three stacks have three colours and three labels', async (t) => {
     for (const label of ['Millrace', 'Millrace, checked', 'flumelog-offset']) t.ok(textsOf(svg(name)).includes(label))
     for (const index of [0, 1, 2]) t.ok(svg(name).includes(`fill-${index}`), `${name}: colour ${index}`)
   }
+  const texts = textsOf(svg('linegraph')).map((text) => text.trim())
+  t.equal(texts.filter((text) => text === '10×').length, listLayers().length, 'the gap to the last')
+  t.equal(texts.filter((text) => text === '2.0×').length, listLayers().length, 'and to the one between')
 })
 
 tape('charts: what was not measured is left out, with a line that says so', async (t) => {

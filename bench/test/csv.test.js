@@ -42,10 +42,11 @@ tape('csv: the header says machine, Node, versions and input, and no date and no
   const { folder, files } = writeSample(t)
   const header = fs.readFileSync(files[0], 'utf8').split('\n').filter((line) => line.startsWith('# ')).join('\n')
   for (const word of ['command: npm run bench', 'machine: ', ' cores, ', 'GiB memory', `node: ${process.version}`,
-    '@millrace/block-file ', 'aligned-block-file 1.2.2', 'flumelog-offset 3.4.4', 'flumecodec 0.0.1', 'bipf 1.9.0',
+    '@millrace/block-file ', '@node-rs/crc32 ', 'aligned-block-file 1.2.2', 'flumelog-offset 3.4.4', 'flumecodec 0.0.1', 'bipf 1.9.0',
     'input: my.log', '5 records, 10 bytes']) {
     t.ok(header.includes(word), word)
   }
+  t.equal(header.match(/@millrace\/offset-log /g).length, 1, 'a package of two stacks is named once')
   t.notOk(header.includes(folder))
   t.notOk(/\b20\d\d-\d\d/.test(header))
   t.end()

@@ -13,7 +13,7 @@ tape('options: the defaults are those of the README', (t) => {
   const options = parseOptions([])
   t.deepEqual(options.blockSizes, [1, 2, 4, 8, 16, 32, 64, 128].map((kib) => kib * 1024))
   t.deepEqual(names(options.layers), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
-  t.deepEqual(names(options.stacks).filter((name) => ['ours', 'reference'].includes(name)), ['ours', 'reference'])
+  t.deepEqual(names(options.stacks), ['ours', 'checked', 'reference'])
   t.equal(options.runs, 3)
   t.equal(options.records, 458803)
   t.equal(options.file, undefined)

@@ -77,9 +77,9 @@ function drawLegend (d3, svg, looks, { stacks, marks, hollow }) {
       legend.append('rect').attr('class', `fill-${index}`)
         .attr('x', x).attr('y', 74).attr('width', 24).attr('height', 11)
     } else {
-      legend.append('line').attr('class', `stroke-${index}`).attr('stroke-width', 2.5)
+      legend.append('line').attr('class', `stroke-${index}`).attr('stroke-width', looks[index].lineWidth)
         .attr('x1', x).attr('x2', x + 24).attr('y1', 80).attr('y2', 80)
-      drawMarker(d3, legend, looks[index], index, { x: x + 12, y: 80, size: 44 })
+      drawMarker(d3, legend, looks[index], index, { x: x + 12, y: 80 })
     }
     add(label, 32)
   }
@@ -96,9 +96,9 @@ function drawLegend (d3, svg, looks, { stacks, marks, hollow }) {
  * @param {Selection} parent
  * @param {import('./palette').Look} look
  * @param {number} index  of the stack
- * @param {{ x: number, y: number, size: number, hollow?: boolean }} place  `size` is an area, as d3 has it
+ * @param {{ x: number, y: number, scale?: number, hollow?: boolean }} place  `scale` is of its area
  */
-function drawMarker (d3, parent, look, index, { x, y, size, hollow = false }) {
+function drawMarker (d3, parent, look, index, { x, y, scale = 1, hollow = false }) {
   const shapes = {
     circle: d3.symbolCircle,
     square: d3.symbolSquare,
@@ -107,7 +107,7 @@ function drawMarker (d3, parent, look, index, { x, y, size, hollow = false }) {
     cross: d3.symbolCross
   }
   const shape = shapes[/** @type {keyof typeof shapes} */ (look.marker)]
-  parent.append('path').attr('d', d3.symbol(shape, size)()).attr('transform', `translate(${x},${y})`)
+  parent.append('path').attr('d', d3.symbol(shape, look.markerSize * scale)()).attr('transform', `translate(${x},${y})`)
     .attr('class', `${hollow ? 'hollow' : `fill-${index}`} stroke-${index}`).attr('stroke-width', hollow ? 1.6 : 0)
 }
 

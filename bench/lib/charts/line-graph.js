@@ -34,7 +34,8 @@ async function drawLineGraph (cells, { title, subtitle, setting }) {
   const [least, most] = canvas.d3.extent(points, (/** @type {Point} */ point) => point.ms)
   const scales = {
     x: createBlockScale(canvas.d3, cells.blockSizes).range([12, panelWidth - 12]),
-    y: canvas.d3.scaleLog().domain([least / 1.6, most * 1.6]).range([PLOT_HEIGHT, 0])
+    // Below the lowest mark there is room for the ratios of those between.
+    y: canvas.d3.scaleLog().domain([least / (stacks.length > 2 ? 2.5 : 1.6), most * 1.6]).range([PLOT_HEIGHT, 0])
   }
 
   for (const [index, layer] of cells.layers.entries()) {
@@ -91,21 +92,22 @@ function drawAxes (panel, { x, y }, { cells, panelWidth, hasTimes }) {
 function drawPanel (canvas, panel, { x, y }, cells, layer) {
   write(panel, layer.name, { x: 0, y: -25, size: 14, bold: true })
   write(panel, layer.meaning, { x: 0, y: -9, size: 11, muted: true })
-  const markerSize = cells.blockSizes.length > 20 ? 12 : 44
+  const markerScale = cells.blockSizes.length > 20 ? 0.3 : 1
   for (const [index, stack] of cells.stacks.entries()) {
     const points = listPoints(cells, stack, layer)
+    const look = canvas.looks[index]
     for (let i = 1; i < points.length; i++) {
       const [from, to] = [points[i - 1], points[i]]
-      panel.append('line').attr('class', `stroke-${index}`).attr('stroke-width', 2.2).attr('stroke-linecap', 'round')
-        .attr('stroke-dasharray', from.scaled || to.scaled ? '5 5' : null)
+      panel.append('line').attr('class', `stroke-${index}`).attr('stroke-width', look.lineWidth)
+        .attr('stroke-linecap', 'round').attr('stroke-dasharray', from.scaled || to.scaled ? '5 5' : null)
         .attr('x1', x(from.blockSize)).attr('y1', y(from.ms)).attr('x2', x(to.blockSize)).attr('y2', y(to.ms))
     }
     for (const { blockSize, ms, scaled } of points) {
-      const place = { x: x(blockSize), y: y(ms), size: markerSize, hollow: scaled }
-      drawMarker(canvas.d3, panel, canvas.looks[index], index, place)
+      drawMarker(canvas.d3, panel, look, index, { x: x(blockSize), y: y(ms), scale: markerScale, hollow: scaled })
     }
   }
   drawRatio(panel, { x, y }, cells, layer)
+  drawRatiosBetween(panel, { x, y }, cells, layer)
 }
 
 /**
@@ -136,6 +138,26 @@ function drawRatio (panel, { x, y }, cells, layer) {
     bold: true,
     anchor: isRoomy ? 'end' : 'middle'
   })
+}
+
+/**
+ * How far those between are from the first, each in its colour: below the lowest mark.
+ * @param {any} panel
+ * @param {{ x: any, y: any }} scales
+ * @param {Cells} cells
+ * @param {Layer} layer
+ */
+function drawRatiosBetween (panel, { x, y }, cells, layer) {
+  const blockSize = chooseRatioBlockSize(cells.blockSizes)
+  const ratios = cells.stacks.map((stack) => cells.ratio(stack, layer, blockSize))
+  const measured = cells.stacks.flatMap((stack) => cells.get(stack, layer, blockSize) ?? [])
+  const lowest = Math.max(...measured.map((cell) => y(cell.median)))
+  if (ratios.slice(1, -1).every((ratio) => ratio === undefined)) return
+  const text = write(panel, '', { x: x(blockSize), y: lowest + 19, size: 12, bold: true, anchor: 'middle' })
+  for (const [index, ratio] of ratios.entries()) {
+    if (index === 0 || index === ratios.length - 1 || ratio === undefined) continue
+    text.append('tspan').attr('class', `fill-${index}`).attr('dx', index === 1 ? 0 : 6).text(formatRatio(ratio))
+  }
 }
 
 /**

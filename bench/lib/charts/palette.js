@@ -2,16 +2,21 @@
 // Colours and styles of the charts. The hues are Okabe and Ito's, which colour-blind people tell apart; every stack has
 // a marker of its own too, so that nothing hangs on colour alone.
 
-// A stack keeps its colour when another joins: the first is always the first here, the last always the second.
-const FIRST = { light: '#0072b2', dark: '#56b4e9', marker: 'circle' }
-const LAST = { light: '#d55e00', dark: '#f0a030', marker: 'square' }
+// A stack keeps its colour when another joins: the first is always the first here, the last always the second. Those
+// between are finer: they often take as long as the first, and are drawn over it, so that both can still be seen.
+const FIRST = { light: '#0072b2', dark: '#56b4e9', marker: 'circle', markerSize: 50, lineWidth: 3 }
+const LAST = { light: '#d55e00', dark: '#f0a030', marker: 'square', markerSize: 44, lineWidth: 2.2 }
+const FINE = { markerSize: 22, lineWidth: 1.5 }
 const BETWEEN = [
-  { light: '#009e73', dark: '#2fc89a', marker: 'triangle' },
-  { light: '#cc79a7', dark: '#e39ac2', marker: 'diamond' },
-  { light: '#8a6d00', dark: '#f0e442', marker: 'cross' }
+  { light: '#009e73', dark: '#2fc89a', marker: 'triangle', ...FINE },
+  { light: '#cc79a7', dark: '#e39ac2', marker: 'diamond', ...FINE },
+  { light: '#8a6d00', dark: '#f0e442', marker: 'cross', ...FINE }
 ]
 
-/** @typedef {{ light: string, dark: string, marker: string }} Look */
+/**
+ * `markerSize` is an area, as d3 has it.
+ * @typedef {{ light: string, dark: string, marker: string, markerSize: number, lineWidth: number }} Look
+ */
 
 /**
  * @param {number} count  how many stacks there are

@@ -49,18 +49,18 @@ class LogBuilder {
   /** Opens a chunk, in the next page where this one has no room. */
   open (continued = 0) {
     if (this.room < 44) this._put(Buffer.alloc(this.room))
-    this._open = { position: this.at + this.shift, continued, parts: [], size: 0, erased: 0 }
+    this._open = { position: this.at + this.shift, continued, parts: [], erased: 0, isRestErased: false }
     this.at += 40
   }
 
   /** @param {{ commitContinues: boolean }} options */
   close ({ commitContinues }) {
-    const { position, continued, parts, erased } = this._open
+    const { position, continued, parts, erased, isRestErased } = this._open
     const payload = Buffer.concat(parts)
     const header = Buffer.alloc(40)
     header.writeUInt32BE(crc(payload), 4)
     header.writeUInt16BE(payload.length, 8)
-    header.writeUInt16BE(Number(commitContinues) + 2 * Number(erased > 0), 10)
+    header.writeUInt16BE(Number(commitContinues) + 2 * Number(erased > 0) + 4 * Number(isRestErased), 10)
     header.writeUInt32BE(this.epoch, 12)
     header.writeUIntBE(position, 16, 6)
     header.writeUIntBE(this.header.base, 22, 6)
@@ -86,7 +86,7 @@ class LogBuilder {
       if (this._isFull) {
         this.close({ commitContinues: true })
         this.open(Math.min(bytes.length - done, PIECE_SIZE))
-        if (isErased) this._open.erased++
+        if (isErased) Object.assign(this._open, { erased: 1, isRestErased: true })
       }
       const size = Math.min(bytes.length - done, this.room)
       this._put(bytes.subarray(done, done + size))

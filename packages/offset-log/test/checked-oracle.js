@@ -122,18 +122,20 @@ function decodeChunk (bytes, at, salt) {
   const continued = bytes.readUInt16BE(28)
   check(40 + size <= bytes.length, `the size of the chunk at ${at}: ${size}`)
   check(size >= continued && (size >= 4 || size === continued), `the chunk at ${at} has ${size} bytes, ${continued} continued`)
-  check((flags & ~3) === 0, `the flags of the chunk at ${at}: ${flags}`)
+  check((flags & ~7) === 0, `the flags of the chunk at ${at}: ${flags}`)
   check(crc(bytes.subarray(4, 40), salt) === bytes.readUInt32BE(0), `the crc of the header at ${at}`)
   const payload = bytes.subarray(40, 40 + size)
   check(crc(payload) === bytes.readUInt32BE(4), `the crc of the payload at ${at}`)
   const isErased = (flags & 2) !== 0
   check(isErased || bytes.readUInt32BE(36) === 0, `no birth before anything is erased, ${at}`)
   check(isErased === (bytes.readUInt16BE(30) > 0), `the erased count goes with its flag, ${at}`)
+  check((flags & 4) === 0 || (isErased && continued > 0), `the rest that was erased, ${at}`)
   return {
     at,
     payload,
     continued,
     commitContinues: (flags & 1) !== 0,
+    isRestErased: (flags & 4) !== 0,
     epoch: bytes.readUInt32BE(12),
     position: bytes.readUIntBE(16, 6),
     durable: bytes.readUIntBE(22, 6),
@@ -156,7 +158,10 @@ function decodeFrames (chunks) {
     const { at, payload, continued, position } = chunk
     check(position >= logicalEnd, `the position of the chunk at ${at} is not behind the one before`)
     check(continued === Math.min(rest, PIECE_SIZE), `the chunk at ${at} continues ${continued} of ${rest} bytes`)
-    if (continued > 0) frames.at(-1).pieces.push(payload.subarray(0, continued))
+    if (continued > 0) {
+      frames.at(-1).pieces.push(payload.subarray(0, continued))
+      check(frames.at(-1).isErased === chunk.isRestErased, `the chunk at ${at} goes on as its record began`)
+    }
     rest -= continued
     check(rest === 0 || payload.length === continued, `the chunk at ${at} is full of a record that goes on`)
     let offset = continued

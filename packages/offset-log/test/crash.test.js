@@ -8,6 +8,8 @@ const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
+// Hundreds of logs are opened here.
+const CACHE_SIZE = 2 ** 17
 const LEGACY = ['offset32', 'offset48', 'offset53']
 const seed = Date.now() % 2 ** 31
 
@@ -55,7 +57,7 @@ tape(`crash: a checked log is an exact prefix of the commits, and has all that w
 /** @returns {Promise<number>}  1 when there was something to recover */
 async function checkPrefix (t, disk, commits, images) {
   images.add(hashOf(disk))
-  const log = OffsetLog(FILE, { storage: disk.storage })
+  const log = OffsetLog(FILE, { storage: disk.storage, cache: CACHE_SIZE })
   const texts = await firstTexts(log, -1)
   const promised = commits.findLastIndex(({ isPromised }) => isPromised) + 1
   const counts = [0]
@@ -68,7 +70,7 @@ async function checkPrefix (t, disk, commits, images) {
   const wasRecovered = log.recovery === null ? 0 : 1
   await log.append(Buffer.from('after'))
   await log.close()
-  const again = OffsetLog(FILE, { storage: disk.crash(() => 0).storage })
+  const again = OffsetLog(FILE, { storage: disk.crash(() => 0).storage, cache: CACHE_SIZE })
   if ((await textsOf(again)) !== [...texts, 'after'].join()) t.fail('what was appended afterwards is not there')
   if (again.recovery !== null) t.fail(`recovered twice: ${JSON.stringify(again.recovery)}`)
   return wasRecovered

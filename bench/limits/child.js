@@ -1,0 +1,33 @@
+'use strict'
+// One side of one row in a process of its own.
+// Usage: node child.js '{ "rowFile", "side", "setting" }'; prints one line of JSON.
+
+const { median } = require('../lib/statistics')
+
+/** @typedef {{ rowFile: string, side: 'ours' | 'peer', setting: any }} Order */
+
+main()
+
+async function main () {
+  try {
+    process.stdout.write(`${JSON.stringify(await measure(JSON.parse(process.argv[2])))}\n`)
+  } catch (err) {
+    process.stderr.write(`${err instanceof Error ? err.stack : err}\n`)
+    process.exitCode = 1
+  }
+}
+
+/**
+ * @param {Order} order
+ * @returns {Promise<import('./lib/shapes').Outcome>}
+ */
+async function measure ({ rowFile, side, setting }) {
+  /** @type {import('./lib/shapes').Row} */
+  const row = require(rowFile)
+  const runner = await row[side].open(setting)
+  const first = await runner.sample()
+  /** @type {number[]} */
+  const samples = []
+  for (let left = row.samples; left > 0; left--) samples.push(await runner.sample())
+  return { first, value: samples.length > 0 ? median(samples) : first, answer: await runner.finish() }
+}

@@ -1,0 +1,41 @@
+'use strict'
+// `npm run bench:limits`: measures what must hold, each figure against another one from the same run.
+// Exit codes: 0 done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong option.
+
+const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
+const { describeMachine, describeSource, versionOf } = require('../lib/facts')
+const { createContexts } = require('./lib/context')
+const { writeCsv } = require('./lib/csv')
+const { judge } = require('./lib/judge')
+const { parseOptions, usage } = require('./lib/options')
+const { runRows } = require('./lib/run-rows')
+const { formatTable } = require('./lib/table')
+
+const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@node-rs/crc32', 'better-sqlite3']
+
+runCommand('bench:limits', async () => {
+  const options = parseOptions(process.argv.slice(2))
+  if (!options.help) return measureLimits(options)
+  process.stdout.write(usage())
+  return 0
+})
+
+/**
+ * @param {import('./lib/options').Options} options
+ * @returns {Promise<number>}  the exit code
+ */
+async function measureLimits (options) {
+  const folders = prepareFolders(options.out)
+  const contexts = createContexts(options.records, folders.generated)
+  const results = await runRows(options, contexts).finally(contexts.remove)
+  const source = contexts.source()
+  const facts = {
+    ...describeMachine(),
+    command: options.command,
+    packages: PACKAGES.map((name) => `${name} ${versionOf(name, __filename)}`).join(', '),
+    input: source ? describeSource(source) : 'no log of the bench'
+  }
+  console.log(`${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`)
+  console.log(describeWritten([writeCsv(folders.data, results, facts)]))
+  return results.some((result) => judge(result)?.isFailure) ? 1 : 0
+}

@@ -1,0 +1,122 @@
+'use strict'
+// Runs the rows: prepares them, then round after round every side of every row in a process of its own, and insists
+// that the sides of a row did the same work.
+
+const path = require('node:path')
+const { DisagreementError } = require('../../lib/agreement')
+const { MeasureError } = require('../../lib/measure')
+const { fileOf } = require('../../lib/parts')
+const { createProgress } = require('../../lib/progress')
+const { ChildError, runChild } = require('../../lib/run-child')
+
+const CHILD = path.join(__dirname, '..', 'child.js')
+
+/** @typedef {import('./shapes').Row} Row */
+/** @typedef {import('./shapes').Answer} Answer */
+/** @typedef {import('./shapes').Outcome} Outcome */
+/** @typedef {import('./shapes').Result} Result */
+/** @typedef {{ result: Result, setting: any, agree: (side: string, answer: Answer) => void }} Job */
+
+/**
+ * Rounds are outermost and the sides take turns to be first: what slows the machine for a while slows all of them.
+ * @param {{ rows: Row[], runs: number }} options
+ * @param {import('./context').Contexts} contexts
+ * @returns {Promise<Result[]>}
+ */
+async function runRows ({ rows, runs }, contexts) {
+  /** @type {Result[]} */
+  const results = rows.map((row) => ({ row, absent: findAbsent(row), rounds: [] }))
+  /** @type {Job[]} */
+  const jobs = []
+  for (const result of results) if (result.absent === undefined) jobs.push(await prepare(result, contexts))
+
+  const turns = Array.from({ length: runs }, (_, run) => {
+    return jobs.filter(({ result }) => run === 0 || !result.row.isExact).map((job) => ({ job, run }))
+  }).flat()
+  const progress = createProgress(`measuring ${jobs.length} rows`, turns.length)
+  for (const [index, { job, run }] of turns.entries()) {
+    progress.update(index, job.result.row.name)
+    job.result.rounds.push(await runRound(job, run))
+  }
+  progress.end()
+  return results
+}
+
+/**
+ * @param {Row} row
+ * @returns {string | undefined}  the first package that it needs and does not find
+ */
+function findAbsent ({ needs = {} }) {
+  return Object.keys(needs).find((name) => {
+    try {
+      needs[name]()
+      return false
+    } catch {
+      return true
+    }
+  })
+}
+
+/**
+ * @param {Result} result
+ * @param {import('./context').Contexts} contexts
+ * @returns {Promise<Job>}
+ */
+async function prepare (result, contexts) {
+  const { row } = result
+  const setting = await row.prepare(contexts.create(row.name))
+  return { result, setting, agree: createAgreement(row, setting.expected) }
+}
+
+/**
+ * @param {Job} job
+ * @param {number} run
+ */
+async function runRound ({ result: { row }, setting, agree }, run) {
+  const measure = async (/** @type {'ours' | 'peer'} */ side) => {
+    const outcome = await runSide(row, side, setting)
+    agree(side, outcome.answer)
+    return outcome
+  }
+  if (run % 2 === 0) return { ours: await measure('ours'), peer: await measure('peer') }
+  const peer = await measure('peer')
+  return { ours: await measure('ours'), peer }
+}
+
+/**
+ * @param {Row} row
+ * @param {'ours' | 'peer'} side
+ * @param {any} setting
+ * @returns {Promise<Outcome>}
+ */
+async function runSide (row, side, setting) {
+  try {
+    return await runChild(CHILD, { rowFile: fileOf(row), side, setting }, { env: row.env })
+  } catch (err) {
+    throw err instanceof ChildError ? new MeasureError(`row ${row.name}, ${side}: ${err.message}`) : err
+  }
+}
+
+/**
+ * A ratio means nothing when the two did not do the same.
+ * @param {Row} row
+ * @param {Answer} [expected]
+ * @returns {(side: string, answer: Answer) => void}
+ */
+function createAgreement (row, expected = {}) {
+  /** @type {Map<string, { side: string, value: number | string }>} */
+  const firsts = new Map()
+  const agree = (/** @type {string} */ side, /** @type {Answer} */ answer) => {
+    for (const [key, value] of Object.entries(answer)) {
+      const first = firsts.get(key)
+      if (first === undefined) firsts.set(key, { side, value })
+      else if (first.value !== value) {
+        throw new DisagreementError(`row ${row.name}: ${key} is ${value} by ${side}, and ${first.value} by ${first.side}`)
+      }
+    }
+  }
+  agree('what was prepared', expected)
+  return agree
+}
+
+exports.runRows = runRows

@@ -1,0 +1,72 @@
+'use strict'
+// The shapes of a row and of what becomes of it. Types only: there is nothing to run here.
+
+/**
+ * One side of a row, ready in its process: what is timed, again and again, and what it comes to.
+ * @typedef {object} Runner
+ * @property {() => number | Promise<number>} sample  does the work once; gives its time, or its bytes
+ * @property {() => Answer | Promise<Answer>} finish  lets go of everything; says what was done
+ */
+
+/**
+ * What was done, in a few figures: where both sides, or `expected`, have one of a name, they must be equal.
+ * @typedef {Record<string, number | string>} Answer
+ */
+
+/**
+ * @typedef {object} Side
+ * @property {(setting: any) => Runner | Promise<Runner>} open  in a process of its own
+ */
+
+/**
+ * Each is one file in rows/, and its name there is of no consequence.
+ * @typedef {object} Row
+ * @property {string} name  for `--rows` and the CSV file
+ * @property {number} order
+ * @property {string} what  one line for the table, at most 42 characters: what is compared with what
+ * @property {'ms' | 'bytes'} unit  of both sides
+ * @property {number} goal  the most that ours may be, as a multiple of the peer
+ * @property {boolean} [isShare]  the multiple is a small one, written in percent
+ * @property {number} samples  in each process, after the first one, which is kept apart
+ * @property {boolean} [isExact]  gives the same every time, so that it runs once
+ * @property {Record<string, string>} [env]  of its processes
+ * @property {Record<string, () => void>} [needs]  optional packages; each call throws where its package is of no use
+ * @property {(context: Context) => any} prepare  makes what is read; gives what both sides are opened with, as JSON,
+ *   and in its `expected`, if it has one, an answer that they must agree with
+ * @property {Side} ours
+ * @property {Side} peer
+ */
+
+/**
+ * What a row is prepared with.
+ * @typedef {object} Context
+ * @property {string} folder  of the row's own, on the disk where the logs are; gone afterwards
+ * @property {(log: 'json' | 'binary', framing: string) => Promise<FoundLog>} findLog  of the bench, in the page cache
+ */
+
+/**
+ * @typedef {object} FoundLog
+ * @property {string} path
+ * @property {Answer} expected  what a scan of all its records comes to, as read from the log it was made from
+ */
+
+/**
+ * What one process of one side came to.
+ * @typedef {object} Outcome
+ * @property {number} first  the first sample: nothing is compiled yet, no cache is filled
+ * @property {number} value  the median of the samples after it, or the first, where it is the only one
+ * @property {Answer} answer
+ */
+
+/**
+ * @typedef {{ ours: Outcome, peer: Outcome }} Round
+ */
+
+/**
+ * @typedef {object} Result
+ * @property {Row} row
+ * @property {string | undefined} absent  the package that kept the row from being run
+ * @property {Round[]} rounds
+ */
+
+module.exports = {}

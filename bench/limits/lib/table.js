@@ -1,0 +1,83 @@
+'use strict'
+// The table of limits: a line a row.
+
+const { formatCount } = require('../../lib/format')
+const { judge } = require('./judge')
+
+/** @typedef {import('./shapes').Row} Row */
+/** @typedef {import('./shapes').Result} Result */
+
+const HEADS = ['what', 'ours', 'peer', 'ratio (range)', 'goal', '']
+const GAP = '  '
+const CLOSE = 'close'
+const MB = 1e6
+
+/**
+ * @param {Result[]} results
+ * @returns {string}
+ */
+function formatTable (results) {
+  const rows = [HEADS, ...results.map(formatRow)]
+  const widths = HEADS.map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  const lines = rows.map((row) => row.map((text, column) => {
+    return column === 0 || column === HEADS.length - 1 ? text.padEnd(widths[column]) : text.padStart(widths[column])
+  }).join(GAP).trimEnd())
+  return ['medians; ratio: ours to the peer, the median of the rounds', '', ...lines, ...explain(results)].join('\n')
+}
+
+/**
+ * @param {Result[]} results
+ * @returns {string[]}
+ */
+function explain (results) {
+  const lines = results.flatMap(({ row, absent }) => absent === undefined ? [] : `absent: ${row.name} needs ${absent}`)
+  if (results.some((result) => describeVerdict(judge(result)) === CLOSE)) lines.push(`${CLOSE}: missed by less than 10%`)
+  return lines.length > 0 ? ['', ...lines] : []
+}
+
+/**
+ * @param {Result} result
+ * @returns {string[]}
+ */
+function formatRow (result) {
+  const { row } = result
+  const verdict = judge(result)
+  const figures = verdict === undefined
+    ? ['-', '-', '-']
+    : [formatValue(verdict.ours, row.unit), formatValue(verdict.peer, row.unit), formatRange(verdict.ratio, row)]
+  return [row.what, ...figures, `<= ${formatGoal(row)}`, describeVerdict(verdict)]
+}
+
+/** @param {import('./judge').Verdict | undefined} verdict */
+function describeVerdict (verdict) {
+  if (verdict === undefined) return 'absent'
+  if (verdict.isMet) return 'met'
+  return verdict.isFailure ? 'MISSED' : CLOSE
+}
+
+/**
+ * @param {number} value
+ * @param {Row['unit']} unit
+ */
+function formatValue (value, unit) {
+  if (unit === 'bytes') return `${(value / MB).toFixed(2)} MB`
+  const digits = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0
+  return `${digits === 0 ? formatCount(Math.round(value)) : value.toFixed(digits)} ms`
+}
+
+/**
+ * @param {import('../../lib/statistics').Summary} ratio
+ * @param {Row} row
+ */
+function formatRange ({ median, min, max }, { isShare }) {
+  const [middle, least, most] = [median, min, max].map((value) => (isShare ? 100 * value : value).toFixed(2))
+  const unit = isShare ? '%' : '×'
+  return least === most ? `${middle}${unit}` : `${middle}${unit} (${least}-${most})`
+}
+
+/** @param {Row} row */
+function formatGoal ({ goal, isShare }) {
+  return isShare ? `${Number((100 * goal).toPrecision(3))}%` : `${goal}×`
+}
+
+exports.formatTable = formatTable

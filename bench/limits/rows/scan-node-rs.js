@@ -1,0 +1,13 @@
+'use strict'
+// What verifying costs with the faster checksum.
+
+const { nodeRsCrc32 } = require('../lib/optional')
+const { createScanRow } = require('../lib/scan-row')
+
+module.exports = createScanRow({
+  name: 'scan-node-rs',
+  order: 11,
+  what: 'verified scan, @node-rs/crc32 : bare loop',
+  goal: 2,
+  needs: nodeRsCrc32
+})

@@ -1,0 +1,234 @@
+'use strict'
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { OffsetLog } = require('@millrace/offset-log')
+const { pickLayers } = require('../lib/registry')
+const { UserError } = require('../lib/user-error')
+const { writeLargeLog, writeSmallLog } = require('../limits/lib/large-log')
+const { formatCsv } = require('../limits/lib/csv')
+const { judge } = require('../limits/lib/judge')
+const { parseOptions } = require('../limits/lib/options')
+const { createRecords, RECORD_SIZE } = require('../limits/lib/records')
+const { measureLog } = require('../limits/lib/scan-log')
+const { formatTable } = require('../limits/lib/table')
+const { createFixedRow } = require('./support/fixed-row')
+const { makeFolder } = require('./support')
+
+const LIMITS = path.join(__dirname, '..', 'limits', 'index.js')
+const rowFile = (name) => path.join(__dirname, 'support', 'rows', `${name}.js`)
+const rowFiles = (...names) => names.map(rowFile).join(',')
+
+function runLimits (...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [LIMITS, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+/** A result of rounds that took so many milliseconds, each [ours, peer]. */
+function makeResult (row, ...rounds) {
+  const outcome = (value) => ({ first: value * 2, value, answer: {} })
+  const sides = rounds.map(([ours, peer]) => ({ ours: outcome(ours), peer: outcome(peer) }))
+  return { row, absent: undefined, rounds: sides }
+}
+
+tape('limits options: the defaults are those of the README, lists and numbers are understood', (t) => {
+  const { rows, runs, records, out, command } = parseOptions([])
+  t.deepEqual(rows.map((row) => row.order), rows.map((row) => row.order).sort((a, b) => a - b))
+  t.equal(runs, 5)
+  t.equal(records, 458803)
+  t.equal(out, undefined)
+  t.equal(command, 'npm run bench:limits')
+  const some = parseOptions(['--rows', `space-single,${rowFile('fast')}`, '--runs', '2', '--out', '/some/where'])
+  t.deepEqual(some.rows.map((row) => row.name), ['fast', 'space-single'])
+  t.equal(some.command, 'npm run bench:limits -- --rows space-single,fast.js --runs 2', 'the command holds no path')
+  t.end()
+})
+
+tape('limits options: each wrong one is refused with one line and exit code 2', (t) => {
+  const wrong = [['--row', 'x'], ['stray'], ['--rows'], ['--rows', ''], ['--rows', 'nosuch'], ['--rows', 'constructor'],
+    ['--rows', './nosuch.js'], ['--rows', __filename.replace('limits.test', 'support/index')], ['--runs', '0'],
+    ['--runs', 'x'], ['--records', '0'], ['--out', '']]
+  for (const argv of wrong) {
+    try {
+      parseOptions(argv)
+      t.fail(`${argv.join(' ')} was accepted`)
+    } catch (err) {
+      t.ok(err instanceof UserError && !err.message.includes('\n'), `${argv.join(' ')}: ${err.message}`)
+    }
+  }
+  const { status, stdout, stderr } = runLimits('--rows', 'nosuch')
+  t.equal(status, 2)
+  t.equal(stdout, '')
+  t.ok(/^bench:limits: .*\n$/.test(stderr), stderr)
+  t.end()
+})
+
+tape('limits --help: names every option and every row, as does the README', (t) => {
+  const { status, stdout, stderr } = runLimits('--help')
+  t.equal(status, 0)
+  t.equal(stderr, '')
+  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  for (const name of ['rows', 'runs', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
+  for (const { name, what } of parseOptions([]).rows) {
+    t.ok(stdout.includes(name) && stdout.includes(what), name)
+    t.ok(readme.includes(`\`${name}\``), `${name} in the README`)
+    t.ok(what.length <= 42, `${name} fits the table`)
+  }
+  t.end()
+})
+
+tape('limits: a goal is met, missed by a little, or missed, by the median of the ratios', (t) => {
+  const row = createFixedRow({ name: 'any', goal: 2 })
+  const verdict = judge(makeResult(row, [10, 10], [40, 20], [90, 30]))
+  t.equal(verdict.ours, 40)
+  t.equal(verdict.peer, 20)
+  t.deepEqual(verdict.ratio, { median: 2, min: 1, max: 3, spread: 1 })
+  const outcome = (...rounds) => {
+    const { isMet, isFailure } = judge(makeResult(row, ...rounds))
+    return [isMet, isFailure]
+  }
+  t.deepEqual(outcome([2, 1]), [true, false], 'the goal itself is within it')
+  t.deepEqual(outcome([2.19, 1]), [false, false])
+  t.deepEqual(outcome([2.21, 1]), [false, true])
+  t.equal(judge({ row, absent: 'x', rounds: [] }), undefined)
+  t.end()
+})
+
+tape('limits: the table fits a hundred columns, and explains what is not plain', (t) => {
+  const what = 'x'.repeat(42)
+  const table = formatTable([
+    makeResult(createFixedRow({ name: 'a', what, goal: 12.5 }), [9456, 765], [8456, 876], [7756, 978]),
+    makeResult(createFixedRow({ name: 'b', what, unit: 'bytes', isShare: true, goal: 0.025 }), [1218000, 60030000]),
+    makeResult(createFixedRow({ name: 'c', what, goal: 1 }), [0.1234, 0.1], [1.05, 1], [9.4, 9]),
+    { row: createFixedRow({ name: 'd', what }), absent: 'better-sqlite3', rounds: [] }
+  ])
+  for (const line of table.split('\n')) t.ok(line.length <= 100, `${line.length}: ${line}`)
+  for (const text of ['8,456 ms', '9.65× (7.93-12.36)', '1.22 MB', '2.03%', '<= 2.5%', '<= 12.5×', 'met', '1.05 ms',
+    'absent: d needs better-sqlite3', 'close: missed by less than 10%']) {
+    t.ok(table.includes(text), text)
+  }
+  t.notOk(formatTable([makeResult(createFixedRow({ name: 'a' }), [1, 2])]).includes('close'))
+  t.end()
+})
+
+tape('limits: the CSV file has a line a round, and one for the medians', (t) => {
+  const facts = { command: 'npm run bench:limits', machine: 'M', node: 'v20', packages: 'p 1', input: 'i' }
+  const csv = formatCsv([
+    makeResult(createFixedRow({ name: 'a', goal: 2 }), [10, 10], [40, 20], [90, 30]),
+    { row: createFixedRow({ name: 'b' }), absent: 'x', rounds: [] }
+  ], facts)
+  const lines = csv.split('\n')
+  for (const word of ['npm run bench:limits', 'machine: M', 'p 1', 'row a: a : fixed']) t.ok(csv.includes(word), word)
+  t.deepEqual(lines.filter((line) => !line.startsWith('#')), [
+    'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first',
+    'a,1,ms,10,10,1,2,,20,20',
+    'a,2,ms,40,20,2,2,,80,40',
+    'a,3,ms,90,30,3,2,,180,60',
+    'a,median,ms,40,20,2,2,yes,,',
+    'b,median,ms,,,,1,absent,,',
+    ''
+  ])
+  t.end()
+})
+
+tape('limits: rows that are met, close or absent end well, and leave a table and a CSV file', (t) => {
+  const out = makeFolder(t)
+  const { status, stdout, stderr } = runLimits('--rows', rowFiles('fast', 'close', 'absent'), '--runs', '2', '--out', out)
+  t.equal(status, 0, stderr)
+  t.ok(/fast : fixed +1\.50 ms +3\.00 ms +0\.50× +<= 1× +met\n/.test(stdout), stdout)
+  t.ok(/close : fixed +105 ms +100 ms +1\.05× +<= 1× +close\n/.test(stdout))
+  t.ok(/absent : fixed +- +- +- +<= 1× +absent\n/.test(stdout))
+  t.ok(stdout.includes('absent needs no-such-package'))
+  const csv = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8')
+  t.ok(csv.includes('\nfast,2,ms,1.5000,3,0.5000,1,,15,30\n'))
+  t.notOk(csv.includes(out))
+  t.deepEqual(fs.readdirSync(path.join(out, 'data', 'generated')), [], 'what rows made is gone')
+  t.end()
+})
+
+tape('limits: a goal missed by more than 10% is exit code 1, with the figures all the same', (t) => {
+  const out = makeFolder(t)
+  const { status, stdout } = runLimits('--rows', rowFiles('fast', 'slow'), '--runs', '1', '--out', out)
+  t.equal(status, 1)
+  t.ok(/slow : fixed .* MISSED\n/.test(stdout))
+  t.ok(fs.existsSync(path.join(out, 'data', 'limits.csv')))
+  t.end()
+})
+
+for (const [name, words] of Object.entries({
+  idle: ['row idle', 'records is 7 by peer, and 6 by ours'],
+  wrong: ['row wrong', 'records is 6 by ours, and 7 by what was prepared'],
+  dying: ['row dying, peer', 'made of cheese']
+})) {
+  tape(`limits: a row that is ${name} is named with what is wrong, and nothing is written`, (t) => {
+    const out = makeFolder(t)
+    const { status, stderr } = runLimits('--rows', rowFile(name), '--runs', '1', '--out', out)
+    t.equal(status, 1)
+    for (const word of words) t.ok(stderr.includes(word), `${word} in ${stderr}`)
+    t.notOk(fs.existsSync(path.join(out, 'data', 'limits.csv')))
+    t.end()
+  })
+}
+
+tape('limits: records to append are of one size, the same every time, and none like another', (t) => {
+  const records = createRecords(300)
+  t.ok(records.every(({ length }) => length === RECORD_SIZE))
+  t.equal(new Set(records.map((record) => record.toString('hex'))).size, 300)
+  t.deepEqual(createRecords(300), records)
+  t.end()
+})
+
+tape('limits: a log is tallied as the layer `log` of the bench does', async (t) => {
+  const file = path.join(makeFolder(t), 'any.log')
+  const log = OffsetLog(file)
+  await log.append(createRecords(2500))
+  const [{ createTally }] = pickLayers(['log'])
+  const tally = createTally()
+  await log.scan({}, ({ buffer, count, seqs, starts, ends }) => {
+    for (let index = 0; index < count; index++) tally.visit(seqs[index], buffer, starts[index], ends[index])
+  })
+  await log.close()
+  t.deepEqual(await measureLog(file), tally.result())
+})
+
+tape('limits: the large log is what a clean close leaves, with a hole in it', async (t) => {
+  const folder = makeFolder(t)
+  const [small, large] = ['small', 'large'].map((name) => path.join(folder, name))
+  await writeSmallLog(small, 1e6)
+  await writeLargeLog(large, 5e9, small)
+  const { size, blocks } = fs.statSync(large)
+  t.ok(size > 5e9 && size < 5.1e9)
+  t.ok(blocks * 512 < 1e6, `${blocks * 512} bytes on the disk`)
+  const log = OffsetLog(large)
+  await log.ready()
+  t.equal(log.recovery, null)
+  t.ok(log.since.value > 5e9)
+  const records = createRecords(3)
+  t.deepEqual(await log.get(log.since.value), records[2])
+  const seq = await log.append(records[0])
+  await log.close()
+  const again = OffsetLog(large, { flags: 'r' })
+  t.deepEqual(await again.get(seq), records[0], 'it is good to be appended to')
+  t.equal(again.since.value, seq)
+  await again.close()
+})
+
+tape('limits: the space of a log is within its goals', (t) => {
+  const { status, stdout } = runLimits('--rows', 'space-batch,space-single', '--out', makeFolder(t))
+  t.equal(status, 0, stdout)
+  t.equal((stdout.match(/ met\n/g) ?? []).length, 2)
+  t.end()
+})
+
+tape('limits: every row runs, and both of its sides do the same', (t) => {
+  const out = makeFolder(t)
+  const { stdout, stderr } = runLimits('--runs', '1', '--records', '2000', '--out', out)
+  t.ok(stdout.includes('written: '), stderr)
+  const lines = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8').split('\n')
+  for (const { name } of parseOptions([]).rows) {
+    t.ok(lines.some((line) => line.startsWith(`${name},1,`) || line.startsWith(`${name},median,`)), name)
+  }
+  t.end()
+})

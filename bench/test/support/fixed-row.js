@@ -1,0 +1,27 @@
+'use strict'
+// A row of limits whose figures are known beforehand.
+
+/** @param {object} row  what differs: `values` are those of ours and the peer, `answers` what they say they did */
+function createFixedRow ({ values = [1, 1], answers = [{}, {}], expected, ...row }) {
+  const open = (index) => () => {
+    let count = 0
+    return {
+      // The first sample is ten times the others, and must not count.
+      sample: () => values[index] * (count++ === 0 ? 10 : 1),
+      finish: () => answers[index]
+    }
+  }
+  return {
+    order: 10,
+    what: `${row.name} : fixed`,
+    unit: 'ms',
+    goal: 1,
+    samples: 2,
+    prepare: () => ({ expected }),
+    ours: { open: open(0) },
+    peer: { open: open(1) },
+    ...row
+  }
+}
+
+exports.createFixedRow = createFixedRow

@@ -1,0 +1,6 @@
+'use strict'
+// Delivers less than its peer.
+
+const { createFixedRow } = require('../fixed-row')
+
+module.exports = createFixedRow({ name: 'idle', order: 50, answers: [{ records: 6 }, { records: 7 }] })

@@ -1,0 +1,6 @@
+'use strict'
+// Delivers what its peer delivers, which is not what was there.
+
+const { createFixedRow } = require('../fixed-row')
+
+module.exports = createFixedRow({ name: 'wrong', order: 60, answers: [{ records: 6 }, { records: 6 }], expected: { records: 7 } })
