@@ -22,6 +22,9 @@ const FILE_MODE = 0o600
  * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} write
  * @property {(size: number, cb: Callback<void>) => void} truncate
  * @property {(cb: Callback<void>) => void} sync  all that was written is on stable storage
+ * @property {(buf: Buffer, offset: number, length: number, position: number) => number} [writeSync]  throws on failure.
+ *   A storage without it, or without the next one, is written through callbacks only
+ * @property {() => void} [syncSync]  throws on failure
  * @property {(cb: Callback<number>) => void} size  in bytes
  * @property {(cb: Callback<void>) => void} close
  */
@@ -51,8 +54,11 @@ function createHandle (fd) {
     read: (buf, offset, length, position, cb) => fs.read(fd, buf, offset, length, position, cb),
     readSync: (buf, offset, length, position) => fs.readSync(fd, buf, offset, length, position),
     write: (buf, offset, length, position, cb) => fs.write(fd, buf, offset, length, position, cb),
+    writeSync: (buf, offset, length, position) => fs.writeSync(fd, buf, offset, length, position),
     truncate: (size, cb) => fs.ftruncate(fd, size, cb),
-    sync: (cb) => fs.fsync(fd, cb),
+    // The size goes to the disk too, as far as reading the data needs it; times of access and change need not.
+    sync: (cb) => fs.fdatasync(fd, cb),
+    syncSync: () => fs.fdatasyncSync(fd),
     size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
     close: (cb) => fs.close(fd, cb)
   }

@@ -58,8 +58,7 @@ function writeWhole (handle, buf, position, cb) {
   const next = () => {
     handle.write(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done, (err, count) => {
       if (err) return cb(err)
-      // A disk that takes nothing and reports no error would have us ask for ever.
-      if (count === 0) return cb(new LogError('EIO', `write: the disk took ${done} of ${buf.length} bytes`))
+      if (count === 0) return cb(tookNothing(done, buf.length))
       done += /** @type {number} */ (count)
       if (done === buf.length) cb(null)
       else next()
@@ -69,6 +68,30 @@ function writeWhole (handle, buf, position, cb) {
   else next()
 }
 
+/**
+ * The same in one go, blocking.
+ * @param {NonNullable<StorageHandle['writeSync']>} writeSync
+ * @param {Buffer} buf
+ * @param {number} position
+ */
+function writeWholeSync (writeSync, buf, position) {
+  for (let done = 0; done < buf.length;) {
+    const count = writeSync(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done)
+    if (count === 0) throw tookNothing(done, buf.length)
+    done += count
+  }
+}
+
+/**
+ * A disk that takes nothing and reports no error would have us ask for ever.
+ * @param {number} done
+ * @param {number} size
+ */
+function tookNothing (done, size) {
+  return new LogError('EIO', `write: the disk took ${done} of ${size} bytes`)
+}
+
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole
+exports.writeWholeSync = writeWholeSync

@@ -8,7 +8,11 @@ const { closedError } = require('./fetch')
 const { setIsolated } = require('./lifecycle')
 const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
-const { readWhole, writeWhole } = require('./whole-io')
+const { Pace } = require('./pace')
+const { readWhole, writeWhole, writeWholeSync } = require('./whole-io')
+
+// So much is written, or synced, without asking a thread, as long as the disk answers at once.
+const INLINE_SIZE_MAX = 64 * 1024
 
 /**
  * @typedef {import('./open-file').OpenFile} OpenFile
@@ -25,6 +29,20 @@ class Writer {
     this._isBusy = false
     // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
     this._hasDebris = false
+    this._writePace = new Pace()
+    this._syncPace = new Pace()
+    this._unsyncedSize = 0
+    // How many zeros to keep behind the end, and where those that are there end.
+    this._reserveSize = 0
+    this._reserveEnd = 0
+  }
+
+  /**
+   * Keeps zeros behind the end, so that a sync after an append need not write the file's size too. A crash leaves them.
+   * @param {number} size  in bytes
+   */
+  reserve (size) {
+    this._reserveSize = size
   }
 
   /**
@@ -39,7 +57,7 @@ class Writer {
       newSize = position + bytes.length
       this._clearDebris(handle, (err) => {
         if (err) return done(err)
-        writeWhole(handle, bytes, position, (err) => {
+        this._writeAtEnd(handle, bytes, position, (err) => {
           if (err) return this._cutDebris(handle, err, done)
           cache.patch(bytes, position)
           setIsolated(size, newSize)
@@ -47,6 +65,45 @@ class Writer {
         })
       })
     }, (err) => err ? cb(err) : cb(null, newSize))
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {Done} done
+   */
+  _writeAtEnd (handle, bytes, position, done) {
+    const end = position + bytes.length
+    if (this._reserveSize === 0 || end <= this._reserveEnd) return this._write(handle, bytes, position, done)
+    const padded = Buffer.alloc(bytes.length + this._reserveSize)
+    bytes.copy(padded)
+    this._write(handle, padded, position, (err) => {
+      if (!err) this._reserveEnd = position + padded.length
+      // There may be room for the bytes all the same.
+      if (err) this._write(handle, bytes, position, done)
+      else done(null)
+    })
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @param {Done} done
+   */
+  _write (handle, bytes, position, done) {
+    this._unsyncedSize += bytes.length
+    const { writeSync } = handle
+    if (writeSync === undefined || bytes.length > INLINE_SIZE_MAX || !this._writePace.mayBlock()) {
+      return writeWhole(handle, bytes, position, done)
+    }
+    try {
+      this._writePace.time(() => writeWholeSync(writeSync, bytes, position))
+    } catch (err) {
+      return done(/** @type {Error} */ (err))
+    }
+    done(null)
   }
 
   /**
@@ -82,7 +139,7 @@ class Writer {
       if (err) return done(err)
       if (count < before.length) return done(rangeError('write', position, position + bytes.length, this._file))
       if (!isQuiet) this._file.rewriteCount++
-      writeWhole(handle, bytes, position, (err) => {
+      this._write(handle, bytes, position, (err) => {
         if (!err) {
           cache.patch(bytes, position)
           return done(null)
@@ -107,6 +164,7 @@ class Writer {
       lock.write(newSize, Infinity, (release) => {
         handle.truncate(newSize, (err) => {
           if (!err) {
+            this._reserveEnd = 0
             this._file.rewriteCount++
             cache.drop(newSize, Infinity)
             setIsolated(size, newSize)
@@ -118,11 +176,44 @@ class Writer {
     }, cb)
   }
 
+  /**
+   * Gives back what was reserved behind the end.
+   * @param {Done} cb
+   */
+  trim (cb) {
+    this._enqueue('trim', (handle, done) => {
+      const { value: size } = this._file.size
+      if (this._reserveEnd <= size) return done(null)
+      handle.truncate(size, (err) => {
+        if (!err) this._reserveEnd = 0
+        done(err)
+      })
+    }, cb)
+  }
+
   /** @param {Done} cb */
   sync (cb) {
     this._enqueue('sync', (handle, done) => {
-      handle.sync((err) => err ? done(err) : this._syncName(done))
+      const isSmall = this._unsyncedSize <= INLINE_SIZE_MAX
+      this._unsyncedSize = 0
+      this._syncHandle(handle, isSmall, (err) => err ? done(err) : this._syncName(done))
     }, cb)
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {boolean} isSmall  whether little was written since the last sync
+   * @param {Done} done
+   */
+  _syncHandle (handle, isSmall, done) {
+    const { syncSync } = handle
+    if (!isSmall || syncSync === undefined || !this._syncPace.mayBlock()) return handle.sync(done)
+    try {
+      this._syncPace.time(syncSync)
+    } catch (err) {
+      return done(/** @type {Error} */ (err))
+    }
+    done(null)
   }
 
   /**
@@ -174,6 +265,7 @@ class Writer {
    */
   _cutDebris (handle, err, done) {
     const { value: size } = this._file.size
+    this._reserveEnd = 0
     handle.truncate(size, (undoErr) => {
       this._hasDebris = Boolean(undoErr)
       done(undoErr ? this._notUndone(err, size, Infinity) : err)

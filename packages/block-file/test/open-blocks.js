@@ -15,8 +15,8 @@ function open (bytes, options) {
 }
 
 function promises (blocks) {
-  const names = ['ready', 'read', 'readUInt32BE', 'readUInt48BE', 'readUInt53BE', 'append', 'write', 'truncate', 'sync',
-    'scan', 'close']
+  const names = ['ready', 'read', 'readInto', 'readUInt32BE', 'readUInt48BE', 'readUInt53BE', 'append', 'write',
+    'writeQuietly', 'truncate', 'sync', 'scan', 'close']
   const methods = names.map((name) => [name, promisify(blocks[name].bind(blocks))])
   return { blocks, path: blocks.path, size: blocks.size, ...Object.fromEntries(methods) }
 }

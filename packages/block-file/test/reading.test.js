@@ -183,3 +183,40 @@ tape('scan: one that takes long lets the event loop have turns', async (t) => {
   t.ok(turns > 2, `${turns} turns`)
   await close()
 })
+
+tape('readInto: fills the target past the cache, and sees what was written', async (t) => {
+  const { readInto, read, append, write, size, blocks, close } = open(counting(100))
+  const target = Buffer.alloc(40)
+  await readInto(target, 30)
+  t.ok(target.equals(counting(100).subarray(30, 70)))
+  t.equal(blocks.cacheStats().missCount, 0, 'it asks the cache for nothing')
+  await read(0, 100)
+  await write(Buffer.from('new'), 30)
+  await append(Buffer.from('end'))
+  await readInto(target, 63)
+  t.equal(target.toString('latin1', 37), 'end')
+  await readInto(target, 28)
+  t.equal(target.toString('latin1', 2, 5), 'new')
+  await readInto(Buffer.alloc(0), size.value)
+  for (const position of [64, 103, 1000]) t.equal((await failureOf(() => readInto(target, position))).code, 'ERR_FILE_RANGE')
+  for (const position of [-1, 1.5, NaN, '3']) {
+    t.equal((await failureOf(() => readInto(target, position))).code, 'ERR_INVALID_ARGUMENT')
+  }
+  t.throws(() => blocks.readInto(target, 0), /callback/)
+  await close()
+  t.equal((await failureOf(() => readInto(target, 0))).code, 'ERR_FILE_CLOSED')
+})
+
+tape('readInto: short reads are continued, and a file that shrank under it gives a code', async (t) => {
+  const storage = faultyStorage(fileStorage, ({ name, length }) => {
+    return name.startsWith('read') ? { length: Math.ceil(length / 3) } : {}
+  })
+  const { readInto, ready, path, close } = open(counting(100), { storage })
+  await ready()
+  const target = Buffer.alloc(90)
+  await readInto(target, 5)
+  t.ok(target.equals(counting(95).subarray(5)))
+  fs.truncateSync(path, 50)
+  t.equal((await failureOf(() => readInto(target, 5))).code, 'ERR_FILE_SHORT_READ')
+  await close()
+})

@@ -235,3 +235,22 @@ tape('errors: a callback that throws does not stop the queue', async (t) => {
   t.equal(size, 2)
   await close()
 })
+
+tape('writeQuietly: changes the file and the cache, and sends no reader to read again', async (t) => {
+  const { writeQuietly, write, read, blocks, path, close } = open(counting(100))
+  await read(0, 100)
+  const before = blocks.rewriteCount
+  await writeQuietly(Buffer.from('quiet'), 14)
+  t.equal(blocks.rewriteCount, before)
+  t.equal((await read(14, 19)).toString(), 'quiet')
+  t.equal(fs.readFileSync(path).toString('latin1', 14, 19), 'quiet')
+  await write(Buffer.from('loud'), 14)
+  t.equal(blocks.rewriteCount, before + 1)
+  t.equal((await failureOf(() => writeQuietly(Buffer.from('past the end'), 95))).code, 'ERR_FILE_RANGE')
+  t.equal((await failureOf(() => writeQuietly('text', 0))).code, 'ERR_INVALID_ARGUMENT')
+  t.equal((await failureOf(() => writeQuietly(Buffer.from('x'), -1))).code, 'ERR_INVALID_ARGUMENT')
+  await close()
+  const reader = open(counting(10), { flags: 'r' })
+  t.equal((await failureOf(() => reader.writeQuietly(Buffer.from('x'), 0))).code, 'ERR_FILE_READ_ONLY')
+  await reader.close()
+})

@@ -90,11 +90,14 @@ class Durability {
   finish (cb) {
     this.stop()
     if (this.error) return cb(this.error)
-    const { store } = this._file
-    if (!this._isDirty && store.isClean) return cb(null)
-    this.sync((err) => {
+    const { blocks, store } = this._file
+    blocks.trim((err) => {
       if (err) return cb(err)
-      store.finish((err) => cb(err ? this.poison(err) : null))
+      if (!this._isDirty && store.isClean) return cb(null)
+      this.sync((err) => {
+        if (err) return cb(err)
+        store.finish((err) => cb(err ? this.poison(err) : null))
+      })
     })
   }
 

@@ -27,6 +27,7 @@ function load (file, framing, cb) {
       file.writtenSince = store.last
       const announce = () => setIsolated(file.since, store.last)
       const mayWrite = file.blocks.flags === 'r+' && !recovery?.damage.length
+      if (file.durability.mode === 'always' && mayWrite) file.blocks.reserve(store.reserveSize)
       // Where only what is on stable storage may be seen, what a crash left must be put there first.
       if (file.durability.mode === 'always' && mayWrite && store.durableLast !== store.last) {
         return file.durability.sync((err) => cb(err, recovery), announce)

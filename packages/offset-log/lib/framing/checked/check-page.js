@@ -1,8 +1,8 @@
 'use strict'
 // Checks all chunks of one page, in a buffer, and finds frames in one that has been checked.
 
-const { applyEntry } = require('./journal')
 const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
+const { finishChunk } = require('./finish-chunk')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('./layout')
@@ -44,12 +44,9 @@ function checkPage (page, rules, unfinished) {
       return isFiller ? null : { start: at, end, what: 'the zeros at a page\'s end' }
     }
     if (end - at < CHUNK_HEADER_SIZE) return { start: at, end, what: 'its header' }
+    const entries = unfinished.get(at)
+    if (entries) finishChunk(entries, bytes.subarray(chunkOffset, offset + end - start), rules)
     let what = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
-    const entries = what === null ? undefined : unfinished.get(at)
-    if (entries !== undefined) {
-      for (const entry of entries) applyEntry(entry, bytes.subarray(chunkOffset, offset + end - start))
-      what = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
-    }
     if (what === null && identity !== -1 && header.previous !== identity) what = 'its link to the chunk before'
     if (what !== null) return { start: at, end, what }
     identity = header.identity

@@ -14,6 +14,9 @@ const { PageCache } = require('./page-cache')
 const { readRecord } = require('./read-record')
 const { damageError } = require('./record-reader')
 
+// Growing the file makes every sync write its size as well; so it grows by this much at a time.
+const RESERVE_SIZE = 64 * 1024
+
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
  * @typedef {import('../../log-file').Framed} Framed
@@ -35,6 +38,7 @@ class CheckedStore {
     this.name = 'checked'
     this.supports = { atomicBatch: true, onCorrupt: true }
     this.recordSizeMax = RECORD_SIZE_MAX
+    this.reserveSize = RESERVE_SIZE
     this.file = file
     this.blocks = file.blocks
     this.path = file.blocks.path

@@ -27,6 +27,8 @@ class Checkpoints {
     this._sequence = head.slot?.sequence ?? 0
     /** Where the newest slot says that the log ends. */
     this._slotEnd = head.slot?.end ?? 0
+    /** Whether it is on stable storage, as far as that is known. */
+    this._isSlotSynced = true
     /** All of the file before it is on stable storage. */
     this.durableEnd = head.slot?.end ?? HEAD_SIZE
     /**
@@ -46,6 +48,11 @@ class Checkpoints {
 
   /** Whether a slot on stable storage says all there is to say. */
   get isClean () {
+    return this._isSlotSynced && this._isSlotCurrent
+  }
+
+  /** Whether the newest slot says all there is to say. */
+  get _isSlotCurrent () {
     return !this.needsCleanUp && this.untrusted === null && this._slotEnd === this._store.tail.end
   }
 
@@ -75,6 +82,7 @@ class Checkpoints {
    */
   synced (mark, isTimely) {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
+    this._isSlotSynced = true
     if (mark.end - this._slotEnd < (isTimely ? 1 : SLOT_DISTANCE)) return
     // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
     this._writeSlot(mark, (err) => this._slotWritten(err))
@@ -89,6 +97,7 @@ class Checkpoints {
     const index = 1 - this._index
     const sequence = this._sequence + 1
     const slot = { sequence, epoch, end, logicalEnd: end + shift, last, erasedCount, identity }
+    this._isSlotSynced = false
     blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], (err) => {
       if (err) return cb(err)
       this._index = index
@@ -112,11 +121,11 @@ class Checkpoints {
    * @param {Done} cb
    */
   finish (cb) {
-    const { blocks } = this._store
     if (this.isClean) return cb(this._slotError)
+    if (this._isSlotCurrent && !this._areSlotsLost) return this._syncSlot(cb)
     this._writeSlot(this._store.mark(), (err) => {
       if (err) return cb(err)
-      blocks.sync((err) => {
+      this._syncSlot((err) => {
         if (err) return cb(err)
         if (this._areSlotsLost) {
           this._areSlotsLost = false
@@ -126,6 +135,14 @@ class Checkpoints {
         if (this.needsCleanUp) this._cleanUp(cb)
         else cb(null)
       })
+    })
+  }
+
+  /** @param {Done} cb */
+  _syncSlot (cb) {
+    this._store.blocks.sync((err) => {
+      this._isSlotSynced = !err
+      cb(err ?? this._slotError)
     })
   }
 

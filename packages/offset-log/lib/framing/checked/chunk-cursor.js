@@ -1,8 +1,8 @@
 'use strict'
 // Goes from chunk to chunk of a checked log in a window over the file, and lets nothing through that does not verify.
 
-const { applyEntry } = require('./journal')
 const { ChunkHeader, checkChunk, isHeaderAt } = require('./chunk-header')
+const { finishChunk } = require('./finish-chunk')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('./layout')
@@ -216,12 +216,9 @@ class ChunkCursor {
    */
   _check (pageEnd) {
     const { window: { buffer, start }, view, header, at } = this
-    let what = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header)
-    const entries = what === null ? undefined : this._unfinished.get(at)
-    if (entries !== undefined) {
-      for (const entry of entries) applyEntry(entry, buffer.subarray(at - start, pageEnd - start))
-      what = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header)
-    }
+    const entries = this._unfinished.get(at)
+    if (entries) finishChunk(entries, buffer.subarray(at - start, pageEnd - start), this._rules)
+    const what = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header)
     if (what !== null) return what
     if (this._identity !== UNKNOWN && header.previous !== this._identity) return 'its link to the chunk before'
     return header.epoch < this._epoch ? 'its epoch' : null

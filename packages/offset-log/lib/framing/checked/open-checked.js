@@ -1,6 +1,7 @@
 'use strict'
 // From an open file to a log of the checked framing: read the head, finish deletions, find the end, tell what happened.
 
+const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { CheckedStore } = require('./checked-store')
@@ -8,6 +9,8 @@ const { readHead } = require('./head')
 const { HEAD_SIZE } = require('./layout')
 const { walkTail } = require('./recover')
 const { redoErasures, rememberErasures } = require('./redo')
+
+const ZEROS = Buffer.alloc(64 * 1024)
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
@@ -113,14 +116,28 @@ class CheckedOpener {
     store.setEnd(tail)
     if (promisedEnd < tail.end) store.checkpoints.untrusted = { start: promisedEnd, end: tail.end }
     if (this._fileSize === tail.end) return cb(null)
-    this._recovery.offset = tail.end
-    this._recovery.size = this._fileSize - tail.end
-    if (this._isReadOnly) return cb(null)
-    keepCutBytes(file.blocks, tail.end, this._fileSize, file.storage, (err, keptAt = '') => {
+    findContentEnd(file.blocks, tail.end, this._fileSize, (err, contentEnd = 0) => {
       if (err) return cb(err)
-      this._recovery.keptAt = keptAt
-      file.blocks.truncate(tail.end, (err) => err ? cb(err) : file.blocks.sync(cb))
+      // Zeros are room that was reserved, or a write of which nothing arrived.
+      if (contentEnd === tail.end) return this._isReadOnly ? cb(null) : this._truncate(tail.end, cb)
+      this._recovery.offset = tail.end
+      this._recovery.size = contentEnd - tail.end
+      if (this._isReadOnly) return cb(null)
+      keepCutBytes(file.blocks, tail.end, contentEnd, file.storage, (err, keptAt = '') => {
+        if (err) return cb(err)
+        this._recovery.keptAt = keptAt
+        this._truncate(tail.end, cb)
+      })
     })
+  }
+
+  /**
+   * @param {number} end
+   * @param {Done} cb
+   */
+  _truncate (end, cb) {
+    const { blocks } = this._file
+    blocks.truncate(end, (err) => err ? cb(err) : blocks.sync(cb))
   }
 
   /**
@@ -162,6 +179,27 @@ class CheckedOpener {
       })
     })
   }
+}
+
+/**
+ * @param {import('../../log-file').BlockFile} blocks
+ * @param {number} start
+ * @param {number} end
+ * @param {(err: Error | null, contentEnd?: number) => void} cb  where the zeros begin that the range ends with
+ */
+function findContentEnd (blocks, start, end, cb) {
+  trampoline((next) => {
+    if (start === end) return cb(null, start)
+    const bytes = Buffer.allocUnsafe(Math.min(ZEROS.length, end - start))
+    blocks.readInto(bytes, end - bytes.length, (err) => {
+      if (err) return cb(err)
+      end -= bytes.length
+      if (bytes.compare(ZEROS, 0, bytes.length) === 0) return next()
+      let contentSize = bytes.length
+      while (bytes[contentSize - 1] === 0) contentSize--
+      cb(null, end + contentSize)
+    })
+  })
 }
 
 exports.openChecked = openChecked

@@ -1,8 +1,8 @@
 'use strict'
 // Finishes the deletions that a crash cut off, from their journals.
 
-const { ChunkHeader, ERASED_COUNT_OFFSET, checkChunk } = require('./chunk-header')
-const { applyEntry, encodeJournal } = require('./journal')
+const { finishChunk } = require('./finish-chunk')
+const { encodeJournal } = require('./journal')
 const { CHUNK_HEADER_SIZE, JOURNAL_POSITIONS } = require('./layout')
 
 /**
@@ -59,27 +59,9 @@ function applyAll (store, [entries, ...others], cb) {
   blocks.readInto(chunk, position, (err) => {
     if (err) return cb(err)
     // So is a chunk that this does not make whole: it is left as it is.
-    if (!redo(store, entries, chunk)) return applyAll(store, others, cb)
+    if (!finishChunk(entries, chunk, store.rules)) return applyAll(store, others, cb)
     blocks.write(chunk, position, (err) => err ? cb(err) : applyAll(store, others, cb))
   })
-}
-
-/**
- * @param {CheckedStore} store
- * @param {Entry[]} entries  of one chunk
- * @param {Buffer} chunk  changed in place, where it is not yet as the entries want it, or was erased further since
- * @returns {boolean}  whether it is whole now
- */
-function redo ({ rules }, entries, chunk) {
-  const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length)
-  const now = new ChunkHeader()
-  const { position } = entries[0]
-  const isWhole = () => checkChunk(chunk, view, 0, position, chunk.length, { ...rules, verify: true }, now) === null
-  for (const entry of entries) {
-    if (isWhole() && now.erasedCount >= entry.header.readUInt16BE(ERASED_COUNT_OFFSET)) continue
-    applyEntry(entry, chunk)
-  }
-  return isWhole()
 }
 
 /**

@@ -23,6 +23,8 @@ class OffsetStore {
     this.name = framing.name
     this.supports = { atomicBatch: false, onCorrupt: false }
     this.recordSizeMax = Infinity
+    /** Nothing may lie behind the last frame: flumelog-offset would take it for one. */
+    this.reserveSize = 0
     this.file = file
     this.blocks = file.blocks
     this.framing = framing
