@@ -86,8 +86,8 @@ async function makeImages () {
 }
 
 /**
- * A log of at least four pages with a split record, a record over three pages, a batch of many chunks, and deletions. One
- * that was not closed has journals, and two commits that were never synced.
+ * A log of at least four pages with a split record, a record over three pages, a batch of many chunks, and deletions.
+ * One that was not closed has journals, and two commits that were never synced.
  * @param {string} name
  * @param {{ isClosed: boolean }} options
  * @returns {Promise<Image>}
@@ -319,7 +319,10 @@ async function judge (image, healthy, injury, tally) {
   const found = await examine(image, injury.bytes, injury.isOld)
   const isNoticed = found.openError !== null || found.isCorrupt || found.report !== healthy.report
   let { fault } = found
+  // Zeros behind all that was durable are no more than a write of which nothing arrived.
+  const isUnwritten = injury.bytes.subarray(image.durableEnd).every((byte) => byte === 0)
   if (isNoticed) tally.noticed++
+  else if (isUnwritten && image.bytes.length > image.durableEnd) tally.harmless++
   else if (!found.isComplete && !(injury.isOld && injury.mayBeUnnoticed)) fault ??= 'records are missing, and nobody is told'
   else if (found.after.equals(healthy.after)) tally.mended++
   else if (injury.mayBeUnnoticed || isOfNoUse(image, injury, found.after, healthy.after)) tally.harmless++

@@ -1,6 +1,6 @@
 'use strict'
 // Damage to logs of the checked framing: it is found, named and counted; nothing wrong is read, nothing durable is cut.
-// MILLRACE_DAMAGE=all tries every bit and every pair of sectors, for some hours; MILLRACE_DAMAGE=2/4 the second quarter.
+// MILLRACE_DAMAGE=all tries every bit and every pair of sectors, for hours; MILLRACE_DAMAGE=2/4 the second quarter.
 
 const fs = require('node:fs')
 const path = require('node:path')

@@ -106,8 +106,9 @@ tape(`writer: what is appended and deleted decodes by the page, and reads back e
       await log.close()
       const decoded = decodeLog(fs.readFileSync(file))
       const found = decoded.frames.map(({ seq, data }) => ({ seq, value: data }))
-      const expected = frames.map(({ seq, data, isErased }) => ({ seq, data: isErased ? Buffer.alloc(data.length) : data }))
-      const fault = difference(found, expected)
+      const fault = difference(found, frames.map(({ seq, data, isErased }) => {
+        return { seq, data: isErased ? Buffer.alloc(data.length) : data }
+      }))
       if (fault) t.fail(`round ${round}: ${fault}`)
       if (decoded.slot.erased === null) t.fail(`round ${round}: the number of deletions is known`)
     }
@@ -303,8 +304,11 @@ tape('reader: a length that lies is bounded by the file and by maxRecordSize bef
     forge(bytes, HEAD_SIZE)
     const log = OffsetLog(putFile(bytes))
     const seq = at
-    const collectReverse = () => collect(log.stream({ reverse: true }))
-    for (const call of [() => log.get(seq), () => collect(log.stream({ gte: seq })), () => scanAll(log), collectReverse]) {
+    const calls = [
+      () => log.get(seq), () => collect(log.stream({ gte: seq })), () => scanAll(log),
+      () => collect(log.stream({ reverse: true }))
+    ]
+    for (const call of calls) {
       const used = process.memoryUsage().rss
       const err = await failureOf(call)
       t.equal(err?.code, 'ERR_LOG_CORRUPT', `${size}: ${err?.message}`)
@@ -319,6 +323,95 @@ tape('reader: a length that lies is bounded by the file and by maxRecordSize bef
   }
 })
 
+tape('reader: each rule of a good chunk, broken by one whose checksums are right', async (t) => {
+  const broken = {
+    'a size that reaches past its page': (bytes, at) => bytes.writeUInt16BE(PAGE_SIZE - 39, at + 8),
+    'a size that reaches past the file': (bytes, at) => bytes.writeUInt16BE(bytes.readUInt16BE(at + 8) + 1, at + 8),
+    'fewer bytes than it continues': (bytes, at) => bytes.writeUInt16BE(bytes.readUInt16BE(at + 8) + 1, at + 28),
+    'fewer bytes than a length': (bytes, at) => bytes.writeUInt16BE(3, at + 8),
+    'an unknown flag': (bytes, at) => { bytes[at + 11] |= 8 },
+    'another place': (bytes, at) => bytes.writeUIntBE(at + 1, at + 16, 6),
+    'the rest of a record, in the middle of a page': (bytes, at) => bytes.writeUInt16BE(4, at + 28),
+    'a lower epoch': (bytes, at) => bytes.writeUInt32BE(1, at + 12),
+    'another chunk before it': (bytes, at) => { bytes[at + 32] ^= 1 }
+  }
+  for (const [what, change] of Object.entries(broken)) {
+    const builder = new LogBuilder({ epoch: 2 })
+    const starts = []
+    for (const text of ['first', 'second', 'third']) {
+      starts.push(builder.at)
+      builder.open()
+      builder.record(Buffer.from(text.repeat(3)))
+      builder.close({ commitContinues: false })
+    }
+    const bytes = builder.build()
+    const at = what.endsWith('the file') ? starts[2] : starts[1]
+    change(bytes, at)
+    sign(bytes, at)
+    const log = OffsetLog(putFile(bytes), { flags: 'r' })
+    const seqs = []
+    const err = await failureOf(async () => {
+      for await (const { seq } of log.stream()) seqs.push(seq)
+    })
+    t.equal(err?.code, 'ERR_LOG_CORRUPT', what)
+    t.equal(err?.offset, at)
+    t.deepEqual(seqs, starts.slice(0, starts.indexOf(at)).map((start) => start + 40))
+    t.equal((await failureOf(() => collect(log.stream({ reverse: true }))))?.code, 'ERR_LOG_CORRUPT')
+    t.equal((await failureOf(() => log.get(at + 40)))?.code, 'ERR_LOG_CORRUPT')
+    t.equal(String(await log.get(starts[0] + 40)), 'firstfirstfirst')
+    await log.close()
+  }
+})
+
+tape('reader: bytes that are not zero where a page ends, and a page that is only begun', async (t) => {
+  const builder = new LogBuilder()
+  for (const size of [PAGE_SIZE - 44 - 30, 100, 100]) {
+    builder.open()
+    builder.record(Buffer.alloc(size, 1))
+    builder.close({ commitContinues: false })
+  }
+  const { frames } = builder
+  const bytes = builder.build()
+  bytes[HEAD_SIZE + PAGE_SIZE - 5] = 1
+  const log = OffsetLog(putFile(bytes))
+  for (const options of [{}, { reverse: true }]) {
+    t.equal((await failureOf(() => collect(log.stream(options))))?.code, 'ERR_LOG_CORRUPT')
+  }
+  t.equal((await collect(log.stream({ onCorrupt: 'skip' }))).length, 3)
+  t.equal((await collect(log.stream({ onCorrupt: 'skip', reverse: true }))).length, 3)
+  t.equal((await collect(log.stream({ gt: frames[1].seq }))).length, 1)
+  await log.close()
+  // A slot says that all was durable: what is left of the last chunk's header is damage.
+  for (const size of [1, 39]) {
+    const cut = builder.build().subarray(0, HEAD_SIZE + PAGE_SIZE + 144 + size)
+    const log = OffsetLog(putFile(cut))
+    await log.ready()
+    t.deepEqual(log.recovery.damage.map(({ offset }) => offset), [HEAD_SIZE + PAGE_SIZE + 144])
+    t.equal((await failureOf(() => collect(log.stream())))?.code, 'ERR_LOG_CORRUPT')
+    t.equal((await collect(log.stream({ onCorrupt: 'skip' }))).length, 2)
+    await log.close()
+  }
+})
+
+tape('maxRecordSize: a log is opened all the same when its last records are larger', async (t) => {
+  const file = newPath()
+  const log = OffsetLog(file, { fsync: 'never' })
+  const first = await log.append(Buffer.alloc(10, 1))
+  const last = await log.append(Buffer.alloc(50000, 1))
+  await log.append(Buffer.alloc(40000, 1))
+  await log.del(log.since.value)
+  const copy = putFile(fs.readFileSync(file))
+  await log.close()
+  const small = OffsetLog(copy, { maxRecordSize: 1000 })
+  await small.ready()
+  t.equal(small.since.value, last)
+  t.equal((await failureOf(() => collect(small.stream({ reverse: true })))).code, 'ERR_RECORD_TOO_LARGE')
+  t.equal((await collect(small.stream({ lt: last })))[0].seq, first)
+  await small.del(last)
+  t.equal((await collect(small.stream({ reverse: true }))).length, 1)
+  await small.close()
+})
+
 /** Gives a chunk whose payload was changed the checksums that it should have. The chunk after it must not care. */
 function forge (bytes, at) {
   const size = bytes.readUInt16BE(at + 8)
@@ -327,5 +420,12 @@ function forge (bytes, at) {
   // As if something had been erased: then its neighbour knows it by what it was.
   bytes[at + 11] |= 2
   bytes.writeUInt32BE(before, at + 36)
+  sign(bytes, at)
+}
+
+/** Gives a chunk's header, and the payload that it says it has, the checksums that they should have. */
+function sign (bytes, at) {
+  const size = bytes.readUInt16BE(at + 8)
+  bytes.writeUInt32BE(crc(bytes.subarray(at + 40, at + 40 + size)), at + 4)
   bytes.writeUInt32BE(crc(bytes.subarray(at + 4, at + 40), bytes.readUInt32BE(12)), at)
 }
