@@ -40,6 +40,7 @@ function parseOptions (path, options = {}) {
   if (!Number.isSafeInteger(cache) || cache < 0 || cache > CACHE_SIZE_MAX) {
     throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
   }
+  if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
   return { blockSize, flags, cache, createFolder, initial, storage }
 }

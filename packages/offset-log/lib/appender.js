@@ -56,8 +56,7 @@ class Appender {
   _writeNext () {
     const group = this._takeGroup()
     if (group.length === 0) {
-      this._isBusy = this._waiting.length > 0
-      if (this._isBusy) process.nextTick(() => this._writeNext())
+      this._isBusy = false
       return
     }
     const { blocks, store, durability } = this._file

@@ -72,14 +72,16 @@ class CrashPoint {
   choose (choice) {
     /** @type {Survivor[]} */
     const survivors = this.files.map(({ sizes }, index) => ({ size: sizes[choice.sizes[index]], survivors: [] }))
-    this.sectors.forEach(({ file, index, before, versions }, at) => {
+    for (let at = 0; at < this.sectors.length; at++) {
       const outcome = choice.sectors[at]
+      if (outcome === 0) continue
+      const { file, index, before, versions } = this.sectors[at]
       const { size } = survivors[file]
-      if (outcome === 0 || index * SECTOR_SIZE >= size) return
+      if (index * SECTOR_SIZE >= size) continue
       const version = versions[outcome % TEAR - 1]
       const kept = outcome < TEAR ? version : tearBySeed(before, version, Math.floor(outcome / TEAR))
       survivors[file].survivors.push([index, trimmed(kept, index, size)])
-    })
+    }
     let nameIndex = 0
     const names = this._disk._namesAfter(() => choice.names[nameIndex++])
     return new Image(this._disk, names, this._inodes, survivors, this._hash(names, survivors, choice))

@@ -8,13 +8,10 @@
 const path = require('node:path')
 const { Inode } = require('./simulated-inode')
 
-// What a crash can tell apart: everything else leaves all files and names as they are.
-const CHANGES = new Set(['create', 'write', 'truncate', 'sync', 'rename', 'unlink', 'syncFolder'])
-
 /**
  * @typedef {(err: (Error & { code?: string }) | null, result?: any) => void} Callback
- * @typedef {{ name: string, path: string, position?: number, length?: number, source?: Buffer }} Call  `source` has the
- *   bytes of a write
+ * @typedef {{ name: string, path: string, position?: number, length?: number, buf?: Buffer, offset?: number }} Call
+ *   the bytes of a write are in `buf`, at `offset`
  * @typedef {Array<[file: string, inode: Inode | null]>} NameChange  what becomes of names, all at once
  */
 
@@ -196,7 +193,7 @@ class SimulatedDisk {
   }
 
   /**
-   * Asks for a fault, and answers in a later turn, as a storage must.
+   * Answers in a later turn, as a storage must.
    * @param {Call} call
    * @param {Callback} cb
    * @param {(fault: DiskFault) => any} run  gives the result, or throws
@@ -214,6 +211,30 @@ class SimulatedDisk {
   }
 
   /**
+   * The same, for a call that may change what a crash leaves.
+   * @param {Call} call
+   * @param {Callback} cb
+   * @param {(fault: DiskFault) => any} run
+   */
+  _change (call, cb, run) {
+    this._answer(call, cb, (fault) => {
+      this._announce(call)
+      return run(fault)
+    })
+  }
+
+  /**
+   * @param {Call} call
+   * @param {(fault: DiskFault) => any} run
+   */
+  _changeNow (call, run) {
+    return this._perform(call, (fault) => {
+      this._announce(call)
+      return run(fault)
+    })
+  }
+
+  /**
    * @param {Call} call
    * @param {(fault: DiskFault) => any} run
    */
@@ -221,7 +242,6 @@ class SimulatedDisk {
     this.callCount++
     const fault = this.decide(call) ?? NO_FAULT
     if (fault.code) throw diskError(fault.code, call.name, call.path)
-    if (CHANGES.has(call.name)) this._announce(call)
     return run(fault)
   }
 
@@ -253,7 +273,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _rename (from, to, cb) {
-    this._answer({ name: 'rename', path: from }, cb, () => {
+    this._change({ name: 'rename', path: from }, cb, () => {
       const inode = this._names.get(from)
       if (!inode) throw diskError('ENOENT', 'rename', from)
       this._changeNames(path.dirname(to), [[from, null], [to, inode]])
@@ -265,7 +285,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _unlink (file, cb) {
-    this._answer({ name: 'unlink', path: file }, cb, () => {
+    this._change({ name: 'unlink', path: file }, cb, () => {
       if (!this._names.has(file)) throw diskError('ENOENT', 'unlink', file)
       this._changeNames(path.dirname(file), [[file, null]])
     })
@@ -276,7 +296,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _syncFolder (folder, cb) {
-    this._answer({ name: 'syncFolder', path: folder }, cb, () => {
+    this._change({ name: 'syncFolder', path: folder }, cb, () => {
       for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
       this._nameChanges.delete(folder)
     })
@@ -300,6 +320,16 @@ class SimulatedDisk {
     const readFrom = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
       return inode.read(buf, offset, Math.min(length, fault.length ?? length), position)
     }
+    const writeTo = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
+      const room = this._roomFor(inode, position, Math.min(length, fault.length ?? length), file)
+      inode.write(buf, offset, room, position)
+      return room
+    }
+    const sync = (/** @type {DiskFault} */ fault) => {
+      if (!fault.losesPages) return inode.sync()
+      inode.loseUnsynced()
+      throw diskError('EIO', 'fsync', file)
+    }
     return {
       read: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
         this._answer(call('read', position, length), cb, readFrom(buf, offset, length, position))
@@ -308,21 +338,17 @@ class SimulatedDisk {
         return this._perform(call('readSync', position, length), readFrom(buf, offset, length, position))
       },
       write: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-        const source = buf.subarray(offset, offset + length)
-        this._answer({ ...call('write', position, length), source }, cb, (fault) => {
-          const room = this._roomFor(inode, position, Math.min(length, fault.length ?? length), file)
-          inode.write(buf, offset, room, position)
-          return room
-        })
+        this._change({ name: 'write', path: file, position, length, buf, offset }, cb, writeTo(buf, offset, length, position))
+      },
+      writeSync: (/** @type {any[]} */ ...[buf, offset, length, position]) => {
+        const write = { name: 'write', path: file, position, length, buf, offset }
+        return this._changeNow(write, writeTo(buf, offset, length, position))
       },
       truncate: (/** @type {number} */ size, /** @type {Callback} */ cb) => {
-        this._answer(call('truncate', size), cb, () => inode.truncate(size))
+        this._change(call('truncate', size), cb, () => inode.truncate(size))
       },
-      sync: (/** @type {Callback} */ cb) => this._answer(call('sync'), cb, (fault) => {
-        if (!fault.losesPages) return inode.sync()
-        inode.loseUnsynced()
-        throw diskError('EIO', 'fsync', file)
-      }),
+      sync: (/** @type {Callback} */ cb) => this._change(call('sync'), cb, sync),
+      syncSync: () => this._changeNow(call('sync'), sync),
       size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cacheSize),
       close: (/** @type {Callback} */ cb) => this._answer(call('close'), cb, () => {})
     }
@@ -361,7 +387,12 @@ function applyChange (names, change) {
  * @param {string} file
  */
 function diskError (code, call, file) {
-  return Object.assign(new Error(`${code}: ${call} '${file}'`), { code, syscall: call, path: file })
+  // Files that do not exist are looked for all the time, and a stack is what costs in an error.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const err = new Error(`${code}: ${call} '${file}'`)
+  Error.stackTraceLimit = stackTraceLimit
+  return Object.assign(err, { code, syscall: call, path: file })
 }
 
 exports.SimulatedDisk = SimulatedDisk

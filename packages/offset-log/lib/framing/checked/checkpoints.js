@@ -42,6 +42,8 @@ class Checkpoints {
     this._areSlotsLost = head.slot === null
     /** Ranges of the head to be written anew. */
     this._flaws = head.flaws.map(({ offset }) => rangeOfFlaw(offset))
+    this._isWritingSlot = false
+    this._onSlotWritten = () => {}
     /** @type {Error | null} */
     this._slotError = null
   }
@@ -85,6 +87,7 @@ class Checkpoints {
     this._isSlotSynced = true
     if (mark.end - this._slotEnd < (isTimely ? 1 : SLOT_DISTANCE)) return
     // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
+    this._isWritingSlot = true
     this._writeSlot(mark, (err) => this._slotWritten(err))
   }
 
@@ -112,8 +115,10 @@ class Checkpoints {
    * @param {Error | null} err
    */
   _slotWritten (err) {
+    this._isWritingSlot = false
     this._slotError = err
     if (err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE') this._store.file.durability.poison(err)
+    this._onSlotWritten()
   }
 
   /**
@@ -121,6 +126,10 @@ class Checkpoints {
    * @param {Done} cb
    */
   finish (cb) {
+    if (this._isWritingSlot) {
+      this._onSlotWritten = () => this.finish(cb)
+      return
+    }
     if (this.isClean) return cb(this._slotError)
     if (this._isSlotCurrent && !this._areSlotsLost) return this._syncSlot(cb)
     this._writeSlot(this._store.mark(), (err) => {

@@ -38,8 +38,9 @@ class TailWalk {
     const { end, logicalEnd, epoch, identity } = this._slot
     // Where the log ends is never taken on trust.
     const strict = { ...rules, verify: true }
-    this._cursor = new ChunkCursor(blocks, strict, unfinished, Math.max(HEAD_SIZE, end - end % PAGE_SIZE))
-    if (end % PAGE_SIZE === 0) this._cursor.expect(identity)
+    const last = Math.max(HEAD_SIZE, end - 1)
+    this._cursor = new ChunkCursor(blocks, strict, unfinished, last - last % PAGE_SIZE)
+    if (end === HEAD_SIZE) this._cursor.expect(identity)
     /** @type {Tail} */
     this._tail = { end, shift: logicalEnd - end, identity }
     this._claimedEnd = logicalEnd

@@ -25,6 +25,7 @@ class ChunkReader {
     this._reverse = reverse
     this._isWanted = isWanted
     this._window = store.blocks.createSpanReader()
+    this._rewriteCount = store.blocks.rewriteCount
     /** @type {DataView} */
     this._view = new DataView(new ArrayBuffer(0))
     this._chunk = new Chunk()
@@ -63,6 +64,7 @@ class ChunkReader {
   next (fileEnd, cb) {
     const chunk = this._chunk
     chunk.clear()
+    this._forgetIfStale()
     if (this._reverse && this._meetsDamage) return cb(this._store.damage)
     for (;;) {
       this._walkWindow(fileEnd)
@@ -90,6 +92,13 @@ class ChunkReader {
    */
   applyFilter () {
     if (this._isWanted) this._chunk.filter(this._isWanted)
+  }
+
+  /** What was read before an overwrite may be deleted by now. */
+  _forgetIfStale () {
+    const { rewriteCount } = this._store.blocks
+    if (rewriteCount !== this._rewriteCount) this._window.forget()
+    this._rewriteCount = rewriteCount
   }
 
   /** Whether the range reaches past the end, to what is damaged there. */
