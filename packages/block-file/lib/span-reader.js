@@ -48,7 +48,7 @@ class SpanReader {
       const nextSpanEnd = (Math.floor(this.end / this._spanSize) + 1) * this._spanSize
       const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
       const readSize = Math.max(0, readEnd - this.end)
-      this._makeRoom(kept + readSize, keptStart, kept, 0)
+      this._makeRoom(kept + readSize, readEnd === limit, keptStart, kept, 0)
       const again = () => this.loadForward(from, need, limit, cb)
       this._fill({ target: kept, size: readSize, position: this.end, again, cb }, () => {
         this.start = from
@@ -72,7 +72,7 @@ class SpanReader {
       const nextSpanStart = (Math.ceil(this.start / this._spanSize) - 1) * this._spanSize
       const readStart = Math.max(limit, Math.min(nextSpanStart, to - need))
       const readSize = Math.max(0, this.start - readStart)
-      this._makeRoom(kept + readSize, 0, kept, readSize)
+      this._makeRoom(kept + readSize, readStart === limit, 0, kept, readSize)
       const again = () => this.loadBackward(to, need, limit, cb)
       this._fill({ target: 0, size: readSize, position: this.start - readSize, again, cb }, () => {
         this.end = to
@@ -107,18 +107,19 @@ class SpanReader {
    * Moves the kept bytes to `keptTarget`, in a buffer large enough for `size` bytes. A buffer that one large record
    * made grow is let go once it is not needed.
    * @param {number} size
+   * @param {boolean} isLast  whether there is nothing to read after this: then no more room is made than that
    * @param {number} keptStart  offset in the old buffer
    * @param {number} kept
    * @param {number} keptTarget  offset in the new one
    */
-  _makeRoom (size, keptStart, kept, keptTarget) {
+  _makeRoom (size, isLast, keptStart, kept, keptTarget) {
     const usualSize = 2 * this._spanSize
     const fits = size <= this.buffer.length && (size > usualSize || this.buffer.length <= usualSize)
     if (fits) {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    const larger = Buffer.allocUnsafeSlow(Math.max(size, usualSize))
+    const larger = Buffer.allocUnsafeSlow(isLast ? size : Math.max(size, usualSize))
     this.buffer.copy(larger, keptTarget, keptStart, keptStart + kept)
     this.buffer = larger
   }
