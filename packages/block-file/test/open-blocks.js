@@ -16,7 +16,7 @@ function open (bytes, options) {
 
 function promises (blocks) {
   const names = ['ready', 'read', 'readInto', 'readUInt32BE', 'readUInt48BE', 'readUInt53BE', 'append', 'write',
-    'writeQuietly', 'truncate', 'sync', 'scan', 'close']
+    'writeQuietly', 'truncate', 'sync', 'trim', 'scan', 'close']
   const methods = names.map((name) => [name, promisify(blocks[name].bind(blocks))])
   return { blocks, path: blocks.path, size: blocks.size, ...Object.fromEntries(methods) }
 }

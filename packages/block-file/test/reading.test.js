@@ -220,3 +220,48 @@ tape('readInto: short reads are continued, and a file that shrank under it gives
   t.equal((await failureOf(() => readInto(target, 5))).code, 'ERR_FILE_SHORT_READ')
   await close()
 })
+
+tape('createSpanReader: what was overwritten while it read on is read again', async (t) => {
+  let gate = null
+  const storage = faultyStorage(fileStorage, ({ name, length }) => {
+    return gate && name === 'read' && length > 100 ? { after: gate } : {}
+  })
+  const { blocks, ready, write, close } = open(counting(40000), { storage })
+  await ready()
+  blocks._file.pace.mayBlock = () => false
+  const reader = blocks.createSpanReader()
+  const load = (...args) => new Promise((resolve, reject) => {
+    reader.loadForward(...args, (err) => err ? reject(err) : resolve())
+  })
+  await load(0, 100, 1000)
+  t.equal(reader.end, 1000)
+  await load(0, 100, 1000)
+  t.equal(reader.end, 1000, 'nothing more can be read')
+  let release
+  gate = new Promise((resolve) => { release = resolve })
+  const loading = load(0, 30000, 40000)
+  await write(Buffer.from('new'), 10)
+  release()
+  await loading
+  t.equal(reader.buffer.toString('latin1', 10, 13), 'new')
+  t.ok(reader.buffer.subarray(13, 30000).equals(counting(40000).subarray(13, 30000)))
+  await close()
+})
+
+tape('createSpanReader: after a read that failed it holds nothing', async (t) => {
+  const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
+  let isBroken = false
+  const storage = faultyStorage(fileStorage, ({ name }) => isBroken && name.startsWith('read') ? { error } : {})
+  const { blocks, ready, close } = open(counting(40000), { storage })
+  await ready()
+  const reader = blocks.createSpanReader()
+  const load = (...args) => new Promise((resolve) => reader.loadForward(...args, resolve))
+  await load(0, 100, 1000)
+  isBroken = true
+  t.equal(await load(0, 30000, 40000), error)
+  t.equal(reader.start, reader.end)
+  isBroken = false
+  await load(0, 30000, 40000)
+  t.ok(reader.buffer.subarray(0, 30000).equals(counting(40000).subarray(0, 30000)))
+  await close()
+})

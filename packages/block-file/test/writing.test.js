@@ -254,3 +254,15 @@ tape('writeQuietly: changes the file and the cache, and sends no reader to read 
   t.equal((await failureOf(() => reader.writeQuietly(Buffer.from('x'), 0))).code, 'ERR_FILE_READ_ONLY')
   await reader.close()
 })
+
+tape('write: of nothing, and to a file that something else has cut', async (t) => {
+  const storage = faultyStorage(fileStorage, () => {})
+  const { write, append, size, path, close } = open(counting(100), { storage })
+  await append(Buffer.alloc(0))
+  await write(Buffer.alloc(0), 100)
+  t.equal(size.value, 100)
+  fs.truncateSync(path, 50)
+  t.equal((await failureOf(() => write(Buffer.from('text'), 60))).code, 'ERR_FILE_RANGE')
+  t.equal(fs.statSync(path).size, 50, 'nothing was written')
+  await close()
+})

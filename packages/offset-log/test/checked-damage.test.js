@@ -21,7 +21,7 @@ tape(`damage: every flipped bit and every sector out of place is noticed (seed $
   const tally = await checkDamage({
     exhaustive: scope !== '',
     seed,
-    samples: 90,
+    samples: 60,
     share: { index: index - 1, count },
     onProgress: ({ cases, faults }) => t.comment(`${cases} cases, ${faults.length} faults`)
   })
@@ -257,6 +257,93 @@ tape('verify: false believes what is there, and true does on every path', async 
   }
 })
 
+tape('verify: false erases nothing that is damaged, whose new checksums would hide that', async (t) => {
+  const { file, records } = await makeLog()
+  flip(file, records[7].seq + 20)
+  const log = OffsetLog(file, { verify: false })
+  await log.del(records[0].seq)
+  t.equal((await failureOf(() => log.del(records[7].seq)))?.code, 'ERR_LOG_CORRUPT')
+  await log.close()
+  const again = OffsetLog(file)
+  t.equal((await failureOf(() => again.get(records[0].seq))).code, 'flumelog:deleted')
+  t.equal((await failureOf(() => again.get(records[7].seq))).code, 'ERR_LOG_CORRUPT')
+  await again.close()
+})
+
+tape('del: a split record whose second page is damaged is left as it is', async (t) => {
+  const { file, records } = await makeLog()
+  flip(file, records[4].seq + 40000)
+  const before = fs.readFileSync(file)
+  const log = OffsetLog(file)
+  t.equal((await failureOf(() => log.del([records[0].seq, records[4].seq]))).code, 'ERR_LOG_CORRUPT')
+  t.ok(records[0].data.equals(await log.get(records[0].seq)))
+  await log.close()
+  t.ok(fs.readFileSync(file).subarray(HEAD_SIZE).equals(before.subarray(HEAD_SIZE)))
+})
+
+tape('open: a batch that ends too early is damage, when all of the file was durable', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file)
+  const seq = await log.append(Buffer.from('before'))
+  await log.append([Buffer.alloc(20000, 1), Buffer.alloc(20000, 2)])
+  await log.close()
+  for (const position of [4096, 12288]) zero(file, position, position + 512)
+  // All chunks that are left are whole.
+  truncate(file, HEAD_SIZE + 2 * PAGE_SIZE)
+  const again = OffsetLog(file)
+  await again.ready()
+  t.equal(again.recovery.damage.length, 1)
+  t.equal(again.recovery.damage[0].offset, seq + 10)
+  const { seqs, err } = await readAll(again.stream())
+  t.equal(seqs[0], seq)
+  t.equal(err?.code, 'ERR_LOG_CORRUPT')
+  t.equal((await failureOf(() => again.append(Buffer.from('x')))).code, 'ERR_LOG_READ_ONLY')
+  await again.close()
+})
+
+tape('open: a log that was cut behind the back of its journals is damaged, and not written', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage })
+  const seqs = []
+  for (const size of [100, 40000, 100]) seqs.push(await log.append(Buffer.alloc(size, 1)))
+  await log.del(seqs[2])
+  await log.sync()
+  const bytes = disk.read(FILE)
+  await log.close()
+  const cut = new SimulatedDisk()
+  cut.put(FILE, bytes.subarray(0, HEAD_SIZE + PAGE_SIZE))
+  const before = cut.read(FILE)
+  const again = OffsetLog(FILE, { storage: cut.storage })
+  await again.ready()
+  t.equal(again.recovery.damage.length, 1)
+  t.deepEqual((await readAll(again.stream())).seqs, [seqs[0]])
+  await again.close()
+  t.ok(cut.read(FILE).equals(before))
+})
+
+tape('open: how many records were deleted may be unknown, and then nobody is told a wrong number', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage })
+  const seqs = []
+  for (const size of [100, 100, 100]) seqs.push(await log.append(Buffer.alloc(size, 1)))
+  await log.del(seqs[0])
+  await log.close()
+  for (const position of [4096, 12288]) disk.damage(FILE, (medium) => medium.fill(0, position, position + 512))
+  const blind = OffsetLog(FILE, { storage: disk.storage })
+  await blind.del(seqs[1])
+  await blind.sync()
+  const killed = disk.clone()
+  await blind.close()
+  for (const each of [killed, disk]) {
+    for (const flags of ['r', 'r+']) {
+      const again = OffsetLog(FILE, { storage: each.storage, flags })
+      t.deepEqual(await readAll(again.stream()), { seqs: [seqs[2]], err: null })
+      t.deepEqual(again.recovery?.damage ?? [], [])
+      await again.close()
+    }
+  }
+})
+
 tape('a page of another log: it verifies nowhere else', async (t) => {
   const one = await makeLog()
   const other = await makeLog()
@@ -291,7 +378,41 @@ tape('a page that recovery took back: one that the disk brings up again is not p
   for (const options of [{}, { reverse: true }, { gte: seq }]) {
     t.equal((await failureOf(() => log.scan(options, () => {})))?.code, 'ERR_LOG_CORRUPT', JSON.stringify(options))
   }
+  const before = disk.read(FILE)
+  const { code } = await failureOf(() => log.del(seq))
+  t.ok(['ERR_LOG_CORRUPT', 'ERR_LOG_READ_ONLY'].includes(code), 'nothing that is damaged is erased')
+  t.ok(disk.read(FILE).equals(before))
   await log.close()
+})
+
+tape('a page that recovery took back: one that verifies, chunk by chunk, does not follow the page before it', async (t) => {
+  const first = new SimulatedDisk()
+  const lost = OffsetLog(FILE, { storage: first.storage })
+  await lost.append(Buffer.alloc(20000, 'A'))
+  await lost.append(Buffer.alloc(50000, 'C'))
+  const taken = first.read(FILE)
+  await lost.close()
+  const disk = new SimulatedDisk()
+  disk.put(FILE, Buffer.from(taken).fill(0, HEAD_SIZE, HEAD_SIZE + PAGE_SIZE))
+  const log = OffsetLog(FILE, { storage: disk.storage })
+  const seqs = [await log.append(Buffer.alloc(20000, 'B')), await log.append(Buffer.alloc(50000, 'D'))]
+  await log.close()
+  const page = HEAD_SIZE + PAGE_SIZE
+  disk.damage(FILE, (medium) => taken.copy(medium, page, page, page + PAGE_SIZE))
+  const again = OffsetLog(FILE, { storage: disk.storage })
+  await again.ready()
+  t.equal(again.recovery, null)
+  const before = disk.read(FILE)
+  for (const seq of seqs) {
+    t.equal((await failureOf(() => again.get(seq)))?.code, 'ERR_LOG_CORRUPT')
+    t.equal((await failureOf(() => again.del(seq)))?.code, 'ERR_LOG_CORRUPT')
+  }
+  for (const reverse of [false, true]) {
+    t.equal((await readAll(again.stream({ reverse }))).err?.code, 'ERR_LOG_CORRUPT')
+    t.deepEqual((await readAll(again.stream({ reverse, onCorrupt: 'skip' }))).seqs, [])
+  }
+  t.ok(disk.read(FILE).equals(before))
+  await again.close()
 })
 
 tape('a page from before a deletion: whoever reads all is told, and nobody gets half a record', async (t) => {

@@ -4,7 +4,8 @@
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { fileStorage } = require('@millrace/block-file')
+const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FRAMINGS = ['checked', 'offset32']
@@ -155,6 +156,78 @@ test('abort: while a live stream loads, the read is answered', async (t, create)
   t.equal((await answer).end, true)
   t.equal(log._file.waitingStreams.size, 0)
   await log.close()
+})
+
+test('abort: while a read is under way it is answered, and so is the abort', async (t, create) => {
+  for (const end of [true, new Error('mine')]) {
+    const file = path.join(temporaryFolder(), 'log')
+    const writer = create({ file })
+    await writer.append(Buffer.alloc(1000, 1))
+    await writer.close()
+    let release = null
+    const storage = faultyStorage(fileStorage, ({ name }) => release && name === 'read' ? { after: gate } : {})
+    const log = create({ file, storage })
+    log._file.blocks._file.pace.mayBlock = () => false
+    await log.ready()
+    const gate = new Promise((resolve) => { release = resolve })
+    const stream = log.stream()
+    const answer = read(stream)
+    await sleep(1)
+    const aborted = new Promise((resolve) => stream(end, resolve))
+    t.equal(await aborted, end)
+    release()
+    t.equal((await answer).end, end)
+    t.equal((await read(stream)).end, end)
+    await log.close()
+  }
+})
+
+test('del: a stream that has come to the end of what it read ahead reads it anew', async (t, create) => {
+  for (const reverse of [false, true]) {
+    const log = create()
+    let seqs = []
+    for (let index = 0; index < 300; index++) seqs.push(await log.append(Buffer.from(`record ${index}`)))
+    for (const count of [1, 63, 64, 65, 128, 192]) {
+      const stream = log.stream({ reverse, values: false })
+      const found = []
+      const order = reverse ? [...seqs].reverse() : seqs
+      for (let index = 0; index < count; index++) found.push((await read(stream)).item)
+      const erased = order[order.length - 1 - count % 7]
+      await log.del(erased)
+      for (;;) {
+        const { end, item } = await read(stream)
+        if (end) break
+        found.push(item)
+      }
+      const isRight = found.join() === order.filter((seq) => seq !== erased).join()
+      t.ok(isRight, `after ${count}, reverse: ${reverse}${found.includes(erased) ? ': the deleted one is there' : ''}`)
+      seqs = [...seqs.filter((seq) => seq !== erased), await log.append(Buffer.from('another'))]
+    }
+    await log.close()
+  }
+})
+
+test('live: whatever is left of a page, its reader finds the next one', async (t, create) => {
+  const log = create({ blockSize: 512 })
+  const found = []
+  const reading = (async () => {
+    for await (const { seq, value } of log.stream({ live: true })) found.push(`${seq}: ${value.length}`)
+  })()
+  const expected = []
+  const append = async (size) => {
+    const seq = await log.append(Buffer.alloc(size, 1))
+    expected.push(`${seq}: ${size}`)
+    while (found.length < expected.length) await sleep(0)
+    return seq + 4 + size
+  }
+  for (let left = 0; left < 60; left++) {
+    const end = await append(50)
+    // In a chunk of its own, it ends so many bytes before the page does.
+    await append(2 * 16384 - end % 16384 - 44 - left)
+  }
+  t.deepEqual(found, expected)
+  await log.close()
+  await reading
 })
 
 test('since: a listener that throws stops neither appends nor close', async (t, create) => {

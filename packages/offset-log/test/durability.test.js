@@ -382,6 +382,62 @@ tape('checked: reopening after a failed sync believes no cache: what it shows as
   }
 })
 
+tape('checked: megabytes that a failed sync has left in the cache are all written again', async (t) => {
+  const harness = new Harness()
+  const log = harness.open({ fsync: 'never' })
+  await log.append(bytes('durable'))
+  await log.sync()
+  for (let index = 0; index < 5; index++) await log.append(Buffer.alloc(700000, 97 + index))
+  harness.loseNextSync()
+  await failureOf(() => log.sync())
+  await failureOf(() => log.close())
+  const again = harness.open({ fsync: 'never' })
+  await again.sync()
+  t.equal(again.durable.value, again.since.value)
+  t.deepEqual((await harness.afterPowerCut()).map((text) => text.length), [7, ...Array(5).fill(700000)])
+  await again.close()
+})
+
+tape('checked: a checkpoint that cannot be undone poisons a sync that waits behind it', async (t) => {
+  const harness = new Harness()
+  const log = harness.open({ fsync: 'never' })
+  await log.append(bytes('a'))
+  harness.hold()
+  const first = log.sync()
+  await sleep(5)
+  await log.append(bytes('b'), () => {})
+  const second = log.sync()
+  let isHalf = true
+  harness.fault = ({ name, position }) => {
+    if (name !== 'write' || position >= 32768) return {}
+    if (!isHalf) return { code: 'EIO' }
+    isHalf = false
+    return { length: 20 }
+  }
+  harness.release()
+  await first
+  const err = await failureOf(() => second)
+  t.equal(err?.code, 'ERR_LOG_POISONED')
+  t.equal(err?.cause?.code, 'ERR_FILE_NOT_UNDONE')
+  t.ok(log.durable.value < log.since.value, 'nothing more is promised')
+  await failureOf(() => log.close())
+  harness.fault = () => ({})
+  const again = harness.open()
+  t.deepEqual(await textsOf(again), ['a', 'b'])
+  t.deepEqual(again.recovery?.damage ?? [], [])
+  await again.close()
+})
+
+tape('checked, always: a close that cannot give room back says so, closes, and has lost nothing', async (t) => {
+  const harness = new Harness()
+  const log = harness.open({ fsync: 'always' })
+  await log.append(bytes('a'))
+  harness.fault = ({ name }) => name === 'truncate' ? { code: 'EIO' } : {}
+  t.equal((await failureOf(() => log.close()))?.code, 'EIO')
+  t.equal(harness.counts.close, harness.counts.open - 1)
+  t.deepEqual(await harness.afterPowerCut(), ['a'])
+})
+
 tape('checked: what an unclean end left is durable as far as it is known to be', async (t) => {
   for (const fsync of ['always', 'interval']) {
     const harness = new Harness()
@@ -420,23 +476,28 @@ tape('checked, always: a log of many appends writes few slots', async (t) => {
 })
 
 tape('interval: what was appended is durable within a second or so, with one sync; never: only when asked', async (t) => {
-  const harnesses = MODES.map(() => new Harness())
-  const logs = MODES.map((fsync, index) => harnesses[index].open({ fsync }))
+  const harnesses = [...MODES, 'interval'].map(() => new Harness())
+  const logs = [...MODES, 'interval'].map((fsync, index) => harnesses[index].open({ fsync }))
   const seqs = []
   for (const log of logs) {
     await log.append(bytes('a'))
     seqs.push(await log.append(bytes('b')))
   }
+  // One is synced by hand: there is nothing left to do when its time comes.
+  await logs[3].sync()
+  await sleep(10)
+  await logs[3].sync()
   for (const harness of harnesses) harness.counts.sync = 0
   await sleep(300)
   t.equal(logs[1].durable.value, -1)
   while (logs[0].since.value > logs[0].durable.value || logs[1].durable.value === -1) await sleep(10)
-  t.deepEqual(logs.map((log) => log.durable.value), [seqs[0], seqs[1], -1])
+  t.deepEqual(logs.map((log) => log.durable.value), [seqs[0], seqs[1], -1, seqs[3]])
   t.equal(harnesses[1].counts.sync, 1)
   t.equal(harnesses[2].counts.sync, 0)
   t.deepEqual(await harnesses[1].afterPowerCut(), ['a', 'b'])
   await sleep(1200)
   t.equal(harnesses[1].counts.sync, 1, 'nothing new, nothing to sync')
+  t.equal(harnesses[3].counts.sync, 0)
   await Promise.all(logs.map((log) => log.close()))
 })
 

@@ -216,6 +216,31 @@ tape('del: thousands in one call, in any order', async (t) => {
   await again.close()
 })
 
+tape('del: thousands, of which a failure lets only some go: the rest is there, and can be deleted later', async (t) => {
+  for (const failAt of [1, 2, 3]) {
+    let syncCount = 0
+    let isBroken = false
+    const decide = ({ name }) => isBroken && name === 'sync' && ++syncCount === failAt ? { code: 'EIO' } : {}
+    const disk = new SimulatedDisk({ decide })
+    const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+    const records = await appendBatch(log, Array(3000).fill(20))
+    const seqs = records.map(({ seq }) => seq)
+    isBroken = true
+    t.equal((await failureOf(() => log.del(seqs)))?.code, 'ERR_LOG_POISONED')
+    await failureOf(() => log.close())
+    const again = OffsetLog(FILE, { storage: disk.storage })
+    const left = []
+    for await (const seq of again.stream({ values: false })) left.push(seq)
+    t.ok(left.length > 0 && (failAt === 1 || left.length < 3000), `${left.length} are left`)
+    t.deepEqual(left, seqs.slice(3000 - left.length), 'those at the end')
+    await again.del(seqs)
+    for (const record of records) record.isErased = true
+    await check(t, again, records)
+    await again.close()
+    checkGone(t, disk, records.slice(0, 100))
+  }
+})
+
 tape('del, always: once it has called back the record stays gone', async (t) => {
   const disk = new SimulatedDisk()
   const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'always' })

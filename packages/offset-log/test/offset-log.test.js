@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { LogError } = require('@millrace/errors')
 const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
@@ -167,6 +168,47 @@ tape('flumelog-offset fault: a codec that throws escapes the callback', async (t
     t.equal(err.cause, thrown)
   }
   await log.close()
+})
+
+tape('codec: a LogError that it throws keeps its code', async (t) => {
+  const thrown = new LogError('ERR_CODEC_DECODE', 'mine', { offset: 3 })
+  const log = OffsetLog(newPath(), { codec: { encode () { throw thrown }, decode: (x) => x, buffer: true } })
+  t.equal(await failureOf(() => log.append('x')), thrown)
+  await log.close()
+})
+
+tape('codec: a compiled filter that throws ends the stream or the scan with what it threw', async (t) => {
+  const thrown = new Error('mine')
+  const compile = () => () => { throw thrown }
+  const log = OffsetLog(newPath(), { codec: { encode: (x) => x, decode: (x) => x, buffer: true, compile } })
+  await log.append(Buffer.from('x'))
+  const where = { path: ['a'], equals: 1 }
+  t.equal(await failureOf(() => valuesOf(log, { where })), thrown)
+  t.equal(await failureOf(() => log.scan({ where }, () => {})), thrown)
+  await log.close()
+})
+
+tape('stream: an iterator is its own, and gives nothing more once it was returned', async (t) => {
+  const log = OffsetLog(newPath())
+  for (const text of ['a', 'b', 'c']) await log.append(Buffer.from(text))
+  const iterator = log.stream({ seqs: false })[Symbol.asyncIterator]()
+  t.equal(iterator[Symbol.asyncIterator](), iterator)
+  t.equal(String((await iterator.next()).value), 'a')
+  t.deepEqual(await iterator.return('done'), { done: true, value: 'done' })
+  t.deepEqual(await iterator.next(), { done: true, value: undefined })
+  t.deepEqual(await iterator.next(), { done: true, value: undefined }, 'asked once more')
+  await log.close()
+})
+
+tape('stream: onCorrupt is checked, and nothing is lost before anything is read', async (t) => {
+  const log = OffsetLog(newPath())
+  t.equal((await failureOf(() => valuesOf(log, { onCorrupt: 'ignore' }))).code, 'ERR_INVALID_ARGUMENT')
+  t.equal((await failureOf(() => log.scan({ onCorrupt: true }, () => {}))).code, 'ERR_INVALID_ARGUMENT')
+  t.deepEqual(log.stream({ onCorrupt: 'skip' }).lost, { count: 0, size: 0 })
+  await log.close()
+  const legacy = OffsetLog(newPath(), { framing: 'offset32' })
+  t.equal((await failureOf(() => valuesOf(legacy, { onCorrupt: 'skip' }))).code, 'ERR_NOT_SUPPORTED')
+  await legacy.close()
 })
 
 tape('codec: what is not an Error may be thrown, and what is not bytes may be made', async (t) => {

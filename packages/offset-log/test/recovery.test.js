@@ -381,3 +381,25 @@ tape('recovery: a tail that names every position as an end takes time in proport
   t.equal(log.recovery.offset, bytes.length)
   await log.close()
 })
+
+tape('live: a bound past the end of a legacy log holds for what comes', async (t) => {
+  const { file, bytes } = await makeLog()
+  const log = OffsetLog(file)
+  const stream = log.stream({ live: true, gt: bytes.length + 20, values: false })
+  const read = () => new Promise((resolve) => stream(null, (end, item) => resolve(item)))
+  const first = read()
+  const seqs = []
+  for (const text of ['too early', 'as early', 'late enough', 'later']) seqs.push(await log.append(Buffer.from(text)))
+  t.deepEqual([await first, await read()], seqs.filter((seq) => seq > bytes.length + 20).slice(0, 2))
+  await log.close()
+})
+
+tape('damage: a first record that is hurt while the log is open gives a code', async (t) => {
+  const { file } = await makeLog()
+  const log = OffsetLog(file, { cache: 0 })
+  await log.ready()
+  flip(file, 0, 7)
+  t.equal((await failureOf(() => log.get(0))).code, 'ERR_LOG_CORRUPT')
+  t.equal((await failureOf(() => valuesOf(log))).code, 'ERR_LOG_CORRUPT')
+  await log.close()
+})

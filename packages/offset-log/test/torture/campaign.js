@@ -13,7 +13,7 @@ const { generateWorkload } = require('./workload')
 
 // How many images of a workload are made, by the bytes of its records: large ones take their time. What was begun is
 // finished.
-const IMAGE_BUDGETS = [[20_000, 240], [60_000, 100], [Infinity, 25]]
+const IMAGE_BUDGETS = [[20_000, 240], [60_000, 80], [Infinity, 15]]
 
 /**
  * @typedef {object} Failure

@@ -1,16 +1,24 @@
 'use strict'
 // Opens one image, compares it with what it may have, appends to it, closes it, opens it again and compares again.
 
-const { CACHE_SIZE, FILE, describeCall } = require('./perform')
+const { CACHE_SIZE, FILE } = require('./perform')
 const { compare } = require('./compare')
 const { checkErased } = require('./erased')
 const { readLog } = require('./read-log')
 const { makeRecord } = require('./records')
 const { pickWeighted, seededRandom } = require('./seeded')
+const { describeCall } = require('./stage')
 const { Violation } = require('./violation')
 
 // What is appended afterwards; nothing in a workload is like it.
 const AFTERWARDS = makeRecord(2 ** 31, [0, 64 * 1024, 'random'], () => Buffer.alloc(0))
+
+// Of so many logs one reads asynchronously.
+const SLOW_SHARE = 12
+/** @type {Array<[number, string]>} */
+const FSYNC_WEIGHTS = [[4, 'interval'], [1, 'always'], [3, 'never']]
+/** Of the record that is appended. @type {Array<[number, number]>} */
+const SIZE_WEIGHTS = [[24, 200], [6, 2000], [1, 40_000]]
 
 /**
  * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
@@ -20,51 +28,52 @@ const AFTERWARDS = makeRecord(2 ** 31, [0, 64 * 1024, 'random'], () => Buffer.al
 /**
  * @typedef {object} ImageCheck
  * @property {(path: string, options: object) => any} OffsetLog
+ * @property {import('./environment').Environment} environment
  * @property {SimulatedDisk} disk
  * @property {import('./ledger').Expectation} expectation
  * @property {number} plan  seed of what is done with the log
- * @property {boolean} keepsRecovery  whether the disks during recovery are wanted
+ * @property {(at: number) => void} [onRecovery]  told of every change that opening is about to make to the disk
  * @property {(line: () => string) => void} [trace]
  */
 
 /**
  * @param {ImageCheck} check
- * @returns {Promise<{ hasRecovered: boolean, recovery: Array<{ at: number, disk: SimulatedDisk }> }>}
+ * @returns {Promise<{ found: Found[], hasRecovered: boolean }>}
  * @throws {Violation}
  */
-async function checkImage ({ OffsetLog, disk, expectation, plan, keepsRecovery, trace = () => {} }) {
+async function checkImage ({ OffsetLog, environment, disk, expectation, plan, onRecovery, trace = () => {} }) {
   const random = seededRandom(plan)
-  /** @type {Array<{ at: number, disk: SimulatedDisk }>} */
-  const recovery = []
+  environment.reset(plan, random(SLOW_SHARE) === 0 ? 2 : 0)
   disk.defer = process.nextTick
   disk.capacity = Infinity
   disk.onChange = (call, at) => {
     trace(() => `      ${at}: ${describeCall(call)}`)
-    if (keepsRecovery) recovery.push({ at, disk: disk.clone() })
+    onRecovery?.(at)
   }
-  const fsync = pickWeighted(random, [[2, 'interval'], [1, 'always'], [1, 'never']])
-  const log = await open(OffsetLog, disk, fsync)
-  keepsRecovery = false
+  const fsync = pickWeighted(random, FSYNC_WEIGHTS)
+  const log = await open(OffsetLog, disk, fsync, random(4) === 0 ? CACHE_SIZE : 0)
+  onRecovery = undefined
   if (log.recovery?.damage?.length > 0) throw new Violation('refused', `damage is seen: ${JSON.stringify(log.recovery)}`)
   const hasRecovered = log.recovery !== null
   trace(() => `    opened with fsync ${fsync}, recovery: ${JSON.stringify(log.recovery)}`)
   const found = await readAll(log)
   const matched = compare(expectation, found)
   checkObservables(log, found)
-  if (random(4) === 0) await checkGet(log, found, random)
+  if (random(8) === 0) await checkGet(log, found, random)
   const after = await goOn(log, found, random, trace)
-  if (random(16) === 0) checkErased(disk, goneRecords(expectation, matched))
+  if (random(24) === 0) checkErased(disk, goneRecords(expectation, matched))
   await checkAgain(OffsetLog, disk.crash(() => 0), after, trace)
-  return { hasRecovered, recovery }
+  return { found, hasRecovered }
 }
 
 /**
  * @param {ImageCheck['OffsetLog']} OffsetLog
  * @param {SimulatedDisk} disk
  * @param {string} fsync
+ * @param {number} cache
  */
-async function open (OffsetLog, disk, fsync) {
-  const log = OffsetLog(FILE, { storage: disk.storage, framing: 'checked', fsync, cache: CACHE_SIZE })
+async function open (OffsetLog, disk, fsync, cache) {
+  const log = OffsetLog(FILE, { storage: disk.storage, framing: 'checked', fsync, cache })
   try {
     await log.ready()
   } catch (err) {
@@ -112,8 +121,8 @@ async function checkGet (log, found, random) {
  * @returns {Promise<Found[]>}  what it must have now
  */
 async function goOn (log, found, random, trace) {
-  const size = random(pickWeighted(random, [[8, 200], [3, 2000], [1, 40_000]]))
-  const count = random(8) === 0 ? 3 : 1
+  const size = random(pickWeighted(random, SIZE_WEIGHTS))
+  const count = random(12) === 0 ? 3 : 1
   const values = Array.from({ length: count }, (_, index) => AFTERWARDS.subarray(index * 8, index * 8 + size))
   try {
     const last = found.length > 0 ? found[found.length - 1].seq : -1
@@ -125,7 +134,7 @@ async function goOn (log, found, random, trace) {
     const after = [...found, ...(await newRecords(log, count, last, seq)).map((seq, index) => {
       return { seq, buffer: values[index], start: 0, end: values[index].length }
     })]
-    if (random(8) === 0) {
+    if (random(16) === 0) {
       const [{ seq }] = after.splice(random(after.length), 1)
       await log.del(seq)
       trace(() => `    deleted ${seq}`)
@@ -161,18 +170,18 @@ async function newRecords (log, count, last, seq) {
  * @param {(line: () => string) => void} trace
  */
 async function checkAgain (OffsetLog, disk, expected, trace) {
-  const log = await open(OffsetLog, disk, 'interval')
+  const log = await open(OffsetLog, disk, 'interval', 0)
   const found = await readAll(log)
   trace(() => `    closed, opened again: ${found.length} records, recovery: ${JSON.stringify(log.recovery)}`)
   for (let index = 0; index < Math.max(found.length, expected.length); index++) {
     const record = expected[index]
     const candidate = found[index]
     if (record && candidate && record.seq === candidate.seq && isEqual(record, candidate)) continue
-    throw new Violation(found.length < expected.length ? 'promised lost' : 'wrong answer', 'after appending and closing, ' +
-      `record ${index} is ${describe(candidate)}, not ${describe(record)}`)
+    // Closing has promised all of it, and that what was deleted is gone.
+    throw new Violation('promised lost', `after appending and closing, record ${index} is ${describe(candidate)}, ` +
+      `not ${describe(record)}`)
   }
   checkObservables(log, found)
-  await log.close()
 }
 
 /**

@@ -4,6 +4,7 @@
 
 const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
 const { checkImage } = require('./check-image')
+const { compare } = require('./compare')
 const { everyChoice, randomChoice, sampledChoices } = require('./choices')
 const { signatureOf } = require('./ledger')
 const { mixSeed, seededRandom } = require('./seeded')
@@ -11,15 +12,24 @@ const { mixSeed, seededRandom } = require('./seeded')
 // Of every workload the file is made in the same way: its moments are tried in one workload of so many.
 const CREATION_SHARE = 10
 const CREATION_SAMPLES = 10
+// A kill leaves what a power cut leaves that loses nothing, so few of them are opened.
+const KILL_SHARE = 8
 // Crashes during recovery: at least this part of all images.
 const NESTED_SHARE = 0.16
 const NESTED_DEPTH_MAX = 2
+const NESTED_MOMENTS = 2
 const NESTED_SUBSET_SECTORS_MAX = 2
 
 /**
  * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
  * @typedef {import('@millrace/testkit/lib/simulated-crash').Choice} Choice
  * @typedef {import('./ledger').Expectation} Expectation
+ */
+
+/**
+ * @typedef {object} Known  an image that was opened
+ * @property {import('./compare').Found[]} found  in it
+ * @property {Set<string>} signatures  of what it was compared with
  */
 
 /**
@@ -46,11 +56,13 @@ class Explorer {
   /**
    * @param {object} context
    * @param {any} context.OffsetLog
+   * @param {import('./environment').Environment} context.environment
    * @param {import('./guard').Guard} context.guard
    * @param {import('./figures').Figures} context.figures
    */
-  constructor ({ OffsetLog, guard, figures }) {
+  constructor ({ OffsetLog, environment, guard, figures }) {
     this._OffsetLog = OffsetLog
+    this._environment = environment
     this._guard = guard
     this._figures = figures
   }
@@ -67,7 +79,7 @@ class Explorer {
     this._ledger = ledger
     this._imageCount = 0
     this._nestedCount = 0
-    /** @type {Map<string, Set<number>>} by what was promised: the images that were checked */
+    /** The images, by their hash. @type {Map<number, Known>} */
     this._checked = new Map()
     const hasCreation = this._random(CREATION_SHARE) === 0
     const candidates = points.filter(({ isCreation }) => hasCreation || !isCreation)
@@ -77,19 +89,24 @@ class Explorer {
     }
   }
 
-  /** @param {import('./perform').Point} point */
+  /** @param {import('./stage').Point} point */
   async _explorePoint ({ at, disk, halfWritten, isCreation }) {
     const random = this._random
     const crash = new CrashPoint(disk)
-    const origin = { at, power: this._ledger.expect(at, false), kill: this._ledger.expect(at, true) }
+    const power = this._ledger.expect(at, false)
+    const origin = { at, power, kill: this._ledger.expect(at, true), signature: signatureOf(power) }
     const choices = isCreation ? sampledChoices(crash, random, CREATION_SAMPLES) : everyChoice(crash, random)
     for (const choice of choices) await this._cutPower(crash, choice, origin, at, [])
-    if (random(2) === 0) await this._kill('kill', disk, origin, at, [])
+    if (random(KILL_SHARE) === 0) await this._kill('kill', disk, origin, at, [])
     if (halfWritten) await this._kill('half', halfWritten, origin, at, [])
   }
 
   /**
-   * @typedef {{ at: number, power: Expectation, kill: Expectation }} Origin  what may be there, after either
+   * @typedef {object} Origin  what may be there
+   * @property {number} at
+   * @property {Expectation} power  after a power cut
+   * @property {string} signature  of it
+   * @property {Expectation} kill  after a kill
    * @param {CrashPoint} crash
    * @param {Choice} choice
    * @param {Origin} origin
@@ -98,8 +115,26 @@ class Explorer {
    */
   async _cutPower (crash, choice, origin, at, before) {
     const image = crash.choose(choice)
-    if (!this._isNew(image.hash, origin.power)) return
-    await this._check(image.toDisk(), image.hash, origin, { at, how: 'power', choice, plan: this._nextPlan() }, before)
+    const known = this._checked.get(image.hash)
+    const step = /** @type {Step} */ ({ at, how: 'power', choice, plan: this._nextPlan() })
+    if (known) this._compareAgain(known, origin, [...before, step])
+    else await this._check(image.toDisk(), image.hash, origin, step, before)
+  }
+
+  /**
+   * The same image holds the same records. Perhaps more of them are promised now.
+   * @param {Known} known
+   * @param {Origin} origin
+   * @param {Step[]} steps
+   */
+  _compareAgain ({ found, signatures }, { power, signature }, steps) {
+    if (signatures.has(signature)) return
+    signatures.add(signature)
+    try {
+      compare(power, found)
+    } catch (err) {
+      throw new ImageFailure(err, steps)
+    }
   }
 
   /**
@@ -113,17 +148,6 @@ class Explorer {
     const crash = new CrashPoint(disk.clone())
     const { hash } = crash.choose(crash.all())
     await this._check(disk.clone(), hash, origin, { at, how, choice: null, plan: this._nextPlan() }, before)
-  }
-
-  /**
-   * @param {number} hash
-   * @param {Expectation} expectation
-   */
-  _isNew (hash, expectation) {
-    const signature = signatureOf(expectation)
-    const known = this._checked.get(signature) ?? new Set()
-    this._checked.set(signature, known)
-    return known.size !== known.add(hash).size
   }
 
   _nextPlan () {
@@ -143,41 +167,65 @@ class Explorer {
     this._imageCount++
     if (depth > 0) this._nestedCount++
     this._figures.countImage(hash, depth > 0)
-    const keepsRecovery = depth < NESTED_DEPTH_MAX && this._nestedCount < NESTED_SHARE * this._imageCount
+    const isNesting = depth < NESTED_DEPTH_MAX && this._nestedCount < NESTED_SHARE * this._imageCount
+    const recovery = new Sample(this._random, NESTED_MOMENTS)
     let outcome
     try {
       outcome = await this._guard.run(() => checkImage({
         OffsetLog: this._OffsetLog,
+        environment: this._environment,
         disk,
         expectation: step.how === 'power' ? origin.power : origin.kill,
         plan: step.plan,
-        keepsRecovery
+        onRecovery: isNesting ? (at) => recovery.offer(() => ({ at, disk: disk.clone() })) : undefined
       }))
     } catch (err) {
       throw new ImageFailure(err, steps)
     }
+    if (step.how === 'power') this._checked.set(hash, { found: outcome.found, signatures: new Set([origin.signature]) })
     if (outcome.hasRecovered) this._figures.recovered++
-    if (outcome.recovery.length > 0) await this._crashRecovery(outcome.recovery, origin, step, steps)
+    for (const moment of recovery.chosen) await this._crashRecovery(moment, origin, step, steps)
   }
 
   /**
-   * @param {Array<{ at: number, disk: SimulatedDisk }>} recovery
+   * @param {{ at: number, disk: SimulatedDisk }} moment
    * @param {Origin} origin
    * @param {Step} step  the crash that was being recovered from
    * @param {Step[]} steps
    */
-  async _crashRecovery (recovery, origin, step, steps) {
+  async _crashRecovery ({ at, disk }, origin, step, steps) {
     const random = this._random
-    for (let tries = 0; tries < 2; tries++) {
-      const { at, disk } = recovery[random(recovery.length)]
-      const crash = new CrashPoint(disk)
-      // After a power cut a kill cannot bring back more than the cut left.
-      if (random(6) === 0) await this._kill('kill', disk, step.how === 'power' ? { ...origin, kill: origin.power } : origin, at, steps)
-      const choices = crash.sectors.length <= NESTED_SUBSET_SECTORS_MAX
-        ? everyChoice(crash, random)
-        : [...sampledChoices(crash, random, 5), randomChoice(crash, random)]
-      for (const choice of choices) await this._cutPower(crash, choice, origin, at, steps)
+    const crash = new CrashPoint(disk)
+    if (random(KILL_SHARE) === 0) {
+      // A kill does not bring back what a power cut before it took.
+      await this._kill('kill', disk, step.how === 'power' ? { ...origin, kill: origin.power } : origin, at, steps)
     }
+    const choices = crash.sectors.length <= NESTED_SUBSET_SECTORS_MAX
+      ? everyChoice(crash, random)
+      : [...sampledChoices(crash, random, 5), randomChoice(crash, random)]
+    for (const choice of choices) await this._cutPower(crash, choice, origin, at, steps)
+  }
+}
+
+/** A few of many, each as likely as any other, without keeping the others. */
+class Sample {
+  /**
+   * @param {(limit: number) => number} random
+   * @param {number} count
+   */
+  constructor (random, count) {
+    this._random = random
+    this._count = count
+    this._seen = 0
+    /** @type {any[]} */
+    this.chosen = []
+  }
+
+  /** @param {() => any} make  called only when it is chosen */
+  offer (make) {
+    const place = this._seen < this._count ? this._seen : this._random(this._seen + 1)
+    this._seen++
+    if (place < this._count) this.chosen[place] = make()
   }
 }
 

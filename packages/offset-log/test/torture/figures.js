@@ -90,7 +90,7 @@ function digest (hashes) {
   let high = 0
   for (const hash of hashes) {
     low = low + hash % 2 ** 32 | 0
-    high = high + hash / 2 ** 21 | 0
+    high = high + Math.floor(hash / 2 ** 21) | 0
   }
   return [low, high].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }

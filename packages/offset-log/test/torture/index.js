@@ -4,15 +4,16 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { HELP, UsageError, parseArguments } = require('./options')
+const { MisfitError } = require('./replay')
 const { printFailure, printFigures } = require('./report')
 const { OFFSET_LOG, runTorture } = require('./run-torture')
 
 main(process.argv.slice(2)).then((hasFailed) => {
   process.exitCode = hasFailed ? 1 : 0
 }, (err) => {
-  if (err instanceof UsageError) console.error(`torture: ${err.message}; --help lists the options`)
-  else console.error(err)
-  process.exitCode = err instanceof UsageError ? 2 : 1
+  const isUsage = err instanceof UsageError || err instanceof MisfitError
+  console.error(isUsage ? `torture: ${err.message}; --help lists the options` : err)
+  process.exitCode = isUsage ? 2 : 1
 })
 
 /**
@@ -20,7 +21,7 @@ main(process.argv.slice(2)).then((hasFailed) => {
  * @returns {Promise<boolean>}  whether anything failed
  */
 async function main (args) {
-  const { help, replay, kill, planted, log, stop, ...others } = parseArguments(args)
+  const { help, replay, kill, planted, only, log, stop, ...others } = parseArguments(args)
   if (help) {
     process.stdout.write(HELP)
     return false
@@ -28,7 +29,7 @@ async function main (args) {
   const logModule = log === undefined ? OFFSET_LOG : path.resolve(log)
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
   if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
-  if (planted) return hasFailures(await require('./planted').runPlanted(seedOf(others)))
+  if (planted) return hasFailures(await require('./planted').runPlanted({ only, ...seedOf(others) }))
   if (replay) return require('./run-replay').runReplay(replay, logModule)
   const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)

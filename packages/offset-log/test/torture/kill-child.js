@@ -16,8 +16,7 @@ const DELETE_COUNT_MAX = 40
  * @typedef {object} ChildOptions
  * @property {string} logModule  the package to load
  * @property {string} path  of the log
- * @property {Record<string, unknown>} logOptions
- * @property {boolean} hasEmpty  whether the framing can hold empty and all-zero records
+ * @property {string} fsync  mode of the log
  * @property {number} seed  of the commits' bytes
  * @property {number} childSeed  of what this child does
  * @property {boolean} isOpenOnly  open, and wait for the end
@@ -49,13 +48,14 @@ function report (kind, index = 0, seq = 0) {
 function run (options) {
   const { OffsetLog } = require(options.logModule)
   setTimeout(() => fail(new Error('was not killed in time')), LIFE_MS_MAX)
+  const load = options.isOpenOnly ? null : new Load(options)
   report(KINDS.OPENING)
   const storage = createStorage(options)
-  const log = OffsetLog(options.path, { ...options.logOptions, storage })
+  const log = OffsetLog(options.path, { fsync: options.fsync, storage })
   log.ready((err) => {
     if (err) return fail(err)
     report(KINDS.OPENED, log.recovery?.size ?? 0, log.since.value)
-    if (!options.isOpenOnly) new Load(log, options).begin()
+    load?.begin(log)
   })
 }
 
@@ -69,6 +69,9 @@ function createStorage ({ logModule, writeSizeMax }) {
     ...handle,
     write: (buf, offset, length, position, cb) => {
       handle.write(buf, offset, Math.min(length, writeSizeMax), position, cb)
+    },
+    writeSync: (buf, offset, length, position) => {
+      return handle.writeSync(buf, offset, Math.min(length, writeSizeMax), position)
     }
   })
   const open = (path, options, cb) => {
@@ -78,13 +81,11 @@ function createStorage ({ logModule, writeSizeMax }) {
 }
 
 class Load {
-  /**
-   * @param {any} log
-   * @param {ChildOptions} options
-   */
-  constructor (log, { seed, hasEmpty, childSeed, firstCommit, deletable, appendCount, closeAfterMs }) {
-    this._log = log
-    this._commitAt = createCommits(seed, { hasEmpty })
+  /** @param {ChildOptions} options */
+  constructor ({ fsync, seed, childSeed, firstCommit, deletable, appendCount, closeAfterMs }) {
+    this._log = null
+    this._isAlways = fsync === 'always'
+    this._commitAt = createCommits(seed)
     this._random = randomFrom(childSeed)
     this._nextCommit = firstCommit
     this._deletable = [...deletable]
@@ -94,7 +95,9 @@ class Load {
     this._isClosing = false
   }
 
-  begin () {
+  /** @param {any} log */
+  begin (log) {
+    this._log = log
     for (let i = 0; i < this._appendCount; i++) this._appendNext()
     if (this._closeAfterMs > 0) setTimeout(() => this._close(), this._closeAfterMs)
   }
@@ -105,12 +108,28 @@ class Load {
     const { records, isBatch } = this._commitAt(number)
     this._log.append(isBatch ? records : records[0], (err, seq) => {
       if (err) return fail(err)
+      this._checkDurable(this._isAlways ? seq : -1)
       report(KINDS.APPENDED, number, seq)
       this._deletable.push(seq)
       if (this._random(20) === 0) this._delete()
-      if (this._random(50) === 0 && !this._isClosing) this._log.sync((err) => err && fail(err))
+      if (this._random(50) === 0 && !this._isClosing) this._sync()
       this._appendNext()
     })
+  }
+
+  _sync () {
+    const covered = this._log.since.value
+    this._log.sync((err) => {
+      if (err) return fail(err)
+      this._checkDurable(covered)
+    })
+  }
+
+  /** @param {number} seq  that must be on stable storage now */
+  _checkDurable (seq) {
+    const { durable, since } = this._log
+    if (durable.value >= seq && durable.value <= since.value) return
+    fail(new Error(`durable is ${durable.value}: at least ${seq}, at most ${since.value} would be right`))
   }
 
   _delete () {

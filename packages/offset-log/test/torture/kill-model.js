@@ -13,13 +13,9 @@ const { Violation } = require('./violation')
  */
 
 class Model {
-  /**
-   * @param {(number: number) => import('./kill-records').Commit} commitAt
-   * @param {boolean} isAtomic  whether a batch, and a delete, must be done or not: not half
-   */
-  constructor (commitAt, isAtomic) {
+  /** @param {(number: number) => import('./kill-records').Commit} commitAt */
+  constructor (commitAt) {
     this._commitAt = commitAt
-    this._isAtomic = isAtomic
     /** @type {Entry[]} the records there were at the last check, in order */
     this._entries = []
     /** The number of the first commit that no check has seen. */
@@ -84,16 +80,10 @@ class Model {
     }
     await this._checkNewCommits(items, entries)
     await this._checkDeleted(log)
-    const lastSeq = entries.at(-1)?.seq ?? -1
-    if (log.since.value !== lastSeq) {
-      throw new Violation('wrong answer', `since is ${log.since.value}, the last record is at seq ${lastSeq}`)
-    }
+    checkObservables(log, entries.at(-1)?.seq ?? -1)
     this._entries = entries
     this._acknowledged.clear()
-    for (const [seq, isAcknowledged] of this._deletes) {
-      // Half a delete is never completed where there is no journal.
-      if (isFinal && (isAcknowledged || this._isAtomic)) this._deletes.delete(seq)
-    }
+    if (isFinal) this._deletes.clear()
   }
 
   /**
@@ -115,8 +105,7 @@ class Model {
         const seq = isAcknowledged && isLast ? this._acknowledged.get(number) : undefined
         const entry = { number, index, seq: seq ?? items.seq, isPromised: isAcknowledged }
         if (items.isAtEnd && number > lastAcknowledged) {
-          if (this._isAtomic) throw new Violation('half a commit', `${name(entry)} is missing, those before it are there`)
-          break
+          throw new Violation('half a commit', `${name(entry)} is missing, those before it are there`)
         }
         if (await this._checkRecord(items, entry, records[index])) entries.push({ ...entry, isPromised: true })
       }
@@ -139,9 +128,7 @@ class Model {
       throw new Violation('promised lost', `${name(entry)} is missing: the record found instead has seq ${items.seq} and ` +
         `${describe(items.value)}`)
     }
-    // A delete without a journal may have stopped half way: what was asked to be gone is not promised any more.
-    const isWhole = this._isAtomic || isDeleted === undefined
-    if (isWhole && !expected.equals(items.value)) {
+    if (!expected.equals(items.value)) {
       // What no check has seen and nobody was promised could only be there as it was appended.
       const kind = entry.isPromised ? 'wrong answer' : 'never appended'
       throw new Violation(kind, `${name(entry)} should be ${describe(expected)}, found ${describe(items.value)}`)
@@ -196,6 +183,15 @@ class Items {
     }
     this._item = done ? null : value
   }
+}
+
+/**
+ * @param {any} log
+ * @param {number} last  seq of its last record
+ */
+function checkObservables ({ since, durable }, last) {
+  if (since.value !== last) throw new Violation('wrong answer', `since is ${since.value}, the last record is at ${last}`)
+  if (!(durable.value <= last)) throw new Violation('wrong answer', `durable is ${durable.value}, since is ${last}`)
 }
 
 /** @param {Entry} entry */

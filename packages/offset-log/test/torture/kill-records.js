@@ -26,11 +26,9 @@ function randomFrom (seed) {
 
 /**
  * @param {number} seed
- * @param {object} options
- * @param {boolean} options.hasEmpty  whether the framing can hold empty and all-zero records
  * @returns {(number: number) => Commit}  the commit of that number, the same every time
  */
-function createCommits (seed, { hasEmpty }) {
+function createCommits (seed) {
   const pool = createPool(seed)
   const isLarge = seed % 2 === 1
   return (number) => {
@@ -39,8 +37,8 @@ function createCommits (seed, { hasEmpty }) {
     const count = isBatch ? 1 + random(random(8) === 0 ? 200 : 12) : 1
     const sizeLimit = pickSizeLimit(random, { isBatch, isLarge })
     const records = Array.from({ length: count }, (_, index) => {
-      const size = Math.max(hasEmpty ? 0 : 1, random(sizeLimit))
-      if (hasEmpty && random(40) === 0) return Buffer.alloc(size)
+      const size = random(sizeLimit)
+      if (random(40) === 0) return Buffer.alloc(size)
       return createRecord(pool, { size, number, index, random })
     })
     return { records, isBatch }

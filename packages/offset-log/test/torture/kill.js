@@ -1,7 +1,6 @@
 'use strict'
 // Kills real processes with SIGKILL while they append, delete, sync, close or recover, and looks for what they were
 // promised: no acknowledged append or delete is lost, and nothing is there that was not appended.
-// Usage: node kill.js [rounds] [seed] [package]
 
 const { spawn } = require('node:child_process')
 const { once } = require('node:events')
@@ -26,14 +25,14 @@ const APPEND_COUNTS = [1, 4, 32, 250]
 
 /**
  * @typedef {{ kind: string, message: string }} Failure
- * @typedef {object} Figures
+ * @typedef {import('../../lib/log-file').Recovery} Recovery
+ * @typedef {object} Figures  of one mode
  * @property {number} rounds  processes killed
  * @property {number} logs
  * @property {number} appended  appends acknowledged
  * @property {number} deleted  records whose delete was acknowledged
  * @property {number} opening  processes killed before they had opened their log
  * @property {number} cuts  recoveries that cut a torn tail
- * @property {number} lost
  */
 
 /**
@@ -43,30 +42,31 @@ const APPEND_COUNTS = [1, 4, 32, 250]
  * @param {string} [options.logModule]  the package to load instead of the one that ships
  * @param {boolean} [options.keep]  the folder of the logs, after a failure
  * @param {(line: string) => void} [options.print]
- * @returns {Promise<{ failures: Failure[], figures: Figures }>}
+ * @returns {Promise<{ failures: Failure[], figures: Record<string, Figures> }>}  figures by mode
  */
 async function runKill ({ rounds, seed = newSeed(), logModule = PACKAGE, keep = true, print = console.log }) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-kill-'))
-  const figures = { rounds: 0, logs: 0, appended: 0, deleted: 0, opening: 0, cuts: 0, lost: 0 }
+  /** @type {Record<string, Figures>} */
+  const figures = {}
   /** @type {Failure[]} */
   const failures = []
   let roundsLeft = rounds
-  const framing = await findFraming(require(logModule).OffsetLog, folder)
   const hasRounds = () => failures.length === 0 && roundsLeft > 0
   const takeRound = () => hasRounds() && roundsLeft-- > 0
   await Promise.all(MODES.map(async (mode, index) => {
-    const lane = new Lane({ folder, framing, mode, seed: seed + index, logModule, figures, hasRounds, takeRound })
+    const lane = new Lane({ folder, mode, seed: seed + index, logModule, hasRounds, takeRound })
+    figures[mode] = lane.figures
     try {
       await lane.run()
     } catch (err) {
-      figures.lost++
       const { kind = 'thrown', message, stack } = err
       failures.push({ kind, message: `${kind}: ${err instanceof Violation ? message : stack}; ${lane.describe()}` })
     }
   }))
   for (const { message } of failures) print(`FAILED  ${message}`)
-  const { lost, ...others } = figures
-  print(`kill: ${Object.entries(others).map(([name, count]) => `${name} ${count}`).join(', ')}, lost ${lost}; seed ${seed}`)
+  for (const [mode, counts] of Object.entries(figures)) print(`fsync ${mode}: ${describeFigures(counts)}`)
+  const total = Object.values(figures).reduce((sum, { rounds }) => sum + rounds, 0)
+  print(`kill: ${total} processes killed, ${failures.length} broken promises; seed ${seed}`)
   if (failures.length === 0 || !keep) fs.rmSync(folder, { recursive: true, force: true })
   return { failures, figures }
 }
@@ -76,23 +76,21 @@ class Lane {
   /**
    * @param {object} options
    * @param {string} options.folder
-   * @param {Awaited<ReturnType<typeof findFraming>>} options.framing
    * @param {string} options.mode  of fsync
    * @param {number} options.seed
    * @param {string} options.logModule
-   * @param {Figures} options.figures
    * @param {() => boolean} options.hasRounds
    * @param {() => boolean} options.takeRound  whether one more process may be killed
    */
-  constructor ({ folder, framing, mode, seed, logModule, figures, hasRounds, takeRound }) {
+  constructor ({ folder, mode, seed, logModule, hasRounds, takeRound }) {
     this._folder = folder
     this._mode = mode
     this._seed = seed
     this._random = randomFrom(seed)
     this._logModule = logModule
     this._OffsetLog = require(logModule).OffsetLog
-    this._framing = framing
-    this._figures = figures
+    /** @type {Figures} */
+    this.figures = { rounds: 0, logs: 0, appended: 0, deleted: 0, opening: 0, cuts: 0 }
     this._hasRounds = hasRounds
     this._takeRound = takeRound
     this._logCount = 0
@@ -131,10 +129,9 @@ class Lane {
     const folder = path.join(this._folder, `${this._mode}-${this._logCount++}`)
     fs.mkdirSync(folder)
     this._path = path.join(folder, 'log')
-    this._figures.logs++
+    this.figures.logs++
     this._logSeed = this._random(2 ** 31)
-    const { hasEmpty, isAtomic } = this._framing
-    this._model = new Model(createCommits(this._logSeed, { hasEmpty }), isAtomic)
+    this._model = new Model(createCommits(this._logSeed))
   }
 
   _hasRoom () {
@@ -158,19 +155,18 @@ class Lane {
       closeAfterMs
     })
     await child.until(KINDS.OPENED)
-    await wait(closeAfterMs > 0 ? closeAfterMs + random(20) : random(random(3) === 0 ? 20 : 200))
+    await wait(closeAfterMs > 0 ? closeAfterMs + random(20) : random(random(3) === 0 ? 20 : 300))
     this._take(await child.kill())
   }
 
   /** @param {object} options */
   _spawn (options) {
     this._roundCount++
-    this._figures.rounds++
+    this.figures.rounds++
     return new Child({
       logModule: this._logModule,
       path: this._path,
-      logOptions: this._logOptions(),
-      hasEmpty: this._framing.hasEmpty,
+      fsync: this._mode,
       seed: this._logSeed,
       childSeed: this._random(2 ** 31),
       writeSizeMax: WRITE_SIZES_MAX[this._random(WRITE_SIZES_MAX.length)],
@@ -178,39 +174,54 @@ class Lane {
     })
   }
 
-  _logOptions () {
-    return { framing: this._framing.name, ...this._framing.hasModes ? { fsync: this._mode } : {} }
-  }
-
   /** @param {Buffer} bytes  what the process said */
   _take (bytes) {
     const { appended, deleted } = this._model.take(bytes)
-    this._figures.appended += appended
-    this._figures.deleted += deleted
+    this.figures.appended += appended
+    this.figures.deleted += deleted
     const opened = [...parseMessages(bytes)].find(({ kind }) => kind === KINDS.OPENED)
-    if (!opened) this._figures.opening++
-    else if (opened.index > 0) this._figures.cuts++
+    if (!opened) this.figures.opening++
+    else if (opened.index > 0) this.figures.cuts++
   }
 
   /** @param {{ flags: string }} options  with `r` nothing is mended */
   async _check ({ flags }) {
     if (flags === 'r' && !(fs.existsSync(this._path) && fs.statSync(this._path).size > 0)) return
-    const log = this._OffsetLog(this._path, { ...this._logOptions(), flags })
+    const before = fs.existsSync(this._path) ? fs.readFileSync(this._path) : Buffer.alloc(0)
+    const log = this._OffsetLog(this._path, { fsync: this._mode, flags })
     try {
       await log.ready()
     } catch (err) {
       throw new Violation('refused', `a killed process is no reason not to open: ${err.stack}`)
     }
-    const { recovery } = log
-    if (recovery && !isTornTail(recovery)) throw new Violation('refused', JSON.stringify(recovery))
-    if (recovery && flags === 'r+') this._figures.cuts++
     try {
+      if (log.recovery) this._checkRecovery(log.recovery, flags, before)
       await this._model.check(log, flags === 'r+')
     } catch (err) {
       await log.close().catch(() => {})
       throw err
     }
     await log.close()
+  }
+
+  /**
+   * A killed process leaves a write that is not whole, of a commit or of a journal: no damage.
+   * @param {Recovery} recovery
+   * @param {string} flags
+   * @param {Buffer} before  the file as the process left it
+   */
+  _checkRecovery ({ offset, size, keptAt, damage, flaws }, flags, before) {
+    const fail = (what) => {
+      throw new Violation('refused', `${what}: ${JSON.stringify({ offset, size, keptAt, damage, flaws })}`)
+    }
+    if (damage.length > 0) fail('damage is seen')
+    if (flaws.some(({ what }) => !what.startsWith('journal'))) fail('parts of the head are lost')
+    if (size === 0) return
+    if (before.subarray(offset + size).some((byte) => byte !== 0)) fail(`of ${before.length} bytes not all are named`)
+    if (flags === 'r') return
+    this.figures.cuts++
+    const kept = keptAt === null ? Buffer.alloc(0) : fs.readFileSync(keptAt)
+    if (!kept.equals(before.subarray(offset, offset + size))) fail('the bytes that were cut are not kept')
   }
 }
 
@@ -253,23 +264,10 @@ class Child {
   }
 }
 
-/**
- * What is tortured: the checked framing in its three modes; without it, the legacy one that keeps what is acknowledged.
- * @param {any} OffsetLog
- * @param {string} folder
- */
-async function findFraming (OffsetLog, folder) {
-  try {
-    await OffsetLog(path.join(folder, 'probe'), { framing: 'checked', fsync: 'always' }).close()
-    return { name: 'checked', hasModes: true, hasEmpty: true, isAtomic: true }
-  } catch {
-    return { name: 'offset32', hasModes: false, hasEmpty: false, isAtomic: false }
-  }
-}
-
-/** @param {any} recovery */
-function isTornTail (recovery) {
-  return recovery.size > 0
+/** @param {Figures} figures */
+function describeFigures ({ rounds, logs, appended, deleted, opening, cuts }) {
+  return `${rounds} processes killed on ${logs} logs, ${opening} of them while opening; ${appended} appends and ` +
+    `${deleted} deletes acknowledged, ${cuts} torn ends cut`
 }
 
 function newSeed () {
@@ -279,15 +277,6 @@ function newSeed () {
 /** @param {number} ms */
 function wait (ms) {
   return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-if (require.main === module) {
-  const [rounds = '200', seed, logModule] = process.argv.slice(2)
-  const options = { rounds: Number(rounds), ...seed === undefined ? {} : { seed: Number(seed) } }
-  if (logModule) Object.assign(options, { logModule: path.resolve(logModule) })
-  runKill(options).then(({ failures }) => {
-    process.exitCode = failures.length > 0 ? 1 : 0
-  })
 }
 
 exports.runKill = runKill

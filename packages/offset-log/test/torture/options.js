@@ -16,14 +16,17 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --log PATH      the package to load instead of the one that ships
   --kill N        kills N real processes instead, with SIGKILL
   --planted       looks for bugs that are planted in copies of the source instead
+  --only PART     of these, those that have this in their names
   --help          this text
 
 The exit code is 1 after a failure and 2 when the options are wrong.
 `
 
 const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill']
-const TEXTS = ['replay', 'log']
+const TEXTS = ['replay', 'log', 'only']
 const SWITCHES = ['stop', 'planted', 'help']
+/** What goes with those options that say what to do instead. */
+const INSTEAD = { kill: ['seed', 'log'], planted: ['seed', 'only'], replay: ['log'] }
 
 class UsageError extends Error {}
 
@@ -68,8 +71,13 @@ function parseNumber (name, text) {
 
 /** @param {Record<string, any>} options */
 function checkTogether (options) {
-  const modes = ['kill', 'planted', 'replay'].filter((name) => options[name] !== undefined)
-  if (modes.length > 1) throw new UsageError(`--${modes[0]} and --${modes[1]} do not go together`)
+  const given = Object.keys(options).filter((name) => name !== 'help')
+  for (const [mode, others] of Object.entries(INSTEAD)) {
+    if (options[mode] === undefined) continue
+    const misfit = given.find((name) => name !== mode && !others.includes(name))
+    if (misfit) throw new UsageError(`--${mode} and --${misfit} do not go together`)
+  }
+  if (options.only !== undefined && !options.planted) throw new UsageError('--only is for --planted')
   if (options.seconds !== undefined && options.workloads !== undefined) {
     throw new UsageError('--seconds and --workloads do not go together: either may end it')
   }

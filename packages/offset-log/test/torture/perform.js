@@ -1,35 +1,21 @@
 'use strict'
-// Runs a workload on a simulated disk: asks a log for what the script says, writes down in the ledger what it answers,
-// and keeps the disk as it is before every call that changes it.
+// Runs a workload: asks a log for what the script says, and writes down in the ledger what it answers and promises.
 
-const { SimulatedDisk } = require('@millrace/testkit')
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
 const { compare } = require('./compare')
-const { Ledger, NEVER, RecordEntry } = require('./ledger')
-const { randomChoice } = require('./choices')
 const { checkErased } = require('./erased')
+const { Ledger, NEVER, RecordEntry } = require('./ledger')
 const { readLog } = require('./read-log')
 const { makeRecord } = require('./records')
 const { seededRandom } = require('./seeded')
+const { Stage } = require('./stage')
 const { Violation } = require('./violation')
 
 const FILE = '/folder/log'
 const CACHE_SIZE = 64 * 1024
-// With jitter a call is answered up to this many turns later than it could be, so that calls overtake each other.
-const JITTER_MAX = 4
 
 /**
  * @typedef {import('./workload').Workload} Workload
  * @typedef {import('./workload').Operation} Operation
- */
-
-/**
- * @typedef {object} Point  a moment to cut the power or to kill the process at
- * @property {number} at
- * @property {{ name: string, path: string, position?: number, length?: number } | null} call  the next one
- * @property {SimulatedDisk} disk
- * @property {SimulatedDisk | null} halfWritten  with only the beginning of the next write, for a killed process
- * @property {boolean} isCreation  the log's file is being made
  */
 
 class Performance {
@@ -47,14 +33,27 @@ class Performance {
     this._trace = trace
     this._random = seededRandom(workload.salt, 1)
     this.ledger = new Ledger()
-    /** @type {Point[]} */
-    this.points = []
-    this.at = 0
-    /** @type {Array<{ call: string, fault: object, left: number }>} */
-    this._faults = []
-    this._disk = this._adopt(new SimulatedDisk())
-    this._hasOpened = false
+    this._stage = new Stage({
+      random: this._random,
+      hasJitter: workload.hasJitter,
+      trace,
+      onChange: () => this._observe(),
+      onFault: ({ losesPages, code }) => {
+        if (losesPages) this._session.mustPoison = true
+        if (code) this._session.hasFailed = true
+      }
+    })
     this._beginSession(workload.fsync)
+  }
+
+  /** @returns {import('./stage').Point[]} */
+  get points () {
+    return this._stage.points
+  }
+
+  /** How many calls have changed the disk. */
+  get _at () {
+    return this._stage.at
   }
 
   /**
@@ -65,60 +64,16 @@ class Performance {
     this._environment.reset(this._workload.salt, this._workload.isSlow ? 2 : 0)
     await this._open(this._workload.fsync)
     for (const operation of this._workload.operations) {
-      this._trace(() => `${this.at}: ${JSON.stringify(operation)}`)
+      this._trace(() => `${this._at}: ${JSON.stringify(operation)}`)
       this._throwFailure()
       await this[`_${operation.do}`](operation)
     }
     await this._settle()
     this._throwFailure()
     this._observe()
-    this._keepPoint(null)
-    this._disk.onChange = null
+    this._stage.end()
     this._environment.forgetTimers()
     this.ledger.settle()
-  }
-
-  /** @param {SimulatedDisk} disk */
-  _adopt (disk) {
-    disk.onChange = (call) => {
-      this._observe()
-      this._keepPoint(call)
-      this._trace(() => `${this.at}:     ${describeCall(call)}`)
-      this.at++
-    }
-    disk.decide = (call) => this._decide(call)
-    disk.defer = this._workload.hasJitter ? (run) => this._deferLate(run) : process.nextTick
-    return disk
-  }
-
-  /** @param {() => void} run */
-  _deferLate (run) {
-    const left = this._random(JITTER_MAX)
-    const wait = (turns) => turns === 0 ? run() : process.nextTick(wait, turns - 1)
-    process.nextTick(wait, left)
-  }
-
-  /** @param {any} call */
-  _decide (call) {
-    for (const fault of this._faults) {
-      if (fault.left === 0 || fault.call !== call.name) continue
-      if (fault.skip-- > 0) continue
-      fault.left--
-      this._trace(() => `${this.at}:     fault: ${call.name} ${JSON.stringify(fault.fault)}`)
-      if (fault.fault.losesPages) this._session.mustPoison = true
-      if (fault.fault.code) this._session.hasFailed = true
-      return fault.fault
-    }
-  }
-
-  /** @param {any} call */
-  _keepPoint (call) {
-    const point = { at: this.at, call, disk: this._disk.clone(), halfWritten: null, isCreation: !this._hasOpened }
-    if (call?.name === 'write' && call.length > 1 && this._random(3) === 0) {
-      point.halfWritten = this._disk.clone()
-      point.halfWritten.write(call.path, call.source.subarray(0, 1 + this._random(call.length - 1)), call.position)
-    }
-    this.points.push(point)
   }
 
   /** Notes what the log promises by its observables. */
@@ -131,8 +86,8 @@ class Performance {
     const seq = this._session.fsync === 'always' ? Math.max(since, durable) : durable
     if (seq <= covered) return
     this._session.covered = seq
-    this._trace(() => `${this.at}:     promised up to ${seq}`)
-    this.ledger.cover(seq, this.at)
+    this._trace(() => `${this._at}:     promised up to ${seq}`)
+    this.ledger.cover(seq, this._at)
   }
 
   /**
@@ -166,16 +121,16 @@ class Performance {
   /** @param {string} fsync */
   async _open (fsync) {
     this._beginSession(fsync)
-    const log = this._OffsetLog(FILE, { storage: this._disk.storage, framing: 'checked', fsync, cache: CACHE_SIZE })
+    const log = this._OffsetLog(FILE, { storage: this._stage.disk.storage, framing: 'checked', fsync, cache: CACHE_SIZE })
     this._session.log = log
     try {
       await log.ready()
     } catch (err) {
       throw new Violation('refused', `the log could not be opened: ${err.stack}`)
     }
-    if (log.recovery) this._trace(() => `${this.at}:     recovery: ${JSON.stringify(log.recovery)}`)
+    if (log.recovery) this._trace(() => `${this._at}:     recovery: ${JSON.stringify(log.recovery)}`)
     if (log.recovery?.damage?.length > 0) throw new Violation('refused', `damage is seen: ${JSON.stringify(log.recovery)}`)
-    this._hasOpened = true
+    this._stage.isCreated = true
   }
 
   /**
@@ -209,22 +164,22 @@ class Performance {
   /** @param {Operation} operation */
   async _append ({ records, isBatch, isAwaited }) {
     const entries = records.map((plan) => {
-      return new RecordEntry(plan[0], makeRecord(this._workload.salt, plan, () => this._readFile()), plan[2])
+      return new RecordEntry(plan[0], makeRecord(this._workload.salt, plan, () => this._stage.disk.read(FILE)), plan[2])
     })
-    const commit = this.ledger.append(entries, this.at)
+    const commit = this.ledger.append(entries, this._at)
     const { isPoisoned, log } = this._session
     this._ask((cb) => log.append(isBatch ? entries.map(({ bytes }) => bytes) : entries[0].bytes, cb), (err, seq) => {
-      this._trace(() => `${this.at}:     commit ${commit.index}: ${err ? err.code : `appended, ${seq}`}`)
+      this._trace(() => `${this._at}:     commit ${commit.index}: ${err ? err.code : `appended, ${seq}`}`)
       if (err) {
-        commit.failedAt = this.at
+        commit.failedAt = this._at
         if (isPoisoned && err.code !== 'ERR_LOG_POISONED') throw new Violation('not poisoned', `append: ${err.stack}`)
         return
       }
       if (isPoisoned) throw new Violation('not poisoned', `an append after a failed sync gives ${seq}`)
-      commit.known.note(this.at)
+      commit.known.note(this._at)
       entries[entries.length - 1].seq = seq
       if (log.since.value < seq) throw new Violation('wrong answer', `append gives ${seq}, since is ${log.since.value}`)
-      if (this._session.fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, this.at)
+      if (this._session.fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, this._at)
     })
     if (isAwaited) await this._settle()
   }
@@ -234,15 +189,15 @@ class Performance {
     await this._learnSeqs(ids)
     const records = ids.map((id) => this.ledger.records.get(id)).filter((record) => record && isDeletable(record))
     if (records.length === 0) return
-    const deletions = this.ledger.remove(records, this.at)
+    const deletions = this.ledger.remove(records, this._at)
     const seqs = records.map(({ seq }) => seq)
     this._ask((cb) => this._session.log.del(seqs.length === 1 ? seqs[0] : seqs, cb), (err) => {
-      this._trace(() => `${this.at}:     del ${seqs}: ${err ? err.code : 'done'}`)
+      this._trace(() => `${this._at}:     del ${seqs}: ${err ? err.code : 'done'}`)
       if (err) return
       this._session.isAnyErased = true
       for (const deletion of deletions) {
-        deletion.known.note(this.at)
-        if (this._session.fsync === 'always') deletion.promisedAt = this.at
+        deletion.known.note(this._at)
+        if (this._session.fsync === 'always') deletion.promisedAt = this._at
       }
     })
     if (isAwaited) await this._settle()
@@ -262,10 +217,10 @@ class Performance {
     const mark = this.ledger.mark()
     const { isPoisoned, isAnyErased } = this._session
     this._ask((cb) => this._session.log.sync(cb), (err) => {
-      this._trace(() => `${this.at}:     sync: ${err ? err.code : 'done'}`)
+      this._trace(() => `${this._at}:     sync: ${err ? err.code : 'done'}`)
       if (err) return
       if (isPoisoned) throw new Violation('not poisoned', 'a sync after a failed one succeeds')
-      this.ledger.promise(mark, this.at)
+      this.ledger.promise(mark, this._at)
       if (isAnyErased) this._checkErased(mark.deletions)
     })
     if (isAwaited) await this._settle()
@@ -280,7 +235,7 @@ class Performance {
     const erased = records.filter((record) => {
       return record.deletions.some((deletion) => gone.has(deletion) && deletion.undoneAt === NEVER)
     })
-    checkErased(this._disk, erased)
+    checkErased(this._stage.disk, erased)
   }
 
   async _tick () {
@@ -300,7 +255,7 @@ class Performance {
 
   async _read () {
     const session = this._session
-    const expectation = this.ledger.expect(this.at, true)
+    const expectation = this.ledger.expect(this._at, true)
     let found
     try {
       found = await readLog(session.log)
@@ -331,62 +286,45 @@ class Performance {
   /** @param {{ call: string, fault: object, skip: number, count: number }} operation */
   _fault ({ call, fault, skip, count }) {
     this._session.mayFail = true
-    this._faults.push({ call, fault, skip, left: count })
+    this._stage.addFault(call, fault, skip, count)
   }
 
   /** @param {{ room: number }} operation */
   _fill ({ room }) {
     this._session.mayFail = true
-    this._disk.capacity = room + this._disk.list().reduce((total, file) => total + this._disk.read(file).length, 0)
+    this._stage.fill(room)
   }
 
   /** @param {{ how: 'close' | 'kill' | 'cut' | 'drop', fsync: string, seed: number }} operation */
   async _reopen ({ how, fsync, seed }) {
     if (how === 'close' || how === 'drop') await this._close()
-    this._faults = []
     this._observe()
     this.ledger.settle()
     const isKill = how === 'kill' || how === 'close'
-    const expectation = this.ledger.expect(this.at, isKill)
-    if (!isKill) this.ledger.cutPower(this.at)
-    this._disk.onChange = null
+    const expectation = this.ledger.expect(this._at, isKill)
+    if (!isKill) this.ledger.cutPower(this._at)
     this._environment.forgetTimers()
-    // A killed process does not go on: what it left is continued on a disk of its own.
-    this._disk = this._adopt(how === 'cut' ? this._cutPower(seed) : this._disk.clone())
-    this._disk.capacity = Infinity
-    if (how === 'drop') this._disk.dropCaches()
+    this._stage.restart(how, seed)
     await this._open(fsync)
     const found = await readLog(this._session.log)
     const matched = compare(expectation, found)
     for (const [record, seq] of matched) record.seq = seq
-    this.ledger.reopened(expectation, new Set(matched.keys()), this.at)
-    this._trace(() => `${this.at}:     found ${found.length} records`)
-  }
-
-  /** @param {number} seed */
-  _cutPower (seed) {
-    const point = new CrashPoint(this._disk.clone())
-    const choice = randomChoice(point, seededRandom(seed))
-    this._trace(() => `${this.at}:     power cut: ${JSON.stringify(choice)}`)
-    return point.choose(choice).toDisk()
+    this.ledger.reopened(expectation, new Set(matched.keys()), this._at)
+    this._trace(() => `${this._at}:     found ${found.length} records`)
   }
 
   async _close () {
     const mark = this.ledger.mark()
     const { isPoisoned, isAnyErased } = this._session
     this._ask((cb) => this._session.log.close(cb), (err) => {
-      this._trace(() => `${this.at}:     close: ${err ? err.code : 'done'}`)
+      this._trace(() => `${this._at}:     close: ${err ? err.code : 'done'}`)
       if (err) return
       // Closing a poisoned log says nothing about what it could not write.
       if (isPoisoned || this._session.mustPoison) return
-      this.ledger.promise(mark, this.at)
+      this.ledger.promise(mark, this._at)
       if (isAnyErased) this._checkErased(mark.deletions)
     })
     await this._settle()
-  }
-
-  _readFile () {
-    return this._disk.read(FILE)
   }
 }
 
@@ -400,13 +338,6 @@ async function turns (count) {
   for (let turn = 0; turn < count; turn++) await new Promise(process.nextTick)
 }
 
-/** @param {any} call */
-function describeCall ({ name, path, position = 0, length = 0 }) {
-  if (name === 'write') return `write ${path} ${position}-${position + length}`
-  return name === 'truncate' ? `truncate ${path} to ${position}` : `${name} ${path}`
-}
-
 exports.CACHE_SIZE = CACHE_SIZE
 exports.FILE = FILE
 exports.Performance = Performance
-exports.describeCall = describeCall

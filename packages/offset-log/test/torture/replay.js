@@ -3,10 +3,14 @@
 
 const { CrashPoint, TEAR } = require('@millrace/testkit/lib/simulated-crash')
 const { checkImage } = require('./check-image')
-const { Performance, describeCall } = require('./perform')
+const { Performance } = require('./perform')
+const { describeCall } = require('./stage')
 const { Violation } = require('./violation')
 
 const VERSION = 1
+
+/** The line was made with another workload, or by another version. */
+class MisfitError extends Error {}
 
 /**
  * @typedef {object} Case
@@ -48,13 +52,13 @@ function fromLine (line) {
  * @param {import('./guard').Guard} context.guard
  * @param {(line: () => string) => void} [context.trace]
  * @returns {Promise<Violation | null>}  null when all is as promised
- * @throws {Error} when the steps do not fit the workload
+ * @throws {MisfitError} when the steps do not fit the workload
  */
 async function replay ({ workload, steps }, { OffsetLog, environment, guard, trace = () => {} }) {
   try {
     const performance = new Performance(workload, { OffsetLog, environment, trace })
     await guard.run(() => performance.run())
-    if (steps.length > 0) await replaySteps(performance, steps, { OffsetLog, guard, trace })
+    if (steps.length > 0) await replaySteps(performance, steps, { OffsetLog, environment, guard, trace })
     return null
   } catch (err) {
     if (err instanceof Violation) return err
@@ -67,25 +71,27 @@ async function replay ({ workload, steps }, { OffsetLog, environment, guard, tra
  * @param {import('./explore').Step[]} steps
  * @param {object} context
  * @param {any} context.OffsetLog
+ * @param {import('./environment').Environment} context.environment
  * @param {import('./guard').Guard} context.guard
  * @param {(line: () => string) => void} context.trace
  */
-async function replaySteps ({ points, ledger }, steps, { OffsetLog, guard, trace }) {
+async function replaySteps ({ points, ledger }, steps, { OffsetLog, environment, guard, trace }) {
   const { at: start } = steps[0]
   let moments = points
   let mayKill = true
   for (const [index, { at, how, choice, plan }] of steps.entries()) {
     const moment = moments.find((moment) => moment.at === at)
-    if (!moment) throw new Error(`there is no call ${at} to crash at`)
+    if (!moment) throw new MisfitError(`there is no call ${at} to crash at`)
     const disk = crash(moment, how, choice, trace)
     if (how === 'power') mayKill = false
     const expectation = ledger.expect(start, mayKill)
     const isLast = index === steps.length - 1
     if (isLast) traceExpectation(expectation, trace)
-    const check = () => checkImage({ OffsetLog, disk, expectation, plan, keepsRecovery: !isLast, trace })
-    // What the first crashes leave is right, or it would have been reported; only their recovery is of interest.
-    if (isLast) await guard.run(check)
-    else moments = (await guard.run(check)).recovery
+    /** @type {Array<{ at: number, disk: any }>} */
+    const recovery = []
+    const onRecovery = (at) => recovery.push({ at, disk: disk.clone() })
+    await guard.run(() => checkImage({ OffsetLog, environment, disk, expectation, plan, onRecovery, trace }))
+    moments = recovery
   }
 }
 
@@ -99,13 +105,13 @@ function crash ({ at, call, disk, halfWritten }, how, choice, trace) {
   trace(() => `${how === 'power' ? 'power cut' : 'process killed'} at ${at}, ${call ? `before ${describeCall(call)}` : 'the end'}`)
   if (how === 'kill') return disk.clone()
   if (how === 'half') {
-    if (!halfWritten) throw new Error(`call ${at} is not half written any more`)
+    if (!halfWritten) throw new MisfitError(`call ${at} is not half written any more`)
     return halfWritten.clone()
   }
   const point = new CrashPoint(disk)
   if (choice.sectors.length !== point.sectors.length || choice.names.length !== point.folders.length ||
     choice.sizes.length !== point.files.length) {
-    throw new Error(`the line was made by another version: there are ${point.sectors.length} unsynced sectors now`)
+    throw new MisfitError(`the line was made by another version: there are ${point.sectors.length} unsynced sectors now`)
   }
   for (const line of describeChoice(point, choice)) trace(() => line)
   return point.choose(choice).toDisk()
@@ -146,6 +152,7 @@ function traceExpectation ({ commits }, trace) {
   }
 }
 
+exports.MisfitError = MisfitError
 exports.fromLine = fromLine
 exports.replay = replay
 exports.toLine = toLine

@@ -9,6 +9,8 @@ const { addFigures, Figures } = require('./figures')
 const OFFSET_LOG = path.join(__dirname, '..', '..')
 // More failures than these, of one thread, are hardly of interest before the first ones are mended.
 const FAILURES_MAX = 3
+// Nearly everything here dies young: with more room for the young, much less of it is copied.
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 192 }
 // A thread that has finished no workload for so long runs in circles; its own guard sees everything else.
 const SILENCE_MS_MAX = 60_000
 
@@ -61,7 +63,10 @@ async function runThreads (count, options, onProgress) {
   const threads = []
   const campaigns = []
   for (let first = 0; first < count; first++) {
-    const thread = new Worker(path.join(__dirname, 'worker.js'), { workerData: { ...options, first } })
+    const thread = new Worker(path.join(__dirname, 'worker.js'), {
+      workerData: { ...options, first },
+      resourceLimits: RESOURCE_LIMITS
+    })
     threads.push(thread)
     campaigns.push(watch(thread, onProgress))
   }

@@ -65,7 +65,7 @@ class Shrinker {
     const performance = new Performance(workload, { OffsetLog, environment })
     try {
       await guard.run(() => performance.run())
-      const explorer = new Explorer({ OffsetLog, guard, figures: new Figures() })
+      const explorer = new Explorer({ OffsetLog, environment, guard, figures: new Figures() })
       await explorer.explore(workload, performance, SEARCH_BUDGET)
     } catch (err) {
       const { violation, steps } = err instanceof ImageFailure ? err : { violation: err, steps: [] }

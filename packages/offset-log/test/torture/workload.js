@@ -43,8 +43,8 @@ const PAGE_SIZE = 16 * 1024
 const SHAPES = {
   tiny: { steps: 6, sizes: [[2, 1], [4, 40], [6, 300], [3, 1000]], batch: 5, hasFiller: false },
   edge: { steps: 6, sizes: [[1, 1], [3, 40], [3, 600], [2, 2200]], batch: 5, hasFiller: true },
-  medium: { steps: 9, sizes: [[1, 1], [3, 300], [3, 4000], [2, 20_000]], batch: 12, hasFiller: false },
-  large: { steps: 8, sizes: [[1, 300], [2, 9000], [2, 50_000], [1, 120_000]], batch: 20, hasFiller: false }
+  medium: { steps: 9, sizes: [[1, 1], [3, 300], [3, 4000], [2, 12_000]], batch: 12, hasFiller: false },
+  large: { steps: 8, sizes: [[1, 300], [2, 9000], [2, 40_000], [1, 100_000]], batch: 20, hasFiller: false }
 }
 
 /**
@@ -54,7 +54,7 @@ const SHAPES = {
  */
 function generateWorkload (seed, index) {
   const random = seededRandom(seed, index)
-  const shape = SHAPES[pickWeighted(random, [[12, 'tiny'], [5, 'edge'], [3, 'medium'], [1, 'large']])]
+  const shape = SHAPES[pickWeighted(random, [[14, 'tiny'], [5, 'edge'], [3, 'medium'], [1, 'large']])]
   const script = new Script(random, shape)
   return {
     salt: mixSeed(seed, index, 1) >>> 1,
@@ -75,7 +75,7 @@ class Script {
     this._shape = shape
     this._nextId = 0
     this._lastIds = [0]
-    this._hasFaults = random(5) === 0
+    this._hasFaults = random(4) === 0
     // How often a step waits for its answer.
     this._patience = [20, 60, 100][random(3)]
     /** @type {Operation[]} */
@@ -85,17 +85,20 @@ class Script {
   /** @returns {Operation[]} */
   write () {
     const { steps, hasFiller } = this._shape
+    const random = this._random
     if (hasFiller) this._fillPage()
     else this._append()
-    for (let step = 1 + this._random(steps); step > 0; step--) this._step()
-    if (this._random(3) > 0) this._reopen()
+    // What is durable has no sectors to lose: of what comes then, all combinations can be tried.
+    if (random(3) > 0) this._add({ do: 'sync', isAwaited: true })
+    for (let step = 1 + random(steps); step > 0; step--) this._step()
+    if (random(3) > 0) this._reopen()
     return this._operations
   }
 
   _step () {
     const step = pickWeighted(this._random, [
       [50, this._append], [16, this._del], [13, this._sync], [6, this._tick], [4, this._wait], [4, this._read],
-      [2, this._live], [7, this._reopen], [this._hasFaults ? 14 : 0, this._fault]
+      [2, this._live], [7, this._reopen], [this._hasFaults ? 20 : 0, this._fault]
     ])
     step.call(this)
   }
@@ -167,16 +170,39 @@ class Script {
 
   _fault () {
     const random = this._random
-    const kind = pickWeighted(random, [[5, 'sync'], [2, 'write'], [2, 'short'], [2, 'fill'], [1, 'truncate']])
-    if (kind === 'fill') return this._add({ do: 'fill', room: random(random(2) === 0 ? 600 : 6000) })
+    const kind = pickWeighted(random, [[5, this._failSync], [2, this._failWrite], [2, this._shorten], [2, this._fill]])
+    kind.call(this)
+    if (random(2) === 0) this._append()
+  }
+
+  /** The log says that it is poisoned, and whoever opens it next must not trust what the cache shows. */
+  _failSync () {
+    const random = this._random
+    const count = random(3) === 0 ? 1000 : 1
+    this._add({ do: 'fault', call: 'sync', fault: { losesPages: true }, skip: random(3) === 0 ? 1 : 0, count })
+    if (random(4) > 0) this._append()
+    if (random(4) > 0) this._sync()
+    if (random(2) === 0) this._wait()
+    if (random(2) === 0) this._append()
+    if (random(2) === 0) this._reopen()
+    if (random(2) === 0) this._sync()
+  }
+
+  _failWrite () {
+    const random = this._random
     const count = random(3) === 0 ? 1000 : 1 + random(2)
-    const [call, fault] = {
-      sync: ['sync', { losesPages: true }],
-      write: ['write', { code: random(2) === 0 ? 'EIO' : 'ENOSPC' }],
-      short: ['write', { length: 1 + random(700) }],
-      truncate: ['truncate', { code: 'EIO' }]
-    }[kind]
-    this._add({ do: 'fault', call, fault, skip: random(3), count: call === 'write' && fault.length ? 1000 : count })
+    this._add({ do: 'fault', call: 'write', fault: { code: random(2) === 0 ? 'EIO' : 'ENOSPC' }, skip: random(2), count })
+    // What was written before it failed must be cut off again, and that may fail too.
+    if (random(3) === 0) this._add({ do: 'fault', call: 'truncate', fault: { code: 'EIO' }, skip: 0, count })
+  }
+
+  _shorten () {
+    this._add({ do: 'fault', call: 'write', fault: { length: 1 + this._random(700) }, skip: 0, count: 1000 })
+  }
+
+  _fill () {
+    const random = this._random
+    this._add({ do: 'fill', room: random(random(2) === 0 ? 600 : 6000) })
   }
 }
 

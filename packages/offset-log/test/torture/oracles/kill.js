@@ -3,12 +3,12 @@
 
 const { runKill } = require('../kill')
 
-const ROUNDS = 100
+const ROUNDS = 30
 
 /**
- * @param {import('./run-oracle').OracleOptions & { rounds?: number }} options
+ * @param {import('./run-oracle').OracleOptions} options
  * @returns {Promise<import('./run-oracle').Verdict>}
  */
-exports.examine = ({ logModule, seed, rounds = ROUNDS }) => {
-  return runKill({ logModule, seed, rounds, keep: false, print: () => {} })
+exports.examine = ({ logModule, seed }) => {
+  return runKill({ logModule, seed, rounds: ROUNDS, keep: false, print: () => {} })
 }

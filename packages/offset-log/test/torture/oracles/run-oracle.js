@@ -11,7 +11,6 @@ const VERDICT_FD = 3
  * @typedef {object} OracleOptions
  * @property {string} logModule  the package to examine
  * @property {number} seed
- * @property {number} seconds  how long to look at most
  */
 
 /**

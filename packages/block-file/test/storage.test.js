@@ -1,0 +1,44 @@
+'use strict'
+// The one real storage, where the file system fails or is another one.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { promisify } = require('node:util')
+const tape = require('tape')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { fileStorage } = require('..')
+
+const open = promisify(fileStorage.open)
+
+tape('storage: a folder that cannot be synced is an error, a missing one too', async (t) => {
+  const syncFolder = promisify(fileStorage.syncFolder)
+  await syncFolder(temporaryFolder())
+  t.equal((await failureOf(() => syncFolder(path.join(temporaryFolder(), 'missing')))).code, 'ENOENT')
+  const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
+  const { fsync } = fs
+  fs.fsync = (fd, cb) => process.nextTick(cb, error)
+  try {
+    t.equal(await failureOf(() => syncFolder(temporaryFolder())), error)
+    const file = path.join(temporaryFolder(), 'new', 'newer', 'file')
+    t.equal(await failureOf(() => open(file, { flags: 'r+', createFolder: true })), error, 'nor is a folder made then')
+  } finally {
+    fs.fsync = fsync
+  }
+})
+
+tape('storage: on Windows, where folders cannot be synced, nothing is done', async (t) => {
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'win32' })
+  try {
+    await promisify(fileStorage.syncFolder)(path.join(temporaryFolder(), 'missing'))
+    t.pass('no error')
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+})
+
+tape('storage: a handle that is closed fails with a code', async (t) => {
+  const handle = await open(path.join(temporaryFolder(), 'file'), { flags: 'r+', createFolder: false })
+  await promisify(handle.close)()
+  for (const name of ['size', 'sync']) t.equal((await failureOf(() => promisify(handle[name])())).code, 'EBADF')
+})

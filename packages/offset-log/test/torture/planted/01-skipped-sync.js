@@ -1,0 +1,10 @@
+'use strict'
+// Planted: the file is never synced, though every sync says so.
+
+exports.why = 'what was promised is in the page cache when the power goes'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/durability.js',
+  find: 'blocks.sync((err) => {',
+  replace: 'process.nextTick((err) => {'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a sync that fails is a failure of that call, and of nothing else.
+
+exports.why = 'the log goes on over pages that will never be written, and promises what comes after them'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/offset-log/lib/durability.js',
+  find: 'const error = err ? this.poison(err) : null',
+  replace: 'const error = err'
+}]

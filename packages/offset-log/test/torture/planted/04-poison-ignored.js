@@ -1,0 +1,14 @@
+'use strict'
+// Planted: appending does not ask whether the log is poisoned.
+
+exports.why = 'appends call back that are behind a hole'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/offset-log/lib/appender.js',
+  find: 'durability.error ??',
+  replace: ''
+}, {
+  file: 'packages/offset-log/lib/offset-log.js',
+  find: ' ?? this._file.durability.error',
+  replace: ''
+}]

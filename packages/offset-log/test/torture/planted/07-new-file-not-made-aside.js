@@ -1,0 +1,10 @@
+'use strict'
+// Planted: the head of a new file is written into it where it is.
+
+exports.why = 'a crash leaves a log with half a head, which nobody can open'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/block-file/lib/create-file.js',
+  find: 'filePath}.new`',
+  replace: 'filePath}`'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: what a failed append has written stays behind the end of the log.
+
+exports.why = 'after a clean close the log has to be recovered'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/block-file/lib/writer.js',
+  find: 'handle.truncate(size, (undoErr) => {',
+  replace: 'process.nextTick((undoErr) => {'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: under fsync always, records can be read once they are written.
+
+exports.why = 'readers act on what is gone when the power goes'
+exports.oracle = 'live'
+exports.patches = [{
+  file: 'packages/offset-log/lib/appender.js',
+  find: 'let isSettled = false',
+  replace: 'let isSettled = true\n      this._settle(framed)'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: what is before a good chunk counts as promised.
+
+exports.why = 'sectors reach the disk in any order: a write that the power cut off is called damage'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  find: 'this._claimedEnd, header.durable)',
+  replace: 'this._claimedEnd, header.position)'
+}]

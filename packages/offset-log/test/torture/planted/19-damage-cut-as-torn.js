@@ -1,0 +1,10 @@
+'use strict'
+// Planted: recovery cuts at the first thing that is wrong, promised or not.
+
+exports.why = 'what was on stable storage is thrown away for one flipped bit'
+exports.oracle = 'damage'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  find: 'promisedEnd > end || isBefore ||',
+  replace: ''
+}]

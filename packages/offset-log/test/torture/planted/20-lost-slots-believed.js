@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a log without checkpoints counts as one that has promised nothing.
+
+exports.why = 'what was on stable storage is thrown away for one flipped bit'
+exports.oracle = 'damage'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  find: 'this._isBlind ? this._fileSize :',
+  replace: ''
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a checkpoint is written together with what it vouches for.
+
+exports.why = 'it may reach the disk first: a write that the power cut off is called damage'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/durability.js',
+  find: 'blocks.sync((err) => {',
+  replace: 'store.synced(mark, isTimely)\n      blocks.sync((err) => {'
+}]

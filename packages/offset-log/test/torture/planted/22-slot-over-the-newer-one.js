@@ -1,0 +1,10 @@
+'use strict'
+// Planted: each checkpoint is written over the one before.
+
+exports.why = 'a torn one takes the newest with it, and leaves one from long ago'
+exports.oracle = 'leftovers'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/checkpoints.js',
+  find: 'const index = 1 - this._index',
+  replace: 'const index = this._index'
+}]

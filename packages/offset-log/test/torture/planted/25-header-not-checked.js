@@ -1,0 +1,10 @@
+'use strict'
+// Planted: the checksum of the header is compared with nothing.
+
+exports.why = 'flipped bits in what the header alone says go unseen'
+exports.oracle = 'damage'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
+  find: 'if (verify && crc32OfFew(',
+  replace: 'if (!verify && crc32OfFew('
+}]

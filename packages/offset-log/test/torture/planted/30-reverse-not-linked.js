@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a scan backwards does not ask whether a page belongs before the next one.
+
+exports.why = 'a lost write brings back what recovery took back'
+exports.oracle = 'leftovers'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/backward-reader.js',
+  find: 'const isBroken = this',
+  replace: 'const isBroken = false && this'
+}]

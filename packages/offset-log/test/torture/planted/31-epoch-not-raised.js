@@ -1,0 +1,10 @@
+'use strict'
+// Planted: whoever writes after a crash uses the epoch of the writer before.
+
+exports.why = 'what recovery took back fits again, once the same is appended'
+exports.oracle = 'leftovers'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/open-checked.js',
+  find: 'store.epoch = epoch + (isUnclean ? 1 : 0)',
+  replace: 'store.epoch = epoch'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: get takes the rest of a record from the next page, whichever that is.
+
+exports.why = 'a lost write gives the beginning of one record and the end of another'
+exports.oracle = 'leftovers'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/check-page.js',
+  find: 'header.previous === identity ? header : null',
+  replace: 'header'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a record is erased in place, and nothing is written before.
+
+exports.why = 'a crash in between leaves chunks that do not verify, and a log that is read-only'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  find: 'blocks.writeQuietly(encodeJournal(journal, store.rules.salt), area, (err) => {',
+  replace: 'process.nextTick((err) => {'
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a record is erased when its journal is written, and not yet synced.
+
+exports.why = 'the chunks may reach the disk first: a crash leaves some that do not verify'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  find: 'durability.sync((err) => {',
+  replace: 'process.nextTick((err) => {'
+}]

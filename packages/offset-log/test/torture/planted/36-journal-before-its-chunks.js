@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a journal may name chunks that are not on stable storage.
+
+exports.why = 'a crash takes the chunks, and the journal counts what is not there'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  find: 'if (lastStart < checkpoints.durableEnd) cb(null)',
+  replace: 'if (lastStart >= 0) cb(null)'
+}]

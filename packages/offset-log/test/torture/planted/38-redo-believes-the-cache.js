@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a deletion is finished from the journal that the cache shows.
+
+exports.why = 'after a sync that failed the disk does not have it, and a second crash leaves chunks that do not verify'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/redo.js',
+  find: 'writeAll(store, areas, (err) => {',
+  replace: 'process.nextTick((err) => {'
+}]

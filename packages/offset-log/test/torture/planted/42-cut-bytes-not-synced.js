@@ -1,0 +1,10 @@
+'use strict'
+// Planted: the copy of a torn end is not synced before the end is cut.
+
+exports.why = 'a second crash takes both'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/offset-log/lib/keep-cut-bytes.js',
+  find: 'if (position === end) return copy.sync(cb)',
+  replace: 'if (position === end) return cb(null)'
+}]
