@@ -4,7 +4,7 @@
 const createObz = require('obz')
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
-const { createFile } = require('./create-file')
+const { openOrCreate } = require('./create-file')
 const { closedError, fetch } = require('./fetch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
@@ -57,9 +57,9 @@ class BlockFileHandle {
     this._writer = new Writer(this._file)
     this._turns = new Turns()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
-    const open = () => storage.open(path, { flags, createFolder }, (err, handle) => this._opened(err, handle))
-    if (flags === 'r' || initial === null) open()
-    else createFile(storage, path, { createFolder, initial }, (err) => err ? this._opened(err) : open())
+    openOrCreate(storage, path, { flags, createFolder, initial }, (err, handle, size = 0) => {
+      this._opened(err, handle, size)
+    })
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -251,18 +251,16 @@ class BlockFileHandle {
 
   /**
    * @param {Error | null} err
-   * @param {import('./storage').StorageHandle} [handle]
+   * @param {import('./storage').StorageHandle | undefined} handle
+   * @param {number} size  of the file, in bytes
    */
-  _opened (err, handle) {
+  _opened (err, handle, size) {
     if (err || !handle) return this._lifecycle.opened(err)
-    handle.size((err, size = 0) => {
-      if (err) return handle.close(() => this._lifecycle.opened(err))
-      this._file.handle = handle
-      // Whoever created it may have failed to sync its name. Doing so once more costs little.
-      this._file.hasUnsyncedName = this.flags === 'r+'
-      setIsolated(this.size, size)
-      this._lifecycle.opened(null)
-    })
+    this._file.handle = handle
+    // Whoever created it may have failed to sync its name. Doing so once more costs little.
+    this._file.hasUnsyncedName = this.flags === 'r+'
+    setIsolated(this.size, size)
+    this._lifecycle.opened(null)
   }
 
   /**

@@ -1,5 +1,6 @@
 'use strict'
-// Makes a file that has its first bytes from the beginning: they are written aside, synced, and renamed into place.
+// Opens a file, or makes one that has its first bytes from the beginning: they are written aside, synced, and renamed
+// into place.
 
 const path = require('node:path')
 const { writeWhole } = require('./whole-io')
@@ -11,34 +12,64 @@ const { writeWhole } = require('./whole-io')
  */
 
 /**
- * @param {Storage} storage
- * @param {string} filePath  nothing is done when it has any bytes
- * @param {{ createFolder: boolean, initial: () => Buffer }} options
- * @param {Done} cb
+ * @typedef {object} Wish
+ * @property {'r' | 'r+'} flags
+ * @property {boolean} createFolder
+ * @property {(() => Buffer) | null} initial  makes the bytes of a file that is missing or empty
+ * @typedef {(err: Error | null, handle?: StorageHandle, size?: number) => void} Opened
  */
-function createFile (storage, filePath, { createFolder, initial }, cb) {
-  hasBytes(storage, filePath, (err, hasAny) => {
-    if (err || hasAny) return cb(err)
-    const aside = `${filePath}.new`
-    fill(storage, aside, createFolder, initial(), (err) => {
-      if (err) return storage.unlink(aside, () => cb(err))
-      storage.rename(aside, filePath, (err) => {
-        if (err) return cb(err)
-        storage.syncFolder(path.dirname(filePath), (err) => cb(err))
-      })
+
+/**
+ * @param {Storage} storage
+ * @param {string} filePath
+ * @param {Wish} wish
+ * @param {Opened} cb
+ */
+function openOrCreate (storage, filePath, { flags, createFolder, initial }, cb) {
+  if (flags === 'r' || initial === null) return openSized(storage, filePath, { flags, createFolder }, cb)
+  const existing = { flags, createFolder: false, mustExist: true }
+  openSized(storage, filePath, existing, (err, handle, size) => {
+    if (err && /** @type {any} */ (err).code !== 'ENOENT') return cb(err)
+    if (handle && size !== 0) return cb(null, handle, size)
+    const create = () => createFile(storage, filePath, { createFolder, initial }, (err) => {
+      if (err) cb(err)
+      else openSized(storage, filePath, existing, cb)
     })
+    if (handle) handle.close(create)
+    else create()
   })
 }
 
 /**
  * @param {Storage} storage
  * @param {string} filePath
- * @param {(err: Error | null, hasAny?: boolean) => void} cb
+ * @param {import('./storage').OpenOptions} options
+ * @param {Opened} cb
  */
-function hasBytes (storage, filePath, cb) {
-  storage.open(filePath, { flags: 'r', createFolder: false }, (err, handle) => {
-    if (err || !handle) return /** @type {any} */ (err)?.code === 'ENOENT' ? cb(null, false) : cb(err)
-    handle.size((err, size = 0) => handle.close(() => cb(err, size > 0)))
+function openSized (storage, filePath, options, cb) {
+  storage.open(filePath, options, (err, handle) => {
+    if (err || !handle) return cb(err)
+    handle.size((err, size) => {
+      if (err) handle.close(() => cb(err))
+      else cb(null, handle, size)
+    })
+  })
+}
+
+/**
+ * @param {Storage} storage
+ * @param {string} filePath  an empty file there is replaced
+ * @param {{ createFolder: boolean, initial: () => Buffer }} options
+ * @param {Done} cb
+ */
+function createFile (storage, filePath, { createFolder, initial }, cb) {
+  const aside = `${filePath}.new`
+  fill(storage, aside, createFolder, initial(), (err) => {
+    if (err) return storage.unlink(aside, () => cb(err))
+    storage.rename(aside, filePath, (err) => {
+      if (err) return cb(err)
+      storage.syncFolder(path.dirname(filePath), (err) => cb(err))
+    })
   })
 }
 
@@ -69,4 +100,4 @@ function inOrder ([step, ...others], cb) {
   step((err) => err ? cb(err) : inOrder(others, cb))
 }
 
-exports.createFile = createFile
+exports.openOrCreate = openOrCreate

@@ -11,6 +11,7 @@ const SPAN_SIZE_MAX = 256 * 1024
 const SPAN_SIZE_MIN = 16 * 1024
 // A scan that has run this long lets the event loop have a turn.
 const SLICE_MS = 5
+const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('./open-file').OpenFile} OpenFile */
 
@@ -24,7 +25,7 @@ class SpanReader {
     this._rewriteCount = file.rewriteCount
     this._sliceStartMs = performance.now()
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
-    this.buffer = Buffer.alloc(0)
+    this.buffer = NOTHING
     /** Position in the file of the first byte held. */
     this.start = 0
     /** Position in the file after the last byte held. */

@@ -7,6 +7,8 @@ const { LogError } = require('@millrace/errors')
 
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
 const FILE_MODE = 0o600
+const OPEN_MODES = { r: fs.constants.O_RDONLY, 'r+': fs.constants.O_RDWR }
+const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
 
 /**
  * @template T
@@ -33,6 +35,7 @@ const FILE_MODE = 0o600
  * @typedef {object} OpenOptions
  * @property {'r' | 'r+'} flags  `r+` creates the file when it does not exist; `r` never creates anything
  * @property {boolean} createFolder  with `r+`: create the folder of the file too
+ * @property {boolean} [mustExist]  with `r+`: create nothing; ENOENT when there is no file
  */
 
 /**
@@ -69,13 +72,14 @@ function createHandle (fd) {
  * @param {OpenOptions} options
  * @param {Callback<StorageHandle>} cb
  */
-function open (filePath, { flags, createFolder }, cb) {
-  if (flags !== 'r+' || !createFolder) return openFile(filePath, flags, cb)
+function open (filePath, { flags, createFolder, mustExist = false }, cb) {
+  if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags], cb)
+  if (!createFolder) return openFile(filePath, CREATE_MODE, cb)
   const folder = path.resolve(path.dirname(filePath))
   fs.mkdir(folder, { recursive: true }, (err, firstCreated) => {
     if (err) return cb(err)
     const created = firstCreated === undefined ? [] : foldersBetween(path.resolve(firstCreated), folder)
-    syncFolders(created.map((name) => path.dirname(name)), (err) => err ? cb(err) : openFile(filePath, flags, cb))
+    syncFolders(created.map((name) => path.dirname(name)), (err) => err ? cb(err) : openFile(filePath, CREATE_MODE, cb))
   })
 }
 
@@ -113,11 +117,10 @@ function syncFolder (folder, cb) {
 
 /**
  * @param {string} filePath
- * @param {'r' | 'r+'} flags
+ * @param {number} mode  how to open it
  * @param {Callback<StorageHandle>} cb
  */
-function openFile (filePath, flags, cb) {
-  const mode = flags === 'r' ? fs.constants.O_RDONLY : fs.constants.O_RDWR | fs.constants.O_CREAT
+function openFile (filePath, mode, cb) {
   fs.open(filePath, mode, FILE_MODE, (err, fd) => {
     if (err) return cb(err)
     fs.fstat(fd, (err, stat) => {

@@ -9,7 +9,7 @@ const { setIsolated } = require('./lifecycle')
 const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
 const { Pace } = require('./pace')
-const { readWhole, writeWhole, writeWholeSync } = require('./whole-io')
+const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
 // So much is written, or synced, without asking a thread, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
@@ -88,6 +88,24 @@ class Writer {
 
   /**
    * @param {StorageHandle} handle
+   * @param {Buffer} target
+   * @param {number} position
+   * @param {(err: Error | null, count: number) => void} done
+   */
+  _read (handle, target, position, done) {
+    const { pace } = this._file
+    if (target.length > INLINE_SIZE_MAX || !pace.mayBlock()) return readWhole(handle, target, position, done)
+    let count
+    try {
+      count = pace.time(() => readWholeSync(handle, target, position))
+    } catch (err) {
+      return done(/** @type {Error} */ (err), 0)
+    }
+    done(null, count)
+  }
+
+  /**
+   * @param {StorageHandle} handle
    * @param {Buffer} bytes
    * @param {number} position
    * @param {Done} done
@@ -135,7 +153,7 @@ class Writer {
   _overwriteLocked (handle, bytes, position, isQuiet, done) {
     const { cache } = this._file
     const before = Buffer.allocUnsafe(bytes.length)
-    readWhole(handle, before, position, (err, count) => {
+    this._read(handle, before, position, (err, count) => {
       if (err) return done(err)
       if (count < before.length) return done(rangeError('write', position, position + bytes.length, this._file))
       if (!isQuiet) this._file.rewriteCount++

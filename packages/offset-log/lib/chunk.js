@@ -4,14 +4,15 @@
 // Enough that the call around a chunk costs nothing a record; few enough that a reader's arrays stay in the cache.
 const RECORD_COUNT_MAX = 4096
 // A reader of a few records should not pay for arrays of thousands: they double while chunks come out full.
-const RECORD_COUNT_MIN = 64
+const RECORD_COUNT_MIN = 16
+const NOTHING = Buffer.alloc(0)
 
 class Chunk {
   constructor () {
     /** How many records there are. */
     this.count = 0
     /** @type {Buffer} the records' bytes, and others between them */
-    this.buffer = Buffer.alloc(0)
+    this.buffer = NOTHING
     this._capacity = RECORD_COUNT_MIN
     this._wasFull = false
     this.seqs = new Float64Array(RECORD_COUNT_MIN)

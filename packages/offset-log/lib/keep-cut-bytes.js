@@ -51,8 +51,9 @@ function openUnused (base, attempt, storage, cb) {
 function copyRange (blocks, position, end, copy, cb) {
   if (position === end) return copy.sync(cb)
   const upTo = Math.min(end, position + COPY_SIZE)
-  blocks.read(position, upTo, (err, bytes) => {
-    if (err || !bytes) return cb(err)
+  const bytes = Buffer.allocUnsafe(upTo - position)
+  blocks.readInto(bytes, position, (err) => {
+    if (err) return cb(err)
     copy.append(bytes, (err) => err ? cb(err) : copyRange(blocks, upTo, end, copy, cb))
   })
 }

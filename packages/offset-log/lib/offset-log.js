@@ -15,9 +15,6 @@ const { deleted, tooLargeToAppend } = require('./record-errors')
 const { scan } = require('./scan')
 const { RecordStream, createSource } = require('./stream')
 
-const METHODS = /** @type {const} */ (['ready', 'append', 'get', 'stream', 'scan', 'del', 'sync', 'stats', 'compact',
-  'snapshot', 'close'])
-
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
  * @typedef {import('./range').ReadOptions} ReadOptions
@@ -51,7 +48,17 @@ class Log {
     this._appender = new Appender(this._file)
     this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
-    for (const name of METHODS) Object.assign(this, { [name]: this[name].bind(this) })
+    this.ready = this.ready.bind(this)
+    this.append = this.append.bind(this)
+    this.get = this.get.bind(this)
+    this.stream = this.stream.bind(this)
+    this.scan = this.scan.bind(this)
+    this.del = this.del.bind(this)
+    this.sync = this.sync.bind(this)
+    this.stats = this.stats.bind(this)
+    this.compact = this.compact.bind(this)
+    this.snapshot = this.snapshot.bind(this)
+    this.close = this.close.bind(this)
     load(this._file, parsed.framing, (err, recovery) => this._loaded(err, recovery ?? null))
   }
 

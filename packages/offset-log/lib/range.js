@@ -51,7 +51,8 @@ function parseRange (options = {}) {
   if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
   const skipsDamage = onCorrupt === undefined ? undefined : onCorrupt === 'skip'
   const where = options.where === undefined ? null : parseWhere(options.where)
-  return { ...parseBounds(options), reverse, live, old, limit: parseLimit(options.limit), where, skipsDamage }
+  const { from, stop } = parseBounds(options)
+  return { from, stop, reverse, live, old, limit: parseLimit(options.limit), where, skipsDamage }
 }
 
 /**
@@ -60,14 +61,23 @@ function parseRange (options = {}) {
  */
 function parseBounds (options) {
   const { gt, gte, lt, lte } = options
-  for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
-    if (bound !== undefined && bound !== null && (typeof bound !== 'number' || Number.isNaN(bound))) {
-      throw misuse(`${name} must be a number, got ${String(bound)}`)
-    }
-  }
+  checkBound('gt', gt)
+  checkBound('gte', gte)
+  checkBound('lt', lt)
+  checkBound('lte', lte)
   return {
     from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
     stop: Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} bound
+ */
+function checkBound (name, bound) {
+  if (bound !== undefined && bound !== null && (typeof bound !== 'number' || Number.isNaN(bound))) {
+    throw misuse(`${name} must be a number, got ${String(bound)}`)
   }
 }
 

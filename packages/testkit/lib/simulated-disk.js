@@ -253,13 +253,13 @@ class SimulatedDisk {
 
   /**
    * @param {string} file
-   * @param {{ flags: string }} options
+   * @param {{ flags: string, mustExist?: boolean }} options
    * @param {Callback} cb
    */
-  _open (file, { flags }, cb) {
+  _open (file, { flags, mustExist }, cb) {
     this._answer({ name: 'open', path: file }, cb, () => {
       if (!this._names.has(file)) {
-        if (flags === 'r') throw diskError('ENOENT', 'open', file)
+        if (flags === 'r' || mustExist) throw diskError('ENOENT', 'open', file)
         this._announce({ name: 'create', path: file })
         this._changeNames(path.dirname(file), [[file, new Inode()]])
       }

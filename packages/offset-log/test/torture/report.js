@@ -17,11 +17,12 @@ function printFailure ({ kind, message, replay, workload }) {
 
 /** @param {Record<string, any>} figures */
 function printFigures (figures) {
-  const { seed, workloads, images, distinct, distinctNested, recovered, modes, violations, digest, ms } = figures
+  const { seed, workloads, images, distinct, distinctNested, recovered, modes, violations, digest, ms, cpuMs } = figures
   const count = (/** @type {number} */ value) => value.toLocaleString('en')
   const seconds = ms / 1000
   console.log(`seed ${seed}: ${count(workloads)} workloads, ${count(distinct)} distinct images (${digest}), ` +
-    `${count(images)} opened, in ${seconds.toFixed(1)} s: ${count(Math.round(distinct / seconds))} a second`)
+    `${count(images)} opened, in ${seconds.toFixed(1)} s: ${count(Math.round(distinct / seconds))} a second, ` +
+    `${Math.round(1000 * cpuMs / distinct)} µs of a core each`)
   console.log(`crashes during recovery: ${count(distinctNested)}, ${(100 * distinctNested / distinct).toFixed(1)}% of the ` +
     `images; ${count(recovered)} had something to recover`)
   for (const [mode, { workloads, images }] of Object.entries(modes)) {

@@ -41,6 +41,7 @@ async function runTorture ({
   onFailure = () => {}
 } = {}) {
   const started = Date.now()
+  const cpuBefore = process.cpuUsage()
   const endMs = started + seconds * 1000
   const failuresMax = stopAtFailure ? 1 : FAILURES_MAX
   const options = { logModule, seed, stride: Math.max(1, workers), workloads, endMs, failuresMax, shrinks }
@@ -50,7 +51,9 @@ async function runTorture ({
     : await runThreads(workers, options, onProgress)
   const figures = addFigures(results.map(({ figures }) => figures))
   const failures = results.flatMap(({ failures }) => failures)
-  return { figures: { seed, ...figures, ms: Date.now() - started }, failures }
+  // Of all threads.
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return { figures: { seed, ...figures, ms: Date.now() - started, cpuMs: (user + system) / 1000 }, failures }
 }
 
 /**

@@ -7,6 +7,8 @@ const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./la
 const TWO_32 = 2 ** 32
 /** Where in a header it says how much of the chunk is erased. */
 const ERASED_COUNT_OFFSET = 30
+/** Where the lowest byte of its position is. */
+const POSITION_END = 21
 const KNOWN_FLAGS = CHUNK_FLAGS.COMMIT_CONTINUES | CHUNK_FLAGS.WAS_ERASED | CHUNK_FLAGS.REST_ERASED
 
 /**
@@ -145,8 +147,6 @@ function isInPlace ({ position, continued }, physical, { shift, hasGaps }) {
  * @param {number} salt
  */
 function isHeaderAt (bytes, view, offset, position, salt) {
-  // The byte that differs from one position to the next: this is asked of every byte behind damage.
-  if (bytes[offset + 21] !== (position & 0xff)) return false
   if (readUint48(view, offset + 16) !== position) return false
   return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
 }
@@ -159,6 +159,7 @@ function readUint48 (view, offset) {
   return view.getUint16(offset) * TWO_32 + view.getUint32(offset + 2)
 }
 
+exports.POSITION_END = POSITION_END
 exports.ERASED_COUNT_OFFSET = ERASED_COUNT_OFFSET
 exports.ChunkHeader = ChunkHeader
 exports.readChunkHeader = readChunkHeader

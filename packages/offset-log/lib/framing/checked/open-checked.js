@@ -173,6 +173,8 @@ class CheckedOpener {
       if (err) return cb(err)
       store.last = store.durableLast = seq
       if (promisedEnd >= tail.end || seq < promisedEnd + tail.shift) return cb(null)
+      store.durableLast = -1
+      if (promisedEnd === HEAD_SIZE) return cb(null)
       store.findLast(promisedEnd + tail.shift, (err, seq = -1) => {
         store.durableLast = seq
         cb(err)
