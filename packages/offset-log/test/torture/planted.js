@@ -166,4 +166,6 @@ function seconds ({ seconds }) {
   return `${seconds.toFixed(1)} s`
 }
 
+exports.checkPatches = checkPatches
+exports.loadBugs = loadBugs
 exports.runPlanted = runPlanted

@@ -41,6 +41,8 @@ class Script {
     this.at = 0
     /** Whether the log was closed, and said that all went well. */
     this.isClosed = false
+    /** Whether the cache may show what the disk does not have. */
+    this.hasLostPages = false
     this._OffsetLog = OffsetLog
     this._environment = environment
     this._isAlways = fsync === 'always'
@@ -88,6 +90,7 @@ class Script {
     const { decide } = this.disk
     this.disk.decide = (call) => {
       const fault = decide(call)
+      if (fault?.losesPages) this.hasLostPages = true
       const isSync = call.name === 'sync' && call.path === FILE
       if (this._hasOpened && isSync && (fault?.code || fault?.losesPages)) this._hasSyncFailed = true
       return fault

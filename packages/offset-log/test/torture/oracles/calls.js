@@ -119,11 +119,13 @@ class Calls {
    * @param {import('./calls-script').Start} start
    * @param {(limit: number) => number} random
    */
-  async _judge ({ disk, ledger, at, isClosed }, { torn }, random) {
+  async _judge ({ disk, ledger, at, isClosed, hasLostPages }, { torn }, random) {
     const power = ledger.expect(at, false)
     if (isClosed) await this._checkClean(disk.clone())
     if (torn) checkKept(disk.crash(() => 0), torn)
-    for (const left of await this._crashOpening(disk, random)) await this._check(left, power, random)
+    // When the cache shows more than the disk has, opening is where that comes to light.
+    const tries = hasLostPages ? 10 : 1
+    for (const left of await this._crashOpening(disk, tries, random)) await this._check(left, power, random)
     await this._check(disk.clone(), ledger.expect(at, true), random)
     await this._check(disk.crash(() => 0), power, random)
     await this._check(cutPower(disk, random), power, random)
@@ -132,10 +134,11 @@ class Calls {
   /**
    * Opens what the process left, and cuts the power meanwhile.
    * @param {SimulatedDisk} disk
+   * @param {number} tries
    * @param {(limit: number) => number} random
    * @returns {Promise<SimulatedDisk[]>}  what that leaves, if opening changes anything
    */
-  async _crashOpening (disk, random) {
+  async _crashOpening (disk, tries, random) {
     const opened = disk.clone({ defer: process.nextTick })
     /** @type {SimulatedDisk[]} */
     const moments = []
@@ -144,7 +147,7 @@ class Calls {
     await this._guard.run(() => log.ready())
     opened.onChange = null
     if (moments.length === 0) return []
-    return [cutPower(moments[random(moments.length)], random)]
+    return Array.from({ length: tries }, () => cutPower(moments[random(moments.length)], random))
   }
 
   /** @param {SimulatedDisk} disk  of a log that says that it was closed well */

@@ -19,7 +19,7 @@ const FIRST_END = HEAD_SIZE + OVERHEAD + FIRST
 const WHOLE_PAGES = [HEAD_SIZE + PAGE_SIZE - FIRST_END - OVERHEAD, PAGE_SIZE - OVERHEAD, PAGE_SIZE - OVERHEAD]
 const SPLIT = [20_000]
 
-const CASES = [takenBack, takenBackSplit, takenBackRepeated, otherLog, olderSlots]
+const CASES = [takenBack, takenBackSplit, takenBackRepeated, undone, otherLog, olderSlots]
 
 /**
  * @param {import('./run-oracle').OracleOptions} options
@@ -70,7 +70,26 @@ async function takenBackSplit (OffsetLog) {
  */
 async function takenBackRepeated (OffsetLog) {
   const { old, disk, records } = await takeBack(OffsetLog, WHOLE_PAGES.slice(0, 1), 10)
-  const grown = Buffer.concat([disk.read(FILE), old.subarray(HEAD_SIZE + PAGE_SIZE)])
+  await mustCut(OffsetLog, Buffer.concat([disk.read(FILE), old.subarray(HEAD_SIZE + PAGE_SIZE)]), records)
+}
+
+/**
+ * An append over two pages failed and was cut off again, and another one took the place of its first page; but the power
+ * went before the disk knew that the file had been shorter.
+ * @param {any} OffsetLog
+ */
+async function undone (OffsetLog) {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+  const [first, ...others] = WHOLE_PAGES.map((size, index) => record(index, size))
+  const bytes = record(10, FIRST)
+  const records = [{ seq: await log.append(bytes), bytes }]
+  const failing = disk.clone()
+  await log.append([first, ...others])
+  const old = disk.read(FILE)
+  await log.close()
+  const again = OffsetLog(FILE, { storage: failing.storage, fsync: 'never' })
+  await again.ready()
   const log = await openBytes(OffsetLog, grown)
   if (log.recovery?.damage.length > 0) throw new Violation('refused', JSON.stringify(log.recovery))
   const found = await readLog(log)
