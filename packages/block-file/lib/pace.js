@@ -7,11 +7,20 @@ const { performance } = require('node:perf_hooks')
 
 // From the page cache 256 KiB take some 0.03 ms. A call that took this long was answered by something slower.
 const SLOW_MS = 1
-// After a slow call this many go through the thread pool before a synchronous one is tried again.
-const ASYNC_COUNT = 32
+// After a slow call so many go through the thread pool before a synchronous one is tried again.
+const ASYNC_COUNT_MAX = 32
 
 class Pace {
-  constructor () {
+  /**
+   * @param {object} [options]
+   * @param {number} [options.slowMs]  how long a call may take
+   * @param {number} [options.asyncCountMin]  how many go through the pool after one slow call; twice as many after each
+   *   that follows at once, so that a disk which is slow now and then is not taken for one that always is
+   */
+  constructor ({ slowMs = SLOW_MS, asyncCountMin = ASYNC_COUNT_MAX } = {}) {
+    this._slowMs = slowMs
+    this._asyncCountMin = asyncCountMin
+    this._asyncCount = asyncCountMin
     this._asyncLeft = 0
   }
 
@@ -30,7 +39,12 @@ class Pace {
   time (call) {
     const started = performance.now()
     const result = call()
-    if (performance.now() - started > SLOW_MS) this._asyncLeft = ASYNC_COUNT
+    if (performance.now() - started > this._slowMs) {
+      this._asyncLeft = this._asyncCount
+      this._asyncCount = Math.min(2 * this._asyncCount, ASYNC_COUNT_MAX)
+    } else {
+      this._asyncCount = this._asyncCountMin
+    }
     return result
   }
 }

@@ -13,6 +13,8 @@ const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whol
 
 // So much is written, or synced, without asking a thread, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
+// A sync that takes longer holds up the event loop for more than asking a thread costs.
+const SLOW_SYNC_MS = 2
 
 /**
  * @typedef {import('./open-file').OpenFile} OpenFile
@@ -30,7 +32,7 @@ class Writer {
     // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
     this._hasDebris = false
     this._writePace = new Pace()
-    this._syncPace = new Pace()
+    this._syncPace = new Pace({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
     this._unsyncedSize = 0
     // How many zeros to keep behind the end, and where those that are there end.
     this._reserveSize = 0

@@ -10,7 +10,8 @@ const folders = []
 
 /** @returns {string}  the folder's path */
 function temporaryFolder () {
-  if (folders.length === 0) process.on('exit', removeAll)
+  // Before all others: tape's listener ends the process.
+  if (folders.length === 0) process.prependListener('exit', removeAll)
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-'))
   folders.push(folder)
   return folder

@@ -306,7 +306,9 @@ class Performance {
     this._environment.forgetTimers()
     this._stage.restart(how, seed)
     await this._open(fsync)
-    const found = await readLog(this._session.log)
+    const found = await readLog(this._session.log).catch((err) => {
+      throw new Violation('refused', `the log cannot be read: ${err.stack}`)
+    })
     const matched = compare(expectation, found)
     for (const [record, seq] of matched) record.seq = seq
     this.ledger.reopened(expectation, new Set(matched.keys()), this._at)

@@ -1,8 +1,10 @@
 'use strict'
 // Whether a log believes what is left of another time, or of another log: chunks that are good by themselves, and do
-// not belong here. A disk that loses a write leaves such; so does a file system that gives a file old blocks.
+// not belong here. A disk that loses a write leaves such; so does a file system that gives a file old blocks. And states
+// of slots and journals that random crashes seldom bring about.
 
 const { SimulatedDisk } = require('@millrace/testkit')
+const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
 const { makeRecord } = require('../records')
 const { readLog } = require('../read-log')
 const { Violation } = require('../violation')
@@ -10,7 +12,9 @@ const { Violation } = require('../violation')
 const FILE = '/folder/log'
 const HEAD_SIZE = 32 * 1024
 const PAGE_SIZE = 16 * 1024
+const SECTOR_SIZE = 512
 const SLOT_POSITIONS = [4096, 12288]
+const JOURNAL_POSITIONS = [16384, 24576]
 // A record and what frames it, alone in its chunk.
 const OVERHEAD = 44
 const FIRST = 1000
@@ -19,7 +23,7 @@ const FIRST_END = HEAD_SIZE + OVERHEAD + FIRST
 const WHOLE_PAGES = [HEAD_SIZE + PAGE_SIZE - FIRST_END - OVERHEAD, PAGE_SIZE - OVERHEAD, PAGE_SIZE - OVERHEAD]
 const SPLIT = [20_000]
 
-const CASES = [takenBack, takenBackSplit, takenBackRepeated, undone, otherLog, olderSlots]
+const CASES = [takenBack, takenBackSplit, takenBackRepeated, lostWithoutTrace, otherLog, olderSlots, twoJournals]
 
 /**
  * @param {import('./run-oracle').OracleOptions} options
@@ -70,32 +74,21 @@ async function takenBackSplit (OffsetLog) {
  */
 async function takenBackRepeated (OffsetLog) {
   const { old, disk, records } = await takeBack(OffsetLog, WHOLE_PAGES.slice(0, 1), 10)
-  await mustCut(OffsetLog, Buffer.concat([disk.read(FILE), old.subarray(HEAD_SIZE + PAGE_SIZE)]), records)
+  await mustHave(OffsetLog, Buffer.concat([disk.read(FILE), old.subarray(HEAD_SIZE + PAGE_SIZE)]), records)
 }
 
 /**
- * An append over two pages failed and was cut off again, and another one took the place of its first page; but the power
- * went before the disk knew that the file had been shorter.
+ * The power cut leaves no trace of what a process has appended, so the next one has the same epoch; but the blocks are
+ * there, and the file gets them again.
  * @param {any} OffsetLog
  */
-async function undone (OffsetLog) {
+async function lostWithoutTrace (OffsetLog) {
   const disk = new SimulatedDisk()
-  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
-  const [first, ...others] = WHOLE_PAGES.map((size, index) => record(index, size))
-  const bytes = record(10, FIRST)
-  const records = [{ seq: await log.append(bytes), bytes }]
-  const failing = disk.clone()
-  await log.append([first, ...others])
-  const old = disk.read(FILE)
-  await log.close()
-  const again = OffsetLog(FILE, { storage: failing.storage, fsync: 'never' })
-  await again.ready()
-  const log = await openBytes(OffsetLog, grown)
-  if (log.recovery?.damage.length > 0) throw new Violation('refused', JSON.stringify(log.recovery))
-  const found = await readLog(log)
-  await log.close()
-  const isRight = found.length === records.length && found.every((item, index) => isSame(item, records[index]))
-  if (!isRight) throw new Violation('never appended', `${found.length} records are there, not ${records.length}`)
+  const records = await appendAll(OffsetLog, disk, [record(0, FIRST)])
+  const other = disk.clone()
+  await appendAll(OffsetLog, other, WHOLE_PAGES.map((size, index) => record(10 + index, size)))
+  records.push(...await appendAll(OffsetLog, disk, [record(20, WHOLE_PAGES[0])]))
+  await mustHave(OffsetLog, Buffer.concat([disk.read(FILE), other.read(FILE).subarray(HEAD_SIZE + PAGE_SIZE)]), records)
 }
 
 /**
@@ -136,6 +129,47 @@ async function olderSlots (OffsetLog) {
   }
   if (written === 0) fault = 'no slot is ever written'
   if (fault) throw new Violation('wrong answer', fault)
+}
+
+/**
+ * When the power goes, the disk has the journals of two deletions in one chunk, and nothing of what they say.
+ * @param {any} OffsetLog
+ */
+async function twoJournals (OffsetLog) {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+  const values = [record(1, FIRST), record(2, FIRST), record(3, FIRST)]
+  await log.append(values)
+  await log.sync()
+  const [first, second, third] = await readLog(log)
+  let journalCount = 0
+  /** @type {SimulatedDisk | null} */
+  let left = null
+  disk.onChange = ({ name, position = -1 }) => {
+    if (name === 'write' && JOURNAL_POSITIONS.includes(position)) journalCount++
+    if (name === 'sync' && journalCount === 2) left ??= disk.clone()
+  }
+  await log.del(first.seq)
+  await log.del(second.seq)
+  await log.close()
+  const crash = new CrashPoint(left)
+  const choice = crash.all()
+  crash.sectors.forEach(({ index }, at) => { if (index >= HEAD_SIZE / SECTOR_SIZE) choice.sectors[at] = 0 })
+  await mustHave(OffsetLog, crash.choose(choice).toDisk().read(FILE), [{ seq: third.seq, bytes: values[2] }])
+}
+
+/**
+ * @param {any} OffsetLog
+ * @param {SimulatedDisk} disk
+ * @param {Buffer[]} values  a commit each
+ * @returns {Promise<Array<{ seq: number, bytes: Buffer }>>}
+ */
+async function appendAll (OffsetLog, disk, values) {
+  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+  const records = []
+  for (const bytes of values) records.push({ seq: await log.append(bytes), bytes })
+  await log.close()
+  return records
 }
 
 /**
@@ -198,6 +232,20 @@ async function mustNotice (OffsetLog, bytes, records, hurt) {
     if (!isNoticed) throw new Violation('never appended', `get gives a record at ${seq} that is not of this log`)
   }
   await log.close()
+}
+
+/**
+ * @param {any} OffsetLog
+ * @param {Buffer} bytes  of a log that a power cut has left
+ * @param {Array<{ seq: number, bytes: Buffer }>} records  all that may be in it
+ */
+async function mustHave (OffsetLog, bytes, records) {
+  const log = await openBytes(OffsetLog, bytes)
+  if (log.recovery?.damage.length > 0) throw new Violation('refused', JSON.stringify(log.recovery))
+  const found = await readLog(log).catch((err) => { throw new Violation('refused', err.stack) })
+  await log.close()
+  const isRight = found.length === records.length && found.every((item, index) => isSame(item, records[index]))
+  if (!isRight) throw new Violation('never appended', `${found.length} records are there, not ${records.length}`)
 }
 
 /**

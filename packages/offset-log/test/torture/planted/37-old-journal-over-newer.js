@@ -2,7 +2,7 @@
 // Planted: the newer of two journals is carried out first.
 
 exports.why = 'a chunk gets the header that it had before its last deletion'
-exports.oracle = 'torture'
+exports.oracle = 'leftovers'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/head.js',
   find: 'a.round - b.round',

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a chunk need not follow from the one before it.
+
+exports.why = 'old blocks that the file gets again pass for what was appended'
+exports.oracle = 'leftovers'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/chunk-cursor.js',
+  find: 'this._identity !== UNKNOWN && header.previous !== this._identity',
+  replace: 'header.previous < 0'
+}]
