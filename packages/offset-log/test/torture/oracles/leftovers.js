@@ -1,6 +1,6 @@
 'use strict'
 // Whether a log believes what is left of another time, or of another log: chunks that are good by themselves, and do
-// not belong here. A disk that loses a write leaves such; so does a file system that gives a file old blocks. And
+// not belong here. A disk that loses a write leaves such, and so does a file system that gives a file old blocks. And
 // states of slots and journals that random crashes seldom bring about.
 
 const { SimulatedDisk } = require('@millrace/testkit')
