@@ -4,6 +4,7 @@
 
 const fs = require('node:fs')
 const { performance } = require('node:perf_hooks')
+const { answerOrder } = require('./answer-order')
 
 /**
  * @typedef {object} Order
@@ -14,16 +15,7 @@ const { performance } = require('node:perf_hooks')
  * @property {string} query
  */
 
-main()
-
-async function main () {
-  try {
-    process.stdout.write(`${JSON.stringify(await measure(JSON.parse(process.argv[2])))}\n`)
-  } catch (err) {
-    process.stderr.write(`${err instanceof Error ? err.stack : err}\n`)
-    process.exitCode = 1
-  }
-}
+answerOrder(measure)
 
 /**
  * The clock runs from the first read to the last item. Opening (and whatever a stack checks then) is over before.

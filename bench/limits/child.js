@@ -2,20 +2,12 @@
 // One side of one row in a process of its own.
 // Usage: node child.js '{ "rowFile", "side", "setting" }'; prints one line of JSON.
 
+const { answerOrder } = require('../lib/answer-order')
 const { median } = require('../lib/statistics')
 
 /** @typedef {{ rowFile: string, side: 'ours' | 'peer', setting: any }} Order */
 
-main()
-
-async function main () {
-  try {
-    process.stdout.write(`${JSON.stringify(await measure(JSON.parse(process.argv[2])))}\n`)
-  } catch (err) {
-    process.stderr.write(`${err instanceof Error ? err.stack : err}\n`)
-    process.exitCode = 1
-  }
-}
+answerOrder(measure)
 
 /**
  * @param {Order} order

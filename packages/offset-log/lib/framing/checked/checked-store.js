@@ -64,9 +64,9 @@ class CheckedStore {
     this.missing = null
     /** Seq of the last record written that is not deleted, -1 if none. */
     this.last = -1
-    /** How many records were ever erased in this file; null when that is not known. @type {number | null} */
+    /** How many records, and pieces of them, were ever erased; null when that is not known. @type {number | null} */
     this.erasedCount = null
-    /** The same, of what was on stable storage when the log was opened. */
+    /** What `last` was of all that was on stable storage when the log was opened. */
     this.durableLast = -1
     this._turns = new Turns()
     this.eraser = new Eraser(this)

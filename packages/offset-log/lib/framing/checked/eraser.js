@@ -3,6 +3,7 @@
 // stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
 
 const { trampoline } = require('@millrace/block-file')
+const { eachInOrder } = require('../../each-in-order')
 const { checkPage, readNext } = require('./check-page')
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
 const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')
@@ -285,20 +286,6 @@ function groupByChunk (pieces) {
       parts.push(/** @type {[number, Patch[]]} */ ([chunkStart, patches.slice(start, start + PATCH_COUNT_MAX)]))
     }
     return parts
-  })
-}
-
-/**
- * @template T
- * @param {T[]} list
- * @param {(item: T, done: Done) => void} visit
- * @param {Done} cb
- */
-function eachInOrder (list, visit, cb) {
-  let index = 0
-  trampoline((next) => {
-    if (index === list.length) return cb(null)
-    visit(list[index++], (err) => err ? cb(err) : next())
   })
 }
 

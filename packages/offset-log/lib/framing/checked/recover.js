@@ -2,10 +2,11 @@
 // Finds where a checked log ends, and tells a torn tail from damage: what was once known to be on stable storage and is
 // not right any more is damage, and never cut; what is past that is a write that the power cut off.
 
+const { trampoline } = require('@millrace/block-file')
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { HEAD_SIZE, PAGE_SIZE } = require('./layout')
 
-const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
+const { NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 
 /**
  * @typedef {import('./chunk-cursor').Damage} Damage
@@ -53,22 +54,14 @@ class TailWalk {
   /** @param {(err: Error | null, report?: TailReport) => void} cb */
   run (cb) {
     const cursor = this._cursor
-    for (;;) {
+    trampoline((next) => {
       const status = cursor.enter(this._fileSize)
       if (status === AT_END) return cb(null, this._report())
-      if (status === ENTERED) this._meetChunk()
-      else if (status === DAMAGED) this._meetDamage()
-      if (status !== NEEDS_BYTES) continue
-      let isLoaded = false
-      let isSync = true
-      cursor.load(this._fileSize, (err) => {
-        if (err) return cb(err)
-        isLoaded = true
-        if (!isSync) this.run(cb)
-      })
-      isSync = false
-      if (!isLoaded) return
-    }
+      if (status === NEEDS_BYTES) return cursor.load(this._fileSize, (err) => err ? cb(err) : next())
+      if (status === DAMAGED) this._meetDamage()
+      else this._meetChunk()
+      next()
+    })
   }
 
   _meetChunk () {

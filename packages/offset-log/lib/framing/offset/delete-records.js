@@ -1,7 +1,7 @@
 'use strict'
 // Erases records: in the legacy framings, by zeros over their data.
 
-const { trampoline } = require('@millrace/block-file')
+const { eachInOrder } = require('../../each-in-order')
 const { HEAD_SIZE } = require('./offset-framing')
 const { readRecord } = require('./read-record')
 
@@ -30,7 +30,7 @@ function deleteRecords (store, seqs, cb) {
 function findUndeleted (store, seqs, cb) {
   /** @type {Erasable[]} */
   const found = []
-  forEachAsync(seqs, (seq, next) => {
+  eachInOrder(seqs, (seq, next) => {
     readRecord(store, seq, (err, record) => {
       if (record && !record.isDeleted) found.push({ seq, size: record.data.length })
       next(err)
@@ -44,21 +44,7 @@ function findUndeleted (store, seqs, cb) {
  * @param {(err: Error | null) => void} cb
  */
 function eraseAll ({ blocks }, found, cb) {
-  forEachAsync(found, ({ seq, size }, next) => blocks.write(Buffer.alloc(size), seq + HEAD_SIZE, next), cb)
-}
-
-/**
- * @template T
- * @param {T[]} list
- * @param {(item: T, next: (err: Error | null) => void) => void} visit
- * @param {(err: Error | null) => void} cb
- */
-function forEachAsync (list, visit, cb) {
-  let index = 0
-  trampoline((again) => {
-    if (index === list.length) return cb(null)
-    visit(list[index++], (err) => err ? cb(err) : again())
-  })
+  eachInOrder(found, ({ seq, size }, next) => blocks.write(Buffer.alloc(size), seq + HEAD_SIZE, next), cb)
 }
 
 exports.deleteRecords = deleteRecords
