@@ -6,6 +6,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
 const { openOrCreate } = require('./create-file')
 const { closedError, fetch } = require('./fetch')
+const { FileWatch } = require('./file-watch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
 const { parseOptions } = require('./options')
@@ -229,6 +230,45 @@ class BlockFileHandle {
     return new SpanReader(this._file)
   }
 
+  /**
+   * Takes note of how large the file is now, when another process writes it.
+   * @param {Callback<{ size: number, modifiedMs: number }>} cb  `size` has it already; `modifiedMs` is when the file
+   *   was written last, since 1970, or Infinity if the storage does not tell
+   */
+  refresh (cb) {
+    this._run('refresh', cb, (cb) => {
+      const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
+      readState(handle, (err, state) => {
+        if (err || !state) return cb(err)
+        const { size } = state
+        const { value: before } = this.size
+        if (size < before) this.invalidate()
+        // The block that the file ended in has bytes now that the cached one has not.
+        if (size > before) this._file.cache.drop(before, Infinity)
+        if (size !== before) setIsolated(this.size, size)
+        cb(null, state)
+      })
+    })
+  }
+
+  /**
+   * Forgets every byte that was kept: another process may have changed it. Readers read anew what they have not yet
+   * delivered.
+   */
+  invalidate () {
+    this._file.cache.drop(0, Infinity)
+    this._file.rewriteCount++
+  }
+
+  /**
+   * Tells when the file may have changed that another process writes. The file must be open.
+   * @param {(done: () => void) => void} onChange  not called again before it calls `done`
+   * @returns {FileWatch}  to be closed before the file is
+   */
+  watch (onChange) {
+    return new FileWatch(this._file, onChange)
+  }
+
   /** How well the cache does. */
   cacheStats () {
     const { hitCount, missCount, slotCount } = this._file.cache
@@ -315,6 +355,18 @@ class BlockFileHandle {
     }
     return end > this.size.value ? rangeError(name, start, end, this._file) : null
   }
+}
+
+/**
+ * @param {import('./storage').StorageHandle} handle
+ * @param {Callback<{ size: number, modifiedMs: number }>} cb
+ */
+function readState (handle, cb) {
+  if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity }))
+  handle.stat((err, state) => {
+    if (err || !state) cb(err)
+    else cb(null, { size: state.size, modifiedMs: Number(state.modifiedNs / 1_000_000n) })
+  })
 }
 
 /** @param {unknown} position */

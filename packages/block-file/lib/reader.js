@@ -139,7 +139,8 @@ class Reader {
     const { rewriteCount } = this._file
     fetch(this._file, span, spanStart, (err) => {
       if (err) return cb(err, span, spanStart, spanEnd)
-      this._offerToCache(span, spanStart, spanEnd)
+      // What was changed meanwhile is not worth keeping.
+      if (rewriteCount === this._file.rewriteCount) this._offerToCache(span, spanStart, spanEnd)
       if (isAhead) this._keepAhead(span, end, spanEnd, rewriteCount)
       cb(null, span, spanStart, spanEnd)
     })

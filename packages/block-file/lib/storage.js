@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
+const { watchFile } = require('./watch-file')
 
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
 const FILE_MODE = 0o600
@@ -28,7 +29,17 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  *   A storage without it, or without the next one, is written through callbacks only
  * @property {() => void} [syncSync]  throws on failure
  * @property {(cb: Callback<number>) => void} size  in bytes
+ * @property {(cb: Callback<FileState>) => void} [stat]  a storage without it is watched by size alone
  * @property {(cb: Callback<void>) => void} close
+ */
+
+/**
+ * What tells one state of a file from another, and one file from another.
+ * @typedef {object} FileState
+ * @property {number} size  in bytes
+ * @property {bigint} modifiedNs  when it was last written, in nanoseconds since 1970; kernels update it every few ms
+ * @property {bigint} device
+ * @property {bigint} inode
  */
 
 /**
@@ -46,6 +57,16 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  the names in it are on stable storage: new files,
  *   renames and removals are lost with the power until then. Windows has no such call: there it does nothing, and NTFS
  *   keeps its names in a journal of its own
+ * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  tells when the file may have
+ *   changed, from another process too. A storage without it is polled
+ */
+
+/**
+ * @typedef {object} Watcher
+ * @property {boolean} isTrusted  whether the file lies where every change is announced; on a network it may not be
+ * @property {() => void} ref  keeps the process running, as timers do; at first it does not
+ * @property {() => void} unref
+ * @property {() => void} close
  */
 
 /**
@@ -63,8 +84,17 @@ function createHandle (fd) {
     sync: (cb) => fs.fdatasync(fd, cb),
     syncSync: () => fs.fdatasyncSync(fd),
     size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
+    stat: (cb) => fs.fstat(fd, { bigint: true }, (err, stat) => err ? cb(err) : cb(null, toFileState(stat))),
     close: (cb) => fs.close(fd, cb)
   }
+}
+
+/**
+ * @param {import('node:fs').BigIntStats} stat
+ * @returns {FileState}
+ */
+function toFileState ({ size, mtimeNs, dev, ino }) {
+  return { size: Number(size), modifiedNs: mtimeNs, device: dev, inode: ino }
 }
 
 /**
@@ -141,4 +171,4 @@ function notAFile (filePath, stat) {
 }
 
 /** @type {Storage} */
-exports.fileStorage = { open, rename: fs.rename, unlink: fs.unlink, syncFolder }
+exports.fileStorage = { open, rename: fs.rename, unlink: fs.unlink, syncFolder, watch: watchFile }

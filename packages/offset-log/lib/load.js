@@ -11,7 +11,12 @@ const { openOffset } = require('./framing/offset/open-offset')
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./log-file').Recovery} Recovery
  * @typedef {import('./log-file').Store} Store
+ * @typedef {(err: Error | null, store?: Store, recovery?: Recovery | null) => void} Opened
  */
+
+// A change that was under way when the log was looked at is over after this.
+const SETTLE_MS = 10
+const ATTEMPT_COUNT_MAX = 50
 
 /**
  * @param {LogFile} file  gets its `store`, `end` and `since`
@@ -21,7 +26,8 @@ const { openOffset } = require('./framing/offset/open-offset')
 function load (file, framing, cb) {
   file.blocks.ready((err) => {
     if (err) return cb(err)
-    openStore(file, framing, (err, store, recovery = null) => {
+    const open = file.blocks.flags === 'r' ? openSteadily : openStore
+    open(file, framing, (err, store, recovery = null) => {
       if (err || !store) return cb(err)
       file.store = store
       file.writtenSince = store.last
@@ -40,9 +46,37 @@ function load (file, framing, cb) {
 }
 
 /**
+ * Another process may be writing what is read here: what looks wrong is believed once it looks the same twice.
  * @param {LogFile} file
  * @param {string} framing
- * @param {(err: Error | null, store?: Store, recovery?: Recovery | null) => void} cb
+ * @param {Opened} cb
+ * @param {string} [before]  what was wrong the last time
+ * @param {number} [attempt]
+ */
+function openSteadily (file, framing, cb, before = '', attempt = 1) {
+  openStore(file, framing, (err, store, recovery) => {
+    const found = describeFault(err, recovery)
+    if (found === before || found === '' || attempt === ATTEMPT_COUNT_MAX) return cb(err, store, recovery)
+    setTimeout(() => {
+      file.blocks.refresh((err) => err ? cb(err) : openSteadily(file, framing, cb, found, attempt + 1))
+    }, SETTLE_MS)
+  })
+}
+
+/**
+ * @param {Error | null} err
+ * @param {Recovery | null} [recovery]
+ */
+function describeFault (err, recovery) {
+  if (err) return err.message
+  const { damage = [], flaws = [] } = recovery ?? {}
+  return damage.length + flaws.length === 0 ? '' : JSON.stringify({ damage, flaws })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {string} framing
+ * @param {Opened} cb
  */
 function openStore (file, framing, cb) {
   // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.

@@ -25,6 +25,7 @@
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/block-file').Lifecycle} lifecycle
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
+ * @property {import('./follower').Follower | null} follower  of a log that another process may write
  */
 
 /**

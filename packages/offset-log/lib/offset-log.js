@@ -7,6 +7,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
 const { Durability } = require('./durability')
+const { Follower } = require('./follower')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { promised } = require('./promised')
@@ -82,7 +83,8 @@ class Log {
       writtenSince: -1,
       since: this.since,
       lifecycle: new Lifecycle((name) => closedError(name, path)),
-      waitingStreams: new Set()
+      waitingStreams: new Set(),
+      follower: null
     }
     file.durability = new Durability(file, parsed.fsync, this.durable)
     return file
@@ -122,7 +124,7 @@ class Log {
    */
   get (seq, cb) {
     return promised(cb, (cb) => this._lifecycle.run('get', cb, (cb) => {
-      this._file.store.readRecord(seq, (err, found) => {
+      this._readRecord(seq, (err, found) => {
         if (err || !found) return cb(err)
         if (found.isDeleted) return cb(deleted(seq))
         let value
@@ -134,6 +136,16 @@ class Log {
         cb(null, value)
       })
     }))
+  }
+
+  /**
+   * @param {number} seq
+   * @param {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} cb
+   */
+  _readRecord (seq, cb) {
+    const { store, follower } = this._file
+    if (follower) follower.retry((cb) => store.readRecord(seq, cb), cb)
+    else store.readRecord(seq, cb)
   }
 
   /**
@@ -236,7 +248,8 @@ class Log {
 
   /** @param {(err: Error | null) => void} cb */
   _closeFile (cb) {
-    const { blocks, durability, waitingStreams } = this._file
+    const { blocks, durability, follower, waitingStreams } = this._file
+    follower?.close()
     for (const stream of waitingStreams) stream.close()
     if (!this._isLoaded || this._readOnlyError('close')) return blocks.close(cb)
     durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
@@ -252,6 +265,9 @@ class Log {
     this._isLoaded = true
     this.recovery = recovery
     Object.assign(this.supports, this._file.store.supports)
+    // A damaged log cannot be written, so nothing will come.
+    const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
+    if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
     this._lifecycle.opened(null)
   }
 

@@ -73,10 +73,13 @@ class RecordStream {
     if (waiting) this._deliver(waiting)
   }
 
-  /** Ends a live stream that has nothing more to wait for. */
-  close () {
+  /**
+   * Ends a live stream that has nothing more to wait for.
+   * @param {Error | true} [end]
+   */
+  close (end = true) {
     const waiting = this._stopWaiting()
-    if (waiting) this._finish(true, waiting)
+    if (waiting) this._finish(end, waiting)
   }
 
   /** @param {ReadCallback} cb */
@@ -163,12 +166,14 @@ class RecordStream {
     if (this._file.end > this._fileEnd) return next()
     this._waiting = cb
     this._file.waitingStreams.add(this)
+    this._file.follower?.keepAlive(true)
   }
 
   _stopWaiting () {
     const waiting = this._waiting
     this._waiting = null
     this._file.waitingStreams.delete(this)
+    if (this._file.waitingStreams.size === 0) this._file.follower?.keepAlive(false)
     return waiting
   }
 

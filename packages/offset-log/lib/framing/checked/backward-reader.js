@@ -9,6 +9,7 @@ const { assembleRecord, endOfPage, findRecordEnd } = require('./split-record')
 
 const { ENTERED, AT_END, DAMAGED } = ENTRY
 const UNKNOWN = -1
+const NOWHERE = -1
 
 /** @typedef {import('../../chunk').Chunk} Chunk */
 
@@ -68,7 +69,7 @@ class BackwardReader extends RecordReader {
       if (this._error) return cb(this._error)
       if (this._isDone || this._page < HEAD_SIZE) return cb(null, chunk)
       if (this._holdsPage(limit)) {
-        this._readPage(limit)
+        if (!this._tryPage(limit)) return this._lookAgain(() => this.next(logEnd, cb))
         continue
       }
       let isLoaded = false
@@ -119,6 +120,23 @@ class BackwardReader extends RecordReader {
       chunk.add(found[at], found[at + 1], found[at + 2])
       this._stop = found[at]
     }
+  }
+
+  /**
+   * @param {number} limit
+   * @returns {boolean}  false when the page looks damaged and is to be read again first
+   */
+  _tryPage (limit) {
+    const page = this._page
+    const lost = { ...this.lost }
+    this._damageStart = NOWHERE
+    this._readPage(limit)
+    if (this._damageStart === NOWHERE || !this._isSuspect(this._damageStart)) return true
+    Object.assign(this.lost, lost)
+    this._error = null
+    this._isDone = false
+    this._reread(page)
+    return false
   }
 
   /**
@@ -231,9 +249,10 @@ class BackwardReader extends RecordReader {
     const isWhole = recordEnd <= limit ? assembleRecord(cursor, size, limit) : cursor.fail('the length of a record')
     if (isWhole) {
       this._note(seq, dataStart, dataStart + size)
-    } else if (!this._skipsDamage) {
-      this._foundCount = 0
-      this._error = this._store.damageError(/** @type {import('./chunk-cursor').Damage} */ (cursor.damage))
+    } else {
+      const damage = /** @type {import('./chunk-cursor').Damage} */ (cursor.damage)
+      this._damageStart = damage.start
+      if (!this._skipsDamage) this._fail(damage)
     }
     // Nothing in the page comes after a record that goes on in the next.
     cursor.at = cursor.chunkEnd = Math.max(cursor.chunkEnd, this._page + PAGE_SIZE)
@@ -258,8 +277,14 @@ class BackwardReader extends RecordReader {
   _checkLink (identity, end) {
     const isBroken = this._nextPrevious !== UNKNOWN && identity !== UNKNOWN && identity !== this._nextPrevious
     if (!isBroken || this._skipsDamage || this._error) return
+    this._damageStart = this._page
+    this._fail({ start: this._page, end, what: 'the link to the chunk after it' })
+  }
+
+  /** @param {import('./chunk-cursor').Damage} damage */
+  _fail (damage) {
     this._foundCount = 0
-    this._error = this._store.damageError({ start: this._page, end, what: 'the link to the chunk after it' })
+    this._error = this._store.damageError(damage)
   }
 }
 

@@ -13,6 +13,7 @@ const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
 const { readRecord } = require('./read-record')
 const { damageError } = require('./record-reader')
+const { TailFollower } = require('./tail-follower')
 
 // Growing the file makes every sync write its size as well; so it grows by this much at a time.
 const RESERVE_SIZE = 64 * 1024
@@ -25,6 +26,7 @@ const RESERVE_SIZE = 64 * 1024
  * @typedef {import('./chunk-cursor').Damage} Damage
  * @typedef {import('./journal').Entry} Entry
  * @typedef {import('./pack-commit').Tail} Tail
+ * @typedef {import('../../follower').News} News
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -70,6 +72,9 @@ class CheckedStore {
     this.durableLast = -1
     this._turns = new Turns()
     this.eraser = new Eraser(this)
+    /** @type {TailFollower | null} */
+    this._tailFollower = null
+    this._headBytes = head.bytes
   }
 
   /** Logical position after the last record that can be read. */
@@ -195,6 +200,21 @@ class CheckedStore {
    */
   deleteRecords (seqs, cb) {
     this.eraser.erase(seqs, cb)
+  }
+
+  /**
+   * Takes in what another process committed. The file's size must be known anew.
+   * @param {(err: Error | null, news?: News) => void} cb
+   */
+  follow (cb) {
+    this._tailFollower ??= new TailFollower(this, this._headBytes)
+    this._tailFollower.follow(cb)
+  }
+
+  /** Forgets every byte that was kept: another process may have changed it. */
+  forget () {
+    this.pages.drop(0, Infinity)
+    this.blocks.invalidate()
   }
 
   /** @returns {Mark}  what a sync that begins now will have covered */

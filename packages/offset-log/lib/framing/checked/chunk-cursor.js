@@ -85,6 +85,16 @@ class ChunkCursor {
   }
 
   /**
+   * Begins behind a chunk that is known, with bytes read anew.
+   * @param {import('./pack-commit').Tail} tail
+   */
+  resume ({ end, shift, identity }) {
+    this.restart(end)
+    this.shift = shift
+    this._identity = identity
+  }
+
+  /**
    * Says what the chunk before the next one is.
    * @param {number} identity
    */

@@ -59,12 +59,16 @@ class ForwardReader extends RecordReader {
       const status = this._isDamageNext ? DAMAGED : this._walk(limit)
       this._isDamageNext = status === DAMAGED && chunk.count > 0
       if (chunk.count > 0) return this._deliver(cb)
+      if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
       if (status === DAMAGED) {
         this._isComplete = false
         this._meetDamage(limit)
         continue
       }
-      if (status === AT_END) this._checkEnd(limit)
+      if (status === AT_END) {
+        if (this._missesErased && this._isSuspect(limit)) return this._countAgain(logEnd, cb)
+        this._checkEnd(limit)
+      }
       if (this._error) continue
       if (status !== NEEDS_BYTES) return cb(null, chunk)
       let isLoaded = false
@@ -85,6 +89,27 @@ class ForwardReader extends RecordReader {
     // Whatever is read again, these are not.
     this._from = chunk.seqs[chunk.count - 1] + 1
     cb(null, chunk)
+  }
+
+  /**
+   * @param {number} logEnd
+   * @param {(err: Error | null, chunk?: Chunk) => void} cb
+   */
+  _walkAgain (logEnd, cb) {
+    this._lookAgain(() => {
+      this._restart(this._walkedPage)
+      this.next(logEnd, cb)
+    })
+  }
+
+  /**
+   * The records deleted meanwhile may be those that are too many.
+   * @param {number} logEnd
+   * @param {(err: Error | null, chunk?: Chunk) => void} cb
+   */
+  _countAgain (logEnd, cb) {
+    this._suspect.lookCount++
+    this._store.file.follower?.refresh(() => this.next(logEnd, cb))
   }
 
   /** @param {number} pageStart */
@@ -208,19 +233,38 @@ class ForwardReader extends RecordReader {
 
   /** @param {import('./chunk-cursor').Damage} missing */
   _meetMissing (missing) {
-    if (!this._skipsDamage) this._error = this._store.damageError(missing)
-    else if (missing.end > this._lostEnd) this._countLost(missing.start, missing.end)
+    if (this._skipsDamage) this._countLost(missing.start, missing.end)
+    else this._error = this._store.damageError(missing)
+  }
+
+  /**
+   * Once, though what was read again may bring it back.
+   * @param {number} start
+   * @param {number} end
+   */
+  _countLost (start, end) {
+    if (end > this._lostEnd) super._countLost(Math.max(start, this._lostEnd), end)
+  }
+
+  /** Whether every chunk was looked at, and they have not as many deletions as there were. */
+  get _missesErased () {
+    const { _cursor: cursor, _store: { erasedCount } } = this
+    return this._isComplete && !cursor.isStale && erasedCount !== null && erasedCount !== cursor.erasedCount
   }
 
   /** @param {number} limit */
   _checkErasedCount (limit) {
-    const { erasedCount, path } = this._store
-    const { isStale, erasedCount: seen } = this._cursor
-    if (!this._isComplete || isStale || erasedCount === null || erasedCount === seen) return
+    if (!this._missesErased) return
+    const { _cursor: { erasedCount: seen }, _store: { erasedCount, path } } = this
     this._error = new LogError('ERR_LOG_CORRUPT', `${erasedCount} records were deleted from ${path}, but ${seen} are: ` +
       `part of the file before ${limit} is from before a deletion. Keep a copy of the file`,
     { offset: HEAD_SIZE, path })
   }
+}
+
+/** @param {import('./chunk-cursor').ChunkCursor} cursor  that met damage */
+function damageOf (cursor) {
+  return /** @type {import('./chunk-cursor').Damage} */ (cursor.damage)
 }
 
 exports.ForwardReader = ForwardReader

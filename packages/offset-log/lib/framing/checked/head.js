@@ -20,6 +20,7 @@ const ZEROS = Buffer.alloc(JOURNAL_SIZE)
 
 /**
  * @typedef {object} Head
+ * @property {Buffer} bytes  that it was read from
  * @property {FileHeader} header
  * @property {Slot | null} slot  the newest; null when both are lost
  * @property {number} slotIndex  which of the two it is; the other one when both are lost
@@ -67,6 +68,7 @@ function readHead (whole, path) {
   })
   const slotIndex = (slots[1]?.sequence ?? -1) > (slots[0]?.sequence ?? -1) ? 1 : 0
   return {
+    bytes: whole,
     header,
     slot: slots[slotIndex],
     slotIndex,

@@ -31,7 +31,9 @@ function openChecked (file, cb) {
     if (err) return cb(err)
     const head = readHead(bytes, blocks.path)
     if (head instanceof LogError) return cb(head)
-    new CheckedOpener(file, head).open(cb)
+    if (blocks.flags === 'r+') return new CheckedOpener(file, head).open(cb)
+    // Another process may have written meanwhile: what the head speaks of must be within the size.
+    blocks.refresh((err) => err ? cb(err) : new CheckedOpener(file, head).open(cb))
   })
 }
 

@@ -6,6 +6,9 @@ const { Chunk } = require('../../chunk')
 const { tooLargeToRead } = require('../../record-errors')
 const { ChunkCursor } = require('./chunk-cursor')
 
+// More than damage can be in what is read again at a time.
+const CONFIRMED_COUNT_MAX = 65536
+
 /**
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('./chunk-cursor').Damage} Damage
@@ -38,6 +41,12 @@ class RecordReader {
     /** What damage took, when it is skipped: how many ranges of the file, and their bytes. */
     this.lost = { count: 0, size: 0 }
     this._lostEnd = -1
+    /** Where damage was met last, -1 if nowhere. */
+    this._damageStart = -1
+    /** Where something looked damaged that another process may be changing, and how often it was read again. */
+    this._suspect = { start: -1, lookCount: 0 }
+    /** What looked no better afterwards. @type {Set<number>} */
+    this._confirmed = new Set()
   }
 
   /**
@@ -60,6 +69,27 @@ class RecordReader {
   }
 
   /**
+   * What looks damaged in a log that another process writes may be half changed: it is read again before it counts.
+   * @param {number} start  of the damage
+   * @returns {boolean}  whether to look again
+   */
+  _isSuspect (start) {
+    const { follower } = this._store.file
+    if (follower === null || this._confirmed.has(start)) return false
+    if (start !== this._suspect.start) this._suspect = { start, lookCount: 0 }
+    if (this._suspect.lookCount < follower.lookCountMax) return true
+    // Only what is near can be met again.
+    if (this._confirmed.size === CONFIRMED_COUNT_MAX) this._confirmed.clear()
+    this._confirmed.add(start)
+    return false
+  }
+
+  /** @param {() => void} next  runs when all bytes at hand are known to be stale */
+  _lookAgain (next) {
+    this._store.file.follower?.lookAgain(this._suspect.lookCount++, next)
+  }
+
+  /**
    * Ends at damage, or counts it and goes on behind it.
    * @param {number} limit
    * @returns {boolean}  whether to go on
@@ -67,6 +97,7 @@ class RecordReader {
   _meetDamage (limit) {
     const cursor = this._cursor
     const damage = /** @type {Damage} */ (cursor.damage)
+    this._damageStart = damage.start
     if (!this._skipsDamage) {
       this._error = this._store.damageError(damage)
       return false

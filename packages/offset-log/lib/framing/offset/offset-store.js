@@ -1,9 +1,13 @@
 'use strict'
 // A log of a legacy framing, once it is open: what its readers and writers share, and where each of them is found.
 
+const { LogError } = require('@millrace/errors')
+const { detectFraming } = require('../detect')
 const { ChunkReader } = require('./chunk-reader')
 const { deleteRecords } = require('./delete-records')
+const { followFrames } = require('./follow-frames')
 const { locateBoundary } = require('./locate')
+const { OffsetFraming } = require('./offset-framing')
 const { readRecord } = require('./read-record')
 
 /**
@@ -122,6 +126,37 @@ class OffsetStore {
     deleteRecords(this, seqs, (err) => {
       this.file.durability.noteWritten()
       cb(err)
+    })
+  }
+
+  /**
+   * Takes in what another process appended. The file's size must be known anew.
+   * @param {(err: Error | null, news?: import('../../follower').News) => void} cb
+   */
+  follow (cb) {
+    // Nothing tells deletions from appends: whatever is kept may be from before one.
+    this.forget()
+    this._followFraming((err) => err ? cb(err) : followFrames(this, cb))
+  }
+
+  /** Forgets every byte that was kept: another process may have changed it. */
+  forget () {
+    this.blocks.invalidate()
+  }
+
+  /**
+   * A file that was empty when it was opened has a framing since its first record was written.
+   * @param {Done} cb
+   */
+  _followFraming (cb) {
+    if (this.end > 0 || this.blocks.size.value === 0) return cb(null)
+    detectFraming(this.blocks, (err, framing) => {
+      if (framing instanceof OffsetFraming) {
+        this.framing = framing
+        this.name = framing.name
+      }
+      // An unknown format is a first record that is not whole yet.
+      cb(err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? null : err)
     })
   }
 

@@ -5,6 +5,6 @@ exports.why = 'a page from before a deletion brings back what was deleted'
 exports.oracle = 'damage'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/forward-reader.js',
-  find: 'erasedCount === null || erasedCount === seen',
-  replace: 'erasedCount !== -1'
+  find: 'erasedCount !== null && erasedCount !== cursor.erasedCount',
+  replace: 'erasedCount === -1'
 }]

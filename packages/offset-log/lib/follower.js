@@ -1,0 +1,158 @@
+'use strict'
+// Keeps a read-only log up with the process that writes it: notices that the file changed, lets the framing find what
+// is new in it, and wakes the streams that wait for that.
+
+const { setIsolated } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+
+// What is read while it is being changed looks damaged; a change takes less than this, so it is read again after it.
+const LOOK_AGAIN_MS = [0, 10, 50]
+// A file that was not written for so long is not being changed.
+const QUIET_MS = 200
+// A file that grows shorter at every look is not a log.
+const SHORT_READ_COUNT_MAX = 100
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+/**
+ * What a framing finds that was appended since it looked last.
+ * @typedef {object} News
+ * @property {number} since  seq of the last record that can be read
+ * @property {number} durable  seq up to which all is known to be on stable storage, -1 if none
+ */
+
+class Follower {
+  /**
+   * @param {LogFile} file  loaded
+   * @param {import('obz').Obz<number>} durable
+   */
+  constructor (file, durable) {
+    this._file = file
+    this._durable = durable
+    /** @type {Done[] | null} who waits for the refresh that is under way */
+    this._waiting = null
+    /** @type {Done[]} who asked since it began */
+    this._next = []
+    this._isQuiet = false
+    this._watch = file.blocks.watch((done) => this.refresh(done))
+  }
+
+  /** @param {boolean} isAlive  whether somebody waits for the next record, so that the process must not end */
+  keepAlive (isAlive) {
+    this._watch.keepAlive(isAlive)
+  }
+
+  close () {
+    this._watch.close()
+  }
+
+  /**
+   * Takes in all that was committed before the call.
+   * @param {Done} cb
+   */
+  refresh (cb) {
+    this._next.push(cb)
+    if (this._waiting === null) this._run()
+  }
+
+  /**
+   * Runs an action, and once more, on bytes read anew, if it fails as it would when they were changed meanwhile.
+   * @template T
+   * @param {(cb: (err: Error | null, result?: T) => void) => void} action
+   * @param {(err: Error | null, result?: T) => void} cb
+   * @param {number} [attempt]
+   */
+  retry (action, cb, attempt = 0) {
+    action((err, result) => {
+      if (attempt < this._retryCountMax(err)) this.lookAgain(attempt, () => this.retry(action, cb, attempt + 1))
+      else cb(err, result)
+    })
+  }
+
+  /** How often what looks damaged is read again before it is believed. */
+  get lookCountMax () {
+    return this._isQuiet ? 1 : LOOK_AGAIN_MS.length
+  }
+
+  /** @param {Error | null} err */
+  _retryCountMax (err) {
+    if (!(err instanceof LogError)) return 0
+    if (err.code === 'ERR_LOG_CORRUPT') return this.lookCountMax
+    // Appended after the last look.
+    return err.code === 'ERR_RECORD_NOT_FOUND' ? 1 : 0
+  }
+
+  /**
+   * Forgets all bytes that were read, so that what comes next is read anew.
+   * @param {number} attempt  from 0: later ones wait longer
+   * @param {() => void} cb
+   */
+  lookAgain (attempt, cb) {
+    const look = () => {
+      this._file.store.forget()
+      this.refresh(cb)
+    }
+    if (LOOK_AGAIN_MS[attempt] === 0) look()
+    else setTimeout(look, LOOK_AGAIN_MS[attempt])
+  }
+
+  _run () {
+    this._waiting = this._next
+    this._next = []
+    this._look(0)
+  }
+
+  /** @param {number} attempt */
+  _look (attempt) {
+    const { blocks, lifecycle } = this._file
+    if (lifecycle.isClosed) return this._end(null)
+    blocks.refresh((err, state) => {
+      if (err || !state || lifecycle.isClosed) return this._end(err)
+      this._isQuiet = Date.now() - state.modifiedMs > QUIET_MS
+      if (state.size < this._file.store.end) return this._end(this._shrunk(state.size))
+      this._file.store.follow((err, news) => {
+        if (news) this._tell(news)
+        // The writer took back what was no whole commit while it was being read.
+        if (isShortRead(err) && attempt < SHORT_READ_COUNT_MAX) this._look(attempt + 1)
+        else this._end(err)
+      })
+    })
+  }
+
+  /** @param {News} news */
+  _tell ({ since, durable }) {
+    const { _file: file } = this
+    if (since > file.since.value) {
+      setIsolated(file.since, since)
+      for (const stream of file.waitingStreams) process.nextTick(() => stream.wake())
+    }
+    const shown = Math.min(durable, file.since.value)
+    if (shown > this._durable.value) setIsolated(this._durable, shown)
+  }
+
+  /** @param {Error | null} err */
+  _end (err) {
+    const waiting = this._waiting ?? []
+    this._waiting = null
+    if (err && !this._file.lifecycle.isClosed) for (const stream of this._file.waitingStreams) stream.close(err)
+    for (const cb of waiting) process.nextTick(cb, err)
+    if (this._next.length > 0) this._run()
+  }
+
+  /** @param {number} size */
+  _shrunk (size) {
+    const { blocks: { path }, store: { end } } = this._file
+    return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} of it were read before: something has ` +
+      'cut off what was committed. Keep a copy of the file, and open it again', { offset: size, path })
+  }
+}
+
+/** @param {Error | null} err */
+function isShortRead (err) {
+  return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
+}
+
+exports.Follower = Follower
