@@ -3,12 +3,7 @@
 declare module 'obz' {
   function createObz<T> (filter?: (before: T, after: T) => boolean): createObz.Obz<T>
   namespace createObz {
-    interface Obz<T> {
-      (listener: (value: T) => void | false, immediately?: boolean): () => void
-      value: T
-      set (value: T): Obz<T>
-      once (listener: (value: T) => void, immediately?: boolean): () => void
-    }
+    type Obz<T> = import('./packages/block-file/lib/obz').Obz<T>
   }
   export = createObz
 }

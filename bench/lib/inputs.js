@@ -65,7 +65,7 @@ function createInputs (source, folder) {
 /**
  * @param {string} from
  * @param {string} to
- * @param {string} framing
+ * @param {import('@millrace/offset-log').FramingName} framing
  */
 async function convert (from, to, framing) {
   const progress = createProgress(`copying to ${framing}`, fs.statSync(from).size)

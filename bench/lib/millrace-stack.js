@@ -12,15 +12,16 @@ const { eachRange } = require('./trampoline')
 /** @typedef {import('./shapes').VisitBytes} VisitBytes */
 /** @typedef {import('./shapes').VisitValue} VisitValue */
 /** @typedef {import('./shapes').VisitBoundary} VisitBoundary */
-/** @typedef {import('@millrace/offset-log/lib/chunk').Chunk} Chunk */
+/** @typedef {import('@millrace/offset-log').Chunk} Chunk */
+/** @typedef {import('@millrace/offset-log').FramingName} FramingName */
 
 const SECTION_SIZE = 1024
 
 const PACKAGES = ['@millrace/block-file', '@millrace/offset-log', '@millrace/json-codec', '@millrace/binary-codec']
 
 /**
- * @param {{ name: string, label: string, order: number, framing: string, packages?: string[] }} identity  `packages`
- *   are those that only this stack has
+ * @param {{ name: string, label: string, order: number, framing: FramingName, packages?: string[] }} identity  its
+ *   `packages` are those that only this stack has
  * @returns {import('./shapes').Stack}
  */
 function createMillraceStack ({ packages = [], ...identity }) {

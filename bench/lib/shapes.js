@@ -43,7 +43,7 @@
  * @property {string} name  for `--stacks` and the CSV files: lower case
  * @property {string} label  for the table and the charts
  * @property {number} order  the lowest is the one that the others are compared with
- * @property {string} framing  the framing of the files it reads, as `OffsetLog` names it
+ * @property {import('@millrace/offset-log').FramingName} framing  of the files it reads
  * @property {string[]} packages  whose versions belong in the CSV files
  * @property {number} [slowUpTo]  up to this block size (bytes) it only reads the first 64 MiB, once
  * @property {Primitives} primitives

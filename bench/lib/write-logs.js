@@ -70,7 +70,7 @@ async function writeBinary (from, to, progress) {
  * The same records in another framing.
  * @param {string} from
  * @param {string} to  a new file
- * @param {string} framing
+ * @param {import('@millrace/offset-log').FramingName} framing
  * @param {import('./progress').Progress} progress  counts bytes
  */
 async function copyLog (from, to, framing, progress) {
@@ -86,7 +86,7 @@ async function copyLog (from, to, framing, progress) {
 /**
  * @param {string} file
  * @param {any} codec
- * @param {string | undefined} framing  of a new file; that of an old one is seen by its bytes
+ * @param {import('@millrace/offset-log').FramingName} [framing]  of a new file; that of an old one is seen by its bytes
  * @param {'r' | 'r+'} [flags]
  */
 function openLog (file, codec, framing, flags) {

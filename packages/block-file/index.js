@@ -9,6 +9,27 @@ const integers = require('./lib/integers')
 const { Lifecycle, setIsolated } = require('./lib/lifecycle')
 const { trampoline } = require('./lib/trampoline')
 const { Turns } = require('./lib/turns')
+const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
+
+/**
+ * @typedef {import('./lib/options').BlockFileOptions} BlockFileOptions
+ * @typedef {import('./lib/file-watch').FileWatch} FileWatch
+ * @typedef {import('./lib/storage').Storage} Storage
+ * @typedef {import('./lib/storage').StorageHandle} StorageHandle
+ * @typedef {import('./lib/storage').StorageLock} StorageLock
+ * @typedef {import('./lib/storage').Watcher} Watcher
+ * @typedef {import('./lib/storage').FileState} FileState
+ */
+
+/**
+ * @template T
+ * @typedef {import('./lib/obz').Obz<T>} Obz
+ */
+
+/**
+ * @template T
+ * @typedef {import('./lib/obz').Observable<T>} Observable
+ */
 
 exports.BlockFile = BlockFile
 exports.BlockCache = BlockCache
@@ -19,3 +40,7 @@ exports.trampoline = trampoline
 exports.Lifecycle = Lifecycle
 exports.setIsolated = setIsolated
 exports.Turns = Turns
+exports.readWhole = readWhole
+exports.readWholeSync = readWholeSync
+exports.writeWhole = writeWhole
+exports.writeWholeSync = writeWholeSync

@@ -4,6 +4,20 @@
 const { LogError, misuse } = require('./lib/log-error')
 const { codes } = require('./lib/codes')
 
+/**
+ * @typedef {import('./lib/failure').ErrorCode} ErrorCode
+ * @typedef {import('./lib/failure').SystemCode} SystemCode
+ * @typedef {import('./lib/failure').FailureCode} FailureCode
+ * @typedef {import('./lib/failure').Failure} Failure
+ * @typedef {import('./lib/log-error').LogErrorDetails} LogErrorDetails
+ * @typedef {import('./lib/log-error').Holder} Holder
+ */
+
+/**
+ * @template Result
+ * @typedef {import('./lib/failure').NodeCallback<Result>} NodeCallback
+ */
+
 exports.LogError = LogError
 exports.misuse = misuse
 exports.codes = codes

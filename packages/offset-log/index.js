@@ -2,5 +2,40 @@
 // An append-only log of records framed at byte offsets.
 
 const { OffsetLog } = require('./lib/offset-log')
+const { repair } = require('./lib/repair')
+const { verify } = require('./lib/verify')
+
+/**
+ * @typedef {import('./lib/contract').ReadOptions} ReadOptions
+ * @typedef {import('./lib/contract').ScanOptions} ScanOptions
+ * @typedef {import('./lib/contract').Chunk} Chunk
+ * @typedef {import('./lib/contract').Lost} Lost
+ * @typedef {import('./lib/contract').Recovery} Recovery
+ * @typedef {import('./lib/contract').Stats} Stats
+ * @typedef {import('./lib/contract').Supports} Supports
+ * @typedef {import('./lib/contract').FramingName} FramingName
+ * @typedef {import('./lib/contract').FsyncMode} FsyncMode
+ * @typedef {import('./lib/verify').VerifyOptions} VerifyOptions
+ * @typedef {import('./lib/verify').Report} Report
+ * @typedef {import('./lib/repair').RepairOptions} RepairOptions
+ * @typedef {import('./lib/repair').RepairReport} RepairReport
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {import('./lib/contract').OffsetLogOptions<T>} OffsetLogOptions
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {import('./lib/contract').Codec<T>} Codec
+ */
+
+/**
+ * @template Item
+ * @typedef {import('./lib/contract').Source<Item>} Source
+ */
 
 exports.OffsetLog = OffsetLog
+exports.verify = verify
+exports.repair = repair

@@ -4,5 +4,11 @@
 const { parseWhere } = require('./lib/parse-where')
 const { matches } = require('./lib/matches')
 
+/**
+ * @typedef {import('./lib/parse-where').Where} Where
+ * @typedef {import('./lib/parse-where').Condition} Condition
+ * @typedef {import('./lib/parse-where').Primitive} Primitive
+ */
+
 exports.parseWhere = parseWhere
 exports.matches = matches

@@ -62,7 +62,7 @@ async function openLog (folder, { appenderCount, roundCount }) {
 async function readBack (file) {
   const log = OffsetLog(file, { flags: 'r' })
   let [records, bytes] = [0, 0]
-  await log.scan({}, (/** @type {import('@millrace/offset-log/lib/chunk').Chunk} */ { count, starts, ends }) => {
+  await log.scan({}, (/** @type {import('@millrace/offset-log').Chunk} */ { count, starts, ends }) => {
     records += count
     for (let index = 0; index < count; index++) bytes += ends[index] - starts[index]
   })

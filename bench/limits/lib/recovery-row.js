@@ -53,7 +53,7 @@ function openRecovery (folder, crashed) {
       const log = OffsetLog(file)
       await log.ready()
       const ms = performance.now() - started
-      since = log.since.value
+      since = log.since.value ?? -1
       await log.close()
       if (since < DURABLE_SIZE + TAIL_SIZE) throw new Error(`recovery kept no more than ${since} bytes`)
       return ms

@@ -4,7 +4,7 @@
 const { OffsetLog } = require('@millrace/offset-log')
 const { ByteTally } = require('../../lib/tally')
 
-/** @typedef {import('@millrace/offset-log/lib/chunk').Chunk} Chunk */
+/** @typedef {import('@millrace/offset-log').Chunk} Chunk */
 
 const EVERY = 1000
 const BLOCK_SIZE = 65536

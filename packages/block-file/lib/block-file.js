@@ -4,11 +4,11 @@
 const createObz = require('obz')
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
-const { openOrCreate } = require('./create-file')
 const { closedError, fetch } = require('./fetch')
 const { FileWatch } = require('./file-watch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
+const { closeLocked, openLocked, replaceLocked } = require('./open-locked')
 const { parseOptions } = require('./options')
 const { Pace } = require('./pace')
 const { rangeError } = require('./range-error')
@@ -26,7 +26,26 @@ const { Writer } = require('./writer')
 
 /**
  * @template T
- * @typedef {import('./storage').Callback<T>} Callback
+ * @typedef {import('@millrace/errors').NodeCallback<T>} Callback  a user's
+ */
+
+/**
+ * @template T
+ * @typedef {import('./storage').Callback<T>} Done  one of ours
+ */
+
+/**
+ * @typedef {{
+ *   new (path: string, options?: BlockFileOptions): BlockFileHandle
+ *   (path: string, options?: BlockFileOptions): BlockFileHandle
+ * }} BlockFileConstructor
+ */
+
+/**
+ * @typedef {object} FileLook
+ * @property {number} size  in bytes
+ * @property {number} modifiedMs  when it was written last, since 1970; Infinity if the storage does not tell
+ * @property {boolean} isGone  whether it was removed, or replaced by another
  */
 
 class BlockFileHandle {
@@ -35,11 +54,11 @@ class BlockFileHandle {
    * @param {BlockFileOptions} [options]
    */
   constructor (path, options) {
-    const { blockSize, flags, cache, createFolder, initial, storage } = parseOptions(path, options)
+    const { blockSize, flags, cache, createFolder, initial, lock, storage } = parseOptions(path, options)
     this.path = path
     this.blockSize = blockSize
     this.flags = flags
-    /** @type {import('obz').Obz<number>} */
+    /** @type {import('./obz').Obz<number>} */
     this.size = createObz()
     /** @type {OpenFile} */
     this._file = {
@@ -58,9 +77,9 @@ class BlockFileHandle {
     this._writer = new Writer(this._file)
     this._turns = new Turns()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
-    openOrCreate(storage, path, { flags, createFolder, initial }, (err, handle, size = 0) => {
-      this._opened(err, handle, size)
-    })
+    /** @type {import('./storage').StorageLock | null} */
+    this._held = null
+    openLocked(storage, path, { flags, createFolder, initial, lock }, (err, opened) => this._opened(err, opened))
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -85,7 +104,7 @@ class BlockFileHandle {
       const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._turns.deliver(cb, bytes)
     }
-    this._run('read', (err, bytes) => err ? cb(err) : this._turns.deliver(cb, bytes), (cb) => {
+    this._run('read', (err, bytes) => err ? cb(err, bytes) : this._turns.deliver(cb, bytes), (cb) => {
       const err = this._checkRange('read', start, end)
       if (err) cb(err)
       else this._reader.read(start, end, cb)
@@ -132,7 +151,7 @@ class BlockFileHandle {
 
   /**
    * Adds to the end. Calls made meanwhile queue up, in order.
-   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {Uint8Array} bytes  must not change until `cb` runs
    * @param {Callback<number>} cb  the new size; `size` has it already
    */
   append (bytes, cb) {
@@ -144,7 +163,7 @@ class BlockFileHandle {
 
   /**
    * Overwrites bytes; never extends the file.
-   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {Uint8Array} bytes  must not change until `cb` runs
    * @param {number} position
    * @param {Callback<void>} cb
    */
@@ -154,7 +173,7 @@ class BlockFileHandle {
 
   /**
    * Overwrites bytes that nobody has read and kept, or with the same ones: readers are not sent to read them again.
-   * @param {Buffer} bytes  must not change until `cb` runs
+   * @param {Uint8Array} bytes  must not change until `cb` runs
    * @param {number} position
    * @param {Callback<void>} cb
    */
@@ -163,7 +182,7 @@ class BlockFileHandle {
   }
 
   /**
-   * @param {Buffer} bytes
+   * @param {Uint8Array} bytes
    * @param {number} position
    * @param {boolean} isQuiet
    * @param {Callback<void>} cb
@@ -217,6 +236,34 @@ class BlockFileHandle {
     this._writer.reserve(size)
   }
 
+  /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
+  get realPath () {
+    return this._file.path
+  }
+
+  /**
+   * Puts another file in the place of this one, in one step, and goes on with it. Whoever has read the old one must
+   * know.
+   * @param {string} from  its path, in the same folder; whole and on stable storage
+   * @param {Callback<void>} cb
+   */
+  replaceWith (from, cb) {
+    this._runWrite('replaceWith', cb, (cb) => {
+      replaceLocked(this._held, (cb) => this._writer.replaceWith(from, cb), cb)
+    })
+  }
+
+  /**
+   * Removes a file that lies beside this one, if there is one.
+   * @param {string} suffix  what its name has more than this one's
+   * @param {Callback<void>} cb
+   */
+  removeBeside (suffix, cb) {
+    this._runWrite('removeBeside', cb, (cb) => this._file.storage.unlink(this.realPath + suffix, (err) => {
+      cb(err && /** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT' ? err : null)
+    }))
+  }
+
   /** @param {Callback<void>} cb  the file ends at `size` */
   trim (cb) {
     this._runWrite('trim', cb, (cb) => this._writer.trim(cb))
@@ -232,8 +279,7 @@ class BlockFileHandle {
 
   /**
    * Takes note of how large the file is now, when another process writes it.
-   * @param {Callback<{ size: number, modifiedMs: number }>} cb  `size` has it already; `modifiedMs` is when the file
-   *   was written last, since 1970, or Infinity if the storage does not tell
+   * @param {Callback<FileLook>} cb  `size` has it already
    */
   refresh (cb) {
     this._run('refresh', cb, (cb) => {
@@ -249,6 +295,14 @@ class BlockFileHandle {
         cb(null, state)
       })
     })
+  }
+
+  /**
+   * Goes on with the file that has the name now, if this one was opened for reading.
+   * @param {Callback<void>} cb
+   */
+  reopen (cb) {
+    this._run('reopen', cb, (cb) => this._writer.reopen(cb))
   }
 
   /**
@@ -285,18 +339,20 @@ class BlockFileHandle {
       const { handle } = this._file
       this._file.handle = null
       if (handle === null) cb(null)
-      else handle.close(cb)
+      else closeLocked(handle, this._held, cb)
     }, cb)
   }
 
   /**
    * @param {Error | null} err
-   * @param {import('./storage').StorageHandle | undefined} handle
-   * @param {number} size  of the file, in bytes
+   * @param {import('./open-locked').Opened} [opened]
    */
-  _opened (err, handle, size) {
-    if (err || !handle) return this._lifecycle.opened(err)
+  _opened (err, opened) {
+    if (err || !opened) return this._lifecycle.opened(err)
+    const { handle, size, path, lock } = opened
     this._file.handle = handle
+    this._file.path = path
+    this._held = lock
     // Whoever created it may have failed to sync its name. Doing so once more costs little.
     this._file.hasUnsyncedName = this.flags === 'r+'
     setIsolated(this.size, size)
@@ -307,18 +363,18 @@ class BlockFileHandle {
    * @template T
    * @param {string} name
    * @param {Callback<T>} cb
-   * @param {(cb: Callback<T>) => void} action  runs once the file is open
+   * @param {(cb: Done<T>) => void} action  runs once the file is open
    */
   _run (name, cb, action) {
     checkCallback(name, cb)
-    this._lifecycle.run(name, cb, action)
+    this._lifecycle.run(name, /** @type {Done<T>} */ (cb), action)
   }
 
   /**
    * @template T
    * @param {string} name
    * @param {Callback<T>} cb
-   * @param {(cb: Callback<T>) => void} action
+   * @param {(cb: Done<T>) => void} action
    */
   _runWrite (name, cb, action) {
     this._run(name, cb, (cb) => {
@@ -336,7 +392,7 @@ class BlockFileHandle {
    */
   _readInteger (position, width, decode, cb) {
     checkCallback('read', cb)
-    this._run('read', (err, value) => err ? cb(err) : this._turns.deliver(cb, value), (cb) => {
+    this._run('read', (err, value) => err ? cb(err, value) : this._turns.deliver(cb, value), (cb) => {
       const err = this._checkRange('read', position, position + width)
       if (err) cb(err)
       else this._reader.readInPlace(position, position + width, decode, cb)
@@ -359,13 +415,14 @@ class BlockFileHandle {
 
 /**
  * @param {import('./storage').StorageHandle} handle
- * @param {Callback<{ size: number, modifiedMs: number }>} cb
+ * @param {Done<FileLook>} cb
  */
 function readState (handle, cb) {
-  if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity }))
+  if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, isGone: false }))
   handle.stat((err, state) => {
-    if (err || !state) cb(err)
-    else cb(null, { size: state.size, modifiedMs: Number(state.modifiedNs / 1_000_000n) })
+    if (err || !state) return cb(err)
+    const { size, modifiedNs, nameCount } = state
+    cb(null, { size, modifiedMs: Number(modifiedNs / 1_000_000n), isGone: nameCount === 0n })
   })
 }
 
@@ -398,4 +455,9 @@ function BlockFile (path, options) {
 }
 BlockFile.prototype = BlockFileHandle.prototype
 
-exports.BlockFile = BlockFile
+/** @typedef {BlockFileHandle} BlockFile */
+
+exports.BlockFileHandle = BlockFileHandle
+
+/** @type {BlockFileConstructor} */
+exports.BlockFile = /** @type {any} */ (BlockFile)

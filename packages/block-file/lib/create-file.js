@@ -31,7 +31,8 @@ function openOrCreate (storage, filePath, { flags, createFolder, initial }, cb) 
   openSized(storage, filePath, existing, (err, handle, size) => {
     if (err && /** @type {any} */ (err).code !== 'ENOENT') return cb(err)
     if (handle && size !== 0) return cb(null, handle, size)
-    const create = () => createFile(storage, filePath, { createFolder, initial }, (err) => {
+    const isThere = handle !== undefined
+    const create = () => createFile(storage, filePath, { createFolder, initial, isThere }, (err) => {
       if (err) cb(err)
       else openSized(storage, filePath, existing, cb)
     })
@@ -59,12 +60,22 @@ function openSized (storage, filePath, options, cb) {
 /**
  * @param {Storage} storage
  * @param {string} filePath  an empty file there is replaced
- * @param {{ createFolder: boolean, initial: () => Buffer }} options
+ * @param {{ createFolder: boolean, initial: () => Buffer, isThere: boolean }} options
  * @param {Done} cb
  */
-function createFile (storage, filePath, { createFolder, initial }, cb) {
+function createFile (storage, filePath, { createFolder, initial, isThere }, cb) {
   const aside = `${filePath}.new`
-  fill(storage, aside, createFolder, initial(), (err) => {
+  /** @type {Buffer} */
+  let bytes
+  try {
+    bytes = initial()
+  } catch (err) {
+    return cb(/** @type {Error} */ (err))
+  }
+  inOrder([
+    (done) => fill(storage, aside, createFolder, bytes, done),
+    (done) => isThere && storage.copyMode ? storage.copyMode(filePath, aside, done) : done(null)
+  ], (err) => {
     if (err) return storage.unlink(aside, () => cb(err))
     storage.rename(aside, filePath, (err) => {
       if (err) return cb(err)
@@ -101,3 +112,4 @@ function inOrder ([step, ...others], cb) {
 }
 
 exports.openOrCreate = openOrCreate
+exports.openSized = openSized

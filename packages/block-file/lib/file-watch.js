@@ -44,7 +44,8 @@ class FileWatch {
     this._state = ''
     /** Whether it had changed just before. */
     this._isFresh = false
-    this._begin()
+    this._schedulePoll()
+    this._listen()
   }
 
   /** @param {boolean} isReferenced  whether to keep the process running */
@@ -54,15 +55,21 @@ class FileWatch {
     for (const each of [this._watcher, this._pollTimer, this._gapTimer]) this._reference(each)
   }
 
+  /** The name belongs to another file now. */
+  restart () {
+    this._watcher?.close()
+    this._watcher = null
+    this._listen()
+  }
+
   close () {
     this._isClosed = true
     this._watcher?.close()
     for (const timer of [this._pollTimer, this._gapTimer, this._graceTimer]) if (timer) clearTimeout(timer)
   }
 
-  _begin () {
+  _listen () {
     const { storage, path } = this._file
-    this._schedulePoll()
     storage.watch?.(path, () => this._hear(), (err, watcher) => {
       if (err || !watcher) return
       if (this._isClosed) return watcher.close()
@@ -153,9 +160,9 @@ class FileWatch {
     if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size), false))
     handle.stat((err, state) => {
       if (err || !state) return tell('', false)
-      const { size, modifiedNs } = state
+      const { size, modifiedNs, nameCount } = state
       // Clocks of file systems tick every few ms: what changes twice within a tick looks the same.
-      tell(`${size} ${modifiedNs}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
+      tell(`${size} ${modifiedNs} ${nameCount}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
     })
   }
 }

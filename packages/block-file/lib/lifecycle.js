@@ -132,8 +132,9 @@ function isolate (run) {
 
 /**
  * Sets an observable whose listeners are not ours.
- * @param {import('obz').Obz<number>} observable
- * @param {number} value
+ * @template T
+ * @param {import('./obz').Obz<T>} observable
+ * @param {T} value
  */
 function setIsolated (observable, value) {
   isolate(() => observable.set(value))

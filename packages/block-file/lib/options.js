@@ -17,6 +17,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @property {boolean} [createFolder]  create the folder of the file too; false by default
  * @property {(() => Buffer) | null} [initial]  makes the bytes of a file that is missing or empty; it exists with all
  *   of them, on stable storage, or not at all
+ * @property {boolean} [lock]  false by default; true keeps others from opening the file for writing while it is open,
+ *   if they lock it too. With `r` nothing is locked
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
@@ -30,7 +32,7 @@ function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
-    storage = fileStorage
+    lock = false, storage = fileStorage
   } = options
   if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
@@ -41,8 +43,9 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
+  if (typeof lock !== 'boolean') throw misuse(`BlockFile: lock must be true or false, got ${String(lock)}`)
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
-  return { blockSize, flags, cache, createFolder, initial, storage }
+  return { blockSize, flags, cache, createFolder, initial, lock, storage }
 }
 
 exports.parseOptions = parseOptions

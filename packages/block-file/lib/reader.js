@@ -1,6 +1,7 @@
 'use strict'
 // Reads ranges through the block cache, and ahead of a reader that goes through the file in order.
 
+const { LogError } = require('@millrace/errors')
 const { fetch } = require('./fetch')
 const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
@@ -71,7 +72,7 @@ class Reader {
       if (position === end) return cb(null, result)
       this._fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
         if (rewriteCount !== this._file.rewriteCount) return next()
-        if (err) return cb(err)
+        if (err) return this._readExactly(err, result, start, cb)
         const upTo = Math.min(end, spanEnd)
         span.copy(result, position - start, position - spanStart, upTo - spanStart)
         position = upTo
@@ -79,6 +80,19 @@ class Reader {
         next()
       })
     })
+  }
+
+  /**
+   * What lies beside the bytes that are wanted, in their block or ahead, may be what cannot be read.
+   * @param {Error} err  of the whole span
+   * @param {Buffer} result
+   * @param {number} start
+   * @param {(err: Error | null, bytes?: Buffer) => void} cb
+   */
+  _readExactly (err, result, start, cb) {
+    const isCutOff = err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ'
+    if (isCutOff) cb(err)
+    else fetch(this._file, result, start, (err) => cb(err, result))
   }
 
   /**

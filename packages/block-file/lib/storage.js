@@ -3,7 +3,10 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { LogError } = require('@millrace/errors')
+const { makeFolder, syncFolder } = require('./folders')
+const { lockFile } = require('./lock/lock-file')
+const { notAFile } = require('./not-a-file')
+const { findRealPath } = require('./real-path')
 const { watchFile } = require('./watch-file')
 
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
@@ -38,8 +41,10 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @typedef {object} FileState
  * @property {number} size  in bytes
  * @property {bigint} modifiedNs  when it was last written, in nanoseconds since 1970; kernels update it every few ms
+ * @property {bigint} changedNs  when it, its name or its mode last changed; nobody can set it
  * @property {bigint} device
  * @property {bigint} inode
+ * @property {bigint} nameCount  0 once it was removed, or replaced by another
  */
 
 /**
@@ -59,6 +64,21 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  *   keeps its names in a journal of its own
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  tells when the file may have
  *   changed, from another process too. A storage without it is polled
+ * @property {(path: string, cb: Callback<string>) => void} [realPath]  where the file is, or would be made, with every
+ *   symlink followed. A storage without it has no symlinks
+ * @property {(from: string, to: string, cb: Callback<void>) => void} [copyMode]  who may read and write the one file
+ *   may do so with the other
+ * @property {(path: string, options: { createFolder: boolean }, cb: Callback<StorageLock>) => void} [lock]  of a file,
+ *   there or not, by its real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another
+ *   has it, in this process or in another one. A storage without it cannot be reached from elsewhere
+ */
+
+/**
+ * @typedef {object} StorageLock
+ * @property {(cb: Callback<void>) => void} noteFile  the file is there, and will not be replaced: so a copy of the lock
+ *   can be told from the lock
+ * @property {(cb: Callback<void>) => void} forgetFile  it is going to be replaced
+ * @property {(cb: Callback<void>) => void} release
  */
 
 /**
@@ -93,8 +113,8 @@ function createHandle (fd) {
  * @param {import('node:fs').BigIntStats} stat
  * @returns {FileState}
  */
-function toFileState ({ size, mtimeNs, dev, ino }) {
-  return { size: Number(size), modifiedNs: mtimeNs, device: dev, inode: ino }
+function toFileState ({ size, mtimeNs, ctimeNs, dev, ino, nlink }) {
+  return { size: Number(size), modifiedNs: mtimeNs, changedNs: ctimeNs, device: dev, inode: ino, nameCount: nlink }
 }
 
 /**
@@ -105,44 +125,7 @@ function toFileState ({ size, mtimeNs, dev, ino }) {
 function open (filePath, { flags, createFolder, mustExist = false }, cb) {
   if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags], cb)
   if (!createFolder) return openFile(filePath, CREATE_MODE, cb)
-  const folder = path.resolve(path.dirname(filePath))
-  fs.mkdir(folder, { recursive: true }, (err, firstCreated) => {
-    if (err) return cb(err)
-    const created = firstCreated === undefined ? [] : foldersBetween(path.resolve(firstCreated), folder)
-    syncFolders(created.map((name) => path.dirname(name)), (err) => err ? cb(err) : openFile(filePath, CREATE_MODE, cb))
-  })
-}
-
-/**
- * @param {string} first
- * @param {string} last  below the first, or the same
- * @returns {string[]}
- */
-function foldersBetween (first, last) {
-  const folders = [last]
-  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
-  return folders
-}
-
-/**
- * @param {string[]} folders
- * @param {(err: Error | null) => void} cb
- */
-function syncFolders ([folder, ...others], cb) {
-  if (folder === undefined) return cb(null)
-  syncFolder(folder, (err) => err ? cb(err) : syncFolders(others, cb))
-}
-
-/**
- * @param {string} folder
- * @param {Callback<void>} cb
- */
-function syncFolder (folder, cb) {
-  if (process.platform === 'win32') return process.nextTick(cb, null)
-  fs.open(folder, fs.constants.O_RDONLY, (err, fd) => {
-    if (err) return cb(err)
-    fs.fsync(fd, (err) => fs.close(fd, (closeErr) => cb(err ?? closeErr ?? null)))
-  })
+  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : openFile(filePath, CREATE_MODE, cb))
 }
 
 /**
@@ -161,14 +144,22 @@ function openFile (filePath, mode, cb) {
 }
 
 /**
- * @param {string} filePath
- * @param {import('node:fs').Stats} stat
+ * @param {string} from
+ * @param {string} to
+ * @param {Callback<void>} cb
  */
-function notAFile (filePath, stat) {
-  const found = stat.isDirectory() ? 'a directory' : 'not a regular file'
-  const code = stat.isDirectory() ? 'EISDIR' : 'ERR_INVALID_ARGUMENT'
-  return new LogError(code, `open: ${filePath} is ${found}; give the path of a file`, { path: filePath })
+function copyMode (from, to, cb) {
+  fs.stat(from, (err, stat) => err ? cb(err) : fs.chmod(to, stat.mode & 0o777, cb))
 }
 
 /** @type {Storage} */
-exports.fileStorage = { open, rename: fs.rename, unlink: fs.unlink, syncFolder, watch: watchFile }
+exports.fileStorage = {
+  open,
+  rename: fs.rename,
+  unlink: fs.unlink,
+  syncFolder,
+  watch: watchFile,
+  realPath: findRealPath,
+  copyMode,
+  lock: lockFile
+}

@@ -11,8 +11,8 @@ class Turns {
 
   /**
    * @template T
-   * @param {(err: null, result?: T) => void} cb
-   * @param {T} [result]
+   * @param {(err: null, result: T) => void} cb
+   * @param {T} result
    */
   deliver (cb, result) {
     if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })

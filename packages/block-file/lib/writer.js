@@ -4,6 +4,7 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
+const { openSized } = require('./create-file')
 const { closedError } = require('./fetch')
 const { setIsolated } = require('./lifecycle')
 const { rangeError } = require('./range-error')
@@ -211,6 +212,68 @@ class Writer {
     }, cb)
   }
 
+  /**
+   * Goes on with another file, which gets the name of this one.
+   * @param {string} from  in the same folder, whole and synced
+   * @param {Done} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
+   */
+  replaceWith (from, cb) {
+    const { storage, path: filePath, lock } = this._file
+    this._enqueue('replace', (handle, done) => {
+      openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true }, (err, newHandle, newSize = 0) => {
+        if (err || !newHandle) return done(err)
+        // Nobody may be in the middle of a read.
+        lock.write(0, Infinity, (release) => {
+          const end = (/** @type {Error | null} */ err) => {
+            release()
+            done(err)
+          }
+          storage.rename(from, filePath, (err) => {
+            if (err) return newHandle.close(() => end(err))
+            storage.syncFolder(path.dirname(filePath), (err) => {
+              this._goOnWith(newHandle, newSize)
+              handle.close(() => end(err ? nameNotSynced(err, filePath) : null))
+            })
+          })
+        })
+      })
+    }, cb)
+  }
+
+  /**
+   * Goes on with the file that has the name now, to read it.
+   * @param {Done} cb
+   */
+  reopen (cb) {
+    const { storage, path: filePath, lock } = this._file
+    this._enqueue('reopen', (handle, done) => {
+      openSized(storage, filePath, { flags: 'r', createFolder: false }, (err, newHandle, newSize = 0) => {
+        if (err || !newHandle) return done(err)
+        lock.write(0, Infinity, (release) => {
+          this._goOnWith(newHandle, newSize)
+          handle.close((err) => {
+            release()
+            done(err)
+          })
+        })
+      })
+    }, cb)
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {number} newSize
+   */
+  _goOnWith (handle, newSize) {
+    const { cache, size } = this._file
+    this._file.handle = handle
+    this._file.rewriteCount++
+    this._reserveEnd = 0
+    this._hasDebris = false
+    cache.drop(0, Infinity)
+    setIsolated(size, newSize)
+  }
+
   /** @param {Done} cb */
   sync (cb) {
     this._enqueue('sync', (handle, done) => {
@@ -315,6 +378,15 @@ class Writer {
     return new LogError('ERR_FILE_NOT_UNDONE', `write: ${path} could not be written (${cause.message}), and ${range} ` +
       'could not be put back; close the file and check the disk', { cause, offset: start, path })
   }
+}
+
+/**
+ * @param {Error} cause
+ * @param {string} path
+ */
+function nameNotSynced (cause, path) {
+  return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} has a new file, but its folder could not be synced ` +
+    `(${cause.message}), so the old one may come back with the power; close the file and check the disk`, { cause, path })
 }
 
 exports.Writer = Writer

@@ -120,6 +120,36 @@ tape('initial: every call that fails is reported, and the next open works', asyn
   t.ok(failed > 6, `${failed} calls`)
 })
 
+tape('initial: a symlink that leads to nothing stays, and gets what it leads to', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = temporaryFolder()
+  fs.mkdirSync(path.join(folder, 'real'))
+  fs.symlinkSync(path.join('real', 'file'), path.join(folder, 'link'))
+  const blocks = promises(BlockFile(path.join(folder, 'link'), { initial }))
+  await blocks.append(Buffer.from('more'))
+  await blocks.sync()
+  await blocks.close()
+  t.ok(fs.lstatSync(path.join(folder, 'link')).isSymbolicLink())
+  t.equal(fs.readFileSync(path.join(folder, 'real', 'file')).length, HEAD.length + 4)
+  t.deepEqual(fs.readdirSync(path.join(folder, 'real')), ['file'])
+})
+
+tape('initial: who may read an empty file may read what replaces it', { skip: process.platform === 'win32' }, async (t) => {
+  const file = path.join(temporaryFolder(), 'blocks')
+  fs.writeFileSync(file, '')
+  fs.chmodSync(file, 0o640)
+  const blocks = promises(BlockFile(file, { initial }))
+  await blocks.ready()
+  await blocks.close()
+  t.equal(fs.statSync(file).mode & 0o777, 0o640)
+  const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
+  fs.writeFileSync(file, '')
+  const storage = { ...fileStorage, copyMode: (from, to, cb) => process.nextTick(cb, error) }
+  const failing = promises(BlockFile(file, { initial, storage }))
+  t.equal(await failureOf(failing.ready), error)
+  await failing.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+})
+
 tape('initial: short writes are continued', async (t) => {
   const storage = faultyStorage(fileStorage, ({ name, length }) => name === 'write' ? { length: Math.ceil(length / 3) } : {})
   const file = newPath()

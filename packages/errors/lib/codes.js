@@ -14,8 +14,10 @@ exports.codes = Object.freeze({
   ERR_FILE_NOT_UNDONE: 'a write failed half way and the bytes before it could not be put back',
 
   ERR_LOG_CLOSED: 'the log was closed before the call',
+  ERR_LOG_LOCKED: 'the file is open for writing already, here or in another process; the message says by whom',
   ERR_LOG_READ_ONLY: 'the log was opened with flags "r", or is damaged, and cannot be written',
   ERR_LOG_UNKNOWN_FORMAT: 'the file is not a log that this version can read; nothing was written to it',
+  ERR_LOG_AMBIGUOUS_FORMAT: 'the file may be a log of more than one format',
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
   ERR_LOG_FULL: 'the append would grow the file past what its framing can address',
@@ -26,5 +28,8 @@ exports.codes = Object.freeze({
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',
-  ERR_CODEC_DECODE: 'the bytes of a record could not be decoded'
+  ERR_CODEC_DECODE: 'the bytes of a record could not be decoded',
+
+  ERR_SOURCE_CHANGED: 'the log that is being converted is not what it was when the conversion began',
+  ERR_NOT_VERIFIED: 'what was converted, read again, is not what the source has'
 })

@@ -18,6 +18,13 @@ tape('LogError: carries code, cause, offset and path', (t) => {
   t.end()
 })
 
+tape('LogError: names the holder of what is locked', (t) => {
+  const holder = { host: 'host', pid: 7, thread: 8, since: '2026-01-01T00:00:00.000Z' }
+  t.equal(new LogError('ERR_LOG_LOCKED', 'locked', { holder }).holder, holder)
+  t.equal(new LogError('ERR_LOG_CLOSED', 'closed').holder, undefined)
+  t.end()
+})
+
 tape('LogError: has no cause when there is none', (t) => {
   t.notOk(Object.hasOwn(new LogError('ERR_LOG_CLOSED', 'closed'), 'cause'))
   t.end()

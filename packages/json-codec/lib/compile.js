@@ -6,7 +6,7 @@ const { parseWhere, matches } = require('@millrace/where')
 const { makeNeedles, mayMatch } = require('./prefilter')
 
 /**
- * @param {unknown} where  what `parseWhere` of @millrace/where takes
+ * @param {import('@millrace/where').Where} where
  * @returns {(buf: Buffer, start: number, end: number) => boolean}  whether the record in these bytes fulfils it; false
  *   for what is no JSON text. Reads nothing outside the bytes, never throws
  * @throws {TypeError} ERR_INVALID_ARGUMENT

@@ -11,7 +11,7 @@ const jsonCodec = Object.freeze({
   buffer: /** @type {const} */ (true),
 
   /**
-   * @param {unknown} value
+   * @param {any} value
    * @returns {Buffer}
    * @throws {LogError} ERR_CODEC_ENCODE, with what JSON.stringify threw as its cause
    */

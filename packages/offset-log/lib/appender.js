@@ -26,6 +26,8 @@ class Appender {
     /** @type {Append[]} */
     this._waiting = []
     this._isBusy = false
+    /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
+    this._onHeld = null
   }
 
   /**
@@ -40,20 +42,42 @@ class Appender {
 
   /** @param {(err: Error | null) => void} cb  runs once all that was appended before is written, or has failed */
   flush (cb) {
-    if (this._isBusy) this._enqueue({ records: [], size: 0, done: () => cb(null) })
+    if (this._isBusy || this._waiting.length > 0) this._enqueue({ records: [], size: 0, done: () => cb(null) })
     else cb(null)
+  }
+
+  /**
+   * Lets appends wait.
+   * @param {() => void} cb  runs once no write is under way
+   */
+  hold (cb) {
+    this._onHeld = cb
+    if (!this._isBusy) cb()
+  }
+
+  /** Goes on with what has waited. */
+  release () {
+    this._onHeld = null
+    if (this._waiting.length > 0) this._start()
   }
 
   /** @param {Append} append */
   _enqueue (append) {
     this._waiting.push(append)
-    if (this._isBusy) return
+    if (!this._isBusy && this._onHeld === null) this._start()
+  }
+
+  _start () {
     this._isBusy = true
     // Calls of the same turn are taken together.
     process.nextTick(() => this._writeNext())
   }
 
   _writeNext () {
+    if (this._onHeld) {
+      this._isBusy = false
+      return this._onHeld()
+    }
     const group = this._takeGroup()
     if (group.length === 0) {
       this._isBusy = false

@@ -5,13 +5,17 @@ const { LogError, misuse } = require('@millrace/errors')
 const { matches } = require('@millrace/where')
 
 /**
+ * @template [T=any]
  * @typedef {object} Codec
  * @property {string} [name]
- * @property {(value: any) => Buffer | Uint8Array | string} encode
- * @property {(bytes: any) => any} decode  gets a Buffer of its own, or a string if `buffer` is false
+ * @property {(value: T) => Buffer | Uint8Array | string} encode
+ * @property {(bytes: any) => T} decode  gets a Buffer of its own, or a string if `buffer` is false
  * @property {boolean} [buffer]
- * @property {(buf: Buffer, start: number, end: number) => any} [decodeRange]  what it returns keeps no bytes of `buf`
- * @property {(where: unknown) => RecordFilter} [compile]
+ * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  what it returns keeps no bytes of `buf`
+ * @property {(where: import('@millrace/where').Condition[]) => RecordFilter} [compile]
+ */
+
+/**
  * @typedef {(buf: Buffer, start: number, end: number) => boolean} RecordFilter
  */
 
@@ -95,7 +99,7 @@ class RecordCodec {
 
   /**
    * @param {NonNullable<Codec['compile']>} compile
-   * @param {unknown} where
+   * @param {import('@millrace/where').Condition[]} where
    */
   _compile (compile, where) {
     try {

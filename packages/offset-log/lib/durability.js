@@ -18,7 +18,7 @@ class Durability {
   /**
    * @param {LogFile} file
    * @param {FsyncMode} mode
-   * @param {import('obz').Obz<number>} durable
+   * @param {import('@millrace/block-file').Obz<number>} durable
    */
   constructor (file, mode, durable) {
     this.mode = mode
@@ -28,6 +28,8 @@ class Durability {
     this._durable = durable
     /** @type {Array<{ settle: () => void, cb: Done }>} */
     this._waiting = []
+    /** @type {Array<(done: () => void) => void>} */
+    this._exclusive = []
     this._isBusy = false
     this._isDirty = false
     this._isTimely = false
@@ -60,6 +62,12 @@ class Durability {
   sync (cb, settle = () => {}) {
     if (this.error) return process.nextTick(cb, this.error)
     this._waiting.push({ settle, cb })
+    if (!this._isBusy) this._run()
+  }
+
+  /** @param {(done: () => void) => void} action  runs when nothing is being synced; nothing is until it is done */
+  runExclusive (action) {
+    this._exclusive.push(action)
     if (!this._isBusy) this._run()
   }
 
@@ -102,7 +110,9 @@ class Durability {
   }
 
   _run () {
-    this._isBusy = this._waiting.length > 0
+    const action = this._exclusive.shift()
+    this._isBusy = action !== undefined || this._waiting.length > 0
+    if (action) return action(() => this._run())
     if (!this._isBusy) return
     const { store, blocks } = this._file
     store.prepareSync((err) => {

@@ -4,6 +4,8 @@
 
 const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { peekId } = require('./framing/checked/peek-id')
+const { openSteadily } = require('./load')
 
 // What is read while it is being changed looks damaged; a change takes less than this, so it is read again after it.
 const LOOK_AGAIN_MS = [0, 10, 50]
@@ -27,7 +29,7 @@ const SHORT_READ_COUNT_MAX = 100
 class Follower {
   /**
    * @param {LogFile} file  loaded
-   * @param {import('obz').Obz<number>} durable
+   * @param {import('@millrace/block-file').Obz<number>} durable
    */
   constructor (file, durable) {
     this._file = file
@@ -112,6 +114,7 @@ class Follower {
     blocks.refresh((err, state) => {
       if (err || !state || lifecycle.isClosed) return this._end(err)
       this._isQuiet = Date.now() - state.modifiedMs > QUIET_MS
+      if (state.isGone) return this._reopen(attempt)
       if (state.size < this._file.store.end) return this._end(this._shrunk(state.size))
       this._file.store.follow((err, news) => {
         if (news) this._tell(news)
@@ -120,6 +123,47 @@ class Follower {
         else this._end(err)
       })
     })
+  }
+
+  /**
+   * The log was compacted, as a rule: it has another file now.
+   * @param {number} attempt
+   */
+  _reopen (attempt) {
+    const { blocks, storage, store } = this._file
+    if (!('header' in store)) return this._end(this._gone(new Error('its framing does not say which log it is')))
+    peekId(blocks.path, storage, (err, found) => {
+      // What was read so far can be read still.
+      if (err || !found) return this._end(this._gone(err ?? new Error('it cannot be read')))
+      if (!found.id?.equals(store.header.id)) return this._end(this._gone(new Error('it is another log')))
+      this._goOn(attempt)
+    })
+  }
+
+  /** @param {number} attempt */
+  _goOn (attempt) {
+    const { _file: file } = this
+    file.replacement.begin(file.store)
+    const end = (/** @type {Error | null} */ err) => {
+      file.replacement.end(file.store)
+      if (err) return this._end(err)
+      this._watch.restart()
+      this._look(attempt)
+    }
+    file.blocks.reopen((err) => {
+      if (err) return end(err)
+      openSteadily(file, '', (err, store) => {
+        if (store) file.store = store
+        end(err)
+      })
+    })
+  }
+
+  /** @param {Error} cause */
+  _gone (cause) {
+    const { path } = this._file.blocks
+    return new LogError('ERR_LOG_CORRUPT', `${path} was removed, or replaced by another file (${cause.message}); open it ` +
+      'again', { cause, path })
   }
 
   /** @param {News} news */

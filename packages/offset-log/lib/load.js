@@ -2,10 +2,12 @@
 // From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end.
 
 const { setIsolated } = require('@millrace/block-file')
+const { removeLeftover } = require('./compaction')
 const { openChecked } = require('./framing/checked/open-checked')
 const { detectFraming } = require('./framing/detect')
 const { offsetFramings } = require('./framing/offset/offset-framing')
 const { openOffset } = require('./framing/offset/open-offset')
+const { refusal } = require('./sidecar/sidecar-storage')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -28,21 +30,38 @@ function load (file, framing, cb) {
     if (err) return cb(err)
     const open = file.blocks.flags === 'r' ? openSteadily : openStore
     open(file, framing, (err, store, recovery = null) => {
-      if (err || !store) return cb(err)
+      if (err || !store) return cb(file.sidecar ? file.sidecar.explain(err) : err)
       file.store = store
       file.writtenSince = store.last
-      const announce = () => setIsolated(file.since, store.last)
-      const mayWrite = file.blocks.flags === 'r+' && !recovery?.damage.length
-      if (file.durability.mode === 'always' && mayWrite) file.blocks.reserve(store.reserveSize)
-      // Where only what is on stable storage may be seen, what a crash left must be put there first.
-      if (file.durability.mode === 'always' && mayWrite && store.durableLast !== store.last) {
-        return file.durability.sync((err) => cb(err, recovery), announce)
-      }
-      announce()
-      file.durability.begin(store.durableLast)
-      cb(null, recovery)
+      if (file.blocks.flags === 'r' || recovery?.damage.length) return announce(file, recovery, cb)
+      removeLeftover(file, (err) => err ? cb(err) : beginWriting(file, recovery, cb))
     })
   })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {Recovery | null} recovery
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ */
+function beginWriting (file, recovery, cb) {
+  const { store, durability, blocks } = file
+  if (durability.mode !== 'always') return announce(file, recovery, cb)
+  blocks.reserve(store.reserveSize)
+  if (store.durableLast === store.last) return announce(file, recovery, cb)
+  // Where only what is on stable storage may be seen, what a crash left must be put there first.
+  durability.sync((err) => cb(err, recovery), () => setIsolated(file.since, store.last))
+}
+
+/**
+ * @param {LogFile} file
+ * @param {Recovery | null} recovery
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ */
+function announce ({ store, since, durability }, recovery, cb) {
+  setIsolated(since, store.last)
+  durability.begin(store.durableLast)
+  cb(null, recovery)
 }
 
 /**
@@ -79,13 +98,28 @@ function describeFault (err, recovery) {
  * @param {Opened} cb
  */
 function openStore (file, framing, cb) {
+  if (file.sidecar) file.sidecar.begin(file.blocks, (err) => err ? cb(err) : openFramed(file, framing, cb))
+  else openFramed(file, framing, cb)
+}
+
+/**
+ * @param {LogFile} file
+ * @param {string} framing
+ * @param {Opened} cb
+ */
+function openFramed (file, framing, cb) {
   // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.
-  if (file.blocks.size.value === 0) return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32, cb)
+  if (file.blocks.size.value === 0) {
+    const isRefused = file.sidecar && framing === 'checked' && file.blocks.flags === 'r+'
+    if (isRefused) return cb(refusal(file.blocks.path))
+    return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32, cb)
+  }
   detectFraming(file.blocks, (err, framing) => {
     if (err || !framing) cb(err)
-    else if (framing === 'checked') openChecked(file, cb)
+    else if (framing === 'checked') file.sidecar ? cb(refusal(file.blocks.path)) : openChecked(file, cb)
     else openOffset(file, framing, cb)
   })
 }
 
 exports.load = load
+exports.openSteadily = openSteadily

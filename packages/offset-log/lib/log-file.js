@@ -2,7 +2,7 @@
 // What the parts of one open log share, and what each framing does for them.
 
 /**
- * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
+ * @typedef {import('@millrace/block-file').BlockFile} BlockFile
  * @typedef {import('./codec').RecordCodec} RecordCodec
  * @typedef {import('./framing/checked/checked-store').CheckedStore} CheckedStore
  * @typedef {import('./framing/offset/offset-store').OffsetStore} OffsetStore
@@ -19,12 +19,14 @@
  * @property {boolean} skipsDamage  what streams and scans do unless they say otherwise
  * @property {number} cacheSize  bytes that records may be kept in
  * @property {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @property {import('./sidecar/sidecar').Sidecar | null} sidecar  what keeps the checksums of a log that has none
  * @property {number} end  the seq that comes after all that can be read
  * @property {number} writtenSince  seq of the last record written, synced or not
- * @property {import('obz').Obz<number>} since
+ * @property {import('@millrace/block-file').Obz<number>} since
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/block-file').Lifecycle} lifecycle
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
+ * @property {import('./replacement').Replacement} replacement  of the file by a compacted one
  * @property {import('./follower').Follower | null} follower  of a log that another process may write
  */
 

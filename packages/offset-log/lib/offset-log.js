@@ -6,6 +6,7 @@ const { BlockFile, Lifecycle } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
+const { Compactions } = require('./compaction')
 const { Durability } = require('./durability')
 const { Follower } = require('./follower')
 const { load } = require('./load')
@@ -13,7 +14,10 @@ const { parseOptions } = require('./options')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
 const { deleted, tooLargeToAppend } = require('./record-errors')
+const { Replacement } = require('./replacement')
 const { scan } = require('./scan')
+const { snapshot } = require('./snapshot')
+const { openSidecar } = require('./sidecar/open-sidecar')
 const { RecordStream, createSource } = require('./stream')
 
 /**
@@ -23,9 +27,25 @@ const { RecordStream, createSource } = require('./stream')
 
 /**
  * @template T
- * @typedef {import('./promised').Callback<T>} Callback
+ * @typedef {import('./promised').Callback<T>} Callback  one of ours
  */
 
+/**
+ * @template T
+ * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback  a user's
+ */
+
+/**
+ * @template T
+ * @typedef {import('@millrace/block-file').Obz<T>} Obz
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {import('./contract').OffsetLog<T>} OffsetLog
+ */
+
+/** @implements {OffsetLog} */
 class Log {
   /**
    * @param {string} path
@@ -34,19 +54,22 @@ class Log {
   constructor (path, options) {
     const parsed = parseOptions(options)
     this.filename = path
-    /** @type {import('obz').Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
+    /** @type {Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
     this.since = createObz()
-    /** @type {import('obz').Obz<number>} the seq up to which all is on stable storage, -1 if none; <= `since` */
+    /** @type {Obz<number>} the seq up to which all is on stable storage, -1 if none; <= `since` */
     this.durable = createObz()
     /** What flumedb offers of the log, under the same names. */
-    this.methods = { del: 'async' }
+    this.methods = { del: /** @type {const} */ ('async') }
     /** What this log can do of what some logs cannot; set once loaded. */
-    this.supports = { atomicBatch: false, compact: false, snapshot: false, durable: true, onCorrupt: false }
+    this.supports = { atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false }
     /** @type {import('./log-file').Recovery | null} what opening found wrong; set once loaded */
     this.recovery = null
     this._file = this._createFile(path, parsed)
     this._lifecycle = this._file.lifecycle
     this._appender = new Appender(this._file)
+    /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
+    this.compactionProgress = createObz()
+    this._compactions = new Compactions(this._file, this._appender, this.compactionProgress)
     this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
     this.ready = this.ready.bind(this)
@@ -69,9 +92,11 @@ class Log {
    * @returns {import('./log-file').LogFile}
    */
   _createFile (path, parsed) {
+    const sidecar = openSidecar(path, parsed)
     /** @type {any} */
     const file = {
-      blocks: BlockFile(path, parsed.blocks),
+      blocks: BlockFile(path, sidecar ? { ...parsed.blocks, storage: sidecar.storage } : parsed.blocks),
+      sidecar,
       store: null,
       codec: parsed.codec,
       maxRecordSize: parsed.maxRecordSize,
@@ -84,6 +109,7 @@ class Log {
       since: this.since,
       lifecycle: new Lifecycle((name) => closedError(name, path)),
       waitingStreams: new Set(),
+      replacement: new Replacement(),
       follower: null
     }
     file.durability = new Durability(file, parsed.fsync, this.durable)
@@ -91,7 +117,7 @@ class Log {
   }
 
   /**
-   * @param {Callback<void>} [cb]  runs when the log is loaded and recovered, or failed to
+   * @param {NodeCallback<void>} [cb]  runs when the log is loaded and recovered, or failed to
    * @returns {any}
    */
   ready (cb) {
@@ -100,7 +126,7 @@ class Log {
 
   /**
    * @param {unknown} values  a value, or an array of them as one batch
-   * @param {Callback<number>} [cb]  gets the seq of the last record, which `since` has reached
+   * @param {NodeCallback<number>} [cb]  gets the seq of the last record, which `since` has reached
    * @returns {any}
    */
   append (values, cb) {
@@ -119,7 +145,7 @@ class Log {
 
   /**
    * @param {number} seq
-   * @param {Callback<any>} [cb]  gets the value; `flumelog:deleted` if it was deleted
+   * @param {NodeCallback<any>} [cb]  gets the value; `flumelog:deleted` if it was deleted
    * @returns {any}
    */
   get (seq, cb) {
@@ -143,9 +169,22 @@ class Log {
    * @param {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} cb
    */
   _readRecord (seq, cb) {
-    const { store, follower } = this._file
-    if (follower) follower.retry((cb) => store.readRecord(seq, cb), cb)
-    else store.readRecord(seq, cb)
+    const { follower } = this._file
+    if (follower) follower.retry((cb) => this._readOnce(seq, cb), cb)
+    else this._readOnce(seq, cb)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} cb
+   */
+  _readOnce (seq, cb) {
+    const { store, replacement } = this._file
+    store.readRecord(seq, (err, found) => {
+      if (!store.isReplaced) return cb(err, found)
+      // It may have been looked for in the wrong file.
+      replacement.wait(() => this._readOnce(seq, cb))
+    })
   }
 
   /**
@@ -167,7 +206,7 @@ class Log {
   /**
    * @param {ReadOptions} options  those of `stream`, except live
    * @param {(chunk: import('./chunk').Chunk) => unknown} onChunk  many records a call; false ends the scan
-   * @param {Callback<{ lost: { count: number, size: number } }>} [cb]  what was lost where damage was skipped
+   * @param {NodeCallback<{ lost: { count: number, size: number } }>} [cb]  what was lost where damage was skipped
    * @returns {any}
    */
   scan (options, onChunk, cb) {
@@ -181,8 +220,8 @@ class Log {
 
   /**
    * Erases records: their bytes are overwritten, `get` and streams no longer see them. `since` does not move.
-   * @param {number | number[]} seqs
-   * @param {Callback<void>} [cb]
+   * @param {number | readonly number[]} seqs
+   * @param {NodeCallback<void>} [cb]
    * @returns {any}
    */
   del (seqs, cb) {
@@ -190,16 +229,25 @@ class Log {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
-      const { store, durability } = this._file
-      store.deleteRecords(typeof seqs === 'number' ? [seqs] : [...seqs], (err) => {
-        if (err || durability.mode !== 'always') cb(err)
-        else durability.sync(cb)
-      })
+      const list = typeof seqs === 'number' ? [seqs] : [...seqs]
+      this._compactions.whenIdle(() => this._delete(list, cb))
     }))
   }
 
   /**
-   * @param {Callback<void>} [cb]  runs when all that was appended before is on stable storage
+   * @param {number[]} seqs
+   * @param {Callback<void>} cb
+   */
+  _delete (seqs, cb) {
+    const { store, durability } = this._file
+    store.deleteRecords(seqs, (err) => {
+      if (err || durability.mode !== 'always') cb(err)
+      else durability.sync(cb)
+    })
+  }
+
+  /**
+   * @param {NodeCallback<void>} [cb]  runs when all that was appended before is on stable storage
    * @returns {any}
    */
   sync (cb) {
@@ -209,37 +257,53 @@ class Log {
   }
 
   /**
-   * @param {Callback<{ framing: string, size: number, since: number, blockSize: number, cache: object }>} [cb]
+   * Reads all of a checked log, to say what a compaction would give back.
+   * @param {NodeCallback<import('./compaction').LogStats>} [cb]
    * @returns {any}
    */
   stats (cb) {
     return promised(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
-      const { store, end, blocks } = this._file
-      const cache = store.cacheStats()
-      cb(null, { framing: store.name, size: end, since: this.since.value, blockSize: blocks.blockSize, cache })
+      const { store, blocks } = this._file
+      const stats = {
+        framing: store.name,
+        size: store.end,
+        since: this.since.value,
+        blockSize: blocks.blockSize,
+        cache: store.cacheStats(),
+        reclaimableSize: 0
+      }
+      store.measureReclaimable((err, reclaimableSize = 0) => cb(err, { ...stats, reclaimableSize }))
     }))
   }
 
   /**
-   * @param {Callback<void>} [cb]
+   * Gives back the space of deleted records. Records keep their seqs; appends and reads go on, deletions wait.
+   * @param {NodeCallback<import('./compaction').Compacted>} [cb]
    * @returns {any}
    */
   compact (cb) {
-    return promised(cb, (cb) => cb(notSupported('compact', 'a framing like this one cannot give space back')))
+    return promised(cb, (cb) => this._runWrite('compact', cb, (cb) => {
+      if (this.supports.compact) return this._compactions.run(cb)
+      cb(notSupported('compact', `${this._file.store.name} cannot leave out positions; convert it to the checked framing`))
+    }))
   }
 
   /**
-   * @param {string} path
-   * @param {Callback<void>} [cb]
+   * A copy of all that can be read now, as a log of its own that was closed cleanly. Appends and deletions go on.
+   * @param {string} path  where it goes; nothing may be there
+   * @param {NodeCallback<void>} [cb]  it is on stable storage. EEXIST; ERR_LOG_CORRUPT when the log is damaged
    * @returns {any}
    */
   snapshot (path, cb) {
-    return promised(cb, (cb) => cb(notSupported('snapshot', 'close the log and copy the file')))
+    return promised(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
+      if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
+      snapshot(this._file, this.recovery, path, cb)
+    }))
   }
 
   /**
    * Waits for what was asked before, syncs, ends live streams and closes the file. Calling it again waits for the same.
-   * @param {Callback<void>} [cb]
+   * @param {NodeCallback<void>} [cb]
    * @returns {any}
    */
   close (cb) {
@@ -359,4 +423,5 @@ function OffsetLog (path, options) {
 }
 OffsetLog.prototype = Log.prototype
 
-exports.OffsetLog = OffsetLog
+/** @type {import('./contract').OffsetLogConstructor} */
+exports.OffsetLog = /** @type {any} */ (OffsetLog)

@@ -1,21 +1,127 @@
 'use strict'
-// A reader for a range of seqs, set on the frame where it begins.
+// A reader for a range of seqs, set on the frame where it begins. When the log's file is replaced by a compacted one, it
+// goes on there from the seq that it had come to.
 
 const { LogError } = require('@millrace/errors')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
+ * @typedef {import('./chunk').Chunk} Chunk
  * @typedef {import('./framing/offset/chunk-reader').ChunkReader} ChunkReader
  * @typedef {import('./framing/checked/forward-reader').ForwardReader} ForwardReader
  * @typedef {import('./framing/checked/backward-reader').BackwardReader} BackwardReader
- * @typedef {ChunkReader | ForwardReader | BackwardReader} Reader  goes through a range, a chunk of records at a time
+ * @typedef {ChunkReader | ForwardReader | BackwardReader} StoreReader  goes through a range of one file
+ * @typedef {(err: Error | null, chunk?: Chunk) => void} NextCallback
  */
+
+class RangeReader {
+  /**
+   * @param {LogFile} file
+   * @param {Range & { skipsDamage: boolean }} range
+   * @param {import('./codec').RecordFilter | null} isWanted
+   */
+  constructor (file, range, isWanted) {
+    this._file = file
+    this._range = { ...range }
+    this._isWanted = isWanted
+    /** @type {import('./log-file').Store} */
+    this._store = file.store
+    /** @type {StoreReader | null} */
+    this._reader = null
+    this._lost = { count: 0, size: 0 }
+    /** How far the log reached when its file was replaced: who asks for less wants no more than that file had. */
+    this._endAtReplacement = 0
+  }
+
+  /** What damage took so far, where it is skipped. */
+  get lost () {
+    const { count, size } = this._reader?.lost ?? { count: 0, size: 0 }
+    return { count: this._lost.count + count, size: this._lost.size + size }
+  }
+
+  /** Whether no record of the range can follow, now or later. */
+  get isDone () {
+    return this._reader !== null && this._reader.isDone
+  }
+
+  /** @param {(err: Error | null, reader?: RangeReader) => void} cb */
+  open (cb) {
+    this._store = this._file.store
+    this._store.openReader(this._range, this._isWanted, (err, reader) => {
+      this._settle(() => this.open(cb), () => {
+        if (err || !reader) return cb(err)
+        this._reader = reader
+        cb(null, this)
+      })
+    })
+  }
+
+  /**
+   * @param {number} logEnd  how far the log reaches
+   * @param {NextCallback} cb  the chunk is good until the next call, and empty only when nothing is left. May run before
+   *   `next` returns
+   */
+  next (logEnd, cb) {
+    const reader = /** @type {StoreReader} */ (this._reader)
+    const { left } = reader
+    const goOn = () => this._goOn(left, logEnd, cb)
+    this._settle(goOn, () => {
+      reader.next(Math.max(logEnd, this._endAtReplacement), (err, chunk) => {
+        // Whatever was found may have been looked for in the wrong file.
+        this._settle(goOn, () => cb(err, chunk))
+      })
+    })
+  }
+
+  /**
+   * @param {() => void} replaced  runs if the file was replaced
+   * @param {() => void} kept  runs, as a rule at once, if it is the same
+   */
+  _settle (replaced, kept) {
+    if (!this._store.isReplaced) return kept()
+    this._file.replacement.wait(() => this._store.isReplaced ? replaced() : kept())
+  }
+
+  /**
+   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * @param {number} index  in the chunk
+   */
+  rewindTo (index) {
+    this._reader?.rewindTo(index)
+  }
+
+  /**
+   * Leaves only the records that the filter wants, perhaps none, in the chunk that `next` delivered.
+   * @throws what decoding throws, when the codec cannot compile the filter
+   */
+  applyFilter () {
+    this._reader?.applyFilter()
+  }
+
+  /**
+   * In the file that the log has now.
+   * @param {{ lowest: number, stop: number }} left  of the range
+   * @param {number} logEnd
+   * @param {NextCallback} cb
+   */
+  _goOn (left, logEnd, cb) {
+    const range = this._range
+    const { end } = this._file
+    this._lost = this.lost
+    this._reader = null
+    range.from = Math.max(range.from, left.lowest)
+    range.stop = Math.min(range.stop, left.stop)
+    if (logEnd < end) range.stop = Math.min(range.stop, logEnd)
+    this._endAtReplacement = end
+    this.open((err) => err ? cb(err) : this.next(logEnd, cb))
+  }
+}
 
 /**
  * @param {LogFile} file
  * @param {Range} range
- * @param {(err: Error | null, reader?: Reader) => void} cb
+ * @param {(err: Error | null, reader?: RangeReader) => void} cb
  */
 function openRange (file, range, cb) {
   const { store, codec } = file
@@ -30,7 +136,8 @@ function openRange (file, range, cb) {
   } catch (err) {
     return cb(/** @type {Error} */ (err))
   }
-  store.openReader({ ...range, skipsDamage }, isWanted, cb)
+  new RangeReader(file, { ...range, skipsDamage }, isWanted).open(cb)
 }
 
+exports.RangeReader = RangeReader
 exports.openRange = openRange

@@ -12,22 +12,28 @@ const CACHE_SIZE = 16 * 1024 * 1024
 const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
-const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt', 'storage']
+const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt',
+  'sidecar', 'storage']
+
+/** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
 /**
+ * @template [T=any]
  * @typedef {object} OffsetLogOptions
- * @property {import('./codec').Codec} [codec]  bytes as they are by default
- * @property {string} [framing]  of a new file: checked (the default), offset32, offset48 or offset53; an old file's is
- *   detected
+ * @property {import('./codec').Codec<T>} [codec]  bytes as they are by default
+ * @property {FramingName} [framing]  of a new file: checked (the default), offset32, offset48 or offset53; an old
+ *   file's is detected
  * @property {number} [blockSize]  bytes: the unit of caching of the offset framings; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
  * @property {number} [cache]  bytes that records may be kept in; 16 MiB by default
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
- * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
+ * @property {boolean} [verify]  false skips the checksums of the checked framing, and of a sidecar; true by default
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
  * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
  *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
+ * @property {boolean} [sidecar]  true keeps checksums and the durable position of a log of an offset framing in a file
+ *   beside it, and its own bytes as they are; false by default. Not for the checked framing, which has its own
  * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
  */
 
@@ -39,17 +45,18 @@ function parseOptions (options = {}) {
   checkNames(options)
   const {
     codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache = CACHE_SIZE,
-    fsync = 'interval', verify = true, onCorrupt = 'error', storage
+    fsync = 'interval', verify = true, onCorrupt = 'error', sidecar = false, storage
   } = options
   checkOneOf('framing', framing, FRAMINGS)
   checkOneOf('fsync', fsync, FSYNC_MODES)
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
   checkOneOf('verify', verify, [true, false])
+  checkOneOf('sidecar', sidecar, [true, false])
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
   }
   const recordCodec = new RecordCodec(codec)
-  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name)) : null
+  const initial = framing === 'checked' && !sidecar ? () => encodeHead(createFileHeader(recordCodec.name)) : null
   return {
     codec: recordCodec,
     framing,
@@ -58,8 +65,9 @@ function parseOptions (options = {}) {
     skipsDamage: onCorrupt === 'skip',
     maxRecordSize,
     cacheSize: cache,
+    sidecar,
     storage,
-    blocks: { blockSize, flags, cache, initial, storage, createFolder: true }
+    blocks: { blockSize, flags, cache, initial, storage, createFolder: true, lock: true }
   }
 }
 

@@ -10,13 +10,13 @@ const { misuse } = require('@millrace/errors')
 
 /**
  * @template T
- * @param {Callback<T> | undefined} cb
+ * @param {import('@millrace/errors').NodeCallback<T> | undefined} cb
  * @param {(cb: Callback<T>) => void} run  must call back once
  * @returns {any}  a promise of the result, when there is no callback
  * @throws {TypeError} when `cb` is neither a function nor left out
  */
 function promised (cb, run) {
-  if (typeof cb === 'function') return run(cb)
+  if (typeof cb === 'function') return run(/** @type {Callback<T>} */ (cb))
   if (cb !== undefined) throw misuse(`expected a callback or nothing, got ${typeof cb}`)
   return new Promise((resolve, reject) => {
     run((err, result) => err ? reject(err) : resolve(result))

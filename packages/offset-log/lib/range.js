@@ -19,7 +19,7 @@ const { parseWhere } = require('@millrace/where')
  * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache
  * @property {'error' | 'skip'} [onCorrupt]  what to do at damage, if not what the log was opened with: end with
  *   ERR_LOG_CORRUPT, or go on behind it and count what was lost
- * @property {unknown} [where]  only records of which this holds, see @millrace/where
+ * @property {import('@millrace/where').Where} [where]  only records of which this holds, see @millrace/where
  */
 
 /**
@@ -31,7 +31,7 @@ const { parseWhere } = require('@millrace/where')
  * @property {boolean} old
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
- * @property {import('@millrace/where/lib/parse-where').Condition[] | null} where
+ * @property {import('@millrace/where').Condition[] | null} where
  */
 
 /**
@@ -52,7 +52,9 @@ function parseRange (options = {}) {
   const skipsDamage = onCorrupt === undefined ? undefined : onCorrupt === 'skip'
   const where = options.where === undefined ? null : parseWhere(options.where)
   const { from, stop } = parseBounds(options)
-  return { from, stop, reverse, live, old, limit: parseLimit(options.limit), where, skipsDamage }
+  // Nothing can be in it, now or later: it ends at once, though it be live, and no file is read for it.
+  const limit = Math.min(parseLimit(options.limit), from < stop ? Infinity : 0)
+  return { from, stop, reverse, live, old, limit, where, skipsDamage }
 }
 
 /**

@@ -3,6 +3,7 @@
 
 const { trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { applyFilter } = require('./apply-filter')
 const { openRange } = require('./open-range')
 
 /**
@@ -28,14 +29,16 @@ function scan (file, range, onChunk, cb) {
       chunks.next(end, (err, chunk) => {
         if (err || !chunk) return cb(err)
         if (chunk.count === 0) return cb(null, { lost: chunks.lost })
+        const filterErr = applyFilter(chunks, file.codec)
+        if (filterErr) return cb(filterErr)
+        chunk.count = Math.min(chunk.count, left)
+        left -= chunk.count
         let goOn
         try {
-          chunks.applyFilter()
-          chunk.count = Math.min(chunk.count, left)
-          left -= chunk.count
           goOn = (chunk.count === 0 || onChunk(chunk) !== false) && left > 0
         } catch (err) {
-          return cb(/** @type {Error} */ (err))
+          // Nothing, when it is thrown, is a failure all the same.
+          return cb(/** @type {Error} */ (err || misuse(`scan: the function threw ${String(err)}`)))
         }
         if (goOn) next()
         else cb(null, { lost: chunks.lost })

@@ -2,6 +2,8 @@
 // A pull-stream source over a range of the log, which is also async-iterable.
 
 const { trampoline } = require('@millrace/block-file')
+const { misuse } = require('@millrace/errors')
+const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
@@ -10,10 +12,11 @@ const { openRange } = require('./open-range')
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {import('./open-range').Reader} Reader
+ * @typedef {import('./open-range').RangeReader} Reader
  * @typedef {import('./chunk').Chunk} Chunk
  * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
  * @typedef {(end: End, item?: any) => void} ReadCallback
+ * @typedef {(run: (err: Error | null) => void) => void} WhenReady  runs it once the log is loaded, or failed to
  */
 
 class RecordStream {
@@ -40,8 +43,8 @@ class RecordStream {
     this._rewriteCount = 0
     /** @type {End} */
     this._end = null
-    /** @type {ReadCallback | null} a live stream's reader, waiting for an append */
-    this._waiting = null
+    /** @type {ReadCallback | null} of the read that was not answered yet */
+    this._reading = null
   }
 
   /** What damage took so far, under `onCorrupt: 'skip'`. */
@@ -52,14 +55,16 @@ class RecordStream {
   /**
    * @param {End} abort
    * @param {ReadCallback} cb
+   * @param {WhenReady} whenReady
    */
-  read (abort, cb) {
+  read (abort, cb, whenReady) {
     if (abort) return this._abort(abort, cb)
     if (this._end) return cb(this._end)
-    if (this._left === 0) return this._finish(true, cb)
-    if (this._chunks === null) this._open(cb)
-    else if (this._hasItem()) this._deliverItem(cb)
-    else this._deliver(cb)
+    if (this._reading) return cb(misuse('stream: read again before the read before was answered'))
+    if (this._left > 0 && this._hasItem()) return this._deliverItem(cb)
+    this._reading = cb
+    if (this._chunks) this._deliver()
+    else whenReady((err) => this._open(err))
   }
 
   /** Takes note of where the log ends: at the call that made the stream, or once the log is loaded. */
@@ -69,8 +74,7 @@ class RecordStream {
 
   /** Goes on after an append, if a read is waiting for one. */
   wake () {
-    const waiting = this._stopWaiting()
-    if (waiting) this._deliver(waiting)
+    if (this._stopWaiting()) this._deliver()
   }
 
   /**
@@ -78,41 +82,47 @@ class RecordStream {
    * @param {Error | true} [end]
    */
   close (end = true) {
-    const waiting = this._stopWaiting()
-    if (waiting) this._finish(end, waiting)
+    if (this._stopWaiting()) this._finish(end)
   }
 
-  /** @param {ReadCallback} cb */
-  _open (cb) {
+  /** @param {Error | null} err  why the log cannot be read */
+  _open (err) {
+    if (!this._reading) return
+    if (err) return this._finish(err)
+    if (this._left === 0) return this._finish(true)
     const { from, stop, old, reverse } = this._range
+    // What was appended since is not for a reversed stream. Behind the end of others there may be damage to tell of.
+    const isEarlier = reverse && this._file.end > this._begunAt
     const range = {
       ...this._range,
       from: old ? from : Math.max(from, this._begunAt),
-      stop: reverse ? Math.min(stop, this._begunAt) : stop
+      stop: isEarlier ? Math.min(stop, this._begunAt) : stop
     }
     openRange(this._file, range, (err, chunks) => {
-      if (err || !chunks) return this._fail(err, cb)
+      if (err || !chunks) return this._fail(err)
       this._chunks = chunks
-      this._deliver(cb)
+      this._deliver()
     })
   }
 
-  /** @param {ReadCallback} cb */
-  _deliver (cb) {
+  _deliver () {
     const chunks = /** @type {Reader} */ (this._chunks)
     trampoline((next) => {
-      if (this._end) return cb(this._end)
-      if (this._hasItem()) return this._deliverItem(cb)
+      const cb = this._reading
+      // It was aborted meanwhile.
+      if (cb === null) return
+      if (this._left === 0) return this._finish(true)
+      if (this._hasItem()) {
+        this._reading = null
+        return this._deliverItem(cb)
+      }
       if (this._range.live) this._fileEnd = this._file.end
       chunks.next(this._fileEnd, (err, chunk) => {
-        if (this._end) return cb(this._end)
-        if (err || !chunk) return this._fail(err, cb)
-        if (chunk.count === 0) return this._awaitAppend(cb, next)
-        try {
-          chunks.applyFilter()
-        } catch (err) {
-          return this._finish(/** @type {Error} */ (err), cb)
-        }
+        if (this._reading === null) return
+        if (err || !chunk) return this._fail(err)
+        if (chunk.count === 0) return this._awaitAppend(next)
+        const filterErr = applyFilter(chunks, this._file.codec)
+        if (filterErr) return this._finish(filterErr)
         this._chunk = chunk
         this._index = 0
         this._rewriteCount = this._file.blocks.rewriteCount
@@ -139,7 +149,8 @@ class RecordStream {
     try {
       item = this._shape(chunk, index, seq)
     } catch (err) {
-      return this._finish(/** @type {Error} */ (err), cb)
+      this._reading = cb
+      return this._finish(/** @type {Error} */ (err))
     }
     this._left--
     cb(null, item)
@@ -156,79 +167,75 @@ class RecordStream {
     return this._hasSeqs ? { seq, value } : value
   }
 
-  /**
-   * @param {ReadCallback} cb
-   * @param {() => void} next
-   */
-  _awaitAppend (cb, next) {
+  /** @param {() => void} next */
+  _awaitAppend (next) {
     const chunks = /** @type {Reader} */ (this._chunks)
-    if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true, cb)
+    if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true)
     if (this._file.end > this._fileEnd) return next()
-    this._waiting = cb
     this._file.waitingStreams.add(this)
     this._file.follower?.keepAlive(true)
   }
 
+  /** @returns {boolean}  whether a read was waiting for an append */
   _stopWaiting () {
-    const waiting = this._waiting
-    this._waiting = null
-    this._file.waitingStreams.delete(this)
+    const wasWaiting = this._file.waitingStreams.delete(this)
     if (this._file.waitingStreams.size === 0) this._file.follower?.keepAlive(false)
-    return waiting
+    return wasWaiting
+  }
+
+  /** @param {Error | null} [err]  from reading the file */
+  _fail (err) {
+    this._finish(this._file.lifecycle.isClosed ? closedError('stream', this._file.blocks.path) : err ?? true)
   }
 
   /**
-   * @param {Error | null} err  from reading the file
-   * @param {ReadCallback} cb
-   */
-  _fail (err, cb) {
-    this._finish(this._file.lifecycle.isClosed ? closedError('stream', this._file.blocks.path) : err ?? true, cb)
-  }
-
-  /**
+   * An error never comes before the read has returned: flumedb reads a stream that failed anew, at once and for ever.
    * @param {Error | true} end
-   * @param {ReadCallback} cb
    */
-  _finish (end, cb) {
+  _finish (end) {
     this._end = end
     this._chunk = null
-    cb(end)
+    if (end === true) this._answer(end)
+    else setImmediate(() => this._answer(end))
   }
 
   /**
-   * A read that is waiting is answered first, as the pull-stream protocol has it.
+   * A read that is not answered yet is answered first, as the pull-stream protocol has it.
    * @param {Error | true} abort
    * @param {ReadCallback} cb
    */
   _abort (abort, cb) {
-    const waiting = this._stopWaiting()
+    this._stopWaiting()
     this._end = abort
-    if (waiting) waiting(abort)
-    this._finish(abort, cb)
+    this._chunk = null
+    this._answer(abort)
+    cb(abort)
+  }
+
+  /** @param {Error | true} end */
+  _answer (end) {
+    const cb = this._reading
+    this._reading = null
+    if (cb) cb(end)
   }
 }
 
 /**
  * @param {RecordStream} stream
- * @param {(run: (err: Error | null) => void) => void} whenReady
+ * @param {WhenReady} whenReady
  */
 function createSource (stream, whenReady) {
-  let isReady = false
   /**
-   * @param {End} abort
-   * @param {ReadCallback} cb
+   * @param {End | false} abort
+   * @param {ReadCallback} [cb]  some who abort pass none. Without a default: pull-stream tells a source from what may
+   *   follow it by its two parameters
    */
-  const source = (abort, cb) => {
-    if (isReady || abort) return stream.read(abort, cb)
-    whenReady((err) => {
-      if (err) return cb(err)
-      isReady = true
-      stream.read(null, cb)
-    })
-  }
+  const source = (abort, cb) => stream.read(abort || null, cb ?? ignore, whenReady)
   Object.defineProperty(source, 'lost', { get: () => stream.lost })
   return Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) })
 }
+
+function ignore () {}
 
 exports.RecordStream = RecordStream
 exports.createSource = createSource

@@ -288,7 +288,8 @@ for (const framing of FRAMINGS) {
       else t.ok(log.since.value >= unsynced)
       t.equal((await failureOf(() => log.close())).code, 'ERR_LOG_POISONED')
       t.equal((await failureOf(() => log.get(seq))).code, 'ERR_LOG_CLOSED')
-      t.equal(harness.counts.close, harness.counts.open - 1 + Number(framing !== 'checked'), 'the file is closed')
+      // A new checked log is looked for in vain, and what a compaction may have left.
+      t.equal(harness.counts.close, harness.counts.open - 2 * Number(framing === 'checked'), 'the file is closed')
     }
   })
 
@@ -434,7 +435,7 @@ tape('checked, always: a close that cannot give room back says so, closes, and h
   await log.append(bytes('a'))
   harness.fault = ({ name }) => name === 'truncate' ? { code: 'EIO' } : {}
   t.equal((await failureOf(() => log.close()))?.code, 'EIO')
-  t.equal(harness.counts.close, harness.counts.open - 1)
+  t.equal(harness.counts.close, harness.counts.open - 2)
   t.deepEqual(await harness.afterPowerCut(), ['a'])
 })
 

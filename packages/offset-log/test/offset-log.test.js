@@ -177,14 +177,16 @@ tape('codec: a LogError that it throws keeps its code', async (t) => {
   await log.close()
 })
 
-tape('codec: a compiled filter that throws ends the stream or the scan with what it threw', async (t) => {
+tape('codec: a compiled filter that throws ends the stream or the scan with a code, and with what it threw', async (t) => {
   const thrown = new Error('mine')
   const compile = () => () => { throw thrown }
   const log = OffsetLog(newPath(), { codec: { encode: (x) => x, decode: (x) => x, buffer: true, compile } })
   await log.append(Buffer.from('x'))
   const where = { path: ['a'], equals: 1 }
-  t.equal(await failureOf(() => valuesOf(log, { where })), thrown)
-  t.equal(await failureOf(() => log.scan({ where }, () => {})), thrown)
+  for (const call of [() => valuesOf(log, { where }), () => log.scan({ where }, () => {})]) {
+    const { code, cause } = await failureOf(call)
+    t.deepEqual([code, cause], ['ERR_CODEC_DECODE', thrown])
+  }
   await log.close()
 })
 

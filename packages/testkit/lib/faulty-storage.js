@@ -15,7 +15,7 @@
  * @returns {any}  a storage
  */
 function faultyStorage (inner, decide) {
-  return {
+  const faulty = {
     ...inner,
     open (/** @type {string} */ path, /** @type {object} */ options, /** @type {Function} */ cb) {
       const fault = decide({ name: 'open' })
@@ -24,6 +24,24 @@ function faultyStorage (inner, decide) {
         cb(err, handle && faultyHandle(handle, decide))
       })
     }
+  }
+  if (inner.lock) faulty.lock = faultyLock(inner, decide)
+  return faulty
+}
+
+/**
+ * @param {any} inner
+ * @param {Decide} decide
+ */
+function faultyLock (inner, decide) {
+  return (/** @type {string} */ path, /** @type {object} */ options, /** @type {Function} */ cb) => {
+    const fault = decide({ name: 'lock' })
+    if (fault?.error) return process.nextTick(cb, fault.error)
+    inner.lock(path, options, (/** @type {Error | null} */ err, /** @type {any} */ lock) => {
+      const simple = simpleCalls(lock, decide)
+      const names = ['noteFile', 'forgetFile', 'release']
+      cb(err, lock && Object.fromEntries(names.map((name) => [name, simple(name)])))
+    })
   }
 }
 
@@ -40,14 +58,7 @@ function faultyHandle (handle, decide) {
     if (fault.after) fault.after.then(run)
     else run()
   }
-  /** @param {string} name */
-  const simple = (name) => (/** @type {any[]} */ ...args) => {
-    const fault = decide({ name }) ?? {}
-    if (fault.error) return process.nextTick(args[args.length - 1], fault.error)
-    const run = () => handle[name](...args)
-    if (fault.after) fault.after.then(run)
-    else run()
-  }
+  const simple = simpleCalls(handle, decide)
   return {
     read: transfer('read'),
     write: transfer('write'),
@@ -60,6 +71,20 @@ function faultyHandle (handle, decide) {
     sync: simple('sync'),
     size: simple('size'),
     close: simple('close')
+  }
+}
+
+/**
+ * @param {any} inner  a handle or a lock
+ * @param {Decide} decide
+ */
+function simpleCalls (inner, decide) {
+  return (/** @type {string} */ name) => (/** @type {any[]} */ ...args) => {
+    const fault = decide({ name }) ?? {}
+    if (fault.error) return process.nextTick(args[args.length - 1], fault.error)
+    const run = () => inner[name](...args)
+    if (fault.after) fault.after.then(run)
+    else run()
   }
 }
 

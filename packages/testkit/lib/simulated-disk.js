@@ -316,7 +316,9 @@ class SimulatedDisk {
    * @param {Inode} inode
    */
   _createHandle (file, inode) {
-    const call = (/** @type {string} */ name, position = 0, length = 0) => ({ name, path: file, position, length })
+    const call = (/** @type {string} */ name, position = 0, length = 0) => {
+      return { name, path: this._nameOf(inode, file), position, length }
+    }
     const readFrom = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
       return inode.read(buf, offset, Math.min(length, fault.length ?? length), position)
     }
@@ -338,10 +340,11 @@ class SimulatedDisk {
         return this._perform(call('readSync', position, length), readFrom(buf, offset, length, position))
       },
       write: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-        this._change({ name: 'write', path: file, position, length, buf, offset }, cb, writeTo(buf, offset, length, position))
+        const write = { ...call('write', position, length), buf, offset }
+        this._change(write, cb, writeTo(buf, offset, length, position))
       },
       writeSync: (/** @type {any[]} */ ...[buf, offset, length, position]) => {
-        const write = { name: 'write', path: file, position, length, buf, offset }
+        const write = { ...call('write', position, length), buf, offset }
         return this._changeNow(write, writeTo(buf, offset, length, position))
       },
       truncate: (/** @type {number} */ size, /** @type {Callback} */ cb) => {
@@ -352,6 +355,17 @@ class SimulatedDisk {
       size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cacheSize),
       close: (/** @type {Callback} */ cb) => this._answer(call('close'), cb, () => {})
     }
+  }
+
+  /**
+   * @param {Inode} inode
+   * @param {string} file  its name when it was opened
+   * @returns {string}  its name now; the last one it had, if it has none
+   */
+  _nameOf (inode, file) {
+    if (this._names.get(file) === inode) return file
+    for (const [name, other] of this._names) if (other === inode) return name
+    return file
   }
 
   /**

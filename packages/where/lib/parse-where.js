@@ -12,6 +12,12 @@ const { misuse } = require('@millrace/errors')
  */
 
 /**
+ * What users pass: one condition, or a list of which all must hold.
+ * @typedef {{ readonly path: readonly string[], readonly equals: Primitive }} AskedCondition
+ * @typedef {AskedCondition | readonly AskedCondition[]} Where
+ */
+
+/**
  * @param {unknown} where  one condition, or a list of which all must hold (an empty list holds for every record)
  * @returns {Condition[]}  a copy: later changes to what was passed change nothing
  * @throws {TypeError} ERR_INVALID_ARGUMENT

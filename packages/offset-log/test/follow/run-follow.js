@@ -115,7 +115,8 @@ class FollowRun {
       seed: this._random(2 ** 31),
       writeSizeMax: WRITE_SIZES_MAX[this._random(WRITE_SIZES_MAX.length)],
       // A legacy deletion that is killed half way leaves half a record.
-      deletes: framing === 'checked'
+      deletes: framing === 'checked',
+      compacts: framing === 'checked'
     }
     const child = fork(WRITER, [JSON.stringify(options)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     child.on('message', (/** @type {any} */ { appended, at, since }) => {

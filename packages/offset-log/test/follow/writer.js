@@ -19,12 +19,13 @@ const CONCURRENCY_MAX = 8
  * @property {number} seed
  * @property {number} writeSizeMax  bytes that one call to the system may write, so that half commits can be seen
  * @property {boolean} deletes
+ * @property {boolean} compacts
  */
 
 /** @param {WriterOptions} options */
 async function run (options) {
   setTimeout(() => process.exit(3), LIFE_MS_MAX).unref()
-  const { path, framing, fsync, commitCount, seed, deletes } = options
+  const { path, framing, fsync, commitCount, seed, deletes, compacts } = options
   const log = OffsetLog(path, { framing, fsync, storage: createStorage(options.writeSizeMax) })
   await log.ready()
   if (log.recovery?.damage.length) throw new Error(`found damage: ${JSON.stringify(log.recovery)}`)
@@ -37,6 +38,7 @@ async function run (options) {
     seqs.push(...await Promise.all(numbers.map((number) => log.append(createCommit(number)))))
     process.send?.({ appended: next, at: Date.now(), since: log.since.value })
     if (deletes && random(4) === 0) await deleteSome(log, seqs, random)
+    if (compacts && random(150) === 0) await log.compact()
     if (random(30) === 0) await new Promise((resolve) => setTimeout(resolve, random(20)))
   }
   await log.close()

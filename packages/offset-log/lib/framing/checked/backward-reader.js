@@ -5,7 +5,7 @@
 const { ENTRY } = require('./chunk-cursor')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 const { RecordReader } = require('./record-reader')
-const { assembleRecord, endOfPage, findRecordEnd } = require('./split-record')
+const { assembleRecord, findReach, findRecordEnd } = require('./split-record')
 
 const { ENTERED, AT_END, DAMAGED } = ENTRY
 const UNKNOWN = -1
@@ -147,7 +147,7 @@ class BackwardReader extends RecordReader {
     const { _cursor: cursor, _page: page } = this
     const end = Math.min(limit, page + PAGE_SIZE)
     const lost = { ...this.lost }
-    let first = { previous: UNKNOWN, position: Infinity, keepEnd: 0 }
+    let first = { previous: UNKNOWN, firstSeq: Infinity, keepEnd: 0 }
     let identity = UNKNOWN
     this._foundCount = 0
     while (cursor.chunkEnd < end) {
@@ -166,7 +166,7 @@ class BackwardReader extends RecordReader {
     this._checkLink(identity, end)
     this._nextPrevious = first.previous
     this._keepEnd = first.keepEnd
-    this._isDone = first.position <= this._from
+    this._isDone = first.firstSeq <= this._from
     this._foundPage = page
     this._page = page - PAGE_SIZE
   }
@@ -176,9 +176,9 @@ class BackwardReader extends RecordReader {
    * @param {number} end  of the page
    */
   _describeFirst (end) {
-    const { continued, size, previous, position } = this._cursor.header
+    const { continued, size, previous, firstSeq } = this._cursor.header
     const goesOn = continued === size && this._keepEnd > end
-    return { previous, position, keepEnd: continued === 0 ? 0 : goesOn ? this._keepEnd : end }
+    return { previous, firstSeq, keepEnd: continued === 0 ? 0 : goesOn ? this._keepEnd : end }
   }
 
   /**
@@ -241,7 +241,7 @@ class BackwardReader extends RecordReader {
       return true
     }
     const recordEnd = findRecordEnd(cursor, size)
-    const needed = endOfPage(recordEnd, limit)
+    const needed = recordEnd <= limit ? findReach(cursor, size, recordEnd, limit) : 0
     if (recordEnd <= limit && !cursor.holds(needed)) {
       this._keepEnd = needed
       return false

@@ -8,6 +8,8 @@ const {
 } = require('./layout')
 
 const NO_FRAME = null
+/** @type {Frame} */
+const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, identity: -1 })
 
 /**
  * @typedef {import('./chunk-header').Rules} Rules
@@ -58,13 +60,17 @@ function checkPage (page, rules, unfinished) {
  * Walks the frames of a page, as its chunks have them, until one begins at or after the seq.
  * @param {Page} page  checked
  * @param {number} seq
- * @returns {Frame | null}  null when no frame begins exactly there
+ * @returns {Frame | null}  null when no frame begins exactly there, or when it lies within one; a gap when it lies
+ *   between two, where compaction has left something out
  */
 function findFrame ({ bytes, offset, start, end }, seq) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const header = new ChunkHeader()
+  // Where the record ends that was passed last.
+  let recordEnd = -1
   for (let chunkStart = start; start + PAGE_SIZE - chunkStart >= CHUNK_SIZE_MIN && chunkStart < end;) {
     readChunkHeader(view, offset + chunkStart - start, header)
+    if (header.position > seq) break
     const chunkEnd = chunkStart + CHUNK_HEADER_SIZE + header.size
     let at = chunkStart + CHUNK_HEADER_SIZE + header.continued
     let shift = header.position - chunkStart
@@ -77,11 +83,11 @@ function findFrame ({ bytes, offset, start, end }, seq) {
       at += LENGTH_SIZE
       if (type === FRAME_TYPES.GAP) shift += size
       else at += size
+      if (type !== FRAME_TYPES.GAP) recordEnd = at + shift
     }
-    if (at + shift > seq) return NO_FRAME
     chunkStart = chunkEnd
   }
-  return NO_FRAME
+  return seq < recordEnd ? NO_FRAME : GAP
 }
 
 /**

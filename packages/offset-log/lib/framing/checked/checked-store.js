@@ -5,6 +5,7 @@ const { Turns } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { BackwardReader } = require('./backward-reader')
 const { Checkpoints } = require('./checkpoints')
+const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
 const { findPage } = require('./find-page')
 const { ForwardReader } = require('./forward-reader')
@@ -38,7 +39,9 @@ class CheckedStore {
   constructor (file, head) {
     const { header } = head
     this.name = 'checked'
-    this.supports = { atomicBatch: true, onCorrupt: true }
+    this.supports = { atomicBatch: true, onCorrupt: true, compact: true }
+    /** Whether the log has another file now. */
+    this.isReplaced = false
     this.recordSizeMax = RECORD_SIZE_MAX
     this.reserveSize = RESERVE_SIZE
     this.file = file
@@ -215,6 +218,15 @@ class CheckedStore {
   forget () {
     this.pages.drop(0, Infinity)
     this.blocks.invalidate()
+  }
+
+  /**
+   * @param {(err: Error | null, size?: number | null) => void} cb  what a compaction would give back; null if
+   *   damage is in the way
+   */
+  measureReclaimable (cb) {
+    const { end } = this
+    measureCompacted(this, (err, size = 0) => cb(null, err ? null : Math.max(0, end - size)))
   }
 
   /** @returns {Mark}  what a sync that begins now will have covered */

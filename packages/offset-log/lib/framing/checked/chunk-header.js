@@ -2,10 +2,11 @@
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
 const { crc32, crc32OfFew } = require('./crc32')
-const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, EPOCH_MAX, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
-/** Where in a header it says how much of the chunk is erased. */
+/** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
+const CONTINUED_OFFSET = 28
 const ERASED_COUNT_OFFSET = 30
 /** Where the lowest byte of its position is. */
 const POSITION_END = 21
@@ -54,6 +55,11 @@ class ChunkHeader {
    */
   hasRest (size) {
     return this.continued === size && (this.flags & CHUNK_FLAGS.REST_ERASED) === 0
+  }
+
+  /** The seq of a frame that begins behind what the chunk has of a record begun before. */
+  get firstSeq () {
+    return this.position + CHUNK_HEADER_SIZE + this.continued
   }
 
   get commitContinues () {
@@ -123,6 +129,9 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   if (header.continued > header.size || payloadStart + header.size > end) return 'its size'
   if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'its size'
   if (header.flags & ~KNOWN_FLAGS) return 'its flags'
+  if (header.epoch === EPOCH_MAX) return 'its epoch'
+  // No more than there are lengths, and the rest that it begins with.
+  if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
   if (verify && crc32(bytes.subarray(payloadStart, payloadStart + header.size)) !== header.payloadCrc) return 'its data'
   return null
@@ -160,6 +169,7 @@ function readUint48 (view, offset) {
 }
 
 exports.POSITION_END = POSITION_END
+exports.CONTINUED_OFFSET = CONTINUED_OFFSET
 exports.ERASED_COUNT_OFFSET = ERASED_COUNT_OFFSET
 exports.ChunkHeader = ChunkHeader
 exports.readChunkHeader = readChunkHeader

@@ -42,6 +42,12 @@ class Eraser {
     if (!this._isBusy) this._run()
   }
 
+  /** @param {() => void} run  once nothing is being erased */
+  whenIdle (run) {
+    if (this._isBusy) this._waiting.push({ seqs: [], cb: run })
+    else run()
+  }
+
   _run () {
     const calls = this._waiting.splice(0)
     this._isBusy = calls.length > 0
@@ -228,6 +234,7 @@ function findPieces (store, seqs, cb) {
   eachInOrder(seqs, (seq, done) => {
     findRecord(store, seq, (err, frame, page) => {
       if (err || !frame || !page) return done(err)
+      if (frame.type === FRAME_TYPES.GAP) return done(null)
       const inChunk = Math.min(frame.size, frame.chunkEnd - frame.at - LENGTH_SIZE)
       if (frame.type !== FRAME_TYPES.ERASED) {
         const offset = frame.at - frame.chunkStart - CHUNK_HEADER_SIZE

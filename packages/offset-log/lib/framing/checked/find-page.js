@@ -39,7 +39,8 @@ function bisect (store, seq, low, high, cb) {
     const { bytes, offset } = page
     const header = new ChunkHeader()
     readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
-    if (header.position <= seq) bisect(store, seq, middle, high, cb)
+    // A page may begin at positions that the record before it has too: what counts is its first frame.
+    if (header.firstSeq <= seq) bisect(store, seq, middle, high, cb)
     else bisect(store, seq, low, middle - PAGE_SIZE, cb)
   })
 }

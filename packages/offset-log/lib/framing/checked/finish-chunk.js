@@ -3,6 +3,7 @@
 
 const { ChunkHeader, ERASED_COUNT_OFFSET, checkChunk } = require('./chunk-header')
 const { applyEntry } = require('./journal')
+const { CHUNK_HEADER_SIZE } = require('./layout')
 
 /**
  * @param {import('./journal').Entry[]} entries  of this chunk, oldest first
@@ -19,6 +20,8 @@ function finishChunk (entries, chunk, rules) {
   const isWhole = () => checkChunk(chunk, view, 0, position, chunk.length, strict, now) === null
   for (const entry of entries) {
     if (isWhole() && now.erasedCount >= entry.header.readUInt16BE(ERASED_COUNT_OFFSET)) continue
+    // The file may end before, where it was cut off.
+    if (CHUNK_HEADER_SIZE + entry.header.readUInt16BE(8) > chunk.length) return false
     applyEntry(entry, chunk)
   }
   return isWhole()

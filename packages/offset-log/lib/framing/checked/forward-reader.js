@@ -5,7 +5,7 @@ const { LogError } = require('@millrace/errors')
 const { ENTRY } = require('./chunk-cursor')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 const { RecordReader } = require('./record-reader')
-const { assembleRecord, endOfPage, findRecordEnd } = require('./split-record')
+const { assembleRecord, findReach, findRecordEnd } = require('./split-record')
 
 const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 
@@ -209,7 +209,7 @@ class ForwardReader extends RecordReader {
       cursor.fail('the length of a record')
       return DAMAGED
     }
-    const needed = endOfPage(recordEnd, limit)
+    const needed = findReach(cursor, size, recordEnd, limit)
     if (!cursor.holds(needed)) {
       cursor.need = needed - cursor.at
       return NEEDS_BYTES

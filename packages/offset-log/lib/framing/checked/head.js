@@ -7,7 +7,7 @@ const { decodeJournal } = require('./journal')
 const {
   AREA_SIZE, HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('./layout')
-const { decodeSlot, encodeSlot } = require('./slot')
+const { decodeSlot, encodeSlot, isPossible } = require('./slot')
 
 const ZEROS = Buffer.alloc(JOURNAL_SIZE)
 
@@ -63,8 +63,9 @@ function readHead (whole, path) {
     const slot = isZero(whole, position + SLOT_SIZE, position + AREA_SIZE)
       ? decodeSlot(whole.subarray(position, position + SLOT_SIZE), header.salt)
       : null
-    if (slot === null) flaws.push({ what: `checkpoint slot ${index + 1}`, offset: position, size: SLOT_SIZE })
-    return slot
+    if (slot !== null && isPossible(slot, header)) return slot
+    flaws.push({ what: `checkpoint slot ${index + 1}`, offset: position, size: SLOT_SIZE })
+    return null
   })
   const slotIndex = (slots[1]?.sequence ?? -1) > (slots[0]?.sequence ?? -1) ? 1 : 0
   return {
@@ -112,7 +113,7 @@ function readJournals (whole, salt, flaws) {
     const area = whole.subarray(offset, offset + JOURNAL_SIZE)
     if (isZero(area, 0, JOURNAL_SIZE)) continue
     const journal = decodeJournal(area, salt)
-    if (journal) journals.push(journal)
+    if (journal && journal.round % 2 === index) journals.push(journal)
     else flaws.push({ what: `journal ${index + 1}`, offset, size: JOURNAL_SIZE })
   }
   return journals.sort((a, b) => a.round - b.round)

@@ -3,7 +3,7 @@
 // changes, so that a crash in between is finished at the next open. It never holds a byte of a record.
 
 const { crc32 } = require('./crc32')
-const { CHUNK_HEADER_SIZE, JOURNAL_SIZE } = require('./layout')
+const { CHUNK_HEADER_SIZE, HEAD_SIZE, JOURNAL_SIZE, LENGTH_SIZE, PAGE_SIZE, U48_MAX } = require('./layout')
 
 const JOURNAL_HEADER_SIZE = 20
 const ENTRY_HEADER_SIZE = 6 + CHUNK_HEADER_SIZE + 2
@@ -73,7 +73,7 @@ function encodeJournal ({ round, erasedCount, entries }, salt) {
 /**
  * @param {Buffer} bytes  the whole area
  * @param {number} salt
- * @returns {Journal | null}  null when it is not whole
+ * @returns {Journal | null}  null when it is not whole, or not one that a writer makes
  */
 function decodeJournal (bytes, salt) {
   if (crc32(bytes.subarray(4), salt) !== bytes.readUInt32BE(0)) return null
@@ -81,15 +81,39 @@ function decodeJournal (bytes, salt) {
   const entries = []
   let offset = JOURNAL_HEADER_SIZE
   for (let left = bytes.readUInt16BE(16); left > 0; left--) {
+    if (offset + ENTRY_HEADER_SIZE > JOURNAL_SIZE) return null
     const position = bytes.readUIntBE(offset, 6)
     const header = Buffer.from(bytes.subarray(offset + 6, offset + 6 + CHUNK_HEADER_SIZE))
     const patchCount = bytes.readUInt16BE(offset + 6 + CHUNK_HEADER_SIZE)
     offset += ENTRY_HEADER_SIZE
-    entries.push({ position, header, patches: decodePatches(bytes, offset, patchCount) })
+    if (offset + patchCount * PATCH_SIZE > JOURNAL_SIZE) return null
+    const entry = { position, header, patches: decodePatches(bytes, offset, patchCount) }
+    if (!isInChunk(entry)) return null
+    entries.push(entry)
     offset += patchCount * PATCH_SIZE
   }
+  // Each chunk once, so that it takes no longer to finish them than to read them.
+  if (new Set(entries.map(({ position }) => position)).size < entries.length) return null
+  const round = bytes.readUIntBE(4, 6)
   const erasedCount = bytes.readUIntBE(10, 6)
-  return { round: bytes.readUIntBE(4, 6), erasedCount: erasedCount === 0 ? null : erasedCount - 1, entries }
+  if (round === U48_MAX || erasedCount > U48_MAX / 2) return null
+  return { round, erasedCount: erasedCount === 0 ? null : erasedCount - 1, entries }
+}
+
+/**
+ * Whether the chunk lies where chunks do, and the patches in the chunk, and not over one another.
+ * @param {Entry} entry
+ */
+function isInChunk ({ position, header, patches }) {
+  const size = header.readUInt16BE(8)
+  if (position < HEAD_SIZE || position % PAGE_SIZE + CHUNK_HEADER_SIZE + size > PAGE_SIZE) return false
+  let sum = 0
+  for (const patch of patches) {
+    const patchSize = patch.size + (patch.mark === 0 ? 0 : LENGTH_SIZE)
+    if (patch.offset + patchSize > size) return false
+    sum += patchSize
+  }
+  return sum <= size
 }
 
 /**
@@ -114,6 +138,7 @@ function applyEntry ({ header, patches }, chunk) {
   header.copy(chunk)
   const payload = chunk.subarray(CHUNK_HEADER_SIZE)
   for (const { offset, size, mark } of patches) {
+    if (mark !== 0 && offset + LENGTH_SIZE > payload.length) continue
     const start = mark === 0 ? offset : payload.writeUInt32BE(mark, offset)
     payload.fill(0, start, start + size)
   }

@@ -32,7 +32,9 @@ function findRecord (store, seq, cb) {
     store.pages.read(start, (err, page) => {
       if (err || !page) return cb(err)
       const frame = findFrame(page, seq)
-      if (frame === null || frame.type === FRAME_TYPES.GAP) return cb(notFound(store.path, seq))
+      // What compaction has left out was deleted.
+      const isMissing = frame === null || (frame.type === FRAME_TYPES.GAP && !store.rules.hasGaps)
+      if (isMissing) return cb(notFound(store.path, seq))
       cb(null, frame, page)
     })
   })
@@ -62,7 +64,7 @@ function readOnce (store, seq, cb) {
   findRecord(store, seq, (err, frame, page) => {
     if (err || !frame || !page) return cb(err)
     const { size, at, type } = frame
-    if (type === FRAME_TYPES.ERASED) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
+    if (type !== FRAME_TYPES.RECORD) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
     const seqNumber = /** @type {number} */ (seq)
     if (size > store.maxRecordSize) return cb(tooLargeToRead(seqNumber, size, store.maxRecordSize))
     if (size > CACHED_SIZE_MAX) return readLargeRecord(store, seqNumber, page.start, cb)
@@ -134,7 +136,8 @@ function readPastDamage (store, seq, damage, cb) {
  * @param {(err: Error | null, data?: Buffer | null) => void} cb  null when there is no such record
  */
 function scanFor (store, seq, pageStart, skipsDamage, cb) {
-  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage }
+  // Not again and again: whoever asks for a record looks again, and each look makes what was read before it stale.
+  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage, looksAgain: false }
   new ForwardReader(store, wanted, pageStart).next(store.logEnd, (err, chunk) => {
     if (err || !chunk) return cb(err)
     cb(null, chunk.count === 0 ? null : Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])))

@@ -20,6 +20,8 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {number} stop  one past the highest
  * @property {import('../../codec').RecordFilter | null} isWanted
  * @property {boolean} skipsDamage
+ * @property {boolean} [looksAgain]  whether what looks damaged is read again before it counts, where another process
+ *   writes; true by default. False for whoever does so anyway
  */
 
 class RecordReader {
@@ -28,12 +30,13 @@ class RecordReader {
    * @param {Wanted} wanted
    * @param {number} pageStart  the page to begin with
    */
-  constructor (store, { from, stop, isWanted, skipsDamage }, pageStart) {
+  constructor (store, { from, stop, isWanted, skipsDamage, looksAgain = true }, pageStart) {
     this._store = store
     this._from = from
     this._stop = stop
     this._isWanted = isWanted
     this._skipsDamage = skipsDamage
+    this._looksAgain = looksAgain
     this._cursor = new ChunkCursor(store.blocks, store.rules, store.unfinished, pageStart)
     this._chunk = new Chunk()
     /** @type {Error | null} what the next call fails with */
@@ -47,6 +50,11 @@ class RecordReader {
     this._suspect = { start: -1, lookCount: 0 }
     /** What looked no better afterwards. @type {Set<number>} */
     this._confirmed = new Set()
+  }
+
+  /** What of the range is still to be delivered. */
+  get left () {
+    return { lowest: this._from, stop: this._stop }
   }
 
   /**
@@ -75,7 +83,7 @@ class RecordReader {
    */
   _isSuspect (start) {
     const { follower } = this._store.file
-    if (follower === null || this._confirmed.has(start)) return false
+    if (follower === null || !this._looksAgain || this._confirmed.has(start)) return false
     if (start !== this._suspect.start) this._suspect = { start, lookCount: 0 }
     if (this._suspect.lookCount < follower.lookCountMax) return true
     // Only what is near can be met again.

@@ -66,7 +66,7 @@ function applyAll (store, [entries, ...others], cb) {
 
 /**
  * What a log that may not be written, or not yet, keeps in mind instead.
- * @param {CheckedStore} store
+ * @param {{ unfinished: Map<number, Entry[]> }} store
  * @param {Journal[]} journals  oldest first
  */
 function rememberErasures ({ unfinished }, journals) {

@@ -3,13 +3,13 @@
 // one leaves the other. See docs/format.md.
 
 const { crc32 } = require('./crc32')
-const { SLOT_SIZE } = require('./layout')
+const { EPOCH_MAX, HEAD_SIZE, SLOT_SIZE, U48_MAX } = require('./layout')
 
 /**
  * @typedef {object} Slot
  * @property {number} sequence  the higher one is the newer
  * @property {number} epoch  of the log's writer
- * @property {number} end  bytes of the file that are on stable storage; 0 when not even its head is known to be
+ * @property {number} end  bytes of the file that are on stable storage
  * @property {number} logicalEnd  the logical position there
  * @property {number} last  seq of the last record before it that is not deleted, -1 if none
  * @property {number | null} erasedCount  records ever erased in this file; null when that is not known
@@ -53,5 +53,18 @@ function decodeSlot (bytes, salt) {
   }
 }
 
+/**
+ * Who trusts a slot cuts and appends where it says: what no writer says is not believed, whatever its checksum.
+ * @param {Slot} slot
+ * @param {import('./file-header').FileHeader} header
+ */
+function isPossible ({ sequence, epoch, end, logicalEnd, last, erasedCount }, { base, hasGaps }) {
+  const ahead = logicalEnd - end - (base - HEAD_SIZE)
+  const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : ahead === 0)
+  const hasLast = last === -1 || (last >= base && last < logicalEnd)
+  return isInPlace && hasLast && sequence < U48_MAX && epoch < EPOCH_MAX && (erasedCount ?? 0) < U48_MAX / 2
+}
+
 exports.encodeSlot = encodeSlot
 exports.decodeSlot = decodeSlot
+exports.isPossible = isPossible

@@ -2,6 +2,7 @@
 // A record that is split over pages: where it ends, and its pieces put together in the window.
 
 const { ENTRY } = require('./chunk-cursor')
+const { CONTINUED_OFFSET } = require('./chunk-header')
 const { CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 /** What a page holds of a record that began before it. */
@@ -32,6 +33,30 @@ function endOfPage (recordEnd, limit) {
 }
 
 /**
+ * A length that lies may claim all of the file, once in every page: so what lies behind is read only as far as the pages
+ * say, each in its first header, that they go on with the record; and then as much again.
+ * @param {ChunkCursor} cursor  at the record's frame
+ * @param {number} size  of the record
+ * @param {number} recordEnd
+ * @param {number} limit  not before the record's end
+ * @returns {number}  how far the window must reach before it is worth while to assemble the record, or to look again
+ */
+function findReach (cursor, size, recordEnd, limit) {
+  const end = endOfPage(recordEnd, limit)
+  if (cursor.holds(end)) return end
+  const { at, chunkEnd, view, window: { start } } = cursor
+  let rest = size - (chunkEnd - at - LENGTH_SIZE)
+  let page = at - at % PAGE_SIZE + PAGE_SIZE
+  while (cursor.holds(page + CHUNK_HEADER_SIZE)) {
+    const piece = Math.min(rest, PIECE_SIZE_MAX)
+    if (view.getUint16(page - start + CONTINUED_OFFSET) !== piece) return endOfPage(page + 1, limit)
+    rest -= piece
+    page += PAGE_SIZE
+  }
+  return Math.min(end, Math.max(page + PAGE_SIZE, 2 * page - at))
+}
+
+/**
  * Moves the pieces together, over the chunk headers between them. Those are gone from the window then; nothing else is.
  * @param {ChunkCursor} cursor  at the record's frame; afterwards behind its last piece
  * @param {number} size  of the record
@@ -55,5 +80,5 @@ function assembleRecord (cursor, size, limit) {
 }
 
 exports.findRecordEnd = findRecordEnd
-exports.endOfPage = endOfPage
+exports.findReach = findReach
 exports.assembleRecord = assembleRecord

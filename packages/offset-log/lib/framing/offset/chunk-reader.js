@@ -2,6 +2,7 @@
 // Goes through the frames of a range in either direction, and delivers the undeleted records a chunk at a time.
 
 const { Chunk } = require('../../chunk')
+const { damagedRange } = require('../../sidecar/damaged-range')
 
 /**
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
@@ -86,6 +87,11 @@ class ChunkReader {
     }
   }
 
+  /** What of the range is still to be delivered. */
+  get left () {
+    return { lowest: this._from, stop: this._stop }
+  }
+
   /**
    * Leaves only the records that the filter wants, perhaps none, in the chunk that `next` delivered.
    * @throws what decoding throws, when the codec cannot compile the filter
@@ -135,8 +141,18 @@ class ChunkReader {
    */
   _load (fileEnd, cb) {
     const { position, need } = this._walk
-    if (this._reverse) this._window.loadBackward(position, need, 0, cb)
-    else this._window.loadForward(position, need, fileEnd, cb)
+    const load = (/** @type {number} */ start, /** @type {number} */ end) => {
+      const loaded = (/** @type {Error | null} */ err) => {
+        // What lies before damage can be read all the same.
+        const range = damagedRange(err)
+        if (range && this._reverse && range.end <= position - need) load(range.end, end)
+        else if (range && !this._reverse && range.start >= position + need) load(start, range.start)
+        else cb(err)
+      }
+      if (this._reverse) this._window.loadBackward(position, need, start, loaded)
+      else this._window.loadForward(position, need, end, loaded)
+    }
+    load(0, fileEnd)
   }
 }
 

@@ -43,7 +43,8 @@ function findUndeleted (store, seqs, cb) {
  * @param {Erasable[]} found
  * @param {(err: Error | null) => void} cb
  */
-function eraseAll ({ blocks }, found, cb) {
+function eraseAll ({ blocks, file }, found, cb) {
+  file.sidecar?.announce(found.map(({ seq, size }) => ({ start: seq + HEAD_SIZE, end: seq + HEAD_SIZE + size })))
   eachInOrder(found, ({ seq, size }, next) => blocks.write(Buffer.alloc(size), seq + HEAD_SIZE, next), cb)
 }
 

@@ -25,7 +25,9 @@ class OffsetStore {
    */
   constructor (file, framing) {
     this.name = framing.name
-    this.supports = { atomicBatch: false, onCorrupt: false }
+    this.supports = { atomicBatch: false, onCorrupt: false, compact: false }
+    /** Its files are never compacted. */
+    this.isReplaced = false
     this.recordSizeMax = Infinity
     /** Nothing may lie behind the last frame: flumelog-offset would take it for one. */
     this.reserveSize = 0
@@ -158,6 +160,11 @@ class OffsetStore {
       // An unknown format is a first record that is not whole yet.
       cb(err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? null : err)
     })
+  }
+
+  /** @param {(err: null, size: number) => void} cb */
+  measureReclaimable (cb) {
+    cb(null, 0)
   }
 
   /** @returns {Mark}  what a sync that begins now will have covered */

@@ -6,6 +6,7 @@ const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { locateByWalking } = require('./locate')
+const { walkTail } = require('./walk-tail')
 
 /**
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
@@ -21,9 +22,12 @@ const { locateByWalking } = require('./locate')
 function recover (store, storage, cb) {
   const { blocks } = store
   const fileSize = blocks.size.value
+  const promisedEnd = store.file.sidecar?.uncleanEnd ?? Infinity
+  if (promisedEnd < fileSize) return recoverTail(store, promisedEnd, storage, cb)
   findLastBoundary(store, fileSize, (err, end = 0) => {
     if (err) return cb(err)
     store.setEnd(end)
+    if (meetsObjection(store)) return cb(null, null)
     if (end === fileSize) return cb(null, null)
     checkReachable(store, end, (err) => {
       if (err) return cb(...reportDamage(store, err, end))
@@ -34,6 +38,35 @@ function recover (store, storage, cb) {
       })
     })
   })
+}
+
+/**
+ * A sidecar says up to where the log was synced, and that it was not closed. What does not make frames behind that was
+ * never promised: it was cut off, and is cut.
+ * @param {OffsetStore} store  gets its `end`
+ * @param {number} promisedEnd
+ * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ */
+function recoverTail (store, promisedEnd, storage, cb) {
+  const { blocks } = store
+  const fileSize = blocks.size.value
+  walkTail(store, promisedEnd, fileSize, (err, end = 0) => {
+    if (err) return cb(err)
+    store.setEnd(end)
+    if (end === fileSize || meetsObjection(store)) cb(null, null)
+    else if (blocks.flags === 'r') cb(null, report({ offset: end, size: fileSize - end }))
+    else cutTail(store, end, fileSize, storage, cb)
+  })
+}
+
+/**
+ * @param {OffsetStore} store  gets its `damage`
+ * @returns {boolean}  whether a sidecar says that nothing may be cut, or that something was
+ */
+function meetsObjection (store) {
+  store.damage = store.file.sidecar?.objection(store.end) ?? null
+  return store.damage !== null
 }
 
 /**

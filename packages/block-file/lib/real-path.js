@@ -1,0 +1,29 @@
+'use strict'
+// Where a file is, or would be made: symlinks followed, also those that lead to nothing yet.
+
+const fs = require('node:fs')
+const path = require('node:path')
+
+/**
+ * @param {string} filePath
+ * @param {(err: Error | null, realPath?: string) => void} cb
+ */
+function findRealPath (filePath, cb) {
+  fs.realpath.native(filePath, (err, realPath) => {
+    if (!err) return cb(null, realPath)
+    // With a slash at its end it is meant to be a folder, and no file can be made there.
+    if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) return cb(err)
+    const given = path.resolve(filePath)
+    findRealPath(path.dirname(given), (err, folder = '') => {
+      if (err) return cb(err)
+      const name = path.join(folder, path.basename(given))
+      fs.readlink(name, (err, target) => {
+        // It is no link, or it is there now: then opening it tells what is wrong with it.
+        if (err) cb(null, name)
+        else findRealPath(path.resolve(folder, target), cb)
+      })
+    })
+  })
+}
+
+exports.findRealPath = findRealPath

@@ -1,0 +1,180 @@
+'use strict'
+// Whether a thread still runs, told from what /proc says, or hides.
+
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
+const fs = require('node:fs')
+const tape = require('tape')
+const { judge } = require('../lib/lock/judge')
+const { parseTask, readTaskSync } = require('../lib/lock/task')
+const { thisThread } = require('../lib/lock/this-thread')
+const { Holder } = require('./lock-holder')
+
+const NOT_LINUX = process.platform !== 'linux'
+const self = thisThread()
+const FIRST = 'pid:[4026531836]'
+
+/** @returns {Promise<string>}  the verdict, or `unknown` with the code of the error */
+function verdictOn (holder, asker = self) {
+  return new Promise((resolve) => {
+    judge(holder, asker, (err, verdict) => resolve(err ? `unknown: ${err.code}` : verdict))
+  })
+}
+
+/** Lets process.kill and what reads /proc answer as told; undefined lets them do it themselves. */
+async function pretend ({ kill, read, list }, run) {
+  const real = { kill: process.kill, readFile: fs.readFile, readdir: fs.readdir }
+  const answer = (make, run) => (...args) => {
+    const told = make?.(String(args[0]))
+    if (told === undefined) return run(...args)
+    const isCode = typeof told === 'string' && /^E[A-Z]+$/.test(told)
+    process.nextTick(args.pop(), isCode ? Object.assign(new Error(told), { code: told }) : null, told)
+  }
+  if (kill) process.kill = () => { if (kill !== 'ok') throw Object.assign(new Error(kill), { code: kill }) }
+  fs.readFile = answer(read, real.readFile)
+  fs.readdir = answer(list, real.readdir)
+  try {
+    return await run()
+  } finally {
+    process.kill = real.kill
+    Object.assign(fs, { readFile: real.readFile, readdir: real.readdir })
+  }
+}
+
+const statOf = (state, started) => `1 (a (b) c) ${state} ${'0 '.repeat(18)}${started} 0 0\n`
+
+tape('judge: the name of a process may have anything in it', (t) => {
+  t.deepEqual(parseTask(statOf('S', 123)), { started: '123', hasEnded: false })
+  t.deepEqual(parseTask('7 (x) Z 1 (y) S 1) R 1 2'), { started: '', hasEnded: false }, 'its end is the last parenthesis')
+  for (const state of ['Z', 'X', 'x']) t.ok(parseTask(statOf(state, 1)).hasEnded, state)
+  t.end()
+})
+
+tape('judge: this thread knows itself', { skip: NOT_LINUX }, async (t) => {
+  t.equal(self.pid, process.pid)
+  t.equal(self.thread, process.pid)
+  t.match(self.started, /^\d+$/)
+  t.match(self.boot, /^[0-9a-f-]{36}$/)
+  t.equal(self.started, readTaskSync(process.pid, process.pid).started)
+  t.equal(readTaskSync(process.pid, 2 ** 22 + 1), null)
+  t.equal(await verdictOn(self), 'alive')
+  const id = fs.existsSync('/etc/machine-id') ? fs.readFileSync('/etc/machine-id', 'utf8').trim() : ''
+  if (id) t.notOk(JSON.stringify(self).includes(id), 'the id of the machine is kept to itself')
+})
+
+tape('judge: a process that has ended is dead before its parent has asked how', { skip: NOT_LINUX }, async (t) => {
+  // The shell becomes a program that never asks.
+  const parent = spawn('sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const [line] = await once(parent.stdout, 'data')
+  const pid = Number(String(line))
+  const holder = { ...self, pid, thread: pid, started: readTaskSync(pid, pid).started }
+  t.equal(await verdictOn(holder), 'alive')
+  while (!readTaskSync(pid, pid).hasEnded) await new Promise((resolve) => setTimeout(resolve, 10))
+  t.doesNotThrow(() => process.kill(pid, 0), 'it still has its number')
+  t.equal(await verdictOn(holder), 'dead')
+  parent.kill('SIGKILL')
+  await once(parent, 'exit')
+  t.equal(await verdictOn(holder), 'dead')
+})
+
+tape('judge: a killed process whose last write is under way is not dead yet', { skip: NOT_LINUX }, async (t) => {
+  const holder = { ...self, pid: 700, thread: 700, started: '5' }
+  const read = (states) => (path) => {
+    const thread = /task\/(\d+)\//.exec(path)?.[1]
+    return states[thread] ? statOf(states[thread], 5) : 'ENOENT'
+  }
+  const list = () => [700, 701, 702]
+  const verdict = (states) => pretend({ list, read: read(states) }, () => verdictOn(holder))
+  t.equal(await verdict({ 700: 'Z', 701: 'D' }), 'alive')
+  t.equal(await verdict({ 700: 'Z', 701: 'Z', 702: 'R' }), 'alive')
+  t.equal(await verdict({ 700: 'Z', 701: 'Z', 702: 'X' }), 'dead')
+  t.equal(await verdict({ 700: 'Z', 701: 'Z' }), 'dead', 'one that is gone meanwhile')
+  t.equal(await pretend({ list: () => 'ESRCH', read: read({ 700: 'Z' }) }, () => verdictOn(holder)), 'dead')
+  const cannotList = { list: () => 'EMFILE', read: read({ 700: 'Z' }) }
+  t.equal(await pretend(cannotList, () => verdictOn(holder)), 'unknown: EMFILE')
+  const cannotRead = { list, read: (path) => path.includes('/701/') ? 'EIO' : statOf('Z', 5) }
+  t.equal(await pretend(cannotRead, () => verdictOn(holder)), 'unknown: EIO')
+})
+
+tape('judge: a worker that has ended is dead, its process is not', { skip: NOT_LINUX }, async (t) => {
+  t.equal(await verdictOn({ ...self, thread: 2 ** 22 + 1, started: '1' }), 'dead')
+  t.equal(await verdictOn({ ...self, started: '1' }), 'dead', 'nor is one whose number another has now')
+})
+
+tape('judge: whom /proc hides lives, unless the system knows of nobody', { skip: NOT_LINUX }, async (t) => {
+  const holder = { ...self, pid: 700, thread: 701, started: '5' }
+  const hidden = (kill) => pretend({ read: () => 'ENOENT', kill }, () => verdictOn(holder))
+  t.equal(await hidden('EPERM'), 'alive', 'it is another user\'s')
+  t.equal(await hidden('ok'), 'alive')
+  t.equal(await hidden('ESRCH'), 'dead')
+  for (const code of ['EACCES', 'EPERM', 'EMFILE']) {
+    t.equal(await pretend({ read: () => code }, () => verdictOn(holder)), `unknown: ${code}`, 'what cannot be read')
+    const read = (path) => path.includes('/701/') ? 'ENOENT' : code
+    t.equal(await pretend({ read }, () => verdictOn(holder)), `unknown: ${code}`)
+  }
+})
+
+tape('judge: start times that cannot be compared prove nothing', { skip: NOT_LINUX }, async (t) => {
+  t.equal(await verdictOn({ ...self, started: '1', timeNamespace: 'time:[1]' }), 'alive')
+  t.equal(await verdictOn({ ...self, started: null }), 'alive')
+})
+
+tape('judge: without a /proc of its own, who asks has only the number', { skip: NOT_LINUX }, async (t) => {
+  const blind = { ...self, thread: null, started: null }
+  const holder = { ...self, started: '1' }
+  t.equal(await verdictOn(holder, blind), 'alive')
+  t.equal(await verdictOn(blind, self), 'alive')
+  t.equal(await verdictOn({ ...holder, pid: 2 ** 22 + 1 }, blind), 'dead')
+  t.equal(await verdictOn({ ...holder, pid: 2 ** 40 }, blind), 'alive', 'a number that no process can have tells nothing')
+})
+
+tape('judge: where it runs decides whether it can be told', async (t) => {
+  const machine = { ...self, host: 'a', machine: 'm'.repeat(32), boot: 'boot', pidNamespace: FIRST, thread: null }
+  const gone = { pid: 2 ** 22 + 1 }
+  const cases = [
+    ['the same place', {}, {}, 'dead'],
+    ['another name of the same kernel', { host: 'b', machine: null }, {}, 'dead'],
+    ['another namespace', { pidNamespace: 'pid:[1]' }, {}, 'foreign'],
+    ['namespaces that are not known', { pidNamespace: null }, { pidNamespace: null }, 'foreign'],
+    ['an earlier boot', { boot: 'before' }, {}, 'dead'],
+    ['an earlier boot, in a container', { boot: 'before', pidNamespace: 'pid:[1]' }, {}, 'foreign'],
+    ['an earlier boot, seen from a container', { boot: 'before' }, { pidNamespace: 'pid:[1]' }, 'foreign'],
+    ['an earlier boot, in the same container', { boot: 'before', pidNamespace: 'pid:[1]' }, { pidNamespace: 'pid:[1]' }, 'foreign'],
+    ['an earlier boot of who knows which machine', { boot: 'before', machine: null }, { machine: null }, 'foreign'],
+    ['another host with the same id', { boot: 'before', host: 'b' }, {}, 'foreign'],
+    ['another host with the same name', { boot: 'before', machine: 'n'.repeat(32) }, {}, 'foreign'],
+    ['a host that tells no boot', { boot: null }, {}, 'foreign'],
+    ['a host that tells no boot, seen from one like it', { boot: null }, { boot: null }, 'foreign']
+  ]
+  for (const [what, holder, asker, expected] of cases) {
+    t.equal(await verdictOn({ ...machine, ...gone, ...holder }, { ...machine, ...asker }), expected, what)
+  }
+})
+
+tape('judge: systems without boot ids and namespaces go by the name of the host', async (t) => {
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'darwin' })
+  try {
+    const machine = { host: 'a', machine: null, boot: null, pidNamespace: null, timeNamespace: null, thread: null, started: null }
+    const asker = { ...machine, pid: process.pid }
+    t.equal(await verdictOn({ ...machine, pid: process.pid }, asker), 'alive')
+    t.equal(await verdictOn({ ...machine, pid: 2 ** 22 + 1 }, asker), 'dead')
+    t.equal(await verdictOn({ ...machine, pid: 2 ** 22 + 1, host: 'b' }, asker), 'foreign')
+    t.equal(await verdictOn({ ...self, pid: 2 ** 22 + 1, host: 'a', boot: 'boot' }, asker), 'foreign')
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+})
+
+tape('judge: real processes and threads', async (t) => {
+  for (const kind of ['process', 'thread']) {
+    const holder = new Holder(kind)
+    const file = `${fs.mkdtempSync(`${require('node:os').tmpdir()}/millrace-judge-`)}/file`
+    await holder.open(file)
+    const record = JSON.parse(fs.readFileSync(`${file}.lock`, 'utf8'))
+    t.equal(await verdictOn(record), 'alive', kind)
+    await holder.kill()
+    if (kind === 'process' || !NOT_LINUX) t.equal(await verdictOn(record), 'dead', kind)
+    fs.rmSync(file.slice(0, -5), { recursive: true })
+  }
+})

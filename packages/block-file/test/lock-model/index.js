@@ -1,0 +1,20 @@
+'use strict'
+// All scenarios, in every order of their steps. It takes some minutes and gigabytes.
+// Usage: node --max-old-space-size=8000 packages/block-file/test/lock-model/index.js [part of a scenario's title]
+
+const { explore } = require('./explore')
+const { scenarios } = require('./scenarios')
+const { take } = require('../../lib/lock/take')
+
+const [, , part = ''] = process.argv
+
+for (const [title, { quick, long, files }] of Object.entries(scenarios)) {
+  for (const scenario of title.includes(part) ? [...quick, ...long] : []) {
+    const started = Date.now()
+    const { states, violation, history } = explore({ ...scenario, files }, take)
+    console.log(`${violation ?? 'ok'}  ${title}, ${JSON.stringify(scenario)}: ${states} states, ${Date.now() - started} ms`)
+    if (violation === null) continue
+    console.log(history.join('\n'))
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,230 @@
+'use strict'
+// One compaction of a log: copies what is left beside appends and reads, stops appends for the last of it, and puts the
+// new file in the old one's place. Until then the old one is what it was; deletions wait.
+
+const { setIsolated } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { closedError } = require('./closed-error')
+const { Compactor } = require('./framing/checked/compactor')
+const { openChecked } = require('./framing/checked/open-checked')
+const { peekId } = require('./framing/checked/peek-id')
+
+const SUFFIX = '.compacting'
+// With less than this to copy, appends are made to wait.
+const REST_SIZE_MAX = 1024 * 1024
+// A writer that is as fast as the copy would never be caught up with.
+const ROUND_COUNT_MAX = 20
+
+/**
+ * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./appender').Appender} Appender
+ * @typedef {import('./framing/checked/checked-store').CheckedStore} CheckedStore
+ * @typedef {(err: Error | null) => void} Done
+ * @typedef {{ sizeBefore: number, size: number }} Compacted  bytes of the file before and after
+ * @typedef {object} LogStats
+ * @property {string} framing
+ * @property {number} size  of the log, in bytes
+ * @property {number} since
+ * @property {number} blockSize  in bytes
+ * @property {object} cache
+ * @property {number | null} reclaimableSize  bytes that a compaction would give back; null when damage is in the way
+ * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  bytes of the log that were gone through
+ */
+
+class Compaction {
+  /**
+   * @param {LogFile} file
+   * @param {Appender} appender
+   * @param {import('@millrace/block-file').Obz<Progress>} progress
+   */
+  constructor (file, appender, progress) {
+    this._file = file
+    this._appender = appender
+    this._progress = progress
+    this._store = /** @type {CheckedStore} */ (file.store)
+    this._compactor = new Compactor(this._store, file.blocks.realPath + SUFFIX)
+    this._goesOn = () => {
+      this._tell(false)
+      return !file.lifecycle.isClosed && !file.durability.error
+    }
+  }
+
+  /** @param {(err: Error | null, result?: Compacted) => void} cb */
+  run (cb) {
+    const { _compactor: compactor, _file: file } = this
+    const sizeBefore = file.blocks.size.value
+    this._tell(false)
+    this._prepare((err) => {
+      if (err) return this._end(err, cb)
+      this._hold((release) => {
+        this._replace((err) => {
+          release()
+          if (err) return compactor.close(() => this._end(err, cb))
+          this._tell(true)
+          cb(null, { sizeBefore, size: file.blocks.size.value })
+        })
+      })
+    })
+  }
+
+  /**
+   * Copies all but the last of the log.
+   * @param {Done} cb
+   */
+  _prepare (cb) {
+    this._store.eraser.whenIdle(() => removeLeftover(this._file, (err) => {
+      if (err) return cb(err)
+      this._compactor.begin((err) => err ? cb(err) : this._copyRound(0, cb))
+    }))
+  }
+
+  /**
+   * @param {number} round
+   * @param {Done} cb
+   */
+  _copyRound (round, cb) {
+    const { end } = this._file
+    if (end - this._compactor.copiedEnd <= REST_SIZE_MAX || round === ROUND_COUNT_MAX) return cb(this._error())
+    this._copyTo(end, (err) => err ? cb(err) : this._copyRound(round + 1, cb))
+  }
+
+  /**
+   * @param {number} end
+   * @param {Done} cb
+   */
+  _copyTo (end, cb) {
+    this._compactor.copyTo(end, this._goesOn, (err) => cb(err ?? this._error()))
+  }
+
+  /** Why it cannot go on. */
+  _error () {
+    const { lifecycle, durability, blocks } = this._file
+    return lifecycle.isClosed ? closedError('compact', blocks.path) : durability.error
+  }
+
+  /**
+   * Nothing is written or synced until `release` is called.
+   * @param {(release: () => void) => void} action
+   */
+  _hold (action) {
+    const { _appender: appender, _file: { durability } } = this
+    appender.hold(() => durability.runExclusive((done) => action(() => {
+      done()
+      appender.release()
+    })))
+  }
+
+  /** @param {Done} cb */
+  _replace (cb) {
+    const { _compactor: compactor, _file: file, _store: store } = this
+    this._copyTo(file.end, (err) => {
+      if (err) return cb(err)
+      compactor.finish((err) => {
+        if (err) return cb(err)
+        // From here on readers wait: what they read next is in one file or in the other.
+        file.replacement.begin(store)
+        file.blocks.replaceWith(file.blocks.realPath + SUFFIX, (err) => this._replaced(err, cb))
+      })
+    })
+  }
+
+  /**
+   * @param {Error | null} err
+   * @param {Done} cb
+   */
+  _replaced (err, cb) {
+    const { _file: file, _store: store } = this
+    const isUncertain = err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
+    if (err && !isUncertain) {
+      file.replacement.end(store)
+      return cb(err)
+    }
+    openChecked(file, (openErr, newStore) => {
+      // The new file cannot be read, or may not be there after a power cut: nothing more is promised.
+      const failure = openErr ?? err
+      const poison = failure ? file.durability.poison(failure) : null
+      if (newStore) file.store = newStore
+      file.replacement.end(file.store)
+      if (!poison) file.durability.begin(file.writtenSince)
+      cb(poison)
+    })
+  }
+
+  /**
+   * What was written so far is of no use.
+   * @param {Error} err
+   * @param {(err: Error) => void} cb
+   */
+  _end (err, cb) {
+    this._compactor.close(() => removeLeftover(this._file, () => {
+      this._tell(true)
+      cb(err)
+    }))
+  }
+
+  /** @param {boolean} isDone */
+  _tell (isDone) {
+    const { end: totalSize } = this._file
+    const doneSize = isDone ? totalSize : Math.min(totalSize, this._compactor.copiedEnd)
+    setIsolated(this._progress, { doneSize, totalSize, isDone })
+  }
+}
+
+/** The compactions of one log: one at a time, and no deletion meanwhile. */
+class Compactions {
+  /**
+   * @param {LogFile} file
+   * @param {Appender} appender
+   * @param {import('@millrace/block-file').Obz<Progress>} progress
+   */
+  constructor (file, appender, progress) {
+    this._file = file
+    this._appender = appender
+    this._progress = progress
+    /** @type {Array<(err: Error | null, result?: Compacted) => void> | null} who waits for the one under way */
+    this._waiting = null
+  }
+
+  /** @param {(err: Error | null, result?: Compacted) => void} cb  of the one under way, if there is one */
+  run (cb) {
+    if (this._waiting) return this._waiting.push(cb)
+    this._waiting = [cb]
+    new Compaction(this._file, this._appender, this._progress).run((err, result) => {
+      const waiting = this._waiting ?? []
+      this._waiting = null
+      for (const cb of waiting) process.nextTick(cb, err, result)
+    })
+  }
+
+  /** @param {() => void} run  once none is under way */
+  whenIdle (run) {
+    if (this._waiting) this._waiting.push(() => this.whenIdle(run))
+    else run()
+  }
+}
+
+/**
+ * Removes what a compaction has left that was cut off by a crash, or failed.
+ * @param {LogFile} file
+ * @param {Done} cb
+ */
+function removeLeftover (file, cb) {
+  if (!file.store.supports.compact) return cb(null)
+  isLeftover(file, (err, isOne) => err || !isOne ? cb(err) : file.blocks.removeBeside(SUFFIX, cb))
+}
+
+/**
+ * A file of that name may be somebody else's: ours has the log's id.
+ * @param {LogFile} file
+ * @param {(err: Error | null, isOne?: boolean) => void} cb
+ */
+function isLeftover ({ blocks: { realPath }, store, storage }, cb) {
+  const { id } = /** @type {CheckedStore} */ (store).header
+  peekId(realPath + SUFFIX, storage, (err, found) => {
+    if (err || !found) return cb(/** @type {any} */ (err)?.code === 'ENOENT' ? null : err)
+    cb(null, found.isEmpty || found.id?.equals(id))
+  })
+}
+
+exports.Compactions = Compactions
+exports.removeLeftover = removeLeftover

@@ -1,0 +1,139 @@
+'use strict'
+// What users see of a log, as types, over the type of its values. tsc checks that the class Log keeps to it.
+
+/**
+ * @typedef {import('./range').ReadOptions} ReadOptions
+ * @typedef {Omit<ReadOptions, 'live' | 'old' | 'seqs' | 'values'>} ScanOptions  the rest is for streams
+ * @typedef {import('./options').FramingName} FramingName
+ * @typedef {import('./durability').FsyncMode} FsyncMode
+ * @typedef {import('./log-file').Recovery} Recovery
+ * @typedef {import('./compaction').LogStats} Stats
+ * @typedef {import('./compaction').Compacted} Compacted
+ * @typedef {import('./compaction').Progress} Progress
+ */
+
+/**
+ * @template Result
+ * @typedef {import('@millrace/errors').NodeCallback<Result>} NodeCallback
+ */
+
+/**
+ * @template T
+ * @typedef {import('@millrace/block-file').Observable<T>} Observable
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {import('./codec').Codec<T>} Codec
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {import('./options').OffsetLogOptions<T>} OffsetLogOptions
+ */
+
+/**
+ * A method that takes a node callback last, or gives a promise when it gets none.
+ * @template {unknown[]} Args
+ * @template Result
+ * @typedef {{
+ *   (...args: Args): Promise<Result>
+ *   (...args: [...args: Args, cb: NodeCallback<Result>]): void
+ * }} Method
+ */
+
+/**
+ * An array is always a batch: a value that is an array itself goes into one.
+ * @template T
+ * @typedef {T extends readonly unknown[] ? never : T} NoList
+ */
+
+/**
+ * @template T
+ * @typedef {Method<[value: NoList<T>], number> & Method<[values: readonly T[]], number>} Append
+ */
+
+/**
+ * @template T
+ * @typedef {{ seq: number, value: T }} Entry
+ */
+
+/**
+ * A pull-stream source that is also async-iterable, once.
+ * @template Item
+ * @typedef {{
+ *   (abort: Error | boolean | null, cb?: (end: Error | true | null, item: Item) => void): void
+ *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
+ *   readonly lost: Lost
+ * }} Source
+ */
+
+/**
+ * What the items are follows from `seqs` and `values`.
+ * @template T
+ * @typedef {{
+ *   (options: ReadOptions & { seqs: false }): Source<T>
+ *   (options: ReadOptions & { seqs?: true, values: false }): Source<number>
+ *   (options?: ReadOptions & { seqs?: true, values?: true }): Source<Entry<T>>
+ *   (options?: ReadOptions): Source<T | number | Entry<T>>
+ * }} Stream
+ */
+
+/**
+ * @typedef {object} Lost  what damage took where it was skipped
+ * @property {number} count  of ranges of the file
+ * @property {number} size  of all of them, in bytes
+ */
+
+/**
+ * Many records: record `i`, below `count`, is the bytes of `buffer` from `starts[i]` to `ends[i]`. The arrays are
+ * longer than `count`, and all of it is used again after the call.
+ * @typedef {Readonly<Pick<import('./chunk').Chunk, 'buffer' | 'count' | 'seqs' | 'starts' | 'ends'>>} Chunk
+ */
+
+/**
+ * @typedef {object} Supports  what a log can do of what some logs cannot
+ * @property {boolean} atomicBatch  a batch survives a crash as a whole or not at all
+ * @property {boolean} compact
+ * @property {boolean} snapshot
+ * @property {boolean} durable
+ * @property {boolean} onCorrupt  `'skip'` can go on behind damage
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {object} OffsetLog
+ * @property {string} filename
+ * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
+ * @property {Observable<number>} durable  the seq up to which all is on stable storage, -1 if none; never above `since`
+ * @property {Observable<Progress>} compactionProgress  how far a compaction has come, while one runs
+ * @property {Supports} supports  set once loaded
+ * @property {Recovery | null} recovery  what opening found wrong; set once loaded
+ * @property {{ del: 'async' }} methods  for flumedb
+ * @property {Method<[], void>} ready  the log is loaded and recovered, or failed to be
+ * @property {Append<T>} append  gives the seq of the last record, which `since` has reached. An array is one batch
+ * @property {Method<[seq: number], T>} get  the value; `flumelog:deleted` if it was deleted
+ * @property {Stream<T>} stream  the records of a range, one by one
+ * @property {Method<[options: ScanOptions, onChunk: (chunk: Chunk) => unknown], { lost: Lost }>} scan  the same, many a
+ *   call and undecoded; false from `onChunk` ends it
+ * @property {Method<[seqs: number | readonly number[]], void>} del  erases records; `since` does not move
+ * @property {Method<[], void>} sync  all that was appended and deleted before is on stable storage
+ * @property {Method<[], Stats>} stats
+ * @property {Method<[], Compacted>} compact  gives back the space of deleted records
+ * @property {Method<[path: string], void>} snapshot  copies all that can be read now; nothing may be at the path
+ * @property {Method<[], void>} close  waits for what was asked before, syncs, ends live streams
+ */
+
+/**
+ * With or without `new`. What the values are follows from the codec; without one they are bytes.
+ * @typedef {{
+ *   new <T>(path: string, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
+ *   new (path: string, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
+ *   new (path: string, options?: OffsetLogOptions): OffsetLog
+ *   <T>(path: string, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
+ *   (path: string, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
+ *   (path: string, options?: OffsetLogOptions): OffsetLog
+ * }} OffsetLogConstructor
+ */
+
+module.exports = {}

@@ -1,0 +1,194 @@
+'use strict'
+// Writes what is left of a log into a new file beside it, each record with the seq that it had. The log may grow
+// meanwhile: `copyTo` is called again for what was appended, and at last once nothing more is.
+
+const { BlockFile, trampoline } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { eachInOrder } = require('../../each-in-order')
+const { encodeHead } = require('./head')
+const { SLOT_POSITIONS } = require('./layout')
+const { Repacker } = require('./repacker')
+const { encodeSlot } = require('./slot')
+
+// Pages are gathered into writes of this size.
+const WRITE_SIZE = 1024 * 1024
+
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class Compactor {
+  /**
+   * @param {CheckedStore} store
+   * @param {string} path  of the new file
+   */
+  constructor (store, path) {
+    this._store = store
+    this._path = path
+    this._source = readStrictly(store)
+    /** @type {ReturnType<typeof BlockFile> | null} */
+    this._created = null
+    this._repacker = new Repacker({ ...describe(store), epoch: store.epoch }, (page) => this._take(page))
+    /** Seqs below it are copied. */
+    this._copiedEnd = 0
+    /** @type {Buffer[]} */
+    this._pages = []
+    this._pagesSize = 0
+  }
+
+  /** How many bytes of the log are copied, as logical positions go. */
+  get copiedEnd () {
+    return this._copiedEnd
+  }
+
+  /** @param {Done} cb */
+  begin (cb) {
+    const { header, file: { storage } } = this._store
+    this._created = BlockFile(this._path, { storage, cache: 0 })
+    this._target.ready((err) => {
+      if (err) return cb(err)
+      if (this._target.size.value > 0) return cb(inTheWay(this._path))
+      this._target.append(encodeHead({ ...header, hasGaps: true }), (err) => cb(err))
+    })
+  }
+
+  get _target () {
+    return /** @type {ReturnType<typeof BlockFile>} */ (this._created)
+  }
+
+  /**
+   * @param {number} logEnd  a logical position: the records before it are copied
+   * @param {() => boolean} goesOn  asked now and then; false ends it early
+   * @param {Done} cb
+   */
+  copyTo (logEnd, goesOn, cb) {
+    eachChunk(this._source, this._copiedEnd, logEnd, (chunk, next) => {
+      const { buffer, seqs, starts, ends, count } = chunk
+      for (let index = 0; index < count; index++) this._repacker.add(seqs[index], buffer, starts[index], ends[index])
+      this._copiedEnd = seqs[count - 1] + 1
+      if (!goesOn()) cb(null)
+      else if (this._pagesSize < WRITE_SIZE) next()
+      else this._write((err) => err ? cb(err) : next())
+    }, (err) => {
+      if (!err) this._copiedEnd = logEnd
+      cb(err)
+    })
+  }
+
+  /**
+   * Once all is copied and nothing is appended.
+   * @param {Done} cb  the new file is whole, on stable storage, and closed
+   */
+  finish (cb) {
+    const { tail: { end, shift } } = this._store
+    let tail
+    try {
+      tail = this._repacker.finish(end + shift)
+    } catch (err) {
+      return cb(/** @type {Error} */ (err))
+    }
+    const { rules: { salt }, epoch, last } = this._store
+    const { end: newEnd, shift: newShift, identity } = tail
+    const slot = { sequence: 2, epoch, end: newEnd, logicalEnd: newEnd + newShift, last, erasedCount: 0, identity }
+    /** @type {Array<(done: Done) => void>} */
+    const steps = [
+      (done) => this._write(done),
+      (done) => this._target.sync(done),
+      (done) => this._target.write(encodeSlot(slot, salt), SLOT_POSITIONS[0], done),
+      (done) => this._target.sync(done),
+      (done) => this._target.close(done)
+    ]
+    eachInOrder(steps, (step, done) => step(done), cb)
+  }
+
+  /**
+   * After a failure: the new file is of no use.
+   * @param {() => void} cb
+   */
+  close (cb) {
+    if (this._created) this._created.close(() => cb())
+    else cb()
+  }
+
+  /** @param {Buffer} page */
+  _take (page) {
+    this._pages.push(Buffer.from(page))
+    this._pagesSize += page.length
+  }
+
+  /** @param {Done} cb */
+  _write (cb) {
+    const bytes = Buffer.concat(this._pages, this._pagesSize)
+    this._pages = []
+    this._pagesSize = 0
+    if (bytes.length === 0) return cb(null)
+    this._target.append(bytes, (err) => cb(err))
+  }
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {(err: Error | null, size?: number) => void} cb  what the file would be after a compaction, in bytes
+ */
+function measureCompacted (store, cb) {
+  const repacker = new Repacker({ ...describe(store), epoch: store.epoch }, () => {})
+  const { tail: { end, shift } } = store
+  eachChunk(readStrictly(store), 0, store.logEnd, ({ buffer, seqs, starts, ends, count }, next) => {
+    for (let index = 0; index < count; index++) repacker.add(seqs[index], buffer, starts[index], ends[index])
+    next()
+  }, (err) => {
+    if (err) return cb(err)
+    try {
+      cb(null, repacker.finish(end + shift).end)
+    } catch (err) {
+      cb(/** @type {Error} */ (err))
+    }
+  })
+}
+
+/** @param {string} path */
+function inTheWay (path) {
+  return new LogError('EEXIST', `compact: ${path} is in the way, and not of this log; move it elsewhere`, { path })
+}
+
+/** @param {CheckedStore} store */
+function describe ({ header: { salt, base }, path }) {
+  return { salt, base, path }
+}
+
+/**
+ * New checksums would bless what is damaged, and no record is too large to be kept.
+ * @param {CheckedStore} store
+ * @returns {CheckedStore}
+ */
+function readStrictly (store) {
+  return Object.assign(Object.create(store), { rules: { ...store.rules, verify: true }, maxRecordSize: Infinity })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} from
+ * @param {number} logEnd
+ * @param {(chunk: import('../../chunk').Chunk, next: () => void) => void} visit
+ * @param {Done} cb
+ */
+function eachChunk (store, from, logEnd, visit, cb) {
+  const range = /** @type {import('../../range').Range} */ ({ from, stop: logEnd, reverse: false })
+  store.openReader(range, null, (err, reader) => {
+    if (err || !reader) return cb(err)
+    trampoline((next) => {
+      reader.next(logEnd, (err, chunk) => {
+        if (err || !chunk || chunk.count === 0) return cb(err)
+        try {
+          visit(chunk, next)
+        } catch (err) {
+          cb(/** @type {Error} */ (err))
+        }
+      })
+    })
+  })
+}
+
+exports.Compactor = Compactor
+exports.measureCompacted = measureCompacted

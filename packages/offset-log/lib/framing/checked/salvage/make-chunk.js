@@ -1,0 +1,162 @@
+'use strict'
+// Chunks in place of lost ones, and chunks of which part is lost: all keep the identity that the chunk behind them asks
+// for, and every byte its place. Bytes only, no I/O.
+
+const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('../chunk-header')
+const {
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+} = require('../layout')
+const { endOfPage } = require('./find-header')
+
+/**
+ * What a range of the file is filled with: chunks of one erased record each.
+ * @typedef {object} Filling
+ * @property {number} start  physical
+ * @property {number} end
+ * @property {number} position  logical, of the start
+ * @property {number} epoch
+ * @property {number} durable
+ * @property {number} previous  identity of the chunk before
+ * @property {number} identity  that the last of them gets
+ * @property {number} openSize  how many bytes of the chunk behind belong to the last record, 0 to 3
+ */
+
+/**
+ * @param {{ start: number, end: number }} range
+ * @returns {number}  how many chunks fill it; each counts one erased record
+ */
+function countChunks ({ start, end }) {
+  let count = 0
+  for (let at = start; at < end; at = Math.min(end, endOfPage(at))) {
+    if (!isFiller(at, end)) count++
+  }
+  return count
+}
+
+/**
+ * Whether chunks can fill the range: no chunk has less than 44 bytes, but an empty one.
+ * @param {number} start
+ * @param {number} end
+ */
+function canFill (start, end) {
+  if (end % PAGE_SIZE === 0) return true
+  const size = end - Math.max(start, end - end % PAGE_SIZE)
+  return size === CHUNK_HEADER_SIZE || size >= CHUNK_SIZE_MIN
+}
+
+/**
+ * @param {Filling} filling
+ * @param {number} salt
+ * @returns {() => Buffer}  makes the next page of it
+ */
+function fillWithChunks (filling, salt) {
+  let { start: at, previous } = filling
+  const { end, position, identity } = filling
+  return () => {
+    const pageEnd = Math.min(end, endOfPage(at))
+    if (isFiller(at, end)) {
+      const zeros = Buffer.alloc(pageEnd - at)
+      at = pageEnd
+      return zeros
+    }
+    const isLast = pageEnd === end
+    const openSize = isLast ? filling.openSize : 0
+    const place = { ...filling, position: position + at - filling.start, previous, openSize }
+    const bytes = makeLostChunk(pageEnd - at, place, isLast ? identity : null, salt)
+    previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
+    at = pageEnd
+    return bytes
+  }
+}
+
+/**
+ * @param {number} at
+ * @param {number} end
+ */
+function isFiller (at, end) {
+  const pageEnd = endOfPage(at)
+  return end >= pageEnd && pageEnd - at < CHUNK_SIZE_MIN
+}
+
+/**
+ * A chunk of one erased record.
+ * @param {number} size  of the chunk
+ * @param {{ position: number, epoch: number, durable: number, previous: number, openSize: number }} place
+ * @param {number | null} identity  any, when null
+ * @param {number} salt
+ */
+function makeLostChunk (size, { position, epoch, durable, previous, openSize }, identity, salt) {
+  const bytes = Buffer.alloc(size)
+  const header = new ChunkHeader()
+  Object.assign(header, { epoch, position, durable, previous })
+  header.size = size - CHUNK_HEADER_SIZE
+  if (header.size >= LENGTH_SIZE) {
+    const length = header.size - LENGTH_SIZE + openSize
+    bytes.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + length, CHUNK_HEADER_SIZE)
+  }
+  writeChunkHeader(header, bytes, 0, salt)
+  header.birth = identity ?? header.crc
+  header.flags = CHUNK_FLAGS.WAS_ERASED
+  header.erasedCount = 1
+  writeChunkHeader(header, bytes, 0, salt)
+  return bytes
+}
+
+/**
+ * The last record of a chunk goes on in others, and they are lost: what is here of it is erased, and no longer goes on.
+ * @param {Buffer} chunk  from its header on; changed in place
+ * @param {number} offset  of the record's frame
+ * @param {number} salt
+ */
+function eraseLastFrame (chunk, offset, salt) {
+  const isErased = chunk.readUInt32BE(offset) >>> 30 === FRAME_TYPES.ERASED
+  const dataStart = offset + LENGTH_SIZE
+  chunk.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + chunk.length - dataStart, offset)
+  chunk.fill(0, dataStart)
+  rewriteHeader(chunk, isErased ? 0 : 1, salt, () => {})
+}
+
+/**
+ * A chunk goes on with a record that is lost: these bytes of it become an erased record of their own.
+ * @param {Buffer} chunk  from its header on; changed in place
+ * @param {boolean} isOwned  whether the record is erased before: then they go on with it
+ * @param {number} salt
+ */
+function eraseRest (chunk, isOwned, salt) {
+  rewriteHeader(chunk, 1, salt, (header) => {
+    const { continued } = header
+    chunk.fill(0, CHUNK_HEADER_SIZE, CHUNK_HEADER_SIZE + continued)
+    // It was counted when it was erased.
+    if (header.flags & CHUNK_FLAGS.REST_ERASED) header.erasedCount--
+    if (isOwned || continued < LENGTH_SIZE) {
+      header.flags |= CHUNK_FLAGS.REST_ERASED
+      return
+    }
+    header.flags &= ~CHUNK_FLAGS.REST_ERASED
+    header.continued = 0
+    chunk.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + continued - LENGTH_SIZE, CHUNK_HEADER_SIZE)
+  })
+}
+
+/**
+ * @param {Buffer} chunk
+ * @param {number} erased  how many more records and pieces of records are
+ * @param {number} salt
+ * @param {(header: ChunkHeader) => void} edit
+ */
+function rewriteHeader (chunk, erased, salt, edit) {
+  const header = new ChunkHeader()
+  readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
+  header.birth = header.identity
+  header.flags |= CHUNK_FLAGS.WAS_ERASED
+  header.erasedCount += erased
+  edit(header)
+  writeChunkHeader(header, chunk, 0, salt)
+}
+
+exports.canFill = canFill
+exports.countChunks = countChunks
+exports.fillWithChunks = fillWithChunks
+exports.makeLostChunk = makeLostChunk
+exports.eraseLastFrame = eraseLastFrame
+exports.eraseRest = eraseRest

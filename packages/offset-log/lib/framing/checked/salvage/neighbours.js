@@ -1,0 +1,110 @@
+'use strict'
+// What the chunks around one whose header is damaged say of it.
+
+const { ChunkHeader, readChunkHeader } = require('../chunk-header')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('../layout')
+const { UNKNOWN } = require('./chunk-state')
+const { endOfPage, findHeader, isWhole } = require('./find-header')
+
+const SIZE_OFFSET = 8
+
+/**
+ * @typedef {import('./find-header').Window} Window
+ * @typedef {import('./mend-header').Neighbours} Neighbours
+ * @typedef {import('./mend-header').End} End
+ * @typedef {import('./read-source').Source} Source
+ */
+
+/**
+ * @param {Window} window  holds all from the chunk to behind the first header of the next page, if there is one
+ * @param {DataView} view  over the window's buffer
+ * @param {number} at  where the chunk is
+ * @param {number} limit  how far the file is read
+ * @param {Source} source
+ * @param {import('./salvage').Salvage} salvage  with all that comes before
+ * @param {number} previous  identity of the chunk before, or UNKNOWN
+ * @returns {Neighbours}
+ */
+function describeNeighbours (window, view, at, limit, source, salvage, previous) {
+  const { rules } = source
+  const { state } = salvage
+  const next = findNext(window, view, at, limit, source, state.shift)
+  const isFirst = at % PAGE_SIZE === 0
+  const positions = [at + state.shift]
+  // Gaps may come before the chunk, or lie in it.
+  if (rules.hasGaps && next) positions.push(next.header.position - next.start + at)
+  const epochs = [state.epoch, source.head.slot?.epoch ?? source.epoch]
+  const durables = [state.durable, ...positions]
+  if (next) epochs.push(next.header.epoch)
+  if (next) durables.push(next.header.durable)
+  return {
+    physical: at,
+    positions: [...new Set(positions)],
+    isPositionSure: !rules.hasGaps || (next !== null && positions[0] === positions[1]),
+    previous,
+    continued: isFirst ? (salvage.isLost ? UNKNOWN : salvage.continued) : 0,
+    rest: state.openRest,
+    isRestErased: state.isOpenErased,
+    epochs,
+    durables,
+    ends: findEnds(window, at, limit, source, next)
+  }
+}
+
+/**
+ * @param {Window} window
+ * @param {DataView} view
+ * @param {number} at
+ * @param {number} limit
+ * @param {Source} source
+ * @param {number} shift
+ * @returns {{ start: number, header: ChunkHeader } | null}  the next header in the page, or that of the next page
+ */
+function findNext (window, view, at, limit, { rules }, shift) {
+  const pageEnd = endOfPage(at)
+  const inPage = findHeader(window, view, at + 1, Math.min(limit, pageEnd), rules, shift)
+  const start = inPage === -1 ? pageEnd : inPage
+  if (start + CHUNK_HEADER_SIZE > Math.min(limit, window.end)) return null
+  const offset = start - window.start
+  if (inPage === -1 && !isWhole(window.buffer, view, offset, rules.salt)) return null
+  const header = new ChunkHeader()
+  readChunkHeader(view, offset, header)
+  const isInPlace = rules.hasGaps ? header.position >= start + shift : header.position === start + shift
+  return isInPlace ? { start, header } : null
+}
+
+/**
+ * @param {Window} window
+ * @param {number} at
+ * @param {number} limit
+ * @param {Source} source
+ * @param {ReturnType<typeof findNext>} next
+ * @returns {End[]}
+ */
+function findEnds (window, at, limit, { head: { slot }, promisedEnd }, next) {
+  const pageEnd = Math.min(limit, endOfPage(at))
+  /** @type {Map<number, number>} */
+  const ends = new Map()
+  const stored = at + CHUNK_HEADER_SIZE + window.buffer.readUInt16BE(at - window.start + SIZE_OFFSET)
+  const add = (/** @type {number} */ end, /** @type {number} */ identity) => {
+    if (end >= at + CHUNK_HEADER_SIZE && end <= pageEnd && (ends.get(end) ?? UNKNOWN) === UNKNOWN) {
+      ends.set(end, identity)
+    }
+  }
+  add(stored, UNKNOWN)
+  if (slot) add(slot.end, slot.identity)
+  add(promisedEnd, UNKNOWN)
+  if (next && next.start < pageEnd) {
+    add(next.start, next.header.previous)
+  } else {
+    // Less than a chunk before the page's end there may be zeros.
+    const zerosMax = limit < endOfPage(at) ? 0 : CHUNK_SIZE_MIN - 1
+    for (let end = pageEnd; end >= pageEnd - zerosMax; end--) {
+      add(end, next?.header.previous ?? UNKNOWN)
+      if (window.buffer[end - 1 - window.start] !== 0) break
+    }
+  }
+  return [...ends].map(([end, identity]) => ({ size: end - at, identity }))
+}
+
+exports.describeNeighbours = describeNeighbours

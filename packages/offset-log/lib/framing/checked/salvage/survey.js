@@ -1,0 +1,155 @@
+'use strict'
+// Goes through a file of the checked framing from its first page to its end, past all that is damaged: what can be kept
+// goes to the salvage, what cannot on the list of damage, and what was never promised is a torn end.
+
+const { trampoline } = require('@millrace/block-file')
+const { ChunkCursor, ENTRY } = require('../chunk-cursor')
+const { HEAD_SIZE } = require('../layout')
+const { Confirmation } = require('./confirm')
+const { Judge, WHAT } = require('./judge')
+const { Salvage } = require('./salvage')
+
+/**
+ * @typedef {import('./read-source').Source} Source
+ * @typedef {import('../../../salvage/damage-list').DamageList} DamageList
+ * @typedef {import('../../../salvage/output').Output} Output
+ * @typedef {(err: Error | null) => void} Done
+ */
+
+class Survey {
+  /**
+   * @param {Source} source
+   * @param {object} sinks
+   * @param {DamageList} sinks.damage  gets what is wrong
+   * @param {Output | null} sinks.output  gets what is good; null for none
+   * @param {(position: number) => void} sinks.onProgress
+   * @param {number} [sinks.limit]  how far the file is looked at
+   */
+  constructor (source, { damage, output, onProgress, limit = source.fileSize }) {
+    this._source = source
+    this._damage = damage
+    this._output = output
+    this._onProgress = onProgress
+    this._limit = limit
+    this._cursor = new ChunkCursor(source.blocks, source.rules, source.unfinished, HEAD_SIZE)
+    this._cursor.expect(source.rules.salt)
+    this._confirmation = new Confirmation(source)
+    this.salvage = new Salvage(source.rules, output)
+    this._judge = new Judge(source, this._cursor, this.salvage, damage)
+    /** Where the log ends, once the survey is over. */
+    this.end = HEAD_SIZE
+    /** How much more, or less, was erased than should be; 0 when that is not known. */
+    this.erasedTooFew = 0
+    this._isOver = false
+  }
+
+  /** What there is to know at the log's end. */
+  get found () {
+    return this.salvage.state
+  }
+
+  /** @param {Done} cb */
+  run (cb) {
+    trampoline((next) => {
+      const goOn = (/** @type {Error | null} */ err) => err ? cb(err) : next()
+      if (this._isOver) this._finish(cb)
+      else if (this._output?.isFull) this._output.drain(goOn)
+      else this._step(goOn)
+    })
+  }
+
+  /** @param {Done} goOn */
+  _step (goOn) {
+    const { _cursor: cursor, _judge: judge, _output: output } = this
+    for (;;) {
+      const status = cursor.enter(this._limit)
+      if (status === ENTRY.NEEDS_BYTES) return this._load(goOn)
+      if (status === ENTRY.DAMAGED) return this._meetDamage(goOn)
+      if (status === ENTRY.AT_END) {
+        this._isOver = true
+        return goOn(null)
+      }
+      if (judge.isOdd()) return judge.judgeOddChunk(goOn)
+      judge.keep()
+      if (output?.isFull) return goOn(null)
+    }
+  }
+
+  /** @param {Done} goOn */
+  _load (goOn) {
+    this._onProgress(this._cursor.at)
+    this._cursor.load(this._limit, (err) => this._retryIfShorter(err, goOn))
+  }
+
+  /** @param {Done} goOn */
+  _meetDamage (goOn) {
+    const { _cursor: cursor, _limit: limit } = this
+    const { start } = /** @type {import('../chunk-cursor').Damage} */ (cursor.damage)
+    if (start >= this._source.promisedEnd) {
+      this._isOver = true
+      return goOn(null)
+    }
+    this._confirmation.confirm(cursor.window, start, limit, (err, hasChanged) => {
+      if (err) return this._retryIfShorter(err, goOn)
+      if (hasChanged) {
+        cursor.window.forget()
+        return goOn(null)
+      }
+      this._judge.loadNeighbours(limit, (err) => {
+        if (err) return this._retryIfShorter(err, goOn)
+        this._judge.judgeDamage(limit)
+        goOn(null)
+      })
+    })
+  }
+
+  /**
+   * A writer may have cut off what was never part of the log.
+   * @param {Error | null} err
+   * @param {Done} goOn
+   */
+  _retryIfShorter (err, goOn) {
+    if (err === null || /** @type {any} */ (err).code !== 'ERR_FILE_SHORT_READ') return goOn(err)
+    const { blocks } = this._source
+    blocks.refresh((refreshError) => {
+      const size = blocks.size.value
+      if (refreshError || size >= this._limit) return goOn(refreshError ?? err)
+      this._limit = this._source.fileSize = size
+      this._cursor.window.forget()
+      goOn(null)
+    })
+  }
+
+  /** @param {Done} cb */
+  _finish (cb) {
+    const { salvage, _source: { promisedEnd, fileSize } } = this
+    const { state, committed } = salvage
+    if (state.isInCommit && committed.end >= promisedEnd) salvage.cutToCommit()
+    this.end = state.end
+    const from = state.isOpen ? state.openSeq : state.logicalEnd
+    const to = promisedEnd + state.shift
+    const seqs = from < to ? { from, to } : null
+    if (promisedEnd > fileSize) this._judge.note(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
+    else if (state.isInCommit) this._judge.note(WHAT.BATCH, committed.end, state.end, seqs, null)
+    else if (state.isOpen) this._judge.noteOpen()
+    salvage.close()
+    this._damage.close()
+    this._checkErased(cb)
+  }
+
+  /**
+   * A page from before a deletion verifies like any other. Only the number of deletions gives it away.
+   * @param {Done} cb
+   */
+  _checkErased (cb) {
+    const { _source: { erasedCount }, _confirmation: confirmation, salvage } = this
+    if (erasedCount === null || this._judge.hasLost || this._damage.count > 0) return cb(null)
+    confirmation.checkHead((err) => {
+      if (err) return cb(err)
+      if (!confirmation.hasHeadChanged) this.erasedTooFew = erasedCount - salvage.state.erasedCount
+      cb(null)
+    })
+  }
+}
+
+exports.Survey = Survey

@@ -1,0 +1,297 @@
+'use strict'
+// Compaction: what is given back, and that everything else stays what it was.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { createRandom, failureOf, SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+/** @param {any} log  @param {object} [options] */
+async function readAll (log, options) {
+  const items = []
+  for await (const item of log.stream(options)) items.push(item)
+  return items
+}
+
+/**
+ * What of the records is left, and that the log says the same, in every way to read it.
+ * @param {import('tape').Test} t
+ * @param {any} log
+ * @param {Map<number, Buffer>} records
+ * @param {number[]} deleted
+ * @param {string} name
+ */
+async function compare (t, log, records, deleted, name) {
+  const expected = [...records].map(([seq, value]) => ({ seq, value }))
+  const isSame = (items, other) => items.length === other.length &&
+    items.every(({ seq, value }, i) => seq === other[i].seq && value.equals(other[i].value))
+  if (!isSame(await readAll(log), expected)) t.fail(`${name}: forward`)
+  if (!isSame(await readAll(log, { reverse: true }), [...expected].reverse())) t.fail(`${name}: backward`)
+  for (const { seq, value } of expected) if (!value.equals(await log.get(seq))) t.fail(`${name}: get ${seq}`)
+  for (const seq of deleted) {
+    const err = await failureOf(() => log.get(seq))
+    if (err?.code !== 'flumelog:deleted') t.fail(`${name}: deleted ${seq}: ${err}`)
+  }
+  for (let i = 0; i < expected.length; i += 1 + Math.floor(expected.length / 7)) {
+    const { seq } = expected[i]
+    if (!isSame(await readAll(log, { gte: seq, limit: 5 }), expected.slice(i, i + 5))) t.fail(`${name}: from ${seq}`)
+    const before = expected.slice(Math.max(0, i - 5), i).reverse()
+    if (!isSame(await readAll(log, { lt: seq, limit: 5, reverse: true }), before)) t.fail(`${name}: back from ${seq}`)
+    const between = expected.slice(i + 1, i + 4)
+    if (!isSame(await readAll(log, { gt: seq + 0.5, limit: 3 }), between)) t.fail(`${name}: after ${seq}`)
+  }
+}
+
+/** @param {(limit: number) => number} random */
+function randomSize (random) {
+  const kind = random(40)
+  if (kind === 0) return random(60_000)
+  if (kind < 4) return 16_000 + random(800)
+  return kind < 20 ? random(30) : random(900)
+}
+
+tape('compact: nine records in ten are deleted: at least four fifths of the file come back', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file)
+  const seqs = []
+  for (let i = 0; i < 200; i++) {
+    await log.append(Array.from({ length: 50 }, (_, j) => Buffer.alloc(690, 1 + (i + j) % 255)))
+  }
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  const values = await readAll(log)
+  await log.del(seqs.filter((_, i) => i % 10 !== 0))
+  await log.sync()
+  const before = fs.statSync(file).size
+  const { reclaimableSize } = await log.stats()
+  const { since } = log
+  const sinceBefore = since.value
+  const result = await log.compact()
+  const after = fs.statSync(file).size
+  t.ok(after < before / 5, `${before} bytes became ${after}`)
+  t.deepEqual(result, { sizeBefore: before, size: after })
+  t.equal(before - after, reclaimableSize, 'as stats said')
+  t.equal(since.value, sinceBefore)
+  t.equal((await log.stats()).reclaimableSize, 0, 'nothing is left to give back')
+  await compare(t, log, new Map(values.filter((_, i) => i % 10 === 0).map(({ seq, value }) => [seq, value])),
+    seqs.filter((_, i) => i % 10 === 1), 'afterwards')
+  const next = await log.append(Buffer.from('next'))
+  t.ok(next > sinceBefore)
+  await log.close()
+  const again = OffsetLog(file)
+  await again.ready()
+  t.equal(again.recovery, null)
+  t.equal(again.since.value, next)
+  t.equal((await readAll(again)).length, 1001)
+  await again.close()
+})
+
+tape('compact: random logs, compacted again and again, are what they were', async (t) => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = createRandom(seed)
+  for (let round = 0; round < 25; round++) {
+    const disk = new SimulatedDisk()
+    const name = `seed ${seed}, round ${round}`
+    let log = OffsetLog('/log', { storage: disk.storage, fsync: ['never', 'always'][random(2)], verify: random(2) === 0 })
+    await log.ready()
+    const records = new Map()
+    const deleted = []
+    for (let step = 0; step < 12; step++) {
+      const action = random(10)
+      if (action < 4) {
+        const share = [1, 2, 5, 20][random(4)]
+        const chosen = [...records.keys()].filter(() => random(share) === 0)
+        if (random(4) === 0) chosen.push(...[...records.keys()].slice(-3))
+        await log.del([...new Set(chosen)])
+        for (const seq of chosen) if (records.delete(seq)) deleted.push(seq)
+      } else if (action < 8) {
+        for (let i = random(20); i >= 0; i--) {
+          const count = 1 + random(random(3) === 0 ? 80 : 2)
+          const values = Array.from({ length: count }, () => Buffer.alloc(randomSize(random), random(256)))
+          const before = log.since.value ?? -1
+          await log.append(values)
+          const seqs = await readAll(log, { gt: before, values: false })
+          seqs.slice(-values.length).forEach((seq, i) => records.set(seq, values[i]))
+        }
+      } else if (action === 8) {
+        await log.close()
+        log = OffsetLog('/log', { storage: disk.storage })
+        await log.ready()
+        if (log.recovery) t.fail(`${name}: ${JSON.stringify(log.recovery)}`)
+      }
+      const { end } = log._file
+      const { reclaimableSize } = await log.stats()
+      const { sizeBefore, size } = await log.compact()
+      if (log._file.end !== end) t.fail(`${name}: the end moved`)
+      if (sizeBefore - size !== reclaimableSize) t.fail(`${name}: ${reclaimableSize} bytes said, ${sizeBefore - size} given back`)
+      await compare(t, log, records, deleted.slice(-30), `${name}, step ${step}`)
+    }
+    await log.close()
+  }
+  t.pass('all are')
+})
+
+tape('compact: appends, reads and live streams go on meanwhile, and deletions come after it', async (t) => {
+  for (const fsync of ['interval', 'always']) {
+    const file = path.join(temporaryFolder(), 'log')
+    const log = OffsetLog(file, { fsync })
+    const seqs = []
+    const values = new Map()
+    const append = async (i) => {
+      const value = Buffer.alloc(500 + i % 700, 1 + i % 255)
+      const seq = await log.append(value)
+      seqs.push(seq)
+      values.set(seq, value)
+    }
+    await log.append(Array.from({ length: 8000 }, (_, i) => Buffer.alloc(690, 1 + i % 255)))
+    for await (const { seq, value } of log.stream()) {
+      seqs.push(seq)
+      values.set(seq, value)
+    }
+    const gone = new Set(seqs.filter((_, i) => i % 3 !== 0))
+    await log.del([...gone])
+    const kept = seqs.filter((seq) => !gone.has(seq))
+
+    const live = []
+    const reading = (async () => {
+      for await (const { seq, value } of log.stream({ live: true })) {
+        if (!value.equals(values.get(seq) ?? value)) t.fail(`live: ${seq}`)
+        live.push(seq)
+        if (live.length % 300 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    })()
+    const sources = [{}, { reverse: true }, { gt: kept[100] }, { lt: kept[2000], reverse: true }].map((options) => {
+      const source = log.stream(options)[Symbol.asyncIterator]()
+      return { options, source, seen: [] }
+    })
+    for (const { source, seen } of sources) for (let i = 0; i < 50; i++) seen.push((await source.next()).value)
+    const scanned = []
+    const progress = []
+    log.compactionProgress((value) => progress.push(value))
+    const compacting = log.compact()
+    const late = kept.pop()
+    const deleting = log.del(late)
+    let isOver = false
+    compacting.then(() => { isOver = true })
+    const scanning = log.scan({}, ({ seqs, count }) => { scanned.push(...seqs.subarray(0, count)) })
+    const goesOn = () => !isOver
+    for (let i = 0; goesOn(); i++) {
+      await append(i)
+      const seq = kept[i * 7 % kept.length]
+      if (!(await log.get(seq)).equals(values.get(seq))) t.fail(`get ${seq}`)
+      for (const { source, seen } of sources) seen.push((await source.next()).value)
+    }
+    await compacting
+    await deleting
+    await scanning
+    const appended = seqs.slice(8000)
+    t.ok(appended.length > 0, `${fsync}: ${appended.length} records were appended meanwhile`)
+    t.equal((await failureOf(() => log.get(late))).code, 'flumelog:deleted')
+    for (const { options, source, seen } of sources) {
+      for (let item; !(item = await source.next()).done;) seen.push(item.value)
+      const { gt = -1, lt = Infinity, reverse } = options
+      const expected = [...kept, late].filter((seq) => seq > gt && seq < lt)
+      if (reverse) expected.reverse()
+      const got = seen.map(({ seq }) => seq).filter((seq) => seq <= late)
+      if (!got.includes(late)) expected.splice(expected.indexOf(late), expected.includes(late) ? 1 : 0)
+      t.deepEqual(got, expected, `a stream with ${JSON.stringify(options)}`)
+      if (seen.some(({ seq, value }) => !value.equals(values.get(seq)))) t.fail('another value')
+    }
+    t.deepEqual(scanned.filter((seq) => seq < late), kept, 'a scan')
+    await append(1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await log.close()
+    await reading
+    t.deepEqual(live.filter((seq) => seq !== late), [...kept, ...seqs.slice(8000)], 'a live stream')
+    t.ok(progress.length > 2 && progress[progress.length - 1].isDone, 'progress was told')
+    t.ok(progress.every(({ doneSize, totalSize }) => doneSize <= totalSize))
+    t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'nothing is left beside it')
+    const again = OffsetLog(file)
+    t.deepEqual(await readAll(again, { values: false }), [...kept, ...seqs.slice(8000)])
+    await again.close()
+  }
+})
+
+tape('compact: a legacy log refuses with a code', async (t) => {
+  for (const framing of ['offset32', 'offset48', 'offset53']) {
+    const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing })
+    await log.append(Buffer.from('a'))
+    t.equal((await failureOf(() => log.compact())).code, 'ERR_NOT_SUPPORTED')
+    t.equal((await log.stats()).reclaimableSize, 0)
+    t.equal(log.supports.compact, false)
+    await log.close()
+  }
+})
+
+tape('compact: closing the log ends it, and leaves the log as it was', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file)
+  const seqs = []
+  for (let i = 0; i < 40; i++) {
+    seqs.push(await log.append(Array.from({ length: 200 }, (_, j) => Buffer.alloc(690, 1 + (i + j) % 255))))
+  }
+  await log.del(seqs.slice(0, 20))
+  const compacting = failureOf(() => log.compact())
+  await log.close()
+  t.equal((await compacting)?.code, 'ERR_LOG_CLOSED')
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+  const again = OffsetLog(file)
+  t.equal((await readAll(again)).length, 40 * 200 - 20)
+  await again.close()
+})
+
+tape('compact: damage in the way ends it with a code, and nothing is changed', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  let log = OffsetLog(file)
+  const seqs = []
+  for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(1000, 1)))
+  await log.del(seqs.slice(0, 10))
+  await log.close()
+  const bytes = fs.readFileSync(file)
+  bytes[seqs[50] + 100] ^= 1
+  fs.writeFileSync(file, bytes)
+  for (const verify of [true, false]) {
+    log = OffsetLog(file, { verify })
+    t.equal((await failureOf(() => log.compact())).code, 'ERR_LOG_CORRUPT', `verify: ${verify}`)
+    t.equal((await log.stats()).reclaimableSize, null)
+    await log.close()
+    t.ok(fs.readFileSync(file).equals(bytes))
+  }
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+})
+
+tape('compact: somebody else\'s file in the way is not touched; a leftover is removed', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'log')
+  const beside = `${file}.compacting`
+  fs.writeFileSync(beside, 'not ours '.repeat(100))
+  let log = OffsetLog(file)
+  await log.append(Buffer.from('a'))
+  t.equal((await failureOf(() => log.compact())).code, 'EEXIST')
+  t.equal(fs.readFileSync(beside, 'utf8'), 'not ours '.repeat(100))
+  t.equal((await readAll(log)).length, 1, 'the log is as it was')
+  await log.close()
+  fs.writeFileSync(beside, fs.readFileSync(file).subarray(0, 40_000))
+  log = OffsetLog(file)
+  await log.ready()
+  t.deepEqual(fs.readdirSync(folder).filter((name) => !name.endsWith('.lock')), ['log'])
+  await log.close()
+})
+
+tape('compact: a log without records, or with none left', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  let log = OffsetLog(file)
+  await log.compact()
+  const seqs = [await log.append(Buffer.alloc(50_000, 1)), await log.append(Buffer.alloc(20, 1))]
+  await log.del(seqs)
+  await log.compact()
+  t.equal((await readAll(log)).length, 0)
+  t.ok(fs.statSync(file).size < 33_000)
+  const next = await log.append(Buffer.from('next'))
+  t.ok(next > seqs[1], 'no seq is used again')
+  await log.close()
+  log = OffsetLog(file)
+  t.equal(String(await log.get(next)), 'next')
+  await log.close()
+})

@@ -1,0 +1,164 @@
+'use strict'
+// Hurts healthy logs in every way and judges what `verify` and `repair` make of each: every good record comes back with
+// its seq and its bytes, no other ever does, all damage is reported, and the new log is whole in every respect.
+
+const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
+const { OffsetLog, repair, verify } = require('../..')
+const { decodeLog } = require('../checked-oracle')
+const { expectedOf } = require('./checked-model')
+const { kinds, flipOf } = require('./injuries')
+
+const FILE = '/folder/log'
+const OUT = '/folder/out'
+// Those that wait for bytes to change, wait together.
+const CONCURRENCY = 40
+
+/**
+ * @param {object} options
+ * @param {any[]} options.images
+ * @param {number} [options.seed]
+ * @param {number} [options.samples]  how many injuries of each kind, in each image
+ * @param {boolean} [options.everyByte]  flip a bit of each byte instead
+ * @param {(tally: any) => void} [options.onProgress]
+ */
+async function checkSalvage ({ images, seed = 1, samples = 10, everyByte = false, share = { index: 0, count: 1 }, onProgress }) {
+  const tally = { cases: 0, refused: 0, recovered: 0, mended: 0, lost: 0, faults: [] }
+  const random = createRandom(seed)
+  const cases = everyByte ? everyFlip(images, random) : someOfEach(images, samples, random)
+  let number = 0
+  const work = async () => {
+    for (const { image, kind, injury } of cases) {
+      if (number++ % share.count !== share.index) continue
+      const fault = await judge(image, injury, tally).catch((err) => err.stack)
+      tally.cases++
+      if (fault) tally.faults.push(`${image.name}: ${kind}: ${injury.label}: ${fault}`)
+      if (tally.cases % 1000 === 0) onProgress?.(tally)
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  return tally
+}
+
+function * someOfEach (images, samples, random) {
+  for (const image of images) {
+    for (const [kind, make] of Object.entries(kinds)) {
+      for (let sample = 0; sample < samples; sample++) {
+        const injury = make(image, random)
+        if (injury) yield { image, kind, injury }
+      }
+    }
+  }
+}
+
+function * everyFlip (images, random) {
+  for (const image of images) {
+    for (let offset = 0; offset < image.bytes.length; offset++) {
+      yield { image, kind: 'every byte', injury: flipOf(image.bytes, offset, random(8)) }
+    }
+  }
+}
+
+/** @returns {Promise<string | null>}  what is wrong */
+async function judge (image, { bytes, isOld = false, isMoved = false }, tally) {
+  const disk = new SimulatedDisk({ defer: queueMicrotask })
+  const { storage } = disk
+  disk.put(FILE, bytes)
+  const err = await failureOf(() => repair(FILE, OUT, { write: true, storage }))
+  if (!disk.read(FILE).equals(bytes)) return 'the source was changed'
+  if (err) return judgeRefusal(image, bytes, disk, err, tally)
+  if (disk.list().join() !== `${FILE},${OUT}`) return `there are other files: ${disk.list()}`
+  const dry = await repair(FILE, '/folder/dry', { storage })
+  if (disk.list().length > 2) return 'a dry run writes'
+  const report = await verify(FILE, { storage })
+  for (const [name, value] of Object.entries(report)) {
+    if (JSON.stringify(value) !== JSON.stringify(dry[name])) return `verify and repair differ in ${name}`
+  }
+  tally.recovered += dry.recovered
+  tally.mended += dry.recoveredFromDamage
+  tally.lost += dry.lostCount
+  return checkReport(image, bytes, report, isMoved) ?? await checkOutput(image, bytes, disk, dry, isOld)
+}
+
+function judgeRefusal (image, bytes, disk, err, tally) {
+  tally.refused++
+  if (!['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT'].includes(err.code)) return err.stack
+  if (disk.list().join() !== FILE) return `it was refused, and there are other files: ${disk.list()}`
+  if (!image.isHopeless(bytes)) return `it was refused: ${err.stack}`
+  return null
+}
+
+/** Whether all that is different is in some range that is reported. */
+function checkReport (image, bytes, report, isMoved) {
+  const { damage, flaws, tail, end } = report
+  if (report.damageCount !== damage.length) return 'some damage is not listed'
+  const ranges = [...damage, ...flaws, ...(tail ? [tail] : [])]
+  if (ranges.some(({ offset, size }) => !(offset >= 0 && size > 0))) return `an empty range: ${JSON.stringify(ranges)}`
+  if (damage.some(({ offset }, index) => index > 0 && offset < damage[index - 1].offset)) return 'not in order'
+  const isCovered = (at) => at >= end || ranges.some(({ offset, size }) => at >= offset && at < offset + size)
+  for (let at = 0; at < Math.min(bytes.length, image.bytes.length); at++) {
+    if (bytes[at] === image.bytes[at] || isCovered(at) || image.isUnseen(at, bytes, report, isMoved)) continue
+    return `byte ${at} is different, and that is not reported: ${JSON.stringify(report)}`
+  }
+  if (bytes.length < image.slotEnd && image.areSlotsWhole(bytes) && report.isSound) return 'it was cut, and that is not reported'
+  if (bytes.equals(image.bytes) && !report.isSound) return 'nothing is wrong with it'
+  return null
+}
+
+async function checkOutput (image, bytes, disk, report, isOld) {
+  const out = disk.read(OUT)
+  const records = image.read(out)
+  const { must, may } = image.expect(bytes)
+  if (records.size !== report.recovered) return `${records.size} records, but ${report.recovered} recovered`
+  for (const [seq, data] of records) {
+    const right = may.get(seq)
+    if (right?.equals(data) || image.mayDiffer(seq, bytes)) continue
+    if (isOld && isOfThePast(image, seq, data)) continue
+    return right ? `the record at ${seq} has wrong bytes` : `there is no record at ${seq}`
+  }
+  for (const seq of must) {
+    if (!records.has(seq)) return `the record at ${seq} is good, and lost: ${JSON.stringify(report)}`
+  }
+  return await checkLog(disk, records)
+}
+
+/** Whether older bytes had that record. */
+function isOfThePast ({ earlier }, seq, data) {
+  return earlier.some((old) => {
+    if (old.length < seq + 4) return false
+    const end = Math.min(seq + 4 + data.length, (Math.floor(seq / 16384) + 1) * 16384)
+    return old.subarray(seq + 4, end).equals(data.subarray(0, end - seq - 4))
+  })
+}
+
+/** The new log opens clean, reads the same every way, and goes on. */
+async function checkLog (disk, records) {
+  const { storage } = disk
+  const log = OffsetLog(OUT, { storage, fsync: 'never' })
+  await log.ready()
+  if (log.recovery) return `the new log is not clean: ${JSON.stringify(log.recovery)}`
+  const expected = [...records.keys()]
+  if (log.since.value !== (expected.at(-1) ?? -1)) return `since is ${log.since.value}`
+  for (const reverse of [false, true]) {
+    const seqs = []
+    let fault = null
+    await log.scan({ reverse }, ({ buffer, count, seqs: found, starts, ends }) => {
+      for (let index = 0; index < count; index++) {
+        seqs.push(found[index])
+        if (!records.get(found[index])?.equals(buffer.subarray(starts[index], ends[index]))) fault = `a scan gets ${found[index]} wrong`
+      }
+    })
+    if (fault) return fault
+    if (reverse) seqs.reverse()
+    if (seqs.join() !== expected.join()) return `reverse ${reverse}: a scan gets ${seqs}, not ${expected}`
+  }
+  for (const [seq, data] of records) if (!data.equals(await log.get(seq))) return `get ${seq}`
+  const seq = await log.append(Buffer.from('it goes on'))
+  if (expected.length > 0 && seq <= expected.at(-1)) return 'what is appended does not come last'
+  if ((await log.get(seq)).toString() !== 'it goes on') return 'what is appended cannot be read'
+  await log.close()
+  const after = await verify(OUT, { storage })
+  if (!after.isSound || after.records !== expected.length + 1) return `what goes on is not sound: ${JSON.stringify(after)}`
+  return null
+}
+
+exports.checkSalvage = checkSalvage

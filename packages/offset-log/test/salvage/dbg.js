@@ -1,0 +1,15 @@
+const { find } = require('./find')
+const { SimulatedDisk } = require('@millrace/testkit')
+const { repair, verify } = require('../..')
+async function main () {
+  const { image, injury } = await find(100, 40, 'built by hand 1, gaps: false', 'twoFlips', 'bit 4 of byte 119370')
+  const diff=[]; for (let i=0;i<image.bytes.length;i++) if (image.bytes[i]!==injury.bytes[i]) diff.push([i, image.bytes[i]^injury.bytes[i]])
+  console.log(diff)
+  for (const c of image.model.chunks) if (diff.some(([d])=>d>=c.at-50&&d<c.end+50)) console.log(c, image.bytes.subarray(c.at,c.at+40).toString('hex'))
+  const r2 = await find(100, 40, 'several crashes, not closed', 'zeroedRange', 'zeros from 34678 to 34703')
+  for (const c of r2.image.model.chunks) if (c.at>34000&&c.at<36000) console.log(c, r2.image.bytes.subarray(c.at,c.at+40).toString('hex'))
+  const r3 = await find(100, 40, 'compacted', 'swapped', '16384 bytes at 0 and 49152 are swapped')
+  const disk = new SimulatedDisk(); disk.put('/f/l', r3.injury.bytes)
+  console.log(await verify('/f/l',{storage:disk.storage}))
+}
+main()

@@ -1,0 +1,181 @@
+'use strict'
+// Logs of many shapes, to be hurt: what is in each, and how much of it was promised.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { SimulatedDisk, createRandom } = require('@millrace/testkit')
+const { OffsetLog } = require('../..')
+const { buildRandomLog } = require('../checked-builder')
+const { decodeLog } = require('../checked-oracle')
+const { compare, expectedOf, modelOf } = require('./checked-model')
+
+const FILE = '/folder/log'
+const HEAD_SIZE = 32768
+
+/**
+ * @typedef {object} Image
+ * @property {string} name
+ * @property {Buffer} bytes
+ * @property {number} end  where the log ends in them
+ * @property {number} promisedEnd
+ * @property {ReturnType<typeof modelOf>} model
+ * @property {Buffer[]} earlier  what was on the medium before
+ */
+
+/** @param {number} seed */
+function randomBytes (seed) {
+  const random = createRandom(seed)
+  return (size) => Buffer.from(Array.from({ length: size }, () => random(256)))
+}
+
+/**
+ * @param {string} name
+ * @param {object} options
+ * @param {number[][][]} options.sessions  of each the appends, and of each append the sizes of its records
+ * @param {string} [options.fsync]
+ * @param {boolean} [options.isClosed]  whether the last session was
+ * @param {number[]} [options.erased]  indexes of records that are deleted after half of the first session
+ */
+async function makeImage (name, { sessions, fsync = 'never', isClosed = true, erased = [] }) {
+  const bytesOf = randomBytes(name.length * 7919)
+  const earlier = []
+  let disk = new SimulatedDisk({ defer: queueMicrotask })
+  let promisedEnd = HEAD_SIZE
+  for (const [index, appends] of sessions.entries()) {
+    const log = OffsetLog(FILE, { storage: disk.storage, fsync })
+    const seqs = []
+    const half = Math.floor(appends.length / 2)
+    for (const [number, sizes] of appends.entries()) {
+      const before = log.since.value ?? -1
+      await log.append(sizes.map(bytesOf))
+      for await (const seq of log.stream({ gt: before, values: false })) seqs.push(seq)
+      if (number !== half) continue
+      await log.sync()
+      earlier.push(disk.read(FILE))
+      if (index > 0 || erased.length === 0) continue
+      await log.del(erased.map((index) => seqs[index]))
+      await log.sync()
+      earlier.push(disk.read(FILE))
+    }
+    const isLast = index === sessions.length - 1
+    if (isLast && isClosed) await log.close()
+    promisedEnd = isLast && isClosed ? disk.read(FILE).length : promisedEndOf(disk.read(FILE))
+    if (isLast && !isClosed) {
+      const bytes = disk.read(FILE)
+      const image = finish(name, bytes, promisedEnd, earlier)
+      await log.close()
+      return image
+    }
+    if (!isLast) {
+      // The power goes: of what was not synced some sectors arrived, and the file has grown.
+      const random = createRandom(name.length + index)
+      const after = disk.crash((count, what) => what.startsWith('sector') ? random(count) : count - 1)
+      await log.close().catch(() => {})
+      disk = after
+      earlier.push(disk.read(FILE))
+    }
+  }
+  return finish(name, disk.read(FILE), promisedEnd, earlier)
+}
+
+/** By the newest slot and by every chunk. */
+function promisedEndOf (bytes) {
+  let end = Math.max(...[4096, 12288].map((at) => bytes.readUIntBE(at + 14, 6)))
+  for (let at = HEAD_SIZE; at + 40 <= bytes.length;) {
+    const room = 16384 - at % 16384
+    if (room < 44) {
+      at += room
+      continue
+    }
+    if (bytes.readUIntBE(at + 16, 6) !== at) break
+    end = Math.max(end, bytes.readUIntBE(at + 22, 6))
+    at += 40 + bytes.readUInt16BE(at + 8)
+  }
+  return end
+}
+
+/** Where the chunks end: behind it there are zeros, or nothing. */
+function endOf (bytes) {
+  let end = HEAD_SIZE
+  for (let at = HEAD_SIZE; at + 40 <= bytes.length;) {
+    const room = 16384 - at % 16384
+    if (room < 44) {
+      at += room
+      continue
+    }
+    if (bytes.readUInt32BE(at) === 0) break
+    at += 40 + bytes.readUInt16BE(at + 8)
+    end = at
+  }
+  return end
+}
+
+function finish (name, bytes, promisedEnd, earlier, isOfWriter = true) {
+  const end = endOf(bytes)
+  const model = modelOf(bytes, end)
+  const slotEnd = Math.max(...[4096, 12288].map((at) => bytes.readUIntBE(at + 14, 6)))
+  const image = { name, bytes, end, promisedEnd, slotEnd, model, earlier, isOfWriter }
+  const starts = model.chunks.map(({ at }) => at)
+  return {
+    ...image,
+    starts,
+    structure: [0, 4096, 8192, 12288, 16384, 24576, ...starts, ...starts],
+    expect: (hurt) => expectedOf(model, image, hurt),
+    read: (out) => new Map(decodeLog(out).frames.filter(({ isErased }) => !isErased).map(({ seq, data }) => [seq, data])),
+    areSlotsWhole: (hurt) => !compare(bytes, hurt).isHit(4096, 16384),
+    mayDiffer: () => false,
+    isHopeless: (hurt) => isHopeless(image, hurt),
+    isUnseen: (at, hurt, report, isMoved) => isUnseen(image, at, hurt, report, isMoved)
+  }
+}
+
+/** Whether both copies of the header are lost, and nothing proves the salt. */
+function isHopeless ({ bytes, model }, hurt) {
+  const { isHit } = compare(bytes, hurt)
+  if (!isHit(0, 64) || !isHit(8192, 8192 + 64)) return false
+  if (!isHit(4096, 4608) || !isHit(12288, 12800)) return false
+  const whole = model.chunks.filter(({ at, end }) => !isHit(at, end) && end > at + 44)
+  return whole.length < 2 && !(whole.length === 1 && whole[0].at === HEAD_SIZE)
+}
+
+/**
+ * What is different, and cannot be seen, or need not: a slot or a journal that is an older one, and whole; what a journal
+ * says is made right from it. Where positions have gaps what was moved is found where it is now.
+ */
+function isUnseen (image, at, hurt, { flaws, undeleted }, isMoved) {
+  if (undeleted !== 0 || (isMoved && image.bytes.readUInt16BE(10) === 1)) return true
+  const area = at < 16384 ? Math.floor(at / 4096) * 4096 : Math.floor(at / 8192) * 8192
+  if (at < HEAD_SIZE) return area !== 0 && area !== 8192 && !flaws.some(({ offset }) => offset === area)
+  const isJournaled = image.bytes.subarray(16384, HEAD_SIZE).some((byte) => byte !== 0)
+  return isJournaled && image.model.chunks.some((chunk, index) => at >= chunk.at && at < chunk.end &&
+    image.model.records.some((record) => record.isErased && record.chunks.includes(index)))
+}
+
+/** @returns {Promise<Image[]>} */
+async function makeImages () {
+  const mixed = [[100], [700, 0, 300], [16000], Array.from({ length: 16 }, (_, index) => 400 * index), [20000, 50], [5]]
+  const small = Array.from({ length: 60 }, (_, index) => [20 + index * 37 % 700])
+  const images = [
+    await makeImage('empty', { sessions: [[]] }),
+    await makeImage('one record', { sessions: [[[100]]] }),
+    await makeImage('mixed', { sessions: [mixed], erased: [1, 4, 10] }),
+    await makeImage('mixed, not closed', { sessions: [[...mixed, [20, 2000], [3000]]], erased: [2, 4, 10], isClosed: false }),
+    await makeImage('small appends', { sessions: [small] }),
+    await makeImage('small appends, each synced', { sessions: [small], fsync: 'always', isClosed: false }),
+    await makeImage('a huge record', { sessions: [[[10], [90000], [10, 33000, 7]]], erased: [0] }),
+    await makeImage('several crashes', { sessions: [mixed, small.slice(20), mixed, small.slice(0, 9)], erased: [0, 5] }),
+    await makeImage('several crashes, not closed', { sessions: [small, mixed, [...mixed, [9000]]], isClosed: false })
+  ]
+  for (const hasGaps of [true, false]) {
+    for (const seed of [1, 2]) {
+      const builder = buildRandomLog(createRandom(seed), { steps: 40, hasGaps })
+      images.push(finish(`built by hand ${seed}, gaps: ${hasGaps}`, builder.build(), builder.build().length, [], false))
+    }
+  }
+  const compacted = fs.readFileSync(path.join(__dirname, '..', 'fixtures', 'v1', 'compacted.log'))
+  images.push(finish('compacted', compacted, compacted.length, [], false))
+  return images
+}
+
+exports.makeImages = makeImages
+exports.makeImage = makeImage

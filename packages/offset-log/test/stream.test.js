@@ -1,0 +1,181 @@
+'use strict'
+// Streams against an array that answers the same question, in every framing, however they are read.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { Readable } = require('node:stream')
+const { setTimeout: sleep } = require('node:timers/promises')
+const pull = require('pull-stream')
+const spec = require('pull-spec')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SimulatedDisk, createRandom, failureOf, flip, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+const { LiveOracle, randomOptions, select } = require('./stream-oracle')
+
+const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
+const seed = Date.now() % 2 ** 31
+
+const readers = {
+  'pull-stream': (source) => new Promise((resolve, reject) => {
+    pull(spec(source, 'stream'), pull.collect((err, items) => err ? reject(err) : resolve(items)))
+  }),
+  'async iteration': async (source) => {
+    const items = []
+    for await (const item of source) items.push(item)
+    return items
+  },
+  'Readable.from': (source) => Readable.from(source).toArray()
+}
+
+function open (framing, { isAsync = false } = {}) {
+  // A disk that answers later, as a cold one does.
+  const storage = isAsync ? new SimulatedDisk().storage : undefined
+  return OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })
+}
+
+/** Appends some records, now and then in a batch. */
+async function grow (log, entries, random, count) {
+  for (let left = count; left > 0; left--) {
+    const value = { i: entries.length, text: 'é'.repeat(random(random(20) === 0 ? 6000 : 30)) }
+    entries.push({ seq: await log.append(random(4) === 0 ? [value] : value), value, isDeleted: false })
+  }
+}
+
+async function erase (log, chosen) {
+  await log.del(chosen.map(({ seq }) => seq))
+  for (const entry of chosen) entry.isDeleted = true
+}
+
+for (const framing of FRAMINGS) {
+  tape(`stream: random options, read in every way, give what an array gives (${framing}, seed ${seed})`, async (t) => {
+    const random = createRandom(seed)
+    let rounds = 0
+    for (const isAsync of [false, true]) {
+      const log = open(framing, { isAsync })
+      const entries = []
+      for (let phase = 0; phase < 4; phase++) {
+        await grow(log, entries, random, 30)
+        await erase(log, entries.filter(() => random(6) === 0))
+        for (let round = 0; round < 50; round++) {
+          const options = { ...randomOptions(random, entries), reverse: random(2) === 0 }
+          const expected = JSON.stringify(select(entries, options))
+          for (const [name, read] of Object.entries(readers)) {
+            const found = JSON.stringify(await read(log.stream(options)))
+            rounds++
+            if (found === expected) continue
+            t.fail(`${name}, ${JSON.stringify(options)}: expected ${expected}, found ${found}`)
+            return log.close()
+          }
+        }
+      }
+      await log.close()
+    }
+    t.ok(rounds > 1000, `${rounds} streams`)
+  })
+
+  tape(`stream: a live one gives what an array gives while the log changes (${framing}, seed ${seed})`, async (t) => {
+    const random = createRandom(seed)
+    const counts = { item: 0, end: 0, wait: 0 }
+    for (let round = 0; round < 30; round++) {
+      const log = open(framing, { isAsync: round % 2 === 0 })
+      const entries = []
+      await grow(log, entries, random, 1 + random(12))
+      await erase(log, entries.filter(() => random(6) === 0))
+      const kind = [{ live: true }, { live: true, old: true }, { live: true, old: false }, { old: false }][random(4)]
+      const fault = await followLive(log, entries, { ...randomOptions(random, entries), ...kind }, random, counts)
+      if (fault) t.fail(`round ${round}: ${fault}`)
+      await log.close()
+      if (fault) return
+    }
+    t.ok(counts.item > 100 && counts.end > 5 && counts.wait > 50, JSON.stringify(counts))
+  })
+}
+
+/** Reads one item after the other, and changes the log before some reads, and whenever there is nothing to read. */
+async function followLive (log, entries, options, random, counts) {
+  const endOf = async () => (await log.stats()).size
+  const oracle = new LiveOracle(entries, options, await endOf())
+  const source = spec(log.stream(options), 'stream')
+  const change = () => {
+    const left = entries.filter(({ isDeleted }) => !isDeleted)
+    if (random(4) > 0 || left.length === 0) return grow(log, entries, random, 1 + random(3))
+    return erase(log, [left[random(left.length)]])
+  }
+  for (let step = 0; step < 40; step++) {
+    if (random(3) === 0) await change()
+    let answer = null
+    const read = new Promise((resolve) => source(null, (end, item) => { resolve(answer = { end, item }) }))
+    let expected = oracle.next(await endOf())
+    for (; expected === 'wait' && step < 40; step++) {
+      counts.wait++
+      await new Promise(setImmediate)
+      if (answer) return `${JSON.stringify(options)}: there is nothing to read, but ${JSON.stringify(answer)} came`
+      await change()
+      expected = oracle.next(await endOf())
+    }
+    if (expected === 'wait') break
+    if (await Promise.race([read, sleep(2000, null, { ref: false })]) === null) {
+      return `${JSON.stringify(options)}: nothing came instead of ${JSON.stringify(expected)}`
+    }
+    const { end, item } = answer
+    counts[expected === 'end' ? 'end' : 'item']++
+    if (expected === 'end') return end === true ? null : `${JSON.stringify(options)}: ${end ?? JSON.stringify(item)}, not the end`
+    if (JSON.stringify(item) !== JSON.stringify(expected.item)) {
+      return `${JSON.stringify(options)}: ${end ?? JSON.stringify(item)} instead of ${JSON.stringify(expected.item)}`
+    }
+  }
+  return new Promise((resolve) => source(true, () => resolve(null)))
+}
+
+tape('stream and scan: a bound or a limit that is no number is refused, whatever else is asked', async (t) => {
+  const log = open('checked')
+  await log.append([1, 2, 3])
+  const wrong = [NaN, '0', '', 'a', true, {}, [], [1], 5n, Symbol('s'), new Date(), () => 1]
+  for (const value of wrong) {
+    for (const name of ['gt', 'gte', 'lt', 'lte', 'limit']) {
+      for (const rest of [{}, { gt: 5, lt: 3 }, { limit: 0 }]) {
+        const options = { ...rest, [name]: value }
+        const streamed = await failureOf(() => readers['async iteration'](log.stream(options)))
+        const scanned = await failureOf(() => log.scan(options, () => t.fail('scanned')))
+        if (streamed?.code === 'ERR_INVALID_ARGUMENT' && scanned?.code === 'ERR_INVALID_ARGUMENT') continue
+        t.fail(`${name}: ${String(value)}: ${streamed}, ${scanned}`)
+      }
+    }
+  }
+  for (const limit of [-2, -Infinity, 1.5, NaN]) {
+    const err = await failureOf(() => readers['pull-stream'](log.stream({ limit })))
+    t.equal(err?.code, 'ERR_INVALID_ARGUMENT', `limit ${limit}`)
+  }
+  t.equal((await readers['pull-stream'](log.stream())).length, 3, 'the log works on')
+  await log.close()
+})
+
+for (const framing of FRAMINGS) {
+  tape(`stream: a live range that nothing can ever be in ends at once (${framing})`, async (t) => {
+    const log = open(framing)
+    const seq = await log.append('a')
+    const impossible = [{ gte: 1e9, lt: 1e9 }, { gt: 1e9, lt: 5 }, { gt: 1e9, lte: 1e9 }, { gt: 5.2, lt: 5.9 },
+      { lt: -5 }, { gt: Infinity }, { lte: -Infinity }, { gt: seq, lt: seq + 1 }, { limit: 0 }, { old: false, lte: seq }]
+    for (const options of impossible) {
+      t.deepEqual(await readers['pull-stream'](log.stream({ live: true, ...options })), [], JSON.stringify(options))
+    }
+    await log.close()
+  })
+
+  if (framing === 'checked') continue
+  tape(`stream: a reversed one tells of damage behind the last record, as others do (${framing})`, async (t) => {
+    const log = open(framing)
+    const seqs = []
+    for (const text of ['a', 'b', 'c']) seqs.push(await log.append(text))
+    await log.close()
+    flip(log.filename, fs.statSync(log.filename).size - 1)
+    const damaged = OffsetLog(log.filename, { codec: jsonCodec })
+    for (const reverse of [false, true]) {
+      const err = await failureOf(() => readers['pull-stream'](damaged.stream({ reverse })))
+      t.equal(err?.code, 'ERR_LOG_CORRUPT', `reverse: ${reverse}`)
+    }
+    t.deepEqual(await readers['pull-stream'](damaged.stream({ reverse: true, lte: seqs[1], seqs: false })), ['b', 'a'])
+    await damaged.close()
+  })
+}

@@ -1,0 +1,284 @@
+// What a consumer may write, and, below each @ts-expect-error, what it may not. Compiled strictly, never run.
+
+import { BlockFile, BlockCache, fileStorage, integers } from '@millrace/block-file'
+import type { BlockFileOptions, Observable, Storage } from '@millrace/block-file'
+import { binaryCodec, canonicalCodec, compareString, createSeekPath, decode, encode } from '@millrace/binary-codec'
+import { getValueType, iterate, rawCodec, seekKey, types } from '@millrace/binary-codec'
+import { codes, LogError, misuse } from '@millrace/errors'
+import type { ErrorCode, Failure } from '@millrace/errors'
+import { jsonCodec } from '@millrace/json-codec'
+import { OffsetLog, repair, verify } from '@millrace/offset-log'
+import type { Chunk, Codec, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
+import type { Recovery, RepairReport, Report } from '@millrace/offset-log'
+import { fileStorage as deepStorage } from '@millrace/block-file/lib/storage'
+import { matches, parseWhere } from '@millrace/where'
+import type { Condition, Where } from '@millrace/where'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false
+
+/** `is<Expected>()(value)` compiles when the type of the value is exactly that. */
+declare function is<Expected> (): <Actual>(value: Actual, ...wrong: Wrong<Actual, Expected>) => void
+type Wrong<Actual, Expected> = Equal<Actual, Expected> extends true ? [] : [never]
+
+interface Message { author: string, text: string, likes?: number }
+interface Pair { seq: number, value: Message }
+
+export async function create () {
+  is<OffsetLog<Message>>()(OffsetLog<Message>('a.log', { codec: jsonCodec }))
+  is<OffsetLog<Message>>()(new OffsetLog<Message>('a.log', { codec: canonicalCodec, fsync: 'always', sidecar: true }))
+  is<OffsetLog<any>>()(OffsetLog('a.log', { codec: jsonCodec }))
+  is<OffsetLog<Buffer>>()(OffsetLog('a.log', { codec: rawCodec, flags: 'r' }))
+  is<OffsetLog<Buffer>>()(OffsetLog('a.log'))
+  is<OffsetLog<Buffer>>()(new OffsetLog('a.log', { cache: 2 ** 20, storage: fileStorage }))
+
+  const messages: Codec<Message> = {
+    name: 'lines',
+    encode: ({ author, text }) => `${author}\n${text}`,
+    decode: (bytes: Buffer) => ({ author: '', text: String(bytes) }),
+    buffer: true
+  }
+  is<OffsetLog<Message>>()(OffsetLog('a.log', { codec: messages }))
+  is<OffsetLog<Date>>()(OffsetLog('a.log', {
+    codec: { encode: (date: Date) => date.toJSON(), decode: (text: string) => new Date(text), buffer: false }
+  }))
+  const annotated: OffsetLog<Message> = OffsetLog('a.log', { codec: jsonCodec })
+  const options: OffsetLogOptions<Message> = { codec: messages, onCorrupt: 'skip' }
+  OffsetLog('a.log', options)
+  class Journal extends OffsetLog<Message> {}
+  await new Journal('a.log', { codec: messages }).append({ author: 'ada', text: '' })
+
+  // @ts-expect-error no codec makes messages of bytes
+  OffsetLog<Message>('a.log')
+  // @ts-expect-error
+  const wrong: OffsetLog<Message> = OffsetLog('a.log')
+  // @ts-expect-error there is no such option
+  OffsetLog('a.log', { codec: jsonCodec, blocksize: 1024 })
+  // @ts-expect-error
+  OffsetLog('a.log', { fsync: 'sometimes' })
+  // @ts-expect-error
+  OffsetLog('a.log', { framing: 'offset64' })
+  // @ts-expect-error
+  OffsetLog('a.log', { codec: { encode: () => 7, decode: () => 7 } })
+  // @ts-expect-error
+  OffsetLog<Message>('a.log', { codec: rawCodec })
+  // @ts-expect-error
+  OffsetLog()
+  return [annotated, wrong]
+}
+
+export async function write (log: OffsetLog<Message>, lists: OffsetLog<number[]>, any: OffsetLog) {
+  is<number>()(await log.append({ author: 'ada', text: 'hi' }))
+  is<Promise<number>>()(log.append([{ author: 'ada', text: 'hi' }]))
+  is<void>()(log.append({ author: 'ada', text: 'hi' }, (err, seq) => {
+    is<Failure | null>()(err)
+    is<number>()(seq)
+  }))
+  log.append([], (err: Error | null, seq?: number) => [err, seq])
+  await lists.append([[1], [2]])
+  await any.append({ anything: true })
+  is<Promise<void>>()(log.del(7))
+  is<number>()((await log.compact()).sizeBefore)
+  is<Promise<void>>()(log.snapshot('copy.log'))
+  is<void>()(log.del([7, 8], (err) => { is<Failure | null>()(err) }))
+  await Promise.all([log.ready(), log.sync(), log.close()])
+  log.close((err) => err)
+
+  const appendOne = <T>(other: OffsetLog<T>, value: T) => other.append([value])
+  is<number>()(await appendOne(log, { author: 'ada', text: 'hi' }))
+
+  // @ts-expect-error
+  await log.append({ author: 'ada', text: 7 })
+  // @ts-expect-error
+  await log.append({ author: 'ada', text: 'hi', shout: true })
+  // @ts-expect-error
+  await log.append([{ author: 'ada' }])
+  // @ts-expect-error it would become two records
+  await lists.append([1, 2])
+  // @ts-expect-error
+  log.append({ author: 'ada', text: 'hi' }, (err: Error | null, seq: string) => seq)
+  // @ts-expect-error
+  await log.del('7')
+  // @ts-expect-error
+  await log.snapshot()
+  // @ts-expect-error
+  await log.flush()
+  // @ts-expect-error the log moves it
+  log.since.set(7)
+}
+
+export async function read (log: OffsetLog<Message>, seqs: boolean) {
+  is<Message>()(await log.get(0))
+  log.get(0, (err, message) => err ? 0 : message.text.length)
+  // @ts-expect-error
+  await log.get('0')
+
+  is<Source<Pair>>()(log.stream())
+  is<Source<Pair>>()(log.stream({ gt: 0, lte: 9, reverse: true, limit: 3, live: false, onCorrupt: 'skip' }))
+  is<Source<Message>>()(log.stream({ seqs: false }))
+  is<Source<Message>>()(log.stream({ seqs: false, values: true, live: true }))
+  is<Source<number>>()(log.stream({ values: false }))
+  is<Source<Pair>>()(log.stream({ seqs: true, values: true }))
+  is<Source<Message | number | Pair>>()(log.stream({ seqs }))
+  for await (const { seq, value } of log.stream({ gte: 0 })) [seq.toFixed(), value.author.length]
+  for await (const message of log.stream({ seqs: false })) is<Message>()(message)
+  is<{ count: number, size: number }>()(log.stream({ onCorrupt: 'skip' }).lost)
+
+  log.stream({ seqs: false })(null, (end, message) => end || message.text)
+  type End = Error | boolean | null
+  const pulled: (end: End, cb?: (end: End, item?: Message) => void) => void = log.stream({ seqs: false })
+  pulled(true)
+
+  // @ts-expect-error
+  log.stream({ from: 0 })
+  // @ts-expect-error
+  log.stream({ gt: '0' })
+  // @ts-expect-error
+  log.stream({ onCorrupt: 'ignore' })
+  // @ts-expect-error a seq is no message
+  for await (const { author } of log.stream({ values: false })) author.trim()
+  // @ts-expect-error
+  for await (const message of log.stream({ seqs: false })) message.value.trim()
+}
+
+export function filter (log: OffsetLog<Message>) {
+  const path = ['content', 'root'] as const
+  const where: Where = [{ path: ['author'], equals: 'ada' }, { path, equals: null }]
+  const options: ReadOptions = { where, limit: 1 }
+  log.stream({ ...options, where: { path: [], equals: 7 } })
+  is<Condition[]>()(parseWhere(where))
+  is<boolean>()(matches(parseWhere(where), {}))
+  is<boolean>()(jsonCodec.compile(where)(Buffer.alloc(2), 0, 2))
+  is<boolean>()(binaryCodec.compile({ path, equals: true })(Buffer.alloc(2), 0, 2))
+
+  // @ts-expect-error a path is a list
+  log.stream({ where: { path: 'author', equals: 'ada' } })
+  // @ts-expect-error only primitives are compared
+  log.stream({ where: { path: ['author'], equals: { name: 'ada' } } })
+  // @ts-expect-error
+  log.stream({ where: [{ path: ['author'] }] })
+  // @ts-expect-error
+  jsonCodec.compile({ path: [7], equals: 7 })
+}
+
+export async function scan (log: OffsetLog<Message>) {
+  const where = { path: ['author'], equals: 'ada' }
+  is<{ lost: { count: number, size: number } }>()(await log.scan({ where }, (chunk) => {
+    is<Chunk>()(chunk)
+    const { buffer, count, seqs, starts, ends } = chunk
+    is<Buffer>()(buffer)
+    is<Float64Array>()(seqs)
+    is<Uint32Array>()(starts)
+    return buffer.toString('utf8', starts[0], ends[0]).length + seqs[count - 1] > 0
+  }))
+  is<void>()(log.scan({}, () => {}, (err, result) => err ?? result.lost.count))
+
+  // @ts-expect-error only streams are live
+  await log.scan({ live: true }, () => {})
+  // @ts-expect-error
+  await log.scan({})
+  await log.scan({}, (chunk) => {
+    // @ts-expect-error
+    chunk.count = 0
+  })
+}
+
+export async function look (log: OffsetLog<Message>) {
+  is<string>()(log.filename)
+  is<number | undefined>()(log.since.value)
+  is<Observable<number>>()(log.durable)
+  const stop = log.since((seq) => { is<number>()(seq) })
+  is<void>()(stop())
+  log.since.once((seq) => seq + 1, false)
+  is<Recovery | null>()(log.recovery)
+  is<string | undefined>()(log.recovery?.damage[0].what)
+  is<boolean>()(log.supports.atomicBatch)
+  is<'async'>()(log.methods.del)
+  const { framing, size, since, blockSize, reclaimableSize } = await log.stats()
+  is<string>()(framing)
+  is<number>()(size + since + blockSize)
+  is<number | null>()(reclaimableSize)
+  is<boolean | undefined>()(log.compactionProgress.value?.isDone)
+
+  // @ts-expect-error it may not be loaded yet
+  log.since.value.toFixed()
+  // @ts-expect-error
+  log._file.end()
+}
+
+export async function salvage () {
+  is<Report>()(await verify('a.log', { rangesMax: 10, onDamage: ({ what, offset }) => what + offset }))
+  is<void>()(verify('a.log', (err, report) => err ?? report.isSound))
+  is<RepairReport>()(await repair('a.log', 'b.log', { write: true, framing: 'offset32' }))
+  is<void>()(repair('a.log', 'b.log', (err, report) => err ?? report.recovered))
+  is<void>()(repair('a.log', 'b.log', { write: true }, (err, { lost }) => err ?? lost.length))
+
+  // @ts-expect-error it writes nothing
+  await verify('a.log', { write: true })
+  // @ts-expect-error
+  await repair('a.log')
+}
+
+export function fail (err: unknown) {
+  if (!(err instanceof LogError)) throw misuse('expected an error of the log')
+  if (err.code === 'flumelog:deleted' || err.code === 'ENOSPC') return err.offset
+  const known: ErrorCode = 'ERR_LOG_CLOSED'
+  is<ErrorCode>()(known as keyof typeof codes)
+  is<string | undefined>()(err.holder?.host)
+  is<'ERR_INVALID_ARGUMENT'>()(misuse('').code)
+  codes[known].trim()
+  // @ts-expect-error there is no such code
+  if (err.code === 'ERR_LOG_GONE') return
+  // @ts-expect-error
+  return new LogError('ERR_LOG_GONE', 'gone')
+}
+
+export function blocks () {
+  const options: BlockFileOptions = { blockSize: 1024, flags: 'r+', cache: 0 }
+  const file = BlockFile('a.bin', options)
+  is<BlockFile>()(file)
+  is<BlockFile>()(new BlockFile('a.bin'))
+  is<number>()(file.size.value)
+  file.append(Buffer.from('abc'), (err, size) => err ?? size.toFixed())
+  file.read(0, 3, (err, bytes) => err ?? bytes.toString())
+  file.readUInt48BE(0, (err, number) => err ?? number.toFixed())
+  file.scan({ start: 0 }, (block, position) => block.length + position < 10, (err) => err)
+  file.write(Buffer.from('x'), 0, (err) => err)
+  file.truncate(0, () => {})
+  file.sync(() => {})
+  file.close(() => {})
+  is<Buffer>()(file.createSpanReader().buffer)
+  is<number>()(integers.readUInt32BE(Buffer.alloc(4), 0))
+  is<number>()(new BlockCache(1024, 4096).find(0))
+  const storage: Storage = deepStorage
+  storage.unlink('a.bin', () => {})
+
+  // @ts-expect-error its methods take a callback
+  file.sync()
+  // @ts-expect-error
+  file.append('abc', () => {})
+  // @ts-expect-error
+  BlockFile('a.bin', { blockSise: 1024 })
+  // @ts-expect-error what begins with _ is private
+  file._file.handle = null
+}
+
+export function binary () {
+  const record = encode({ author: 'ada' })
+  is<Buffer>()(record)
+  is<number>()(encode('x', record, 1))
+  is<any>()(decode(record))
+  is<number>()(seekKey(record, 0, 'author'))
+  is<number>()(createSeekPath(['content', 0])(record))
+  is<number | null>()(compareString(record, 0, 'ada'))
+  is<number>()(iterate(record, 0, (buf, valueStart, key) => buf.length > valueStart + key))
+  is<0>()(types.string)
+  is<number | undefined>()(getValueType(7n))
+  is<Buffer>()(rawCodec.encode(new Uint8Array(2)))
+
+  // @ts-expect-error
+  rawCodec.encode('text')
+  // @ts-expect-error
+  seekKey(record, 0, 7)
+  // @ts-expect-error
+  binaryCodec.name = 'other'
+}

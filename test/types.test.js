@@ -1,0 +1,178 @@
+'use strict'
+// The declarations of every package, as they are packed, in programs of consumers that are compiled strictly.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const ts = require('typescript')
+const { temporaryFolder } = require('@millrace/testkit')
+const { emitTypes } = require('../scripts/emit-types')
+
+const root = path.join(__dirname, '..')
+const names = fs.readdirSync(path.join(root, 'packages'))
+const isWindows = process.platform === 'win32'
+const PACKED = /^(?:package\.json|README\.md|LICENSE|index\.js|lib\/.+\.js|types\/(?:index|lib\/.+)\.d\.ts)$/
+const OPTIONS = {
+  strict: true,
+  skipLibCheck: false,
+  allowJs: true,
+  checkJs: true,
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2023.d.ts'],
+  types: []
+}
+
+const { packedFiles, consumer } = layOut()
+
+/** The packages with their declarations, what `npm pack` takes of them, and a program that has installed just that. */
+function layOut () {
+  const folder = temporaryFolder()
+  const packageOf = (name) => path.join(folder, 'packages', name)
+  for (const name of names) {
+    const filter = (file) => path.basename(file) !== 'node_modules'
+    fs.cpSync(path.join(root, 'packages', name), packageOf(name), { recursive: true, filter })
+  }
+  const problems = emitTypes(names, packageOf, { check: false })
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', ...names.map((name) => `./packages/${name}`)]
+  const { stdout, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8', shell: isWindows })
+  if (!stdout) throw new Error(stderr)
+  const packedFiles = new Map(JSON.parse(stdout).map(({ name, files }) => [name, files.map((file) => file.path)]))
+
+  const consumer = path.join(folder, 'consumer')
+  fs.cpSync(path.join(__dirname, 'consumer'), consumer, { recursive: true })
+  fs.writeFileSync(path.join(consumer, 'package.json'), '{ "private": true }\n')
+  for (const name of names) {
+    for (const file of packedFiles.get(`@millrace/${name}`)) {
+      const target = path.join(consumer, 'node_modules', '@millrace', name, file)
+      fs.mkdirSync(path.dirname(target), { recursive: true })
+      fs.copyFileSync(path.join(packageOf(name), file), target)
+    }
+  }
+  for (const name of ['obz', 'fast-check', 'pure-rand', 'pull-stream', '@types/node', 'undici-types']) {
+    const link = path.join(consumer, 'node_modules', name)
+    fs.mkdirSync(path.dirname(link), { recursive: true })
+    fs.symlinkSync(path.join(root, 'node_modules', name), link, 'junction')
+  }
+  return { packedFiles, consumer }
+}
+
+/**
+ * @param {string[]} files  of the consumer
+ * @param {import('typescript').CompilerOptions} options
+ */
+function compile (files, options) {
+  const all = { ...OPTIONS, outDir: path.join(consumer, 'out'), rootDir: consumer, ...options }
+  const program = ts.createProgram(files.map((file) => path.join(consumer, file)), all, createHost(all))
+  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
+    const line = file && file.getLineAndCharacterOfPosition(start).line + 1
+    return `${file && path.relative(consumer, file.fileName)}:${line} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+  })
+  return { program, problems }
+}
+
+/** The same library files for every program, parsed once. */
+const parsed = new Map()
+function createHost (options) {
+  const host = ts.createCompilerHost(options)
+  const { getSourceFile } = host
+  host.getSourceFile = (file, languageVersion, ...rest) => {
+    const key = `${file} ${languageVersion.impliedNodeFormat}`
+    if (!parsed.has(key)) parsed.set(key, getSourceFile.call(host, file, languageVersion, ...rest))
+    return parsed.get(key)
+  }
+  host.getCurrentDirectory = () => consumer
+  return host
+}
+
+tape('types: what is packed of a package is its sources, their declarations and what must be', (t) => {
+  for (const name of names) {
+    const files = packedFiles.get(`@millrace/${name}`)
+    t.deepEqual(files.filter((file) => !PACKED.test(file)), [], `${name}: nothing else`)
+    for (const file of ['package.json', 'README.md', 'index.js', 'types/index.d.ts']) {
+      t.ok(files.includes(file), `${name}: ${file}`)
+    }
+    const sources = files.filter((file) => file.startsWith('lib/'))
+    const missing = sources.filter((file) => !files.includes(`types/${file.replace(/\.js$/, '.d.ts')}`))
+    t.deepEqual(missing, [], `${name}: declarations of each source`)
+    const declarations = files.filter((file) => file.startsWith('types/lib/'))
+    t.equal(declarations.length, sources.length, `${name}: and of no others`)
+    const { scripts } = JSON.parse(fs.readFileSync(path.join(root, 'packages', name, 'package.json'), 'utf8'))
+    t.equal(scripts.prepack, `node ../../scripts/emit-types.js ${name}`, `${name}: emitted when it is packed`)
+  }
+  t.end()
+})
+
+/** The examples in TypeScript of every README, as modules of the consumer. */
+function readmeExamples () {
+  const readmes = ['README.md', ...names.map((name) => path.join('packages', name, 'README.md'))]
+  return readmes.flatMap((readme) => {
+    const file = path.join(root, readme)
+    const markdown = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
+    return [...markdown.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, example], index) => {
+      const module = `${readme.replace(/\W/g, '-')}-${index}.mts`
+      fs.writeFileSync(path.join(consumer, module), example)
+      return module
+    })
+  })
+}
+
+const examples = readmeExamples()
+const { program, problems } = compile([
+  ...examples, 'api.ts', 'testkit.ts', 'cjs.cts', 'esm.mts', 'checked.cjs',
+  ...names.flatMap((name) => packedFiles.get(`@millrace/${name}`).filter((file) => file.endsWith('.d.ts'))
+    .map((file) => `node_modules/@millrace/${name}/${file}`))
+], { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext })
+
+tape('types: consumers compile with nodenext, from import and from require, and so does every declaration', (t) => {
+  t.ok(examples.length > 0, 'and examples of READMEs')
+  t.deepEqual(problems, [])
+  t.end()
+})
+
+tape('types: consumers compile as bundlers resolve, and as Node.js 10 did', (t) => {
+  const { ESNext, CommonJS } = ts.ModuleKind
+  const { Bundler, Node10 } = ts.ModuleResolutionKind
+  t.deepEqual(compile(['api.ts'], { module: ESNext, moduleResolution: Bundler }).problems, [], 'bundler')
+  const old = { module: CommonJS, moduleResolution: Node10, skipLibCheck: true }
+  t.deepEqual(compile(['api.ts'], old).problems, [], 'node10')
+  t.end()
+})
+
+tape('types: what is compiled runs', (t) => {
+  t.notOk(program.emit().emitSkipped)
+  for (const [file, output] of [['esm.mjs', 'esm well\n'], ['cjs.cjs', 'cjs well\n'], ['checked.cjs', 'js well\n']]) {
+    const { stdout, stderr } = spawnSync(process.execPath, [path.join('out', file)], { cwd: consumer, encoding: 'utf8' })
+    t.equal(stdout, output, `${file} ${stderr}`)
+  }
+  t.end()
+})
+
+const checker = program.getTypeChecker()
+
+/** What a package declares, by name: values, types, and what is both. */
+function declaredBy (name) {
+  const file = program.getSourceFile(path.join(consumer, 'node_modules', '@millrace', name, 'types', 'index.d.ts'))
+  return new Map(checker.getExportsOfModule(checker.getSymbolAtLocation(file)).map((symbol) => {
+    return [symbol.name, symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol]
+  }))
+}
+
+tape('types: a package exports what its declarations say', (t) => {
+  for (const name of names) {
+    const values = [...declaredBy(name)].filter(([, { flags }]) => flags & ts.SymbolFlags.Value)
+    t.deepEqual(values.map(([value]) => value).sort(), Object.keys(require(`../packages/${name}`)).sort(), name)
+  }
+  t.end()
+})
+
+tape('types: a log has what its declarations say', async (t) => {
+  const symbol = declaredBy('offset-log').get('OffsetLog')
+  const declared = checker.getDeclaredTypeOfSymbol(symbol).getProperties().map((property) => property.name)
+  const log = require('../packages/offset-log').OffsetLog(path.join(temporaryFolder(), 'a.log'))
+  const found = Object.keys(log).filter((name) => !name.startsWith('_'))
+  t.deepEqual(declared.sort(), found.sort())
+  await log.close()
+})
