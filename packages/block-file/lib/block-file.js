@@ -55,6 +55,7 @@ class BlockFileHandle {
    */
   constructor (path, options) {
     const { blockSize, flags, cache, createFolder, initial, lock, storage } = parseOptions(path, options)
+    if (createFolder && flags === 'r+') makeFolderNow(storage, path)
     this.path = path
     this.blockSize = blockSize
     this.flags = flags
@@ -424,6 +425,18 @@ function readState (handle, cb) {
     const { size, modifiedNs, nameCount } = state
     cb(null, { size, modifiedMs: Number(modifiedNs / 1_000_000n), isGone: nameCount === 0n })
   })
+}
+
+/**
+ * @param {import('./storage').Storage} storage
+ * @param {string} path  of a file in it
+ */
+function makeFolderNow (storage, path) {
+  try {
+    storage.makeFolderSync?.(path)
+  } catch {
+    // Opening the file makes it again, and says why it cannot.
+  }
 }
 
 /** @param {unknown} position */

@@ -21,6 +21,25 @@ function makeFolder (folder, cb) {
 }
 
 /**
+ * The same at once, for those who put files into it before the log is open, as flume's views do.
+ * @param {string} folder
+ * @throws what the file system says
+ */
+function makeFolderSync (folder) {
+  const last = path.resolve(folder)
+  const firstCreated = fs.mkdirSync(last, { recursive: true })
+  if (firstCreated === undefined || process.platform === 'win32') return
+  for (const created of foldersBetween(path.resolve(firstCreated), last)) {
+    const fd = fs.openSync(path.dirname(created), fs.constants.O_RDONLY)
+    try {
+      fs.fsyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+}
+
+/**
  * @param {string} first
  * @param {string} last  below the first, or the same
  * @returns {string[]}
@@ -53,4 +72,5 @@ function syncFolder (folder, cb) {
 }
 
 exports.makeFolder = makeFolder
+exports.makeFolderSync = makeFolderSync
 exports.syncFolder = syncFolder

@@ -3,7 +3,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { makeFolder, syncFolder } = require('./folders')
+const { makeFolder, makeFolderSync, syncFolder } = require('./folders')
 const { lockFile } = require('./lock/lock-file')
 const { notAFile } = require('./not-a-file')
 const { findRealPath } = require('./real-path')
@@ -62,6 +62,7 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  the names in it are on stable storage: new files,
  *   renames and removals are lost with the power until then. Windows has no such call: there it does nothing, and NTFS
  *   keeps its names in a journal of its own
+ * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file at once; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  tells when the file may have
  *   changed, from another process too. A storage without it is polled
  * @property {(path: string, cb: Callback<string>) => void} [realPath]  where the file is, or would be made, with every
@@ -158,6 +159,7 @@ exports.fileStorage = {
   rename: fs.rename,
   unlink: fs.unlink,
   syncFolder,
+  makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
   watch: watchFile,
   realPath: findRealPath,
   copyMode,

@@ -185,3 +185,15 @@ tape('sync: the first one after opening makes the name durable, whoever made the
   t.equal(folderSyncs, 2, 'once is enough')
   await close()
 })
+
+tape('createFolder: the folder is there when the constructor has returned, for who puts other files into it', async (t) => {
+  const file = path.join(temporaryFolder(), 'a', 'b', 'blocks')
+  const { ready, close } = promises(BlockFile(file, { createFolder: true }))
+  t.ok(fs.statSync(path.dirname(file)).isDirectory())
+  await ready()
+  await close()
+  const blocked = path.join(temporaryFolder(), 'file')
+  fs.writeFileSync(blocked, '')
+  const failing = promises(BlockFile(path.join(blocked, 'blocks'), { createFolder: true }))
+  t.ok(['ENOTDIR', 'EEXIST'].includes((await failureOf(failing.ready)).code), 'a failure comes through the callback')
+})

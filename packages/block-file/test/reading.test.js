@@ -265,3 +265,22 @@ tape('createSpanReader: after a read that failed it holds nothing', async (t) =>
   t.ok(reader.buffer.subarray(0, 30000).equals(counting(40000).subarray(0, 30000)))
   await close()
 })
+
+tape('read: bytes that can be read are, when those beside them, in their block or ahead, cannot', async (t) => {
+  const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
+  const bad = { start: 100, end: 105 }
+  const isBad = ({ name, position, length }) => {
+    return name.startsWith('read') && position < bad.end && position + length > bad.start
+  }
+  const storage = faultyStorage(fileStorage, (call) => isBad(call) ? { error } : {})
+  for (const blockSize of [16, 200]) {
+    const { read, ready, close } = open(counting(200), { storage, blockSize })
+    await ready()
+    for (let start = 0; start < 200; start += 5) {
+      const isHurt = start === bad.start
+      const found = await read(start, start + 5).catch((err) => err)
+      t.deepEqual(found, isHurt ? error : counting(200).subarray(start, start + 5), `${start}, blocks of ${blockSize}`)
+    }
+    await close()
+  }
+})

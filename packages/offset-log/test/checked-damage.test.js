@@ -441,3 +441,23 @@ tape('a page from before a deletion: whoever reads all is told, and nobody gets 
     await log.close()
   }
 })
+
+tape('reverse: damage behind the range, in the same page, is nobody\'s concern', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  let log = OffsetLog(file)
+  const seqs = []
+  for (let i = 0; i < 5; i++) seqs.push(await log.append(Buffer.from(`record ${i}`)))
+  await log.close()
+  flip(file, fs.statSync(file).size - 3)
+  log = OffsetLog(file)
+  for (const reverse of [false, true]) {
+    const found = []
+    for await (const { seq } of log.stream({ reverse, lte: seqs[2] })) found.push(seq)
+    t.deepEqual(found, reverse ? seqs.slice(0, 3).reverse() : seqs.slice(0, 3))
+    const err = await failureOf(async () => {
+      for await (const { seq } of log.stream({ reverse, lte: seqs[4] })) found.push(seq)
+    })
+    t.equal(err?.code, 'ERR_LOG_CORRUPT', 'in the range it is')
+  }
+  await log.close()
+})

@@ -186,9 +186,12 @@ class BackwardReader extends RecordReader {
    * @param {number} end
    */
   _passDamage (end) {
-    if (this._meetDamage(end)) return
-    this._foundCount = 0
-    this._cursor.skipTo(Math.min(end, this._cursor.findNextHeader(end)))
+    const cursor = this._cursor
+    const isBehind = cursor.position >= this._stop
+    if (!isBehind && this._meetDamage(end)) return
+    // What is behind the range is nobody's concern here.
+    if (!isBehind) this._foundCount = 0
+    cursor.skipTo(Math.min(end, cursor.findNextHeader(end)))
   }
 
   /**
