@@ -295,3 +295,17 @@ tape('compact: a log without records, or with none left', async (t) => {
   t.equal(String(await log.get(next)), 'next')
   await log.close()
 })
+
+tape('compact: a range that ends with the first record of a page has it, though the page before is padded', async (t) => {
+  const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+  const first = await log.append(Buffer.alloc(0))
+  await log.append([16065, 8, 15900].map((size) => Buffer.alloc(size, 1)))
+  const [, ...seqs] = await readAll(log, { values: false })
+  await log.del(first)
+  await log.compact()
+  for (const seq of seqs) {
+    t.deepEqual(await readAll(log, { lte: seq, values: false }), seqs.filter((other) => other <= seq))
+    t.deepEqual(await readAll(log, { lt: seq + 0.5, gte: seq, values: false }), [seq])
+  }
+  await log.close()
+})

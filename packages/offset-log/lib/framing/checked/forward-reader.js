@@ -30,7 +30,13 @@ class ForwardReader extends RecordReader {
 
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
-    return this._isPastStop || this._cursor.position >= this._stop
+    return this._isPastStop || (this._cursor.position >= this._stop && !this._mayGoBack)
+  }
+
+  /** A compacted page is padded further than positions go: the next one may begin at lower ones. */
+  get _mayGoBack () {
+    const { at, chunkEnd } = this._cursor
+    return this._store.rules.hasGaps && at === chunkEnd && at % PAGE_SIZE === 0
   }
 
   /**
@@ -182,8 +188,7 @@ class ForwardReader extends RecordReader {
     } else if (type === FRAME_TYPES.ERASED) {
       cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
     } else {
-      cursor.at += LENGTH_SIZE
-      cursor.shift += size
+      cursor.passGap(size)
     }
     return ENTERED
   }
