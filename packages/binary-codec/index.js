@@ -1,7 +1,8 @@
 'use strict'
 // Binary records that are read in place: the bipf wire format, checked at every step.
 
-const { binaryCodec, rawCodec } = require('./lib/codecs')
+const { encodeCanonical, isCanonical } = require('./lib/canonical')
+const { binaryCodec, canonicalCodec, rawCodec } = require('./lib/codecs')
 const { compare, compareString, createCompareAt } = require('./lib/compare')
 const { decode } = require('./lib/decode')
 const { encode, encodeIdempotent, encodingLength } = require('./lib/encode')
@@ -13,9 +14,12 @@ const { types } = require('./lib/types')
 const { validate } = require('./lib/validate')
 
 exports.binaryCodec = binaryCodec
+exports.canonicalCodec = canonicalCodec
 exports.rawCodec = rawCodec
 exports.encode = encode
 exports.encodeIdempotent = encodeIdempotent
+exports.encodeCanonical = encodeCanonical
+exports.isCanonical = isCanonical
 exports.encodingLength = encodingLength
 exports.decode = decode
 exports.validate = validate

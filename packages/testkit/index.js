@@ -3,7 +3,7 @@
 
 const { testCodec } = require('./lib/codec-suite')
 const { testLog } = require('./lib/log-suite')
-const { flip, truncate, zero, splice } = require('./lib/damage')
+const { flip, garble, misdirect, splice, swap, truncate, zero } = require('./lib/damage')
 const { failureOf } = require('./lib/failure-of')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { createRandom } = require('./lib/random')
@@ -16,6 +16,9 @@ exports.flip = flip
 exports.truncate = truncate
 exports.zero = zero
 exports.splice = splice
+exports.garble = garble
+exports.swap = swap
+exports.misdirect = misdirect
 exports.failureOf = failureOf
 exports.faultyStorage = faultyStorage
 exports.createRandom = createRandom

@@ -1,8 +1,10 @@
 'use strict'
-// The two codecs that a log takes: one that decodes, and one that hands out the bytes.
+// The codecs that a log takes: one that decodes, one that also writes canonically, and one that hands out the bytes.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError } = require('@millrace/errors')
+const { encodeCanonical } = require('./canonical')
 const { compile } = require('./compile')
+const { takeRange } = require('./damage')
 const { decodeWhole } = require('./decode')
 const { encode } = require('./encode')
 
@@ -15,7 +17,7 @@ const binaryCodec = Object.freeze({
   buffer: /** @type {const} */ (true),
 
   /**
-   * @param {unknown} value
+   * @param {any} value
    * @returns {Buffer}
    */
   encode: (value) => encode(value),
@@ -37,13 +39,27 @@ const binaryCodec = Object.freeze({
   compile
 })
 
+/**
+ * Equal values get equal bytes. They are records like all others, and it reads all others, so it has the same name: a
+ * log may be opened with either.
+ */
+const canonicalCodec = Object.freeze({
+  ...binaryCodec,
+
+  /**
+   * @param {any} value
+   * @returns {Buffer}
+   */
+  encode: (value) => encodeCanonical(value)
+})
+
 /** Bytes that are left as they are, whatever they mean. */
 const rawCodec = Object.freeze({
   name: 'raw',
   buffer: /** @type {const} */ (true),
 
   /**
-   * @param {unknown} value
+   * @param {Uint8Array} value
    * @returns {Buffer}  the same memory
    */
   encode (value) {
@@ -67,19 +83,6 @@ const rawCodec = Object.freeze({
   decodeRange: (buf, start, end) => Buffer.from(takeRange(buf, start, end))
 })
 
-/**
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} end
- * @returns {Uint8Array}  a view
- */
-function takeRange (buf, start, end) {
-  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
-  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
-    throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${String(start)} to ${String(end)}`)
-  }
-  return buf.subarray(start, end)
-}
-
 exports.binaryCodec = binaryCodec
+exports.canonicalCodec = canonicalCodec
 exports.rawCodec = rawCodec

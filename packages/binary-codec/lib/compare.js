@@ -4,7 +4,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { requireTag } = require('./damage')
-const { readInt, readDouble, readBoolnull, readExtension } = require('./scalars')
+const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scalars')
 const { createSeekPath } = require('./seek')
 const { tagSize } = require('./varint')
 const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK } = require('./types')
@@ -69,12 +69,14 @@ function readNumber (buf, tag, pos, end) {
  * @param {Buffer} buf2
  * @param {number} pos2
  * @param {number} end2
- * @returns {number}  Dates before BigInts, each by value; an invalid Date behind the valid ones
+ * @returns {number}  by subtype: Dates before BigInts, each by value, an invalid Date behind the valid ones; then typed
+ *   arrays and the like, each by its bytes
  */
 function compareExtensions (buf1, pos1, end1, buf2, pos2, end2) {
-  const value1 = readExtension(buf1, pos1, end1)
-  const value2 = readExtension(buf2, pos2, end2)
+  const value1 = inspectExtension(buf1, pos1, end1)
+  const value2 = inspectExtension(buf2, pos2, end2)
   if (buf1[pos1] !== buf2[pos2]) return buf1[pos1] < buf2[pos2] ? -1 : 1
+  if (value1 instanceof Uint8Array) return compareBytes(buf1, pos1, end1, buf2, pos2, end2)
   return value1 instanceof Date ? order(value1.getTime(), Number(value2)) : order(value1, value2)
 }
 
@@ -122,7 +124,7 @@ function compareString (buf, start, target) {
 }
 
 /**
- * @param {Array<Array<string | Uint8Array | number>>} paths  the first at which two values differ decides
+ * @param {ReadonlyArray<ReadonlyArray<string | Uint8Array | number>>} paths  the first at which two differ decides
  * @returns {(a: Buffer, b: Buffer) => number}  for `Array.prototype.sort` over encoded values
  */
 function createCompareAt (paths) {

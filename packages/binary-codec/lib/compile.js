@@ -19,7 +19,7 @@ const BOOLEAN_TAG = 1 << TYPE_BITS | BOOLNULL
 const NULL_TAG = BOOLNULL
 
 /**
- * @param {unknown} where  what `parseWhere` of @millrace/where takes
+ * @param {import('@millrace/where').Where} where
  * @returns {Test}  whether the record in these bytes fulfils it. Reads nothing outside them, never throws; for bytes
  *   that decode refuses the answer depends on nothing but them
  * @throws {TypeError} ERR_INVALID_ARGUMENT

@@ -67,7 +67,22 @@ function requirePosition (buf, start) {
   }
 }
 
+/**
+ * @param {Uint8Array} buf
+ * @param {number} start
+ * @param {number} end
+ * @returns {Uint8Array}  a view
+ */
+function takeRange (buf, start, end) {
+  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
+    throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${String(start)} to ${String(end)}`)
+  }
+  return buf.subarray(start, end)
+}
+
 exports.damaged = damaged
 exports.explainTag = explainTag
 exports.requireTag = requireTag
 exports.requirePosition = requirePosition
+exports.takeRange = takeRange

@@ -2,13 +2,19 @@
 // Which type of the wire format a JavaScript value gets.
 
 const {
-  isBoxedPrimitive, isDate, isUint8Array, isAnyArrayBuffer, isMap, isSet, isWeakMap, isWeakSet, isRegExp, isPromise
+  isBoxedPrimitive, isDate, isUint8Array, isAnyArrayBuffer, isMap, isSet, isWeakMap, isWeakSet, isRegExp, isPromise,
+  isNativeError
 } = require('node:util').types
+const { subtypeOf } = require('./binary')
 const { isIdempotent } = require('./splice')
 const { STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_MASK } = require('./types')
 
 /** What `kindOfObject` says of a buffer whose bytes are an encoded value. Not a type of the wire format. */
 const SPLICE = 8
+/** The same of a typed array or the like, whose type is that of all extensions. */
+const BINARY = 9
+
+const bufferPrototype = Buffer.prototype // looking up the global takes a while
 
 /**
  * -0 would lose its sign as an int. -2^31 is a double because bipf writes it so, and equal values should have equal
@@ -22,37 +28,60 @@ function isInt (value) {
 
 /**
  * @param {object | null} value
- * @returns {number | undefined}  a type, or SPLICE; undefined for what would lose its contents as an object
+ * @returns {number | undefined}  a type, or SPLICE, or BINARY; undefined for what would lose its contents as an object
  */
 function kindOfObject (value) {
   if (value === null) return BOOLNULL
   const prototype = Object.getPrototypeOf(value)
   if (prototype === Object.prototype || prototype === null) return OBJECT
   if (Array.isArray(value)) return ARRAY
-  if (isUint8Array(value)) return isIdempotent(value) ? SPLICE : BUFFER
+  if (isUint8Array(value)) return kindOfBytes(value, prototype)
   if (isDate(value)) return EXTENSION
+  if (subtypeOf(value) !== undefined) return BINARY
   return isUnsupported(value) ? undefined : OBJECT
 }
 
 /**
- * Their contents are no properties: as an object each would be silently empty.
+ * A buffer is what bipf has a type for. Any other Uint8Array comes back as what it was: its `slice` copies, where that
+ * of a Buffer does not.
+ * @param {Uint8Array} bytes
+ * @param {object} prototype
+ * @returns {number}
+ */
+function kindOfBytes (bytes, prototype) {
+  if (isIdempotent(bytes)) return SPLICE
+  return prototype === bufferPrototype || Buffer.isBuffer(bytes) ? BUFFER : BINARY
+}
+
+/**
+ * Their contents are no properties: as an object each would be silently empty, or an Error without its message.
  * @param {object} value
  * @returns {boolean}
  */
 function isUnsupported (value) {
   return isMap(value) || isSet(value) || isWeakMap(value) || isWeakSet(value) || isRegExp(value) || isPromise(value) ||
-    isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || isBoxedPrimitive(value)
+    isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || isBoxedPrimitive(value) || isNativeError(value) ||
+    isOpaque(value)
 }
 
 /**
- * As JSON.stringify does, except that Dates and buffers, which have a form of their own here, are left alone.
+ * @param {object} value
+ * @returns {boolean}  whether it is empty to look at, and of a class with a tag: one of the platform's, such as
+ *   WeakRef, a generator or URLSearchParams
+ */
+function isOpaque (value) {
+  return Object.prototype.toString.call(value) !== '[object Object]' && Object.keys(value).length === 0
+}
+
+/**
+ * As JSON.stringify does, except that Dates, buffers and all else that has a form of its own here are left alone.
  * @param {any} value
  * @param {string | number} key  under which the value stands
  * @returns {any}  what is to be encoded for it
  */
 function resolve (value, key) {
   if (value === null || typeof value !== 'object' || typeof value.toJSON !== 'function') return value
-  return isDate(value) || isUint8Array(value) ? value : value.toJSON(String(key))
+  return isUint8Array(value) || isDate(value) || subtypeOf(value) !== undefined ? value : value.toJSON(String(key))
 }
 
 /**
@@ -68,11 +97,13 @@ function getValueType (value) {
     case 'bigint': return EXTENSION
     case 'object': {
       const kind = kindOfObject(resolved)
+      if (kind === BINARY) return EXTENSION
       return kind === SPLICE ? /** @type {Uint8Array} */ (resolved)[0] & TYPE_MASK : kind
     }
   }
 }
 
+exports.BINARY = BINARY
 exports.SPLICE = SPLICE
 exports.isInt = isInt
 exports.kindOfObject = kindOfObject

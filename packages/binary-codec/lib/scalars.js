@@ -1,8 +1,9 @@
 'use strict'
 // Values without children: read and checked in one place, so that decode and validate cannot disagree.
 
+const { checkBinary, readBinary } = require('./binary')
 const { damaged } = require('./damage')
-const { DATE, BIGINT, BIGINT_SIZE_MAX } = require('./types')
+const { DATE, BIGINT, FIRST_BINARY, BIGINT_SIZE_MAX } = require('./types')
 
 const doubles = new Float64Array(1)
 const doubleBytes = new Uint8Array(doubles.buffer)
@@ -65,13 +66,26 @@ function readBoolnull (buf, pos, end) {
  * @param {Uint8Array} buf
  * @param {number} pos
  * @param {number} end
- * @returns {Date | bigint}
+ * @returns {any}
  */
 function readExtension (buf, pos, end) {
   if (end === pos) throw damaged(pos, 'an extension without a subtype')
   if (buf[pos] === DATE) return readDate(buf, pos + 1, end)
   if (buf[pos] === BIGINT) return readBigInt(buf, pos + 1, end)
-  throw damaged(pos, `an extension of the unknown subtype ${buf[pos]}`)
+  return readBinary(buf, pos, end)
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {Date | bigint | Uint8Array}  of a typed array and the like only a view of its payload, checked: for who
+ *   does not want the value
+ */
+function inspectExtension (buf, pos, end) {
+  if (pos === end || buf[pos] < FIRST_BINARY) return readExtension(buf, pos, end)
+  checkBinary(buf, pos, end)
+  return buf.subarray(pos, end)
 }
 
 /**
@@ -115,3 +129,4 @@ exports.readInt = readInt
 exports.readDouble = readDouble
 exports.readBoolnull = readBoolnull
 exports.readExtension = readExtension
+exports.inspectExtension = inspectExtension

@@ -32,8 +32,8 @@ function seekKey (buf, start, key) {
 /**
  * @param {Uint8Array} buf
  * @param {number} start  of an encoded value
- * @param {Array<string | Uint8Array | number> | Uint8Array} path  keys and array indexes from the value inwards, as an
- *   array or as an encoded array
+ * @param {ReadonlyArray<string | Uint8Array | number> | Uint8Array} path  keys and array indexes from the value
+ *   inwards, as an array or as an encoded array
  * @param {number} [pathStart]  where in an encoded path the array begins
  * @returns {number}  -1 when there is nothing at the path
  */
@@ -42,7 +42,7 @@ function seekPath (buf, start, path, pathStart = 0) {
 }
 
 /**
- * @param {Array<string | Uint8Array | number> | Uint8Array} path  as in `seekPath`
+ * @param {ReadonlyArray<string | Uint8Array | number> | Uint8Array} path  as in `seekPath`
  * @returns {(buf: Uint8Array, start?: number) => number}  `seekPath` for this path, with its keys encoded beforehand
  */
 function createSeekPath (path) {

@@ -31,6 +31,8 @@ exports.DEPTH_MAX = 1000
 /** The first payload byte of an extension. */
 exports.DATE = 1
 exports.BIGINT = 2
+/** From here on there is one for each kind of typed array and the like: `binary.js` lists them. */
+exports.FIRST_BINARY = 3
 
 /** Bytes of a BigInt's magnitude. Engines differ in the largest one they hold; all of them hold this one. */
 exports.BIGINT_SIZE_MAX = 2 ** 20

@@ -3,7 +3,7 @@
 
 const { damaged, explainTag, requirePosition } = require('./damage')
 const { duplicateKey } = require('./decode')
-const { readInt, readDouble, readBoolnull, readExtension } = require('./scalars')
+const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scalars')
 const { asTextBuffer, readKey } = require('./text')
 const { readTag, tagSize } = require('./varint')
 const { misuse } = require('@millrace/errors')
@@ -45,7 +45,7 @@ function checkValue (buf, start, parentEnd, depth) {
     case BOOLNULL: readBoolnull(buf, pos, end); break
     case ARRAY: checkArray(buf, pos, end, depth + 1); break
     case OBJECT: checkObject(buf, pos, end, depth + 1); break
-    default: readExtension(buf, pos, end)
+    default: inspectExtension(buf, pos, end)
   }
   return end
 }

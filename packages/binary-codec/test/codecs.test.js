@@ -3,7 +3,12 @@
 const tape = require('tape')
 const fc = require('fast-check')
 const { testCodec } = require('@millrace/testkit')
-const { binaryCodec, rawCodec } = require('..')
+const { binaryCodec, canonicalCodec, rawCodec } = require('..')
+
+/** All that a record can hold. */
+const values = fc.anything({ withBigInt: true, withDate: true, withTypedArray: true })
 
 testCodec(tape, binaryCodec)
+testCodec(tape, binaryCodec, { name: 'binary, of all kinds', values, unencodable: new Map(), runs: 500 })
+testCodec(tape, canonicalCodec, { name: 'canonical', values, unencodable: [new Error('x')], runs: 500 })
 testCodec(tape, rawCodec, { values: fc.uint8Array().map((bytes) => Buffer.from(bytes)) })

@@ -10,7 +10,9 @@ tape('compare: one order over everything', (t) => {
     null, '', 'a', 'aa', 'b', Buffer.alloc(0), Buffer.from('a'),
     -Infinity, -1e10, -1, 0, 0.5, 1, 2147483648, Infinity, NaN,
     [], [1], {}, false, true,
-    new Date(-1), new Date(0), new Date(256), new Date(NaN), -(2n ** 70n), -1n, 0n, 1n, 256n, undefined
+    new Date(-1), new Date(0), new Date(256), new Date(NaN), -(2n ** 70n), -1n, 0n, 1n, 256n,
+    new Uint8Array(0), new Uint8Array([1]), new Uint8Array([1, 0]), new Uint8Array([2]), new Uint8ClampedArray(1),
+    new Float64Array(1), new DataView(new ArrayBuffer(1)), new ArrayBuffer(0), undefined
   ]
   const encoded = ordered.map((value) => encode(value))
   for (let i = 0; i < encoded.length; i++) {
@@ -52,6 +54,8 @@ tape('compare: damage is an error with a code', (t) => {
     if (err !== undefined && err.code !== 'ERR_CODEC_DECODE') t.fail(`${err.stack} (seed ${random.seed})`)
   }
   throwsWith(t, () => compare(Buffer.from('1a010203', 'hex'), 0, encode(1), 0), { code: 'ERR_CODEC_DECODE', offset: 1 })
+  const short = Buffer.from('470c00000000000000', 'hex')
+  throwsWith(t, () => compare(short, 0, encode(new Float64Array(1)), 0), { code: 'ERR_CODEC_DECODE', offset: 2 })
   throwsWith(t, () => compare(encode(1), 7, encode(1), 0), { code: 'ERR_INVALID_ARGUMENT' })
   t.end()
 })

@@ -3,6 +3,7 @@
 const tape = require('tape')
 const { parseWhere, matches } = require('@millrace/where')
 const { binaryCodec, encode, decode, createSeekPath } = require('..')
+const { createExtendedRandom } = require('./random-extended')
 const { createRandom, mutate, listPaths } = require('./random-values')
 const { thrownBy } = require('./helpers')
 
@@ -60,6 +61,8 @@ tape('compile: half a surrogate pair equals nothing', (t) => {
   t.end()
 })
 
+const HOSTILE_KEYS = ['0', '5', 'length', 'byteLength', 'buffer', '__proto__', 'constructor', 'name', '']
+
 const random = createRandom()
 tape(`compile: equals decode and compare on 30,000 records, sound and damaged (seed ${random.seed})`, (t) => {
   const failures = []
@@ -83,6 +86,54 @@ tape(`compile: equals decode and compare on 30,000 records, sound and damaged (s
   }
   t.deepEqual(failures, [])
   t.ok(hits > 3000, `${hits} matched`)
+  t.end()
+})
+
+const extended = createExtendedRandom(random.seed)
+tape(`compile: equals decode and compare on 100,000 records of all kinds (seed ${random.seed})`, (t) => {
+  let failure
+  let hits = 0
+  for (let i = 0; i < 100_000 && failure === undefined; i++) {
+    const value = extended.value()
+    const record = i % 4 === 0 ? mutate(extended, encode(value)) : encode(value)
+    const where = randomHostileWhere(value)
+    const answer = binaryCodec.compile(where)(record, 0, record.length)
+    if (i % 4 === 0 && thrownBy(() => binaryCodec.decode(record)) !== undefined) continue
+    if (answer !== matches(parseWhere(where), binaryCodec.decode(record))) failure = { where, value }
+    if (answer) hits++
+  }
+  t.equal(failure, undefined)
+  t.ok(hits > 5000, `${hits} matched`)
+  t.end()
+})
+
+/** Asks for what is there, for what it might be mistaken for, and for what is inside of what has no keys. */
+function randomHostileWhere (value) {
+  const part = extended.pick(listPaths(value).filter(({ path }) => path.every((key) => typeof key === 'string')))
+  const path = extended.below(4) > 0 ? part.path : [...part.path, extended.pick(HOSTILE_KEYS)]
+  const found = [part.value, part.value?.[0], part.value?.byteLength].filter((item) => typeof item !== 'object')
+  const mistaken = [...found, ...found.map(Number), ...found.map(String), 0, 5, '', true, false, null]
+  const equals = extended.below(2) === 0 ? part.value : extended.pick(mistaken)
+  const isAllowed = equals === null || ['string', 'boolean'].includes(typeof equals) || Number.isFinite(equals)
+  return { path, equals: isAllowed ? equals : extended.pick([0, 5, null]) }
+}
+
+tape('compile: an equal of each kind that filters know never matches another kind', (t) => {
+  const kinds = [5n, new Date(5), new Uint8Array([5]), new Float64Array([5]), new BigInt64Array([5n]), Buffer.from([5]),
+    new DataView(new ArrayBuffer(5)), new ArrayBuffer(5), [5], { 5: 5 }, undefined, NaN]
+  for (const equals of [5, '5', true, false, null, 0, '']) {
+    for (const kind of kinds) {
+      if (holds({ path: ['a'], equals }, encode({ a: kind }))) t.fail(`${String(equals)} and ${typeof kind}`)
+      if (holds({ path: [], equals }, encode(kind))) t.fail(`${String(equals)} and ${typeof kind} alone`)
+    }
+  }
+  for (const key of HOSTILE_KEYS) {
+    for (const kind of kinds) {
+      const isThere = key === '5' && kind?.constructor === Object
+      if (holds({ path: ['a', key], equals: 5 }, encode({ a: kind })) !== isThere) t.fail(key)
+    }
+  }
+  t.pass(`${kinds.length} kinds`)
   t.end()
 })
 

@@ -1,6 +1,6 @@
 'use strict'
-// A reader for a range of seqs, set on the frame where it begins. When the log's file is replaced by a compacted one, it
-// goes on there from the seq that it had come to.
+// A reader for a range of seqs, set on the frame where it begins. When the log's file is replaced by a compacted one,
+// it goes on there from the seq that it had come to.
 
 const { LogError } = require('@millrace/errors')
 
@@ -59,8 +59,8 @@ class RangeReader {
 
   /**
    * @param {number} logEnd  how far the log reaches
-   * @param {NextCallback} cb  the chunk is good until the next call, and empty only when nothing is left. May run before
-   *   `next` returns
+   * @param {NextCallback} cb  the chunk is good until the next call, and empty only when nothing is left. May run
+   *   before `next` returns
    */
   next (logEnd, cb) {
     const reader = /** @type {StoreReader} */ (this._reader)

@@ -67,9 +67,11 @@ class LogBuilder {
     header.writeUInt16BE(continued, 28)
     header.writeUInt16BE(erased, 30)
     header.writeUInt32BE(this.identity, 32)
-    header.writeUInt32BE(erased > 0 ? 0xb1b1b1b1 : 0, 36)
+    // As if the records had been erased some time later.
+    const birth = erased > 0 ? crc(header.subarray(4), this.header.salt) : 0
+    header.writeUInt32BE(birth, 36)
     header.writeUInt32BE(crc(header.subarray(4), this.header.salt), 0)
-    this.identity = erased > 0 ? 0xb1b1b1b1 : header.readUInt32BE(0)
+    this.identity = erased > 0 ? birth : header.readUInt32BE(0)
     this.erased += erased
     this._parts.push(header, payload)
     this._open = null

@@ -142,6 +142,21 @@ tape('create: a sidecar of a log of several pages is there whole, or not at all'
   t.ok(Array.from({ length: sums.blockCount }).every((_, index) => found.at(index) === sums.at(index)))
 })
 
+tape('create: a sidecar says of nothing that it is on stable storage that is not', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage, framing: 'offset32', fsync: 'never' })
+  await log.append(Buffer.from('one'))
+  // Its writer is killed, and somebody opens it with a sidecar.
+  const next = OffsetLog(FILE, { storage: disk.storage, sidecar: true })
+  await next.ready()
+  t.equal(next.durable.value, 0)
+  const { storage } = disk.crash(() => 0)
+  const after = OffsetLog(FILE, { storage, sidecar: true })
+  t.equal((await after.get(0)).toString(), 'one')
+  t.equal(after.recovery, null)
+  for (const each of [log, next, after]) await each.close()
+})
+
 tape(`crash: whatever is left of a sidecar is right, page after page (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   let crashes = 0

@@ -156,7 +156,8 @@ for (const framing of FRAMINGS) {
     const log = open(framing)
     const seq = await log.append('a')
     const impossible = [{ gte: 1e9, lt: 1e9 }, { gt: 1e9, lt: 5 }, { gt: 1e9, lte: 1e9 }, { gt: 5.2, lt: 5.9 },
-      { lt: -5 }, { gt: Infinity }, { lte: -Infinity }, { gt: seq, lt: seq + 1 }, { limit: 0 }, { old: false, lte: seq }]
+      { lt: -5 }, { gt: Infinity }, { lte: -Infinity }, { gt: seq, lt: seq + 1 }, { limit: 0 },
+      { old: false, lte: seq }]
     for (const options of impossible) {
       t.deepEqual(await readers['pull-stream'](log.stream({ live: true, ...options })), [], JSON.stringify(options))
     }

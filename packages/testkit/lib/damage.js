@@ -2,6 +2,7 @@
 // Hurts a file the way disks, crashes and careless programs do.
 
 const fs = require('node:fs')
+const { createRandom } = require('./random')
 
 /**
  * Flips one bit.
@@ -48,7 +49,52 @@ function splice (path, start, end, bytes) {
   fs.writeFileSync(path, Buffer.concat([before.subarray(0, start), bytes, before.subarray(end)]))
 }
 
+/**
+ * Fills a range with random bytes, each of them another one than before.
+ * @param {string} path
+ * @param {number} start
+ * @param {number} end
+ * @param {number} [seed]  the same bytes from the same seed
+ */
+function garble (path, start, end, seed = 1) {
+  const bytes = fs.readFileSync(path)
+  const random = createRandom(seed)
+  for (let offset = start; offset < Math.min(end, bytes.length); offset++) bytes[offset] ^= 1 + random(255)
+  fs.writeFileSync(path, bytes)
+}
+
+/**
+ * Two sectors, blocks or pages change places.
+ * @param {string} path
+ * @param {number} first  where the one begins
+ * @param {number} second  where the other does
+ * @param {number} size  of each, in bytes
+ */
+function swap (path, first, second, size) {
+  const bytes = fs.readFileSync(path)
+  const kept = Buffer.from(bytes.subarray(first, first + size))
+  bytes.copy(bytes, first, second, second + size)
+  kept.copy(bytes, second)
+  fs.writeFileSync(path, bytes)
+}
+
+/**
+ * What was meant for one place is at another too, as when a disk puts a write in the wrong sector.
+ * @param {string} path
+ * @param {number} from
+ * @param {number} to
+ * @param {number} size  in bytes
+ */
+function misdirect (path, from, to, size) {
+  const bytes = fs.readFileSync(path)
+  bytes.copy(bytes, to, from, from + size)
+  fs.writeFileSync(path, bytes)
+}
+
 exports.flip = flip
 exports.truncate = truncate
 exports.zero = zero
 exports.splice = splice
+exports.garble = garble
+exports.swap = swap
+exports.misdirect = misdirect

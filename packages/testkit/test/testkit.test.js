@@ -3,7 +3,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { faultyStorage, flip, splice, temporaryFolder, testLog, truncate, zero } = require('..')
+const {
+  faultyStorage, flip, garble, misdirect, splice, swap, temporaryFolder, testLog, truncate, zero
+} = require('..')
 
 function makeFile (text) {
   const file = path.join(temporaryFolder(), 'file')
@@ -29,6 +31,20 @@ tape('truncate, zero and splice: change what they say', (t) => {
   t.equal(fs.readFileSync(file, 'utf8'), '0<->34567')
   zero(file, 9, 11)
   t.equal(fs.readFileSync(file, 'utf8'), '0<->34567\0\0')
+  t.end()
+})
+
+tape('garble, swap and misdirect: change what they say', (t) => {
+  const file = makeFile('0123456789')
+  swap(file, 0, 8, 2)
+  t.equal(fs.readFileSync(file, 'utf8'), '8923456701')
+  misdirect(file, 2, 6, 3)
+  t.equal(fs.readFileSync(file, 'utf8'), '8923452341')
+  const before = fs.readFileSync(file)
+  garble(file, 3, 6)
+  const after = fs.readFileSync(file)
+  const hasChanged = [...after].map((byte, index) => byte !== before[index])
+  t.deepEqual(hasChanged, [...before].map((_, index) => index >= 3 && index < 6))
   t.end()
 })
 

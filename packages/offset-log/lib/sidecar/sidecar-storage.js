@@ -41,8 +41,9 @@ function createStorage (sidecar, path) {
       cb(err, found)
     })
   }
+  // A folder is only made for a log that is.
+  if (!sidecar.mayCreate) delete storage.makeFolderSync
   if (lock && !sidecar.mayCreate) {
-    // A folder is only made for a log that is.
     storage.lock = (file, options, cb) => lock(file, { createFolder: false }, (err, held) => {
       if (err) cb(explainMissing(sidecar, err))
       else cb(null, held)

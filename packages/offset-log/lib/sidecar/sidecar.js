@@ -187,6 +187,20 @@ class Sidecar {
   }
 
   /**
+   * Before damage is reported that a reader has met.
+   * @param {(hasChanged: boolean) => void} tell  whether it may not be damage after all: then it is to be read again
+   */
+  reconsider (tell) {
+    const { isOn, sums } = this.reads
+    if (!this.isReader || !this.log.stat) return tell(false)
+    this.log.stat((err, state) => {
+      if (err || !state) return tell(false)
+      this.noticeState(state)
+      tell(this.reads.isOn !== isOn || this.reads.sums !== sums)
+    })
+  }
+
+  /**
    * Whoever follows a log looks at its file again and again. If it was closed when the reader came, and is written by
    * somebody who keeps no sidecar, nothing can be said of it any more.
    * @param {FileState} state  of the log

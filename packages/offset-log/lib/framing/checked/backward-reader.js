@@ -207,8 +207,7 @@ class BackwardReader extends RecordReader {
       const type = word >>> 30
       if (type === FRAME_TYPES.PADDING) break
       if (type === FRAME_TYPES.GAP) {
-        cursor.at += LENGTH_SIZE
-        cursor.shift += size
+        cursor.passGap(size)
       } else if (type === FRAME_TYPES.RECORD && this._wants(cursor.position, size)) {
         if (!this._takeRecord(size, limit)) return false
       } else {

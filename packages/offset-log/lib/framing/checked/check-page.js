@@ -60,10 +60,11 @@ function checkPage (page, rules, unfinished) {
  * Walks the frames of a page, as its chunks have them, until one begins at or after the seq.
  * @param {Page} page  checked
  * @param {number} seq
+ * @param {boolean} hasGaps  whether the file was compacted: only there gaps move positions
  * @returns {Frame | null}  null when no frame begins exactly there, or when it lies within one; a gap when it lies
  *   between two, where compaction has left something out
  */
-function findFrame ({ bytes, offset, start, end }, seq) {
+function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const header = new ChunkHeader()
   // Where the record ends that was passed last.
@@ -81,8 +82,8 @@ function findFrame ({ bytes, offset, start, end }, seq) {
       if (type === FRAME_TYPES.PADDING) break
       if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd, identity: header.identity }
       at += LENGTH_SIZE
-      if (type === FRAME_TYPES.GAP) shift += size
-      else at += size
+      if (type !== FRAME_TYPES.GAP) at += size
+      else if (hasGaps) shift += size
       if (type !== FRAME_TYPES.GAP) recordEnd = at + shift
     }
     chunkStart = chunkEnd

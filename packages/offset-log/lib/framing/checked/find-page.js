@@ -15,7 +15,7 @@ const { HEAD_SIZE, PAGE_SIZE } = require('./layout')
 function findPage (store, seq, cb) {
   const { rules: { shift, hasGaps }, end } = store
   const physical = seq - shift
-  if (physical < HEAD_SIZE) return cb(null, -1)
+  if (physical < HEAD_SIZE || end <= HEAD_SIZE) return cb(null, -1)
   const last = Math.max(HEAD_SIZE, Math.min(physical, end - 1))
   const lastPage = last - last % PAGE_SIZE
   if (!hasGaps) return cb(null, lastPage)

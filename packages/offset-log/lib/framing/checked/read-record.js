@@ -31,7 +31,7 @@ function findRecord (store, seq, cb) {
     if (start < 0) return cb(notFound(store.path, seq))
     store.pages.read(start, (err, page) => {
       if (err || !page) return cb(err)
-      const frame = findFrame(page, seq)
+      const frame = findFrame(page, seq, store.rules.hasGaps)
       // What compaction has left out was deleted.
       const isMissing = frame === null || (frame.type === FRAME_TYPES.GAP && !store.rules.hasGaps)
       if (isMissing) return cb(notFound(store.path, seq))

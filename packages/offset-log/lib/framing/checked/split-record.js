@@ -33,8 +33,8 @@ function endOfPage (recordEnd, limit) {
 }
 
 /**
- * A length that lies may claim all of the file, once in every page: so what lies behind is read only as far as the pages
- * say, each in its first header, that they go on with the record; and then as much again.
+ * A length that lies may claim all of the file, once in every page: so what lies behind is read only as far as the
+ * pages say, each in its first header, that they go on with the record; and then as much again.
  * @param {ChunkCursor} cursor  at the record's frame
  * @param {number} size  of the record
  * @param {number} recordEnd

@@ -138,8 +138,8 @@ function findLastRecord (cursor) {
     const type = word >>> 30
     if (type === FRAME_TYPES.PADDING) break
     if (type === FRAME_TYPES.RECORD) seq = cursor.position
-    cursor.at += LENGTH_SIZE + (type === FRAME_TYPES.GAP ? 0 : size)
-    if (type === FRAME_TYPES.GAP) cursor.shift += size
+    if (type === FRAME_TYPES.GAP) cursor.passGap(size)
+    else cursor.at += LENGTH_SIZE + size
   }
   return seq
 }

@@ -141,13 +141,18 @@ class ChunkReader {
    */
   _load (fileEnd, cb) {
     const { position, need } = this._walk
+    const { sidecar } = this._store.file
     const load = (/** @type {number} */ start, /** @type {number} */ end) => {
       const loaded = (/** @type {Error | null} */ err) => {
-        // What lies before damage can be read all the same.
         const range = damagedRange(err)
-        if (range && this._reverse && range.end <= position - need) load(range.end, end)
-        else if (range && !this._reverse && range.start >= position + need) load(start, range.start)
-        else cb(err)
+        if (!range || !sidecar) return cb(err)
+        sidecar.reconsider((hasChanged) => {
+          // What lies before damage can be read all the same.
+          if (hasChanged) load(start, end)
+          else if (this._reverse && range.end <= position - need) load(range.end, end)
+          else if (!this._reverse && range.start >= position + need) load(start, range.start)
+          else cb(err)
+        })
       }
       if (this._reverse) this._window.loadBackward(position, need, start, loaded)
       else this._window.loadForward(position, need, end, loaded)

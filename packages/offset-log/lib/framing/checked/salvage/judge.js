@@ -51,7 +51,7 @@ class Judge {
     this._epoch = 0
     /** The chunk before is none of the log's: nor is one that follows it. */
     this._falseIdentity = UNKNOWN
-    /** Whether any chunk is missing. */
+    /** Whether any chunk is missing of which it is not known how much of it was erased. */
     this.hasLost = false
   }
 
@@ -179,8 +179,11 @@ class Judge {
   _loseData (header) {
     const { _cursor: cursor } = this
     const { at } = cursor
-    const { identity, epoch } = header
+    const { identity, epoch, erasedCount } = header
+    const { hasLost } = this
     this._lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
+    this._salvage.state.erasedCount += erasedCount
+    this.hasLost = hasLost
     this._previous = identity
     this._epoch = Math.max(this._epoch, epoch)
     cursor.expect(identity)
@@ -201,6 +204,7 @@ class Judge {
     const { header, chunk, isExact } = mended
     if (!salvage.goesOn(header) && salvage.state.isOpen) this.noteOpen()
     this.note(WHAT.HEADER, at, at + CHUNK_HEADER_SIZE, null, 0)
+    this.hasLost ||= !isExact
     if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
     else salvage.addRebuilt(header, chunk, at)
     salvage.noteDamage()
@@ -234,7 +238,7 @@ class Judge {
   _lose (what, start, reach) {
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
-    this.note(what, start, end, this._salvage.lose(end), null)
+    this.note(what, start, end, this._salvage.lose(start, end), null)
     this._previous = this._falseIdentity = UNKNOWN
     this._cursor.skipTo(end)
   }

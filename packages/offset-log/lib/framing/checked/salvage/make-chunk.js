@@ -19,6 +19,12 @@ const { endOfPage } = require('./find-header')
  * @property {number} previous  identity of the chunk before
  * @property {number} identity  that the last of them gets
  * @property {number} openSize  how many bytes of the chunk behind belong to the last record, 0 to 3
+ * @property {Owner | null} owner
+ */
+
+/**
+ * The last record in front of a range, where it goes on in there: its chunk, and its frame in that chunk.
+ * @typedef {{ start: number, offset: number }} Owner
  */
 
 /**
@@ -34,14 +40,28 @@ function countChunks ({ start, end }) {
 }
 
 /**
- * Whether chunks can fill the range: no chunk has less than 44 bytes, but an empty one.
- * @param {number} start
+ * Whether chunks can fill the range: none has less than 44 bytes, but an empty one, and one at the start of a page that
+ * has nothing but the last bytes of a record begun before.
+ * @param {{ start: number, owner: Owner | null }} lost
  * @param {number} end
  */
-function canFill (start, end) {
+function canFill ({ start, owner }, end) {
   if (end % PAGE_SIZE === 0) return true
-  const size = end - Math.max(start, end - end % PAGE_SIZE)
-  return size === CHUNK_HEADER_SIZE || size >= CHUNK_SIZE_MIN
+  const pageStart = end - end % PAGE_SIZE
+  const size = end - Math.max(start, pageStart)
+  if (size === CHUNK_HEADER_SIZE || size >= CHUNK_SIZE_MIN) return true
+  if (size < CHUNK_HEADER_SIZE || start > pageStart) return false
+  return start === pageStart ? owner !== null : pageStart - start >= CHUNK_SIZE_MIN
+}
+
+/**
+ * @param {{ start: number, end: number }} range
+ * @returns {number}  how many bytes of a record the last of its chunks has, if there are too few for a frame; else 0
+ */
+function restSizeOf ({ start, end }) {
+  const pageStart = end - end % PAGE_SIZE
+  const size = end - pageStart - CHUNK_HEADER_SIZE
+  return start <= pageStart && size > 0 && size < LENGTH_SIZE ? size : 0
 }
 
 /**
@@ -60,7 +80,8 @@ function fillWithChunks (filling, salt) {
       return zeros
     }
     const isLast = pageEnd === end
-    const openSize = isLast ? filling.openSize : 0
+    const isLastButOne = !isLast && end - pageEnd < CHUNK_SIZE_MIN
+    const openSize = isLast ? filling.openSize : isLastButOne ? restSizeOf(filling) : 0
     const place = { ...filling, position: position + at - filling.start, previous, openSize }
     const bytes = makeLostChunk(pageEnd - at, place, isLast ? identity : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
@@ -90,14 +111,17 @@ function makeLostChunk (size, { position, epoch, durable, previous, openSize }, 
   const header = new ChunkHeader()
   Object.assign(header, { epoch, position, durable, previous })
   header.size = size - CHUNK_HEADER_SIZE
-  if (header.size >= LENGTH_SIZE) {
+  header.flags = CHUNK_FLAGS.WAS_ERASED
+  header.erasedCount = 1
+  if (header.size > 0 && header.size < LENGTH_SIZE) {
+    header.continued = header.size
+    header.flags |= CHUNK_FLAGS.REST_ERASED
+  } else if (header.size > 0) {
     const length = header.size - LENGTH_SIZE + openSize
     bytes.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + length, CHUNK_HEADER_SIZE)
   }
   writeChunkHeader(header, bytes, 0, salt)
   header.birth = identity ?? header.crc
-  header.flags = CHUNK_FLAGS.WAS_ERASED
-  header.erasedCount = 1
   writeChunkHeader(header, bytes, 0, salt)
   return bytes
 }
@@ -114,6 +138,18 @@ function eraseLastFrame (chunk, offset, salt) {
   chunk.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + chunk.length - dataStart, offset)
   chunk.fill(0, dataStart)
   rewriteHeader(chunk, isErased ? 0 : 1, salt, () => {})
+}
+
+/**
+ * The erased record that a chunk ends with goes on in the next after all.
+ * @param {Buffer} chunk  from its header on; changed in place
+ * @param {number} offset  of the record's frame
+ * @param {number} size  how many bytes of it are in the next chunk
+ * @param {number} salt
+ */
+function extendLastFrame (chunk, offset, size, salt) {
+  chunk.writeUInt32BE(chunk.readUInt32BE(offset) + size, offset)
+  rewriteHeader(chunk, 0, salt, () => {})
 }
 
 /**
@@ -160,3 +196,5 @@ exports.fillWithChunks = fillWithChunks
 exports.makeLostChunk = makeLostChunk
 exports.eraseLastFrame = eraseLastFrame
 exports.eraseRest = eraseRest
+exports.extendLastFrame = extendLastFrame
+exports.restSizeOf = restSizeOf

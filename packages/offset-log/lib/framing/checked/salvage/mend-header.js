@@ -206,7 +206,8 @@ function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
   const { positions, isPositionSure, previous, continued, isRestErased } = neighbours
   const isFollowed = identity !== UNKNOWN && bytes.readUInt32BE(0) === identity
   const isFollowing = previous !== UNKNOWN && bytes.readUInt32BE(32) === previous
-  const isWhole = bytes.readUInt32BE(4) === payloadCrc
+  // The checksum of no bytes is zero, and proves nothing.
+  const isWhole = bytes.readUInt32BE(4) === payloadCrc && size > CHUNK_HEADER_SIZE
   if (!isWhole || !(isFollowed || isFollowing) || !isPositionSure || continued === UNKNOWN) return null
   const chunk = Buffer.from(bytes.subarray(0, size))
   const header = new ChunkHeader()

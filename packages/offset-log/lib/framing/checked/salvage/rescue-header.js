@@ -9,6 +9,7 @@ const {
   SLOT_SIZE
 } = require('../layout')
 const { decodeSlot } = require('../slot')
+const { FrameCount } = require('./count-frames')
 const { isWhole, isZeroIn } = require('./find-header')
 
 const SALT_OFFSET = 12
@@ -17,6 +18,8 @@ const NAME_SIZE_OFFSET = 39
 const NAME_SIZE_MAX = 20
 const PREVIOUS_OFFSET = 32
 const POSITION_OFFSET = 16
+const SIZE_OFFSET = 8
+const CONTINUED_OFFSET = 28
 const CANDIDATES_MAX = 1024
 
 /**
@@ -54,12 +57,12 @@ function findSeed (bytes, start, end, crc) {
 function rescueHeader (blocks, head, cb) {
   findSalt(blocks, head, (err, salt) => {
     if (err || salt === undefined) return cb(err, null)
-    findShift(blocks, salt, 1, (err, first) => {
+    findPlace(blocks, salt, 1, (err, first) => {
       if (err) return cb(err)
-      findShift(blocks, salt, -1, (err, last) => {
+      findPlace(blocks, salt, -1, (err, last) => {
         if (err) return cb(err)
-        const shift = first ?? shiftOfSlot(head, salt)
-        const hasGaps = first !== undefined && shift !== last
+        const shift = first?.shift ?? shiftOfSlot(head, salt)
+        const hasGaps = (first?.hasGaps || last?.hasGaps || first?.shift !== last?.shift) === true
         cb(null, { salt, id: idOf(head), base: HEAD_SIZE + shift, hasGaps, codec: codecOf(head) })
       })
     })
@@ -118,20 +121,38 @@ function saltsOf (page, bytes) {
 }
 
 /**
+ * @typedef {{ shift: number, hasGaps: boolean }} PagePlace  logical position less the physical one, where a page
+ *   begins, and whether it has a gap in it
  * @param {BlockFile} blocks
  * @param {number} salt
  * @param {1 | -1} direction  where to begin: at the first page, or at the last
- * @param {(err: Error | null, shift?: number) => void} cb  logical position less the physical one of the first whole
- *   header
+ * @param {(err: Error | null, place?: PagePlace) => void} cb  of the first page that begins with a whole header
  */
-function findShift (blocks, salt, direction, cb) {
-  /** @type {number | undefined} */
-  let shift
+function findPlace (blocks, salt, direction, cb) {
+  /** @type {PagePlace | undefined} */
+  let place
   eachPage(blocks, direction, ({ page, bytes }) => {
-    const isOne = bytes.length >= CHUNK_HEADER_SIZE && isWhole(bytes, viewOf(bytes), 0, salt)
-    if (isOne) shift = bytes.readUIntBE(POSITION_OFFSET, 6) - page
-    return shift === undefined
-  }, (err) => cb(err, shift))
+    if (bytes.length < CHUNK_HEADER_SIZE || !isWhole(bytes, viewOf(bytes), 0, salt)) return true
+    place = { shift: bytes.readUIntBE(POSITION_OFFSET, 6) - page, hasGaps: hasGapIn(bytes, salt) }
+    return false
+  }, (err) => cb(err, place))
+}
+
+/**
+ * @param {Buffer} page
+ * @param {number} salt
+ */
+function hasGapIn (page, salt) {
+  const view = viewOf(page)
+  const frames = new FrameCount()
+  for (let at = 0; page.length - at >= CHUNK_HEADER_SIZE && isWhole(page, view, at, salt);) {
+    const continued = page.readUInt16BE(at + CONTINUED_OFFSET)
+    const end = Math.min(page.length, at + CHUNK_HEADER_SIZE + page.readUInt16BE(at + SIZE_OFFSET))
+    frames.count(view, at + CHUNK_HEADER_SIZE + continued, end, 0)
+    if (frames.gapSize > 0) return true
+    at = end
+  }
+  return false
 }
 
 /**

@@ -7,7 +7,9 @@ const { writeChunkHeader } = require('../chunk-header')
 const { ChunkState, UNKNOWN } = require('./chunk-state')
 const { FrameCount } = require('./count-frames')
 const { endOfPage } = require('./find-header')
-const { canFill, countChunks, eraseLastFrame, eraseRest, fillWithChunks, makeLostChunk } = require('./make-chunk')
+const {
+  canFill, countChunks, eraseLastFrame, eraseRest, extendLastFrame, fillWithChunks, makeLostChunk, restSizeOf
+} = require('./make-chunk')
 
 const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
 const SIZE_OFFSET = 8
@@ -24,12 +26,15 @@ class Salvage {
    * @param {import('../../../salvage/output').Output | null} output  null for who only wants to know
    */
   constructor (rules, output) {
+    this._rules = rules
     this._salt = rules.salt
     this._output = output
     const position = HEAD_SIZE + rules.shift
     this.state = new ChunkState(HEAD_SIZE, position, rules.salt)
     /** Behind the last chunk that ends a commit. */
     this.committed = new ChunkState(HEAD_SIZE, position, rules.salt)
+    /** In front of the commit of the last chunk. */
+    this._commitStart = new ChunkState(HEAD_SIZE, position, rules.salt)
     /** Behind the last damage. */
     this._segment = new ChunkState(HEAD_SIZE, position, rules.salt)
     this._frames = new FrameCount()
@@ -68,7 +73,7 @@ class Salvage {
   canKeep (header, start) {
     const { state, _lost: lost } = this
     if (header.position < state.logicalEnd) return false
-    if (lost !== null && !canFill(lost.start, start)) return false
+    if (lost !== null && !canFill(lost, start)) return false
     // One to three bytes are too few for a frame: they need one before them that they belong to.
     if (header.continued === 0 || header.continued >= LENGTH_SIZE || this.goesOn(header)) return true
     return lost !== null && lost.end === start && start - Math.max(lost.start, start - PAGE_SIZE) >= CHUNK_SIZE_MIN
@@ -87,6 +92,7 @@ class Salvage {
     const orphanSize = goesOn ? 0 : header.continued
     this._settle(header.previous, orphanSize < LENGTH_SIZE ? orphanSize : 0)
     if (!goesOn) this._loseOpen()
+    if (!this.state.isInCommit) this._commitStart.copy(this.state)
     const isRestErased = (header.flags & CHUNK_FLAGS.REST_ERASED) !== 0
     const isChanged = orphanSize > 0 || (header.continued > 0 && this.state.isOpenErased && !isRestErased)
     if (isChanged && !isRestErased) this.state.erasedInOutput++
@@ -120,16 +126,17 @@ class Salvage {
   }
 
   /**
-   * @param {number} end  all from the last chunk to there is lost
+   * @param {number} start  the end of the last chunk, or of its page
+   * @param {number} end  all to there is lost
    * @returns {{ from: number, to: number }}  the seqs that may be lost
    */
-  lose (end) {
+  lose (start, end) {
     const { state } = this
     if (this._rebuilt) this._settle(null, 0)
-    const from = state.isOpen ? state.openSeq : state.logicalEnd
-    this._loseOpen()
+    const from = state.isOpen ? state.openSeq : start + state.shift
+    const owner = this._loseOpen()
     const { logicalEnd: position, epoch, durable, identity: previous, shift } = state
-    this._lost ??= { start: state.end, end, position, epoch, durable, previous, identity: 0, openSize: 0 }
+    this._lost ??= { start: state.end, end, position, epoch, durable, previous, identity: 0, openSize: 0, owner }
     this._lost.end = end
     state.end = end
     state.logicalEnd = end + shift
@@ -162,12 +169,10 @@ class Salvage {
     this.noteDamage()
   }
 
-  /**
-   * Takes back the chunks of the last commit, but none in front of damage.
-   */
+  /** Takes back the last commit, whole or not, but nothing in front of damage. */
   takeBackCommit () {
     if (this._lost || this._rebuilt) return
-    this._returnTo(this.committed.end >= this._segment.end ? this.committed : this._segment)
+    this._returnTo(this._commitStart.end >= this._segment.end ? this._commitStart : this._segment)
   }
 
   /** Leaves out what is behind the last commit that is whole. */
@@ -188,6 +193,7 @@ class Salvage {
   /** @param {ChunkState} base */
   _returnTo (base) {
     this.state.copy(base)
+    if (this.committed.end > base.end) this.committed.copy(base)
     this._output?.cut(Math.min(this._output.end, base.end))
   }
 
@@ -220,7 +226,7 @@ class Salvage {
       state.openOffset = frames.openOffset - offset
     }
     state.end = start + CHUNK_HEADER_SIZE + header.size
-    state.logicalEnd = header.position + CHUNK_HEADER_SIZE + header.size + frames.gapSize
+    state.logicalEnd = header.position + CHUNK_HEADER_SIZE + header.size + (this._rules.hasGaps ? frames.gapSize : 0)
     state.identity = header.identity
     state.epoch = Math.max(state.epoch, header.epoch)
     state.durable = header.durable
@@ -247,19 +253,34 @@ class Salvage {
     state.closeRecord()
   }
 
-  /** The record that is open is not to be had whole: what there is of it is erased. */
+  /**
+   * The record that is open is not to be had whole: what there is of it is erased.
+   * @returns {import('./make-chunk').Owner | null}  the last frame that this makes
+   */
   _loseOpen () {
-    const { state, _output: output, _salt: salt } = this
-    if (!state.isOpen) return
+    const { state, _salt: salt } = this
+    if (!state.isOpen) return null
     const { openStart, openOffset, isOpenErased, end } = state
-    const measure = (/** @type {Buffer} */ head) => CHUNK_HEADER_SIZE + head.readUInt16BE(SIZE_OFFSET)
-    output?.change(openStart, CHUNK_HEADER_SIZE, measure, (chunk) => eraseLastFrame(chunk, openOffset, salt))
+    const owner = { start: openStart, offset: openOffset }
+    this._change(openStart, (chunk) => eraseLastFrame(chunk, openOffset, salt))
     if (!isOpenErased) state.erasedInOutput++
     for (let start = endOfPage(openStart); start < end; start += PAGE_SIZE) {
-      output?.change(start, CHUNK_HEADER_SIZE, measure, (chunk) => eraseRest(chunk, false, salt))
+      this._change(start, (chunk) => eraseRest(chunk, false, salt))
       if (!isOpenErased) state.erasedInOutput++
+      owner.start = start
+      owner.offset = CHUNK_HEADER_SIZE
     }
     state.closeRecord()
+    return owner
+  }
+
+  /**
+   * @param {number} start  of a chunk that is in the output
+   * @param {(chunk: Buffer) => void} edit
+   */
+  _change (start, edit) {
+    const measure = (/** @type {Buffer} */ head) => CHUNK_HEADER_SIZE + head.readUInt16BE(SIZE_OFFSET)
+    this._output?.change(start, CHUNK_HEADER_SIZE, measure, edit)
   }
 
   /**
@@ -274,6 +295,11 @@ class Salvage {
     const known = identity ?? (lost ?? /** @type {Rebuilt} */ (rebuilt).header).previous ^ 1
     state.identity = known >>> 0
     if (lost !== null) {
+      const { owner } = lost
+      const restSize = restSizeOf(lost)
+      if (owner !== null && restSize > 0 && lost.start % PAGE_SIZE === 0 && lost.end - lost.start < PAGE_SIZE) {
+        this._change(owner.start, (chunk) => extendLastFrame(chunk, owner.offset, restSize, this._salt))
+      }
       state.erasedInOutput += countChunks(lost)
       output?.zerosTo(lost.start)
       output?.fill(lost.end - lost.start, fillWithChunks({ ...lost, identity: state.identity, openSize }, this._salt))
@@ -293,7 +319,7 @@ class Salvage {
   /** Where nothing follows, what is too short for a chunk is left out. */
   _trimLost () {
     const { state, _lost: lost } = this
-    if (lost === null || canFill(lost.start, lost.end)) return
+    if (lost === null || canFill(lost, lost.end)) return
     lost.end = Math.max(lost.start, lost.end - lost.end % PAGE_SIZE)
     const { shift } = state
     state.end = lost.end

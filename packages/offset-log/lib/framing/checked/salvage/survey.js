@@ -142,8 +142,8 @@ class Survey {
    * @param {Done} cb
    */
   _checkErased (cb) {
-    const { _source: { erasedCount }, _confirmation: confirmation, salvage } = this
-    if (erasedCount === null || this._judge.hasLost || this._damage.count > 0) return cb(null)
+    const { _source: { erasedCount, promisedEnd, fileSize }, _confirmation: confirmation, salvage } = this
+    if (erasedCount === null || this._judge.hasLost || promisedEnd > fileSize) return cb(null)
     confirmation.checkHead((err) => {
       if (err) return cb(err)
       if (!confirmation.hasHeadChanged) this.erasedTooFew = erasedCount - salvage.state.erasedCount

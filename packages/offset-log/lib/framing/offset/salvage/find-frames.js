@@ -1,6 +1,7 @@
 'use strict'
 // Finds where whole frames go on behind a place where one contradicts itself. A frame's end says where it is, which few
-// bytes do by chance; so nearly all of the search is one look at each byte.
+// bytes do by chance; so nearly all of the search is one look at each byte. Where its two sizes agree as well, nothing
+// more is asked of it: a good record between two damaged ones has no whole frame beside it.
 
 const { trampoline } = require('@millrace/block-file')
 const { HEAD_SIZE } = require('../offset-framing')
@@ -40,15 +41,13 @@ class FrameSearch {
     this._view = new DataView(new ArrayBuffer(0))
     /** The next position at which a frame may end. */
     this._at = from + framing.overhead
-    /** A whole frame that nothing else speaks for. @type {Place} */
-    this._likely = { start: NOWHERE, end: NOWHERE, isWhole: false }
   }
 
   /** @param {(err: Error | null, place?: Place | null) => void} cb */
   run (cb) {
     const { _window: window, _framing: { trailerSize }, _fileSize: fileSize } = this
     trampoline((next) => {
-      if (this._at > fileSize) return cb(null, this._likely)
+      if (this._at > fileSize) return cb(null, { start: NOWHERE, end: NOWHERE, isWhole: false })
       const start = this._at - trailerSize
       if (start < window.start || this._at > window.end) {
         return window.loadForward(start, trailerSize + 1, fileSize, (err) => {
@@ -58,20 +57,8 @@ class FrameSearch {
         })
       }
       if (!this._search()) return next()
-      this._examine(this._at++, (err, place) => {
-        if (err || place) cb(err, place && this._chooseBetween(place))
-        else next()
-      })
+      this._examine(this._at++, (err, place) => err || place ? cb(err, place) : next())
     })
-  }
-
-  /**
-   * A frame that nothing else speaks for is one all the same, unless another one that is surer lies around it.
-   * @param {Place} place
-   */
-  _chooseBetween (place) {
-    const { _likely: likely } = this
-    return likely.start !== NOWHERE && likely.end <= place.start ? likely : place
   }
 
   /** @returns {boolean}  whether the position where the search stopped is named by the bytes before it */
@@ -109,16 +96,9 @@ class FrameSearch {
     blocks.readUInt32BE(start, (err, headSize) => {
       if (err || headSize !== size) return cb(err, null)
       const place = { start, end, isWhole: true }
-      this._isPreceded(start, (err, isOne) => {
-        if (err || isOne) return cb(err, place)
-        // Zeros over the end of a frame, but for its very last bytes, make an empty one.
-        if (size === 0) return cb(null, null)
-        this._isFollowed(end, (err, isOne) => {
-          if (err || isOne) return cb(err, place)
-          if (this._likely.start === NOWHERE) this._likely = place
-          cb(null, null)
-        })
-      })
+      // Zeros over the end of a frame, but for its very last bytes, make an empty one.
+      if (size > 0) cb(null, place)
+      else this._isPreceded(start, (err, isOne) => cb(err, isOne ? place : null))
     })
   }
 

@@ -10,7 +10,7 @@ const { Suspects } = require('./suspects')
 
 // A larger frame is not read into the window: its size alone must not make anybody take so much memory.
 const HELD_SIZE_MAX = 256 * 1024
-const PIECE_SIZE = 64 * 1024
+const ZEROS = Buffer.alloc(256 * 1024)
 // Bytes that are being written are whole after less than this; where nobody writes it need not be waited for often.
 const PAUSE_MS = 10
 const PAUSES_MAX = 20
@@ -235,11 +235,12 @@ class OffsetSurvey {
  * @param {(err: Error | null, isZero?: boolean) => void} cb
  */
 function isZeroRange (blocks, start, end, cb) {
+  const buffer = Buffer.alloc(Math.max(0, Math.min(ZEROS.length, end - start)))
   trampoline((next) => {
     if (start >= end) return cb(null, true)
-    const bytes = Buffer.alloc(Math.min(PIECE_SIZE, end - start))
+    const bytes = buffer.subarray(0, Math.min(buffer.length, end - start))
     blocks.readInto(bytes, start, (err) => {
-      if (err || !isAllZero(bytes, 0, bytes.length)) return cb(err, false)
+      if (err || bytes.compare(ZEROS, 0, bytes.length) !== 0) return cb(err, false)
       start += bytes.length
       next()
     })

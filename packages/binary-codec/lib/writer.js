@@ -1,0 +1,303 @@
+'use strict'
+// A value's bytes, in one pass. A length stands before what it counts, so its size is guessed, the payload written, and
+// the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
+
+const { LogError } = require('@millrace/errors')
+const { byteLengthOf } = require('./binary')
+const { compareCodePoints, isWellFormed } = require('./code-points')
+const { decodeWhole } = require('./decode')
+const { BINARY, SPLICE, isInt, kindOfObject, resolve } = require('./kinds')
+const { asTextBuffer } = require('./text')
+const { checkValue } = require('./validate')
+const { tagSize, writeTag } = require('./varint')
+const { clearNaN, writeBigInt, writeBinary, writeDate } = require('./write-scalars')
+const {
+  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_BITS, TAG_SIZE_MAX, PAYLOAD_SIZE_MAX, DEPTH_MAX
+} = require('./types')
+
+const SCRATCH_SIZE = 64 * 1024
+/** A scratch buffer that one large value has grown past this is let go afterwards. */
+const SCRATCH_KEPT_SIZE_MAX = 4 * 1024 * 1024
+/** Most arrays and objects have 16 to 2047 bytes. */
+const GUESSED_TAG_SIZE = 2
+/** Strings shorter than this are written character by character: a call into the engine costs more. */
+const LOOP_LENGTH_MAX = 28
+/** UTF-8 takes up to this many bytes for one UTF-16 unit. */
+const UNIT_SIZE_MAX = 3
+/** From this length on a string is measured before room is made for it, so that the scratch does not triple for it. */
+const MEASURED_LENGTH_MIN = 4096
+
+/**
+ * Writes one value at a time into a scratch buffer that it keeps. One class for both forms, since a subclass slows both
+ * down by a twentieth.
+ */
+class Writer {
+  /** @param {{ isCanonical: boolean }} options  whether values that come back equal get equal bytes */
+  constructor ({ isCanonical }) {
+    this.isCanonical = isCanonical
+    this.pos = 0
+    this.depth = 0
+    /** @type {Array<string | number>} keys and indexes that lead to the value in hand: its first `depth` items */
+    this.path = []
+    this.buf = asTextBuffer(Buffer.allocUnsafeSlow(SCRATCH_SIZE))
+    this.view = new DataView(this.buf.buffer)
+  }
+
+  /**
+   * @param {unknown} value
+   * @returns {number}  how many bytes it took, from the start of `buf`
+   */
+  write (value) {
+    this.pos = 0
+    this.depth = 0
+    if (this.buf.length > SCRATCH_KEPT_SIZE_MAX) this.replaceScratch(SCRATCH_SIZE)
+    try {
+      this.value(value, '')
+      return this.pos
+    } catch (err) {
+      if (err instanceof LogError && err.code === 'ERR_CODEC_ENCODE') throw err
+      throw this.refusal(reasonOf(err), err)
+    }
+  }
+
+  /**
+   * @param {any} given
+   * @param {string | number} key
+   * @returns {void}
+   */
+  value (given, key) {
+    const value = resolve(given, key)
+    switch (typeof value) {
+      case 'string': return this.string(value)
+      case 'number': return this.number(value)
+      case 'object': return this.object(value)
+      case 'boolean': return this.boolnull(value ? 1 : 0)
+      case 'undefined': return this.boolnull(2)
+      case 'bigint': return writeBigInt(this, value)
+      default: throw this.refusal(`a ${typeof value} has no binary form`)
+    }
+  }
+
+  /** @param {any} value */
+  object (value) {
+    switch (kindOfObject(value)) {
+      case OBJECT: return this.properties(value)
+      case ARRAY: return this.items(value)
+      case BOOLNULL: return this.null()
+      case BUFFER: return this.bytes(value)
+      case SPLICE: return this.splice(value)
+      case EXTENSION: return writeDate(this, value)
+      case BINARY: return writeBinary(this, value)
+      default: throw this.refusal(`a ${Object.prototype.toString.call(value).slice(8, -1)} has no binary form`)
+    }
+  }
+
+  /** @param {any} object */
+  properties (object) {
+    const keys = Object.keys(object) // before open: a Proxy may throw here, when the path has no place for a key yet
+    if (this.isCanonical) keys.sort(compareCodePoints)
+    const start = this.open()
+    const last = this.depth - 1
+    for (const key of keys) {
+      this.path[last] = key
+      this.string(key)
+      this.value(object[key], key)
+    }
+    this.depth--
+    this.close(start, GUESSED_TAG_SIZE, OBJECT)
+  }
+
+  /** @param {any[]} array */
+  items (array) {
+    if (array.length > PAYLOAD_SIZE_MAX) throw this.refusal(`an array of ${array.length} items, which is too long`)
+    const start = this.open()
+    const last = this.depth - 1
+    for (let index = 0; index < array.length; index++) {
+      this.path[last] = index
+      const item = array[index]
+      if (item === undefined && this.isCanonical) this.checkHole(array, index)
+      this.value(item, index)
+    }
+    this.depth--
+    this.close(start, GUESSED_TAG_SIZE, ARRAY)
+  }
+
+  /**
+   * @param {any[]} array
+   * @param {number} index
+   */
+  checkHole (array, index) {
+    if (!Object.hasOwn(array, index)) throw this.refusal('a hole, which has no canonical form; put undefined there')
+  }
+
+  /** @param {string} text */
+  string (text) {
+    const length = text.length
+    if (this.isCanonical) this.checkText(text)
+    this.reserve(TAG_SIZE_MAX + (length < MEASURED_LENGTH_MIN ? length * UNIT_SIZE_MAX : this.measure(text)))
+    if (length < LOOP_LENGTH_MAX && this.shortAscii(text)) return
+    const start = this.pos
+    const guessed = tagSize(length << TYPE_BITS)
+    this.pos += guessed
+    this.pos += this.buf.utf8Write(text, this.pos)
+    this.close(start, guessed, STRING)
+  }
+
+  /** @param {string} text */
+  checkText (text) {
+    if (!isWellFormed(text)) throw this.refusal('a text with half a surrogate pair, which has no canonical form')
+  }
+
+  /**
+   * @param {string} text
+   * @returns {number}  its bytes, which fit into a payload
+   */
+  measure (text) {
+    const size = Buffer.byteLength(text)
+    this.checkSize(size)
+    return size
+  }
+
+  /**
+   * @param {string} text  shorter than LOOP_LENGTH_MAX
+   * @returns {boolean}  false when it is not ASCII, and nothing counts as written
+   */
+  shortAscii (text) {
+    const { buf } = this
+    let pos = writeTag(buf, this.pos, text.length << TYPE_BITS | STRING)
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) return false
+      buf[pos++] = code
+    }
+    this.pos = pos
+    return true
+  }
+
+  /** @param {number} value */
+  number (value) {
+    this.reserve(9)
+    if (isInt(value)) {
+      this.buf[this.pos] = 4 << TYPE_BITS | INT
+      this.view.setInt32(this.pos + 1, value, true)
+      this.pos += 5
+    } else {
+      this.buf[this.pos] = 8 << TYPE_BITS | DOUBLE
+      this.view.setFloat64(this.pos + 1, value, true)
+      if (Number.isNaN(value)) clearNaN(this.view, this.pos + 1)
+      this.pos += 9
+    }
+  }
+
+  /** @param {0 | 1 | 2} code  false, true or undefined */
+  boolnull (code) {
+    this.reserve(2)
+    this.buf[this.pos] = 1 << TYPE_BITS | BOOLNULL
+    this.buf[this.pos + 1] = code
+    this.pos += 2
+  }
+
+  null () {
+    this.reserve(1)
+    this.buf[this.pos++] = BOOLNULL
+  }
+
+  /** @param {Uint8Array} bytes */
+  bytes (bytes) {
+    const size = byteLengthOf(bytes)
+    this.checkSize(size)
+    this.reserve(TAG_SIZE_MAX + size)
+    this.pos = writeTag(this.buf, this.pos, size << TYPE_BITS | BUFFER)
+    this.buf.set(bytes, this.pos)
+    this.pos += size
+  }
+
+  /** @param {Uint8Array} bytes  marked as an encoded value; checked, since a reader would refuse the whole record */
+  splice (bytes) {
+    if (this.isCanonical) return this.value(decodeWhole(bytes, false), '')
+    const end = checkValue(asTextBuffer(bytes), 0, bytes.length, this.depth)
+    if (end !== bytes.length) throw this.refusal(`a marked buffer has ${bytes.length - end} bytes behind its value`)
+    this.reserve(bytes.length)
+    this.buf.set(bytes, this.pos)
+    this.pos += bytes.length
+  }
+
+  /** @returns {number}  where the tag of the array or object will stand */
+  open () {
+    if (this.depth === DEPTH_MAX) throw this.refusal(`nested deeper than ${DEPTH_MAX} levels; is there a cycle?`)
+    this.depth++
+    this.reserve(TAG_SIZE_MAX)
+    const start = this.pos
+    this.pos += GUESSED_TAG_SIZE
+    return start
+  }
+
+  /**
+   * Writes the tag of a payload that ends at `pos`, and moves the payload when the tag is not of the size guessed.
+   * @param {number} start  of the tag
+   * @param {number} guessed  bytes left free for it
+   * @param {number} type
+   */
+  close (start, guessed, type) {
+    const size = this.pos - start - guessed
+    this.checkSize(size)
+    const tag = size << TYPE_BITS | type
+    const excess = tagSize(tag) - guessed
+    if (excess !== 0) {
+      this.reserve(TAG_SIZE_MAX)
+      this.buf.copyWithin(start + guessed + excess, start + guessed, this.pos)
+      this.pos += excess
+    }
+    writeTag(this.buf, start, tag)
+  }
+
+  /** @param {number} size */
+  checkSize (size) {
+    if (size > PAYLOAD_SIZE_MAX) throw this.refusal(`a value of ${size} bytes; a reader takes at most ${PAYLOAD_SIZE_MAX}`)
+  }
+
+  /** @param {number} size  bytes that must fit behind `pos` */
+  reserve (size) {
+    if (this.pos + size > this.buf.length) this.grow(size)
+  }
+
+  /** @param {number} size */
+  grow (size) {
+    // The outermost value is too large already: there is no need to find out how large.
+    if (this.pos > PAYLOAD_SIZE_MAX + TAG_SIZE_MAX) this.checkSize(this.pos)
+    this.replaceScratch(Math.max(this.buf.length * 2, this.pos + size))
+  }
+
+  /** @param {number} size */
+  replaceScratch (size) {
+    const before = this.buf
+    this.buf = asTextBuffer(Buffer.allocUnsafeSlow(size))
+    this.view = new DataView(this.buf.buffer)
+    before.copy(this.buf, 0, 0, this.pos)
+  }
+
+  /**
+   * @param {string} found
+   * @param {unknown} [cause]
+   * @returns {LogError}
+   */
+  refusal (found, cause) {
+    const path = this.path.slice(0, this.depth)
+    const shown = path.length > 10 ? [...path.slice(0, 10), '...'] : path
+    return new LogError('ERR_CODEC_ENCODE', `encode: at /${shown.join('/')}: ${found}`, { path, cause })
+  }
+}
+
+/**
+ * @param {unknown} err  that a getter, a Proxy or a toJSON threw
+ * @returns {string}
+ */
+function reasonOf (err) {
+  try {
+    return err instanceof Error ? err.message : String(err)
+  } catch {
+    return 'something was thrown that has no text'
+  }
+}
+
+exports.Writer = Writer

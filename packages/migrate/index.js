@@ -1,0 +1,21 @@
+'use strict'
+// Reads the log formats of the flume family, and turns any log into a checked one.
+
+const { convert } = require('./lib/convert')
+const { formats } = require('./lib/formats')
+const { openSource } = require('./lib/source')
+
+/**
+ * @typedef {import('./lib/options').ConvertOptions} ConvertOptions
+ * @typedef {import('./lib/options').Progress} Progress
+ * @typedef {import('./lib/options').SourceOptions} SourceOptions
+ * @typedef {import('./lib/options').Format} Format
+ * @typedef {import('./lib/conversion').Result} Result
+ * @typedef {import('./lib/losses').LostRange} LostRange
+ * @typedef {import('./lib/record-stream').RecordStream} RecordStream
+ * @typedef {ReturnType<typeof openSource>} Source
+ */
+
+exports.convert = convert
+exports.formats = formats
+exports.openSource = openSource

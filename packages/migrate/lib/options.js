@@ -1,0 +1,165 @@
+'use strict'
+// The options of reading and converting, checked, with their defaults.
+
+const { fileStorage } = require('@millrace/block-file')
+const { misuse } = require('@millrace/errors')
+const { formats } = require('./formats')
+
+const BLOCK_SIZE = 64 * 1024
+// The sizes of records and of blocks are written in 16 bits.
+const BLOCK_SIZE_MAX = 2 ** 24
+const BATCH_SIZE = 1000
+const BATCH_SIZE_MAX = 2 ** 20
+const SOURCE_NAMES = ['format', 'blockSize', 'onCorrupt', 'storage']
+const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 'resume', 'verify', 'signal', 'onProgress', 'onRecord',
+  'onBadRecord']
+
+/**
+ * @typedef {import('./formats').Format} Format
+ */
+
+/**
+ * @typedef {object} SourceOptions
+ * @property {Format} [format]  told by the file's bytes by default
+ * @property {number} [blockSize]  bytes: of flumelog-aligned-offset and async-append-only-log; 64 KiB by default
+ * @property {'error' | 'skip'} [onCorrupt]  at damage: end with ERR_LOG_CORRUPT, the default, or go on behind it and
+ *   count what was lost
+ * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
+ */
+
+/** @typedef {import('@millrace/offset-log').Codec} Codec */
+
+/**
+ * @typedef {object} Progress
+ * @property {'resume' | 'convert' | 'verify'} phase
+ * @property {number} records  done in this phase
+ * @property {number} bytesDone  of the source
+ * @property {number} bytesTotal
+ */
+
+/**
+ * Gets a record that the codecs refuse; true leaves it out, anything else ends the conversion with the error.
+ * @typedef {(err: LogError, record: { seq: number, bytes: Buffer }) => unknown} OnBadRecord
+ * @typedef {InstanceType<typeof import('@millrace/errors').LogError>} LogError
+ */
+
+/**
+ * @typedef {object} OwnOptions
+ * @property {Codec} [fromCodec]
+ * @property {Codec} [toCodec]
+ * @property {number} [batchSize]  records a commit at most; 1,000 by default
+ * @property {boolean} [resume]  false throws away what an interrupted conversion has left; true by default
+ * @property {boolean} [verify]  true by default
+ * @property {AbortSignal} [signal]
+ * @property {(progress: Progress) => void} [onProgress]
+ * @property {(oldSeq: number, newSeq: number) => void} [onRecord]
+ * @property {OnBadRecord} [onBadRecord]
+ * @typedef {SourceOptions & OwnOptions} ConvertOptions
+ */
+
+/**
+ * @param {string} name  of the function
+ * @param {unknown} path
+ * @param {SourceOptions} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
+  if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected a path, got ${String(path)}`)
+  checkNames(name, options, names)
+  const { format, blockSize = BLOCK_SIZE, onCorrupt = 'error', storage = fileStorage } = options
+  if (format !== undefined && !formats.includes(format)) {
+    throw misuse(`${name}: format must be one of ${formats.join(', ')}, got ${String(format)}`)
+  }
+  checkWhole(name, 'blockSize', blockSize, 16, BLOCK_SIZE_MAX)
+  checkOneOf(name, 'onCorrupt', onCorrupt, ['error', 'skip'])
+  if (typeof storage?.open !== 'function') throw misuse(`${name}: storage must have the function open`)
+  return { format, blockSize, onCorrupt, storage }
+}
+
+/**
+ * @param {unknown} from
+ * @param {unknown} to
+ * @param {ConvertOptions} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseConvertOptions (from, to, options = {}) {
+  const source = parseSourceOptions('convert', from, options, CONVERT_NAMES)
+  if (typeof to !== 'string' || to === '') throw misuse(`convert: expected the path of a new log, got ${String(to)}`)
+  const { fromCodec, toCodec, batchSize = BATCH_SIZE, resume = true, verify = true, signal } = options
+  checkCodecs(fromCodec, toCodec)
+  checkWhole('convert', 'batchSize', batchSize, 1, BATCH_SIZE_MAX)
+  checkOneOf('convert', 'resume', resume, [true, false])
+  checkOneOf('convert', 'verify', verify, [true, false])
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw misuse('convert: signal must be an AbortSignal')
+  const { onProgress = () => {}, onRecord, onBadRecord = () => false } = options
+  for (const [name, value] of Object.entries({ onProgress, onRecord, onBadRecord })) {
+    if (value !== undefined && typeof value !== 'function') throw misuse(`convert: ${name} must be a function`)
+  }
+  return {
+    from: /** @type {string} */ (from),
+    to,
+    source,
+    fromCodec,
+    toCodec,
+    batchSize,
+    resume,
+    verify,
+    signal,
+    onProgress,
+    onRecord,
+    onBadRecord
+  }
+}
+
+/**
+ * @param {Codec | undefined} fromCodec
+ * @param {Codec | undefined} toCodec
+ */
+function checkCodecs (fromCodec, toCodec) {
+  for (const [name, codec] of Object.entries({ fromCodec, toCodec })) {
+    const isOne = typeof codec?.encode === 'function' && typeof codec.decode === 'function'
+    if (codec !== undefined && !isOne) throw misuse(`convert: ${name} must have the functions encode and decode`)
+  }
+  if ((fromCodec === undefined) !== (toCodec === undefined)) {
+    throw misuse('convert: give both fromCodec and toCodec, or neither to copy the bytes as they are')
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} option
+ * @param {unknown} value
+ * @param {number} least
+ * @param {number} most
+ */
+function checkWhole (name, option, value, least, most) {
+  if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
+  throw misuse(`${name}: ${option} must be a whole number from ${least} to ${most}, got ${String(value)}`)
+}
+
+/**
+ * @param {string} name
+ * @param {string} option
+ * @param {unknown} value
+ * @param {unknown[]} choices
+ */
+function checkOneOf (name, option, value, choices) {
+  if (choices.includes(value)) return
+  throw misuse(`${name}: ${option} must be one of ${choices.join(', ')}, got ${String(value)}`)
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} options
+ * @param {string[]} names
+ */
+function checkNames (name, options, names) {
+  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || names.includes(option)) continue
+    throw misuse(`${name}: there is no option ${option}; there are ${names.join(', ')}`)
+  }
+}
+
+exports.parseSourceOptions = parseSourceOptions
+exports.parseConvertOptions = parseConvertOptions

@@ -1,0 +1,140 @@
+'use strict'
+// From a record in one codec to the same record in another, without loss; or the bytes as they are.
+
+const { LogError } = require('@millrace/errors')
+const { findDifference } = require('./find-difference')
+
+/**
+ * @typedef {import('./options').Codec} Codec
+ */
+
+/**
+ * @typedef {object} Transcoder
+ * @property {string} from  the name of the codec; empty when bytes are copied
+ * @property {string} to
+ * @property {Codec} targetCodec  for the target log: takes bytes that are encoded already
+ * @property {(bytes: Buffer, seq: number) => Buffer} encode  throws a LogError: ERR_CODEC_DECODE or ERR_CODEC_ENCODE
+ * @property {(bytes: Buffer, targetBytes: Buffer) => boolean} isSame  whether they are the same record; never throws
+ */
+
+/**
+ * @param {{ fromCodec?: Codec, toCodec?: Codec, verify: boolean }} options
+ * @returns {Transcoder}
+ */
+function createTranscoder ({ fromCodec, toCodec, verify }) {
+  const to = toCodec ? nameOf(toCodec) : 'bytes'
+  const targetCodec = { name: to, buffer: true, encode: asTheyAre, decode: asTheyAre }
+  if (!fromCodec || !toCodec || fromCodec === toCodec) {
+    return { from: '', to, targetCodec, encode: asTheyAre, isSame: (bytes, targetBytes) => bytes.equals(targetBytes) }
+  }
+  return {
+    from: nameOf(fromCodec),
+    to,
+    targetCodec,
+    encode (bytes, seq) {
+      const value = decode(fromCodec, bytes, seq)
+      const encoded = encode(toCodec, value, seq)
+      if (verify) checkLossless(toCodec, value, encoded, seq)
+      return encoded
+    },
+    isSame (bytes, targetBytes) {
+      try {
+        const value = decodeWith(fromCodec, bytes)
+        // Where losses were accepted, what comes back need not be what went in.
+        if (!verify && encode(toCodec, value, 0).equals(targetBytes)) return true
+        return findDifference(value, decodeWith(toCodec, targetBytes)) === null
+      } catch {
+        return false
+      }
+    }
+  }
+}
+
+/** @param {Buffer} bytes */
+function asTheyAre (bytes) {
+  return bytes
+}
+
+/** @param {Codec} codec */
+function nameOf (codec) {
+  return codec.name ?? 'unnamed'
+}
+
+/**
+ * @param {Codec} codec
+ * @param {Buffer} bytes
+ */
+function decodeWith (codec, bytes) {
+  return codec.decode(codec.buffer ? bytes : bytes.toString())
+}
+
+/**
+ * @param {Codec} codec
+ * @param {Buffer} bytes
+ * @param {number} seq
+ */
+function decode (codec, bytes, seq) {
+  try {
+    return decodeWith(codec, bytes)
+  } catch (err) {
+    throw badRecord('ERR_CODEC_DECODE', `the codec ${nameOf(codec)} cannot decode the record at ${seq}`, seq, err)
+  }
+}
+
+/**
+ * @param {Codec} codec
+ * @param {unknown} value
+ * @param {number} seq
+ * @returns {Buffer}
+ */
+function encode (codec, value, seq) {
+  let encoded
+  try {
+    encoded = codec.encode(value)
+  } catch (err) {
+    throw badRecord('ERR_CODEC_ENCODE', `the codec ${nameOf(codec)} cannot encode the record at ${seq}`, seq, err)
+  }
+  if (Buffer.isBuffer(encoded)) return encoded
+  if (typeof encoded === 'string') return Buffer.from(encoded)
+  if (encoded instanceof Uint8Array) return Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
+  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} made ${typeof encoded} of the record at ${seq}; ` +
+    'it must give a Buffer or a string', { offset: seq })
+}
+
+/**
+ * A value that comes back changed is told now, not when all has been converted.
+ * @param {Codec} codec
+ * @param {unknown} value
+ * @param {Buffer} encoded
+ * @param {number} seq
+ */
+function checkLossless (codec, value, encoded, seq) {
+  let path
+  try {
+    path = findDifference(value, decodeWith(codec, encoded))
+  } catch (err) {
+    throw badRecord('ERR_CODEC_ENCODE', `the codec ${nameOf(codec)} does not give back the record at ${seq}`, seq, err)
+  }
+  if (path === null) return
+  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} changes the record at ${seq}${at(path)}; take another ` +
+    'codec, leave the record out with onBadRecord, or accept such losses with verify: false', { offset: seq, path })
+}
+
+/**
+ * @param {'ERR_CODEC_DECODE' | 'ERR_CODEC_ENCODE'} code
+ * @param {string} what
+ * @param {number} seq
+ * @param {any} cause
+ */
+function badRecord (code, what, seq, cause) {
+  const path = Array.isArray(cause?.path) ? cause.path : undefined
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new LogError(code, `convert: ${what}${path ? at(path) : ''}: ${reason}`, { cause, offset: seq, path })
+}
+
+/** @param {Array<string | number>} path */
+function at (path) {
+  return path.length === 0 ? '' : `, at ${JSON.stringify(path)}`
+}
+
+exports.createTranscoder = createTranscoder

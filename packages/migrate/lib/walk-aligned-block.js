@@ -1,0 +1,134 @@
+'use strict'
+// One block of flumelog-aligned-offset: bytes in, where its records are out. docs/format.md describes them.
+
+const { BlockWalk, isAllZero } = require('./block-walk')
+
+const SIZE_SIZE = 2
+const FRAME_OVERHEAD = 2 * SIZE_SIZE
+const POINTER_SIZE = 4
+const MARK_SIZE = 2
+
+/**
+ * @param {Buffer} block  shorter than `blockSize` only at the end of the file
+ * @param {number} blockSize
+ * @returns {BlockWalk}
+ */
+function walkAlignedBlock (block, blockSize) {
+  const walk = new BlockWalk()
+  const pointer = block.length === blockSize ? block.readUInt32LE(blockSize - POINTER_SIZE) : null
+  let offset = 0
+  while (!endsAt(block, offset, pointer)) {
+    const frameEnd = findFrameEnd(block, offset, pointer)
+    if (frameEnd === null) return endWithFlaw(walk, block, offset, pointer, blockSize)
+    walk.add(block, offset, offset + SIZE_SIZE, frameEnd - SIZE_SIZE)
+    offset = frameEnd
+  }
+  return walk
+}
+
+/**
+ * Whether the block's last frame ends here: at the end of the file; at the mark and the pointer that close a block; or
+ * before nothing but zeros, which is how deleting from the last block of a file leaves it.
+ * @param {Buffer} block
+ * @param {number} offset
+ * @param {number | null} pointer  null in a block that is not whole
+ */
+function endsAt (block, offset, pointer) {
+  if (offset === block.length) return true
+  if (pointer === null) return false
+  return isMarkedAt(block, offset, pointer) || isAllZero(block, offset, block.length)
+}
+
+/**
+ * @param {Buffer} block  a whole one
+ * @param {number} offset
+ * @param {number} pointer
+ */
+function isMarkedAt (block, offset, pointer) {
+  if (pointer !== offset || offset > block.length) return false
+  // Records larger than the format provides for reach so far that the pointer lies over the mark.
+  if (offset > block.length - POINTER_SIZE - MARK_SIZE) return true
+  return block.readUInt16LE(offset) === block.length - 1
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} offset
+ * @param {number | null} pointer
+ * @returns {number | null}  null if no whole frame begins here
+ */
+function findFrameEnd (block, offset, pointer) {
+  if (offset + FRAME_OVERHEAD > block.length) return null
+  const size = block.readUInt16LE(offset)
+  const frameEnd = offset + FRAME_OVERHEAD + size
+  if (frameEnd > block.length) return null
+  if (block.readUInt16LE(frameEnd - SIZE_SIZE) === size) return frameEnd
+  // There the pointer lies over the second size.
+  return frameEnd > block.length - POINTER_SIZE && pointer === frameEnd ? frameEnd : null
+}
+
+/**
+ * @param {BlockWalk} walk
+ * @param {Buffer} block
+ * @param {number} offset  where no frame begins
+ * @param {number | null} pointer
+ * @param {number} blockSize
+ */
+function endWithFlaw (walk, block, offset, pointer, blockSize) {
+  const start = walkBack(walk, block, offset, pointer)
+  if (pointer === null && start === block.length && isCutOff(block, offset, blockSize)) {
+    walk.torn = { what: 'the file ends inside a record', start: offset, end: block.length }
+  } else {
+    walk.flaw = { what: 'a frame contradicts itself: its two sizes do not agree', start: offset, end: start }
+  }
+  return walk
+}
+
+/**
+ * Whether the rest of the last block can be the beginning of one frame, or of a block's end, or was never written.
+ * @param {Buffer} block
+ * @param {number} offset
+ * @param {number} blockSize
+ */
+function isCutOff (block, offset, blockSize) {
+  if (offset + SIZE_SIZE > block.length || isAllZero(block, offset, block.length)) return true
+  const frameEnd = offset + FRAME_OVERHEAD + block.readUInt16LE(offset)
+  if (frameEnd > block.length && frameEnd <= blockSize) return true
+  if (blockSize - offset < POINTER_SIZE) return false
+  const blockEnd = Buffer.alloc(blockSize - offset)
+  blockEnd.writeUInt16LE(blockSize - 1)
+  blockEnd.writeUInt32LE(offset, blockEnd.length - POINTER_SIZE)
+  return blockEnd.subarray(0, block.length - offset).equals(block.subarray(offset))
+}
+
+/**
+ * Collects the frames that lead back from the end of the block, as far as they do. A write that was cut off leaves
+ * bytes that later appends went on behind.
+ * @param {BlockWalk} walk
+ * @param {Buffer} block
+ * @param {number} limit  not further back than this
+ * @param {number | null} pointer
+ * @returns {number}  where the first of them begins; the block's length when there are none
+ */
+function walkBack (walk, block, limit, pointer) {
+  let end = block.length
+  if (pointer !== null) {
+    if (pointer < limit || !isMarkedAt(block, pointer, pointer)) return end
+    end = pointer
+  }
+  let start = block.length
+  /** @type {import('./block-walk').Found[]} */
+  const found = []
+  while (end - limit >= FRAME_OVERHEAD) {
+    const size = block.readUInt16LE(end - SIZE_SIZE)
+    const offset = end - size - FRAME_OVERHEAD
+    // Of zeros any number of empty frames could be made.
+    if (size === 0 || offset < limit || block.readUInt16LE(offset) !== size) break
+    walk.add(block, offset, offset + SIZE_SIZE, end - SIZE_SIZE, found)
+    end = start = offset
+  }
+  walk.rest = found.reverse()
+  return start
+}
+
+exports.walkAlignedBlock = walkAlignedBlock

@@ -1,0 +1,131 @@
+'use strict'
+// The blocks of the two old formats, byte by byte: whole, cut off, damaged, and made of chance.
+
+const fs = require('node:fs')
+const tape = require('tape')
+const { createRandom } = require('@millrace/testkit')
+const { walkAlignedBlock } = require('../lib/walk-aligned-block')
+const { walkAppendOnlyBlock } = require('../lib/walk-append-only-block')
+const { newPath, randomBytes } = require('./helpers')
+const { writers } = require('./old-packages')
+
+const BLOCK_SIZE = 256
+const seed = Date.now() % 2 ** 31
+
+const walkers = {
+  'flumelog-aligned-offset': { walkBlock: walkAlignedBlock, overhead: 4 },
+  'async-append-only-log': { walkBlock: walkAppendOnlyBlock, overhead: 2 }
+}
+
+/** What a walk found of a block, as texts. */
+function found (walk, block) {
+  const text = ({ start, end }) => block.toString('latin1', start, end)
+  return { records: walk.records.map(text), rest: walk.rest.map(text) }
+}
+
+/** A file of one block, and a bit of the next, that the old package wrote; and where each frame of the block begins. */
+async function writeBlock (format, records) {
+  const file = newPath()
+  const seqs = await writers[format](file, records, { blockSize: BLOCK_SIZE })
+  const bytes = fs.readFileSync(file)
+  return { block: bytes.subarray(0, BLOCK_SIZE), seqs: seqs.filter((seq) => seq < BLOCK_SIZE), bytes }
+}
+
+tape('walkAlignedBlock: the block that docs/format.md shows', (t) => {
+  const block = Buffer.alloc(32)
+  Buffer.from('020068690200' + '0300796f210300' + '1f00', 'hex').copy(block)
+  block.writeUInt32LE(13, 28)
+  const walk = walkAlignedBlock(block, 32)
+  t.deepEqual(found(walk, block), { records: ['hi', 'yo!'], rest: [] })
+  t.deepEqual(walk.records.map(({ seq }) => seq), [0, 6])
+  t.equal(walk.flaw, null)
+  t.end()
+})
+
+tape('walkAppendOnlyBlock: the block that docs/format.md shows', (t) => {
+  const block = Buffer.alloc(32)
+  Buffer.from('02006869' + '0300796f21', 'hex').copy(block)
+  const walk = walkAppendOnlyBlock(block, 32)
+  t.deepEqual(found(walk, block), { records: ['hi', 'yo!'], rest: [] })
+  t.deepEqual(walk.records.map(({ seq }) => seq), [0, 4])
+  t.equal(walk.flaw, null)
+  t.end()
+})
+
+for (const [format, { walkBlock, overhead }] of Object.entries(walkers)) {
+  tape(`${format}: cut off anywhere, a block gives its whole records and says that it is torn (seed ${seed})`, async (t) => {
+    const random = createRandom(seed)
+    const records = Array.from({ length: 40 }, () => randomBytes(random, 1 + random(30)))
+    const { block, seqs } = await writeBlock(format, records)
+    for (let size = 0; size < BLOCK_SIZE; size++) {
+      const cut = block.subarray(0, size)
+      const walk = walkBlock(cut, BLOCK_SIZE)
+      const ends = seqs.map((seq, index) => seq + overhead + records[index].length)
+      const count = ends.filter((end) => end <= size).length
+      const boundary = count === 0 ? 0 : ends[count - 1]
+      const isSound = walk.flaw === null && walk.records.length === count &&
+        walk.records.every(({ start, end }, index) => cut.subarray(start, end).equals(records[index]))
+      // An aligned-offset file may end where a record does; blocks of the other one are always written whole.
+      const isCut = format === 'async-append-only-log' || boundary !== size
+      const isTold = isCut ? walk.torn?.start === boundary && walk.torn.end === size : walk.torn === null
+      if (!isSound || !isTold) t.fail(`at ${size}: ${JSON.stringify(walk)}`)
+    }
+    t.pass(`${seqs.length} records, ${BLOCK_SIZE} sizes`)
+  })
+
+  tape(`${format}: made of chance or hostile, a block never throws, and what it gives lies in it, in order (seed ${seed})`, (t) => {
+    const random = createRandom(seed)
+    for (let round = 0; round < 20000; round++) {
+      const blockSize = 16 + random(64)
+      const block = Buffer.alloc(random(4) === 0 ? random(blockSize + 1) : blockSize)
+      // Small numbers, so that many sizes make sense.
+      for (let offset = 0; offset < block.length; offset++) block[offset] = random(3) === 0 ? random(12) : 0
+      if (random(3) === 0) block.fill(0, random(block.length + 1))
+      const { records, rest, flaw, torn } = walkBlock(block, blockSize)
+      const all = [...records, ...rest]
+      let position = 0
+      for (const { seq, start, end } of all) {
+        if (!(seq >= position && start === seq + 2 && end > start && end <= block.length)) t.fail(`${blockSize} ${block.toString('hex')}`)
+        position = end
+      }
+      const bad = flaw ?? torn
+      if (bad && !(bad.start >= 0 && bad.start <= bad.end && bad.end <= block.length)) t.fail(`${blockSize} ${block.toString('hex')}`)
+      if (flaw && torn) t.fail('both')
+    }
+    t.pass()
+    t.end()
+  })
+}
+
+tape(`flumelog-aligned-offset: one damaged size takes one record, and it is told which (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const records = Array.from({ length: 40 }, () => randomBytes(random, 3 + random(30)))
+  const { block, seqs } = await writeBlock('flumelog-aligned-offset', records)
+  for (const [index, seq] of seqs.entries()) {
+    for (const position of [seq, seq + 2 + records[index].length]) {
+      const damaged = Buffer.from(block)
+      damaged[position] ^= 1 << random(8)
+      const walk = walkAlignedBlock(damaged, BLOCK_SIZE)
+      const nextSeq = seqs[index + 1] ?? (index === seqs.length - 1 ? BLOCK_SIZE : -1)
+      t.equal(walk.records.length, index)
+      t.equal(walk.rest.length, seqs.length - index - 1)
+      t.deepEqual([walk.flaw?.start, walk.flaw?.end], [seq, nextSeq])
+    }
+  }
+})
+
+tape('async-append-only-log: bytes behind the mark of a block\'s end are not passed over in silence', async (t) => {
+  // It writes an empty record as such a mark, and does not stream what comes after it in the block.
+  const { block, seqs } = await writeBlock('async-append-only-log', [Buffer.from('one'), Buffer.alloc(0), Buffer.from('two')])
+  const walk = walkAppendOnlyBlock(block, BLOCK_SIZE)
+  t.deepEqual(found(walk, block).records, ['one'])
+  t.equal(walk.flaw?.start, seqs[1])
+})
+
+tape('flumelog-aligned-offset: empty records, which end its own streams, are counted as deleted', async (t) => {
+  const { bytes } = await writeBlock('flumelog-aligned-offset', [Buffer.from('one'), Buffer.alloc(0), Buffer.from('two')])
+  const walk = walkAlignedBlock(bytes, BLOCK_SIZE)
+  t.deepEqual(found(walk, bytes).records, ['one', 'two'])
+  t.equal(walk.deletedCount, 1)
+  t.equal(walk.flaw, null)
+})
