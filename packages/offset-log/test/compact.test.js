@@ -309,3 +309,17 @@ tape('compact: a range that ends with the first record of a page has it, though 
   }
   await log.close()
 })
+
+tape('compact: the gap at the end may be a byte more than a frame is', async (t) => {
+  for (const size of [0, 1, 2, 3, 4, 5]) {
+    const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+    await log.append([0, 0, size].map((size) => Buffer.alloc(size, 1)))
+    const seqs = await readAll(log, { values: false })
+    await log.del([seqs[0], seqs[2]])
+    const { end } = log._file
+    await log.compact()
+    t.deepEqual(await readAll(log, { values: false }), [seqs[1]])
+    t.equal(log._file.end, end)
+    await log.close()
+  }
+})

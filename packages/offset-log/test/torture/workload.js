@@ -15,7 +15,8 @@ const PAGE_SIZE = 16 * 1024
  * mode: after a close; a kill of the process; a cut of the power, by choices from `seed`; a close and a drop of the
  * caches.
  *
- * @typedef {'append' | 'del' | 'sync' | 'compact' | 'tick' | 'wait' | 'read' | 'live' | 'fault' | 'fill' | 'reopen'} Step
+ * @typedef {'append' | 'del' | 'sync' | 'compact' | 'tick' | 'wait' | 'read' | 'live' | 'fault' | 'fill' |
+ *   'reopen'} Step
  * @typedef {object} Operation
  * @property {Step} do
  * @property {Array<import('./records').RecordPlan>} [records]

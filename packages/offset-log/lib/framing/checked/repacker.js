@@ -80,12 +80,22 @@ class Repacker {
     return { end: this._pageStart, shift: logicalEnd - this._pageStart, identity: this._header.previous }
   }
 
-  /** @param {number} logicalEnd */
+  /**
+   * Ends with a gap, in a chunk of its own if need be.
+   * @param {number} logicalEnd
+   */
   _fillTo (logicalEnd) {
-    if (this._offset > 0 && this._position === UNKNOWN) this._settlePosition(logicalEnd)
-    if (this._offset > 0 && this._logical === logicalEnd) return
-    // A gap of its own, in a chunk of its own if need be.
-    this._beginFrame(logicalEnd - LENGTH_SIZE, LENGTH_SIZE)
+    if (this._offset > 0) {
+      if (this._position === UNKNOWN) this._settlePosition(logicalEnd)
+      const gap = logicalEnd - this._logical
+      if (gap === 0) return
+      if (gap < LENGTH_SIZE) throw this._behind(logicalEnd)
+      const fits = PAGE_SIZE - this._offset >= LENGTH_SIZE && gap - LENGTH_SIZE <= FRAME_LENGTH_MASK
+      if (fits) return this._putLength(FRAME_TYPES.GAP, gap - LENGTH_SIZE)
+      this._padPage()
+    }
+    this._openChunk(0)
+    this._settlePosition(logicalEnd - LENGTH_SIZE)
     this._putLength(FRAME_TYPES.GAP, 0)
   }
 
