@@ -5,6 +5,6 @@ exports.why = 'what recovery took back fits again, once the same is appended'
 exports.oracle = 'leftovers'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/open-checked.js',
-  find: 'store.epoch = epoch + (isUnclean ? 1 : 0)',
-  replace: 'store.epoch = epoch'
+  find: 'Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))',
+  replace: 'Math.min(EPOCH_MAX, epoch)'
 }]
