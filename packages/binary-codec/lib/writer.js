@@ -2,11 +2,11 @@
 // A value's bytes, in one pass. A length stands before what it counts, so its size is guessed, the payload written, and
 // the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
 
-const { LogError } = require('@millrace/errors')
 const { byteLengthOf } = require('./binary')
 const { compareCodePoints, isWellFormed } = require('./code-points')
 const { decodeWhole } = require('./decode')
 const { BINARY, SPLICE, isInt, kindOfObject, resolve } = require('./kinds')
+const { nameOf, reasonOf, refused } = require('./refused')
 const { asTextBuffer } = require('./text')
 const { checkValue } = require('./validate')
 const { tagSize, writeTag } = require('./varint')
@@ -27,6 +27,8 @@ const UNIT_SIZE_MAX = 3
 /** From this length on a string is measured before room is made for it, so that the scratch does not triple for it. */
 const MEASURED_LENGTH_MIN = 4096
 
+/** @typedef {import('@millrace/errors').LogError} LogError */
+
 /**
  * Writes one value at a time into a scratch buffer that it keeps. One class for both forms, since a subclass slows both
  * down by a twentieth.
@@ -39,6 +41,8 @@ class Writer {
     this.depth = 0
     /** @type {Array<string | number>} keys and indexes that lead to the value in hand: its first `depth` items */
     this.path = []
+    /** @type {LogError | null} not that of another value, which a toJSON has encoded: its path begins elsewhere */
+    this.ownRefusal = null
     this.buf = asTextBuffer(Buffer.allocUnsafeSlow(SCRATCH_SIZE))
     this.view = new DataView(this.buf.buffer)
   }
@@ -50,12 +54,13 @@ class Writer {
   write (value) {
     this.pos = 0
     this.depth = 0
+    this.ownRefusal = null
     if (this.buf.length > SCRATCH_KEPT_SIZE_MAX) this.replaceScratch(SCRATCH_SIZE)
     try {
       this.value(value, '')
       return this.pos
     } catch (err) {
-      if (err instanceof LogError && err.code === 'ERR_CODEC_ENCODE') throw err
+      if (err === this.ownRefusal) throw err
       throw this.refusal(reasonOf(err), err)
     }
   }
@@ -88,7 +93,7 @@ class Writer {
       case SPLICE: return this.splice(value)
       case EXTENSION: return writeDate(this, value)
       case BINARY: return writeBinary(this, value)
-      default: throw this.refusal(`a ${Object.prototype.toString.call(value).slice(8, -1)} has no binary form`)
+      default: throw this.refusal(`${nameOf(value)} has no binary form; encode what is to be kept of it`)
     }
   }
 
@@ -282,21 +287,8 @@ class Writer {
    * @returns {LogError}
    */
   refusal (found, cause) {
-    const path = this.path.slice(0, this.depth)
-    const shown = path.length > 10 ? [...path.slice(0, 10), '...'] : path
-    return new LogError('ERR_CODEC_ENCODE', `encode: at /${shown.join('/')}: ${found}`, { path, cause })
-  }
-}
-
-/**
- * @param {unknown} err  that a getter, a Proxy or a toJSON threw
- * @returns {string}
- */
-function reasonOf (err) {
-  try {
-    return err instanceof Error ? err.message : String(err)
-  } catch {
-    return 'something was thrown that has no text'
+    this.ownRefusal = refused(this.path.slice(0, this.depth), found, cause)
+    return this.ownRefusal
   }
 }
 

@@ -5,8 +5,9 @@ const fc = require('fast-check')
 const { testCodec } = require('@millrace/testkit')
 const { binaryCodec, canonicalCodec, rawCodec } = require('..')
 
-/** All that a record can hold. */
-const values = fc.anything({ withBigInt: true, withDate: true, withTypedArray: true })
+/** All that a record can hold, but for the invalid Date: some versions of Node.js say that it does not equal itself. */
+const anything = fc.anything({ withBigInt: true, withTypedArray: true })
+const values = fc.oneof(anything, fc.array(fc.oneof(anything, fc.date({ noInvalidDate: true })), { maxLength: 4 }))
 
 testCodec(tape, binaryCodec)
 testCodec(tape, binaryCodec, { name: 'binary, of all kinds', values, unencodable: new Map(), runs: 500 })

@@ -200,6 +200,12 @@ tape('encode: toJSON may encode', (t) => {
   t.end()
 })
 
+tape('encode: what toJSON fails to encode is refused with the path to that toJSON', (t) => {
+  const value = { outer: [{ toJSON: () => encode({ inner: new Map() }) }] }
+  throwsWith(t, () => encode(value), { code: 'ERR_CODEC_ENCODE', path: ['outer', 0], message: /inner.*Map/ })
+  t.end()
+})
+
 tape('encode: every size of a payload, around each size of its tag', (t) => {
   const sizes = [0, 1, 15, 16, 27, 28, 29, 2047, 2048, 4095, 4096, 4097, 262143, 262144, 5_000_000]
   for (const size of sizes) {

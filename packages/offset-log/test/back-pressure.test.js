@@ -19,7 +19,7 @@ async function openCounting (framing) {
   const counts = { decoded: 0, bytes: 0, calls: 0 }
   const decide = ({ name, length = 0 }) => {
     counts.calls++
-    if (name === 'read') counts.bytes += length
+    if (/^read/.test(name)) counts.bytes += length
   }
   const disk = new SimulatedDisk({ decide })
   const codec = {
@@ -45,7 +45,7 @@ for (const framing of ['checked', 'offset32']) {
       Object.assign(counts, { decoded: 0, bytes: 0 })
       await read()
       t.equal(counts.decoded, 1, JSON.stringify(options))
-      t.ok(counts.bytes <= FIRST_READ_SIZE_MAX, `${counts.bytes} bytes for the first record`)
+      t.ok(counts.bytes > 0 && counts.bytes <= FIRST_READ_SIZE_MAX, `${counts.bytes} bytes for the first record`)
       for (let i = 1; i < 100; i++) await read()
       t.equal(counts.decoded, 100)
       t.ok(counts.bytes <= 8 * FIRST_READ_SIZE_MAX, `${counts.bytes} bytes for a hundred`)

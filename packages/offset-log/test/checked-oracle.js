@@ -153,10 +153,10 @@ function decodeChunk (bytes, at, salt) {
 function decodeFrames (chunks) {
   const frames = []
   let rest = 0
-  let logicalEnd = 0
+  let frameEnd = 0
   for (const chunk of chunks) {
     const { at, payload, continued, position } = chunk
-    check(position >= logicalEnd, `the position of the chunk at ${at} is not behind the one before`)
+    check(position + 40 + continued >= frameEnd, `the first frame of the chunk at ${at} is not behind the one before`)
     check(continued === Math.min(rest, PIECE_SIZE), `the chunk at ${at} continues ${continued} of ${rest} bytes`)
     if (continued > 0) {
       frames.at(-1).pieces.push(payload.subarray(0, continued))
@@ -166,6 +166,7 @@ function decodeFrames (chunks) {
     check(rest === 0 || payload.length === continued, `the chunk at ${at} is full of a record that goes on`)
     let offset = continued
     let gaps = 0
+    frameEnd = position + 40 + continued
     while (payload.length - offset >= 4) {
       const type = payload[offset] >>> 6
       const size = payload.readUInt32BE(offset) % 2 ** 30
@@ -184,9 +185,10 @@ function decodeFrames (chunks) {
         offset += piece.length
         check(rest === 0 || (at + 40 + offset) % PAGE_SIZE === 0, `the chunk at ${at} ends with its page, to go on`)
       }
+      if (type !== 1) frameEnd = position + 40 + offset + gaps
     }
     check(isZero(payload.subarray(offset)), `zeros at the end of the chunk at ${at}`)
-    logicalEnd = chunk.logicalEnd = position + 40 + payload.length + gaps
+    chunk.logicalEnd = position + 40 + payload.length + gaps
   }
   check(rest === 0, 'the last record is whole')
   return frames.map(({ seq, isErased, size, pieces }) => {

@@ -5,7 +5,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { fileStorage } = require('@millrace/block-file/lib/storage')
+const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LogBuilder } = require('./checked-builder')
 
@@ -64,7 +65,7 @@ tape('get: a damaged record of many pages, in a log that another process may wri
 tape('open: a slot whose checksum is right but which cannot be is not believed, and nothing is cut', async (t) => {
   // The end within the head, the logical end elsewhere, the last record elsewhere; numbers that nothing can follow.
   const lies = [[14, 6, 0], [14, 6, 20000], [20, 6, HEAD_SIZE], [26, 6, 1], [26, 6, 2 ** 40], [4, 6, 2 ** 48 - 1],
-    [10, 4, 2 ** 32 - 1], [32, 6, 2 ** 48 - 1]]
+    [32, 6, 2 ** 48 - 1]]
   for (const [offset, width, value] of lies) {
     const { bytes } = buildLog()
     setSlots(bytes, offset, width, value)
@@ -146,20 +147,103 @@ tape('open: a journal of a chunk that the file does not have all of any more', a
   }
 })
 
-tape('open: a chunk whose checksums are right but which nothing can follow is damaged', async (t) => {
-  // The last epoch, and more erased records than there can be.
-  for (const [offset, width, value] of [[12, 4, 2 ** 32 - 1], [30, 2, 65535]]) {
+tape('open: a chunk that says of more erased records than it can have is damaged', async (t) => {
+  const { bytes, seqs } = buildLog()
+  const start = seqs[2] - 40
+  bytes.writeUInt16BE(65535, start + 30)
+  seal(bytes, start, 40)
+  setSlots(bytes, 38, 4, bytes.readUInt32BE(start))
+  const file = writeLog(bytes)
+  const log = OffsetLog(file)
+  const err = await failureOf(() => readAll(log))
+  t.equal(err.code, 'ERR_LOG_CORRUPT')
+  t.equal(err.offset, start)
+  await log.close()
+  t.ok(fs.readFileSync(file).equals(bytes), 'nothing is written')
+})
+
+tape('append: after the last epoch that there is', async (t) => {
+  for (const epoch of [2 ** 32 - 2, 2 ** 32 - 1]) {
     const { bytes, seqs } = buildLog()
     const start = seqs[2] - 40
-    bytes.writeUIntBE(value, start + offset, width)
+    bytes.writeUInt32BE(epoch, start + 12)
     seal(bytes, start, 40)
-    setSlots(bytes, 38, 4, bytes.readUInt32BE(start))
+    // As after a crash: the checkpoint is older.
+    setSlots(bytes, 14, 6, start)
+    setSlots(bytes, 20, 6, start)
+    setSlots(bytes, 26, 6, seqs[1] + 1)
+    setSlots(bytes, 38, 4, bytes.readUInt32BE(seqs[1] - 40))
     const file = writeLog(bytes)
+    for (const data of ['four', 'five']) {
+      const log = OffsetLog(file)
+      await log.append(Buffer.from(data))
+      await log.close()
+    }
     const log = OffsetLog(file)
-    const err = await failureOf(() => readAll(log))
-    t.equal(err.code, 'ERR_LOG_CORRUPT')
-    t.equal(err.offset, start)
+    t.deepEqual(await readAll(log), ['one', 'two', 'three', 'four', 'five'], String(epoch))
+    t.equal(log.recovery, null)
     await log.close()
-    t.ok(fs.readFileSync(file).equals(bytes), 'nothing is written')
+  }
+})
+
+tape('reader: a gap in a log that was never compacted moves nothing', async (t) => {
+  const builder = new LogBuilder({ salt: SALT })
+  for (const data of ['one', 'two']) {
+    builder.open()
+    builder.gap(1000)
+    builder.shift -= 1000
+    builder.record(Buffer.from(data))
+    builder.close({ commitContinues: false })
+  }
+  const file = writeLog(builder.build())
+  const log = OffsetLog(file)
+  const forward = []
+  await log.scan({}, ({ seqs, count }) => { forward.push(...seqs.subarray(0, count)) })
+  const backward = []
+  await log.scan({ reverse: true }, ({ seqs, count }) => { backward.push(...seqs.subarray(0, count)) })
+  t.deepEqual(forward, builder.frames.map(({ seq }) => seq))
+  t.deepEqual(backward, [...forward].reverse())
+  for (const seq of [...forward, await log.append(Buffer.from('three'))]) t.equal((await log.get(seq)).length > 2, true, String(seq))
+  await log.close()
+})
+
+tape('get: in a log with gaps that was cut off within its head', async (t) => {
+  const builder = new LogBuilder({ salt: SALT, hasGaps: true })
+  builder.jump(2 ** 30)
+  builder.open()
+  builder.record(Buffer.from('one'))
+  builder.close({ commitContinues: false })
+  const log = OffsetLog(writeLog(builder.build().subarray(0, 5000)), { flags: 'r' })
+  for (const seq of [0, 40000, 2 ** 30, 2 ** 30 + 3000]) t.equal((await failureOf(() => log.get(seq))).code, 'ERR_RECORD_NOT_FOUND')
+  await log.close()
+})
+
+/** What is read of a file, by a storage in between. */
+function countReads () {
+  const counted = { bytes: 0 }
+  const count = ({ name, length }) => { if (name.startsWith('read')) counted.bytes += length }
+  return { counted, storage: faultyStorage(fileStorage, count) }
+}
+
+tape('reader: lengths that claim all of the file, one in every page, do not make it be read again for each', async (t) => {
+  const pageCount = 64
+  const builder = new LogBuilder({ salt: SALT })
+  for (let page = 0; page < pageCount; page++) {
+    builder.open()
+    builder.record(Buffer.alloc(16000, 'x'))
+    builder._length(0, (pageCount - page) * 16344 - 16008 - 4)
+    builder._put(Buffer.alloc(builder.room))
+    builder.close({ commitContinues: false })
+  }
+  const bytes = builder.build()
+  const file = writeLog(bytes)
+  for (const reverse of [false, true]) {
+    const { counted, storage } = countReads()
+    const log = OffsetLog(file, { storage, onCorrupt: 'skip' })
+    await log.ready()
+    const before = counted.bytes
+    await log.scan({ reverse }, () => {})
+    t.ok(counted.bytes - before < 4 * bytes.length, `${counted.bytes - before} bytes read of ${bytes.length}`)
+    await log.close()
   }
 })

@@ -144,8 +144,10 @@ tape('misuse: options that are none, and functions that are none', async (t) => 
   for (const onChunk of [undefined, null, 5, {}]) {
     t.equal(await codeOf((cb) => log.scan({}, onChunk, cb)), 'ERR_INVALID_ARGUMENT', `scan with ${onChunk}`)
   }
-  const throwNothing = () => { throw undefined } // eslint-disable-line no-throw-literal
-  t.equal(await codeOf((cb) => log.scan({}, throwNothing, cb)), 'ERR_INVALID_ARGUMENT', 'scan with what throws undefined')
+  for (const nothing of [undefined, null, 0, '']) {
+    const code = await codeOf((cb) => log.scan({}, () => { throw nothing }, cb))
+    t.equal(code, 'ERR_INVALID_ARGUMENT', `scan with what throws ${nothing}`)
+  }
   for (const cb of [null, 5, 'cb', {}]) {
     for (const call of [() => log.append('b', cb), () => log.get(seqs[0], cb), () => log.del(seqs[0], cb), () => log.sync(cb),
       () => log.scan({}, () => {}, cb), () => log.stats(cb), () => log.ready(cb), () => log.close(cb)]) {

@@ -232,13 +232,13 @@ tape('snapshot: of a log that another process writes, through a handle that only
   await Promise.all([['checked', 'always'], ['checked', 'never']].map(async ([framing, fsync]) => {
     const file = path.join(folder, fsync)
     const child = spawn(process.execPath, [path.join(__dirname, 'salvage', 'live-writer.js'), file, framing, fsync, '1500'])
-    let isOver = false
-    child.on('exit', () => { isOver = true })
+    const writer = { isOver: false }
+    child.on('exit', () => { writer.isOver = true })
     while (!fs.existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 10))
     const log = OffsetLog(file, { flags: 'r' })
     await log.ready()
     let count = 0
-    while (!isOver) {
+    while (!writer.isOver) {
       const since = log.since.value
       const copy = `${file}-${count++}`
       await log.snapshot(copy)

@@ -28,10 +28,24 @@ const readers = {
   'Readable.from': (source) => Readable.from(source).toArray()
 }
 
+const ofScan = { seqs: true, values: false }
+
+async function scanSeqs (log, options) {
+  const found = []
+  await log.scan(options, ({ count, seqs }) => { found.push(...seqs.subarray(0, count)) })
+  return found
+}
+
 function open (framing, { isAsync = false } = {}) {
-  // A disk that answers later, as a cold one does.
   const storage = isAsync ? new SimulatedDisk().storage : undefined
-  return OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })
+  const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })
+  return isAsync ? readLater(log) : log
+}
+
+/** A disk that answers later, as a cold one does. */
+function readLater (log) {
+  log._file.blocks._file.pace.mayBlock = () => false
+  return log
 }
 
 /** Appends some records, now and then in a batch. */
@@ -60,8 +74,13 @@ for (const framing of FRAMINGS) {
         for (let round = 0; round < 50; round++) {
           const options = { ...randomOptions(random, entries), reverse: random(2) === 0 }
           const expected = JSON.stringify(select(entries, options))
+          const sources = Object.keys(readers).map(() => log.stream(options))
+          const seqs = JSON.stringify(select(entries, { ...options, ...ofScan }))
+          if (JSON.stringify(await scanSeqs(log, options)) !== seqs) t.fail(`scan, ${JSON.stringify(options)}`)
+          // What is appended after the call is not for them.
+          if (random(8) === 0) await grow(log, entries, random, 1)
           for (const [name, read] of Object.entries(readers)) {
-            const found = JSON.stringify(await read(log.stream(options)))
+            const found = JSON.stringify(await read(sources.shift()))
             rounds++
             if (found === expected) continue
             t.fail(`${name}, ${JSON.stringify(options)}: expected ${expected}, found ${found}`)
@@ -89,6 +108,38 @@ for (const framing of FRAMINGS) {
       if (fault) return
     }
     t.ok(counts.item > 100 && counts.end > 5 && counts.wait > 50, JSON.stringify(counts))
+  })
+}
+
+/** A storage where reads take long enough for everything else to come between. */
+function createSlowReads () {
+  const { storage } = new SimulatedDisk()
+  const slow = (handle) => handle && {
+    ...handle,
+    read: (buf, offset, length, position, cb) => {
+      handle.read(buf, offset, length, position, (err, count) => setTimeout(cb, 5, err, count))
+    }
+  }
+  const open = (file, options, cb) => storage.open(file, options, (err, handle) => cb(err, slow(handle)))
+  return { ...storage, open }
+}
+
+for (const framing of FRAMINGS) {
+  tape(`stream: a live one does not miss what is appended while it reads and finds nothing (${framing})`, async (t) => {
+    const log = readLater(OffsetLog('/folder/log', { framing, codec: jsonCodec, storage: createSlowReads(), cache: 0 }))
+    await log.del([await log.append('a'), await log.append('b')])
+    const [one, aborted] = [1, 2].map(() => log.stream({ live: true, seqs: false }))
+    const next = one[Symbol.asyncIterator]().next()
+    const end = new Promise((resolve) => aborted(null, resolve))
+    // Looking for the first page, and then reading it, takes two reads.
+    await sleep(7)
+    await log.append('c')
+    await new Promise((resolve) => aborted(true, resolve))
+    t.equal(await end, true)
+    t.equal((await Promise.race([next, sleep(2000, {}, { ref: false })])).value, 'c')
+    await sleep(20)
+    t.equal(log._file.waitingStreams.size, 0, 'the one that was aborted does not wait either')
+    await log.close()
   })
 }
 

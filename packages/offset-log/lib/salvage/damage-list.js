@@ -61,8 +61,8 @@ class DamageList {
    * What was found last reaches up to this seq.
    * @param {number} to
    */
-  extendSeqs (to) {
-    if (this._last?.seqs) this._last.seqs.to = Math.max(this._last.seqs.to, to)
+  endSeqs (to) {
+    if (this._last?.seqs) this._last.seqs.to = to
   }
 
   /** Nothing will adjoin what was found last. */

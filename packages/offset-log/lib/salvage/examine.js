@@ -3,6 +3,7 @@
 
 const { Survey } = require('../framing/checked/salvage/survey')
 const { OffsetSurvey, isZeroRange } = require('../framing/offset/salvage/survey')
+const { askSidecar } = require('./ask-sidecar')
 const { DamageList } = require('./damage-list')
 
 const AREA_SIZE_OF_JOURNALS = 8192
@@ -80,8 +81,13 @@ function examine (source, options, output, cb) {
   }
   if (framing === null) return finish(null, null, describeEmpty())
   const sinks = { damage, output, onProgress, keepsSuspects: keepSuspects }
-  const survey = new OffsetSurvey({ blocks, framing, suspects }, sinks)
-  survey.run((err) => finish(null, err, describeLegacy(framing, survey)))
+  askSidecar(blocks.path, options.storage, (err, testimony) => {
+    if (err || !testimony) return cb(err)
+    // Who names suspects knows better.
+    const ranges = suspects.length > 0 ? suspects : testimony.suspects
+    const survey = new OffsetSurvey({ blocks, framing, suspects: ranges }, sinks)
+    survey.run((err) => finish(null, err, { ...describeLegacy(framing, survey), ...describeSidecar(testimony) }))
+  })
 }
 
 /**
@@ -147,6 +153,11 @@ function describeLegacy (framing, { keeper }) {
     erased: erasedCount,
     since: last
   }
+}
+
+/** @param {import('./ask-sidecar').Testimony} testimony */
+function describeSidecar ({ coveredEnd, flaws }) {
+  return { promisedEnd: coveredEnd, flaws }
 }
 
 function describeEmpty () {

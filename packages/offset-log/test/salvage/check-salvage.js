@@ -4,8 +4,6 @@
 
 const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
 const { OffsetLog, repair, verify } = require('../..')
-const { decodeLog } = require('../checked-oracle')
-const { expectedOf } = require('./checked-model')
 const { kinds, flipOf } = require('./injuries')
 
 const FILE = '/folder/log'
@@ -17,11 +15,13 @@ const CONCURRENCY = 40
  * @param {object} options
  * @param {any[]} options.images
  * @param {number} [options.seed]
- * @param {number} [options.samples]  how many injuries of each kind, in each image
+ * @param {number} [options.samples]  how many injuries of each kind, in each image; below 1 for only some of these
  * @param {boolean} [options.everyByte]  flip a bit of each byte instead
+ * @param {{ index: number, count: number }} [options.share]  only every so many
  * @param {(tally: any) => void} [options.onProgress]
  */
-async function checkSalvage ({ images, seed = 1, samples = 10, everyByte = false, share = { index: 0, count: 1 }, onProgress }) {
+async function checkSalvage (options) {
+  const { images, seed = 1, samples = 10, everyByte = false, share = { index: 0, count: 1 }, onProgress } = options
   const tally = { cases: 0, refused: 0, recovered: 0, mended: 0, lost: 0, faults: [] }
   const random = createRandom(seed)
   const cases = everyByte ? everyFlip(images, random) : someOfEach(images, samples, random)
@@ -42,7 +42,8 @@ async function checkSalvage ({ images, seed = 1, samples = 10, everyByte = false
 function * someOfEach (images, samples, random) {
   for (const image of images) {
     for (const [kind, make] of Object.entries(kinds)) {
-      for (let sample = 0; sample < samples; sample++) {
+      const count = samples < 1 ? Number(random(1000) < 1000 * samples) : samples
+      for (let sample = 0; sample < count; sample++) {
         const injury = make(image, random)
         if (injury) yield { image, kind, injury }
       }

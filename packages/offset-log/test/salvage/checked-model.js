@@ -32,7 +32,8 @@ function modelOf (bytes, end) {
   const salt = bytes.readUInt32BE(12)
   const base = bytes.readUIntBE(32, 6)
   const hasGaps = bytes.readUInt16BE(10) === 1
-  const decoded = decodeChunks(bytes.subarray(HEAD_SIZE, end), { salt, base, hasGaps, start: HEAD_SIZE, previous: salt })
+  const log = { salt, base, hasGaps, start: HEAD_SIZE, previous: salt }
+  const decoded = decodeChunks(bytes.subarray(HEAD_SIZE, end), log)
   const chunks = []
   const records = []
   let commit = 0
@@ -66,10 +67,7 @@ function modelOf (bytes, end) {
     }
     if (!chunk.commitContinues) commit++
   })
-  return {
-    chunks,
-    records: records.map(({ seq, isErased, pieces, chunks, commit }) => ({ seq, isErased, data: Buffer.concat(pieces), chunks, commit }))
-  }
+  return { chunks, records: records.map(({ pieces, ...record }) => ({ ...record, data: Buffer.concat(pieces) })) }
 }
 
 /**
@@ -99,7 +97,10 @@ function expectedOf (model, { bytes, slotEnd, isOfWriter }, hurt) {
   const { isHit } = compare(bytes, hurt)
   const isPayloadHit = model.chunks.map(({ at, end }) => end > at + HEADER_SIZE && isHit(at + HEADER_SIZE, end))
   const isHeaderHit = model.chunks.map(({ at }) => isHit(at, at + HEADER_SIZE))
-  const isFillerHit = model.chunks.map(({ end }) => PAGE_SIZE - end % PAGE_SIZE < 44 && isHit(end, end + PAGE_SIZE - end % PAGE_SIZE))
+  const isFillerHit = model.chunks.map(({ end }) => {
+    const room = PAGE_SIZE - end % PAGE_SIZE
+    return room < 44 && isHit(end, end + room)
+  })
   // With a slot that is lost, or old, less is known to have been promised.
   const areSlotsHit = isHit(4096, 8192) || isHit(12288, 16384)
   const claims = model.chunks.map(({ durable }, index) => isHeaderHit[index] ? 0 : durable)

@@ -121,12 +121,18 @@ function finish (name, bytes, promisedEnd, earlier, isOfWriter = true) {
     starts,
     structure: [0, 4096, 8192, 12288, 16384, 24576, ...starts, ...starts],
     expect: (hurt) => expectedOf(model, image, hurt),
-    read: (out) => new Map(decodeLog(out).frames.filter(({ isErased }) => !isErased).map(({ seq, data }) => [seq, data])),
+    read: (out) => readRecords(out),
     areSlotsWhole: (hurt) => !compare(bytes, hurt).isHit(4096, 16384),
     mayDiffer: () => false,
     isHopeless: (hurt) => isHopeless(image, hurt),
     isUnseen: (at, hurt, report, isMoved) => isUnseen(image, at, hurt, report, isMoved)
   }
+}
+
+/** By an oracle that takes nothing but what docs/format.md allows. */
+function readRecords (out) {
+  const { frames } = decodeLog(out)
+  return new Map(frames.filter(({ isErased }) => !isErased).map(({ seq, data }) => [seq, data]))
 }
 
 /** Whether both copies of the header are lost, and nothing proves the salt. */
@@ -139,8 +145,8 @@ function isHopeless ({ bytes, model }, hurt) {
 }
 
 /**
- * What is different, and cannot be seen, or need not: a slot or a journal that is an older one, and whole; what a journal
- * says is made right from it. Where positions have gaps what was moved is found where it is now.
+ * What is different, and cannot be seen, or need not: a slot or a journal that is an older one, and whole; what a
+ * journal says is made right from it. Where positions have gaps what was moved is found where it is now.
  */
 function isUnseen (image, at, hurt, { flaws, undeleted }, isMoved) {
   if (undeleted !== 0 || (isMoved && image.bytes.readUInt16BE(10) === 1)) return true
@@ -172,9 +178,29 @@ async function makeImages () {
       images.push(finish(`built by hand ${seed}, gaps: ${hasGaps}`, builder.build(), builder.build().length, [], false))
     }
   }
+  images.push(await makeCompacted('compacted and appended to', true), await makeCompacted('compacted, not closed', false))
   const compacted = fs.readFileSync(path.join(__dirname, '..', 'fixtures', 'v1', 'compacted.log'))
   images.push(finish('compacted', compacted, compacted.length, [], false))
   return images
+}
+
+/** A log that was compacted, and went on. */
+async function makeCompacted (name, isClosed) {
+  const disk = new SimulatedDisk({ defer: queueMicrotask })
+  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+  const bytesOf = randomBytes(name.length)
+  const seqs = []
+  for (let count = 0; count < 50; count++) seqs.push(await log.append(bytesOf(count % 9 === 0 ? 9000 : 30 * count)))
+  await log.del(seqs.filter((_, index) => index % 3 === 0))
+  await log.compact()
+  for (let count = 0; count < 20; count++) seqs.push(await log.append([bytesOf(50 * count), bytesOf(count)]))
+  await log.del([seqs[7], seqs[60]])
+  await log.sync()
+  await log.append([bytesOf(700), bytesOf(20000)])
+  if (isClosed) await log.close()
+  const bytes = disk.read(FILE)
+  if (!isClosed) await log.close()
+  return finish(name, bytes, bytes.length, [], true)
 }
 
 exports.makeImages = makeImages

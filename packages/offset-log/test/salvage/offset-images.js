@@ -36,9 +36,15 @@ async function makeOffsetImage (framing, sizes, erased) {
     starts: frames.map(({ start }) => start),
     structure: frames.flatMap(({ start, end }) => [start, end]),
     expect: (hurt) => expect(bytes, frames, hurt),
-    read: (out) => new Map(decodeFrames(out, framing).filter(({ isErased }) => !isErased).map(({ start, data }) => [start, data])),
+    read: (out) => {
+      const found = decodeFrames(out, framing).filter(({ isErased }) => !isErased)
+      return new Map(found.map(({ start, data }) => [start, data]))
+    },
     areSlotsWhole: () => false,
-    mayDiffer: (seq, hurt) => frames.some(({ start, end, data }) => start === seq && compare(bytes, hurt).isHit(seq + 4, seq + 4 + data.length) && end <= hurt.length),
+    // Nothing in these framings shows that data is not what it was.
+    mayDiffer: (seq, hurt) => frames.some(({ start, end, data }) => {
+      return start === seq && end <= hurt.length && compare(bytes, hurt).isHit(seq + 4, seq + 4 + data.length)
+    }),
     isHopeless: (hurt) => frames.every(({ start, end }) => compare(bytes, hurt).isHit(start, end)),
     isUnseen: (at) => frames.some(({ start, data }) => at >= start + 4 && at < start + 4 + data.length)
   }

@@ -2,7 +2,7 @@
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
 const { crc32, crc32OfFew } = require('./crc32')
-const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, EPOCH_MAX, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
 /** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
@@ -129,7 +129,6 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   if (header.continued > header.size || payloadStart + header.size > end) return 'its size'
   if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'its size'
   if (header.flags & ~KNOWN_FLAGS) return 'its flags'
-  if (header.epoch === EPOCH_MAX) return 'its epoch'
   // No more than there are lengths, and the rest that it begins with.
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'

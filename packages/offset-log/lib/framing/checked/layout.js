@@ -25,8 +25,9 @@ exports.SPLIT_SIZE_MIN = 256
 exports.RECORD_SIZE_MAX = 2 ** 30 - 1
 /** Positions have 48 bits. */
 exports.FILE_SIZE_MAX = 2 ** 48 - 1
-/** So have other numbers that rise, and epochs 32. The last is never used, so that there is always one more. */
+/** So have other numbers that rise. The last is never used, so that there is always one more. */
 exports.U48_MAX = 2 ** 48 - 1
+/** Epochs have 32. Not even a session a second comes there; who does stays there. */
 exports.EPOCH_MAX = 2 ** 32 - 1
 
 /** The top two bits of a frame's length. */

@@ -6,7 +6,7 @@ const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { CheckedStore } = require('./checked-store')
 const { readHead } = require('./head')
-const { HEAD_SIZE } = require('./layout')
+const { EPOCH_MAX, HEAD_SIZE } = require('./layout')
 const { walkTail } = require('./recover')
 const { redoErasures, rememberErasures } = require('./redo')
 
@@ -111,7 +111,7 @@ class CheckedOpener {
     const { _store: store, _file: file } = this
     const { tail, promisedEnd, damage, epoch } = report
     const isUnclean = tail.end !== this._head.slot?.end || this._fileSize !== tail.end
-    store.epoch = epoch + (isUnclean ? 1 : 0)
+    store.epoch = Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))
     store.tail = tail
     store.checkpoints.durableEnd = Math.min(promisedEnd, tail.end)
     if (damage) return this._settleDamage(report, cb)

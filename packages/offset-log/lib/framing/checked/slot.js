@@ -3,7 +3,7 @@
 // one leaves the other. See docs/format.md.
 
 const { crc32 } = require('./crc32')
-const { EPOCH_MAX, HEAD_SIZE, SLOT_SIZE, U48_MAX } = require('./layout')
+const { HEAD_SIZE, SLOT_SIZE, U48_MAX } = require('./layout')
 
 /**
  * @typedef {object} Slot
@@ -58,11 +58,11 @@ function decodeSlot (bytes, salt) {
  * @param {Slot} slot
  * @param {import('./file-header').FileHeader} header
  */
-function isPossible ({ sequence, epoch, end, logicalEnd, last, erasedCount }, { base, hasGaps }) {
+function isPossible ({ sequence, end, logicalEnd, last, erasedCount }, { base, hasGaps }) {
   const ahead = logicalEnd - end - (base - HEAD_SIZE)
   const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : ahead === 0)
   const hasLast = last === -1 || (last >= base && last < logicalEnd)
-  return isInPlace && hasLast && sequence < U48_MAX && epoch < EPOCH_MAX && (erasedCount ?? 0) < U48_MAX / 2
+  return isInPlace && hasLast && sequence < U48_MAX && (erasedCount ?? 0) < U48_MAX / 2
 }
 
 exports.encodeSlot = encodeSlot

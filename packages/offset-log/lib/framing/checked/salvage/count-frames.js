@@ -8,12 +8,17 @@ class FrameCount {
     /** How many records lie whole in the chunk and are not erased, and the seq of the last of them. */
     this.recordCount = 0
     this.last = -1
-    /** The last frame, if it goes on in the next chunk: where it begins, -1 if there is none, and its record's size. */
+    /** How many erased records begin in it. */
+    this.erasedCount = 0
+    /** The last frame, if it goes on in the next chunk: where it begins, -1 if it does not, and how much is to come. */
     this.openOffset = -1
-    this.openSize = 0
+    this.openSeq = 0
+    this.openRest = 0
     this.isOpenErased = false
     /** The sum of the gaps. */
     this.gapSize = 0
+    /** Logical position behind the last frame that is no padding. */
+    this.contentEnd = 0
   }
 
   /**
@@ -23,7 +28,7 @@ class FrameCount {
    * @param {number} position  logical, of the first frame
    */
   count (view, start, end, position) {
-    this.recordCount = this.gapSize = 0
+    this.recordCount = this.erasedCount = this.gapSize = 0
     this.openOffset = -1
     let shift = position - start
     let at = start
@@ -39,9 +44,11 @@ class FrameCount {
         continue
       }
       const frameEnd = at + LENGTH_SIZE + size
+      if (type === FRAME_TYPES.ERASED) this.erasedCount++
       if (frameEnd > end) {
         this.openOffset = at
-        this.openSize = size
+        this.openSeq = at + shift
+        this.openRest = frameEnd - end
         this.isOpenErased = type === FRAME_TYPES.ERASED
         break
       }
@@ -51,6 +58,7 @@ class FrameCount {
       }
       at = frameEnd
     }
+    this.contentEnd = (this.openOffset === -1 ? at : end) + shift
   }
 }
 

@@ -2,25 +2,12 @@
 // Says of a chunk that is not as it should be what it is, and of a place where no chunk is, what there was.
 
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('../layout')
+const { Chain } = require('./chain')
 const { UNKNOWN } = require('./chunk-state')
 const { endOfPage, findHeader, isWhole, isZeroIn } = require('./find-header')
 const { mendHeader } = require('./mend-header')
 const { describeNeighbours } = require('./neighbours')
-
-/** What may be wrong with a range. */
-const WHAT = Object.freeze({
-  FILLER: 'the zeros at a page\'s end',
-  ZEROS: 'zeros where there were chunks',
-  HEADER: 'the header of a chunk, whose records are whole',
-  DATA: 'the records of a chunk',
-  CHUNKS: 'chunks',
-  LINK: 'chunks of a write that was taken back',
-  SLOT: 'chunks that the last checkpoint does not know',
-  PLACE: 'a chunk that belongs elsewhere',
-  REST: 'a record whose rest is not there',
-  BATCH: 'a batch whose end is not there',
-  MISSING: 'the file ends before it'
-})
+const { WHAT } = require('./what')
 
 /**
  * @typedef {import('./read-source').Source} Source
@@ -43,14 +30,7 @@ class Judge {
     this._cursor = cursor
     this._salvage = salvage
     this._damage = damage
-    this._slotEnd = source.head.slot?.end ?? UNKNOWN
-    this._slotIdentity = source.head.slot?.identity ?? UNKNOWN
-    /** What the next chunk must follow, as far as that is known. */
-    this._previous = source.rules.salt
-    /** Of the last chunk whose header was whole. */
-    this._epoch = 0
-    /** The chunk before is none of the log's: nor is one that follows it. */
-    this._falseIdentity = UNKNOWN
+    this._chain = new Chain(source)
     /** Whether any chunk is missing of which it is not known how much of it was erased. */
     this.hasLost = false
   }
@@ -58,14 +38,16 @@ class Judge {
   /** Whether there is anything about the chunk that was entered that its own checksums do not show. */
   isOdd () {
     const { _cursor: { header, chunkStart }, _salvage: salvage } = this
-    return !salvage.goesOn(header) || !salvage.canKeep(header, chunkStart) || this._isFalse()
+    return !salvage.goesOn(header) || !salvage.canKeep(header, chunkStart) || this._chain.isFalse(this._cursor)
   }
 
   /** Keeps the chunk that was entered. */
   keep () {
     const { _cursor: { header, window, view, chunkStart } } = this
-    // Behind a gap the seqs that are lost may be higher than the bytes show.
-    if (this._source.rules.hasGaps && this._salvage.isLost) this._damage.extendSeqs(header.position)
+    // Where gaps are left out, which seqs are lost is only known from what comes behind.
+    if (this._source.rules.hasGaps && this._salvage.isLost) {
+      this._damage.endSeqs(header.firstSeq)
+    }
     this._salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
     this._settle()
   }
@@ -92,18 +74,21 @@ class Judge {
 
   /** @param {Done} cb */
   judgeOddChunk (cb) {
-    const { _cursor: { header, chunkStart, chunkEnd }, _salvage: salvage } = this
-    if (this._isOfSlot() && !this._isSlotChunk()) {
+    const { _cursor: cursor, _salvage: salvage, _chain: chain } = this
+    const { header, chunkStart, chunkEnd } = cursor
+    if (chain.contradictsSlot(cursor)) {
       salvage.takeBackCommit()
       this._lose(WHAT.SLOT, salvage.state.end, withFiller(chunkEnd))
-      this._falseIdentity = header.identity
+      chain.falseIdentity = header.identity
       return cb(null)
     }
-    if (this._isFalse() || !salvage.canKeep(header, chunkStart)) {
-      this._falseIdentity = this._isFalse() ? header.identity : UNKNOWN
-      const falseIdentity = this._falseIdentity
-      this._lose(falseIdentity === UNKNOWN ? WHAT.PLACE : WHAT.LINK, chunkStart, withFiller(chunkEnd))
-      this._falseIdentity = falseIdentity
+    if (chain.isFalse(cursor)) {
+      this._lose(WHAT.LINK, chunkStart, withFiller(chunkEnd))
+      chain.falseIdentity = header.identity
+      return cb(null)
+    }
+    if (!salvage.canKeep(header, chunkStart)) {
+      this._lose(WHAT.PLACE, chunkStart, withFiller(chunkEnd))
       return cb(null)
     }
     this._isErasedMeanwhile((err, isErased) => {
@@ -142,7 +127,7 @@ class Judge {
     }
     const what = damage?.what
     if (what === 'its link to the chunk before' || what === 'its epoch') this._judgeLink(what)
-    else if (what === 'its data' && this._follows(header)) this._loseData(header)
+    else if (what === 'its data' && this._chain.goesOnWith(header)) this._loseData(header)
     else this._search(what === 'its place' ? WHAT.PLACE : WHAT.CHUNKS, pageEnd)
   }
 
@@ -151,11 +136,11 @@ class Judge {
    * @param {string} what
    */
   _judgeLink (what) {
-    const { _cursor: cursor, _salvage: salvage } = this
+    const { _cursor: cursor, _salvage: salvage, _chain: chain } = this
     const { at, header } = cursor
-    const isNewer = what !== 'its epoch' && header.epoch > this._epoch
+    const isNewer = what !== 'its epoch' && header.epoch > chain.epoch
     const { end } = salvage.state
-    if (isNewer && !this._isSlotEnd(end)) {
+    if (isNewer && !chain.isProvenBySlot(salvage.state)) {
       salvage.takeBackCommit()
       const start = salvage.state.end
       if (start < end) {
@@ -163,13 +148,13 @@ class Judge {
         return
       }
       if (salvage.isLost) {
-        this._previous = UNKNOWN
+        chain.previous = UNKNOWN
         cursor.skipTo(at)
         return
       }
     }
     this._lose(WHAT.LINK, at, withFiller(at + CHUNK_HEADER_SIZE + header.size))
-    this._falseIdentity = header.identity
+    chain.falseIdentity = header.identity
   }
 
   /**
@@ -184,8 +169,7 @@ class Judge {
     this._lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
     this._salvage.state.erasedCount += erasedCount
     this.hasLost = hasLost
-    this._previous = identity
-    this._epoch = Math.max(this._epoch, epoch)
+    this._chain.goOn(identity, epoch)
     cursor.expect(identity)
   }
 
@@ -197,7 +181,7 @@ class Judge {
   _mend (limit, pageEnd) {
     const { _cursor: cursor, _salvage: salvage, _source: source } = this
     const { at, window, view } = cursor
-    const neighbours = describeNeighbours(window, view, at, limit, source, salvage, this._previous)
+    const neighbours = describeNeighbours(window, view, at, limit, source, salvage, this._chain.previous)
     const bytes = window.buffer.subarray(at - window.start, pageEnd - window.start)
     const mended = mendHeader(bytes, neighbours, source.rules)
     if (mended === null || !salvage.canKeep(mended.header, at)) return false
@@ -239,7 +223,7 @@ class Judge {
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
     this.note(what, start, end, this._salvage.lose(start, end), null)
-    this._previous = this._falseIdentity = UNKNOWN
+    this._chain.break()
     this._cursor.skipTo(end)
   }
 
@@ -255,9 +239,7 @@ class Judge {
 
   _settle () {
     const { identity, epoch } = this._salvage.state
-    this._previous = identity
-    this._epoch = Math.max(this._epoch, epoch)
-    this._falseIdentity = UNKNOWN
+    this._chain.goOn(identity, epoch)
   }
 
   /**
@@ -274,34 +256,6 @@ class Judge {
       end = next
     }
     return end
-  }
-
-  /** @param {ChunkHeader} header */
-  _follows ({ previous, epoch }) {
-    return (this._previous === UNKNOWN || previous === this._previous) && epoch >= this._epoch &&
-      previous !== this._falseIdentity
-  }
-
-  _isFalse () {
-    const { header } = this._cursor
-    if (this._falseIdentity !== UNKNOWN && header.previous === this._falseIdentity) return true
-    return this._isOfSlot() && !this._isSlotChunk()
-  }
-
-  /** Whether the newest slot speaks of the end of the chunk that was entered, or of a place within it. */
-  _isOfSlot () {
-    const { chunkStart, chunkEnd } = this._cursor
-    return chunkStart < this._slotEnd && this._slotEnd <= chunkEnd
-  }
-
-  _isSlotChunk () {
-    const { header, chunkEnd } = this._cursor
-    return chunkEnd === this._slotEnd && header.identity === this._slotIdentity
-  }
-
-  /** @param {number} end */
-  _isSlotEnd (end) {
-    return end === this._slotEnd && this._salvage.state.identity === this._slotIdentity
   }
 
   /**
@@ -328,4 +282,3 @@ function withFiller (end) {
 }
 
 exports.Judge = Judge
-exports.WHAT = WHAT

@@ -14,12 +14,22 @@ const { endOfPage } = require('./find-header')
  * @property {number} start  physical
  * @property {number} end
  * @property {number} position  logical, of the start
+ * @property {Gaps | null} gaps  of a log whose logical positions run ahead
  * @property {number} epoch
  * @property {number} durable
  * @property {number} previous  identity of the chunk before
  * @property {number} identity  that the last of them gets
  * @property {number} openSize  how many bytes of the chunk behind belong to the last record, 0 to 3
  * @property {Owner | null} owner
+ */
+
+/**
+ * Where gaps are left out, how many positions a lost range had is not known: the chunks in its place take none.
+ * @typedef {object} Gaps
+ * @property {number} shift  how far logical positions are ahead of physical ones, at least
+ * @property {number} contentEnd  logical position behind the last frame in front of the range
+ * @property {number} end  where the log ends, when nothing is behind the range; else 0
+ * @property {number} next  where the next chunk begins, when there is one
  */
 
 /**
@@ -42,16 +52,16 @@ function countChunks ({ start, end }) {
 /**
  * Whether chunks can fill the range: none has less than 44 bytes, but an empty one, and one at the start of a page that
  * has nothing but the last bytes of a record begun before.
- * @param {{ start: number, owner: Owner | null }} lost
+ * @param {{ start: number, owner: Owner | null, gaps: Gaps | null }} lost
  * @param {number} end
  */
-function canFill ({ start, owner }, end) {
+function canFill ({ start, owner, gaps }, end) {
   if (end % PAGE_SIZE === 0) return true
   const pageStart = end - end % PAGE_SIZE
   const size = end - Math.max(start, pageStart)
   if (size === CHUNK_HEADER_SIZE || size >= CHUNK_SIZE_MIN) return true
   if (size < CHUNK_HEADER_SIZE || start > pageStart) return false
-  return start === pageStart ? owner !== null : pageStart - start >= CHUNK_SIZE_MIN
+  return start === pageStart ? owner !== null : gaps === null && pageStart - start >= CHUNK_SIZE_MIN
 }
 
 /**
@@ -71,7 +81,7 @@ function restSizeOf ({ start, end }) {
  */
 function fillWithChunks (filling, salt) {
   let { start: at, previous } = filling
-  const { end, position, identity } = filling
+  const { end, identity } = filling
   return () => {
     const pageEnd = Math.min(end, endOfPage(at))
     if (isFiller(at, end)) {
@@ -82,12 +92,26 @@ function fillWithChunks (filling, salt) {
     const isLast = pageEnd === end
     const isLastButOne = !isLast && end - pageEnd < CHUNK_SIZE_MIN
     const openSize = isLast ? filling.openSize : isLastButOne ? restSizeOf(filling) : 0
-    const place = { ...filling, position: position + at - filling.start, previous, openSize }
+    const position = positionOf(filling, at, isLast ? pageEnd - at : 0)
+    const place = { ...filling, position, previous, openSize, isPadding: filling.gaps !== null && openSize === 0 }
     const bytes = makeLostChunk(pageEnd - at, place, isLast ? identity : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
     at = pageEnd
     return bytes
   }
+}
+
+/**
+ * @param {Filling} filling
+ * @param {number} at
+ * @param {number} lastSize  of the chunk, if it is the last one; else 0
+ */
+function positionOf ({ start, position, gaps, openSize }, at, lastSize) {
+  if (gaps === null) return position + at - start
+  // Its record reaches to the first frame behind it.
+  if (lastSize > 0 && openSize > 0) return gaps.next + CHUNK_HEADER_SIZE - lastSize
+  const least = Math.max(at + gaps.shift, gaps.contentEnd - CHUNK_HEADER_SIZE)
+  return lastSize === 0 ? least : Math.max(least, gaps.end - lastSize)
 }
 
 /**
@@ -100,13 +124,22 @@ function isFiller (at, end) {
 }
 
 /**
- * A chunk of one erased record.
+ * @typedef {object} Place
+ * @property {number} position
+ * @property {number} epoch
+ * @property {number} durable
+ * @property {number} previous
+ * @property {number} openSize
+ * @property {boolean} isPadding  whether there is padding in it, instead of an erased record
+ */
+
+/**
  * @param {number} size  of the chunk
- * @param {{ position: number, epoch: number, durable: number, previous: number, openSize: number }} place
+ * @param {Place} place
  * @param {number | null} identity  any, when null
  * @param {number} salt
  */
-function makeLostChunk (size, { position, epoch, durable, previous, openSize }, identity, salt) {
+function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding }, identity, salt) {
   const bytes = Buffer.alloc(size)
   const header = new ChunkHeader()
   Object.assign(header, { epoch, position, durable, previous })
@@ -117,8 +150,8 @@ function makeLostChunk (size, { position, epoch, durable, previous, openSize }, 
     header.continued = header.size
     header.flags |= CHUNK_FLAGS.REST_ERASED
   } else if (header.size > 0) {
-    const length = header.size - LENGTH_SIZE + openSize
-    bytes.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + length, CHUNK_HEADER_SIZE)
+    const type = isPadding ? FRAME_TYPES.PADDING : FRAME_TYPES.ERASED
+    bytes.writeUInt32BE(type * 2 ** 30 + header.size - LENGTH_SIZE + openSize, CHUNK_HEADER_SIZE)
   }
   writeChunkHeader(header, bytes, 0, salt)
   header.birth = identity ?? header.crc

@@ -4,9 +4,9 @@
 
 const { ChunkHeader, checkChunk, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const { crc32, crc32OfFew } = require('../crc32')
-const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE
-} = require('../layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE } = require('../layout')
+const { FrameCount } = require('./count-frames')
+const { unflip } = require('./unflip')
 
 const UNKNOWN = -1
 
@@ -40,23 +40,6 @@ const UNKNOWN = -1
  *   its size and what it continues are right
  */
 
-/** By the difference that a flipped bit makes to a header's checksum: which one it is, from bit 0 of byte 0 on. */
-const bitsBySyndrome = findSyndromes()
-
-function findSyndromes () {
-  const zeros = Buffer.alloc(CHUNK_HEADER_SIZE)
-  const base = crc32OfFew(zeros, 4, CHUNK_HEADER_SIZE, 0)
-  /** @type {Map<number, number>} */
-  const syndromes = new Map()
-  for (let bit = 0; bit < 8 * CHUNK_HEADER_SIZE; bit++) {
-    zeros[bit >>> 3] ^= 1 << (bit & 7)
-    const changed = crc32OfFew(zeros, 4, CHUNK_HEADER_SIZE, 0) ^ zeros.readUInt32BE(0)
-    syndromes.set((changed ^ base) >>> 0, bit)
-    zeros[bit >>> 3] ^= 1 << (bit & 7)
-  }
-  return syndromes
-}
-
 /**
  * @param {Buffer} bytes  from the chunk's start to the end of its page, or of the file
  * @param {Neighbours} neighbours
@@ -74,11 +57,8 @@ function mendHeader (bytes, neighbours, rules) {
  * @returns {Mended | null}
  */
 function mendFlippedBit (bytes, neighbours, rules) {
-  const bit = bitsBySyndrome.get((headerCrc(bytes, rules) ^ bytes.readUInt32BE(0)) >>> 0)
-  if (bit === undefined) return null
-  const head = Buffer.from(bytes.subarray(0, CHUNK_HEADER_SIZE))
-  head[bit >>> 3] ^= 1 << (bit & 7)
-  return accept(bytes, head, neighbours, rules)
+  const head = unflip(bytes.subarray(0, CHUNK_HEADER_SIZE), rules.salt)
+  return head && accept(bytes, head, neighbours, rules)
 }
 
 /**
@@ -180,7 +160,7 @@ function guessRest (bytes, head, end, neighbours, rules) {
  */
 function guessErasure (bytes, { flags, erasedCount, birth }, { size, identity }, { continued, isRestErased }) {
   const guesses = [{ flags: 0, erasedCount: 0, birth: 0 }, { flags, erasedCount, birth }]
-  const erased = walkFrames(bytes.subarray(0, size), Math.max(0, continued)).erasedCount
+  const erased = countFrames(bytes.subarray(0, size), Math.max(0, continued)).erasedCount
   const isRest = isRestErased && continued > 0
   if (erased > 0 || isRest) {
     guesses.push({
@@ -213,9 +193,9 @@ function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
   const header = new ChunkHeader()
   readChunkHeader(viewOf(fillKnown(bytes, size, payloadCrc, positions[0], neighbours)), 0, header)
   const isRest = isRestErased && continued > 0
-  const { erasedCount, isOpen } = walkFrames(chunk, continued)
+  const { erasedCount, openOffset } = countFrames(chunk, continued)
   header.flags = CHUNK_FLAGS.WAS_ERASED | (isRest ? CHUNK_FLAGS.REST_ERASED : 0)
-  if (isOpen || neighbours.rest > continued) header.flags |= CHUNK_FLAGS.COMMIT_CONTINUES
+  if (openOffset !== -1 || neighbours.rest > continued) header.flags |= CHUNK_FLAGS.COMMIT_CONTINUES
   header.epoch = neighbours.epochs[0]
   header.durable = neighbours.durables[0]
   // Its identity cannot be that of its checksum any more, so it counts as one of which something was erased.
@@ -246,19 +226,11 @@ function accept (bytes, head, neighbours, rules) {
 /**
  * @param {Buffer} chunk
  * @param {number} continued
- * @returns {{ erasedCount: number, isOpen: boolean }}  how many erased records begin in it, and whether the last record
- *   goes on in the next
  */
-function walkFrames (chunk, continued) {
-  let erasedCount = 0
-  let at = CHUNK_HEADER_SIZE + continued
-  while (chunk.length - at >= LENGTH_SIZE) {
-    const word = chunk.readUInt32BE(at)
-    const type = word >>> 30
-    if (type === FRAME_TYPES.ERASED) erasedCount++
-    at += LENGTH_SIZE + (type === FRAME_TYPES.GAP ? 0 : word & FRAME_LENGTH_MASK)
-  }
-  return { erasedCount, isOpen: at > chunk.length }
+function countFrames (chunk, continued) {
+  const frames = new FrameCount()
+  frames.count(viewOf(chunk), CHUNK_HEADER_SIZE + continued, chunk.length, 0)
+  return frames
 }
 
 /**

@@ -6,8 +6,9 @@ const { trampoline } = require('@millrace/block-file')
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
 const { HEAD_SIZE } = require('../layout')
 const { Confirmation } = require('./confirm')
-const { Judge, WHAT } = require('./judge')
+const { Judge } = require('./judge')
 const { Salvage } = require('./salvage')
+const { WHAT } = require('./what')
 
 /**
  * @typedef {import('./read-source').Source} Source
@@ -132,6 +133,7 @@ class Survey {
     if (promisedEnd > fileSize) this._judge.note(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
     else if (state.isInCommit) this._judge.note(WHAT.BATCH, committed.end, state.end, seqs, null)
     else if (state.isOpen) this._judge.noteOpen()
+    salvage.endLost(this._source.head.slot?.logicalEnd ?? 0)
     salvage.close()
     this._damage.close()
     this._checkErased(cb)

@@ -1,0 +1,41 @@
+'use strict'
+// The errors of the writer: what was found, and the path that leads to it.
+
+const { LogError } = require('@millrace/errors')
+
+const KEYS_SHOWN_MAX = 10
+
+/**
+ * @param {Array<string | number>} path
+ * @param {string} found
+ * @param {unknown} [cause]
+ * @returns {LogError}
+ */
+function refused (path, found, cause) {
+  const shown = path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path
+  return new LogError('ERR_CODEC_ENCODE', `encode: at /${shown.join('/')}: ${found}`, { path, cause })
+}
+
+/**
+ * @param {object} value
+ * @returns {string}  such as `[object Map]`
+ */
+function nameOf (value) {
+  return Object.prototype.toString.call(value)
+}
+
+/**
+ * @param {unknown} err  that a getter, a Proxy or a toJSON threw
+ * @returns {string}
+ */
+function reasonOf (err) {
+  try {
+    return err instanceof Error ? `${err.message}` : String(err)
+  } catch {
+    return 'something was thrown that has no text'
+  }
+}
+
+exports.refused = refused
+exports.nameOf = nameOf
+exports.reasonOf = reasonOf

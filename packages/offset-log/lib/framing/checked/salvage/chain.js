@@ -1,0 +1,73 @@
+'use strict'
+// What is known of the chain of chunks: what the next one must follow, and what of the file is none of the log's,
+// however well it verifies.
+
+const { UNKNOWN } = require('./chunk-state')
+
+/**
+ * @typedef {import('../chunk-header').ChunkHeader} ChunkHeader
+ * @typedef {{ header: ChunkHeader, chunkStart: number, chunkEnd: number }} Entered  a chunk
+ */
+
+class Chain {
+  /** @param {import('./read-source').Source} source */
+  constructor ({ head: { slot }, rules }) {
+    this._slotEnd = slot?.end ?? UNKNOWN
+    this._slotIdentity = slot?.identity ?? UNKNOWN
+    /** What the next chunk must follow, as far as that is known. */
+    this.previous = rules.salt
+    /** Of the last chunk whose header was whole. */
+    this.epoch = 0
+    /** The chunk before is none of the log's: nor is one that follows it. */
+    this.falseIdentity = UNKNOWN
+  }
+
+  /**
+   * @param {number} identity  of a chunk that is the log's, or UNKNOWN
+   * @param {number} epoch
+   */
+  goOn (identity, epoch) {
+    this.previous = identity
+    this.epoch = Math.max(this.epoch, epoch)
+    this.falseIdentity = UNKNOWN
+  }
+
+  /** Nothing is known of what comes next. */
+  break () {
+    this.previous = this.falseIdentity = UNKNOWN
+  }
+
+  /**
+   * Whether a header may be the next one.
+   * @param {ChunkHeader} header
+   */
+  goesOnWith ({ previous, epoch }) {
+    return (this.previous === UNKNOWN || previous === this.previous) && epoch >= this.epoch &&
+      previous !== this.falseIdentity
+  }
+
+  /**
+   * Whether a chunk follows one that is none of the log's, or is not what the newest slot knows at its place.
+   * @param {Entered} entered
+   */
+  isFalse (entered) {
+    if (this.falseIdentity !== UNKNOWN && entered.header.previous === this.falseIdentity) return true
+    return this.contradictsSlot(entered)
+  }
+
+  /** @param {Entered} entered */
+  contradictsSlot ({ header, chunkStart, chunkEnd }) {
+    if (chunkStart >= this._slotEnd || this._slotEnd > chunkEnd) return false
+    return chunkEnd !== this._slotEnd || header.identity !== this._slotIdentity
+  }
+
+  /**
+   * Whether the newest slot says that the last chunk is the log's.
+   * @param {{ end: number, identity: number }} state
+   */
+  isProvenBySlot ({ end, identity }) {
+    return end === this._slotEnd && identity === this._slotIdentity
+  }
+}
+
+exports.Chain = Chain
