@@ -296,7 +296,9 @@ function fillWith (size, make, { hasGaps = false } = {}) {
   return bytes
 }
 
-function makeChunk ({ at, previous, epoch = 1, position = at, payload = Buffer.alloc(4), headerError = 0, payloadError = 0 }) {
+function makeChunk ({
+  at, previous, epoch = 1, position = at, payload = Buffer.alloc(4), headerError = 0, payloadError = 0
+}) {
   const header = Buffer.alloc(40)
   header.writeUInt32BE((crc(payload) ^ payloadError) >>> 0, 4)
   header.writeUInt16BE(payload.length, 8)
@@ -331,7 +333,7 @@ function makeHostileFiles (size) {
   let epoch = 1
   return {
     noise: noise(),
-    'noise behind a head': Buffer.concat([fillWith(size, ({ room }) => Buffer.alloc(room)).subarray(0, HEAD_SIZE), noise()]).subarray(0, size),
+    'noise behind a head': Buffer.concat([fillWith(HEAD_SIZE, null), noise()]).subarray(0, size),
     'chunks that follow nothing': fillWith(size, ({ at }) => makeChunk({ at, previous: 7 })),
     'chunks of rising epochs': fillWith(size, ({ at }) => makeChunk({ at, previous: 7, epoch: ++epoch })),
     'chunks whose payload is wrong': fillWith(size, (place) => makeChunk({ ...place, payloadError: 1 })),

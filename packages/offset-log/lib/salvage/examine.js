@@ -1,6 +1,7 @@
 'use strict'
 // Goes through a whole log once, whatever its framing, and says what it found.
 
+const { isShorter } = require('../framing/checked/salvage/read-source')
 const { Survey } = require('../framing/checked/salvage/survey')
 const { OffsetSurvey, isZeroRange } = require('../framing/offset/salvage/survey')
 const { askSidecar } = require('./ask-sidecar')
@@ -184,7 +185,10 @@ function describeEmpty () {
 function findTail (blocks, end, cb) {
   const size = blocks.size.value - end
   if (size <= 0) return cb(null, null)
-  isZeroRange(blocks, end, blocks.size.value, (err, isZeros = false) => cb(err, { offset: end, size, isZeros }))
+  isZeroRange(blocks, end, blocks.size.value, (err, isZeros = false) => {
+    if (!isShorter(err)) return cb(err, { offset: end, size, isZeros })
+    blocks.refresh((err) => err ? cb(err) : findTail(blocks, end, cb))
+  })
 }
 
 /**

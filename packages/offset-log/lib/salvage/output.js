@@ -3,6 +3,7 @@
 // which it was asked for. Nothing is written before `drain`, so that whoever goes through a log need not wait at each.
 
 const { trampoline } = require('@millrace/block-file')
+const { guard } = require('./guard')
 
 const BUFFER_SIZE = 1024 * 1024
 const PADDING = Buffer.alloc(64)
@@ -65,9 +66,11 @@ class Output {
     this._push((cb) => {
       trampoline((next) => {
         if (size === 0) return cb(null)
-        const bytes = make()
-        size -= bytes.length
-        this._blocks.append(bytes, (err) => err ? cb(err) : next())
+        guard(cb, () => {
+          const bytes = make()
+          size -= bytes.length
+          this._blocks.append(bytes, (err) => err ? cb(err) : next())
+        })
       })
     })
   }
@@ -108,8 +111,10 @@ class Output {
         const bytes = Buffer.alloc(measure(head))
         this._blocks.readInto(bytes, start, (err) => {
           if (err) return cb(err)
-          edit(bytes)
-          this._blocks.write(bytes, start, cb)
+          guard(cb, () => {
+            edit(bytes)
+            this._blocks.write(bytes, start, cb)
+          })
         })
       })
     })

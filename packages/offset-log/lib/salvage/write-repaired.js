@@ -3,7 +3,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { encodeFileHeader } = require('../framing/checked/file-header')
-const { HEADER_POSITIONS, HEAD_SIZE, SLOT_POSITIONS } = require('../framing/checked/layout')
+const { FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, SLOT_POSITIONS } = require('../framing/checked/layout')
 const { encodeSlot } = require('../framing/checked/slot')
 const { Aside } = require('./aside')
 const { examine } = require('./examine')
@@ -57,8 +57,8 @@ function putHead (output, { head: { header }, epoch }, { salvage: { state } }) {
     sequence,
     epoch: Math.max(1, epoch, state.epoch),
     end: state.end,
-    logicalEnd: state.logicalEnd,
-    last: state.last,
+    logicalEnd: Math.min(state.logicalEnd, FILE_SIZE_MAX),
+    last: Math.min(state.last, FILE_SIZE_MAX - 1),
     erasedCount: state.erasedInOutput,
     identity: state.identity
   }, header.salt).copy(bytes, position))

@@ -2,6 +2,7 @@
 // What is known of the chain of chunks: what the next one must follow, and what of the file is none of the log's,
 // however well it verifies.
 
+const { PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
 /**
@@ -20,13 +21,20 @@ class Chain {
     this.epoch = 0
     /** The chunk before is none of the log's: nor is one that follows it. */
     this.falseIdentity = UNKNOWN
+    /**
+     * Whether the last chunk follows all those before, or those of another page at least. One page may be somewhere
+     * else than it was written.
+     */
+    this.isAnchored = true
   }
 
   /**
-   * @param {number} identity  of a chunk that is the log's, or UNKNOWN
+   * @param {number} start  of a chunk that is the log's
+   * @param {number} identity  of it, or UNKNOWN
    * @param {number} epoch
    */
-  goOn (identity, epoch) {
+  goOn (start, identity, epoch) {
+    if (start % PAGE_SIZE === 0 && this.previous !== UNKNOWN) this.isAnchored = true
     this.previous = identity
     this.epoch = Math.max(this.epoch, epoch)
     this.falseIdentity = UNKNOWN
@@ -35,6 +43,7 @@ class Chain {
   /** Nothing is known of what comes next. */
   break () {
     this.previous = this.falseIdentity = UNKNOWN
+    this.isAnchored = false
   }
 
   /**
@@ -44,6 +53,18 @@ class Chain {
   goesOnWith ({ previous, epoch }) {
     return (this.previous === UNKNOWN || previous === this.previous) && epoch >= this.epoch &&
       previous !== this.falseIdentity
+  }
+
+  /**
+   * Of two chunks that do not fit the one of the lower epoch is left over from a write that was taken back. Of those of
+   * one epoch one is in the wrong place.
+   * @param {ChunkHeader} header
+   * @param {{ end: number, identity: number }} state  behind the chunk before
+   * @returns {boolean}  whether it is the one before that is wrong
+   */
+  isRightInstead ({ epoch }, state) {
+    if (epoch < this.epoch || this._isProvenBySlot(state)) return false
+    return epoch > this.epoch || !this.isAnchored
   }
 
   /**
@@ -65,7 +86,7 @@ class Chain {
    * Whether the newest slot says that the last chunk is the log's.
    * @param {{ end: number, identity: number }} state
    */
-  isProvenBySlot ({ end, identity }) {
+  _isProvenBySlot ({ end, identity }) {
     return end === this._slotEnd && identity === this._slotIdentity
   }
 }

@@ -49,7 +49,7 @@ class Judge {
       this._damage.endSeqs(header.firstSeq)
     }
     this._salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
-    this._settle()
+    this._settle(chunkStart)
   }
 
   /**
@@ -132,15 +132,14 @@ class Judge {
   }
 
   /**
-   * Two chunks that do not fit: the one of the lower epoch is left over from a write that was taken back.
+   * Two chunks do not fit.
    * @param {string} what
    */
   _judgeLink (what) {
     const { _cursor: cursor, _salvage: salvage, _chain: chain } = this
     const { at, header } = cursor
-    const isNewer = what !== 'its epoch' && header.epoch > chain.epoch
     const { end } = salvage.state
-    if (isNewer && !chain.isProvenBySlot(salvage.state)) {
+    if (what !== 'its epoch' && chain.isRightInstead(header, salvage.state)) {
       salvage.takeBackCommit()
       const start = salvage.state.end
       if (start < end) {
@@ -169,7 +168,7 @@ class Judge {
     this._lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
     this._salvage.state.erasedCount += erasedCount
     this.hasLost = hasLost
-    this._chain.goOn(identity, epoch)
+    this._chain.goOn(at, identity, epoch)
     cursor.expect(identity)
   }
 
@@ -192,7 +191,7 @@ class Judge {
     if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
     else salvage.addRebuilt(header, chunk, at)
     salvage.noteDamage()
-    this._goOn(at + chunk.length)
+    this._goOn(at, at + chunk.length)
     return true
   }
 
@@ -211,7 +210,7 @@ class Judge {
     const { _cursor: { at }, _salvage: salvage } = this
     this.note(WHAT.FILLER, at, end, null, 0)
     salvage.passFiller(end)
-    this._goOn(end)
+    this._goOn(at, end)
   }
 
   /**
@@ -229,17 +228,19 @@ class Judge {
 
   /**
    * Goes on behind what was mended, or passed.
+   * @param {number} start
    * @param {number} end
    */
-  _goOn (end) {
+  _goOn (start, end) {
     this._cursor.skipTo(end)
     this._cursor.expect(this._salvage.state.identity)
-    this._settle()
+    this._settle(start)
   }
 
-  _settle () {
+  /** @param {number} start  of what was kept */
+  _settle (start) {
     const { identity, epoch } = this._salvage.state
-    this._chain.goOn(identity, epoch)
+    this._chain.goOn(start, identity, epoch)
   }
 
   /**

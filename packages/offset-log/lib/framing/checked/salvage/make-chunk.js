@@ -4,9 +4,13 @@
 
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('../layout')
 const { endOfPage } = require('./find-header')
+
+// Only who makes checksums can make a file that asks for more; what comes of it will not verify.
+const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
+const ERASED_COUNT_MAX = 0xffff
 
 /**
  * What a range of the file is filled with: chunks of one erased record each.
@@ -107,11 +111,11 @@ function fillWithChunks (filling, salt) {
  * @param {number} lastSize  of the chunk, if it is the last one; else 0
  */
 function positionOf ({ start, position, gaps, openSize }, at, lastSize) {
-  if (gaps === null) return position + at - start
+  if (gaps === null) return Math.min(position + at - start, POSITION_MAX)
   // Its record reaches to the first frame behind it.
   if (lastSize > 0 && openSize > 0) return gaps.next + CHUNK_HEADER_SIZE - lastSize
   const least = Math.max(at + gaps.shift, gaps.contentEnd - CHUNK_HEADER_SIZE)
-  return lastSize === 0 ? least : Math.max(least, gaps.end - lastSize)
+  return Math.min(lastSize === 0 ? least : Math.max(least, gaps.end - lastSize), POSITION_MAX)
 }
 
 /**
@@ -218,7 +222,7 @@ function rewriteHeader (chunk, erased, salt, edit) {
   readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
   header.birth = header.identity
   header.flags |= CHUNK_FLAGS.WAS_ERASED
-  header.erasedCount += erased
+  header.erasedCount = Math.min(header.erasedCount + erased, ERASED_COUNT_MAX)
   edit(header)
   writeChunkHeader(header, chunk, 0, salt)
 }

@@ -2,7 +2,7 @@
 // What the chunks around one whose header is damaged say of it.
 
 const { ChunkHeader, readChunkHeader } = require('../chunk-header')
-const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('../layout')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 const { endOfPage, findHeader, isWhole } = require('./find-header')
 
@@ -39,14 +39,14 @@ function describeNeighbours (window, view, at, limit, source, salvage, previous)
   if (next) durables.push(next.header.durable)
   return {
     physical: at,
-    positions: [...new Set(positions)],
-    isPositionSure: !rules.hasGaps || (next !== null && positions[0] === positions[1]),
+    positions: [...new Set(positions)].filter(isPosition),
+    isPositionSure: isPosition(positions[0]) && (!rules.hasGaps || (next !== null && positions[0] === positions[1])),
     previous,
     continued: isFirst ? (salvage.isLost ? UNKNOWN : salvage.continued) : 0,
     rest: state.openRest,
     isRestErased: state.isOpenErased,
     epochs,
-    durables,
+    durables: durables.filter(isPosition),
     ends: findEnds(window, at, limit, source, next)
   }
 }
@@ -105,6 +105,14 @@ function findEnds (window, at, limit, { head: { slot }, promisedEnd }, next) {
     }
   }
   return [...ends].map(([end, identity]) => ({ size: end - at, identity }))
+}
+
+/**
+ * Whether a header has room for it.
+ * @param {number} position
+ */
+function isPosition (position) {
+  return position >= 0 && position <= FILE_SIZE_MAX
 }
 
 exports.describeNeighbours = describeNeighbours

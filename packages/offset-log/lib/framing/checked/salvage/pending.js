@@ -104,9 +104,8 @@ class Pending {
     const { _lost: lost } = this
     if (lost === null || canFill(lost, lost.end)) return
     lost.end = Math.max(lost.start, lost.end - lost.end % PAGE_SIZE)
-    const { shift } = state
     state.end = lost.end
-    state.logicalEnd = lost.end + shift
+    state.logicalEnd = lost.position + lost.end - lost.start
     if (lost.start < lost.end) return
     state.identity = lost.previous
     this._lost = null
@@ -127,8 +126,9 @@ class Pending {
     }
     // Where nothing comes behind it, the seqs of what is lost must not be used again.
     if (identity === null && lost.gaps !== null) lost.gaps.end = state.logicalEnd
-    state.identity = identity ?? nameOfItsOwn(lost.previous)
-    state.erasedInOutput += countChunks(lost)
+    const count = countChunks(lost)
+    state.identity = count === 0 ? lost.previous : identity ?? nameOfItsOwn(lost.previous)
+    state.erasedInOutput += count
     output?.zerosTo(start)
     output?.fill(end - start, fillWithChunks({ ...lost, identity: state.identity, openSize }, salt))
   }

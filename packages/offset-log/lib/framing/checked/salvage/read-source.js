@@ -142,11 +142,31 @@ function findPromisedEnd (source, cb) {
     return cb(null, source)
   }
   walkTail(source, slot, fileSize, (err, report) => {
+    if (isShorter(err)) return lookAgain(source, cb)
     if (err || !report) return cb(err)
     source.promisedEnd = report.promisedEnd
     source.epoch = Math.max(source.epoch, report.epoch)
     cb(null, source)
   })
+}
+
+/**
+ * A writer may have cut off what was never part of the log.
+ * @param {Source} source
+ * @param {(err: Error | null, source?: Source) => void} cb
+ */
+function lookAgain (source, cb) {
+  const { blocks } = source
+  blocks.refresh((err) => {
+    if (err) return cb(err)
+    source.fileSize = blocks.size.value
+    findPromisedEnd(source, cb)
+  })
+}
+
+/** @param {Error | null} err */
+function isShorter (err) {
+  return err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ'
 }
 
 /**
@@ -163,3 +183,4 @@ function haveSameJournals (a, b) {
 exports.readSource = readSource
 exports.readHeadBytes = readHeadBytes
 exports.haveSameJournals = haveSameJournals
+exports.isShorter = isShorter

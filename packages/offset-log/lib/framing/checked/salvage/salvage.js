@@ -171,17 +171,13 @@ class Salvage {
   }
 
   /**
-   * Nothing comes behind what is lost.
-   * @param {number} logicalEnd  where the log ended, as far as that is known: no seq below it is to be used again
+   * Ends the log here, whatever was to come.
+   * @param {number} logicalEnd  where it ended, as far as that is known: no seq of what is lost is to be used again
    */
-  endLost (logicalEnd) {
+  close (logicalEnd) {
     const { state } = this
+    this._pending.trim(state)
     if (this._rules.hasGaps && this.isLost) state.logicalEnd = Math.max(state.logicalEnd, logicalEnd)
-  }
-
-  /** Ends the log here, whatever was to come. */
-  close () {
-    this._pending.trim(this.state)
     this._settle(null, 0, 0)
     this._loseOpen()
     if (this.state.isInCommit) this._closeCommit()

@@ -3,10 +3,12 @@
 // goes to the salvage, what cannot on the list of damage, and what was never promised is a torn end.
 
 const { trampoline } = require('@millrace/block-file')
+const { guard, once } = require('../../../salvage/guard')
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
 const { HEAD_SIZE } = require('../layout')
 const { Confirmation } = require('./confirm')
 const { Judge } = require('./judge')
+const { isShorter } = require('./read-source')
 const { Salvage } = require('./salvage')
 const { WHAT } = require('./what')
 
@@ -51,12 +53,13 @@ class Survey {
 
   /** @param {Done} cb */
   run (cb) {
-    trampoline((next) => {
-      const goOn = (/** @type {Error | null} */ err) => err ? cb(err) : next()
-      if (this._isOver) this._finish(cb)
+    const end = once(cb)
+    trampoline((next) => guard(end, () => {
+      const goOn = (/** @type {Error | null} */ err) => err ? end(err) : next()
+      if (this._isOver) this._finish(end)
       else if (this._output?.isFull) this._output.drain(goOn)
       else this._step(goOn)
-    })
+    }))
   }
 
   /** @param {Done} goOn */
@@ -98,8 +101,10 @@ class Survey {
       }
       this._judge.loadNeighbours(limit, (err) => {
         if (err) return this._retryIfShorter(err, goOn)
-        this._judge.judgeDamage(limit)
-        goOn(null)
+        guard(goOn, () => {
+          this._judge.judgeDamage(limit)
+          goOn(null)
+        })
       })
     })
   }
@@ -110,7 +115,7 @@ class Survey {
    * @param {Done} goOn
    */
   _retryIfShorter (err, goOn) {
-    if (err === null || /** @type {any} */ (err).code !== 'ERR_FILE_SHORT_READ') return goOn(err)
+    if (!isShorter(err)) return goOn(err)
     const { blocks } = this._source
     blocks.refresh((refreshError) => {
       const size = blocks.size.value
@@ -133,8 +138,7 @@ class Survey {
     if (promisedEnd > fileSize) this._judge.note(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
     else if (state.isInCommit) this._judge.note(WHAT.BATCH, committed.end, state.end, seqs, null)
     else if (state.isOpen) this._judge.noteOpen()
-    salvage.endLost(this._source.head.slot?.logicalEnd ?? 0)
-    salvage.close()
+    salvage.close(this._source.head.slot?.logicalEnd ?? 0)
     this._damage.close()
     this._checkErased(cb)
   }

@@ -2,6 +2,7 @@
 // Goes through a file of a legacy framing from frame to frame, past those that contradict themselves.
 
 const { trampoline } = require('@millrace/block-file')
+const { guard, once } = require('../../../salvage/guard')
 const { HEAD_SIZE, isAllZero } = require('../offset-framing')
 const { NOWHERE, findFrames } = require('./find-frames')
 const { FrameKeeper } = require('./frame-keeper')
@@ -70,8 +71,9 @@ class OffsetSurvey {
 
   /** @param {Done} cb */
   run (cb) {
-    trampoline((next) => {
-      const goOn = (/** @type {Error | null} */ err) => err ? cb(err) : next()
+    const end = once(cb)
+    trampoline((next) => guard(end, () => {
+      const goOn = (/** @type {Error | null} */ err) => err ? end(err) : next()
       if (this._output?.isFull) return this._output.drain(goOn)
       const status = this._isOver ? STATUS.AT_END : this._walk()
       if (status === STATUS.NEEDS_BYTES) return this._load(goOn)
@@ -79,8 +81,8 @@ class OffsetSurvey {
       if (status === STATUS.CONTRADICTION) return this._meetContradiction(goOn)
       this._damage.close()
       this.keeper.finish()
-      cb(null)
-    })
+      end(null)
+    }))
   }
 
   /** @param {Done} cb */
