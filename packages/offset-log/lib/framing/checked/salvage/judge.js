@@ -33,6 +33,8 @@ class Judge {
     this._chain = new Chain(source)
     /** Whether any chunk is missing of which it is not known how much of it was erased. */
     this.hasLost = false
+    /** Whether the log ends before what was judged last. */
+    this.isOver = false
   }
 
   /** Whether there is anything about the chunk that was entered that its own checksums do not show. */
@@ -219,6 +221,11 @@ class Judge {
    * @param {number} reach  how far it seems to go; what was never promised is none of it
    */
   _lose (what, start, reach) {
+    // What was never promised and does not fit is where the log ends.
+    if (start >= this._source.promisedEnd) {
+      this.isOver = true
+      return
+    }
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
     this.note(what, start, end, this._salvage.lose(start, end), null)

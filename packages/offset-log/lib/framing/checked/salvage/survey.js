@@ -56,7 +56,7 @@ class Survey {
     const end = once(cb)
     trampoline((next) => guard(end, () => {
       const goOn = (/** @type {Error | null} */ err) => err ? end(err) : next()
-      if (this._isOver) this._finish(end)
+      if (this._isOver || this._judge.isOver) this._finish(end)
       else if (this._output?.isFull) this._output.drain(goOn)
       else this._step(goOn)
     }))
