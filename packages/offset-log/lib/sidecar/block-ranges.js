@@ -43,11 +43,12 @@ function mergeNearest (ranges, countMax) {
 
 /**
  * @param {BlockRange[]} ranges
+ * @param {number} [blockCount]  how many blocks there are: what a file says of others could take for ever
  * @returns {Generator<number>}
  */
-function * blocksOf (ranges) {
+function * blocksOf (ranges, blockCount = Infinity) {
   for (const { first, count } of ranges) {
-    for (let index = first; index < first + count; index++) yield index
+    for (let index = first; index < Math.min(first + count, blockCount); index++) yield index
   }
 }
 

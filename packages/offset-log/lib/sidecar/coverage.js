@@ -29,7 +29,7 @@ class Coverage {
     /** @type {Map<number, number>} blocks that a failed write left half written, with the sums they had */
     this.doubtful = new Map()
     /** @type {Set<number>} blocks that the newest slot says may be changing */
-    this._listed = new Set(blocksOf(file.slot.changing))
+    this._listed = new Set(blocksOf(file.slot.changing, sums.blockCount))
     /** @type {Set<number>} blocks that are going to be overwritten soon: they are listed with the first of them */
     this._announced = new Set()
     /** @type {Set<number>} blocks whose sums have changed since the last slot */

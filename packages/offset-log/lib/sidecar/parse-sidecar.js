@@ -64,10 +64,7 @@ function readSums (bytes, parsed) {
   const first = pageCount * SUMS_PER_PAGE
   for (let number = 0; number < slot.sums.length; number++) sums.take(first + number, slot.sums[number])
   if (slot.end % BLOCK_SIZE !== 0) sums.take(Math.floor(slot.end / BLOCK_SIZE), slot.tailSum)
-  for (const block of blocksOf(slot.changing)) {
-    if (block >= sums.blockCount) break
-    sums.forget(block)
-  }
+  for (const block of blocksOf(slot.changing, sums.blockCount)) sums.forget(block)
 }
 
 /**
