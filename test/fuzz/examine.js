@@ -37,6 +37,8 @@ class Examiner {
     this.library = new Library({ root })
     this._calm = new Surroundings({ name: 'calm', library: new Library({ root, counter }), isNoisy: false, counter })
     this._noisy = new Surroundings({ name: 'noisy', library: this.library, isNoisy: true, counter: null })
+    // Modules keep what they make when they are loaded: that must not be memory of a case.
+    for (const { library } of [this._calm, this._noisy]) library.load('offset-log')
   }
 
   /**
@@ -78,6 +80,9 @@ class Examiner {
     } catch (err) {
       this._counter.end()
       throw toViolation(err)
+    } finally {
+      // What others make from now on is theirs.
+      this.stage.begin(false)
     }
   }
 

@@ -2,6 +2,7 @@
 // Where cases run: timers, clocks and random bytes without a surprise, fresh memory of a choice, and somebody who
 // notices when a call never answers, or throws where nobody catches it.
 
+const { createRandom } = require('@millrace/testkit')
 const { Environment } = require('../../packages/offset-log/test/torture/environment')
 const { countBuiltIns } = require('./steps')
 const { FreshMemory } = require('./surroundings')
@@ -18,6 +19,7 @@ class Stage {
     this._counter = counter
     this._environment = new Environment()
     this._memory = new FreshMemory()
+    this._random = createRandom(1)
     /** @type {((err: unknown) => void) | null} */
     this._reject = null
     this._onThrown = (/** @type {any} */ err) => {
@@ -36,12 +38,17 @@ class Stage {
 
   install () {
     const { stackTraceLimit } = Error
+    const mathRandom = Math.random
     this._environment.install()
+    Math.random = () => this._random(2 ** 32) / 2 ** 32
     this._restores = [
       () => this._environment.restore(),
       this._memory.install(),
       countBuiltIns(this._counter),
-      () => { Error.stackTraceLimit = stackTraceLimit },
+      () => {
+        Error.stackTraceLimit = stackTraceLimit
+        Math.random = mathRandom
+      },
       () => process.off('uncaughtException', this._onThrown),
       () => process.off('unhandledRejection', this._onThrown)
     ]
@@ -71,6 +78,7 @@ class Stage {
   set (isNoisy, readMs = 0) {
     this._memory.isNoisy = isNoisy
     this._environment.reset(1, readMs)
+    this._random = createRandom(1)
   }
 
   /**

@@ -10,6 +10,7 @@ const testkit = require('@millrace/testkit')
 const { OffsetLog, repair, verify } = require('..')
 const { decodeLog } = require('./checked-oracle')
 const { checkSalvage } = require('./salvage/check-salvage')
+const { forge } = require('./salvage/forge')
 const { makeImages } = require('./salvage/images')
 const { makeOffsetImages } = require('./salvage/offset-images')
 
@@ -33,6 +34,26 @@ tape(`repair: every good record, and no other, whatever is damaged (seed ${seed}
     for (const fault of faults.slice(0, 20)) t.fail(fault)
     t.equal(faults.length, 0)
   }
+})
+
+tape(`repair: what somebody forged, with checksums that are right, ends well or with a code (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const images = (await makeImages()).filter(({ model }) => model.chunks.length > 0)
+  const count = process.env.MILLRACE_DAMAGE ? 20000 : 150
+  let done = 0
+  const work = async () => {
+    while (done++ < count) {
+      const image = images[random(images.length)]
+      const disk = new SimulatedDisk({ defer: queueMicrotask })
+      disk.put(FILE, forge(image, random))
+      const err = await failureOf(() => repair(FILE, OUT, { storage: disk.storage, write: true }))
+      if (err && err.code !== 'ERR_LOG_CORRUPT') t.fail(`${image.name}: ${err.stack}`)
+      else if (err && !/leaves no room/.test(err.message)) t.fail(`${image.name}: ${err.message}`)
+      if (!err && !(await verify(OUT, { storage: disk.storage })).isSound) t.fail(`${image.name}: the new log is not sound`)
+    }
+  }
+  await Promise.all(Array.from({ length: 40 }, work))
+  t.pass(`${count} forgeries`)
 })
 
 /** A closed log of records of these sizes, each appended on its own, in memory. */

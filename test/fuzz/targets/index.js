@@ -2,4 +2,11 @@
 // All that is fuzzed, in the order of the figures. A target is a module of this shape: see `Target` in ../examine.js.
 
 /** @type {import('../examine').Target[]} */
-exports.targets = [require('./records'), require('./logs')]
+exports.targets = [
+  require('./records'),
+  require('./parts'),
+  require('./logs'),
+  require('./sidecars'),
+  require('./verify'),
+  require('./repair')
+]

@@ -23,19 +23,27 @@ const CONCURRENCY = 40
 async function checkSalvage (options) {
   const { images, seed = 1, samples = 10, everyByte = false, share = { index: 0, count: 1 }, onProgress } = options
   const tally = { cases: 0, refused: 0, recovered: 0, mended: 0, lost: 0, faults: [] }
+  const pending = new Set()
+  // Whatever does not call back would end the process without a word.
+  const tell = () => console.log(`never called back: ${[...pending].join(', ')}`)
+  process.once('exit', tell)
   const random = createRandom(seed)
   const cases = everyByte ? everyFlip(images, random) : someOfEach(images, samples, random)
   let number = 0
   const work = async () => {
     for (const { image, kind, injury } of cases) {
       if (number++ % share.count !== share.index) continue
+      const label = `${image.name}: ${kind}: ${injury.label}`
+      pending.add(label)
       const fault = await judge(image, injury, tally).catch((err) => err.stack)
+      pending.delete(label)
       tally.cases++
-      if (fault) tally.faults.push(`${image.name}: ${kind}: ${injury.label}: ${fault}`)
+      if (fault) tally.faults.push(`${label}: ${fault}`)
       if (tally.cases % 1000 === 0) onProgress?.(tally)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  process.off('exit', tell)
   return tally
 }
 

@@ -20,10 +20,36 @@ const { walkTail } = require('./walk-tail')
  * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
  */
 function recover (store, storage, cb) {
+  const fileSize = store.blocks.size.value
+  const promisedEnd = store.file.sidecar?.uncleanEnd ?? Infinity
+  if (promisedEnd >= fileSize) return recoverWhole(store, storage, cb)
+  isFrameEnd(store, promisedEnd, (err, isOne) => {
+    if (err) cb(err)
+    // A sidecar that promises half a frame says something wrong: then the frames alone decide.
+    else if (isOne) recoverTail(store, promisedEnd, storage, cb)
+    else recoverWhole(store, storage, cb)
+  })
+}
+
+/**
+ * @param {OffsetStore} store
+ * @param {number} position
+ * @param {(err: Error | null, isOne?: boolean) => void} cb  whether a frame says that it ends there
+ */
+function isFrameEnd ({ blocks, framing }, position, cb) {
+  if (position < framing.overhead) return cb(null, position === 0)
+  blocks.read(position - framing.endSize, position, (err, bytes) => cb(err, bytes && framing.isEndIn(bytes, position)))
+}
+
+/**
+ * Nothing but the frames says where the log ends.
+ * @param {OffsetStore} store  gets its `end`
+ * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
+ * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ */
+function recoverWhole (store, storage, cb) {
   const { blocks } = store
   const fileSize = blocks.size.value
-  const promisedEnd = store.file.sidecar?.uncleanEnd ?? Infinity
-  if (promisedEnd < fileSize) return recoverTail(store, promisedEnd, storage, cb)
   findLastBoundary(store, fileSize, (err, end = 0) => {
     if (err) return cb(err)
     store.setEnd(end)

@@ -6,7 +6,9 @@ const { LogError } = require('@millrace/errors')
 const { eachInOrder } = require('../../../each-in-order')
 const { encodeFileHeader } = require('../file-header')
 const { readHead } = require('../head')
-const { AREA_SIZE, CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE } = require('../layout')
+const {
+  AREA_SIZE, CHUNK_HEADER_SIZE, FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE
+} = require('../layout')
 const { walkTail } = require('../recover')
 const { rememberErasures } = require('../redo')
 const { rescueHeader } = require('./rescue-header')
@@ -62,6 +64,7 @@ function readSource (blocks, end, cb) {
     blocks.refresh((err) => {
       if (err) return cb(err)
       source.fileSize = source.promisedEnd = end ?? blocks.size.value
+      if (header.base + source.fileSize > FILE_SIZE_MAX) return cb(noRoom(blocks.path, header.base))
       if (end !== null) return cb(null, source)
       countUnfinished(source, (err) => err ? cb(err) : findPromisedEnd(source, cb))
     })
@@ -162,6 +165,16 @@ function lookAgain (source, cb) {
     source.fileSize = blocks.size.value
     findPromisedEnd(source, cb)
   })
+}
+
+/**
+ * Only who makes checksums, too, can make such a header.
+ * @param {string} path
+ * @param {number} base
+ */
+function noRoom (path, base) {
+  return new LogError('ERR_LOG_CORRUPT', `verify: the positions of ${path} begin at ${base}, which leaves no room for all of ` +
+    'it; no log has such a header. Keep a copy of the file', { offset: 0, path })
 }
 
 /** @param {Error | null} err */

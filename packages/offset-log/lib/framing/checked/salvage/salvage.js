@@ -2,7 +2,9 @@
 // What becomes of every chunk: its records are counted, and it goes into the output, where its place and its identity
 // stay what they were. What is lost is filled up, so that the chain of chunks is whole.
 
-const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('../layout')
+const {
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE
+} = require('../layout')
 const { ChunkState, UNKNOWN } = require('./chunk-state')
 const { FrameCount } = require('./count-frames')
 const { endOfPage } = require('./find-header')
@@ -16,12 +18,15 @@ const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
 class Salvage {
   /**
    * @param {import('../chunk-header').Rules} rules
+   * @param {number} fileSize
    * @param {import('../../../salvage/output').Output | null} output  null for who only wants to know
    */
-  constructor (rules, output) {
+  constructor (rules, fileSize, output) {
     this._rules = rules
     this._salt = rules.salt
     this._output = output
+    /** Above it the rest of the file could have no positions. */
+    this._positionMax = FILE_SIZE_MAX - fileSize
     const position = HEAD_SIZE + rules.shift
     this.state = new ChunkState(HEAD_SIZE, position, rules.salt)
     /** Behind the last chunk that ends a commit. */
@@ -63,6 +68,7 @@ class Salvage {
     const { state, _pending: pending, _rules: { hasGaps } } = this
     const { continued } = header
     const goesOn = this.goesOn(header)
+    if (header.position > this._positionMax) return false
     if (hasGaps && header.firstSeq < state.contentEnd + (goesOn ? continued : 0)) return false
     if (!pending.canReach(start)) return false
     // One to three bytes are too few for a frame: they need one before them that they belong to.
@@ -177,7 +183,8 @@ class Salvage {
   close (logicalEnd) {
     const { state } = this
     this._pending.trim(state)
-    if (this._rules.hasGaps && this.isLost) state.logicalEnd = Math.max(state.logicalEnd, logicalEnd)
+    const known = Math.min(logicalEnd, this._positionMax)
+    if (this._rules.hasGaps && this.isLost) state.logicalEnd = Math.max(state.logicalEnd, known)
     this._settle(null, 0, 0)
     this._loseOpen()
     if (this.state.isInCommit) this._closeCommit()
