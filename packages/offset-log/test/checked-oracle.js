@@ -126,6 +126,7 @@ function decodeChunk (bytes, at, salt) {
   check(crc(bytes.subarray(4, 40), salt) === bytes.readUInt32BE(0), `the crc of the header at ${at}`)
   const payload = bytes.subarray(40, 40 + size)
   check(crc(payload) === bytes.readUInt32BE(4), `the crc of the payload at ${at}`)
+  check(bytes.readUIntBE(22, 6) <= bytes.readUIntBE(16, 6), `what was durable when the chunk at ${at} was written`)
   const isErased = (flags & 2) !== 0
   check(isErased || bytes.readUInt32BE(36) === 0, `no birth before anything is erased, ${at}`)
   check(isErased === (bytes.readUInt16BE(30) > 0), `the erased count goes with its flag, ${at}`)

@@ -65,7 +65,7 @@ tape('get: a damaged record of many pages, in a log that another process may wri
 tape('open: a slot whose checksum is right but which cannot be is not believed, and nothing is cut', async (t) => {
   // The end within the head, the logical end elsewhere, the last record elsewhere; numbers that nothing can follow.
   const lies = [[14, 6, 0], [14, 6, 20000], [20, 6, HEAD_SIZE], [26, 6, 1], [26, 6, 2 ** 40], [4, 6, 2 ** 48 - 1],
-    [32, 6, 2 ** 48 - 1]]
+    [4, 6, 2 ** 48 - 2], [32, 6, 2 ** 48 - 1]]
   for (const [offset, width, value] of lies) {
     const { bytes } = buildLog()
     setSlots(bytes, offset, width, value)
@@ -160,6 +160,18 @@ tape('open: a chunk that says of more erased records than it can have is damaged
   t.equal(err.offset, start)
   await log.close()
   t.ok(fs.readFileSync(file).equals(bytes), 'nothing is written')
+})
+
+tape('open: a chunk that says of something behind it that it was on stable storage is damaged', async (t) => {
+  const { bytes, seqs } = buildLog()
+  const start = seqs[1] - 40
+  bytes.writeUIntBE(start + 1, start + 22, 6)
+  seal(bytes, start, 40)
+  const log = OffsetLog(writeLog(bytes))
+  const err = await failureOf(() => readAll(log))
+  t.equal(err.code, 'ERR_LOG_CORRUPT')
+  t.equal(err.offset, start)
+  await log.close()
 })
 
 tape('append: after the last epoch that there is', async (t) => {

@@ -78,6 +78,13 @@ tape('slot: no bit of it can flip', (t) => {
   t.end()
 })
 
+tape('slot: none that leaves no room for the numbers of the next ones', (t) => {
+  const random = createRandom(1)
+  t.ok(decodeSlot(areaOf(randomSlot(random, { sequence: 2 ** 47 - 1 }))))
+  t.equal(decodeSlot(areaOf(randomSlot(random, { sequence: 2 ** 47 }))), null)
+  t.end()
+})
+
 tape('page: what goes in comes out again; another place, another sidecar or a flipped bit shows', (t) => {
   const random = createRandom(2)
   const sums = Uint32Array.from({ length: SUMS_PER_PAGE }, () => random(2 ** 31))

@@ -5,20 +5,55 @@ const fs = require('node:fs')
 const path = require('node:path')
 const zlib = require('node:zlib')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
-const { repair, verify } = require('..')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog, repair, verify } = require('..')
+
+/**
+ * @param {string[]} packed  deflated, in base64
+ * @returns {string}  the path
+ */
+function writePacked (packed) {
+  const file = path.join(temporaryFolder(), 'log')
+  fs.writeFileSync(file, zlib.inflateRawSync(Buffer.from(packed.join(''), 'base64url')))
+  return file
+}
 
 tape('verify: a chunk that was never promised and does not fit is where the log ends', async (t) => {
-  const packed = [
+  const file = writePacked([
     '7d29K4VhFADw815XPiJZlYlklDCJjZKumVKUwSCTSdGVQaT8E_4A212ot-RrtInJIqTUTVm5b91LdzSh3284nZ6nnuFsT6fO2Z2Y',
     'nmxv7WqNJJLXnsON7jrxqRhJfnlxdSnqPJeH2wIAAAD49dbaj5-ypCkikuy3X6jE7aNK3Eqzu1xL6b1frQAAAOCv2tX_BwAAgH_v',
     '_nrzKkuaa_3_9a9Y7f-fjswfqhUAAAAAAAAAAAAAAAAAAAAAAAAA_NTtw0GpY39_NPoiV5sAGLWY7QSobP8rRjRmx2kkexHRuTN2',
     'VjqeWhnofZy9fBmfnjlPI7mpzAkcfJs7ify3dwpfeXWPYBoLcTF0V274AA'
-  ].join('')
-  const file = path.join(temporaryFolder(), 'log')
-  fs.writeFileSync(file, zlib.inflateRawSync(Buffer.from(packed, 'base64url')))
+  ])
   const report = await verify(file)
   t.ok(report.end <= report.size)
   await repair(file, `${file}.out`, { write: true })
   t.ok((await verify(`${file}.out`)).isSound)
+})
+
+tape('verify: the range of a batch whose end is lost begins behind what is damaged of it', async (t) => {
+  const file = writePacked([
+    '7d29K0ZRGADw576vr5TJpiwWiwzKZngXLDaKWdmkxMDkKosymEQmwmRRSrHcwR-gUP4Jm9Hgfry8lMmEfr-655x7ntO5pzPeU8_Znpia',
+    '7Onu644kond4eH3p9HnsZO9u8eXgdeBgevQmcmkk7fPrqwsr8dXlQ_9OAAAAAL_e2u7tddmoRRT_ACI2Zz-VI2Us6Vu-OrRXAAAA8Fdt',
+    'O_8HAACAf-94cOOibNQ_zv_nWmX6WMZqQ_dPZ_YKAAAAAAAAAAAAAAAAAAAAAAAAAH6qyOw3PrN_FFvla5kBMI1WWdwJUNRZRJJFdBXZ',
+    'ANOIWiOiM_InrWLtWUQ9jWhr5LGsmrqrUc2XNKrsgrVmvN7srzdvHSzGFYpYR1p9J0kjOrO8L8vrZjz5dq3nrbW-Zyn8DWt9Aw'
+  ])
+  const { damage, damageSize } = await verify(file)
+  let end = 0
+  for (const { offset, size } of damage) {
+    t.ok(offset >= end, `${offset}, behind ${end}`)
+    end = offset + size
+  }
+  t.equal(damageSize, damage.reduce((sum, { size }) => sum + size, 0))
+})
+
+tape('verify: a legacy log that ends with an empty frame was not cut off, whatever is before it', async (t) => {
+  const file = writePacked(['Y2BgUGMgFkBUmjCMAuoDxm4A'])
+  const log = OffsetLog(file, { flags: 'r' })
+  t.equal((await failureOf(() => log.scan({}, () => {}))).code, 'ERR_LOG_CORRUPT')
+  await log.close()
+  const { isSound, damage, tail } = await verify(file)
+  t.notOk(isSound)
+  t.equal(tail, null)
+  t.deepEqual(damage.map(({ offset, size }) => [offset, size]), [[52, 343]])
 })

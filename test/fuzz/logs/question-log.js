@@ -18,7 +18,7 @@ const FILE = '/log'
  * @property {number} append  size of the record to append, where the log may be written
  * @property {boolean} deletes  whether to delete one
  * @property {'always' | 'whole' | 'never'} order  when both directions must find the same records, in order
- * @property {import('./make-bases').Known[] | null} known  the only records that may be there; null when that is not known
+ * @property {import('./make-bases').Known[] | null} known  the only records that may be there; null: nobody knows
  * @property {number} pick  which questions, and how the surroundings differ
  * @property {boolean} isSteady  whether they differ in memory alone
  */

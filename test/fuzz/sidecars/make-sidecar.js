@@ -23,7 +23,9 @@ const SIDECAR = '/log.sidecar'
 const SLOT_POSITIONS = [0, 8192]
 const SLOT_HEADER_SIZE = 64
 /** Where fields of a slot are, and how wide. @type {Array<[offset: number, width: number]>} */
-const SLOT_FIELDS = [[0, 2], [8, 2], [10, 2], [16, 4], [20, 6], [26, 6], [32, 8], [40, 4], [44, 2], [46, 2], [48, 8], [56, 8]]
+const SLOT_FIELDS = [
+  [0, 2], [8, 2], [10, 2], [16, 4], [20, 6], [26, 6], [32, 8], [40, 4], [44, 2], [46, 2], [48, 8], [56, 8]
+]
 
 /**
  * @param {Random} random
@@ -49,7 +51,8 @@ async function recordPairs (random, library, framing) {
       case 1: if (known.length > 0) await log.del(known[random(known.length)][0]); break
       case 2: await log.close(); log = OffsetLog(FILE, { framing, storage, sidecar: true, cache: 65536 }); break
       default: {
-        const data = Buffer.concat([Buffer.from([1]), makeNoise(random, random(12) === 0 ? random(90_000) : random(100))])
+        const size = random(12) === 0 ? random(90_000) : random(100)
+        const data = Buffer.concat([Buffer.from([1]), makeNoise(random, size)])
         known.push(describe(await log.append(data), data))
       }
     }
@@ -62,15 +65,21 @@ async function recordPairs (random, library, framing) {
 /**
  * @param {Random} random
  * @param {Pair} pair
- * @returns {{ log: Buffer, sidecar: Buffer, isSealed: boolean }}  sealed: something says wrong things under a right checksum
+ * @returns {{ log: Buffer, sidecar: Buffer, isSealed: boolean }}  sealed: under right checksums wrong things are said
  */
 function makeHostilePair (random, { framing, log, sidecar }) {
   const isSealed = random(2) === 0
   const hostile = { log, sidecar, isSealed }
-  if (random(2) === 0) hostile.log = random(2) === 0 || !isSealed ? mutateBytes(random, log) : tamperWithOffset(random, log, framing)
+  if (random(2) === 0) {
+    const isMutated = random(2) === 0 || !isSealed
+    hostile.log = isMutated ? mutateBytes(random, log) : tamperWithOffset(random, log, framing)
+  }
   if (isSealed) hostile.sidecar = tamperWithSidecar(random, sidecar, log.length)
   else if (random(3) > 0) hostile.sidecar = mutateBytes(random, sidecar)
-  if (random(30) === 0) hostile.sidecar = random(2) === 0 ? makeNoise(random, random(20_000)) : Buffer.alloc(random(20_000))
+  if (random(30) === 0) {
+    const size = random(20_000)
+    hostile.sidecar = random(2) === 0 ? makeNoise(random, size) : Buffer.alloc(size)
+  }
   return hostile
 }
 

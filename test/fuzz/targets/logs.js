@@ -38,8 +38,8 @@ exports.make = (random, bases) => {
   // Legacy framings have no checksum: what is there cannot be known. But a frame says twice where it is.
   if (origin !== 'foreign' && base.framing !== 'checked') return { bytes, plan: { ...plan, order: 'always' } }
   const isSealed = origin === 'foreign' || origin === 'tampered'
-  // Positions that may have gaps can be made to go back and forth. How far a reader comes in one go decides then what it
-  // takes for read already.
+  // Positions that may have gaps can be made to go back and forth. How far a reader comes in one go decides then what
+  // it takes for read already.
   if (isSealed || !plan.verify) return { bytes, plan: { ...plan, isSteady: mayHaveGaps } }
   // And what lies behind damage may have been elsewhere.
   return { bytes, plan: { ...plan, known: base.known, order: mayHaveGaps ? 'whole' : 'always' } }

@@ -14,6 +14,7 @@ const { mixSeed, pickWeighted, seededRandom } = require('../../../packages/offse
 
 /**
  * @typedef {(limit: number) => number} Random
+ * @typedef {import('../library').Library} Library
  * @typedef {{ part: string, salt: number, shift: number }} Plan
  */
 
@@ -31,7 +32,10 @@ exports.prepare = async (seed) => {
   return Array.from({ length: BASE_COUNT }, (_, index) => buildByHand(seededRandom(mixSeed(seed, 4, index))).bytes)
 }
 
-/** By how often each is made. @type {Array<[number, (random: Random, bases: Buffer[]) => { part: string, bytes: Buffer }]>} */
+/**
+ * By how often each is made.
+ * @type {Array<[number, (random: Random, bases: Buffer[]) => { part: string, bytes: Buffer }]>}
+ */
 const MAKERS = [
   [40, (random) => ({ part: 'header', bytes: makeHeader(random) })],
   [40, (random) => ({ part: 'slot', bytes: makeSlot(random) })],
@@ -60,7 +64,9 @@ function makeHeader (random) {
   makeNoise(random, 20).copy(bytes, 12)
   writeNumber(bytes, 32, 6, 32768)
   bytes[38] = 1
-  for (let edits = random(3); edits > 0; edits--) writeNumber(bytes, random(60), 1 + random(6), hostileNumber(random, [32768]))
+  for (let edits = random(3); edits > 0; edits--) {
+    writeNumber(bytes, random(60), 1 + random(6), hostileNumber(random, [32768]))
+  }
   bytes.writeUInt32BE(crc32(bytes.subarray(0, 60)), 60)
   return random(6) === 0 ? fixSize(mutateBytes(random, bytes, { edits: 1 }), 64) : bytes
 }
@@ -68,7 +74,9 @@ function makeHeader (random) {
 /** @param {Random} random */
 function makeSlot (random) {
   const bytes = Buffer.alloc(512)
-  for (let edits = random(9); edits > 0; edits--) writeNumber(bytes, 4 + random(40), 1 + random(6), hostileNumber(random, [32768]))
+  for (let edits = random(9); edits > 0; edits--) {
+    writeNumber(bytes, 4 + random(40), 1 + random(6), hostileNumber(random, [32768]))
+  }
   bytes.writeUInt32BE(crc32(bytes.subarray(4), SALT), 0)
   return random(6) === 0 ? fixSize(mutateBytes(random, bytes, { edits: 1 }), 512) : bytes
 }
@@ -110,7 +118,10 @@ function fixSize (bytes, size) {
   return Buffer.concat([bytes, Buffer.alloc(size)]).subarray(0, size)
 }
 
-/** How each part is read. @type {Record<string, (library: import('../library').Library, bytes: Buffer, salt: number) => any>} */
+/**
+ * How each part is read.
+ * @type {Record<string, (library: Library, bytes: Buffer, salt: number) => any>}
+ */
 const READERS = {
   header: (library, bytes) => library.load(`${CHECKED}file-header.js`).decodeFileHeader(bytes),
   slot: (library, bytes, salt) => library.load(`${CHECKED}slot.js`).decodeSlot(bytes, salt),
@@ -157,7 +168,10 @@ function detect (library, bytes) {
   return { answer, answerCount }
 }
 
-/** What encodes what was decoded. @type {Record<string, (library: import('../library').Library, value: any, salt: number) => Buffer>} */
+/**
+ * What encodes what was decoded.
+ * @type {Record<string, (library: Library, value: any, salt: number) => Buffer>}
+ */
 const WRITERS = {
   header: (library, value) => library.load(`${CHECKED}file-header.js`).encodeFileHeader(value),
   slot: (library, value, salt) => library.load(`${CHECKED}slot.js`).encodeSlot(value, salt),
@@ -170,7 +184,9 @@ const WRITERS = {
  * @param {import('../library').Library} library
  */
 exports.judge = ({ plan: { part, salt } }, answer, library) => {
-  if (part === 'file' && !(answer instanceof Failure)) return ensureSame('how often detectFraming calls back', answer.answerCount, 1)
+  if (part === 'file' && !(answer instanceof Failure)) {
+    return ensureSame('how often detectFraming calls back', answer.answerCount, 1)
+  }
   const encode = WRITERS[part]
   if (encode === undefined || answer === null || answer instanceof Failure || 'unknown' in answer) return
   // What is not said in the format is lost on the way; what is, is not. The name of a codec is for people.

@@ -25,7 +25,8 @@ exports.limits = {
   callCount: { fixed: 1000, perByte: 0.1 },
   transferred: { fixed: 3_000_000, perByte: 60 }
 }
-exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('offset-log/lib/sidecar/parse-sidecar.js')
+/** @param {import('../library').Library} library */
+exports.isThere = (library) => library.has('offset-log/lib/sidecar/parse-sidecar.js')
 
 /**
  * @param {number} seed
@@ -94,7 +95,8 @@ exports.run = async ({ bytes, plan }, surroundings) => {
 function describe (parsed) {
   if (parsed === null) return null
   const { slot, sums, lostPages, unequalPages, hasLostSlot } = parsed
-  const known = Array.from({ length: Math.min(sums.blockCount, 5000) }, (_, index) => sums.isKnown(index) ? sums.at(index) : -1)
+  const length = Math.min(sums.blockCount, 5000)
+  const known = Array.from({ length }, (_, index) => sums.isKnown(index) ? sums.at(index) : -1)
   return { slot: { ...slot, sums: [...slot.sums] }, known, lost: [...lostPages], unequal: [...unequalPages], hasLostSlot }
 }
 
@@ -105,7 +107,9 @@ function describe (parsed) {
 exports.judge = ({ plan }, answers) => {
   const { parsed, report, opened, files } = answers
   ensure(!(parsed instanceof Failure), () => `parseSidecar fails with ${show(parsed)}`)
-  if (report !== null && !(report instanceof Failure)) ensureSame('the end of what is covered', report.end, parsed?.slot.end ?? 0)
+  if (report !== null && !(report instanceof Failure)) {
+    ensureSame('the end of what is covered', report.end, parsed?.slot.end ?? 0)
+  }
   // Whatever the sidecar says, the log is left as it is where it cannot be opened.
   if (opened instanceof Failure && plan.flags === 'r+') {
     const size = Buffer.from(plan.log, 'base64').length

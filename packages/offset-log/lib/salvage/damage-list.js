@@ -36,6 +36,8 @@ class DamageList {
     this.count = 0
     /** Their bytes. */
     this.size = 0
+    /** Where the last of them ends. */
+    this.end = 0
     this._rangesMax = rangesMax
     this._onRange = onRange
     /** What the next one may adjoin. @type {Found | null} */
@@ -45,6 +47,7 @@ class DamageList {
   /** @param {Found} found  begins at or after the one before */
   add (found) {
     const last = this._last
+    this.end = Math.max(this.end, found.end)
     if (last === null || found.start > last.end || found.isPromised !== last.isPromised) {
       this.close()
       this._last = { ...found }

@@ -9,6 +9,7 @@ const {
 } = require('./layout')
 
 const FLAG_CLEAN = 1
+const SEQUENCE_LIMIT = 2 ** 47
 // What the checksum is of begins behind it; the bytes before it seed it.
 const CRC_OFFSET = 12
 // Written in whole units of it, so that a disk need not read first.
@@ -71,11 +72,14 @@ function decodeSlot (bytes) {
   if (bytes.readUInt32BE(CRC_OFFSET) !== checksum(bytes, size)) return null
   // The field is wider than the numbers in it.
   if (bytes.readUInt16BE(10) > FLAG_CLEAN || bytes.readUInt32BE(32) >= 2 ** 21) return null
+  const sequence = bytes.readUIntBE(20, 6)
+  // Nobody writes so many, and those that follow need room.
+  if (sequence >= SEQUENCE_LIMIT) return null
   const end = integers.readUInt53BE(bytes, 32)
   if (Math.floor(end / BLOCK_SIZE) % SUMS_PER_PAGE !== sumCount) return null
   const rangesOffset = SLOT_HEADER_SIZE + 4 * sumCount
   return {
-    sequence: bytes.readUIntBE(20, 6),
+    sequence,
     salt: bytes.readUInt32BE(16),
     isClean: (bytes.readUInt16BE(10) & FLAG_CLEAN) !== 0,
     end,

@@ -132,6 +132,7 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   // No more than there are lengths, and the rest that it begins with.
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
+  if (header.durable > header.position) return 'its durable position'
   if (verify && crc32(bytes.subarray(payloadStart, payloadStart + header.size)) !== header.payloadCrc) return 'its data'
   return null
 }
@@ -155,7 +156,7 @@ function isInPlace ({ position, continued }, physical, { shift, hasGaps }) {
  * @param {number} salt
  */
 function isHeaderAt (bytes, view, offset, position, salt) {
-  if (readUint48(view, offset + 16) !== position) return false
+  if (readUint48(view, offset + 16) !== position || readUint48(view, offset + 22) > position) return false
   return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
 }
 

@@ -62,7 +62,7 @@ function isPossible ({ sequence, end, logicalEnd, last, erasedCount }, { base, h
   const ahead = logicalEnd - end - (base - HEAD_SIZE)
   const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : ahead === 0)
   const hasLast = last === -1 || (last >= base && last < logicalEnd)
-  return isInPlace && hasLast && sequence < U48_MAX && (erasedCount ?? 0) < U48_MAX / 2
+  return isInPlace && hasLast && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
 }
 
 exports.encodeSlot = encodeSlot

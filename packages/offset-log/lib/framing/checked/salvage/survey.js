@@ -136,11 +136,21 @@ class Survey {
     const to = promisedEnd + state.shift
     const seqs = from < to ? { from, to } : null
     if (promisedEnd > fileSize) this._judge.note(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
-    else if (state.isInCommit) this._judge.note(WHAT.BATCH, committed.end, state.end, seqs, null)
+    else if (state.isInCommit) this._noteBatch(Math.max(committed.end, this._damage.end), seqs)
     else if (state.isOpen) this._judge.noteOpen()
     salvage.close(this._source.head.slot?.logicalEnd ?? 0)
     this._damage.close()
     this._checkErased(cb)
+  }
+
+  /**
+   * @param {number} start  of what is not known to be damaged of it
+   * @param {{ from: number, to: number } | null} seqs
+   */
+  _noteBatch (start, seqs) {
+    const { end } = this.salvage.state
+    // Its end may be missing behind damage that reaches to the end of the log.
+    this._judge.note(WHAT.BATCH, Math.min(start, end - 1), end, seqs, null)
   }
 
   /**

@@ -4,7 +4,7 @@
 const { trampoline } = require('@millrace/block-file')
 const { guard, once } = require('../../../salvage/guard')
 const { HEAD_SIZE, isAllZero } = require('../offset-framing')
-const { NOWHERE, findFrames } = require('./find-frames')
+const { NOWHERE, findFrames, isFrameAt } = require('./find-frames')
 const { FrameKeeper } = require('./frame-keeper')
 const { judgeFrame } = require('./mend-frame')
 const { Suspects } = require('./suspects')
@@ -213,9 +213,25 @@ class OffsetSurvey {
     judgeFrame(this._blocks, this._framing, start, fileSize, (err, verdict) => {
       if (err || !verdict) return cb(err)
       if (verdict.agreeing >= 2) return this._passDamage(fileSize, cb)
-      this._isOver = true
-      cb(null)
+      this._endsInFrame((err, isOne) => {
+        if (err) return cb(err)
+        if (isOne) return this._passDamage(fileSize, cb)
+        this._isOver = true
+        cb(null)
+      })
     })
+  }
+
+  /**
+   * Who opens the log takes an empty frame at its end for a record, so nothing was cut off; but zeros over the end of a
+   * larger one, save its last bytes, look the same.
+   * @param {(err: Error | null, isOne?: boolean) => void} cb
+   */
+  _endsInFrame (cb) {
+    const { end: start, _fileSize: fileSize, _framing: framing } = this
+    const last = fileSize - framing.overhead
+    if (last < start) return cb(null, false)
+    isFrameAt(this._blocks, framing, last, fileSize, cb)
   }
 
   /**
