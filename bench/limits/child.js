@@ -20,6 +20,6 @@ async function measure ({ rowFile, side, setting }) {
   const first = await runner.sample()
   /** @type {number[]} */
   const samples = []
-  for (let left = row.samples; left > 0; left--) samples.push(await runner.sample())
+  for (let left = row[side].samples ?? row.samples; left > 0; left--) samples.push(await runner.sample())
   return { first, value: samples.length > 0 ? median(samples) : first, answer: await runner.finish() }
 }

@@ -42,6 +42,7 @@ tape('limits options: the defaults are those of the README, lists and numbers ar
   t.equal(command, 'npm run bench:limits')
   const some = parseOptions(['--rows', `space-single,${rowFile('fast')}`, '--runs', '2', '--out', '/some/where'])
   t.deepEqual(some.rows.map((row) => row.name), ['fast', 'space-single'])
+  t.deepEqual(parseOptions(['--only', 'file,items']).rows.map((row) => row.name), ['file', 'items'])
   t.equal(some.command, 'npm run bench:limits -- --rows space-single,fast.js --runs 2', 'the command holds no path')
   t.end()
 })
@@ -70,7 +71,7 @@ tape('limits --help: names every option and every row, as does the README', (t) 
   t.equal(status, 0)
   t.equal(stderr, '')
   const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
-  for (const name of ['rows', 'runs', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
+  for (const name of ['rows', 'only', 'runs', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
   for (const { name, what } of parseOptions([]).rows) {
     t.ok(stdout.includes(name) && stdout.includes(what), name)
     t.ok(readme.includes(`\`${name}\``), `${name} in the README`)
@@ -110,6 +111,18 @@ tape('limits: the table fits a hundred columns, and explains what is not plain',
     t.ok(table.includes(text), text)
   }
   t.notOk(formatTable([makeResult(createFixedRow({ name: 'a' }), [1, 2])]).includes('close'))
+  t.end()
+})
+
+tape('limits: a row of speed is written the other way round, and judged the same', (t) => {
+  const row = createFixedRow({ name: 'a', goal: 1 / 8, isSpeed: true })
+  const table = formatTable([makeResult(row, [1, 10], [1, 12.5], [1, 5])])
+  t.ok(/10\.0× \(5\.00-12\.5\) +>= 8× +met/.test(table), table)
+  t.equal(judge(makeResult(row, [1, 7.5])).isMet, false)
+  t.equal(judge(makeResult(row, [1, 7.5])).isFailure, false)
+  t.equal(judge(makeResult(row, [1, 7])).isFailure, true)
+  const slower = createFixedRow({ name: 'b', goal: 1 / 0.35, isSpeed: true })
+  t.ok(/0\.40× +>= 0\.35× +met/.test(formatTable([makeResult(slower, [2.5, 1])])))
   t.end()
 })
 

@@ -2,13 +2,18 @@
 // The floor of every scan: the file read into one buffer, block by block, and nothing done with it.
 
 const fs = require('node:fs')
+const { ByteTally } = require('../../lib/tally')
 const { BLOCK_SIZE } = require('./scan-log')
+
+// Which blocks the digest is of.
+const BLOCKS_EVERY = 100
 
 /**
  * @param {string} path
+ * @param {{ isTallied?: boolean }} [options]  whether its answer is about the blocks too
  * @returns {import('./shapes').Runner}
  */
-function openBareLoop (path) {
+function openBareLoop (path, { isTallied = false } = {}) {
   const fd = fs.openSync(path, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
   let bytes = 0
@@ -19,8 +24,9 @@ function openBareLoop (path) {
       return performance.now() - started
     },
     finish () {
+      const tally = isTallied ? tallyBlocks(fd, buf) : {}
       fs.closeSync(fd)
-      return { bytes }
+      return { bytes, ...tally }
     }
   }
 }
@@ -39,4 +45,22 @@ function readAll (fd, buf) {
   }
 }
 
+/**
+ * @param {number} fd
+ * @param {Buffer} buf
+ * @returns {import('./shapes').Answer}  as the reader of blocks gives it
+ */
+function tallyBlocks (fd, buf) {
+  const tally = new ByteTally({ every: BLOCKS_EVERY })
+  for (let position = 0; ;) {
+    const bytesRead = fs.readSync(fd, buf, 0, buf.length, position)
+    if (bytesRead === 0) break
+    tally.visit(position, buf, 0, bytesRead)
+    position += bytesRead
+  }
+  const { records, delivered, seqSum, digest } = tally.result()
+  return { records, delivered, seqSum, digest }
+}
+
+exports.BLOCKS_EVERY = BLOCKS_EVERY
 exports.openBareLoop = openBareLoop

@@ -6,6 +6,7 @@ const path = require('node:path')
 const { createInputs } = require('../../lib/inputs')
 const { pickLayers } = require('../../lib/registry')
 const { findSource } = require('../../lib/source')
+const { createQueries, findAnswers } = require('./queries')
 const { measureLog } = require('./scan-log')
 
 /** @typedef {import('./shapes').Context} Context */
@@ -32,14 +33,29 @@ function createContexts (records, folder) {
   process.once('exit', remove)
   /** @type {Source | undefined} */
   let source
+  /** @type {Awaited<ReturnType<typeof findAnswers>> | undefined} */
+  let answers
   /** @type {Map<string, FoundLog>} */
   const found = new Map()
 
   /** @type {Context['findLog']} */
-  async function findLog (log, framing) {
+  async function findLog (log, framing, query) {
     const key = `${log} ${framing}`
-    const known = found.get(key)
-    if (known) return known
+    const whole = found.get(key) ?? await findWhole(log, framing)
+    found.set(key, whole)
+    if (query === undefined) return whole
+    const { json, query: root } = /** @type {Source} */ (source)
+    const queries = createQueries(root)
+    answers ??= await findAnswers(json, queries)
+    return { ...whole, where: queries[query], expected: answers[query] }
+  }
+
+  /**
+   * @param {'json' | 'binary'} log
+   * @param {string} framing
+   * @returns {Promise<FoundLog>}
+   */
+  async function findWhole (log, framing) {
     source ??= await findSource({ records, file: undefined }, folder)
     const inputs = createInputs(source, folder)
     const [layer] = pickLayers([LAYERS[log]])
@@ -47,16 +63,14 @@ function createContexts (records, folder) {
     await inputs.prepare([one])
     const { path: file } = inputs.find(one)
     const { records: count, delivered, digest } = await measureLog(source[log])
-    const result = { path: file, expected: { records: count, delivered, digest } }
-    found.set(key, result)
-    return result
+    return { path: file, root: source.query, expected: { records: count, delivered, digest } }
   }
 
   return {
     create (name) {
       const own = path.join(work, name)
       fs.mkdirSync(own, { recursive: true })
-      return { folder: own, findLog }
+      return { folder: own, records, findLog }
     },
     source: () => source,
     remove

@@ -23,6 +23,7 @@ function formatCsv (results, facts) {
     `input: ${facts.input}`,
     'ours and peer: the median of a process, warm; ours_first and peer_first: the first sample of that process',
     'run: which round, or "median" of all; the ratio there is the median of the ratios; met: yes, no or absent',
+    'ratio: ours by the peer; goal: the most that it may be, so that 0.125 means 8 times as fast',
     ...results.map(({ row }) => `row ${row.name}: ${row.what}`)
   ]
   return [...header.map((line) => `# ${line}`), COLUMNS, ...results.flatMap(formatResult)].join('\n') + '\n'
@@ -33,7 +34,8 @@ function formatCsv (results, facts) {
  * @returns {string[]}
  */
 function formatResult (result) {
-  const { row: { name, unit, goal }, rounds } = result
+  const { row: { name, unit, ...row }, rounds } = result
+  const goal = Number(row.goal.toPrecision(4))
   const verdict = judge(result)
   if (verdict === undefined) return [[name, 'median', unit, '', '', '', goal, 'absent', '', ''].join(',')]
   const lines = rounds.map(({ ours, peer }, index) => {

@@ -21,6 +21,7 @@ const DEFAULT_RUNS = 5
 
 const SPEC = /** @type {const} */ ({
   rows: { type: 'string' },
+  only: { type: 'string' },
   runs: { type: 'string' },
   records: { type: 'string' },
   out: { type: 'string' },
@@ -33,7 +34,7 @@ const SPEC = /** @type {const} */ ({
  * @throws {import('../../lib/user-error').UserError}  one line that names the option
  */
 function parseOptions (argv) {
-  const { rows, runs, records, out, help } = parseWords(argv, SPEC)
+  const { only, rows = only, runs, records, out, help } = parseWords(argv, SPEC)
   return {
     help: help ?? false,
     rows: pickWithStrangers('--rows', listRows(), toNames('--rows', rows), (part) => typeof part.peer === 'object'),
@@ -58,6 +59,7 @@ Measures what must hold, each figure against another one from the same run, and 
 Ends with exit code 1 when a goal is missed by more than 10%.
 
   --rows LIST     rows to measure, or paths of modules    all
+  --only LIST     the same
   --runs N        how often each side of a row runs       ${DEFAULT_RUNS}
   --records N     messages in the generated log           ${DEFAULT_RECORDS}
   --out DIR       where data/ goes                        the root of the repository

@@ -35,10 +35,11 @@ class ChunkTally {
 
 /**
  * @param {string} path
+ * @param {object} [options]  of the log
  * @returns {Promise<import('./shapes').Runner>}
  */
-async function openScan (path) {
-  const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r' })
+async function openScan (path, options) {
+  const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r', ...options })
   await log.ready()
   let tally = new ChunkTally()
   return {

@@ -16,6 +16,7 @@
 /**
  * @typedef {object} Side
  * @property {(setting: any) => Runner | Promise<Runner>} open  in a process of its own
+ * @property {number} [samples]  instead of the row's, where one of the two is slow
  */
 
 /**
@@ -26,6 +27,10 @@
  * @property {string} what  one line for the table, at most 42 characters: what is compared with what
  * @property {'ms' | 'bytes'} unit  of both sides
  * @property {number} goal  the most that ours may be, as a multiple of the peer
+ * @property {boolean} [isSpeed]  written the other way round: so many times as fast as the peer
+ * @property {string} [drawn]  its label in the chart, for rows whose peer is the bare loop
+ * @property {{ row: string, label: string }} [drawnBeside]  names a row on the same file whose bar the peer of this one
+ *   is drawn with
  * @property {boolean} [isShare]  the multiple is a small one, written in percent
  * @property {number} samples  in each process, after the first one, which is kept apart
  * @property {boolean} [isExact]  gives the same every time, so that it runs once
@@ -41,13 +46,18 @@
  * What a row is prepared with.
  * @typedef {object} Context
  * @property {string} folder  of the row's own, on the disk where the logs are; gone afterwards
- * @property {(log: 'json' | 'binary', framing: string) => Promise<FoundLog>} findLog  of the bench, in the page cache
+ * @property {number} records  how many the log of the bench has: what a row makes itself is no larger
+ * @property {(log: 'json' | 'binary', framing: string, query?: import('./queries').QueryName) => Promise<FoundLog>}
+ *   findLog  of the bench, in the page cache
  */
 
 /**
  * @typedef {object} FoundLog
  * @property {string} path
- * @property {Answer} expected  what a scan of all its records comes to, as read from the log it was made from
+ * @property {string} root  what one record in a thousand has as `value.content.root`
+ * @property {import('@millrace/where').Where} [where]  the query that was asked for
+ * @property {Answer} expected  what a scan of all its records comes to, as read from the log it was made from; with a
+ *   query, what is found by parsing all of them
  */
 
 /**

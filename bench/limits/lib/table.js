@@ -22,7 +22,7 @@ function formatTable (results) {
   const lines = rows.map((row) => row.map((text, column) => {
     return column === 0 || column === HEADS.length - 1 ? text.padEnd(widths[column]) : text.padStart(widths[column])
   }).join(GAP).trimEnd())
-  return ['medians; ratio: ours to the peer, the median of the rounds', '', ...lines, ...explain(results)].join('\n')
+  return ['medians; ratio: ours to the peer, or how many times as fast, the median of the rounds', '', ...lines, ...explain(results)].join('\n')
 }
 
 /**
@@ -45,7 +45,7 @@ function formatRow (result) {
   const figures = verdict === undefined
     ? ['-', '-', '-']
     : [formatValue(verdict.ours, row.unit), formatValue(verdict.peer, row.unit), formatRange(verdict.ratio, row)]
-  return [row.what, ...figures, `<= ${formatGoal(row)}`, describeVerdict(verdict)]
+  return [row.what, ...figures, formatGoal(row), describeVerdict(verdict)]
 }
 
 /** @param {import('./judge').Verdict | undefined} verdict */
@@ -69,15 +69,28 @@ function formatValue (value, unit) {
  * @param {import('../../lib/statistics').Summary} ratio
  * @param {Row} row
  */
-function formatRange ({ median, min, max }, { isShare }) {
-  const [middle, least, most] = [median, min, max].map((value) => (isShare ? 100 * value : value).toFixed(2))
-  const unit = isShare ? '%' : '×'
+function formatRange ({ median, min, max }, row) {
+  // Times as fast is times as long the other way round: so is its range.
+  const [middle, least, most] = (row.isSpeed ? [1 / median, 1 / max, 1 / min] : [median, min, max])
+    .map((value) => (row.isShare ? 100 * value : value)).map(row.isSpeed ? formatSpeed : formatTimes)
+  const unit = row.isShare ? '%' : row.isSpeed ? '×' : '×'
   return least === most ? `${middle}${unit}` : `${middle}${unit} (${least}-${most})`
 }
 
+/** @param {number} value */
+function formatTimes (value) {
+  return value.toFixed(2)
+}
+
+/** @param {number} value */
+function formatSpeed (value) {
+  return value.toFixed(value < 10 ? 2 : 1)
+}
+
 /** @param {Row} row */
-function formatGoal ({ goal, isShare }) {
-  return isShare ? `${Number((100 * goal).toPrecision(3))}%` : `${goal}×`
+function formatGoal ({ goal, isShare, isSpeed }) {
+  if (isSpeed) return `>= ${Number((1 / goal).toPrecision(3))}×`
+  return `<= ${isShare ? `${Number((100 * goal).toPrecision(3))}%` : `${Number(goal.toPrecision(3))}×`}`
 }
 
 exports.formatTable = formatTable

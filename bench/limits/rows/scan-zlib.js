@@ -7,6 +7,7 @@ module.exports = createScanRow({
   name: 'scan-zlib',
   order: 10,
   what: 'verified scan, zlib.crc32 : bare loop',
+  drawn: 'every record, verified, zlib',
   goal: 3,
   env: { MILLRACE_CRC32: 'zlib' }
 })
