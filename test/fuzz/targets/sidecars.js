@@ -87,8 +87,10 @@ exports.run = async ({ bytes, plan }, surroundings) => {
   const { readSidecar } = library.load('offset-log/lib/sidecar/read-sidecar.js')
   const parsed = attempt(() => describe(parseSidecar(memory.subarray(start, end))))
   const report = await ask('readSidecar', (cb) => readSidecar(storage, FILE, cb))
-  const answers = await questionLog(library.load('offset-log').OffsetLog, storage, { cache: 65536, sidecar: true }, plan)
-  return { ...answers, parsed, report: report === null || report instanceof Failure ? report : { ...report, block: null } }
+  const { OffsetLog } = library.load('offset-log')
+  const answers = await questionLog(OffsetLog, storage, { cache: 65536, sidecar: true }, plan)
+  const isReport = report !== null && !(report instanceof Failure)
+  return { ...answers, parsed, report: isReport ? { ...report, block: null } : report }
 }
 
 /** @param {any} parsed */
@@ -97,7 +99,8 @@ function describe (parsed) {
   const { slot, sums, lostPages, unequalPages, hasLostSlot } = parsed
   const length = Math.min(sums.blockCount, 5000)
   const known = Array.from({ length }, (_, index) => sums.isKnown(index) ? sums.at(index) : -1)
-  return { slot: { ...slot, sums: [...slot.sums] }, known, lost: [...lostPages], unequal: [...unequalPages], hasLostSlot }
+  const pages = { lost: [...lostPages], unequal: [...unequalPages] }
+  return { slot: { ...slot, sums: [...slot.sums] }, known, ...pages, hasLostSlot }
 }
 
 /**

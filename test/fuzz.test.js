@@ -1,0 +1,113 @@
+'use strict'
+// The fuzzer itself: it finds bugs that are planted, prints lines that show them again, and the same seed makes the
+// same cases.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { runFuzz } = require('./fuzz/run-fuzz')
+const { targets } = require('./fuzz/targets')
+
+const ROOT = path.join(__dirname, '..')
+const CLI = path.join(__dirname, 'fuzz', 'index.js')
+
+/** @type {Array<{ what: string, target: string, file: string, line: string, planted: string, kinds: string[] }>} */
+const PLANTED = [
+  {
+    what: 'an array whose last item reaches past its end',
+    target: 'records',
+    file: 'binary-codec/lib/decode.js',
+    line: '    if (tag < 0 || valueEnd > end) throw explainTag(buf, pos, end)\n    array',
+    planted: '    if (tag < 0) throw explainTag(buf, pos, end)\n    array',
+    kinds: ['two answers', 'wrong answer', 'no code']
+  },
+  {
+    what: 'no bound to how deep arrays are nested',
+    target: 'records',
+    file: 'binary-codec/lib/decode.js',
+    line: 'if (depth > DEPTH_MAX) throw',
+    planted: 'if (depth > 1e6) throw',
+    kinds: ['no code', 'wrong answer']
+  },
+  {
+    what: 'a slot that is believed whatever it says',
+    target: 'logs',
+    file: 'offset-log/lib/framing/checked/head.js',
+    line: 'if (slot !== null && isPossible(slot, header)) return slot',
+    planted: 'if (slot !== null) return slot',
+    kinds: ['thrown', 'no code', 'wrong answer']
+  }
+]
+
+/** A copy of all packages, with one bug in it. */
+function plant ({ file, line, planted }) {
+  const root = temporaryFolder()
+  for (const name of fs.readdirSync(path.join(ROOT, 'packages'))) {
+    for (const part of ['lib', 'index.js', 'package.json']) {
+      const from = path.join(ROOT, 'packages', name, part)
+      if (fs.existsSync(from)) fs.cpSync(from, path.join(root, 'packages', name, part), { recursive: true })
+    }
+  }
+  linkModules(root)
+  const patched = path.join(root, 'packages', file)
+  const source = fs.readFileSync(patched, 'utf8')
+  if (!source.includes(line)) throw new Error(`${file} does not have ${line}`)
+  fs.writeFileSync(patched, source.replace(line, () => planted))
+  return root
+}
+
+/** The packages of others are ours, too; ours are the copies. */
+function linkModules (root) {
+  const modules = path.join(root, 'node_modules')
+  fs.mkdirSync(path.join(modules, '@millrace'), { recursive: true })
+  for (const name of fs.readdirSync(path.join(ROOT, 'node_modules'))) {
+    if (name.startsWith('.') || name === '@millrace') continue
+    fs.symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, name))
+  }
+  for (const name of fs.readdirSync(path.join(root, 'packages'))) {
+    fs.symlinkSync(path.join(root, 'packages', name), path.join(modules, '@millrace', name))
+  }
+}
+
+function runCli (...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+tape('fuzz: the same seed makes the same cases, and all is well', async (t) => {
+  const counts = Object.fromEntries(targets.map(({ name, isSync }) => [name, isSync ? 1000 : 40]))
+  const runs = []
+  for (let round = 0; round < 2; round++) runs.push(await runFuzz({ seed: 7, workers: 1, counts }))
+  const [one, other] = runs.map(({ figures }) => figures.map((figure) => ({ ...figure })))
+  t.deepEqual(one.map(({ target }) => target), targets.map(({ name }) => name))
+  t.deepEqual(one, other)
+  t.deepEqual(runs[0].reports, [])
+})
+
+for (const bug of PLANTED) {
+  tape(`fuzz: finds a planted bug, ${bug.what}, and shows it again`, async (t) => {
+    const root = plant(bug)
+    const counts = Object.fromEntries(targets.map(({ name }) => [name, name === bug.target ? 20_000 : 0]))
+    const { reports } = await runFuzz({ seed: 11, workers: 1, counts, root, seconds: 60, shrinks: false })
+    t.ok(reports.length > 0, 'found')
+    if (reports.length === 0) return
+    const [{ kind, replay }] = reports
+    t.ok(bug.kinds.includes(kind), kind)
+    const failed = runCli('--replay', replay, '--root', root)
+    t.equal(failed.status, 1)
+    t.ok(/^FAILED/m.test(failed.stdout), 'says so')
+    t.equal(runCli('--replay', replay).status, 0, 'without the bug all is well')
+  })
+}
+
+tape('fuzz: the command line says what is wrong with it', (t) => {
+  for (const args of [['--no'], ['--only', 'cats'], ['--records'], ['--seconds', 'x'], ['--replay', '{}'], ['--root', '/no']]) {
+    const { status, stderr } = runCli(...args)
+    t.equal(status, 2, args.join(' '))
+    t.match(stderr, /^fuzz: .*--help/)
+  }
+  t.match(runCli('--help').stdout, /--replay LINE/)
+  t.end()
+})
