@@ -11,7 +11,8 @@ const { parseOptions, usage } = require('./lib/options')
 const { runRows } = require('./lib/run-rows')
 const { formatTable } = require('./lib/table')
 
-const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@node-rs/crc32', 'better-sqlite3']
+const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@millrace/json-codec', '@millrace/binary-codec',
+  '@node-rs/crc32', 'flumelog-offset', 'bipf', 'lmdb', 'classic-level', 'better-sqlite3']
 
 runCommand('bench:limits', async () => {
   const options = parseOptions(process.argv.slice(2))

@@ -4,9 +4,12 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { OffsetLog } = require('@millrace/offset-log')
+const { OffsetLog, verify } = require('@millrace/offset-log')
 const { pickLayers } = require('../lib/registry')
 const { UserError } = require('../lib/user-error')
+const { findLongestBlock } = require('../limits/lib/event-loop')
+const { findTenFold } = require('../limits/lib/ten-fold')
+const { runPipeline } = require('../limits/lib/pipeline')
 const { writeLargeLog, writeSmallLog } = require('../limits/lib/large-log')
 const { formatCsv } = require('../limits/lib/csv')
 const { judge } = require('../limits/lib/judge')
@@ -232,6 +235,56 @@ tape('limits: the space of a log is within its goals', (t) => {
   const { status, stdout } = runLimits('--rows', 'space-batch,space-single', '--out', makeFolder(t))
   t.equal(status, 0, stdout)
   t.equal((stdout.match(/ met\n/g) ?? []).length, 2)
+  t.end()
+})
+
+tape('limits: the log ten times over is a log like any other', async (t) => {
+  const file = path.join(makeFolder(t), 'any.offset32')
+  const log = OffsetLog(file, { framing: 'offset32' })
+  await log.append(createRecords(300))
+  await log.close()
+  const { large } = await findTenFold(file)
+  const { records, delivered } = await measureLog(file)
+  t.ok((await verify(large)).isSound)
+  const all = await measureLog(large)
+  t.deepEqual([all.records, all.delivered], [10 * records, 10 * delivered])
+  const { mtimeMs } = fs.statSync(large)
+  await findTenFold(file)
+  t.equal(fs.statSync(large).mtimeMs, mtimeMs, 'it is made once')
+})
+
+tape('limits: calls under way are never more than asked, and answers at once do not grow the stack', async (t) => {
+  const order = []
+  let [active, most] = [0, 0]
+  await runPipeline(100, 7, (index, cb) => {
+    most = Math.max(most, ++active)
+    setImmediate(() => {
+      active--
+      order.push(index)
+      cb(null)
+    })
+  })
+  t.equal(most, 7)
+  t.deepEqual(order, Array.from({ length: 100 }, (_, index) => index))
+  await runPipeline(1e5, 1, (index, cb) => cb(null))
+  await runPipeline(3, 2, (index, cb) => cb(index === 1 ? new Error('broken') : null)).then(() => t.fail(), (err) => {
+    t.equal(err.message, 'broken')
+  })
+})
+
+tape('limits: the longest block is the longest time between two turns of the event loop', async (t) => {
+  const longest = await findLongestBlock(async () => {
+    await new Promise(setImmediate)
+    for (const end = performance.now() + 30; performance.now() < end;);
+    await new Promise(setImmediate)
+  })
+  t.ok(longest >= 30, `${longest} ms`)
+})
+
+tape('limits: a row for which the machine has too little is absent', (t) => {
+  const { status, stdout, stderr } = runLimits('--rows', rowFiles('fast', 'no-room'), '--runs', '1', '--out', makeFolder(t))
+  t.equal(status, 0, stderr)
+  t.ok(stdout.includes('absent: no-room needs 9 PB of room on the disk'), stdout)
   t.end()
 })
 

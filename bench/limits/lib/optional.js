@@ -15,6 +15,12 @@ exports.betterSqlite3 = {
   'better-sqlite3': () => openDatabase(':memory:').close()
 }
 
+/** @type {NonNullable<import('./shapes').Row['needs']>} */
+exports.lmdb = { lmdb: () => load('lmdb').open }
+
+/** @type {NonNullable<import('./shapes').Row['needs']>} */
+exports.classicLevel = { 'classic-level': () => load('classic-level').ClassicLevel }
+
 /**
  * @param {string} file
  * @returns {any}  a database of better-sqlite3

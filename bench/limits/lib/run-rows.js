@@ -28,7 +28,13 @@ async function runRows ({ rows, runs }, contexts) {
   const results = rows.map((row) => ({ row, absent: findAbsent(row), rounds: [] }))
   /** @type {Job[]} */
   const jobs = []
-  for (const result of results) if (result.absent === undefined) jobs.push(await prepare(result, contexts))
+  for (const result of results) {
+    if (result.absent !== undefined) continue
+    const job = await prepare(result, contexts)
+    // What there must be enough of is known only now.
+    result.absent = job.setting?.absent
+    if (result.absent === undefined) jobs.push(job)
+  }
 
   const turns = Array.from({ length: runs }, (_, run) => {
     return jobs.filter(({ result }) => run === 0 || !result.row.isExact).map((job) => ({ job, run }))
@@ -65,7 +71,7 @@ function findAbsent ({ needs = {} }) {
 async function prepare (result, contexts) {
   const { row } = result
   const setting = await row.prepare(contexts.create(row.name))
-  return { result, setting, agree: createAgreement(row, setting.expected) }
+  return { result, setting, agree: createAgreement(row, setting?.expected) }
 }
 
 /**

@@ -37,7 +37,8 @@
  * @property {Record<string, string>} [env]  of its processes
  * @property {Record<string, () => void>} [needs]  optional packages; each call throws where its package is of no use
  * @property {(context: Context) => any} prepare  makes what is read; gives what both sides are opened with, as JSON,
- *   and in its `expected`, if it has one, an answer that they must agree with
+ *   and in its `expected`, if it has one, an answer that they must agree with; or `absent`, what the machine has too
+ *   little of for it to be run
  * @property {Side} ours
  * @property {Side} peer
  */
@@ -75,7 +76,7 @@
 /**
  * @typedef {object} Result
  * @property {Row} row
- * @property {string | undefined} absent  the package that kept the row from being run
+ * @property {string | undefined} absent  the package, or whatever else was missing, that kept it from being run
  * @property {Round[]} rounds
  */
 

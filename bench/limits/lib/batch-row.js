@@ -1,0 +1,82 @@
+'use strict'
+// The rows of appends that wait for no disk: the same records in the same batches, into Millrace and another store.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { ByteTally } = require('../../lib/tally')
+const { createRawStore, openMillrace } = require('./batch-stores')
+const { touchPageCache } = require('./page-cache')
+const { runPipeline } = require('./pipeline')
+const { RECORD_SIZE, createRecords } = require('./records')
+
+const RECORDS_MAX = 100000
+const DISTINCT = 1000
+const EVERY = 100
+// Room for what the stores write beside the records, such as an index or a WAL.
+const TOUCHED_PER_RECORD = 4 * RECORD_SIZE
+
+/** @typedef {import('./batch-stores').OpenStore} OpenStore */
+
+/**
+ * @typedef {object} Work
+ * @property {number} batchSize  records a call
+ * @property {number} inFlight  calls under way
+ * @property {OpenStore | 'raw'} peer
+ */
+
+/**
+ * @param {Pick<import('./shapes').Row, 'name' | 'order' | 'what' | 'goal' | 'needs'>} row
+ * @param {Work} work
+ * @returns {import('./shapes').Row}
+ */
+function createBatchRow (row, { peer, ...work }) {
+  return {
+    ...row,
+    unit: 'ms',
+    isSpeed: true,
+    samples: 3,
+    prepare ({ folder, records }) {
+      return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
+    },
+    ours: { open: ({ folder, count }) => openAppends(openMillrace, folder, { ...work, count }) },
+    peer: { open: ({ folder, count }) => openAppends(peer, folder, { ...work, count }) }
+  }
+}
+
+/**
+ * @param {OpenStore | 'raw'} peer
+ * @param {string} folder
+ * @param {{ batchSize: number, inFlight: number, count: number }} work
+ * @returns {import('./shapes').Runner}
+ */
+function openAppends (peer, folder, { batchSize, inFlight, count }) {
+  const records = createRecords(DISTINCT)
+  const batches = Array.from({ length: DISTINCT / batchSize }, (_, index) => {
+    return records.slice(index * batchSize, (index + 1) * batchSize)
+  })
+  const open = peer === 'raw' ? createRawStore(batches) : peer
+  touchPageCache(folder, count * TOUCHED_PER_RECORD)
+  let tally = new ByteTally({ every: EVERY })
+  return {
+    async sample () {
+      const own = fs.mkdtempSync(path.join(folder, 'batch-'))
+      const store = await open(own)
+      const started = performance.now()
+      await runPipeline(count / batchSize, inFlight, (index, cb) => {
+        store.append(batches[index % batches.length], index * batchSize, cb)
+      })
+      const ms = performance.now() - started
+      tally = new ByteTally({ every: EVERY })
+      for (const [index, value] of (await store.readAll()).entries()) tally.visit(index, value, 0, value.length)
+      await store.close()
+      fs.rmSync(own, { recursive: true })
+      return ms
+    },
+    finish () {
+      const { records, delivered, digest } = tally.result()
+      return { records, delivered, digest }
+    }
+  }
+}
+
+exports.createBatchRow = createBatchRow
