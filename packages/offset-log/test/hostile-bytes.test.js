@@ -259,3 +259,22 @@ tape('reader: lengths that claim all of the file, one in every page, do not make
     await log.close()
   }
 })
+
+tape('open: a legacy file that names an end of a frame every few bytes is not read again for each', async (t) => {
+  const size = 100_000
+  const bytes = Buffer.alloc(size)
+  // One whole frame, then numbers that are their own positions, and say of every size that it is in the other half.
+  bytes.writeUInt32BE(28, 0)
+  bytes.fill('x', 4, 32)
+  bytes.writeUInt32BE(28, 32)
+  bytes.writeUInt32BE(40, 36)
+  for (let at = 40; at + 8 <= size; at += 8) {
+    bytes.writeUInt32BE(at > size / 2 ? size / 2 : 8, at)
+    bytes.writeUInt32BE(at + 8, at + 4)
+  }
+  const { counted, storage } = countReads()
+  const log = OffsetLog(writeLog(bytes), { flags: 'r', storage, cache: 65536 })
+  await log.ready()
+  t.ok(counted.bytes < 5 * size, `${counted.bytes} bytes read of ${size}`)
+  await log.close()
+})

@@ -25,7 +25,7 @@ exports.batchSize = 2000
 exports.isSync = false
 exports.limits = {
   steps: { fixed: 300_000, perByte: 200 },
-  callCount: { fixed: 2000, perByte: 0.5 },
+  callCount: { fixed: 2000, perByte: 0.6 },
   transferred: { fixed: 1_000_000, perByte: 60 }
 }
 exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('offset-log/lib/verify.js')

@@ -6,6 +6,7 @@ const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { locateByWalking } = require('./locate')
+const { HEAD_SIZE } = require('./offset-framing')
 const { walkTail } = require('./walk-tail')
 
 /**
@@ -196,25 +197,35 @@ function searchWindow (framing, window, candidate) {
 }
 
 /**
- * Whether a frame whose two sizes agree ends here, and, inside the file, whether another ends where it begins.
+ * Whether a frame whose two sizes agree ends here, and, inside the file, whether another ends where it begins. Reads no
+ * more than these fields: in a hostile file every few bytes may be an end.
  * @param {OffsetStore} store
  * @param {number} end
  * @param {(err: Error | null, isOne?: boolean) => void} cb
  */
 function confirmFrame ({ blocks, framing }, end, cb) {
-  blocks.readUInt32BE(end - framing.trailerSize, (err, size = 0) => {
+  readSize(blocks, end - framing.trailerSize, (err, size = 0) => {
     if (err) return cb(err)
     const start = end - size - framing.overhead
     if (start < 0) return cb(null, false)
-    blocks.readUInt32BE(start, (err, headSize) => {
+    readSize(blocks, start, (err, headSize) => {
       if (err || headSize !== size) return cb(err, false)
       if (start === 0 || end === blocks.size.value) return cb(null, true)
-      blocks.read(Math.max(0, start - framing.endSize), start, (err, before) => {
-        if (err || !before) return cb(err)
-        cb(null, framing.isEndIn(before, start))
-      })
+      if (start < framing.overhead) return cb(null, false)
+      const before = Buffer.allocUnsafe(framing.endSize)
+      blocks.readInto(before, start - framing.endSize, (err) => cb(err, framing.isEndIn(before, start)))
     })
   })
+}
+
+/**
+ * @param {OffsetStore['blocks']} blocks
+ * @param {number} position
+ * @param {(err: Error | null, size?: number) => void} cb
+ */
+function readSize (blocks, position, cb) {
+  const bytes = Buffer.allocUnsafe(HEAD_SIZE)
+  blocks.readInto(bytes, position, (err) => cb(err, bytes.readUInt32BE(0)))
 }
 
 /**
