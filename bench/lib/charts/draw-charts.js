@@ -76,3 +76,4 @@ function save (folder, name, svg) {
 }
 
 exports.drawCharts = drawCharts
+exports.saveChart = save

@@ -1,0 +1,60 @@
+'use strict'
+// `npm run bench:peers`: Millrace beside the logs that it succeeds and the databases that one may use instead.
+// Exit codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
+const { describeMachine, versionOf } = require('../lib/facts')
+const { formatCount } = require('../lib/format')
+const { findSource } = require('../lib/source')
+const { drawPeers } = require('./lib/chart')
+const { writeCsv } = require('./lib/csv')
+const { parseOptions, usage } = require('./lib/options')
+const { runCases } = require('./lib/run-cases')
+const { formatTable } = require('./lib/table')
+
+runCommand('bench:peers', async () => {
+  const options = parseOptions(process.argv.slice(2))
+  if (!options.help) return measurePeers(options)
+  process.stdout.write(usage())
+  return 0
+})
+
+/**
+ * @param {import('./lib/options').Options} options
+ * @returns {Promise<number>}  the exit code
+ */
+async function measurePeers (options) {
+  const folders = prepareFolders(options.out)
+  const source = await findSource({ records: options.records, file: undefined }, folders.generated)
+  const folder = fs.mkdtempSync(path.join(folders.generated, 'peers-'))
+  const remove = () => fs.rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  const logs = { binary: source.binary, json: source.json }
+  const context = { folder, logs, query: source.query, total: source.records, hits: source.hits }
+  const cells = await runCases(options, context).finally(remove)
+  const facts = {
+    ...describeMachine(),
+    command: options.command,
+    packages: describePackages(cells),
+    input: describeInput(source)
+  }
+  console.log(`\n${formatTable(cells, facts)}\n`)
+  const written = [writeCsv(folders.data, cells, facts), ...await drawPeers(folders.images, cells, facts)]
+  console.log(describeWritten(written))
+  return 0
+}
+
+/** @param {import('./lib/shapes').Cell[]} cells */
+function describePackages (cells) {
+  const names = [...new Set(cells.flatMap(({ packages }) => packages))]
+  // What comes with Node.js has its version.
+  return names.map((name) => name.startsWith('node:') ? name : `${name} ${versionOf(name, __filename)}`).join(', ')
+}
+
+/** @param {import('../lib/source').Source} source */
+function describeInput ({ records, binary, json }) {
+  const size = (/** @type {string} */ file) => `${Math.round(fs.statSync(file).size / records)} bytes`
+  return `${formatCount(records)} messages of ${size(binary)} in the binary format, ${size(json)} as JSON`
+}

@@ -1,0 +1,13 @@
+'use strict'
+// A peer whose package is not installed.
+
+module.exports = {
+  name: 'absent',
+  order: 90,
+  label: 'Absent',
+  kind: 'database',
+  packages: ['no-such-package'],
+  queried: 'json',
+  ways: ['parsed'],
+  open: async () => require('no-such-package')
+}

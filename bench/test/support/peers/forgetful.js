@@ -1,0 +1,29 @@
+'use strict'
+// A peer that keeps all records but the last one, in a file of JSON.
+
+const fs = require('node:fs')
+const path = require('node:path')
+
+module.exports = {
+  name: 'forgetful',
+  order: 91,
+  label: 'Forgetful',
+  kind: 'database',
+  packages: [],
+  queried: 'json',
+  ways: ['parsed'],
+  async open (folder) {
+    const file = path.join(folder, 'records.json')
+    const records = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : []
+    const append = async (more) => { records.push(...more.map((record) => record.toString('base64'))) }
+    return {
+      append,
+      appendOne: (record) => append([record]),
+      async scan (visit) {
+        for (const record of records.slice(0, -1).map((text) => Buffer.from(text, 'base64'))) visit(record, 0, record.length)
+      },
+      get: (key, cb) => cb(null, Buffer.from(records[key], 'base64')),
+      close: async () => fs.writeFileSync(file, JSON.stringify(records))
+    }
+  }
+}
