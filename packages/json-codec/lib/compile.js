@@ -3,7 +3,10 @@
 // compare. The search may let a record through that does not match; it must never hold back one that does.
 
 const { parseWhere, matches } = require('@millrace/where')
+const { createSearch } = require('./gram-search')
 const { makeNeedles, mayMatch } = require('./prefilter')
+
+/** @typedef {import('@millrace/where').Condition} Condition */
 
 /**
  * @param {import('@millrace/where').Where} where
@@ -14,8 +17,8 @@ const { makeNeedles, mayMatch } = require('./prefilter')
 function compile (where) {
   const conditions = parseWhere(where)
   const needles = makeNeedles(conditions)
-  return (buf, start, end) => {
-    const record = buf.subarray(start, end)
+  /** @param {Buffer} record */
+  const test = (record) => {
     if (!mayMatch(record, needles)) return false
     try {
       return matches(conditions, JSON.parse(record.toString()))
@@ -23,6 +26,18 @@ function compile (where) {
       return false // bytes that are no JSON text
     }
   }
+  const search = createSearch(longestText(conditions))
+  if (search === null) return (buf, start, end) => test(buf.subarray(start, end))
+  return (buf, start, end) => search(buf, start, end) && test(buf.subarray(start, end))
+}
+
+/**
+ * @param {Condition[]} conditions
+ * @returns {string}  of those that a record must have; empty when there is none
+ */
+function longestText (conditions) {
+  const texts = conditions.flatMap(({ equals }) => typeof equals === 'string' ? equals : [])
+  return texts.reduce((longest, text) => text.length > longest.length ? text : longest, '')
 }
 
 exports.compile = compile
