@@ -272,10 +272,11 @@ class BlockFileHandle {
 
   /**
    * A window of one's own over the file, for reading frames in place. The file must be open.
+   * @param {{ givesBuffers?: boolean }} [options]  whether the bytes may be kept: then every load takes new memory
    * @returns {SpanReader}
    */
-  createSpanReader () {
-    return new SpanReader(this._file)
+  createSpanReader (options) {
+    return new SpanReader(this._file, options)
   }
 
   /**

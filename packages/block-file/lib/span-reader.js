@@ -9,6 +9,8 @@ const { fetch } = require('./fetch')
 const SPAN_SIZE_MAX = 256 * 1024
 // Whoever wants one record, or the last ten, should not wait for more: spans begin small, and double.
 const SPAN_SIZE_MIN = 16 * 1024
+// Whoever keeps one record of a buffer that was given away keeps all of it.
+const GIVEN_SPAN_SIZE_MAX = 64 * 1024
 // A scan that has run this long lets the event loop have a turn.
 const SLICE_MS = 5
 const NOTHING = Buffer.alloc(0)
@@ -18,10 +20,14 @@ const NOTHING = Buffer.alloc(0)
 class SpanReader {
   /**
    * @param {OpenFile} file
+   * @param {{ givesBuffers?: boolean }} [options]  whether a buffer is never used again once the next one is loaded:
+   *   then its bytes can be kept without a copy
    */
-  constructor (file) {
+  constructor (file, { givesBuffers = false } = {}) {
     this._file = file
+    this._givesBuffers = givesBuffers
     this._spanSize = SPAN_SIZE_MIN
+    this._spanSizeMax = givesBuffers ? GIVEN_SPAN_SIZE_MAX : SPAN_SIZE_MAX
     this._rewriteCount = file.rewriteCount
     this._sliceStartMs = performance.now()
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
@@ -116,13 +122,14 @@ class SpanReader {
   _makeRoom (size, isLast, keptStart, kept, keptTarget) {
     const usualSize = 2 * this._spanSize
     const fits = size <= this.buffer.length && (size > usualSize || this.buffer.length <= usualSize)
-    if (fits) {
+    if (fits && !this._givesBuffers) {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    const larger = Buffer.allocUnsafeSlow(isLast ? size : Math.max(size, usualSize))
-    this.buffer.copy(larger, keptTarget, keptStart, keptStart + kept)
-    this.buffer = larger
+    const isExact = isLast || this._givesBuffers
+    const next = Buffer.allocUnsafeSlow(isExact ? size : Math.max(size, usualSize))
+    this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
+    this.buffer = next
   }
 
   /**
@@ -146,7 +153,7 @@ class SpanReader {
       if (err) this.forget()
       else settle()
       // Who came to the end of what there is will not need more the next time.
-      if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, SPAN_SIZE_MAX)
+      if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, this._spanSizeMax)
       cb(err)
     })
   }

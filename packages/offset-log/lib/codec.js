@@ -35,6 +35,8 @@ class RecordCodec {
     }
     this.codec = codec
     this.name = codec.name ?? 'unnamed'
+    /** Whether `decode` gets a Buffer that it may keep. */
+    this.keepsBytes = Boolean(codec.buffer) && !codec.decodeRange
   }
 
   /**
@@ -72,9 +74,30 @@ class RecordCodec {
       if (!codec.buffer) return codec.decode(buf.toString('utf8', start, end))
       return codec.decode(Buffer.from(buf.subarray(start, end)))
     } catch (err) {
-      throw new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot decode the record at ${seq}: ${text(err)}`,
-        { cause: err, offset: seq })
+      throw this._decodeError(err, seq)
     }
+  }
+
+  /**
+   * @param {Buffer} bytes  nobody else's: the value may keep them
+   * @param {number} seq
+   * @throws {LogError} ERR_CODEC_DECODE, with the seq as its offset
+   */
+  decodeKept (bytes, seq) {
+    try {
+      return this.codec.decode(bytes)
+    } catch (err) {
+      throw this._decodeError(err, seq)
+    }
+  }
+
+  /**
+   * @param {unknown} err
+   * @param {number} seq
+   */
+  _decodeError (err, seq) {
+    return new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot decode the record at ${seq}: ${text(err)}`,
+      { cause: err, offset: seq })
   }
 
   /**

@@ -32,6 +32,7 @@ const { parseWhere } = require('@millrace/where')
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
  * @property {import('@millrace/where').Condition[] | null} where
+ * @property {boolean} [isKept]  whether the bytes of its chunks may be kept
  */
 
 /**

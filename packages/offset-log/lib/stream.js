@@ -31,6 +31,9 @@ class RecordStream {
     this._left = range.limit
     this._hasSeqs = shape.seqs !== false
     this._hasValues = shape.values !== false
+    // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
+    // record was delivered, and perhaps written to.
+    this._keepsBytes = this._hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
     /** @type {Reader | null} */
     this._chunks = null
     /** @type {Chunk | null} the chunk being delivered, from `_index` on */
@@ -95,6 +98,7 @@ class RecordStream {
     const isEarlier = reverse && this._file.end > this._begunAt
     const range = {
       ...this._range,
+      isKept: this._keepsBytes,
       from: old ? from : Math.max(from, this._begunAt),
       stop: isEarlier ? Math.min(stop, this._begunAt) : stop
     }
@@ -144,10 +148,9 @@ class RecordStream {
   _deliverItem (cb) {
     const chunk = /** @type {Chunk} */ (this._chunk)
     const index = this._index++
-    const seq = chunk.seqs[index]
     let item
     try {
-      item = this._shape(chunk, index, seq)
+      item = this._shape(chunk, index)
     } catch (err) {
       this._reading = cb
       return this._finish(/** @type {Error} */ (err))
@@ -159,11 +162,14 @@ class RecordStream {
   /**
    * @param {Chunk} chunk
    * @param {number} index
-   * @param {number} seq
    */
-  _shape ({ buffer, starts, ends }, index, seq) {
+  _shape ({ buffer, seqs, starts, ends }, index) {
+    const seq = seqs[index]
     if (this._hasSeqs && !this._hasValues) return seq
-    const value = this._file.codec.decode(buffer, starts[index], ends[index], seq)
+    const { codec } = this._file
+    const value = this._keepsBytes
+      ? codec.decodeKept(buffer.subarray(starts[index], ends[index]), seq)
+      : codec.decode(buffer, starts[index], ends[index], seq)
     return this._hasSeqs ? { seq, value } : value
   }
 

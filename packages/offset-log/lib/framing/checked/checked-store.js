@@ -179,8 +179,8 @@ class CheckedStore {
    * @param {import('../../codec').RecordFilter | null} isWanted
    * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
    */
-  openReader ({ from, stop, reverse, skipsDamage = false }, isWanted, cb) {
-    const wanted = { from, stop, isWanted, skipsDamage }
+  openReader ({ from, stop, reverse, skipsDamage = false, isKept }, isWanted, cb) {
+    const wanted = { from, stop, isWanted, skipsDamage, isKept }
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)

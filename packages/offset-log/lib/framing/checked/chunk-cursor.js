@@ -26,12 +26,13 @@ class ChunkCursor {
    * @param {Rules} rules
    * @param {Map<number, Entry[]>} unfinished  deletions that a crash cut off and that nobody may finish, by chunk
    * @param {number} pageStart
+   * @param {boolean} [isKept]  whether the bytes may be kept
    */
-  constructor (blocks, rules, unfinished, pageStart) {
+  constructor (blocks, rules, unfinished, pageStart, isKept = false) {
     this._blocks = blocks
     this._rules = rules
     this._unfinished = unfinished
-    this.window = blocks.createSpanReader()
+    this.window = blocks.createSpanReader({ givesBuffers: isKept })
     /** @type {DataView} */
     this.view = NO_VIEW
     /** The header of the chunk that was entered last. */

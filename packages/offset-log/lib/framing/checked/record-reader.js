@@ -22,6 +22,7 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {boolean} skipsDamage
  * @property {boolean} [looksAgain]  whether what looks damaged is read again before it counts, where another process
  *   writes; true by default. False for whoever does so anyway
+ * @property {boolean} [isKept]  whether the bytes of the chunks may be kept
  */
 
 class RecordReader {
@@ -30,14 +31,15 @@ class RecordReader {
    * @param {Wanted} wanted
    * @param {number} pageStart  the page to begin with
    */
-  constructor (store, { from, stop, isWanted, skipsDamage, looksAgain = true }, pageStart) {
+  constructor (store, wanted, pageStart) {
+    const { from, stop, isWanted, skipsDamage, looksAgain = true, isKept = false } = wanted
     this._store = store
     this._from = from
     this._stop = stop
     this._isWanted = isWanted
     this._skipsDamage = skipsDamage
     this._looksAgain = looksAgain
-    this._cursor = new ChunkCursor(store.blocks, store.rules, store.unfinished, pageStart)
+    this._cursor = new ChunkCursor(store.blocks, store.rules, store.unfinished, pageStart, isKept)
     this._chunk = new Chunk()
     /** @type {Error | null} what the next call fails with */
     this._error = null

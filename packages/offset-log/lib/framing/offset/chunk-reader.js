@@ -18,14 +18,15 @@ class ChunkReader {
    * @param {number} range.stop  one past the highest
    * @param {boolean} range.reverse
    * @param {import('../../codec').RecordFilter | null} [range.isWanted]
+   * @param {boolean} [range.isKept]  whether the bytes of its chunks may be kept
    */
-  constructor (store, { position, from, stop, reverse, isWanted = null }) {
+  constructor (store, { position, from, stop, reverse, isWanted = null, isKept = false }) {
     this._store = store
     this._from = from
     this._stop = stop
     this._reverse = reverse
     this._isWanted = isWanted
-    this._window = store.blocks.createSpanReader()
+    this._window = store.blocks.createSpanReader({ givesBuffers: isKept })
     this._rewriteCount = store.blocks.rewriteCount
     /** @type {DataView} */
     this._view = new DataView(new ArrayBuffer(0))

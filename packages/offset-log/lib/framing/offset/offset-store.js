@@ -105,10 +105,10 @@ class OffsetStore {
    * @param {import('../../codec').RecordFilter | null} isWanted
    * @param {(err: Error | null, reader?: ChunkReader) => void} cb
    */
-  openReader ({ from, stop, reverse }, isWanted, cb) {
+  openReader ({ from, stop, reverse, isKept }, isWanted, cb) {
     locateBoundary(this, reverse ? stop : from, (err, position = 0) => {
       if (err) cb(err)
-      else cb(null, new ChunkReader(this, { position, from, stop, reverse, isWanted }))
+      else cb(null, new ChunkReader(this, { position, from, stop, reverse, isWanted, isKept }))
     })
   }
 
