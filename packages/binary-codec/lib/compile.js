@@ -1,12 +1,15 @@
 'use strict'
-// A filter over raw bytes: seek to the path, compare in place. The answer is that of decoding and comparing.
+// A filter over raw bytes: search for a long text, if one is wanted; then seek to the paths and compare in place. The
+// answer is that of decoding and comparing.
 
 const { parseWhere, matches } = require('@millrace/where')
 const { decodeWhole } = require('./decode')
+const { createNeedleSearch } = require('./needle')
 const { readInt32, readFloat64 } = require('./scalars')
-const { toSteps, findSteps, equalBytes } = require('./seek')
+const { toSteps, fits, equalBytes } = require('./seek')
 const { readTag, tagSize } = require('./varint')
 const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS } = require('./types')
+const { makeTurn, turnInto } = require('./walk')
 
 /**
  * @typedef {import('@millrace/where/lib/parse-where').Condition} Condition
@@ -27,9 +30,11 @@ const NULL_TAG = BOOLNULL
 function compile (where) {
   const conditions = parseWhere(where)
   if (conditions.some(needsText)) return compileDecoding(conditions)
-  const tests = conditions.map(compileCondition)
-  if (tests.length === 1) return tests[0]
-  return (buf, start, end) => tests.every((test) => test(buf, start, end))
+  // Bytes never decode to half a surrogate pair.
+  if (conditions.some(hasHalfPair)) return () => false
+  const test = compileWalk(conditions)
+  const search = createNeedleSearch(conditions)
+  return search === null ? test : (buf, start, end) => search(buf, start, end) && test(buf, start, end)
 }
 
 /**
@@ -57,17 +62,56 @@ function compileDecoding (conditions) {
 
 /**
  * @param {Condition} condition
+ * @returns {boolean}
+ */
+function hasHalfPair ({ path, equals }) {
+  return [...path, equals].some((text) => typeof text === 'string' && !isWellFormed(text))
+}
+
+/**
+ * @param {Condition[]} conditions
  * @returns {Test}
  */
-function compileCondition ({ path, equals }) {
-  // Bytes never decode to half a surrogate pair.
-  if (![...path, equals].every((text) => typeof text !== 'string' || isWellFormed(text))) return () => false
-  const steps = toSteps(path)
-  const equalsAt = compileEquals(equals)
+function compileWalk (conditions) {
+  const walks = conditions.map(({ path, equals }, index) => {
+    const known = countShared(path, conditions[index - 1]?.path)
+    return { known, turns: toSteps(path).map(makeTurn), equalsAt: compileEquals(equals) }
+  })
+  // Where the path of the condition before was found, key by key: the next one begins where the two part.
+  const found = [0]
+  /** @type {Buffer} */
+  let last = Buffer.alloc(0)
+  let words = new DataView(last.buffer)
   return (buf, start, end) => {
-    const pos = findSteps(buf, start, end, steps)
-    return pos >= 0 && equalsAt(buf, pos, end)
+    if (buf !== last) {
+      last = buf
+      words = new DataView(buf.buffer, buf.byteOffset, buf.length)
+    }
+    found[0] = start
+    for (let index = 0; index < walks.length; index++) {
+      const { known, turns, equalsAt } = walks[index]
+      let pos = found[known]
+      if (turns.length === 0 && !fits(buf, pos, end)) return false
+      for (let depth = known; depth < turns.length; depth++) {
+        pos = turnInto(buf, words, pos, end, turns[depth])
+        if (pos < 0) return false
+        found[depth + 1] = pos
+      }
+      if (!equalsAt(buf, pos, end)) return false
+    }
+    return true
   }
+}
+
+/**
+ * @param {string[]} path
+ * @param {string[]} [before]
+ * @returns {number}  how many keys the two begin with together
+ */
+function countShared (path, before = []) {
+  let count = 0
+  while (count < path.length && count < before.length && path[count] === before[count]) count++
+  return count
 }
 
 /**

@@ -193,5 +193,7 @@ exports.seekKey = seekKey
 exports.seekPath = seekPath
 exports.createSeekPath = createSeekPath
 exports.toSteps = toSteps
+exports.fits = fits
+exports.findKey = findKey
 exports.findSteps = findSteps
 exports.equalBytes = equalBytes

@@ -1,0 +1,83 @@
+'use strict'
+
+const tape = require('tape')
+const { parseWhere, matches } = require('@millrace/where')
+const { binaryCodec, encode, seekKey } = require('..')
+const { createNeedleSearch } = require('../lib/needle')
+const { createRandom } = require('./random-values')
+
+const KEYS = ['root', 'branch', 'a', 'a key of more than fifteen bytes', 'é']
+const ALPHABETS = ['ab', 'k2LlB5vHH2Bs3ute/9D9+=.', 'é水😀x']
+
+function createTexts (random) {
+  return (length) => {
+    const characters = [...ALPHABETS[random.below(ALPHABETS.length)]]
+    return Array.from({ length }, () => characters[random.below(characters.length)]).join('')
+  }
+}
+
+const random = createRandom()
+tape(`needle: a filter for long texts equals decode and compare (seed ${random.seed})`, (t) => {
+  const text = createTexts(random)
+  let failure
+  let [hits, searched] = [0, 0]
+  for (let i = 0; i < 20_000 && failure === undefined; i++) {
+    const texts = Array.from({ length: 4 }, () => text(random.below(random.below(10) === 0 ? 400 : 70)))
+    const pick = () => texts[random.below(4)]
+    const inner = Object.fromEntries(KEYS.slice(random.below(5)).map((key) => [key, pick()]))
+    const value = { key: pick(), value: { content: inner, other: [pick(), { root: pick() }] } }
+    const conditions = Array.from({ length: 1 + random.below(2) }, () => {
+      const path = ['value', 'content', KEYS[random.below(5)]]
+      return { path: random.below(4) > 0 ? path : path.slice(random.below(4)), equals: pick() }
+    })
+    const record = encode(value)
+    if (createNeedleSearch(parseWhere(conditions)) !== null) searched++
+    const around = Buffer.concat([record, encode(texts)])
+    const buf = Buffer.concat([around, record, around])
+    const answer = binaryCodec.compile(conditions)(buf, around.length, around.length + record.length)
+    if (answer !== matches(parseWhere(conditions), value)) failure = { value, conditions }
+    if (answer) hits++
+  }
+  t.equal(failure, undefined)
+  t.ok(hits > 500, `${hits} matched`)
+  t.ok(searched > 5000, `${searched} were searched for`)
+  t.end()
+})
+
+tape('needle: what is beside a record is no part of it', (t) => {
+  const root = '%k2LlB5vHH2Bs3ute/9D9kB0oGu+t2megqxdFxT2HYR4=.sha256'
+  const record = encode({ root })
+  const where = parseWhere({ path: ['root'], equals: root })
+  const search = createNeedleSearch(where)
+  const buf = Buffer.concat([record, record, record])
+  for (let cut = 1; cut < record.length; cut++) {
+    const isThere = search(buf, record.length + cut, 2 * record.length)
+    // The tag of the object comes first, and is not looked for.
+    if (isThere !== (cut <= 2)) t.fail(`from byte ${cut} on: ${isThere}`)
+    if (search(buf, record.length, 2 * record.length - cut)) t.fail(`up to ${cut} bytes before its end`)
+  }
+  t.ok(search(buf, record.length, 2 * record.length))
+  t.end()
+})
+
+tape('needle: short texts, numbers and others are not searched for in this way', (t) => {
+  for (const equals of ['post', '', 7, true, null]) t.equal(createNeedleSearch(parseWhere({ path: ['a'], equals })), null)
+  t.ok(createNeedleSearch(parseWhere([{ path: ['a'], equals: 7 }, { path: [], equals: 'x'.repeat(24) }])))
+  t.end()
+})
+
+tape('walk: two conditions of one object are found in either order', (t) => {
+  const value = { a: { b: { c: 1, d: 'x' }, e: true }, f: null }
+  const record = encode(value)
+  const paths = [[['a', 'b', 'c'], 1], [['a', 'b', 'd'], 'x'], [['a', 'e'], true], [['f'], null]]
+  for (const [path, equals] of paths) {
+    for (const [other, otherEquals] of paths) {
+      const where = [{ path, equals }, { path: other, equals: otherEquals }]
+      t.ok(binaryCodec.compile(where)(record, 0, record.length), `${path} and ${other}`)
+      t.notOk(binaryCodec.compile([where[0], { path: other, equals: 'no' }])(record, 0, record.length))
+    }
+  }
+  t.notOk(binaryCodec.compile({ path: [], equals: 'a'.repeat(30) })(encode('a'.repeat(30)), 0, 20), 'a value that is cut off')
+  t.equal(seekKey(record, 0, 'nowhere'), -1)
+  t.end()
+})
