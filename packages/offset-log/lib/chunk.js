@@ -53,6 +53,15 @@ class Chunk {
   }
 
   /**
+   * So many records, those of before among them, were put into the arrays.
+   * @param {number} count
+   */
+  take (count) {
+    this.count = count
+    if (count === this._capacity) this._wasFull = true
+  }
+
+  /**
    * Keeps the records that pass, in order.
    * @param {(buf: Buffer, start: number, end: number, seq: number) => boolean} isWanted
    */

@@ -185,7 +185,8 @@ for (const framing of FRAMINGS) {
     const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, cache: 2 ** 17 })
     const expected = new Map()
     for (let batch = 0; batch < 40; batch++) {
-      const values = Array.from({ length: 20 }, () => Buffer.alloc(1 + random(random(9) === 0 ? 70_000 : 900), 1 + random(255)))
+      const sizes = Array.from({ length: 20 }, () => 1 + random(random(9) === 0 ? 70_000 : 900))
+      const values = sizes.map((size) => Buffer.alloc(size, 1 + random(255)))
       await log.append(values)
       values.forEach((value) => expected.set(expected.size, value))
     }

@@ -91,8 +91,8 @@ class OffsetFraming {
     const { overhead, trailerSize } = this
     const held = window.end - base
     const stopOffset = Math.min(stop, fileEnd) - base
-    let offset = walk.position - base
     walk.need = 0
+    let offset = this._walkOrdinary(window, view, walk, stopOffset, chunk)
     while (offset < stopOffset && !chunk.isFull) {
       if (offset + HEAD_SIZE > held) {
         if (base + offset + overhead > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
@@ -116,6 +116,47 @@ class OffsetFraming {
       offset = frameEnd
     }
     walk.position = base + offset
+  }
+
+  /**
+   * Passes the frames from `walk.position` on that nothing is to be said about: nearly all of them. What it stops at is
+   * for `walkForward` to judge.
+   * @param {Window} window
+   * @param {DataView} view
+   * @param {Walk} walk
+   * @param {number} stopOffset
+   * @param {Chunk} chunk
+   * @returns {number}  offset in the window of the next frame
+   */
+  _walkOrdinary ({ buffer, start: base, end }, view, { position, maxRecordSize }, stopOffset, chunk) {
+    const { overhead, trailerSize, endSize } = this
+    const held = end - base
+    const high = Math.floor(base / TWO_32)
+    let offset = position - base
+    // The upper half of all ends in the window is the same, or there is none.
+    if (Math.floor(end / TWO_32) !== high || (endSize === 4 && high > 0)) return offset
+    const { seqs, starts, ends } = chunk
+    const low = base | 0
+    const room = seqs.length
+    let { count } = chunk
+    while (offset < stopOffset && offset + HEAD_SIZE <= held && count < room) {
+      // As a signed number: a size of 2 GiB and more is not ordinary.
+      const size = view.getInt32(offset)
+      const frameEnd = offset + size + overhead
+      if (size < 1 || size > maxRecordSize || frameEnd > held) break
+      if (view.getInt32(frameEnd - trailerSize) !== size || view.getInt32(frameEnd - 4) !== (low + frameEnd | 0)) break
+      if (endSize === 6 && view.getUint16(frameEnd - 6) !== high) break
+      if (endSize === 8 && view.getUint32(frameEnd - 8) !== high) break
+      // It may be a deleted one.
+      if (buffer[offset + HEAD_SIZE] === 0) break
+      seqs[count] = base + offset
+      starts[count] = offset + HEAD_SIZE
+      ends[count] = offset + HEAD_SIZE + size
+      count++
+      offset = frameEnd
+    }
+    chunk.take(count)
+    return offset
   }
 
   /**
