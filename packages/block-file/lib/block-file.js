@@ -237,6 +237,24 @@ class BlockFileHandle {
     this._writer.reserve(size)
   }
 
+  /**
+   * Whether the file was locked by a process that was killed under the kernel that still runs, and that had vouched for
+   * it: so nothing is lost of what was in the page cache. Known once the file is open.
+   */
+  get wasIntact () {
+    return this._held?.wasIntact ?? false
+  }
+
+  /**
+   * Notes, in the lock, whether all that was ever shown of the file would be found by the next one, were this process
+   * killed. Does nothing where there are no locks.
+   * @param {boolean} isIntact
+   * @param {Callback<void>} cb
+   */
+  vouch (isIntact, cb) {
+    this._runWrite('vouch', cb, (cb) => this._held?.vouch ? this._held.vouch(isIntact, cb) : cb(null))
+  }
+
   /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
   get realPath () {
     return this._file.path

@@ -79,6 +79,10 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {(cb: Callback<void>) => void} noteFile  the file is there, and will not be replaced: so a copy of the lock
  *   can be told from the lock
  * @property {(cb: Callback<void>) => void} forgetFile  it is going to be replaced
+ * @property {boolean} [wasIntact]  whether the holder before was killed, and had vouched for the file, and the kernel
+ *   that it ran under still runs
+ * @property {(isIntact: boolean, cb: Callback<void>) => void} [vouch]  notes whether all that was ever shown of the
+ *   file is there, for as long as this kernel runs
  * @property {(cb: Callback<void>) => void} release
  */
 

@@ -25,6 +25,7 @@ exports.codes = Object.freeze({
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
   ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',
   ERR_RECORD_NOT_FOUND: 'no record begins at the seq that was asked for',
+  ERR_LOG_SEQ_LOST: 'what the log had at the seq was lost when the power went; build again what depends on it',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',

@@ -83,6 +83,14 @@ class Appender {
       this._isBusy = false
       return
     }
+    const { store } = this._file
+    const size = group.reduce((total, { size }) => total + size, 0)
+    if (!store.needsPreparing(size)) return this._write(group)
+    store.prepareAppend(size, (err) => err ? this._failed(group, err) : this._write(group))
+  }
+
+  /** @param {Append[]} group */
+  _write (group) {
     const { blocks, store, durability } = this._file
     const framed = store.frame(group.map(({ records }) => records))
     blocks.append(framed.bytes, (err) => {

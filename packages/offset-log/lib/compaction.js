@@ -143,7 +143,11 @@ class Compaction {
       // The new file cannot be read, or may not be there after a power cut: nothing more is promised.
       const failure = openErr ?? err
       const poison = failure ? file.durability.poison(failure) : null
-      if (newStore) file.store = newStore
+      if (newStore) {
+        // What it may reach, and what was lost before it, is in the new file too.
+        if (store.session.isKept) newStore.session = store.session
+        file.store = newStore
+      }
       file.replacement.end(file.store)
       if (!poison) file.durability.begin(file.writtenSince)
       cb(poison)

@@ -78,6 +78,7 @@ class Durability {
    */
   poison (cause) {
     const { path } = this._file.blocks
+    this._file.blocks.vouch(false, () => {})
     this.error ??= new LogError('ERR_LOG_POISONED', `${path} could not be written to stable storage (${cause.message}); ` +
       'nothing more is promised or taken. Records before can be read; close the log, check the disk, open it again',
     { cause, path })
@@ -101,7 +102,7 @@ class Durability {
     const { blocks, store } = this._file
     blocks.trim((err) => {
       if (err) return cb(err)
-      if (!this._isDirty && store.isClean) return cb(null)
+      if (!this._isDirty && store.isFinished) return cb(null)
       this.sync((err) => {
         if (err) return cb(err)
         store.finish((err) => cb(err ? this.poison(err) : null))

@@ -12,6 +12,18 @@ function notFound (path, seq) {
     'or a stream delivered', { offset: seq, path })
 }
 
+/**
+ * @param {string} path
+ * @param {number} seq
+ * @param {number} end
+ * @param {number} position
+ */
+function seqLost (path, seq, end, position) {
+  return new LogError('ERR_LOG_SEQ_LOST', `what ${path} had at ${seq} was lost when the power went: of its records up to ` +
+    `${position} those from ${end} on are gone. Build again what depends on them, from the first record on`,
+  { offset: seq, path })
+}
+
 /** @param {number} seq */
 function deleted (seq) {
   return new LogError('flumelog:deleted', `get: the record at ${seq} was deleted`, { offset: seq })
@@ -38,6 +50,7 @@ function tooLargeToAppend (what, size, sizeMax) {
 }
 
 exports.notFound = notFound
+exports.seqLost = seqLost
 exports.deleted = deleted
 exports.tooLargeToRead = tooLargeToRead
 exports.tooLargeToAppend = tooLargeToAppend

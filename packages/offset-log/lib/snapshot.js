@@ -7,6 +7,7 @@ const { LogError } = require('@millrace/errors')
 const { Chunk } = require('./chunk')
 const { readSource } = require('./framing/checked/salvage/read-source')
 const { Survey } = require('./framing/checked/salvage/survey')
+const { Session } = require('./framing/checked/session')
 const { OffsetStore } = require('./framing/offset/offset-store')
 const { Aside } = require('./salvage/aside')
 const { DamageList } = require('./salvage/damage-list')
@@ -92,7 +93,9 @@ function copyChecked (file, store, output, cb) {
         if (copiedEnd !== end || shift !== tail.shift) return close(moved(blocks.path))
         output.flush((err) => {
           if (err) return close(err)
-          putHead(output, source, survey)
+          // What is copied from another process's log may be all that is left of it.
+          const session = file.blocks.flags === 'r' ? new Session(source.head, false) : store.session
+          putHead(output, source, survey, session.ceilingFor(end + shift, true))
           output.flush(close)
         })
       })

@@ -264,7 +264,7 @@ tape('reader: a live stream and since go on over gaps', async (t) => {
 })
 
 tape('header: another version, flag or checksum is refused, and nothing is written', async (t) => {
-  for (const [offset, value, what] of [[9, 2, 'version'], [11, 2, 'flag'], [10, 128, 'flag'], [38, 2, 'checksum']]) {
+  for (const [offset, value, what] of [[9, 2, 'version'], [11, 4, 'flag'], [10, 128, 'flag'], [38, 2, 'checksum']]) {
     for (const positions of [[0, 8192], [8192]]) {
       const bytes = new LogBuilder().build()
       for (const position of positions) {

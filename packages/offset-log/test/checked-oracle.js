@@ -41,6 +41,7 @@ function decodeLog (file) {
   const last = chunks.at(-1)
   check(slot.identity === (last ? last.identity : header.salt), 'the slot knows the last chunk')
   check(slot.logicalEnd === (last ? last.logicalEnd : header.base), `the slot's logical end, ${slot.logicalEnd}`)
+  check(slot.ceiling === 0 || (header.hasJumps && slot.ceiling >= slot.logicalEnd), `the slot's ceiling, ${slot.ceiling}`)
   check(slot.epoch >= (last ? last.epoch : 1), 'the slot has the epoch of the last writer')
   const erased = chunks.reduce((sum, chunk) => sum + chunk.erased, 0)
   check(slot.erased === null || slot.erased === erased, `the slot counts ${slot.erased} erased, the chunks ${erased}`)
@@ -49,24 +50,52 @@ function decodeLog (file) {
   return { header, slot, chunks, frames }
 }
 
+/**
+ * Where a log that may be open has come to unclean ends: behind which logical position nothing is known any more, and
+ * where it goes on. Who goes on from a position behind the one, and up to the other, went on from something lost.
+ * @param {Buffer} file
+ * @returns {Array<{ end: number, position: number }>}
+ */
+function findLosses (file) {
+  const header = decodeHeader(file)
+  const chunks = []
+  for (let at = HEAD_SIZE; at < file.length;) {
+    const left = PAGE_SIZE - at % PAGE_SIZE
+    let chunk
+    try {
+      chunk = left < 44 ? null : decodeChunk(file.subarray(at, at + left), at, header.salt)
+    } catch {
+      break
+    }
+    if (chunk) chunks.push(chunk)
+    at += chunk ? 40 + chunk.payload.length : left
+  }
+  while (chunks.length > 0 && chunks.at(-1).commitContinues) chunks.pop()
+  decodeFrames(chunks)
+  return chunks.flatMap(({ isBehindLoss, position }, index) => {
+    return isBehindLoss ? [{ end: index === 0 ? header.base : chunks[index - 1].logicalEnd, position }] : []
+  })
+}
+
 function decodeHeader (file) {
   check(file.length >= HEAD_SIZE, 'a file has a whole head')
   const bytes = file.subarray(0, 64)
   check(bytes.equals(file.subarray(8192, 8192 + 64)), 'the copies of the header are the same')
   check(isZero(file.subarray(64, 4096)) && isZero(file.subarray(8192 + 64, 12288)), 'zeros around the header')
   check(bytes.toString('hex', 0, 8) === MAGIC, 'the magic')
-  check(bytes.readUInt16BE(8) === 1 && bytes.readUInt16BE(10) <= 1 && bytes[38] === 1, 'version, flags, checksum')
+  check(bytes.readUInt16BE(8) === 1 && bytes.readUInt16BE(10) <= 3 && bytes[38] === 1, 'version, flags, checksum')
   check(crc(bytes.subarray(0, 60)) === bytes.readUInt32BE(60), 'the crc of the header')
   return {
     salt: bytes.readUInt32BE(12),
-    hasGaps: bytes.readUInt16BE(10) === 1,
+    hasGaps: (bytes.readUInt16BE(10) & 1) !== 0,
+    hasJumps: (bytes.readUInt16BE(10) & 2) !== 0,
     base: bytes.readUIntBE(32, 6),
     codec: bytes.toString('utf8', 40, 40 + bytes[39])
   }
 }
 
 function decodeSlot (area, salt) {
-  check(isZero(area.subarray(512)) && isZero(area.subarray(42, 512)), 'zeros around a slot')
+  check(isZero(area.subarray(512)) && isZero(area.subarray(48, 512)), 'zeros around a slot')
   check(crc(area.subarray(4, 512), salt) === area.readUInt32BE(0), 'the crc of a slot')
   return {
     sequence: area.readUIntBE(4, 6),
@@ -75,7 +104,8 @@ function decodeSlot (area, salt) {
     logicalEnd: area.readUIntBE(20, 6),
     last: area.readUIntBE(26, 6) - 1,
     erased: area.readUIntBE(32, 6) === 0 ? null : area.readUIntBE(32, 6) - 1,
-    identity: area.readUInt32BE(38)
+    identity: area.readUInt32BE(38),
+    ceiling: area.readUIntBE(42, 6)
   }
 }
 
@@ -85,10 +115,12 @@ function decodeSlot (area, salt) {
  * @param {number} log.salt
  * @param {number} log.base
  * @param {boolean} log.hasGaps
+ * @param {boolean} [log.hasJumps]
  * @param {number} log.start
  * @param {number} log.previous  identity of the chunk before
+ * @param {number} [log.ahead]  what unclean ends before have left out
  */
-function decodeChunks (bytes, { salt, base, hasGaps, start, previous }) {
+function decodeChunks (bytes, { salt, base, hasGaps, hasJumps = false, start, previous, ahead = 0 }) {
   const chunks = []
   let epoch = 0
   for (let offset = 0; offset < bytes.length;) {
@@ -102,7 +134,14 @@ function decodeChunks (bytes, { salt, base, hasGaps, start, previous }) {
     const chunk = decodeChunk(bytes.subarray(offset, offset + left), at, salt)
     const { position, continued, payload } = chunk
     const expected = at + base - HEAD_SIZE
-    check(hasGaps ? position >= expected : position === expected, `the position of the chunk at ${at}: ${position}`)
+    check(hasJumps || !chunk.isBehindLoss, `no unclean end in front of the chunk at ${at}`)
+    if (!hasGaps && chunk.isBehindLoss) {
+      const jump = position - expected - ahead
+      check(jump > 0 && jump % 2 ** 32 === 0, `the jump in front of the chunk at ${at}: ${jump}`)
+      ahead += jump
+    }
+    check(hasGaps ? position >= expected : position === expected + ahead, `the position of the chunk at ${at}: ${position}`)
+    check(!chunk.isBehindLoss || continued === 0, `nothing goes on behind an unclean end, ${at}`)
     check(continued === 0 || at % PAGE_SIZE === 0, `only the first chunk of a page goes on, ${at}`)
     check(chunk.previous === previous, `the chunk at ${at} follows the one before`)
     check(chunk.epoch >= epoch, `the epoch of the chunk at ${at}`)
@@ -122,7 +161,7 @@ function decodeChunk (bytes, at, salt) {
   const continued = bytes.readUInt16BE(28)
   check(40 + size <= bytes.length, `the size of the chunk at ${at}: ${size}`)
   check(size >= continued && (size >= 4 || size === continued), `the chunk at ${at} has ${size} bytes, ${continued} continued`)
-  check((flags & ~7) === 0, `the flags of the chunk at ${at}: ${flags}`)
+  check((flags & ~15) === 0, `the flags of the chunk at ${at}: ${flags}`)
   check(crc(bytes.subarray(4, 40), salt) === bytes.readUInt32BE(0), `the crc of the header at ${at}`)
   const payload = bytes.subarray(40, 40 + size)
   check(crc(payload) === bytes.readUInt32BE(4), `the crc of the payload at ${at}`)
@@ -137,6 +176,7 @@ function decodeChunk (bytes, at, salt) {
     continued,
     commitContinues: (flags & 1) !== 0,
     isRestErased: (flags & 4) !== 0,
+    isBehindLoss: (flags & 8) !== 0,
     epoch: bytes.readUInt32BE(12),
     position: bytes.readUIntBE(16, 6),
     durable: bytes.readUIntBE(22, 6),
@@ -202,5 +242,6 @@ function decodeFrames (chunks) {
 
 exports.crc = crc
 exports.decodeLog = decodeLog
+exports.findLosses = findLosses
 exports.decodeChunks = decodeChunks
 exports.decodeFrames = decodeFrames

@@ -1,5 +1,6 @@
 'use strict'
-// The golden files of the checked framing: this version makes the same bytes, and reads what is in them.
+// The golden files of the checked framing: this version makes the same bytes as those with jumps, and reads what is in
+// all of them.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -8,8 +9,11 @@ const { temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { hash, makeGoldenFiles } = require('./fixtures/make-v1')
 
-const FOLDER = path.join(__dirname, 'fixtures', 'v1')
-const names = fs.readdirSync(FOLDER).filter((name) => name.endsWith('.log'))
+const FOLDER = path.join(__dirname, 'fixtures', 'v1-jumps')
+const OLD_FOLDER = path.join(__dirname, 'fixtures', 'v1')
+const files = [FOLDER, OLD_FOLDER].flatMap((folder) => {
+  return fs.readdirSync(folder).filter((name) => name.endsWith('.log')).map((name) => path.join(folder, name))
+})
 
 tape('golden files: the script that made them makes the same bytes', async (t) => {
   const folder = temporaryFolder()
@@ -20,11 +24,11 @@ tape('golden files: the script that made them makes the same bytes', async (t) =
   }
 })
 
-for (const name of names) {
-  tape(`golden files: ${name} holds what it is said to`, async (t) => {
-    const lines = fs.readFileSync(path.join(FOLDER, name.replace('.log', '.jsonl')), 'utf8').split('\n').filter(Boolean)
+for (const file of files) {
+  tape(`golden files: ${path.relative(__dirname, file)} holds what it is said to`, async (t) => {
+    const lines = fs.readFileSync(file.replace('.log', '.jsonl'), 'utf8').split('\n').filter(Boolean)
     const expected = lines.map((line) => JSON.parse(line))
-    const log = OffsetLog(path.join(FOLDER, name), { flags: 'r' })
+    const log = OffsetLog(file, { flags: 'r' })
     t.deepEqual(await describe(log.stream()), expected, 'in order')
     t.deepEqual(await describe(log.stream({ reverse: true })), [...expected].reverse(), 'in reverse')
     const got = []
@@ -61,6 +65,30 @@ tape('golden files: a compacted log goes on where it was', async (t) => {
   }
   t.equal(again.recovery, null)
   await again.close()
+})
+
+tape('golden files: a log without the flag for jumps has none, until it is compacted', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const bytes = fs.readFileSync(path.join(OLD_FOLDER, 'example.log'))
+  fs.writeFileSync(file, Buffer.concat([bytes, Buffer.alloc(10, 1)]))
+  const log = OffsetLog(file)
+  const seq = await log.append(Buffer.from('and so on'))
+  t.equal(seq, bytes.length + 40, 'nothing in the file could say what is lost')
+  t.equal(log.recovery.size, 10)
+  await log.compact()
+  await log.close()
+  fs.appendFileSync(file, Buffer.alloc(10, 1))
+  t.equal(fs.readFileSync(file)[11], 3)
+  const again = OffsetLog(file)
+  t.ok(await again.append(Buffer.from('after a clean end')) < 2 ** 32)
+  const image = fs.readFileSync(file)
+  await again.close()
+  fs.writeFileSync(file, image)
+  const jumped = OffsetLog(file)
+  t.ok(await jumped.append(Buffer.from('behind an unclean one')) > 2 ** 32)
+  t.deepEqual((await describe(jumped.stream())).map(({ text }) => text),
+    ['hi', 'yo!', 'and so on', 'after a clean end', 'behind an unclean one'])
+  await jumped.close()
 })
 
 async function describe (stream) {

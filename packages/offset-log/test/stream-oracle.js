@@ -28,6 +28,19 @@ function isInBounds (seq, { gt, gte, lt, lte }) {
 }
 
 /**
+ * Whether a stream goes on from something that was lost.
+ * @param {Array<{ end: number, position: number }>} losses
+ * @param {any} options
+ */
+function isLost (losses, { gt, gte, lt, lte, reverse, limit }) {
+  if (limit === 0) return false
+  const from = Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1)
+  const stop = Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
+  const bound = reverse ? stop : from
+  return from < stop && losses.some(({ end, position }) => end < bound && bound <= position)
+}
+
+/**
  * @param {Entry} entry
  * @param {any} options
  */
@@ -105,5 +118,6 @@ function randomBound (random, entries) {
 }
 
 exports.LiveOracle = LiveOracle
+exports.isLost = isLost
 exports.randomOptions = randomOptions
 exports.select = select

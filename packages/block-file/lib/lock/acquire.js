@@ -60,6 +60,7 @@ const ATTEMPT_COUNT_MAX = 1000
  * @typedef {object} Held
  * @property {boolean} isLinked  links work here
  * @property {boolean} hasReplaced  it was the lock of a dead one
+ * @property {LockRecord | null} replaced  of the dead one whose lock it was; null if there was none, or nothing in it
  * @property {(changes: Partial<LockRecord>, cb: Done) => void} update
  * @property {(cb: Done) => void} release  gives it back
  */
@@ -151,7 +152,7 @@ class Acquisition {
         return claim.release(() => this._meetUnknown(new Error('it is empty')))
       }
       world.rename(this._aside, lockPath, (err) => claim.release(() => {
-        if (!err) this._succeed(claim.isLinked, true)
+        if (!err) this._succeed(claim.isLinked, true, parseRecord(text))
         else if (err.code === 'ENOENT') this.writeAside()
         else this._fail(err)
       }))
@@ -161,10 +162,11 @@ class Acquisition {
   /**
    * @param {boolean} isLinked
    * @param {boolean} [hasReplaced]
+   * @param {LockRecord | null} [replaced]
    */
-  _succeed (isLinked, hasReplaced = false) {
+  _succeed (isLinked, hasReplaced = false, replaced = null) {
     const { _update: update, _release: release } = this
-    this._end(null, { isLinked, hasReplaced, update: update.bind(this), release: release.bind(this) })
+    this._end(null, { isLinked, hasReplaced, replaced, update: update.bind(this), release: release.bind(this) })
   }
 
   /** @param {Error} cause */

@@ -44,7 +44,7 @@ function lock (filePath, cb) {
       }
     }
     take(world, `${filePath}.lock`, { ...self, file, since: new Date().toISOString() }, (err, held, obstacle) => {
-      if (held) cb(null, new FileLock(held, file))
+      if (held) cb(null, new FileLock(held, file, isIntact(held.replaced, file, self.boot)))
       else cb(err ?? (obstacle ? lockedError(filePath, obstacle, self) : null))
     })
   })
@@ -54,10 +54,31 @@ class FileLock {
   /**
    * @param {import('./acquire').Held} held
    * @param {FileIdentity} file
+   * @param {boolean} wasIntact  whether the holder before was killed, and nothing is lost of what it has shown
    */
-  constructor (held, file) {
+  constructor (held, file, wasIntact) {
     this._held = held
     this._file = file
+    this.wasIntact = wasIntact
+    this._isVouchedFor = false
+    /** One change of the record at a time. @type {Array<() => void>} */
+    this._waiting = []
+    this._isBusy = false
+  }
+
+  /**
+   * @param {boolean} isIntact
+   * @param {(err: Error | null) => void} cb
+   */
+  vouch (isIntact, cb) {
+    this._enqueue((done) => {
+      if (this._isVouchedFor === isIntact) return process.nextTick(done, null)
+      this._held.update({ isIntact }, (err) => {
+        // If it cannot be seen whether it was written, it is written again.
+        this._isVouchedFor = err ? !isIntact : isIntact
+        done(err)
+      })
+    }, cb)
   }
 
   /** @param {(err: Error | null) => void} cb */
@@ -76,17 +97,51 @@ class FileLock {
    * @param {(err: Error | null) => void} cb
    */
   _record (file, cb) {
-    if (file.inode === this._file.inode) return process.nextTick(cb, null)
-    this._held.update({ file }, (err) => {
-      if (!err) this._file = file
-      cb(err)
-    })
+    this._enqueue((done) => {
+      if (file.inode === this._file.inode) return process.nextTick(done, null)
+      this._held.update({ file }, (err) => {
+        if (!err) this._file = file
+        done(err)
+      })
+    }, cb)
   }
 
   /** @param {(err: Error | null) => void} cb */
   release (cb) {
-    this._held.release(cb)
+    this._enqueue((done) => this._held.release(done), cb)
   }
+
+  /**
+   * @param {(done: (err: Error | null) => void) => void} change  runs once those before are done
+   * @param {(err: Error | null) => void} cb
+   */
+  _enqueue (change, cb) {
+    this._waiting.push(() => change((err) => {
+      this._isBusy = false
+      this._next()
+      cb(err)
+    }))
+    this._next()
+  }
+
+  _next () {
+    if (this._isBusy) return
+    const change = this._waiting.shift()
+    if (!change) return
+    this._isBusy = true
+    change()
+  }
+}
+
+/**
+ * @param {LockRecord | null} record  of a holder that is dead
+ * @param {FileIdentity} file  that is there now
+ * @param {string | null} boot  id of the running kernel
+ * @returns {boolean}  whether the file is the one that it has locked, and no power was lost since
+ */
+function isIntact (record, { device, inode }, boot) {
+  if (record === null || record.isIntact !== true || boot === null || record.boot !== boot) return false
+  return inode !== null && record.file.inode === inode && record.file.device === device
 }
 
 /**

@@ -14,8 +14,10 @@ const NONCE_OF_BLANK = '0'.repeat(16)
  */
 
 /**
- * @typedef {import('./this-thread').Identity & { file: FileIdentity, nonce: string, since: string }} LockRecord
- *   `since` is when it was taken, for people to read
+ * @typedef {import('./this-thread').Identity & {
+ *   file: FileIdentity, nonce: string, since: string, isIntact?: boolean
+ * }} LockRecord  `since` is when it was taken, for people to read. `isIntact` says that all is in the file, or in the
+ *   page cache of the running kernel, that its holder has shown to anybody
  */
 
 /**

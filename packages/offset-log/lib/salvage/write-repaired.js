@@ -4,6 +4,7 @@
 const { LogError } = require('@millrace/errors')
 const { encodeFileHeader } = require('../framing/checked/file-header')
 const { FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, SLOT_POSITIONS } = require('../framing/checked/layout')
+const { Session } = require('../framing/checked/session')
 const { encodeSlot } = require('../framing/checked/slot')
 const { Aside } = require('./aside')
 const { examine } = require('./examine')
@@ -32,7 +33,12 @@ function writeRepaired (out, source, options, cb) {
       if (err || !examination) return fail(err ?? new Error('nothing was found'))
       output.flush((err) => {
         if (err) return fail(err)
-        if (source.checked && examination.survey) putHead(output, source.checked, examination.survey)
+        if (source.checked && examination.survey) {
+          const { head } = source.checked
+          const { state: { end, shift } } = examination.survey.salvage
+          const ceiling = new Session(head, false).ceilingFor(end + shift, true)
+          putHead(output, source.checked, examination.survey, ceiling)
+        }
         aside.close((err) => {
           if (err) return fail(err)
           verifyRepaired(aside.path, examination, options, (err) => {
@@ -49,8 +55,9 @@ function writeRepaired (out, source, options, cb) {
  * @param {Output} output
  * @param {NonNullable<LogSource['checked']>} source
  * @param {NonNullable<Examination['survey']>} survey  all of which is written
+ * @param {number} ceiling  what nothing reaches that may be lost; 0 if nothing may be
  */
-function putHead (output, { head: { header }, epoch }, { salvage: { state } }) {
+function putHead (output, { head: { header }, epoch }, { salvage: { state } }, ceiling) {
   const bytes = Buffer.alloc(HEAD_SIZE)
   for (const position of HEADER_POSITIONS) encodeFileHeader(header).copy(bytes, position)
   SLOT_POSITIONS.forEach((position, sequence) => encodeSlot({
@@ -60,7 +67,8 @@ function putHead (output, { head: { header }, epoch }, { salvage: { state } }) {
     logicalEnd: Math.min(state.logicalEnd, FILE_SIZE_MAX),
     last: Math.min(state.last, FILE_SIZE_MAX - 1),
     erasedCount: state.erasedInOutput,
-    identity: state.identity
+    identity: state.identity,
+    ceiling: ceiling === 0 ? 0 : Math.max(ceiling, state.logicalEnd)
   }, header.salt).copy(bytes, position))
   output.put(0, bytes)
 }

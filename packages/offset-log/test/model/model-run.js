@@ -3,7 +3,8 @@
 
 const { createRandom, SimulatedDisk } = require('@millrace/testkit')
 const { OffsetLog } = require('../..')
-const { randomOptions, select } = require('../stream-oracle')
+const { findLosses } = require('../checked-oracle')
+const { isLost, randomOptions, select } = require('../stream-oracle')
 
 const FILE = '/folder/log'
 const PLACES = 1000
@@ -30,6 +31,8 @@ class ModelRun {
     /** How many commits the power cannot take. */
     this._safeCount = 0
     this._valueCount = 0
+    /** Every seq that was ever given to a record. */
+    this._given = new Set()
   }
 
   async run () {
@@ -63,11 +66,20 @@ class ModelRun {
     const seqs = []
     for await (const seq of this._log.stream({ gt: this._end(), values: false })) seqs.push(seq)
     if (seqs.length !== values.length || seqs[seqs.length - 1] !== seq) throw new Error(`appended ${seqs}, said ${seq}`)
+    if (this._framing === 'checked') this._give(seqs)
     const commit = this._commitCount++
     values.forEach((value, i) => {
       this._entries.push({ seq: seqs[i], value, isDeleted: false, isErased: false, commit })
     })
     if (this._fsync === 'always') this._safeCount = this._commitCount
+  }
+
+  /** @param {number[]} seqs  of new records */
+  _give (seqs) {
+    for (const seq of seqs) {
+      if (this._given.has(seq)) throw new Error(`${seq} was given to a record before, which is lost`)
+      this._given.add(seq)
+    }
   }
 
   /** @param {number} size */
@@ -177,7 +189,13 @@ class ModelRun {
   /** @param {object} options */
   async _compare (options) {
     const expected = select(this._entries, options)
-    const found = await this._readAll(options)
+    const losses = this._framing === 'checked' ? findLosses(this._disk.read(FILE)) : []
+    const found = await this._readAll(options).catch((err) => {
+      if (err.code !== 'ERR_LOG_SEQ_LOST') throw err
+      return null
+    })
+    if (isLost(losses, options) !== (found === null)) throw new Error(`${JSON.stringify(options)}, losses: ${JSON.stringify(losses)}`)
+    if (found === null) return
     const isSame = found.length === expected.length && found.every((item, i) => isSameItem(item, expected[i]))
     if (!isSame) throw new Error(`${JSON.stringify(options)}: ${describe(found)}, not ${describe(expected)}`)
   }

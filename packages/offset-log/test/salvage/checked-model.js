@@ -31,8 +31,9 @@ const HEADER_SIZE = 40
 function modelOf (bytes, end) {
   const salt = bytes.readUInt32BE(12)
   const base = bytes.readUIntBE(32, 6)
-  const hasGaps = bytes.readUInt16BE(10) === 1
-  const log = { salt, base, hasGaps, start: HEAD_SIZE, previous: salt }
+  const hasGaps = (bytes.readUInt16BE(10) & 1) !== 0
+  const hasJumps = (bytes.readUInt16BE(10) & 2) !== 0
+  const log = { salt, base, hasGaps, hasJumps, start: HEAD_SIZE, previous: salt }
   const decoded = decodeChunks(bytes.subarray(HEAD_SIZE, end), log)
   const chunks = []
   const records = []

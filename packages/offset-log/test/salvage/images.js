@@ -87,8 +87,9 @@ function promisedEndOf (bytes) {
       at += room
       continue
     }
-    if (bytes.readUIntBE(at + 16, 6) !== at) break
-    end = Math.max(end, bytes.readUIntBE(at + 22, 6))
+    const ahead = bytes.readUIntBE(at + 16, 6) - at
+    if (ahead < 0 || ahead % 2 ** 32 !== 0) break
+    end = Math.max(end, bytes.readUIntBE(at + 22, 6) - ahead)
     at += 40 + bytes.readUInt16BE(at + 8)
   }
   return end
@@ -149,7 +150,7 @@ function isHopeless ({ bytes, model }, hurt) {
  * journal says is made right from it. Where positions have gaps what was moved is found where it is now.
  */
 function isUnseen (image, at, hurt, { flaws, undeleted }, isMoved) {
-  if (undeleted !== 0 || (isMoved && image.bytes.readUInt16BE(10) === 1)) return true
+  if (undeleted !== 0 || (isMoved && (image.bytes.readUInt16BE(10) & 1) !== 0)) return true
   const area = at < 16384 ? Math.floor(at / 4096) * 4096 : Math.floor(at / 8192) * 8192
   if (at < HEAD_SIZE) return area !== 0 && area !== 8192 && !flaws.some(({ offset }) => offset === area)
   const isJournaled = image.bytes.subarray(16384, HEAD_SIZE).some((byte) => byte !== 0)

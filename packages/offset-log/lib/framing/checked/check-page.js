@@ -10,6 +10,8 @@ const {
 const NO_FRAME = null
 /** @type {Frame} */
 const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, identity: -1 })
+/** @type {Frame} one that may have been left by an unclean end, or by damage */
+const UNSURE_GAP = Object.freeze({ ...GAP })
 
 /**
  * @typedef {import('./chunk-header').Rules} Rules
@@ -69,9 +71,13 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
   const header = new ChunkHeader()
   // Where the record ends that was passed last.
   let recordEnd = -1
+  let isSure = false
   for (let chunkStart = start; start + PAGE_SIZE - chunkStart >= CHUNK_SIZE_MIN && chunkStart < end;) {
     readChunkHeader(view, offset + chunkStart - start, header)
-    if (header.position > seq) break
+    if (header.position > seq) {
+      isSure = !header.isBehindLoss
+      break
+    }
     const chunkEnd = chunkStart + CHUNK_HEADER_SIZE + header.size
     let at = chunkStart + CHUNK_HEADER_SIZE + header.continued
     let shift = header.position - chunkStart
@@ -86,9 +92,11 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
       else if (hasGaps) shift += size
       if (type !== FRAME_TYPES.GAP) recordEnd = at + shift
     }
+    isSure = chunkEnd - at >= LENGTH_SIZE && at + shift > seq
     chunkStart = chunkEnd
   }
-  return seq < recordEnd ? NO_FRAME : GAP
+  if (seq < recordEnd) return NO_FRAME
+  return isSure ? GAP : UNSURE_GAP
 }
 
 /**
@@ -106,3 +114,4 @@ function readNext ({ bytes, offset }, identity) {
 exports.checkPage = checkPage
 exports.readNext = readNext
 exports.findFrame = findFrame
+exports.UNSURE_GAP = UNSURE_GAP

@@ -9,10 +9,11 @@ const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
 const { findPage } = require('./find-page')
 const { ForwardReader } = require('./forward-reader')
-const { FILE_SIZE_MAX, HEAD_SIZE, RECORD_SIZE_MAX } = require('./layout')
+const { FILE_SIZE_MAX, HEAD_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
-const { readRecord } = require('./read-record')
+const { readRecord, scanFor } = require('./read-record')
+const { Session } = require('./session')
 const { damageError } = require('./record-reader')
 const { TailFollower } = require('./tail-follower')
 
@@ -23,7 +24,7 @@ const RESERVE_SIZE = 64 * 1024
  * @typedef {import('../../log-file').LogFile} LogFile
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
- * @typedef {import('../../range').Range} Range
+ * @typedef {import('../../range').Range & Pick<import('./record-reader').Wanted, 'onLoss'>} StoreRange
  * @typedef {import('./chunk-cursor').Damage} Damage
  * @typedef {import('./journal').Entry} Entry
  * @typedef {import('./pack-commit').Tail} Tail
@@ -54,13 +55,20 @@ class CheckedStore {
       verify: file.verify,
       salt: header.salt,
       shift: header.base - HEAD_SIZE,
-      hasGaps: header.hasGaps
+      hasGaps: header.hasGaps,
+      hasJumps: header.hasJumps
     }
     /** Deletions that a crash cut off in a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
     this.pages = new PageCache(this, file.cacheSize)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
+    this.session = new Session(head, file.blocks.wasIntact)
+    /**
+     * Where positions were left out since the log was opened, and how far they were ahead before.
+     * @type {Array<{ start: number, position: number, shift: number }>}
+     */
+    this._jumps = []
     /** Where the next commit will begin. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, identity: header.salt }
     /** How far the log can be read, physically. */
@@ -87,12 +95,50 @@ class CheckedStore {
 
   /** How many bytes may still be appended. */
   get room () {
-    return FILE_SIZE_MAX - this.tail.end - this.tail.shift
+    return FILE_SIZE_MAX - this.tail.end - this.tail.shift - this.session.jumpFrom(this.tail)
   }
 
   /** Whether the next open will find all there is to know in a slot. */
   get isClean () {
     return this.checkpoints.isClean
+  }
+
+  /** Whether there is nothing to be done before the log is closed. */
+  get isFinished () {
+    return this.checkpoints.isFinished
+  }
+
+  /**
+   * Whether a commit must wait until `prepareAppend` has called back.
+   * @param {number} size  at most
+   */
+  needsPreparing (size) {
+    const { session, tail } = this
+    const isUnknown = session.isKept && !session.isVouchedFor && !session.isBehindLoss
+    return isUnknown || !session.canReach(tail.end + tail.shift + session.jumpFrom(tail) + size)
+  }
+
+  /**
+   * Nobody may see a record before it is on stable storage how far records may go: if the power then takes them, their
+   * positions are known not to be free.
+   * @param {number} size  that the next commit has at most
+   * @param {Done} cb
+   */
+  prepareAppend (size, cb) {
+    const { session, tail, file: { durability }, blocks } = this
+    const begin = tail.end + tail.shift + session.jumpFrom(tail)
+    const vouch = (/** @type {Done} */ cb) => {
+      if (session.isVouchedFor || session.isBehindLoss) return cb(null)
+      session.isVouchedFor = true
+      // Who cannot is taken for one that may have lost something, and no harm is done.
+      blocks.vouch(true, () => cb(null))
+    }
+    if (session.canReach(begin + size)) return vouch(cb)
+    durability.runExclusive((done) => this.checkpoints.raiseCeiling(begin, (err) => {
+      done()
+      if (err) cb(err)
+      else vouch(cb)
+    }))
   }
 
   cacheStats () {
@@ -115,8 +161,10 @@ class CheckedStore {
    */
   frame (appends) {
     const { tail, epoch, rules: { salt } } = this
-    const durable = this.checkpoints.durableEnd + tail.shift
-    const packed = packCommit(appends.flat(), tail, { salt, epoch, durable })
+    const { isBehindLoss } = this.session
+    const shift = tail.shift + this.session.jumpFrom(tail)
+    const durable = this.checkpoints.durableEnd + shift
+    const packed = packCommit(appends.flat(), { ...tail, shift }, { salt, epoch, durable, isBehindLoss })
     let count = 0
     const seqs = appends.map(({ length }) => {
       count += length
@@ -126,6 +174,8 @@ class CheckedStore {
       bytes: packed.bytes,
       seqs,
       written: () => {
+        if (isBehindLoss) this.noteJump(tail, shift)
+        this.session.noteJump()
         this.tail = packed.tail
         this.last = seqs[seqs.length - 1]
       },
@@ -143,10 +193,21 @@ class CheckedStore {
   }
 
   /**
+   * @param {{ end: number, shift: number }} tail  in front of it
+   * @param {number} shift  behind it
+   */
+  noteJump ({ end, shift: before }, shift) {
+    this._jumps.push({ start: end, position: end + shift, shift: before })
+  }
+
+  /**
    * @param {number} logEnd  a logical position at or after the log's end when it was opened
    * @returns {number}
    */
   toPhysicalEnd (logEnd) {
+    for (const { start, position, shift } of this._jumps) {
+      if (logEnd <= position) return Math.min(this.end, start, logEnd - shift)
+    }
     return Math.min(this.end, logEnd - this.tail.shift)
   }
 
@@ -158,14 +219,40 @@ class CheckedStore {
     findPage(this, seq, cb)
   }
 
+  /** Whether positions run ahead anywhere, be it only behind an unclean end. */
+  get hasJumps () {
+    return this.rules.hasJumps && this.tail.shift !== this.rules.shift
+  }
+
+  /**
+   * Where positions are ahead a page that is from before recovery may seem to be the right one; but it does not follow
+   * the one before it.
+   * @param {number} pageStart
+   */
+  pageBefore (pageStart) {
+    return Math.max(HEAD_SIZE, pageStart - PAGE_SIZE)
+  }
+
+  /**
+   * @param {number} seq  where somebody goes on
+   * @param {(err: Error | null) => void} cb  ERR_LOG_SEQ_LOST if what was there was lost
+   */
+  checkBound (seq, cb) {
+    if (!this.hasJumps || seq >= this.logEnd) return cb(null)
+    findPage(this, seq, (err, pageStart = 0) => {
+      if (err) return cb(null)
+      scanFor(this, seq, this.pageBefore(pageStart), false, (err) => cb(isOfLoss(err) ? err : null))
+    })
+  }
+
   /**
    * @param {number} before  a seq
    * @param {(err: Error | null, seq?: number) => void} cb  of the last record before it that is not deleted; -1 if none
    */
   findLast (before, cb) {
-    const range = /** @type {Range} */ ({ from: 0, stop: before, reverse: true, skipsDamage: true })
-    this.openReader(range, null, (err, reader) => {
-      if (err || !reader) return cb(err)
+    const wanted = { from: 0, stop: before, isWanted: null, skipsDamage: true }
+    findPage(this, Math.min(before, this.logEnd) - 1, (err, pageStart = 0) => {
+      const reader = new BackwardReader(this, wanted, err ? HEAD_SIZE : Math.max(HEAD_SIZE, pageStart))
       reader.next(this.logEnd, (err, chunk) => {
         // One that is too large to be looked at is there all the same.
         if (err) return isTooLarge(err) ? cb(null, err.offset) : cb(err)
@@ -175,17 +262,18 @@ class CheckedStore {
   }
 
   /**
-   * @param {Range} range
+   * @param {StoreRange} range
    * @param {import('../../codec').RecordFilter | null} isWanted
    * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
    */
-  openReader ({ from, stop, reverse, skipsDamage = false, isKept }, isWanted, cb) {
-    const wanted = { from, stop, isWanted, skipsDamage, isKept }
+  openReader ({ from, stop, reverse, skipsDamage = false, onLoss, isKept }, isWanted, cb) {
+    const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept }
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)
       const page = Math.max(HEAD_SIZE, err ? HEAD_SIZE : pageStart)
-      cb(null, reverse ? new BackwardReader(this, wanted, page) : new ForwardReader(this, wanted, page))
+      if (!reverse) return cb(null, new ForwardReader(this, wanted, this.hasJumps ? this.pageBefore(page) : page))
+      this.checkBound(stop, (err) => err ? cb(err) : cb(null, new BackwardReader(this, wanted, page)))
     })
   }
 
@@ -257,6 +345,11 @@ class CheckedStore {
   damageError (damage) {
     return damageError(damage, this.path)
   }
+}
+
+/** @param {Error | null} err */
+function isOfLoss (err) {
+  return err instanceof LogError && err.code === 'ERR_LOG_SEQ_LOST'
 }
 
 /**

@@ -13,6 +13,7 @@ const SLOT_DISTANCE = 1024 * 1024
 /**
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('../../log-file').Mark} Mark
+ * @typedef {import('./slot').Slot} Slot
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -24,11 +25,12 @@ class Checkpoints {
   constructor (store, head) {
     this._store = store
     this._index = head.slotIndex
-    this._sequence = head.slot?.sequence ?? 0
-    /** Where the newest slot says that the log ends. */
-    this._slotEnd = head.slot?.end ?? 0
+    /** The newest one. */
+    this._slot = head.slot
     /** Whether it is on stable storage, as far as that is known. */
-    this._isSlotSynced = true
+    this._isSlotSynced = (head.slot?.ceiling ?? 0) === 0
+    /** The ceiling of the newest slot of this session, 0 if there is none. */
+    this._ownCeiling = 0
     /** All of the file before it is on stable storage. */
     this.durableEnd = head.slot?.end ?? HEAD_SIZE
     /**
@@ -55,7 +57,17 @@ class Checkpoints {
 
   /** Whether the newest slot says all there is to say. */
   get _isSlotCurrent () {
-    return !this.needsCleanUp && this.untrusted === null && this._slotEnd === this._store.tail.end
+    return !this.needsCleanUp && this.untrusted === null && this._slot?.end === this._store.tail.end
+  }
+
+  /** Whether the next open will know that there was nothing more, or what of it is lost. */
+  get isFinished () {
+    return this.isClean && this._isSlotLast
+  }
+
+  get _isSlotLast () {
+    const { session, tail: { end, shift } } = this._store
+    return this._slot?.ceiling === session.ceilingFor(end + shift, true)
   }
 
   /**
@@ -85,27 +97,65 @@ class Checkpoints {
   synced (mark, isTimely) {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
     this._isSlotSynced = true
-    if (mark.end - this._slotEnd < (isTimely ? 1 : SLOT_DISTANCE)) return
+    this._store.session.noteReach(this._ownCeiling)
+    if (mark.end - (this._slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
     // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
     this._isWritingSlot = true
-    this._writeSlot(mark, (err) => this._slotWritten(err))
+    this._writeSlot(this._describe(mark, false), (err) => this._slotWritten(err))
+  }
+
+  /**
+   * Puts it on stable storage that records may reach further.
+   * @param {number} begin  the logical position where the next one begins
+   * @param {Done} cb
+   */
+  raiseCeiling (begin, cb) {
+    if (this._isWritingSlot) {
+      this._onSlotWritten = () => this.raiseCeiling(begin, cb)
+      return
+    }
+    const { session, epoch, blocks, file: { durability } } = this._store
+    const sync = (/** @type {Done} */ cb) => blocks.sync((err) => {
+      this._isSlotSynced = !err
+      cb(err && durability.poison(err))
+    })
+    // Never the one over the other before that is on stable storage.
+    if (!this._isSlotSynced) return sync((err) => err ? cb(err) : this.raiseCeiling(begin, cb))
+    const slot = this._slot ?? this._describe(this._store.mark(), false)
+    this._writeSlot({ ...slot, epoch, ceiling: session.raise(begin) }, (err) => {
+      if (err) return cb(isLasting(err) ? durability.poison(err) : err)
+      sync((err) => {
+        if (!err) session.noteReach(this._ownCeiling)
+        cb(err)
+      })
+    })
   }
 
   /**
    * @param {Mark} mark
+   * @param {boolean} isLast  whether nothing more will be appended
+   * @returns {Slot}
+   */
+  _describe ({ end, shift, identity, last }, isLast) {
+    const { epoch, erasedCount, session } = this._store
+    const ceiling = session.ceilingFor(end + shift, isLast)
+    return { sequence: 0, epoch, end, logicalEnd: end + shift, last, erasedCount, identity, ceiling }
+  }
+
+  /**
+   * @param {Slot} content  gets the next sequence
    * @param {Done} cb
    */
-  _writeSlot ({ end, shift, identity, last }, cb) {
-    const { blocks, epoch, erasedCount, rules: { salt } } = this._store
+  _writeSlot (content, cb) {
+    const { blocks, rules: { salt } } = this._store
     const index = 1 - this._index
-    const sequence = this._sequence + 1
-    const slot = { sequence, epoch, end, logicalEnd: end + shift, last, erasedCount, identity }
+    const slot = { ...content, sequence: (this._slot?.sequence ?? 0) + 1 }
     this._isSlotSynced = false
     blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], (err) => {
       if (err) return cb(err)
       this._index = index
-      this._sequence = sequence
-      this._slotEnd = end
+      this._slot = slot
+      this._ownCeiling = slot.ceiling
       cb(null)
     })
   }
@@ -117,7 +167,7 @@ class Checkpoints {
   _slotWritten (err) {
     this._isWritingSlot = false
     this._slotError = err
-    if (err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE') this._store.file.durability.poison(err)
+    if (err && isLasting(err)) this._store.file.durability.poison(err)
     this._onSlotWritten()
   }
 
@@ -130,9 +180,9 @@ class Checkpoints {
       this._onSlotWritten = () => this.finish(cb)
       return
     }
-    if (this.isClean) return cb(this._slotError)
-    if (this._isSlotCurrent && !this._areSlotsLost) return this._syncSlot(cb)
-    this._writeSlot(this._store.mark(), (err) => {
+    if (this.isFinished) return cb(this._slotError)
+    if (this._isSlotCurrent && this._isSlotLast && !this._areSlotsLost) return this._syncSlot(cb)
+    this._writeSlot(this._describe(this._store.mark(), true), (err) => {
       if (err) return cb(err)
       this._syncSlot((err) => {
         if (err) return cb(err)
@@ -174,6 +224,14 @@ class Checkpoints {
     }
     next(0)
   }
+}
+
+/**
+ * Whether part of it may lie there.
+ * @param {Error} err
+ */
+function isLasting (err) {
+  return err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
 }
 
 /**

@@ -176,7 +176,7 @@ class ChunkCursor {
   /** Whether the header of the chunk that cannot be entered is whole. */
   get hasHeader () {
     const { window: { buffer, start, end }, view, at, shift } = this
-    return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules.salt)
+    return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules)
   }
 
   /**
@@ -187,7 +187,6 @@ class ChunkCursor {
   findNextHeader (limit) {
     const pageEnd = Math.min(limit, this.at - this.at % PAGE_SIZE + PAGE_SIZE)
     const { window: { buffer, start, end }, view, shift } = this
-    const { salt } = this._rules
     const last = Math.min(pageEnd, end) - CHUNK_HEADER_SIZE
     // So a file of zeros takes no longer than reading it.
     const isHeld = this.at >= start && last >= this.at
@@ -195,7 +194,7 @@ class ChunkCursor {
     for (let at = this.at + 1; at <= last; at++) {
       // Nearly every byte is ruled out by the one that differs from each position to the next.
       const isLikely = buffer[at - start + POSITION_END] === ((at + shift) & 0xff)
-      if (isLikely && isHeaderAt(buffer, view, at - start, at + shift, salt)) return at
+      if (isLikely && isHeaderAt(buffer, view, at - start, at + shift, this._rules)) return at
     }
     return pageEnd
   }

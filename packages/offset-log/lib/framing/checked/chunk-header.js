@@ -2,7 +2,7 @@
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
 const { crc32, crc32OfFew } = require('./crc32')
-const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
 /** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
@@ -19,6 +19,7 @@ const KNOWN_FLAGS = CHUNK_FLAGS.COMMIT_CONTINUES | CHUNK_FLAGS.WAS_ERASED | CHUN
  * @property {number} salt
  * @property {number} shift  how far logical positions are ahead of physical ones at the first page
  * @property {boolean} hasGaps  whether they may run further ahead
+ * @property {boolean} hasJumps  whether they may run further ahead behind an unclean end
  */
 
 /** The fields of one chunk's header; used again for one chunk after the other. */
@@ -60,6 +61,11 @@ class ChunkHeader {
   /** The seq of a frame that begins behind what the chunk has of a record begun before. */
   get firstSeq () {
     return this.position + CHUNK_HEADER_SIZE + this.continued
+  }
+
+  /** Whether it is the first one after an unclean end. */
+  get isBehindLoss () {
+    return (this.flags & CHUNK_FLAGS.BEHIND_LOSS) !== 0
   }
 
   get commitContinues () {
@@ -128,7 +134,7 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   if (verify && crc32OfFew(bytes, offset + 4, payloadStart, salt) !== header.crc) return 'its header'
   if (header.continued > header.size || payloadStart + header.size > end) return 'its size'
   if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'its size'
-  if (header.flags & ~KNOWN_FLAGS) return 'its flags'
+  if (header.flags & ~(rules.hasJumps ? KNOWN_FLAGS | CHUNK_FLAGS.BEHIND_LOSS : KNOWN_FLAGS)) return 'its flags'
   // No more than there are lengths, and the rest that it begins with.
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
@@ -142,9 +148,19 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
  * @param {number} physical
  * @param {Rules} rules
  */
-function isInPlace ({ position, continued }, physical, { shift, hasGaps }) {
-  if (continued > 0 && physical % PAGE_SIZE !== 0) return false
-  return hasGaps ? position >= physical + shift : position === physical + shift
+function isInPlace ({ position, continued, flags }, physical, { shift, hasGaps, hasJumps }) {
+  if (continued > 0 && (physical % PAGE_SIZE !== 0 || flags & CHUNK_FLAGS.BEHIND_LOSS)) return false
+  return hasGaps ? position >= physical + shift : isAhead(position, physical + shift, hasJumps)
+}
+
+/**
+ * Whether a chunk can have a position if without the jumps before it, or more of them, it would have another one.
+ * @param {number} position
+ * @param {number} least
+ * @param {boolean} hasJumps
+ */
+function isAhead (position, least, hasJumps) {
+  return position === least || (hasJumps && position > least && (position - least) % JUMP_SIZE === 0)
 }
 
 /**
@@ -152,11 +168,12 @@ function isInPlace ({ position, continued }, physical, { shift, hasGaps }) {
  * @param {Buffer} bytes
  * @param {DataView} view
  * @param {number} offset
- * @param {number} position  the logical one that it must say
- * @param {number} salt
+ * @param {number} position  the logical one that it must say, or be some jumps behind
+ * @param {Rules} rules
  */
-function isHeaderAt (bytes, view, offset, position, salt) {
-  if (readUint48(view, offset + 16) !== position || readUint48(view, offset + 22) > position) return false
+function isHeaderAt (bytes, view, offset, position, { salt, hasJumps }) {
+  const found = readUint48(view, offset + 16)
+  if (!isAhead(found, position, hasJumps) || readUint48(view, offset + 22) > found) return false
   return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
 }
 
@@ -175,4 +192,5 @@ exports.ChunkHeader = ChunkHeader
 exports.readChunkHeader = readChunkHeader
 exports.writeChunkHeader = writeChunkHeader
 exports.checkChunk = checkChunk
+exports.isAhead = isAhead
 exports.isHeaderAt = isHeaderAt

@@ -18,6 +18,52 @@ const WRITE_SIZE = 1024 * 1024
  * @typedef {(err: Error | null) => void} Done
  */
 
+/** Records, and what was lost between them, on their way into new pages. */
+class Repacking {
+  /**
+   * @param {CheckedStore} store
+   * @param {(page: Buffer) => void} onPage
+   */
+  constructor ({ header: { salt, base }, path, epoch }, onPage) {
+    this._repacker = new Repacker({ salt, base, path, epoch }, onPage)
+    /** Unclean ends that were read. @type {Array<{ end: number, position: number }>} */
+    this._losses = []
+    this._lastPosition = -1
+    /**
+     * @param {number} end
+     * @param {number} position
+     */
+    this.onLoss = (end, position) => {
+      // What is read again is met again.
+      if (position <= this._lastPosition) return
+      this._lastPosition = position
+      this._losses.push({ end, position })
+    }
+  }
+
+  /** @param {import('../../chunk').Chunk} chunk */
+  add ({ buffer, seqs, starts, ends, count }) {
+    for (let index = 0; index < count; index++) {
+      if (this._losses.length > 0) this._keepLosses(seqs[index])
+      this._repacker.add(seqs[index], buffer, starts[index], ends[index])
+    }
+  }
+
+  /** @param {number} logicalEnd */
+  finish (logicalEnd) {
+    this._keepLosses(Infinity)
+    return this._repacker.finish(logicalEnd)
+  }
+
+  /** @param {number} seq */
+  _keepLosses (seq) {
+    for (let [loss] = this._losses; loss && loss.position < seq; [loss] = this._losses) {
+      this._repacker.jump(loss.end, loss.position)
+      this._losses.shift()
+    }
+  }
+}
+
 class Compactor {
   /**
    * @param {CheckedStore} store
@@ -29,7 +75,7 @@ class Compactor {
     this._source = readStrictly(store)
     /** @type {ReturnType<typeof BlockFile> | null} */
     this._created = null
-    this._repacker = new Repacker({ ...describe(store), epoch: store.epoch }, (page) => this._take(page))
+    this._repacking = new Repacking(store, (page) => this._take(page))
     /** Seqs below it are copied. */
     this._copiedEnd = 0
     /** @type {Buffer[]} */
@@ -49,7 +95,7 @@ class Compactor {
     this._target.ready((err) => {
       if (err) return cb(err)
       if (this._target.size.value > 0) return cb(inTheWay(this._path))
-      this._target.append(encodeHead({ ...header, hasGaps: true }), (err) => cb(err))
+      this._target.append(encodeHead({ ...header, hasGaps: true, hasJumps: true }), (err) => cb(err))
     })
   }
 
@@ -63,10 +109,10 @@ class Compactor {
    * @param {Done} cb
    */
   copyTo (logEnd, goesOn, cb) {
-    eachChunk(this._source, this._copiedEnd, logEnd, (chunk, next) => {
-      const { buffer, seqs, starts, ends, count } = chunk
-      for (let index = 0; index < count; index++) this._repacker.add(seqs[index], buffer, starts[index], ends[index])
-      this._copiedEnd = seqs[count - 1] + 1
+    const { onLoss } = this._repacking
+    eachChunk(this._source, { from: this._copiedEnd, stop: logEnd, onLoss }, (chunk, next) => {
+      this._repacking.add(chunk)
+      this._copiedEnd = chunk.seqs[chunk.count - 1] + 1
       if (!goesOn()) cb(null)
       else if (this._pagesSize < WRITE_SIZE) next()
       else this._write((err) => err ? cb(err) : next())
@@ -81,16 +127,18 @@ class Compactor {
    * @param {Done} cb  the new file is whole, on stable storage, and closed
    */
   finish (cb) {
-    const { tail: { end, shift } } = this._store
+    const { tail: { end, shift }, session } = this._store
     let tail
     try {
-      tail = this._repacker.finish(end + shift)
+      tail = this._repacking.finish(end + shift)
     } catch (err) {
       return cb(/** @type {Error} */ (err))
     }
     const { rules: { salt }, epoch, last } = this._store
     const { end: newEnd, shift: newShift, identity } = tail
-    const slot = { sequence: 2, epoch, end: newEnd, logicalEnd: newEnd + newShift, last, erasedCount: 0, identity }
+    const logicalEnd = newEnd + newShift
+    const ceiling = session.ceilingFor(logicalEnd, false)
+    const slot = { sequence: 2, epoch, end: newEnd, logicalEnd, last, erasedCount: 0, identity, ceiling }
     /** @type {Array<(done: Done) => void>} */
     const steps = [
       (done) => this._write(done),
@@ -132,15 +180,15 @@ class Compactor {
  * @param {(err: Error | null, size?: number) => void} cb  what the file would be after a compaction, in bytes
  */
 function measureCompacted (store, cb) {
-  const repacker = new Repacker({ ...describe(store), epoch: store.epoch }, () => {})
+  const repacking = new Repacking(store, () => {})
   const { tail: { end, shift } } = store
-  eachChunk(readStrictly(store), 0, store.logEnd, ({ buffer, seqs, starts, ends, count }, next) => {
-    for (let index = 0; index < count; index++) repacker.add(seqs[index], buffer, starts[index], ends[index])
+  eachChunk(readStrictly(store), { from: 0, stop: store.logEnd, onLoss: repacking.onLoss }, (chunk, next) => {
+    repacking.add(chunk)
     next()
   }, (err) => {
     if (err) return cb(err)
     try {
-      cb(null, repacker.finish(end + shift).end)
+      cb(null, repacking.finish(end + shift).end)
     } catch (err) {
       cb(/** @type {Error} */ (err))
     }
@@ -150,11 +198,6 @@ function measureCompacted (store, cb) {
 /** @param {string} path */
 function inTheWay (path) {
   return new LogError('EEXIST', `compact: ${path} is in the way, and not of this log; move it elsewhere`, { path })
-}
-
-/** @param {CheckedStore} store */
-function describe ({ header: { salt, base }, path }) {
-  return { salt, base, path }
 }
 
 /**
@@ -168,13 +211,13 @@ function readStrictly (store) {
 
 /**
  * @param {CheckedStore} store
- * @param {number} from
- * @param {number} logEnd
+ * @param {{ from: number, stop: number, onLoss: (end: number, position: number) => void }} wanted
  * @param {(chunk: import('../../chunk').Chunk, next: () => void) => void} visit
  * @param {Done} cb
  */
-function eachChunk (store, from, logEnd, visit, cb) {
-  const range = /** @type {import('../../range').Range} */ ({ from, stop: logEnd, reverse: false })
+function eachChunk (store, wanted, visit, cb) {
+  const { stop: logEnd } = wanted
+  const range = /** @type {import('./checked-store').StoreRange} */ ({ ...wanted, reverse: false })
   store.openReader(range, null, (err, reader) => {
     if (err || !reader) return cb(err)
     trampoline((next) => {

@@ -9,6 +9,7 @@ const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const VERSION = 1
 const CHECKSUM_CRC32 = 1
 const HAS_GAPS = 1
+const HAS_JUMPS = 2
 const CODEC_NAME_SIZE_MAX = 20
 
 /**
@@ -17,6 +18,8 @@ const CODEC_NAME_SIZE_MAX = 20
  * @property {Buffer} id  16 random bytes
  * @property {number} base  the logical position of the first page
  * @property {boolean} hasGaps  whether logical positions run ahead of physical ones, as after a compaction
+ * @property {boolean} hasJumps  whether they may do so behind an unclean end, and slots say what is at stake. Logs of
+ *   an older version have neither
  * @property {string} codec  the name of the codec that the log was made with
  */
 
@@ -26,19 +29,20 @@ const CODEC_NAME_SIZE_MAX = 20
  */
 function createFileHeader (codec) {
   const random = crypto.randomBytes(20)
-  return { salt: random.readUInt32BE(0), id: random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec }
+  const salt = random.readUInt32BE(0)
+  return { salt, id: random.subarray(4), base: HEAD_SIZE, hasGaps: false, hasJumps: true, codec }
 }
 
 /**
  * @param {FileHeader} header
  * @returns {Buffer}
  */
-function encodeFileHeader ({ salt, id, base, hasGaps, codec }) {
+function encodeFileHeader ({ salt, id, base, hasGaps, hasJumps, codec }) {
   const bytes = Buffer.alloc(HEADER_SIZE)
   const name = Buffer.from(codec).subarray(0, CODEC_NAME_SIZE_MAX)
   MAGIC.copy(bytes)
   bytes.writeUInt16BE(VERSION, 8)
-  bytes.writeUInt16BE(hasGaps ? HAS_GAPS : 0, 10)
+  bytes.writeUInt16BE((hasGaps ? HAS_GAPS : 0) | (hasJumps ? HAS_JUMPS : 0), 10)
   bytes.writeUInt32BE(salt, 12)
   id.copy(bytes, 16)
   bytes.writeUIntBE(base, 32, 6)
@@ -63,13 +67,14 @@ function decodeFileHeader (bytes) {
   const version = bytes.readUInt16BE(8)
   const flags = bytes.readUInt16BE(10)
   if (version !== VERSION) return { unknown: `version ${version}` }
-  if ((flags & ~HAS_GAPS) !== 0) return { unknown: `the flags ${flags}` }
+  if ((flags & ~(HAS_GAPS | HAS_JUMPS)) !== 0) return { unknown: `the flags ${flags}` }
   if (bytes[38] !== CHECKSUM_CRC32) return { unknown: `the checksum ${bytes[38]}` }
   return {
     salt: bytes.readUInt32BE(12),
     id: Buffer.from(bytes.subarray(16, 32)),
     base: bytes.readUIntBE(32, 6),
     hasGaps: (flags & HAS_GAPS) !== 0,
+    hasJumps: (flags & HAS_JUMPS) !== 0,
     codec: bytes.toString('utf8', 40, 40 + Math.min(bytes[39], CODEC_NAME_SIZE_MAX))
   }
 }

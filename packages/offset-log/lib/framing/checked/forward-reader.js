@@ -4,6 +4,7 @@
 const { LogError } = require('@millrace/errors')
 const { ENTRY } = require('./chunk-cursor')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { seqLost } = require('../../record-errors')
 const { RecordReader } = require('./record-reader')
 const { assembleRecord, findReach, findRecordEnd } = require('./split-record')
 
@@ -136,14 +137,26 @@ class ForwardReader extends RecordReader {
     for (;;) {
       if (chunk.isFull || this._error || this.isDone) return ENTERED
       if (cursor.at === cursor.chunkEnd) {
+        const { position: end } = cursor
         const entry = cursor.enter(limit)
         if (entry !== ENTERED) return entry
+        if (cursor.header.isBehindLoss) this._passLoss(end)
         continue
       }
       if (this._walkWholeRecords()) continue
       const status = this._passFrame(limit)
       if (status !== ENTERED) return status
     }
+  }
+
+  /**
+   * Who goes on from a record that is lost must not go on behind it as if nothing had happened.
+   * @param {number} end  logical position where the records before end
+   */
+  _passLoss (end) {
+    const { _cursor: { header: { position } }, _from: from, _store: { path } } = this
+    this._onLoss(end, position)
+    if (end < from && from <= position) this._error = seqLost(path, from, end, position)
   }
 
   /**
@@ -154,20 +167,31 @@ class ForwardReader extends RecordReader {
     const { _cursor: cursor, _chunk: chunk, _from: from, _stop: stop } = this
     const { view, window: { start: base } } = cursor
     const { maxRecordSize } = this._store
+    const { seqs, starts, ends } = chunk
     const logicalBase = base + cursor.shift
     const end = cursor.chunkEnd - base
+    const room = seqs.length
+    let { count } = chunk
     let offset = cursor.at - base
     let isOrdinary = true
-    while (end - offset >= LENGTH_SIZE && !chunk.isFull) {
-      const size = view.getUint32(offset)
+    while (end - offset >= LENGTH_SIZE && count < room) {
+      // As a signed number: whatever has one of the upper two bits set is no ordinary record.
+      const size = view.getInt32(offset)
       const frameEnd = offset + LENGTH_SIZE + size
-      if (frameEnd > end || size > maxRecordSize || offset + logicalBase >= stop) {
+      const seq = offset + logicalBase
+      if (size < 0 || frameEnd > end || size > maxRecordSize || seq >= stop) {
         isOrdinary = false
         break
       }
-      if (offset + logicalBase >= from) chunk.add(offset + logicalBase, offset + LENGTH_SIZE, frameEnd)
+      if (seq >= from) {
+        seqs[count] = seq
+        starts[count] = offset + LENGTH_SIZE
+        ends[count] = frameEnd
+        count++
+      }
       offset = frameEnd
     }
+    chunk.take(count)
     // Fewer bytes than a length are padding.
     cursor.at = end - offset < LENGTH_SIZE ? cursor.chunkEnd : base + offset
     return isOrdinary

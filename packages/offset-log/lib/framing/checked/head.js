@@ -44,7 +44,8 @@ function encodeHead (header) {
     logicalEnd: header.base,
     last: -1,
     erasedCount: 0,
-    identity: header.salt
+    identity: header.salt,
+    ceiling: 0
   }, header.salt).copy(bytes, position))
   return bytes
 }

@@ -35,4 +35,7 @@ exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 }
 exports.FRAME_LENGTH_MASK = 0x3fffffff
 
 /** The flags of a chunk. */
-exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4 })
+exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4, BEHIND_LOSS: 8 })
+
+/** Behind an unclean end positions go on a multiple of this further on; a session keeps so many for itself. */
+exports.JUMP_SIZE = 2 ** 32

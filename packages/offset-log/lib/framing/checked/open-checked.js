@@ -64,10 +64,24 @@ class CheckedOpener {
         if (err) return cb(err)
         this._settle(report, (err) => {
           if (err) return cb(err)
-          this._findLast(report, (err) => cb(err, store, this._describe()))
+          this._findLast(report, (err) => {
+            if (err) return cb(err)
+            this._vouch(() => cb(null, store, this._describe()))
+          })
         })
       })
     })
+  }
+
+  /**
+   * Nothing is lost of what the session before has shown: that is so until the next one ends, though it append nothing.
+   * @param {() => void} cb
+   */
+  _vouch (cb) {
+    const { _store: { session }, _file: { blocks, store }, _recovery: { damage } } = this
+    if (this._isReadOnly || store !== null || !session.goesOn || damage.length > 0) return cb()
+    session.isVouchedFor = true
+    blocks.vouch(true, () => cb())
   }
 
   /** @returns {Recovery | null} */
@@ -110,7 +124,9 @@ class CheckedOpener {
   _settle (report, cb) {
     const { _store: store, _file: file } = this
     const { tail, promisedEnd, damage, epoch } = report
-    const isUnclean = tail.end !== this._head.slot?.end || this._fileSize !== tail.end
+    // A log that has another file now goes on with its session.
+    const isOpen = this._head.slot?.ceiling !== 0 && file.store === null
+    const isUnclean = isOpen || tail.end !== this._head.slot?.end || this._fileSize !== tail.end
     store.epoch = Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))
     store.tail = tail
     store.checkpoints.durableEnd = Math.min(promisedEnd, tail.end)
@@ -164,7 +180,7 @@ class CheckedOpener {
    * @param {TailReport} report
    * @param {Done} cb
    */
-  _findLast ({ damage, tail, promisedEnd }, cb) {
+  _findLast ({ damage, tail, promisedEnd, promisedLogicalEnd }, cb) {
     const { _store: store, _head: { slot, journals, lostSlot } } = this
     const isCheckpoint = slot !== null && slot.end === tail.end && journals.length === 0 && !lostSlot
     if (isCheckpoint && !damage) {
@@ -174,10 +190,10 @@ class CheckedOpener {
     store.findLast(Infinity, (err, seq = -1) => {
       if (err) return cb(err)
       store.last = store.durableLast = seq
-      if (promisedEnd >= tail.end || seq < promisedEnd + tail.shift) return cb(null)
+      if (promisedEnd >= tail.end || seq < promisedLogicalEnd) return cb(null)
       store.durableLast = -1
       if (promisedEnd === HEAD_SIZE) return cb(null)
-      store.findLast(promisedEnd + tail.shift, (err, seq = -1) => {
+      store.findLast(promisedLogicalEnd, (err, seq = -1) => {
         store.durableLast = seq
         cb(err)
       })

@@ -15,6 +15,14 @@ const {
  */
 
 /**
+ * @typedef {object} CommitWriter
+ * @property {number} salt
+ * @property {number} epoch
+ * @property {number} durable  logical position, by the tail's shift
+ * @property {boolean} [isBehindLoss]  whether the commit is the first one after an unclean end
+ */
+
+/**
  * @typedef {object} Packed
  * @property {Buffer} bytes  to append at the tail's end
  * @property {Float64Array} seqs  one a record
@@ -35,9 +43,9 @@ class CommitPacker {
   /**
    * @param {Buffer[]} records  at least one
    * @param {Tail} tail
-   * @param {{ salt: number, epoch: number, durable: number }} writer
+   * @param {CommitWriter} writer
    */
-  constructor (records, tail, { salt, epoch, durable }) {
+  constructor (records, tail, { salt, epoch, durable, isBehindLoss = false }) {
     this._salt = salt
     this._tail = tail
     this._bytes = Buffer.allocUnsafe(packedSizeMax(records))
@@ -48,6 +56,8 @@ class CommitPacker {
     this._header.previous = tail.identity
     /** Offset of the open chunk's header, or -1. */
     this._chunkStart = -1
+    /** Flags of the next chunk that others do not have. */
+    this._flags = isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0
     this._seqs = new Float64Array(records.length)
     this._records = records
   }
@@ -127,7 +137,8 @@ class CommitPacker {
   _closeChunk (flags) {
     const { _header: header, _chunkStart: start } = this
     header.size = this._offset - start - CHUNK_HEADER_SIZE
-    header.flags = flags
+    header.flags = flags | this._flags
+    this._flags = 0
     writeChunkHeader(header, this._bytes, start, this._salt)
     header.previous = header.crc
     this._chunkStart = -1
@@ -151,7 +162,7 @@ class CommitPacker {
 /**
  * @param {Buffer[]} records
  * @param {Tail} tail
- * @param {{ salt: number, epoch: number, durable: number }} writer
+ * @param {CommitWriter} writer
  * @returns {Packed}
  */
 function packCommit (records, tail, writer) {

@@ -3,7 +3,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { notFound, tooLargeToRead } = require('../../record-errors')
-const { findFrame, readNext } = require('./check-page')
+const { UNSURE_GAP, findFrame, readNext } = require('./check-page')
 const { ForwardReader } = require('./forward-reader')
 const { CHUNK_HEADER_SIZE, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 const { findRecordEnd } = require('./split-record')
@@ -33,9 +33,12 @@ function findRecord (store, seq, cb) {
       if (err || !page) return cb(err)
       const frame = findFrame(page, seq, store.rules.hasGaps)
       // What compaction has left out was deleted.
-      const isMissing = frame === null || (frame.type === FRAME_TYPES.GAP && !store.rules.hasGaps)
-      if (isMissing) return cb(notFound(store.path, seq))
-      cb(null, frame, page)
+      const isGap = frame !== null && frame.type === FRAME_TYPES.GAP
+      const isMissing = frame === null || (isGap && !store.rules.hasGaps)
+      const answer = () => isMissing ? cb(notFound(store.path, seq)) : cb(null, frame, page)
+      if (frame !== UNSURE_GAP || !store.hasJumps) return answer()
+      // It may have been lost; or what says where to look is itself from before it was.
+      scanFor(store, seq, store.pageBefore(start), false, (err) => err ? cb(err) : answer())
     })
   })
 }
@@ -161,4 +164,5 @@ function pastEnd (store, { chunkStart, chunkEnd }) {
 }
 
 exports.findRecord = findRecord
+exports.scanFor = scanFor
 exports.readRecord = readRecord

@@ -22,6 +22,8 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {boolean} skipsDamage
  * @property {boolean} [looksAgain]  whether what looks damaged is read again before it counts, where another process
  *   writes; true by default. False for whoever does so anyway
+ * @property {(end: number, position: number) => void} [onLoss]  told of unclean ends that are passed: at which logical
+ *   position the log ended, and at which it goes on
  * @property {boolean} [isKept]  whether the bytes of the chunks may be kept
  */
 
@@ -32,13 +34,14 @@ class RecordReader {
    * @param {number} pageStart  the page to begin with
    */
   constructor (store, wanted, pageStart) {
-    const { from, stop, isWanted, skipsDamage, looksAgain = true, isKept = false } = wanted
+    const { from, stop, isWanted, skipsDamage, looksAgain = true, onLoss = () => {}, isKept = false } = wanted
     this._store = store
     this._from = from
     this._stop = stop
     this._isWanted = isWanted
     this._skipsDamage = skipsDamage
     this._looksAgain = looksAgain
+    this._onLoss = onLoss
     this._cursor = new ChunkCursor(store.blocks, store.rules, store.unfinished, pageStart, isKept)
     this._chunk = new Chunk()
     /** @type {Error | null} what the next call fails with */

@@ -18,6 +18,7 @@ const { NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
  * @typedef {object} TailReport
  * @property {Tail} tail  after the last commit that is whole, and follows from what is before it
  * @property {number} promisedEnd  all before it was known to be on stable storage
+ * @property {number} promisedLogicalEnd
  * @property {number} epoch  the highest one seen
  * @property {Damage | null} damage  the first that lies before `promisedEnd`
  * @property {number} readableEnd  after the last commit that can be read, past damage too
@@ -44,8 +45,13 @@ class TailWalk {
     if (end === HEAD_SIZE) this._cursor.expect(identity)
     /** @type {Tail} */
     this._tail = { end, shift: logicalEnd - end, identity }
-    this._claimedEnd = logicalEnd
+    /** Physical: each chunk counts by how far its own position is ahead. */
+    this._claimedEnd = end
     this._epoch = epoch
+    /** How far positions are ahead behind the last chunk, and were where some are left out behind an unclean end. */
+    this._shift = logicalEnd - end
+    /** @type {Array<{ start: number, shift: number }>} */
+    this._jumps = []
     this._readableEnd = end
     /** @type {Damage | null} the first thing that is wrong */
     this._firstDamage = null
@@ -68,8 +74,10 @@ class TailWalk {
     const { header, chunkStart, chunkEnd } = this._cursor
     const shift = this._cursor.shift + this._cursor.measureGaps()
     const { end, identity } = this._slot
+    if (header.isBehindLoss) this._jumps.push({ start: chunkStart, shift: this._shift })
+    this._shift = shift
     this._epoch = Math.max(this._epoch, header.epoch)
-    this._claimedEnd = Math.max(this._claimedEnd, header.durable)
+    this._claim(header, chunkStart)
     const isCheckpoint = chunkEnd === end
     const missesIt = chunkStart < end && chunkEnd > end
     if (missesIt || (isCheckpoint && header.identity !== identity)) {
@@ -87,14 +95,22 @@ class TailWalk {
     const damage = /** @type {Damage} */ (cursor.damage)
     this._firstDamage ??= damage
     // What a header says was durable was so, even when its own payload is not.
-    if (cursor.hasHeader) this._claimedEnd = Math.max(this._claimedEnd, cursor.header.durable)
+    if (cursor.hasHeader) this._claim(cursor.header, cursor.at)
     cursor.skipTo(Math.max(damage.start + 1, cursor.findNextHeader(this._fileSize)))
+  }
+
+  /**
+   * @param {import('./chunk-header').ChunkHeader} header
+   * @param {number} start  of its chunk
+   */
+  _claim ({ durable, position }, start) {
+    this._claimedEnd = Math.max(this._claimedEnd, start - (position - durable))
   }
 
   /** @returns {TailReport} */
   _report () {
     const { end, shift } = this._tail
-    const promisedEnd = this._isBlind ? this._fileSize : Math.max(this._slot.end, this._claimedEnd - shift)
+    const promisedEnd = this._isBlind ? this._fileSize : Math.max(this._slot.end, this._claimedEnd)
     // A head is never partial: a file that is shorter than it, or than a checkpoint, was cut off.
     const isBefore = this._firstDamage !== null && this._firstDamage.start < promisedEnd
     const isDamaged = promisedEnd > end || isBefore || this._fileSize < end
@@ -103,6 +119,7 @@ class TailWalk {
     return {
       tail: this._tail,
       promisedEnd,
+      promisedLogicalEnd: promisedEnd + (this._jumps.find(({ start }) => start >= promisedEnd)?.shift ?? shift),
       epoch: this._epoch,
       damage: isDamaged ? this._firstDamage ?? (missing.end > this._fileSize ? missing : cutOff) : null,
       readableEnd: Math.max(this._readableEnd, isDamaged ? promisedEnd : end)

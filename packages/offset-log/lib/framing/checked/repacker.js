@@ -5,7 +5,8 @@
 const { LogError } = require('@millrace/errors')
 const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
+  SPLIT_SIZE_MIN
 } = require('./layout')
 
 // The position of a chunk that begins with the rest of a record is known once its first frame is.
@@ -35,12 +36,18 @@ class Repacker {
     this._header.previous = salt
     /** Physical position of the page. */
     this._pageStart = HEAD_SIZE
-    /** Bytes of the page that are filled; 0 when no chunk is open. */
+    /** Bytes of the page that are filled. */
     this._offset = 0
     /** Logical position of the next frame, if it follows the one before. */
     this._logical = base
+    /** Where in the page the open chunk begins: with it, unless something was lost in front of the chunk. */
+    this._start = 0
     /** Logical position of the open chunk. */
     this._position = UNKNOWN
+    /** Where a chunk must begin that comes after an unclean end; UNKNOWN when none is due. */
+    this._jump = UNKNOWN
+    /** Whether the open chunk is such a one. */
+    this._isBehindLoss = false
   }
 
   /** How large the file is so far. */
@@ -71,13 +78,36 @@ class Repacker {
   }
 
   /**
+   * Keeps an unclean end.
+   * @param {number} end  logical position where the records before it ended, whatever was left out before that
+   * @param {number} position  where they go on
+   */
+  jump (end, position) {
+    this._endAt(end)
+    this._jump = position
+  }
+
+  /**
    * @param {number} logicalEnd  where the log ends, whatever was left out before it
    * @returns {Tail}
    */
   finish (logicalEnd) {
-    if (logicalEnd > this._base) this._fillTo(logicalEnd)
-    if (this._offset > 0) this._closeChunk(0)
+    this._endAt(logicalEnd)
+    if (this._offset > 0) this._putPage()
     return { end: this._pageStart, shift: logicalEnd - this._pageStart, identity: this._header.previous }
+  }
+
+  /**
+   * The last chunk ends exactly there.
+   * @param {number} logicalEnd
+   */
+  _endAt (logicalEnd) {
+    if (this._jump !== UNKNOWN || logicalEnd > this._base) this._fillTo(logicalEnd)
+    if (this._isOpen) this._closeChunk(0)
+  }
+
+  get _isOpen () {
+    return this._offset > this._start
   }
 
   /**
@@ -85,7 +115,8 @@ class Repacker {
    * @param {number} logicalEnd
    */
   _fillTo (logicalEnd) {
-    if (this._offset > 0) {
+    this._openBehindLoss()
+    if (this._isOpen) {
       if (this._position === UNKNOWN) this._settlePosition(logicalEnd)
       const gap = logicalEnd - this._logical
       if (gap === 0) return
@@ -105,12 +136,13 @@ class Repacker {
    * @param {number} size  how much of it must fit in the page
    */
   _beginFrame (seq, size) {
-    if (this._offset > 0 && this._position === UNKNOWN) this._settlePosition(seq)
+    this._openBehindLoss()
+    if (this._isOpen && this._position === UNKNOWN) this._settlePosition(seq)
     const gap = seq - this._logical
-    const gapSize = gap === 0 || this._offset === 0 ? 0 : LENGTH_SIZE
+    const gapSize = gap === 0 || !this._isOpen ? 0 : LENGTH_SIZE
     const isGapTooLarge = gap - LENGTH_SIZE > FRAME_LENGTH_MASK
-    if (this._offset > 0 && (isGapTooLarge || PAGE_SIZE - this._offset < gapSize + size)) this._padPage()
-    if (this._offset === 0) {
+    if (this._isOpen && (isGapTooLarge || PAGE_SIZE - this._offset < gapSize + size)) this._padPage()
+    if (!this._isOpen) {
       this._openChunk(0)
       this._settlePosition(seq)
     } else if (gap !== 0) {
@@ -129,11 +161,27 @@ class Repacker {
     this._closeChunk(0)
   }
 
+  /** Behind an unclean end a chunk begins where it began, in whatever page that is now. */
+  _openBehindLoss () {
+    if (this._jump === UNKNOWN) return
+    if (PAGE_SIZE - this._offset < CHUNK_SIZE_MIN) {
+      this._page.fill(0, this._offset)
+      this._offset = PAGE_SIZE
+      this._putPage()
+    }
+    this._openChunk(0)
+    this._position = this._jump
+    this._logical = this._jump + CHUNK_HEADER_SIZE
+    this._isBehindLoss = true
+    this._jump = UNKNOWN
+  }
+
   /** @param {number} continued */
   _openChunk (continued) {
     this._header.continued = continued
     this._position = UNKNOWN
-    this._offset = CHUNK_HEADER_SIZE
+    this._start = this._offset
+    this._offset += CHUNK_HEADER_SIZE
     this._logical += CHUNK_HEADER_SIZE
   }
 
@@ -150,16 +198,22 @@ class Repacker {
 
   /** @param {number} flags */
   _closeChunk (flags) {
-    const { _header: header, _offset: end } = this
-    header.size = end - CHUNK_HEADER_SIZE
-    header.flags = flags
+    const { _header: header, _start: start, _offset: end } = this
+    header.size = end - start - CHUNK_HEADER_SIZE
+    header.flags = flags | (this._isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0)
     // One that is nothing but a piece of a record follows the chunk before.
-    header.position = this._position === UNKNOWN ? this._logical - end : this._position
-    writeChunkHeader(header, this._page, 0, this._salt)
+    header.position = this._position === UNKNOWN ? this._logical - (end - start) : this._position
+    writeChunkHeader(header, this._page, start, this._salt)
     header.previous = header.crc
-    this._onPage(this._page.subarray(0, end))
-    this._pageStart += end
-    this._offset = 0
+    this._start = end
+    this._isBehindLoss = false
+    if (end === PAGE_SIZE) this._putPage()
+  }
+
+  _putPage () {
+    this._onPage(this._page.subarray(0, this._offset))
+    this._pageStart += this._offset
+    this._start = this._offset = 0
   }
 
   /**

@@ -2,6 +2,7 @@
 // A checkpoint: what was known when all before it was on stable storage. Two slots take turns, so that a torn write of
 // one leaves the other. See docs/format.md.
 
+const { isAhead } = require('./chunk-header')
 const { crc32 } = require('./crc32')
 const { HEAD_SIZE, SLOT_SIZE, U48_MAX } = require('./layout')
 
@@ -14,6 +15,8 @@ const { HEAD_SIZE, SLOT_SIZE, U48_MAX } = require('./layout')
  * @property {number} last  seq of the last record before it that is not deleted, -1 if none
  * @property {number | null} erasedCount  records ever erased in this file; null when that is not known
  * @property {number} identity  of the last chunk before the end
+ * @property {number} ceiling  0 after a clean end; else a position that nothing reaches which was shown to anybody, or
+ *   will be before there is a slot with a higher one
  */
 
 /**
@@ -30,6 +33,7 @@ function encodeSlot (slot, salt) {
   bytes.writeUIntBE(slot.last + 1, 26, 6)
   bytes.writeUIntBE(slot.erasedCount === null ? 0 : slot.erasedCount + 1, 32, 6)
   bytes.writeUInt32BE(slot.identity, 38)
+  bytes.writeUIntBE(slot.ceiling, 42, 6)
   bytes.writeUInt32BE(crc32(bytes.subarray(4), salt), 0)
   return bytes
 }
@@ -49,7 +53,8 @@ function decodeSlot (bytes, salt) {
     logicalEnd: bytes.readUIntBE(20, 6),
     last: bytes.readUIntBE(26, 6) - 1,
     erasedCount: erasedCount === 0 ? null : erasedCount - 1,
-    identity: bytes.readUInt32BE(38)
+    identity: bytes.readUInt32BE(38),
+    ceiling: bytes.readUIntBE(42, 6)
   }
 }
 
@@ -58,11 +63,12 @@ function decodeSlot (bytes, salt) {
  * @param {Slot} slot
  * @param {import('./file-header').FileHeader} header
  */
-function isPossible ({ sequence, end, logicalEnd, last, erasedCount }, { base, hasGaps }) {
+function isPossible ({ sequence, end, logicalEnd, last, erasedCount, ceiling }, { base, hasGaps, hasJumps }) {
   const ahead = logicalEnd - end - (base - HEAD_SIZE)
-  const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : ahead === 0)
+  const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : isAhead(ahead, 0, hasJumps))
+  const hasCeiling = ceiling === 0 || (hasJumps && ceiling >= logicalEnd)
   const hasLast = last === -1 || (last >= base && last < logicalEnd)
-  return isInPlace && hasLast && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
+  return isInPlace && hasLast && hasCeiling && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
 }
 
 exports.encodeSlot = encodeSlot

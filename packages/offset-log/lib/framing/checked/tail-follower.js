@@ -82,23 +82,31 @@ class TailFollower {
    *   new, -1 if none is
    */
   _walk (cb) {
-    const { _cursor: cursor, _store: { blocks, tail: before } } = this
+    const { _cursor: cursor, _store: store } = this
+    const { blocks, tail: before } = store
     const limit = blocks.size.value
     /** @type {Tail} */
     let tail = before
     let last = -1
     let lastSeen = -1
+    /** @type {Array<() => void>} */
+    let jumps = []
     cursor.resume(before)
     trampoline((next) => {
+      const { shift } = cursor
       const status = cursor.enter(limit)
       if (status === ENTRY.NEEDS_BYTES) return cursor.load(limit, (err) => err ? cb(err) : next())
       // What is not whole is being written, or was when its writer died: it may be whole the next time.
       if (status !== ENTRY.ENTERED) return cb(null, tail, last)
       lastSeen = Math.max(lastSeen, findLastRecord(cursor))
-      const { header, chunkEnd } = cursor
+      const { header, chunkStart, chunkEnd } = cursor
+      const { shift: shiftNow } = cursor
+      if (header.isBehindLoss) jumps.push(() => store.noteJump({ end: chunkStart, shift }, shiftNow))
       if (!header.commitContinues) {
         tail = { end: chunkEnd, shift: cursor.shift, identity: header.identity }
         last = lastSeen
+        for (const note of jumps) note()
+        jumps = []
       }
       next()
     })

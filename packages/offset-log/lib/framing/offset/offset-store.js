@@ -60,6 +60,24 @@ class OffsetStore {
     return this._isSynced
   }
 
+  /** Whether there is nothing to be done before the log is closed. */
+  get isFinished () {
+    return this.isClean
+  }
+
+  /** Nothing says in these bytes which positions were lost. */
+  needsPreparing () {
+    return false
+  }
+
+  /**
+   * @param {number} size
+   * @param {Done} cb
+   */
+  prepareAppend (size, cb) {
+    cb(null)
+  }
+
   cacheStats () {
     return this.blocks.cacheStats()
   }

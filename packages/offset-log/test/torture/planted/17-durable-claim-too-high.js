@@ -5,6 +5,6 @@ exports.why = 'a write that the power cut off is called damage'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/checked-store.js',
-  find: 'durable = this.checkpoints.durableEnd + tail.shift',
-  replace: 'durable = tail.end + tail.shift'
+  find: 'durable = this.checkpoints.durableEnd + shift',
+  replace: 'durable = tail.end + shift'
 }]

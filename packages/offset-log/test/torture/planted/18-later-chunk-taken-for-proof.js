@@ -5,6 +5,6 @@ exports.why = 'sectors reach the disk in any order: a write that the power cut o
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/recover.js',
-  find: 'this._claimedEnd, header.durable)',
-  replace: 'this._claimedEnd, header.position)'
+  find: 'this._claimedEnd, start - (position - durable))',
+  replace: 'this._claimedEnd, start)'
 }]

@@ -35,7 +35,7 @@ function findHeader (window, view, from, pageEnd, rules, shift) {
     }
     // Nearly every byte is ruled out by the one that differs from each position to the next.
     const isLikely = buffer[offset + 21] === ((at + shift) & 0xff)
-    if (isLikely && isHeaderAt(buffer, view, offset, at + shift, salt)) return at
+    if (isLikely && isHeaderAt(buffer, view, offset, at + shift, rules)) return at
   }
   return -1
 }

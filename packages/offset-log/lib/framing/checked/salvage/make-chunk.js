@@ -19,6 +19,7 @@ const ERASED_COUNT_MAX = 0xffff
  * @property {number} end
  * @property {number} position  logical, of the start
  * @property {Gaps | null} gaps  of a log whose logical positions run ahead
+ * @property {number} jump  how far they run ahead behind an unclean end that was in the range
  * @property {number} epoch
  * @property {number} durable
  * @property {number} previous  identity of the chunk before
@@ -98,6 +99,8 @@ function fillWithChunks (filling, salt) {
     const openSize = isLast ? filling.openSize : isLastButOne ? restSizeOf(filling) : 0
     const position = positionOf(filling, at, isLast ? pageEnd - at : 0)
     const place = { ...filling, position, previous, openSize, isPadding: filling.gaps !== null && openSize === 0 }
+    // What is left of a record belongs to the one before.
+    if (!isLast || openSize > 0 || pageEnd - at < CHUNK_SIZE_MIN) place.jump = 0
     const bytes = makeLostChunk(pageEnd - at, place, isLast ? identity : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
     at = pageEnd
@@ -134,6 +137,7 @@ function isFiller (at, end) {
  * @property {number} durable
  * @property {number} previous
  * @property {number} openSize
+ * @property {number} [jump]
  * @property {boolean} isPadding  whether there is padding in it, instead of an erased record
  */
 
@@ -143,12 +147,12 @@ function isFiller (at, end) {
  * @param {number | null} identity  any, when null
  * @param {number} salt
  */
-function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding }, identity, salt) {
+function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding, jump = 0 }, identity, salt) {
   const bytes = Buffer.alloc(size)
   const header = new ChunkHeader()
-  Object.assign(header, { epoch, position, durable, previous })
+  Object.assign(header, { epoch, position: position + jump, durable, previous })
   header.size = size - CHUNK_HEADER_SIZE
-  header.flags = CHUNK_FLAGS.WAS_ERASED
+  header.flags = CHUNK_FLAGS.WAS_ERASED | (jump > 0 ? CHUNK_FLAGS.BEHIND_LOSS : 0)
   header.erasedCount = 1
   if (header.size > 0 && header.size < LENGTH_SIZE) {
     header.continued = header.size

@@ -130,10 +130,13 @@ function guessRest (bytes, head, end, neighbours, rules) {
   readChunkHeader(viewOf(bytes), 0, stored)
   const { crc: storedCrc, flags, epoch, durable } = stored
   const trial = Buffer.from(head)
+  const isAhead = rules.hasJumps && head.readUIntBE(16, 6) !== neighbours.positions[0]
+  const loss = isAhead ? CHUNK_FLAGS.BEHIND_LOSS : 0
   for (const erasure of guessErasure(bytes, stored, end, neighbours)) {
     trial.writeUInt16BE(erasure.erasedCount, 30)
     trial.writeUInt32BE(erasure.birth, 36)
-    for (const guess of new Set([flags, erasure.flags, erasure.flags | CHUNK_FLAGS.COMMIT_CONTINUES])) {
+    const ordinary = erasure.flags | loss
+    for (const guess of new Set([flags, ordinary, ordinary | CHUNK_FLAGS.COMMIT_CONTINUES])) {
       trial.writeUInt16BE(guess, 10)
       for (const guess of new Set([epoch, ...neighbours.epochs])) {
         trial.writeUInt32BE(guess, 12)

@@ -1,7 +1,7 @@
 'use strict'
 // What the chunks around one whose header is damaged say of it.
 
-const { ChunkHeader, readChunkHeader } = require('../chunk-header')
+const { ChunkHeader, isAhead, readChunkHeader } = require('../chunk-header')
 const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 const { endOfPage, findHeader, isWhole } = require('./find-header')
@@ -32,7 +32,7 @@ function describeNeighbours (window, view, at, limit, source, salvage, previous)
   const isFirst = at % PAGE_SIZE === 0
   const positions = [at + state.shift]
   // Gaps may come before the chunk, or lie in it.
-  if (rules.hasGaps && next) positions.push(next.header.position - next.start + at)
+  if ((rules.hasGaps || rules.hasJumps) && next) positions.push(next.header.position - next.start + at)
   const epochs = [state.epoch, source.head.slot?.epoch ?? source.epoch]
   const durables = [state.durable, ...positions]
   if (next) epochs.push(next.header.epoch)
@@ -40,7 +40,7 @@ function describeNeighbours (window, view, at, limit, source, salvage, previous)
   return {
     physical: at,
     positions: [...new Set(positions)].filter(isPosition),
-    isPositionSure: isPosition(positions[0]) && (!rules.hasGaps || (next !== null && positions[0] === positions[1])),
+    isPositionSure: isPosition(positions[0]) && isSure(positions, at, state.shift, source),
     previous,
     continued: isFirst ? (salvage.isLost ? UNKNOWN : salvage.continued) : 0,
     rest: state.openRest,
@@ -49,6 +49,19 @@ function describeNeighbours (window, view, at, limit, source, salvage, previous)
     durables: durables.filter(isPosition),
     ends: findEnds(window, at, limit, source, next)
   }
+}
+
+/**
+ * @param {number[]} positions  that it can have, by the chunk before, and by the next one if there is one
+ * @param {number} at
+ * @param {number} shift  of the chunk before
+ * @param {Source} source
+ * @returns {boolean}  whether nothing can be left out in front of the chunk
+ */
+function isSure ([before, next], at, shift, { rules, head: { slot } }) {
+  if (next !== undefined) return before === next
+  if (rules.hasGaps) return false
+  return !rules.hasJumps || (slot !== null && at < slot.end && slot.logicalEnd - slot.end === shift)
 }
 
 /**
@@ -69,7 +82,9 @@ function findNext (window, view, at, limit, { rules }, shift) {
   if (inPage === -1 && !isWhole(window.buffer, view, offset, rules.salt)) return null
   const header = new ChunkHeader()
   readChunkHeader(view, offset, header)
-  const isInPlace = rules.hasGaps ? header.position >= start + shift : header.position === start + shift
+  const isInPlace = rules.hasGaps
+    ? header.position >= start + shift
+    : isAhead(header.position, start + shift, rules.hasJumps)
   return isInPlace ? { start, header } : null
 }
 

@@ -3,7 +3,7 @@
 // header that is made up.
 
 const { writeChunkHeader } = require('../chunk-header')
-const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('../layout')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, JUMP_SIZE, PAGE_SIZE } = require('../layout')
 const { canFill, countChunks, extendLastFrame, fillWithChunks, restSizeOf } = require('./make-chunk')
 
 const SIZE_OFFSET = 8
@@ -56,7 +56,7 @@ class Pending {
     const { hasGaps, shift } = this._rules
     const { end: start, logicalEnd: position, contentEnd, epoch, durable, identity: previous } = state
     const gaps = hasGaps ? { shift, contentEnd, end: 0, next: 0 } : null
-    this._lost ??= { start, end, position, gaps, epoch, durable, previous, identity: 0, openSize: 0, owner }
+    this._lost ??= { start, end, position, gaps, epoch, durable, previous, identity: 0, openSize: 0, owner, jump: 0 }
     this._lost.end = end
   }
 
@@ -87,11 +87,17 @@ class Pending {
    * @param {number | null} identity  null when there is no chunk behind
    * @param {number} openSize  how much of that one belongs to a record that is lost
    * @param {number} position  logical, of that one
+   * @param {boolean} isBehindLoss  of that one
    */
-  settle (state, identity, openSize, position) {
+  settle (state, identity, openSize, position, isBehindLoss) {
     const { _lost: lost, _rebuilt: rebuilt } = this
     this._lost = this._rebuilt = null
     if (lost !== null && lost.gaps !== null) lost.gaps.next = position
+    // If that one does not say that it is behind an unclean end, the last chunk in place of what is lost does.
+    if (lost !== null && lost.gaps === null && identity !== null) {
+      const ahead = position - lost.end - (lost.position - lost.start)
+      lost.jump = isBehindLoss ? 0 : ahead - ahead % JUMP_SIZE
+    }
     if (lost !== null) this._fill(lost, state, identity, openSize)
     else if (rebuilt !== null) this._putRebuilt(rebuilt, state, identity)
   }

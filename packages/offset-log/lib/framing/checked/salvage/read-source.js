@@ -44,7 +44,8 @@ function readSource (blocks, end, cb) {
     if (err || !found) return cb(err)
     const { head, isHeadLost } = found
     const { header, slot } = head
-    const rules = { verify: true, salt: header.salt, shift: header.base - HEAD_SIZE, hasGaps: header.hasGaps }
+    const shift = header.base - HEAD_SIZE
+    const rules = { verify: true, salt: header.salt, shift, hasGaps: header.hasGaps, hasJumps: header.hasJumps }
     /** @type {Source} */
     const source = {
       blocks,

@@ -5,8 +5,7 @@
 const { trampoline } = require('@millrace/block-file')
 const { crc32, crc32OfFew } = require('../crc32')
 const {
-  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS,
-  SLOT_SIZE
+  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('../layout')
 const { decodeSlot } = require('../slot')
 const { FrameCount } = require('./count-frames')
@@ -62,8 +61,11 @@ function rescueHeader (blocks, head, cb) {
       findPlace(blocks, salt, -1, (err, last) => {
         if (err) return cb(err)
         const shift = first?.shift ?? shiftOfSlot(head, salt)
-        const hasGaps = (first?.hasGaps || last?.hasGaps || first?.shift !== last?.shift) === true
-        cb(null, { salt, id: idOf(head), base: HEAD_SIZE + shift, hasGaps, codec: codecOf(head) })
+        const isJump = ((last?.shift ?? shift) - shift) % JUMP_SIZE === 0
+        const hasGaps = (first?.hasGaps || last?.hasGaps || !isJump) === true
+        // The first page may begin behind an unclean end.
+        const base = HEAD_SIZE + (hasGaps ? shift : shift % JUMP_SIZE)
+        cb(null, { salt, id: idOf(head), base, hasGaps, hasJumps: true, codec: codecOf(head) })
       })
     })
   })

@@ -65,14 +65,25 @@ class Salvage {
    * @param {number} start
    */
   canKeep (header, start) {
-    const { state, _pending: pending, _rules: { hasGaps } } = this
+    const { state, _pending: pending, _rules: { hasGaps, hasJumps } } = this
     const { continued } = header
     const goesOn = this.goesOn(header)
     if (header.position > this._positionMax) return false
+    if (!hasGaps && hasJumps && !this._isInOrder(header, start)) return false
     if (hasGaps && header.firstSeq < state.contentEnd + (goesOn ? continued : 0)) return false
     if (!pending.canReach(start)) return false
     // One to three bytes are too few for a frame: they need one before them that they belong to.
     return continued === 0 || continued >= LENGTH_SIZE || goesOn || pending.canOwn(start, header.position)
+  }
+
+  /**
+   * Only behind an unclean end positions are left out, and some are. What is lost may have been one.
+   * @param {ChunkHeader} header
+   * @param {number} start
+   */
+  _isInOrder ({ position, isBehindLoss }, start) {
+    const ahead = position - start - this.state.shift
+    return ahead === 0 ? !isBehindLoss : ahead > 0 && (isBehindLoss || this.isLost)
   }
 
   /**
@@ -86,7 +97,7 @@ class Salvage {
   addChunk (header, bytes, view, offset, start, isMended) {
     const goesOn = this.goesOn(header)
     const orphanSize = goesOn ? 0 : header.continued
-    this._settle(header.previous, orphanSize < LENGTH_SIZE ? orphanSize : 0, header.position)
+    this._settle(header.previous, orphanSize < LENGTH_SIZE ? orphanSize : 0, header.position, header.isBehindLoss)
     if (!goesOn) this._loseOpen()
     if (!this.state.isInCommit) this._commitStart.copy(this.state)
     const isRestErased = (header.flags & CHUNK_FLAGS.REST_ERASED) !== 0
@@ -240,11 +251,12 @@ class Salvage {
    * @param {number | null} identity  what the chunk behind calls the one before it; null when there is none
    * @param {number} openSize  how much of it belongs to a record that is lost
    * @param {number} position  logical, of that chunk
+   * @param {boolean} [isBehindLoss]
    */
-  _settle (identity, openSize, position) {
+  _settle (identity, openSize, position, isBehindLoss = false) {
     const { state, committed, _segment: segment, _pending: pending } = this
     if (pending.isEmpty) return
-    pending.settle(state, identity, openSize, position)
+    pending.settle(state, identity, openSize, position, isBehindLoss)
     for (const other of [committed, segment]) {
       if (other.identity !== UNKNOWN) continue
       other.identity = state.identity
