@@ -60,7 +60,7 @@ async function checkImage ({ OffsetLog, environment, disk, expectation, plan, on
   const matched = compare(expectation, found)
   checkObservables(log, found)
   if (random(8) === 0) await checkGet(log, found, random)
-  const after = await goOn(log, found, random, trace)
+  const after = await goOn(log, { found, expectation }, random, trace)
   if (random(24) === 0) checkErased(disk, goneRecords(expectation, matched))
   await checkAgain(OffsetLog, disk.crash(() => 0), after, trace)
   return { found, hasRecovered }
@@ -115,12 +115,12 @@ async function checkGet (log, found, random) {
 
 /**
  * @param {any} log
- * @param {Found[]} found
+ * @param {{ found: Found[], expectation: ImageCheck['expectation'] }} before
  * @param {(limit: number) => number} random
  * @param {(line: () => string) => void} trace
  * @returns {Promise<Found[]>}  what it must have now
  */
-async function goOn (log, found, random, trace) {
+async function goOn (log, { found, expectation }, random, trace) {
   const size = random(pickWeighted(random, SIZE_WEIGHTS))
   const count = random(12) === 0 ? 3 : 1
   const values = Array.from({ length: count }, (_, index) => AFTERWARDS.subarray(index * 8, index * 8 + size))
@@ -134,6 +134,7 @@ async function goOn (log, found, random, trace) {
     const after = [...found, ...(await newRecords(log, count, last, seq)).map((seq, index) => {
       return { seq, buffer: values[index], start: 0, end: values[index].length }
     })]
+    await checkLost(log, expectation, after, random)
     if (random(16) === 0) {
       const [{ seq }] = after.splice(random(after.length), 1)
       await log.del(seq)
@@ -144,6 +145,33 @@ async function goOn (log, found, random, trace) {
   } catch (err) {
     if (err instanceof Violation) throw err
     throw new Violation('refused', `the log cannot be written to any more: ${err.stack}`)
+  }
+}
+
+/**
+ * Whoever keeps the seq of a record that is lost must learn it, however far the log has grown.
+ * @param {any} log
+ * @param {ImageCheck['expectation']} expectation
+ * @param {Found[]} found
+ * @param {(limit: number) => number} random
+ */
+async function checkLost (log, { shown }, found, random) {
+  const seqs = new Set(found.map(({ seq }) => seq))
+  const known = new Set(found.slice(0, -1).map(({ seq }) => seq))
+  const lost = []
+  for (const { seq, record } of shown) {
+    const isBack = seqs.has(seq) && !known.has(seq)
+    if (isBack) throw new Violation('seq given twice', `what is appended is at ${seq}, where record ${record.id} was`)
+    // Of a commit that is deleted it cannot be told whether it is there.
+    const isKept = record.commit.records.every(({ deletions }) => deletions.length === 0)
+    if (!seqs.has(seq) && seq < log.since.value && isKept) lost.push(seq)
+  }
+  if (lost.length === 0) return
+  const seq = lost[random(lost.length)]
+  const scan = (range) => log.scan(range, () => {})
+  for (const ask of [() => log.get(seq), () => scan({ gt: seq }), () => scan({ gte: seq })]) {
+    const code = await ask().then(() => null, (err) => err.code)
+    if (code !== 'ERR_LOG_SEQ_LOST') throw new Violation('wrong answer', `${seq} is lost, and who asks is told: ${code}`)
   }
 }
 

@@ -122,6 +122,8 @@ class Ledger {
     /** @type {Array<{ seq: number, at: number }>}  all up to the seq was promised then */
     this._covered = []
     this._cuts = new Cuts()
+    /** Every seq that an append gave. @type {Map<number, { record: RecordEntry, at: number }>} */
+    this._shown = new Map()
   }
 
   /** @param {number} at */
@@ -141,6 +143,18 @@ class Ledger {
       this.records.set(record.id, record)
     }
     return commit
+  }
+
+  /**
+   * @param {RecordEntry} record
+   * @param {number} seq  that an append gave for it
+   * @param {number} at
+   * @returns {RecordEntry | null}  another one that was given it before, though that be lost
+   */
+  show (record, seq, at) {
+    const before = this._shown.get(seq)
+    if (before === undefined) this._shown.set(seq, { record, at })
+    return before === undefined || before.record === record ? null : before.record
   }
 
   /**
@@ -220,7 +234,8 @@ class Ledger {
         isRequired: commit.promisedAt <= at || (isKill && commit.known.isAt(at))
       })
     }
-    return { commits }
+    const shown = [...this._shown].filter(([, shown]) => shown.at <= at).map(([seq, { record }]) => ({ seq, record }))
+    return { commits, shown }
   }
 
   /**
@@ -263,7 +278,11 @@ function resolveDeletions (record, isThere, at) {
  * @property {boolean} isRequired
  */
 
-/** @typedef {{ commits: ExpectedCommit[] }} Expectation  any beginning of the commits, with all that are required */
+/**
+ * @typedef {object} Expectation  any beginning of the commits, with all that are required
+ * @property {ExpectedCommit[]} commits
+ * @property {Array<{ seq: number, record: RecordEntry }>} shown  what was known to somebody, though it be lost
+ */
 
 /**
  * @param {Expectation} expectation

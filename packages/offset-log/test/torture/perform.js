@@ -178,6 +178,8 @@ class Performance {
       if (isPoisoned) throw new Violation('not poisoned', `an append after a failed sync gives ${seq}`)
       commit.known.note(this._at)
       entries[entries.length - 1].seq = seq
+      const other = this.ledger.show(entries[entries.length - 1], seq, this._at)
+      if (other) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
       if (log.since.value < seq) throw new Violation('wrong answer', `append gives ${seq}, since is ${log.since.value}`)
       if (this._session.fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, this._at)
     })

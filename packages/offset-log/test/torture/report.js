@@ -6,7 +6,8 @@ const NAMED = {
   'promised lost': 'promised records lost',
   'never appended': 'never appended',
   'half a commit': 'half commits',
-  refused: 'refusals of a legitimate crash'
+  refused: 'refusals of a legitimate crash',
+  'seq given twice': 'seqs given twice'
 }
 
 /** @param {import('./campaign').Failure} failure */

@@ -1,9 +1,9 @@
 'use strict'
 // What a log did that it had promised not to do.
 
-// The first four are the ones that figures name.
-const KINDS = ['promised lost', 'never appended', 'half a commit', 'refused', 'wrong answer', 'deleted bytes left',
-  'not poisoned', 'no answer', 'thrown']
+// The first five are the ones that figures name.
+const KINDS = ['promised lost', 'never appended', 'half a commit', 'refused', 'seq given twice', 'wrong answer',
+  'deleted bytes left', 'not poisoned', 'no answer', 'thrown']
 
 class Violation extends Error {
   /**

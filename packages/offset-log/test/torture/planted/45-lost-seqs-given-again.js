@@ -1,0 +1,10 @@
+'use strict'
+// Planted: behind an unclean end the log goes on where what is left of it ends.
+
+exports.why = 'what is appended then has the seq of a record that somebody has seen, and that is lost'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/session.js',
+  find: 'if (!this.isBehindLoss) return 0',
+  replace: 'if (this !== null) return 0'
+}]

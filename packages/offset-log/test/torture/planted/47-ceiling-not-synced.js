@@ -1,0 +1,14 @@
+'use strict'
+// Planted: records are shown as soon as it is written, but not synced, how far they may go.
+
+exports.why = 'if the power takes that too, nobody knows that anything is lost'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/checkpoints.js',
+  find: `      sync((err) => {
+        if (!err) session.noteReach(this._ownCeiling)
+        cb(err)
+      })`,
+  replace: `      session.noteReach(this._ownCeiling)
+      cb(null)`
+}]

@@ -1,0 +1,10 @@
+'use strict'
+// Planted: a log that was opened after a power cut and closed again, with nothing appended, counts as closed cleanly.
+
+exports.why = 'the next one goes on with the seqs of what is lost'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/session.js',
+  find: 'if (this.isBehindLoss) {',
+  replace: 'if (this.isBehindLoss && !isLast) {'
+}]
