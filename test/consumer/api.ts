@@ -149,6 +149,11 @@ export function filter (log: OffsetLog<Message>) {
   is<boolean>()(matches(parseWhere(where), {}))
   is<boolean>()(jsonCodec.compile(where)(Buffer.alloc(2), 0, 2))
   is<boolean>()(binaryCodec.compile({ path, equals: true })(Buffer.alloc(2), 0, 2))
+  log.stream({ where: [{ path, exists: true }, { path: ['deleted'], exists: false }] })
+  for (const condition of parseWhere(where)) {
+    if (condition.exists === undefined) is<string | number | boolean | null>()(condition.equals)
+    else is<boolean>()(condition.exists)
+  }
 
   // @ts-expect-error a path is a list
   log.stream({ where: { path: 'author', equals: 'ada' } })
@@ -156,6 +161,10 @@ export function filter (log: OffsetLog<Message>) {
   log.stream({ where: { path: ['author'], equals: { name: 'ada' } } })
   // @ts-expect-error
   log.stream({ where: [{ path: ['author'] }] })
+  // @ts-expect-error one or the other
+  log.stream({ where: { path: ['author'], equals: 'ada', exists: true } })
+  // @ts-expect-error
+  log.stream({ where: { path: ['author'], exists: 1 } })
   // @ts-expect-error
   jsonCodec.compile({ path: [7], equals: 7 })
 }

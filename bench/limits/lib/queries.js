@@ -6,7 +6,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { matches, parseWhere } = require('@millrace/where')
 const { ValueTally } = require('../../lib/tally')
 
-/** @typedef {'root' | 'short' | 'number' | 'two'} QueryName */
+/** @typedef {'root' | 'short' | 'number' | 'two' | 'presence'} QueryName */
 /** @typedef {Record<QueryName, import('@millrace/where').Where>} Queries */
 
 /**
@@ -19,7 +19,9 @@ function createQueries (root) {
     // One in a hundred has the first, and one in a thousand the others, more or less.
     short: { path: ['value', 'content', 'type'], equals: 'pub' },
     number: { path: ['value', 'sequence'], equals: 117 },
-    two: [{ path: ['value', 'content', 'type'], equals: 'post' }, { path: ['value', 'content', 'channel'], equals: 'baking' }]
+    two: [{ path: ['value', 'content', 'type'], equals: 'post' }, { path: ['value', 'content', 'channel'], equals: 'baking' }],
+    // One in twenty, posts of two kinds.
+    presence: { path: ['value', 'content', 'channel'], exists: true }
   }
 }
 

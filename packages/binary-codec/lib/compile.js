@@ -6,7 +6,7 @@ const { parseWhere, matches } = require('@millrace/where')
 const { decodeWhole } = require('./decode')
 const { createNeedleSearch } = require('./needle')
 const { readInt32, readFloat64 } = require('./scalars')
-const { toSteps, fits, equalBytes } = require('./seek')
+const { toSteps, fits, isWhole, equalBytes } = require('./seek')
 const { readTag, tagSize } = require('./varint')
 const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS } = require('./types')
 const { makeTurn, turnInto } = require('./walk')
@@ -28,9 +28,9 @@ const NULL_TAG = BOOLNULL
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function compile (where) {
-  const conditions = parseWhere(where)
+  // Bytes never decode to half a surrogate pair: there is nothing at a path that has one.
+  const conditions = parseWhere(where).filter((condition) => condition.exists !== false || !hasHalfPair(condition))
   if (conditions.some(needsText)) return compileDecoding(conditions)
-  // Bytes never decode to half a surrogate pair.
   if (conditions.some(hasHalfPair)) return () => false
   const test = compileWalk(conditions)
   const search = createNeedleSearch(conditions)
@@ -73,12 +73,12 @@ function hasHalfPair ({ path, equals }) {
  * @returns {Test}
  */
 function compileWalk (conditions) {
-  const walks = conditions.map(({ path, equals }, index) => {
+  const walks = conditions.map(({ path, equals, exists }, index) => {
     const known = countShared(path, conditions[index - 1]?.path)
-    return { known, turns: toSteps(path).map(makeTurn), equalsAt: compileEquals(equals) }
+    return { known, turns: toSteps(path).map(makeTurn), equalsAt: compileEquals(equals), mustExist: exists !== false }
   })
   // Where the path of the condition before was found, key by key: the next one begins where the two part.
-  const found = [0]
+  const found = new Array(1 + Math.max(0, ...walks.map(({ turns }) => turns.length))).fill(-1)
   /** @type {Buffer} */
   let last = Buffer.alloc(0)
   let words = new DataView(last.buffer)
@@ -89,15 +89,19 @@ function compileWalk (conditions) {
     }
     found[0] = start
     for (let index = 0; index < walks.length; index++) {
-      const { known, turns, equalsAt } = walks[index]
+      const { known, turns, equalsAt, mustExist } = walks[index]
       let pos = found[known]
       if (turns.length === 0 && !fits(buf, pos, end)) return false
-      for (let depth = known; depth < turns.length; depth++) {
-        pos = turnInto(buf, words, pos, end, turns[depth])
-        if (pos < 0) return false
-        found[depth + 1] = pos
+      for (let depth = known; depth < turns.length && pos >= 0; depth++) {
+        const around = pos
+        pos = turnInto(buf, words, around, end, turns[depth])
+        if (pos < 0 && (mustExist || !isWhole(buf, around, end))) return false
+        // Nothing is at a longer path either, for the conditions that come after this one.
+        if (pos < 0) found.fill(pos, depth + 1)
+        else found[depth + 1] = pos
       }
-      if (!equalsAt(buf, pos, end)) return false
+      const isThere = pos >= 0
+      if (isThere !== mustExist || (isThere && !equalsAt(buf, pos, end))) return false
     }
     return true
   }
@@ -123,10 +127,11 @@ function isWellFormed (text) {
 }
 
 /**
- * @param {string | number | boolean | null} equals
+ * @param {string | number | boolean | null | undefined} equals  undefined for any value
  * @returns {Test}  gets the position of a value that lies inside the record
  */
 function compileEquals (equals) {
+  if (equals === undefined) return () => true
   if (typeof equals === 'string') return compileStringEquals(Buffer.from(equals))
   if (typeof equals === 'number') return (buf, pos, end) => numberAt(buf, pos, end) === equals
   if (equals === null) return (buf, pos, end) => readTag(buf, pos, end) === NULL_TAG

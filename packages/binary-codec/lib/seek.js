@@ -127,6 +127,31 @@ function fits (buf, start, limit) {
 }
 
 /**
+ * A key that is not found may be missing, or there may be damage in its place.
+ * @param {Uint8Array} buf
+ * @param {number} start
+ * @param {number} limit
+ * @returns {boolean}  whether a whole value begins here, and what it has for keys and values, if it is an object, are
+ *   whole too, as far as their tags tell
+ */
+function isWhole (buf, start, limit) {
+  if (!fits(buf, start, limit)) return false
+  const header = readTag(buf, start, limit)
+  if ((header & TYPE_MASK) !== OBJECT) return true
+  let pos = start + tagSize(header)
+  const end = pos + (header >> TYPE_BITS)
+  while (pos < end) {
+    const keyTag = readTag(buf, pos, end)
+    if ((keyTag & TYPE_MASK) !== STRING) return false
+    const valueStart = pos + tagSize(keyTag) + (keyTag >> TYPE_BITS)
+    if (!fits(buf, valueStart, end)) return false
+    const tag = readTag(buf, valueStart, end)
+    pos = valueStart + tagSize(tag) + (tag >> TYPE_BITS)
+  }
+  return true
+}
+
+/**
  * @param {Uint8Array} buf
  * @param {number} start
  * @param {number} limit
@@ -194,6 +219,7 @@ exports.seekPath = seekPath
 exports.createSeekPath = createSeekPath
 exports.toSteps = toSteps
 exports.fits = fits
+exports.isWhole = isWhole
 exports.findKey = findKey
 exports.findSteps = findSteps
 exports.equalBytes = equalBytes

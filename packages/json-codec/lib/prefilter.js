@@ -21,8 +21,10 @@ const ESCAPE = Buffer.from('\\u')
  * @returns {Needle[]}  all of which a matching record contains. Values first: most records of a log share their keys
  */
 function makeNeedles (conditions) {
-  const ofValues = conditions.map(valueNeedle)
-  const ofKeys = conditions.flatMap(({ path }) => path.map(textNeedle))
+  // What must not be there has nothing that a record must contain, and may contain all of it elsewhere.
+  const wanted = conditions.filter(({ exists }) => exists !== false)
+  const ofValues = wanted.map(valueNeedle)
+  const ofKeys = wanted.flatMap(({ path }) => path.map(textNeedle))
   return [...ofValues, ...ofKeys].filter((needle) => needle !== null)
 }
 
@@ -39,11 +41,11 @@ function textNeedle (text) {
 
 /**
  * @param {Condition} condition
- * @returns {Needle | null}  null for a number
+ * @returns {Needle | null}  null for a number, and for any value
  */
 function valueNeedle ({ equals }) {
   if (typeof equals === 'string') return textNeedle(equals)
-  return typeof equals === 'number' ? null : { bytes: Buffer.from(String(equals)), escapable: false }
+  return equals === undefined || typeof equals === 'number' ? null : { bytes: Buffer.from(String(equals)), escapable: false }
 }
 
 /**

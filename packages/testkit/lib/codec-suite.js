@@ -155,7 +155,8 @@ function testCompile (tape, check, name, codec, values) {
   }))
 
   tape(`${name}: compile refuses what is no filter`, (t) => {
-    for (const where of [undefined, null, 'x', {}, { path: 'a', equals: 1 }, { path: ['a'], equals: {} }]) {
+    for (const where of [undefined, null, 'x', {}, { path: 'a', equals: 1 }, { path: ['a'], equals: {} },
+      { path: ['a'], exists: 1 }, { path: ['a'], equals: 1, exists: true }]) {
       t.equal(codeOf(() => compile(where)), 'ERR_INVALID_ARGUMENT')
     }
     t.end()
@@ -210,7 +211,7 @@ function jsonLike () {
 /**
  * Filters that often hold: their paths and targets are taken from the value, then sometimes changed.
  * @param {unknown} value
- * @returns {import('fast-check').Arbitrary<any>}
+ * @returns {import('fast-check').Arbitrary<any>}  of conditions and lists of them
  */
 function wheresFor (value) {
   const found = collectPrimitives(value)
@@ -223,8 +224,30 @@ function wheresFor (value) {
     { weight: 3, arbitrary: fc.constantFrom(...found, { path: [], equals: null }) },
     { weight: 1, arbitrary: fc.constantFrom(...collectTraps(value)) },
     { weight: 1, arbitrary: fc.record({ path, equals }) },
-    { weight: 1, arbitrary: fc.record({ path: longerPath, equals }) })
+    { weight: 1, arbitrary: fc.record({ path: longerPath, equals }) },
+    { weight: 2, arbitrary: presencesFor(value, fc.oneof(path, longerPath)) })
   return fc.oneof(condition, fc.array(condition, { maxLength: 3 }))
+}
+
+/**
+ * @param {unknown} value
+ * @param {import('fast-check').Arbitrary<string[]>} more  paths that may lead somewhere
+ * @returns {import('fast-check').Arbitrary<any>}  filters that ask whether something is there
+ */
+function presencesFor (value, more) {
+  const traps = collectTraps(value).map(({ path }) => path)
+  const path = fc.oneof(fc.constantFrom(...collectPaths(value)), fc.constantFrom(...traps), more)
+  return fc.record({ path, exists: fc.boolean() })
+}
+
+/**
+ * @param {any} value
+ * @param {string[]} [path]
+ * @returns {string[][]}  all that a filter can follow
+ */
+function collectPaths (value, path = []) {
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || ArrayBuffer.isView(value)) return [path]
+  return [path, ...Object.keys(value).flatMap((key) => collectPaths(value[key], [...path, key]))]
 }
 
 /**

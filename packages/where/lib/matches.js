@@ -9,9 +9,9 @@
  * @returns {boolean}  whether every condition holds
  */
 function matches (conditions, value) {
-  return conditions.every(({ path, equals }) => {
+  return conditions.every(({ path, equals, exists }) => {
     const found = follow(path, value)
-    return found.present && found.value === equals
+    return exists === undefined ? found.present && found.value === equals : found.present === exists
   })
 }
 

@@ -6,14 +6,26 @@ const { misuse } = require('@millrace/errors')
 /** @typedef {string | number | boolean | null} Primitive */
 
 /**
- * @typedef {object} Condition
+ * @typedef {object} Equality
  * @property {string[]} path  keys from the record's root inwards; empty means the record itself
  * @property {Primitive} equals  what the value at the path must be, as `===` sees it
+ * @property {undefined} [exists]
  */
 
 /**
+ * @typedef {object} Presence
+ * @property {string[]} path
+ * @property {boolean} exists  whether there must be something at the path, whatever it is, or nothing
+ * @property {undefined} [equals]
+ */
+
+/** @typedef {Equality | Presence} Condition */
+
+/**
  * What users pass: one condition, or a list of which all must hold.
- * @typedef {{ readonly path: readonly string[], readonly equals: Primitive }} AskedCondition
+ * @typedef {{ readonly path: readonly string[], readonly equals: Primitive, readonly exists?: never }} AskedEquality
+ * @typedef {{ readonly path: readonly string[], readonly exists: boolean, readonly equals?: never }} AskedPresence
+ * @typedef {AskedEquality | AskedPresence} AskedCondition
  * @typedef {AskedCondition | readonly AskedCondition[]} Where
  */
 
@@ -32,17 +44,38 @@ function parseWhere (where) {
  * @returns {Condition}
  */
 function parseCondition (condition) {
-  if (condition === null || typeof condition !== 'object' || !('equals' in condition)) {
-    throw misuse(`where: expected { path: [key, ...], equals: value } or a list of them, got ${show(condition)}`)
+  const isObject = condition !== null && typeof condition === 'object'
+  const [hasEquals, hasExists] = ['equals', 'exists'].map((name) => isObject && name in condition)
+  if (!hasEquals && !hasExists) {
+    throw misuse('where: expected { path: [key, ...], equals: value }, { path: [key, ...], exists: true or false } or a ' +
+      `list of them, got ${show(condition)}`)
   }
-  const { path, equals } = condition
+  if (hasEquals && hasExists) {
+    throw misuse(`where: a condition has equals or exists, not both; what equals a value exists. Got ${show(condition)}`)
+  }
+  const { path, equals, exists } = condition
   if (!Array.isArray(path) || !path.every((key) => typeof key === 'string')) {
     throw misuse(`where: path must be an array of strings, got ${show(path)}`)
   }
-  if (!isPrimitive(equals)) {
-    throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
-  }
-  return { path: [...path], equals }
+  return hasEquals ? { path: [...path], equals: checkEquals(equals) } : { path: [...path], exists: checkExists(exists) }
+}
+
+/**
+ * @param {any} equals
+ * @returns {Primitive}
+ */
+function checkEquals (equals) {
+  if (isPrimitive(equals)) return equals
+  throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
+}
+
+/**
+ * @param {any} exists
+ * @returns {boolean}
+ */
+function checkExists (exists) {
+  if (typeof exists === 'boolean') return exists
+  throw misuse(`where: exists must be true or false, got ${show(exists)}`)
 }
 
 /** @param {unknown} value */

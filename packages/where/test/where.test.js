@@ -39,12 +39,62 @@ tape('matches: does not follow prototypes, arrays, buffers or strings', (t) => {
   t.end()
 })
 
+tape('matches: what is there exists, whatever it is', (t) => {
+  const value = { nil: null, no: false, zero: 0, empty: '', list: [], undef: undefined, deep: { '': { 'a.b': 1 } } }
+  for (const key of Object.keys(value)) {
+    t.ok(holds({ path: [key], exists: true }, value), key)
+    t.notOk(holds({ path: [key], exists: false }, value), `${key}, asked for its absence`)
+  }
+  t.ok(holds({ path: ['deep', '', 'a.b'], exists: true }, value))
+  t.notOk(holds({ path: ['deep', '', 'a', 'b'], exists: true }, value), 'a dot in a key is no step')
+  t.end()
+})
+
+tape('matches: what is not there does not exist, nor what is in what is no object', (t) => {
+  const value = { nil: null, list: ['x'], text: 'x', bytes: Buffer.from('x') }
+  const absent = [['other'], ['nil', 'x'], ['list', '0'], ['list', 'length'], ['text', '0'], ['text', 'length'],
+    ['bytes', '0'], ['__proto__'], ['constructor'], ['toString', 'name'], ['other', 'x']]
+  for (const path of absent) {
+    t.ok(holds({ path, exists: false }, value), path.join('/'))
+    t.notOk(holds({ path, exists: true }, value), path.join('/'))
+  }
+  t.ok(holds({ path: ['__proto__'], exists: true }, JSON.parse('{"__proto__":null}')))
+  t.end()
+})
+
+tape('matches: the record itself exists', (t) => {
+  for (const value of [null, undefined, 0, '', {}, []]) {
+    t.ok(holds({ path: [], exists: true }, value))
+    t.notOk(holds({ path: [], exists: false }, value))
+  }
+  t.end()
+})
+
+tape('matches: presence beside equality', (t) => {
+  const where = [{ path: ['type'], equals: 'post' }, { path: ['root'], exists: false }]
+  t.ok(holds(where, { type: 'post' }))
+  t.notOk(holds(where, { type: 'post', root: null }))
+  t.notOk(holds(where, { type: 'vote' }))
+  t.end()
+})
+
+tape('parseWhere: gives back each kind of condition as it was, and takes what it gave', (t) => {
+  const where = [{ path: ['a'], equals: null }, { path: ['b'], exists: true }, { path: [], exists: false }]
+  t.deepEqual(parseWhere(where), where)
+  t.deepEqual(parseWhere(parseWhere(where)), where)
+  t.end()
+})
+
 tape('parseWhere: refuses what is not a filter, with a code', (t) => {
   const cyclic = {}
   cyclic.self = cyclic
   const bad = [undefined, null, 'x', 5, {}, { path: ['a'] }, { path: 'a', equals: 1 }, { path: [1], equals: 1 },
     { path: ['a'], equals: {} }, { path: ['a'], equals: NaN }, { path: ['a'], equals: undefined },
-    { path: ['a'], equals: 1n }, { path: ['a'], equals: cyclic }, [null]]
+    { path: ['a'], equals: 1n }, { path: ['a'], equals: cyclic }, [null],
+    { path: ['a'], equals: 1, exists: true }, { path: ['a'], equals: null, exists: false }, { exists: true },
+    { path: ['a'], exists: 1 }, { path: ['a'], exists: null }, { path: ['a'], exists: undefined },
+    { path: ['a'], exists: 'true' }, { path: 'a', exists: true }, { path: ['a'], exists: true, equals: undefined },
+    { path: ['a'], equals: { $exists: true } }, { path: [0], exists: true }]
   for (const where of bad) {
     try {
       parseWhere(where)

@@ -11,6 +11,10 @@ const PATHS = [[], ['a'], ['value', 'content'], ['value', 'content', 'root'], ['
 const WHERES = [[]]
 for (const [index, equals] of EQUALS.entries()) WHERES.push({ path: PATHS[index % PATHS.length], equals })
 for (const [index, key] of KEYS.entries()) WHERES.push({ path: [key], equals: EQUALS[index * 5 % EQUALS.length] })
+// Whether something is there, and whether nothing is.
+for (const exists of [true, false]) for (const path of PATHS) WHERES.push({ path, exists })
+for (const [index, key] of KEYS.entries()) WHERES.push({ path: [key], exists: index % 3 > 0 })
+for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHERES[WHERES.length - 1 - index * 4]])
 for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHERES[2 + index * 5]])
 
 const SEEK_PATHS = [...PATHS.filter((path) => path[0] !== '\ud800'), [0], [1, 0], ['a', 1, 'b'], ['value', 0], [2 ** 31],
@@ -39,10 +43,10 @@ function compileAll (codec) {
 }
 
 /**
- * A path into the value, and what is there, if a filter can ask for it.
+ * A path into the value, and what is there, or that something is.
  * @param {any} value  decoded
  * @param {number} pick  which one
- * @returns {{ path: string[], equals: any } | null}
+ * @returns {{ path: string[], equals: any } | { path: string[], exists: boolean } | null}
  */
 function suggestWhere (value, pick) {
   /** @type {string[]} */
@@ -55,7 +59,7 @@ function suggestWhere (value, pick) {
     value = value[key]
   }
   const isPrimitive = value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
-  return isPrimitive ? { path, equals: value } : null
+  return isPrimitive && pick % 3 > 0 ? { path, equals: value } : { path, exists: true }
 }
 
 /** @param {any} value */
