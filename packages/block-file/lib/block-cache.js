@@ -32,6 +32,11 @@ class BlockCache {
     return (this._arena ??= Buffer.allocUnsafeSlow(this.slotCount * this.blockSize))
   }
 
+  /** Whether a block can be put in without another having to go. */
+  get hasRoom () {
+    return this._slotOfBlock.size < this.slotCount
+  }
+
   /** @param {number} blockIndex */
   has (blockIndex) {
     return this._slotOfBlock.has(blockIndex)

@@ -39,13 +39,18 @@ class Pace {
   time (call) {
     const started = performance.now()
     const result = call()
-    if (performance.now() - started > this._slowMs) {
+    this.note(performance.now() - started)
+    return result
+  }
+
+  /** @param {number} ms  that a synchronous call took */
+  note (ms) {
+    if (ms > this._slowMs) {
       this._asyncLeft = this._asyncCount
       this._asyncCount = Math.min(2 * this._asyncCount, ASYNC_COUNT_MAX)
     } else {
       this._asyncCount = this._asyncCountMin
     }
-    return result
   }
 }
 

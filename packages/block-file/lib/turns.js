@@ -9,14 +9,19 @@ class Turns {
     this._syncCount = 0
   }
 
+  /** Whether one more answer may come before its call returns. Counts it. */
+  mayAnswer () {
+    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
+    return this._syncCount++ < SYNC_COUNT_MAX
+  }
+
   /**
    * @template T
    * @param {(err: null, result: T) => void} cb
    * @param {T} result
    */
   deliver (cb, result) {
-    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
-    if (this._syncCount++ < SYNC_COUNT_MAX) cb(null, result)
+    if (this.mayAnswer()) cb(null, result)
     else setImmediate(cb, null, result)
   }
 }

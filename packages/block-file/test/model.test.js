@@ -16,7 +16,8 @@ const operation = fc.oneof(
   fc.record({ name: fc.constant('append'), length, fill: fc.nat(255) }),
   fc.record({ name: fc.constant('write'), position, length, fill: fc.nat(255) }),
   fc.record({ name: fc.constant('truncate'), position }),
-  fc.record({ name: fc.constantFrom('read', 'scan', 'window', 'backward'), position, length })
+  fc.record({ name: fc.constantFrom('read', 'scan', 'window', 'backward'), position, length }),
+  fc.record({ name: fc.constant('peek'), position, length, least: fc.nat(20), inOrder: fc.boolean() })
 )
 
 tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t) => {
@@ -28,10 +29,11 @@ tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t
     async (operations, blockSize, cachedBlocks, mayBlock) => {
       const file = path.join(temporaryFolder(), 'blocks')
       const blocks = BlockFile(file, { blockSize, cache: cachedBlocks * blockSize })
-      const subject = { blocks, window: null, model: Buffer.alloc(0) }
+      const subject = { blocks, window: null, peeker: null, taken: [], model: Buffer.alloc(0) }
       if (!mayBlock) blocks._file.pace.mayBlock = () => false
       await promisify(blocks.ready.bind(blocks))()
       for (const operation of operations) await run(subject, operation)
+      for (const { bytes, wanted } of subject.taken) same(bytes, wanted)
       await promisify(blocks.close.bind(blocks))()
       same(fs.readFileSync(file), subject.model)
     })
@@ -39,7 +41,7 @@ tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t
   t.pass('300 files')
 })
 
-async function run (subject, { name, position = 0, length = 0, fill = 0 }) {
+async function run (subject, { name, position = 0, length = 0, fill = 0, least = 0, inOrder = false }) {
   const { blocks, model } = subject
   const call = (method, ...args) => promisify(blocks[method].bind(blocks))(...args)
   const start = Math.min(position, model.length)
@@ -60,6 +62,8 @@ async function run (subject, { name, position = 0, length = 0, fill = 0 }) {
     const parts = []
     await call('scan', { start, end }, (block) => { parts.push(Buffer.from(block)) })
     same(Buffer.concat(parts), wanted)
+  } else if (name === 'peek') {
+    peek(subject, start, Math.min(least, end - start), wanted, inOrder)
   } else {
     await moveWindow(subject, name === 'window', start, end, wanted)
   }
@@ -74,6 +78,20 @@ async function moveWindow (subject, isForward, start, end, wanted) {
   else await load(end, end - start, 0)
   if (window.start > start || window.end < end) throw new Error(`window from ${window.start} to ${window.end}`)
   same(window.buffer.subarray(start - window.start, end - window.start), wanted)
+}
+
+/** What is taken stays as it is, whatever comes after it; and its owner may write to it. */
+function peek (subject, start, least, wanted, inOrder) {
+  const peeker = (subject.peeker ??= subject.blocks.createPeeker())
+  if (!peeker.look(start, least, wanted.length, inOrder)) return
+  if (peeker.size < least || peeker.size > wanted.length) throw new Error(`${peeker.size} bytes`)
+  const { bytes, view, offset, size } = peeker
+  if (size > 0 && view.getUint8(offset + size - 1) !== wanted[size - 1]) throw new Error('the view is over other bytes')
+  same(bytes.subarray(offset, offset + size), wanted.subarray(0, size))
+  const taken = peeker.take(offset, offset + size)
+  same(taken, wanted.subarray(0, size))
+  if (subject.taken.length % 2 === 0) taken.fill(0xff)
+  subject.taken.push({ bytes: taken, wanted: Buffer.from(taken) })
 }
 
 function same (found, wanted) {

@@ -9,11 +9,12 @@ const { closedError } = require('./closed-error')
 const { Compactions } = require('./compaction')
 const { Durability } = require('./durability')
 const { Follower } = require('./follower')
+const { Getter } = require('./getter')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
-const { deleted, tooLargeToAppend } = require('./record-errors')
+const { tooLargeToAppend } = require('./record-errors')
 const { Replacement } = require('./replacement')
 const { scan } = require('./scan')
 const { snapshot } = require('./snapshot')
@@ -66,6 +67,7 @@ class Log {
     this.recovery = null
     this._file = this._createFile(path, parsed)
     this._lifecycle = this._file.lifecycle
+    this._getter = new Getter(this._file)
     this._appender = new Appender(this._file)
     /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
     this.compactionProgress = createObz()
@@ -149,42 +151,9 @@ class Log {
    * @returns {any}
    */
   get (seq, cb) {
-    return promised(cb, (cb) => this._lifecycle.run('get', cb, (cb) => {
-      this._readRecord(seq, (err, found) => {
-        if (err || !found) return cb(err)
-        if (found.isDeleted) return cb(deleted(seq))
-        let value
-        try {
-          value = this._file.codec.decode(found.data, 0, found.data.length, seq)
-        } catch (err) {
-          return cb(/** @type {Error} */ (err))
-        }
-        cb(null, value)
-      })
-    }))
-  }
-
-  /**
-   * @param {number} seq
-   * @param {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} cb
-   */
-  _readRecord (seq, cb) {
-    const { follower } = this._file
-    if (follower) follower.retry((cb) => this._readOnce(seq, cb), cb)
-    else this._readOnce(seq, cb)
-  }
-
-  /**
-   * @param {number} seq
-   * @param {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} cb
-   */
-  _readOnce (seq, cb) {
-    const { store, replacement } = this._file
-    store.readRecord(seq, (err, found) => {
-      if (!store.isReplaced) return cb(err, found)
-      // It may have been looked for in the wrong file.
-      replacement.wait(() => this._readOnce(seq, cb))
-    })
+    // Without the closure that a promise needs, where there is none.
+    if (typeof cb === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (cb))
+    else return promised(cb, (cb) => this._getter.get(seq, cb))
   }
 
   /**

@@ -61,6 +61,7 @@ class CheckedStore {
     /** Deletions that a crash cut off in a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
     this.pages = new PageCache(this, file.cacheSize)
+    this.peek = null
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
     this.session = new Session(head, file.blocks.wasIntact)

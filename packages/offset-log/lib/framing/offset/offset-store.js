@@ -8,6 +8,7 @@ const { deleteRecords } = require('./delete-records')
 const { followFrames } = require('./follow-frames')
 const { locateBoundary } = require('./locate')
 const { OffsetFraming } = require('./offset-framing')
+const { RecordPeeker } = require('./peek-record')
 const { readRecord } = require('./read-record')
 
 /**
@@ -43,6 +44,8 @@ class OffsetStore {
     this.damage = null
     this._writtenEnd = 0
     this._isSynced = false
+    /** Finds one record at once, if it can. */
+    this.peek = new RecordPeeker(this)
   }
 
   /** Position after the last frame that can be read. */

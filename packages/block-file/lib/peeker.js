@@ -1,0 +1,121 @@
+'use strict'
+// Looks at a few bytes anywhere in a file without waiting: in a cached block, in place, or read from the file into a
+// buffer that what is wanted of them can be cut out of. What cannot be answered at once is left to the reader.
+
+const { performance } = require('node:perf_hooks')
+const { Admission } = require('./admission')
+
+// What is read lies in here, and what is taken of it stays: so nothing is copied. Of a larger one more would be kept by
+// whoever keeps a single record; of smaller ones the last bytes are wasted more often.
+const SLAB_SIZE = 16 * 1024
+// Larger reads are the reader's.
+const READ_SIZE_MAX = 64 * 1024
+const ALIGNMENT = 8
+
+/** @type {Buffer} */
+const NOTHING = Buffer.alloc(0)
+
+/** @typedef {import('./open-file').OpenFile} OpenFile */
+
+class Peeker {
+  /** @param {OpenFile} file */
+  constructor (file) {
+    this._file = file
+    this._admission = new Admission(file.cache, file.blockSize)
+    /** Where the bytes lie that were looked at last; not to be used once anything else is read, written or awaited. */
+    this.bytes = NOTHING
+    /** Over `bytes`. */
+    this.view = toView(NOTHING)
+    /** Where in `bytes` the first of them is. */
+    this.offset = 0
+    /** How many there are. */
+    this.size = 0
+    this._slab = NOTHING
+    this._slabView = this.view
+    this._slabOffset = 0
+    /** @type {DataView | null} */
+    this._arenaView = null
+  }
+
+  /**
+   * @param {number} position  of the first byte
+   * @param {number} least  how many bytes are needed
+   * @param {number} wish  how many may be; the file must have so many
+   * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
+   * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
+   */
+  look (position, least, wish, inOrder) {
+    const { cache, blockSize } = this._file
+    const blockIndex = Math.floor(position / blockSize)
+    const slotStart = cache.find(blockIndex)
+    if (slotStart === -1) {
+      return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wish)
+    }
+    const offsetInBlock = position - blockIndex * blockSize
+    const size = Math.min(blockSize - offsetInBlock, wish)
+    if (size < least) return this.read(position, wish)
+    this.bytes = cache.arena
+    this.view = (this._arenaView ??= toView(cache.arena))
+    this.offset = slotStart + offsetInBlock
+    this.size = size
+    return true
+  }
+
+  /**
+   * Reads past the cache.
+   * @param {number} position
+   * @param {number} size  in bytes; the file must have so many
+   * @returns {boolean}  whether they are in `bytes`
+   */
+  read (position, size) {
+    const { handle, lock, pace } = this._file
+    if (handle === null || size > READ_SIZE_MAX) return false
+    if (!lock.isFree(position, position + size) || !pace.mayBlock()) return false
+    if (this._slabOffset + size > this._slab.length) this._renewSlab(size)
+    const { _slab: slab, _slabOffset: offset } = this
+    const started = performance.now()
+    try {
+      // A short read, too, is the reader's to continue.
+      if (handle.readSync(slab, offset, size, position) !== size) return false
+    } catch {
+      // It will fail there again, or it does not matter.
+      return false
+    }
+    pace.note(performance.now() - started)
+    this.bytes = slab
+    this.view = this._slabView
+    this.offset = offset
+    this.size = size
+    return true
+  }
+
+  /**
+   * @param {number} start  in `bytes`
+   * @param {number} end
+   * @returns {Buffer}  these bytes, the caller's own
+   */
+  take (start, end) {
+    const { bytes } = this
+    if (bytes === this._slab) {
+      this._slabOffset = Math.ceil(end / ALIGNMENT) * ALIGNMENT
+      return bytes.subarray(start, end)
+    }
+    const own = Buffer.allocUnsafe(end - start)
+    bytes.copy(own, 0, start, end)
+    return own
+  }
+
+  /** @param {number} size  that must fit into it */
+  _renewSlab (size) {
+    this._slab = Buffer.allocUnsafeSlow(Math.max(SLAB_SIZE, size))
+    this._slabView = toView(this._slab)
+    this._slabOffset = 0
+  }
+}
+
+/** @param {Buffer} buf */
+function toView (buf) {
+  return new DataView(buf.buffer, buf.byteOffset, buf.length)
+}
+
+exports.Peeker = Peeker
