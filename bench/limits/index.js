@@ -2,8 +2,11 @@
 // `npm run bench:limits`: measures what must hold, each figure against another one from the same run.
 // Exit codes: 0 done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong option.
 
+const fs = require('node:fs')
+const { saveChart } = require('../lib/charts/draw-charts')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
 const { describeMachine, describeSource, versionOf } = require('../lib/facts')
+const { drawLimits } = require('./lib/chart')
 const { createContexts } = require('./lib/context')
 const { writeCsv } = require('./lib/csv')
 const { judge } = require('./lib/judge')
@@ -37,6 +40,11 @@ async function measureLimits (options) {
     input: source ? describeSource(source) : 'no log of the bench'
   }
   console.log(`${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`)
-  console.log(describeWritten([writeCsv(folders.data, results, facts)]))
+  const files = [writeCsv(folders.data, results, facts)]
+  if (source) {
+    const chart = await drawLimits(results, { facts, records: source.records, bytes: fs.statSync(source.json).size })
+    if (chart !== undefined) files.push(...saveChart(folders.images, 'limits', chart))
+  }
+  console.log(describeWritten(files))
   return results.some((result) => judge(result)?.isFailure) ? 1 : 0
 }

@@ -11,6 +11,7 @@ const { findLongestBlock } = require('../limits/lib/event-loop')
 const { findTenFold } = require('../limits/lib/ten-fold')
 const { runPipeline } = require('../limits/lib/pipeline')
 const { writeLargeLog, writeSmallLog } = require('../limits/lib/large-log')
+const { drawLimits } = require('../limits/lib/chart')
 const { formatCsv } = require('../limits/lib/csv')
 const { judge } = require('../limits/lib/judge')
 const { parseOptions } = require('../limits/lib/options')
@@ -53,7 +54,7 @@ tape('limits options: the defaults are those of the README, lists and numbers ar
 tape('limits options: each wrong one is refused with one line and exit code 2', (t) => {
   const wrong = [['--row', 'x'], ['stray'], ['--rows'], ['--rows', ''], ['--rows', 'nosuch'], ['--rows', 'constructor'],
     ['--rows', './nosuch.js'], ['--rows', __filename.replace('limits.test', 'support/index')], ['--runs', '0'],
-    ['--runs', 'x'], ['--records', '0'], ['--out', '']]
+    ['--runs', 'x'], ['--samples', '-1'], ['--records', '0'], ['--out', '']]
   for (const argv of wrong) {
     try {
       parseOptions(argv)
@@ -74,7 +75,7 @@ tape('limits --help: names every option and every row, as does the README', (t) 
   t.equal(status, 0)
   t.equal(stderr, '')
   const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
-  for (const name of ['rows', 'only', 'runs', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
+  for (const name of ['rows', 'only', 'runs', 'samples', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
   for (const { name, what } of parseOptions([]).rows) {
     t.ok(stdout.includes(name) && stdout.includes(what), name)
     t.ok(readme.includes(`\`${name}\``), `${name} in the README`)
@@ -147,6 +148,28 @@ tape('limits: the CSV file has a line a round, and one for the medians', (t) => 
     ''
   ])
   t.end()
+})
+
+tape('limits: the chart has a bar a row that is drawn, as a multiple of the bare loop, with its goal', async (t) => {
+  const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
+  const results = [
+    makeResult(createFixedRow({ name: 'scan', drawn: 'a scan', goal: 1.2 }), [55, 50], [60, 50], [65, 50]),
+    makeResult(createFixedRow({ name: 'items', drawn: 'a stream', goal: 3 }), [200, 50]),
+    makeResult(createFixedRow({ name: 'old', drawnBeside: { row: 'items', label: 'some other' } }), [200, 1100]),
+    makeResult(createFixedRow({ name: 'plain' }), [1, 1]),
+    { row: createFixedRow({ name: 'not', drawn: 'not run' }), absent: 'x', rounds: [] }
+  ]
+  const input = { facts, records: 458803, bytes: 342e6 }
+  const svg = await drawLimits(results, input)
+  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').trim())
+  for (const text of ['1 of 2 ways to read a log are within their goals', 'a scan', 'a stream', '1.20×', '0×', '3×', 'its goal',
+    '4.00× some other: 22×']) {
+    t.ok(texts.includes(text), text)
+  }
+  t.notOk(texts.some((text) => text.includes('not run')))
+  t.ok(svg.includes('prefers-color-scheme: dark'))
+  t.equal(await drawLimits(results, input), svg, 'the same results give the same bytes')
+  t.equal(await drawLimits(results.slice(3), input), undefined, 'nothing to draw')
 })
 
 tape('limits: rows that are met, close or absent end well, and leave a table and a CSV file', (t) => {
@@ -290,9 +313,10 @@ tape('limits: a row for which the machine has too little is absent', (t) => {
 
 tape('limits: every row runs, and both of its sides do the same', (t) => {
   const out = makeFolder(t)
-  const { stdout, stderr } = runLimits('--runs', '1', '--records', '2000', '--out', out)
+  const { stdout, stderr } = runLimits('--runs', '1', '--samples', '0', '--records', '2000', '--out', out)
   t.ok(stdout.includes('written: '), stderr)
   const lines = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8').split('\n')
+  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['limits.png', 'limits.svg'])
   for (const { name } of parseOptions([]).rows) {
     t.ok(lines.some((line) => line.startsWith(`${name},1,`) || line.startsWith(`${name},median,`)), name)
   }

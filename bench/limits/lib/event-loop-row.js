@@ -7,16 +7,16 @@ const { createReadRow } = require('./read-row')
 const LIMIT_MS = 6
 
 /**
- * @param {Pick<import('./shapes').Row, 'name' | 'order' | 'what'>} row
+ * @param {Pick<import('./shapes').Row, 'name' | 'order' | 'what'> & { samples?: number }} row
  * @param {{ log: 'json' | 'binary', framing: string, query?: import('./queries').QueryName }} input
  * @param {(found: import('./shapes').FoundLog) => Promise<import('../../lib/shapes').Reader<any>>} open
  * @returns {import('./shapes').Row}
  */
 function createEventLoopRow (row, { query, ...input }, open) {
   return createReadRow({
+    samples: 5,
     ...row,
     goal: 1,
-    samples: 5,
     ours: { open: async (found) => timeBlocks(await open(found)) },
     peer: { open: () => ({ sample: () => LIMIT_MS, finish: () => ({}) }), samples: 0 }
   }, { ...input, query })

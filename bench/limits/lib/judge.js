@@ -13,6 +13,7 @@ const TOLERANCE = 0.1
  * @property {number} ours  median of the rounds
  * @property {number} peer
  * @property {import('../../lib/statistics').Summary} ratio  of the ratios of the rounds
+ * @property {number} rounds  how many there were
  * @property {boolean} isMet
  * @property {boolean} isFailure  missed by more than the tolerance
  */
@@ -28,6 +29,7 @@ function judge ({ row, rounds }) {
     ours: median(rounds.map(({ ours }) => ours.value)),
     peer: median(rounds.map(({ peer }) => peer.value)),
     ratio,
+    rounds: rounds.length,
     isMet: ratio.median <= row.goal,
     isFailure: ratio.median > row.goal * (1 + TOLERANCE)
   }

@@ -14,6 +14,7 @@ const DEFAULT_RUNS = 5
  * @property {boolean} help
  * @property {import('./shapes').Row[]} rows
  * @property {number} runs
+ * @property {number | undefined} samples  in each process, after the first one, instead of what each row says
  * @property {number} records  of the generated log
  * @property {string | undefined} out
  * @property {string} command
@@ -23,6 +24,7 @@ const SPEC = /** @type {const} */ ({
   rows: { type: 'string' },
   only: { type: 'string' },
   runs: { type: 'string' },
+  samples: { type: 'string' },
   records: { type: 'string' },
   out: { type: 'string' },
   help: { type: 'boolean', short: 'h' }
@@ -34,14 +36,15 @@ const SPEC = /** @type {const} */ ({
  * @throws {import('../../lib/user-error').UserError}  one line that names the option
  */
 function parseOptions (argv) {
-  const { only, rows = only, runs, records, out, help } = parseWords(argv, SPEC)
+  const { only, rows = only, runs, samples, records, out, help } = parseWords(argv, SPEC)
   return {
     help: help ?? false,
     rows: pickWithStrangers('--rows', listRows(), toNames('--rows', rows), (part) => typeof part.peer === 'object'),
     runs: runs === undefined ? DEFAULT_RUNS : toInteger('--runs', runs, 1, 1000),
+    samples: samples === undefined ? undefined : toInteger('--samples', samples, 0, 1000),
     records: records === undefined ? DEFAULT_RECORDS : toInteger('--records', records, 1, MAX_RECORDS),
     out: toPath('--out', out),
-    command: formatCommand('npm run bench:limits', [], { rows, runs, records })
+    command: formatCommand('npm run bench:limits', [], { rows, runs, samples, records })
   }
 }
 
@@ -61,6 +64,7 @@ Ends with exit code 1 when a goal is missed by more than 10%.
   --rows LIST     rows to measure, or paths of modules    all
   --only LIST     the same
   --runs N        how often each side of a row runs       ${DEFAULT_RUNS}
+  --samples N     samples of a process after the first   what each row needs
   --records N     messages in the generated log           ${DEFAULT_RECORDS}
   --out DIR       where data/ goes                        the root of the repository
   --help          this text

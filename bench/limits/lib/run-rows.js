@@ -19,11 +19,11 @@ const CHILD = path.join(__dirname, '..', 'child.js')
 
 /**
  * Rounds are outermost and the sides take turns to be first: what slows the machine for a while slows all of them.
- * @param {{ rows: Row[], runs: number }} options
+ * @param {{ rows: Row[], runs: number, samples?: number }} options
  * @param {import('./context').Contexts} contexts
  * @returns {Promise<Result[]>}
  */
-async function runRows ({ rows, runs }, contexts) {
+async function runRows ({ rows, runs, samples }, contexts) {
   /** @type {Result[]} */
   const results = rows.map((row) => ({ row, absent: findAbsent(row), rounds: [] }))
   /** @type {Job[]} */
@@ -42,7 +42,7 @@ async function runRows ({ rows, runs }, contexts) {
   const progress = createProgress(`measuring ${jobs.length} rows`, turns.length)
   for (const [index, { job, run }] of turns.entries()) {
     progress.update(index, job.result.row.name)
-    job.result.rounds.push(await runRound(job, run))
+    job.result.rounds.push(await runRound(job, run, samples))
   }
   progress.end()
   return results
@@ -77,10 +77,11 @@ async function prepare (result, contexts) {
 /**
  * @param {Job} job
  * @param {number} run
+ * @param {number} [samples]
  */
-async function runRound ({ result: { row }, setting, agree }, run) {
+async function runRound ({ result: { row }, setting, agree }, run, samples) {
   const measure = async (/** @type {'ours' | 'peer'} */ side) => {
-    const outcome = await runSide(row, side, setting)
+    const outcome = await runSide(row, side, { setting, samples })
     agree(side, outcome.answer)
     return outcome
   }
@@ -92,12 +93,12 @@ async function runRound ({ result: { row }, setting, agree }, run) {
 /**
  * @param {Row} row
  * @param {'ours' | 'peer'} side
- * @param {any} setting
+ * @param {{ setting: any, samples?: number }} order
  * @returns {Promise<Outcome>}
  */
-async function runSide (row, side, setting) {
+async function runSide (row, side, order) {
   try {
-    return await runChild(CHILD, { rowFile: fileOf(row), side, setting }, { env: row.env })
+    return await runChild(CHILD, { rowFile: fileOf(row), side, ...order }, { env: row.env })
   } catch (err) {
     throw err instanceof ChildError ? new MeasureError(`row ${row.name}, ${side}: ${err.message}`) : err
   }

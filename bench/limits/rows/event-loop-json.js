@@ -8,5 +8,6 @@ const { openItems } = require('../lib/readers')
 module.exports = createEventLoopRow({
   name: 'event-loop-json',
   order: 62,
-  what: 'longest block, stream, JSON : 6 ms'
+  what: 'longest block, stream, JSON : 6 ms',
+  samples: 2
 }, { log: 'json', framing: 'offset32' }, ({ path }) => openItems(path, { codec: jsonCodec }))
