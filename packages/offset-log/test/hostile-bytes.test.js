@@ -174,6 +174,24 @@ tape('open: a chunk that says of something behind it that it was on stable stora
   await log.close()
 })
 
+tape('open: a chunk that reaches past the last position that there is is damaged', async (t) => {
+  const { bytes, seqs } = buildLog()
+  for (const start of [0, 8192]) {
+    bytes.writeUInt16BE(1, start + 10)
+    bytes.writeUIntBE(2 ** 48 - 2, start + 32, 6)
+    bytes.writeUInt32BE(crc32(bytes.subarray(start, start + 60)), start + 60)
+  }
+  const start = seqs[0] - 40
+  bytes.writeUIntBE(2 ** 48 - 2, start + 16, 6)
+  seal(bytes, start, 40)
+  for (const slot of SLOTS) bytes.fill(0, slot, slot + SLOT_SIZE)
+  const log = OffsetLog(writeLog(bytes))
+  await log.ready()
+  t.deepEqual(log.recovery.damage.map(({ offset }) => offset), [start])
+  t.equal((await failureOf(() => log.append(Buffer.from('more')))).code, 'ERR_LOG_READ_ONLY')
+  await log.close()
+})
+
 tape('append: after the last epoch that there is', async (t) => {
   for (const epoch of [2 ** 32 - 2, 2 ** 32 - 1]) {
     const { bytes, seqs } = buildLog()

@@ -4,7 +4,7 @@
 
 const { trampoline } = require('@millrace/block-file')
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
-const { HEAD_SIZE, PAGE_SIZE } = require('./layout')
+const { FILE_SIZE_MAX, HEAD_SIZE, PAGE_SIZE } = require('./layout')
 
 const { NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 
@@ -83,6 +83,8 @@ class TailWalk {
     if (missesIt || (isCheckpoint && header.identity !== identity)) {
       this._firstDamage ??= { start: chunkStart, end: chunkEnd, what: 'its place at the last checkpoint' }
     }
+    // No writer comes so far, and no checkpoint could say it.
+    if (chunkEnd + shift > FILE_SIZE_MAX) this._firstDamage ??= { start: chunkStart, end: chunkEnd, what: 'its position' }
     if (header.commitContinues) return
     this._readableEnd = Math.max(this._readableEnd, chunkEnd)
     if (this._firstDamage === null && chunkStart >= end) {
