@@ -42,8 +42,9 @@ async function writeLargeLog (file, size, small) {
 
   const end = Math.ceil(size / PAGE_SIZE) * PAGE_SIZE
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
-  const { bytes, seqs, tail } = packCommit(createRecords(3), { end, shift: 0, identity: newest.identity }, writer)
-  const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seqs[2], identity: tail.identity }
+  const appends = [{ records: createRecords(3), seq: -1 }]
+  const { bytes, seq, tail } = packCommit(appends, { end, shift: 0, identity: newest.identity }, writer)
+  const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, identity: tail.identity }
   for (const position of SLOT_POSITIONS) encodeSlot(slot, header.salt).copy(head, position)
 
   const fd = fs.openSync(file, 'w', 0o600)

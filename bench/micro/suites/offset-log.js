@@ -29,7 +29,7 @@ module.exports = {
     const count = records.length
     return [
       ...[binaryCodec, jsonCodec].map((codec) => createEncodeTask(messages, codec)),
-      { name: 'pack a commit, checked', count, bytes, run: () => packCommit(records, TAIL, WRITER).bytes.length },
+      { name: 'pack a commit, checked', count, bytes, run: () => packCommit([{ records, seq: -1 }], TAIL, WRITER).bytes.length },
       createVerifyTask(records),
       ...createFrameTasks(records)
     ]
@@ -55,7 +55,7 @@ function createEncodeTask (messages, codec) {
  * @returns {import('../shapes').Task}
  */
 function createVerifyTask (records) {
-  const { bytes } = packCommit(records, TAIL, WRITER)
+  const { bytes } = packCommit([{ records, seq: -1 }], TAIL, WRITER)
   const pages = Array.from({ length: Math.floor(bytes.length / PAGE_SIZE) }, (_, index) => {
     const offset = index * PAGE_SIZE
     return { bytes, offset, start: HEAD_SIZE + offset, end: HEAD_SIZE + offset + PAGE_SIZE }

@@ -43,10 +43,24 @@ class Lifecycle {
    */
   run (name, cb, action) {
     if (this.isClosed) return process.nextTick(cb, this._closedError(name))
-    const end = this._begin(cb)
-    if (this.isOpen) return attempt(action, end)
-    if (this._whenOpen === null) return process.nextTick(end, this._openError)
-    this._whenOpen.push((err) => err ? end(err) : attempt(action, end))
+    this.enter()
+    const call = new Call(this, cb)
+    if (this.isOpen) return attempt(action, call)
+    if (this._whenOpen === null) return process.nextTick(call.end, this._openError)
+    this._whenOpen.push((err) => err ? call.end(err) : attempt(action, call))
+  }
+
+  /**
+   * Counts a call that is made while it is open, for who sees to the rest of `run` himself: closing waits for `leave`,
+   * which must be called once, just before the call's callback.
+   */
+  enter () {
+    this._runningCount++
+  }
+
+  leave () {
+    this._runningCount--
+    if (this._whenIdle) this._tellIdle()
   }
 
   /**
@@ -74,27 +88,6 @@ class Lifecycle {
     for (const cb of closers) process.nextTick(cb, err)
   }
 
-  /**
-   * @template T
-   * @param {Callback<T>} cb
-   * @returns {Callback<T> & { hasEnded: () => boolean }}
-   */
-  _begin (cb) {
-    this._runningCount++
-    let hasEnded = false
-    /** @type {Callback<T>} */
-    const end = (err, result) => {
-      if (hasEnded) return
-      hasEnded = true
-      this._runningCount--
-      if (this._whenIdle) this._tellIdle()
-      // Not from here: a caller who recurses on errors must not overflow the stack.
-      if (err) process.nextTick(cb, err)
-      else cb(null, result)
-    }
-    return Object.assign(end, { hasEnded: () => hasEnded })
-  }
-
   _tellIdle () {
     if (this._runningCount > 0 || this._whenOpen || this._whenIdle === null) return
     const run = this._whenIdle
@@ -104,17 +97,40 @@ class Lifecycle {
 }
 
 /**
+ * A call that is under way.
+ * @template T
+ */
+class Call {
+  /**
+   * @param {Lifecycle} lifecycle
+   * @param {Callback<T>} cb
+   */
+  constructor (lifecycle, cb) {
+    this.hasEnded = false
+    /** @type {Callback<T>} */
+    this.end = (err, result) => {
+      if (this.hasEnded) return
+      this.hasEnded = true
+      lifecycle.leave()
+      // Not from here: a caller who recurses on errors must not overflow the stack.
+      if (err) process.nextTick(cb, err)
+      else cb(null, result)
+    }
+  }
+}
+
+/**
  * @template T
  * @param {(cb: Callback<T>) => void} action
- * @param {Callback<T> & { hasEnded: () => boolean }} end
+ * @param {Call<T>} call
  */
-function attempt (action, end) {
+function attempt (action, call) {
   try {
-    action(end)
+    action(call.end)
   } catch (err) {
     // After it has called back, this is what the callback threw, and the callback's business.
-    if (end.hasEnded()) throw err
-    end(/** @type {Error} */ (err))
+    if (call.hasEnded) throw err
+    call.end(/** @type {Error} */ (err))
   }
 }
 

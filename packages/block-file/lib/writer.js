@@ -12,8 +12,10 @@ const { trampoline } = require('./trampoline')
 const { Pace } = require('./pace')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
-// So much is written, or synced, without asking a thread, as long as the disk answers at once.
+// So much is read, or synced, without asking a thread, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
+// So much is written likewise. The page cache takes it in half a millisecond, and from the core that has just made it.
+const INLINE_WRITE_SIZE_MAX = 1024 * 1024
 // A sync that takes longer holds up the event loop for more than asking a thread costs.
 const SLOW_SYNC_MS = 2
 
@@ -116,7 +118,7 @@ class Writer {
   _write (handle, bytes, position, done) {
     this._unsyncedSize += bytes.length
     const { writeSync } = handle
-    if (writeSync === undefined || bytes.length > INLINE_SIZE_MAX || !this._writePace.mayBlock()) {
+    if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writePace.mayBlock()) {
       return writeWhole(handle, bytes, position, done)
     }
     try {

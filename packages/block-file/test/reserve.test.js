@@ -96,7 +96,7 @@ tape('small writes and syncs are done at once while the disk is fast, large ones
   await append(Buffer.from('small'))
   await sync()
   t.deepEqual(counts, { writeSync: 1, syncSync: 1, write: 0, sync: 0 })
-  await append(Buffer.alloc(100000, 'l'))
+  await append(Buffer.alloc(2 ** 21, 'l'))
   await sync()
   t.deepEqual(counts, { writeSync: 1, syncSync: 1, write: 1, sync: 1 })
   // A slow disk would keep all else waiting.
@@ -104,7 +104,7 @@ tape('small writes and syncs are done at once while the disk is fast, large ones
   await append(Buffer.from('small'))
   await sync()
   t.deepEqual(counts, { writeSync: 1, syncSync: 1, write: 2, sync: 2 })
-  t.equal(String(await read(100000, 100010)), 'lllllsmall')
+  t.equal(String(await read(2 ** 21, 2 ** 21 + 10)), 'lllllsmall')
   await close()
 })
 

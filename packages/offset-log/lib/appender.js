@@ -7,17 +7,21 @@ const { LogError } = require('@millrace/errors')
 const { tooLargeToAppend } = require('./record-errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
-const WRITE_SIZE_MAX = 1024 * 1024
+const WRITE_SIZE_MAX = 512 * 1024
+// A buffer for larger writes than these is not kept: there are few.
+const KEPT_SIZE_MAX = 2 * WRITE_SIZE_MAX
+const KEPT_SIZE_MIN = 4 * 1024
 // A batch is one write, from one buffer.
 const BATCH_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./log-file').Append} Append
  * @typedef {import('./log-file').Framed} Framed
- * @typedef {(err: Error | null, seq?: number) => void} Done
- * @typedef {{ records: Buffer[], size: number, done: Done }} Append  `size` with what frames the records. One without
- *   records waits for those before it
+ * @typedef {Append['done']} Done
  */
+
+const NOTHING = Buffer.alloc(0)
 
 class Appender {
   /** @param {LogFile} file */
@@ -25,6 +29,10 @@ class Appender {
     this._file = file
     /** @type {Append[]} */
     this._waiting = []
+    /** How many of them are taken. */
+    this._takenCount = 0
+    /** What is written is put together here, one write after the other. */
+    this._target = NOTHING
     this._isBusy = false
     /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
     this._onHeld = null
@@ -32,17 +40,19 @@ class Appender {
 
   /**
    * @param {Buffer[]} records  at least one; they must not change until `done` runs
-   * @param {Done} done  gets the seq of the last record
+   * @param {Done} done  gets the seq of the last record; never runs before this returns
    */
   append (records, done) {
-    const size = this._file.store.sizeOf(records)
-    if (size > BATCH_SIZE_MAX) return done(tooLargeToAppend('a batch', size, BATCH_SIZE_MAX))
-    this._enqueue({ records, size, done })
+    const { store } = this._file
+    const size = store.sizeOf(records)
+    const sizeMax = store.writeSizeMax(size)
+    if (sizeMax <= BATCH_SIZE_MAX) this._enqueue({ records, size, seq: -1, done })
+    else process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
   }
 
   /** @param {(err: Error | null) => void} cb  runs once all that was appended before is written, or has failed */
   flush (cb) {
-    if (this._isBusy || this._waiting.length > 0) this._enqueue({ records: [], size: 0, done: () => cb(null) })
+    if (this._isBusy || this._isAnyWaiting) this._enqueue({ records: [], size: 0, seq: -1, done: () => cb(null) })
     else cb(null)
   }
 
@@ -58,11 +68,16 @@ class Appender {
   /** Goes on with what has waited. */
   release () {
     this._onHeld = null
-    if (this._waiting.length > 0) this._start()
+    if (this._isAnyWaiting) this._start()
+  }
+
+  get _isAnyWaiting () {
+    return this._takenCount < this._waiting.length
   }
 
   /** @param {Append} append */
   _enqueue (append) {
+    this._file.lifecycle.enter()
     this._waiting.push(append)
     if (!this._isBusy && this._onHeld === null) this._start()
   }
@@ -84,57 +99,86 @@ class Appender {
       return
     }
     const { store } = this._file
-    const size = group.reduce((total, { size }) => total + size, 0)
-    if (!store.needsPreparing(size)) return this._write(group)
-    store.prepareAppend(size, (err) => err ? this._failed(group, err) : this._write(group))
-  }
-
-  /** @param {Append[]} group */
-  _write (group) {
-    const { blocks, store, durability } = this._file
-    const framed = store.frame(group.map(({ records }) => records))
-    blocks.append(framed.bytes, (err) => {
-      if (err) return this._failed(group, err)
-      framed.written()
-      this._file.writtenSince = framed.seqs[framed.seqs.length - 1]
-      durability.noteWritten()
-      if (durability.mode !== 'always') return this._written(group, framed)
-      let isSettled = false
-      const settle = () => {
-        isSettled = true
-        this._settle(framed)
-      }
-      durability.sync((err) => isSettled ? this._callBack(group, framed) : this._failed(group, err), settle)
-    })
+    let size = 0
+    for (const append of group) size += append.size
+    const sizeMax = store.writeSizeMax(size)
+    if (!store.needsPreparing(sizeMax)) return this._write(group, sizeMax)
+    store.prepareAppend(sizeMax, (err) => err ? this._failed(group, err) : this._write(group, sizeMax))
   }
 
   /**
    * @param {Append[]} group
-   * @param {Framed} framed
+   * @param {number} sizeMax  bytes that it takes
    */
-  _written (group, framed) {
-    this._settle(framed)
-    this._callBack(group, framed)
+  _write (group, sizeMax) {
+    const { blocks, store, durability } = this._file
+    const framed = store.frame(group, this._targetOf(sizeMax))
+    const { seq } = group[group.length - 1]
+    blocks.append(framed.bytes, (err) => {
+      if (err) return this._failed(group, err)
+      framed.written()
+      this._file.writtenSince = seq
+      durability.noteWritten()
+      if (durability.mode !== 'always') {
+        this._settle(framed, seq)
+        return this._callBack(group, null)
+      }
+      let isSettled = false
+      const settle = () => {
+        isSettled = true
+        this._settle(framed, seq)
+      }
+      durability.sync((err) => isSettled ? this._callBack(group, null) : this._failed(group, err), settle)
+    })
+  }
+
+  /**
+   * @param {number} size
+   * @returns {Buffer}  at least as large; used again for the next write. Memory that is new to the process is slow
+   */
+  _targetOf (size) {
+    if (size > KEPT_SIZE_MAX) return Buffer.allocUnsafeSlow(size)
+    if (size > this._target.length) {
+      const larger = Math.max(size, 2 * this._target.length, KEPT_SIZE_MIN)
+      this._target = Buffer.allocUnsafeSlow(Math.min(larger, KEPT_SIZE_MAX))
+    }
+    return this._target
   }
 
   /**
    * From now on the records can be read.
    * @param {Framed} framed
+   * @param {number} seq  of the last record
    */
-  _settle (framed) {
+  _settle (framed, seq) {
     framed.settle()
-    setIsolated(this._file.since, framed.seqs[framed.seqs.length - 1])
+    setIsolated(this._file.since, seq)
     // Not from here: what a reader does with the record must not hold up its writer.
     for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
   }
 
   /**
+   * Then goes on with what was appended meanwhile.
    * @param {Append[]} group
-   * @param {Framed} framed
+   * @param {Error | null} err
    */
-  _callBack (group, framed) {
-    group.forEach(({ done }, index) => process.nextTick(done, null, framed.seqs[index]))
-    process.nextTick(() => this._writeNext())
+  _callBack (group, err) {
+    process.nextTick(() => this._callBackFrom(group, 0, err))
+  }
+
+  /**
+   * @param {Append[]} group
+   * @param {number} index
+   * @param {Error | null} err
+   */
+  _callBackFrom (group, index, err) {
+    try {
+      while (index < group.length) this._end(group[index++], err)
+    } finally {
+      // A callback that throws keeps nobody from being called.
+      if (index < group.length) process.nextTick(() => this._callBackFrom(group, index, err))
+      else process.nextTick(() => this._writeNext())
+    }
   }
 
   /**
@@ -144,31 +188,48 @@ class Appender {
   _failed (group, err) {
     const { durability } = this._file
     const isLasting = err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
-    const error = isLasting ? durability.poison(err) : err
-    for (const { done } of group) process.nextTick(done, error)
-    process.nextTick(() => this._writeNext())
+    this._callBack(group, isLasting ? durability.poison(err) : err)
+  }
+
+  /**
+   * @param {Append} append
+   * @param {Error | null} err
+   */
+  _end ({ done, seq }, err) {
+    this._file.lifecycle.leave()
+    if (err) done(err)
+    else done(null, seq)
   }
 
   /** What goes into the next write. An append that cannot be written any more fails here, alone. */
   _takeGroup () {
-    const { store, durability } = this._file
+    const { _waiting: waiting, _file: { store, durability } } = this
+    const { room } = store
     const group = []
     let size = 0
-    let taken = 0
-    for (const append of this._waiting) {
+    while (this._isAnyWaiting) {
+      const append = waiting[this._takenCount]
       if (append.records.length === 0 && size > 0) break
       if (size > 0 && size + append.size > WRITE_SIZE_MAX) break
-      taken++
-      const err = durability.error ?? (size + append.size > store.room ? this._full(size, append.size) : null)
+      this._takenCount++
+      const isTooMuch = store.writeSizeMax(size + append.size) > room
+      const err = durability.error ?? (isTooMuch ? this._full(size, append.size) : null)
       if (err || append.records.length === 0) {
-        process.nextTick(append.done, err)
+        process.nextTick(() => this._end(append, err))
         continue
       }
       group.push(append)
       size += append.size
     }
-    this._waiting = this._waiting.slice(taken)
+    this._forgetTaken()
     return group
+  }
+
+  /** Not one by one, nor at every write: a flood of appends would be moved again and again. */
+  _forgetTaken () {
+    if (2 * this._takenCount < this._waiting.length) return
+    this._waiting = this._waiting.slice(this._takenCount)
+    this._takenCount = 0
   }
 
   /**

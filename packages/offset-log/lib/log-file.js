@@ -31,10 +31,18 @@
  */
 
 /**
+ * What one call appends.
+ * @typedef {object} Append
+ * @property {Buffer[]} records  none in one that only waits for those before it
+ * @property {number} size  bytes of their frames
+ * @property {number} seq  of the last of them, once they are framed
+ * @property {(err: Error | null, seq?: number) => void} done
+ */
+
+/**
  * The bytes of one write, and what to do with it.
  * @typedef {object} Framed
  * @property {Buffer} bytes
- * @property {number[]} seqs  of the last record of each append
  * @property {() => void} written  call it once they are in the file
  * @property {() => void} settle  call it to make them readable
  */

@@ -132,17 +132,33 @@ class Log {
    * @returns {any}
    */
   append (values, cb) {
-    return promised(cb, (cb) => {
-      // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
-      const records = this._encode(values)
-      this._runWrite('append', cb, (cb) => {
-        if (records instanceof Error) return cb(records)
-        const err = this._checkRecords(records)
-        if (err) return cb(err)
-        if (records.length === 0) return cb(null, this.since.value)
-        this._appender.append(records, cb)
-      })
-    })
+    if (typeof cb !== 'function') return promised(cb, (cb) => this._append(values, cb))
+    this._append(values, /** @type {Callback<number>} */ (cb))
+  }
+
+  /**
+   * @param {unknown} values
+   * @param {Callback<number>} cb
+   */
+  _append (values, cb) {
+    // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
+    const records = this._encode(values)
+    // Most appends find the log open: for these nothing is made but the records.
+    if (this._lifecycle.isOpen) this._appendRecords(records, cb)
+    else this._lifecycle.run('append', cb, (cb) => this._appendRecords(records, cb))
+  }
+
+  /**
+   * @param {Buffer[] | Error} records
+   * @param {Callback<number>} cb
+   */
+  _appendRecords (records, cb) {
+    const err = this._writeError('append')
+    if (err || records instanceof Error) return process.nextTick(cb, err ?? records)
+    const recordErr = this._checkRecords(records)
+    if (recordErr) process.nextTick(cb, recordErr)
+    else if (records.length === 0) cb(null, this.since.value)
+    else this._appender.append(records, cb)
   }
 
   /**
@@ -310,6 +326,7 @@ class Log {
    */
   _readOnlyError (name) {
     const { filename: path, recovery } = this
+    if (recovery === null && this._file.blocks.flags === 'r+') return null
     const [damage] = recovery?.damage ?? []
     if (damage) {
       const cause = new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${damage.offset} to ` +
@@ -321,6 +338,11 @@ class Log {
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path })
   }
 
+  /** @param {string} name  of the call */
+  _writeError (name) {
+    return this._readOnlyError(name) ?? this._file.durability.error
+  }
+
   /**
    * @template T
    * @param {string} name
@@ -329,7 +351,7 @@ class Log {
    */
   _runWrite (name, cb, action) {
     this._lifecycle.run(name, cb, (cb) => {
-      const err = this._readOnlyError(name) ?? this._file.durability.error
+      const err = this._writeError(name)
       if (err) cb(err)
       else action(cb)
     })
@@ -342,7 +364,11 @@ class Log {
   _encode (values) {
     const { codec } = this._file
     try {
-      return (Array.isArray(values) ? Array.from(values) : [values]).map((value) => codec.encode(value))
+      if (!Array.isArray(values)) return [codec.encode(values)]
+      const records = []
+      // A codec that looks into the array might change it.
+      for (let index = 0, { length } = values; index < length; index++) records.push(codec.encode(values[index]))
+      return records
     } catch (err) {
       return /** @type {Error} */ (err)
     }

@@ -161,11 +161,12 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       if (sizes[0] > 20000 && offset % 9 > 0) continue
       const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
       const end = HEAD_SIZE + offset
-      const packed = packCommit(records, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE })
+      const appends = records.map((record) => ({ records: [record], seq: -1 }))
+      const packed = packCommit(appends, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE })
       const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })
       const frames = decodeFrames(chunks)
       const isRight = frames.length === records.length && frames.every(({ seq, data }, index) => {
-        return seq === packed.seqs[index] && data.equals(records[index])
+        return seq === appends[index].seq && data.equals(records[index])
       })
       if (!isRight) t.fail(`${sizes} at ${offset}`)
       const { tail } = packed

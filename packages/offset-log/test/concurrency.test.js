@@ -331,3 +331,58 @@ test('get: a caller who recurses, on values or on errors, does not overflow the 
   t.pass('40,000 deep')
   await log.close()
 })
+
+test('append: a callback that throws keeps no other of the same write from being called', async (t, create) => {
+  const log = create()
+  await log.ready()
+  const order = []
+  const caught = await collectUncaught(async () => {
+    await new Promise((resolve) => {
+      for (let index = 0; index < 20; index++) {
+        log.append(Buffer.from(`record ${index}`), (err, seq) => {
+          order.push(err ?? index)
+          if (index === 19) process.nextTick(resolve)
+          if (index % 3 === 0) throw new Error(`thrown by ${index}`)
+        })
+      }
+    })
+    await log.append(Buffer.from('afterwards'))
+  })
+  t.deepEqual(order, Array.from({ length: 20 }, (_, index) => index), 'in order, each once')
+  t.deepEqual(caught.map(({ message }) => message), [0, 3, 6, 9, 12, 15, 18].map((index) => `thrown by ${index}`))
+  await log.close()
+})
+
+test('append: a flood of appends is written in order, and closing waits for the last one', async (t, create) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = create({ file, fsync: 'never' })
+  await log.ready()
+  const count = 20000
+  const seqs = []
+  let closedAfter = -1
+  const begun = Array.from({ length: count }, (_, index) => {
+    const record = Buffer.from(`record ${index} ${'.'.repeat(index % 97)}`)
+    log.append(index % 5 === 0 ? [record, record] : record, (err, seq) => seqs.push(err ?? seq))
+    return index % 5 === 0 ? [String(record), String(record)] : [String(record)]
+  })
+  await log.close().then(() => { closedAfter = seqs.length })
+  t.equal(closedAfter, count)
+  t.ok(seqs.every((seq, index) => index === 0 || seq > seqs[index - 1]), 'their seqs rise')
+  const again = create({ file, flags: 'r' })
+  const found = []
+  await again.scan({}, ({ buffer, count, starts, ends }) => {
+    for (let index = 0; index < count; index++) found.push(buffer.toString('latin1', starts[index], ends[index]))
+  })
+  t.equal(found.join('\n') === begun.flat().join('\n'), true)
+  await again.close()
+})
+
+test('append: bytes of a write that is over are not changed by the next ones', async (t, create) => {
+  const log = create({ fsync: 'never' })
+  const seqs = await Promise.all(['first', 'second'].map((text) => log.append(Buffer.from(text.repeat(50)))))
+  const [first] = await Promise.all([log.get(seqs[0]), log.append(Buffer.alloc(5000, 'x'))])
+  await log.append(Buffer.alloc(700000, 'y'))
+  t.equal(String(first), 'first'.repeat(50))
+  t.equal(String(await log.get(seqs[1])), 'second'.repeat(50))
+  await log.close()
+})

@@ -9,7 +9,7 @@ const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
 const { findPage } = require('./find-page')
 const { ForwardReader } = require('./forward-reader')
-const { FILE_SIZE_MAX, HEAD_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
+const { FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
 const { readRecord, scanFor } = require('./read-record')
@@ -22,6 +22,7 @@ const RESERVE_SIZE = 64 * 1024
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
+ * @typedef {import('../../log-file').Append} Append
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('../../range').Range & Pick<import('./record-reader').Wanted, 'onLoss'>} StoreRange
@@ -151,34 +152,42 @@ class CheckedStore {
     return null
   }
 
-  /** @param {Buffer[]} records */
+  /**
+   * @param {Buffer[]} records
+   * @returns {number}  bytes of their frames
+   */
   sizeOf (records) {
-    return packedSizeMax(records)
+    let size = 0
+    for (const { length } of records) size += LENGTH_SIZE + length
+    return size
   }
 
   /**
-   * @param {Buffer[][]} appends  what several callers append; all of it becomes one commit
+   * @param {number} size  of frames
+   * @returns {number}  bytes that they take in one write at most
+   */
+  writeSizeMax (size) {
+    return packedSizeMax(size)
+  }
+
+  /**
+   * @param {Append[]} appends  what several callers append; all of it becomes one commit. They get their seqs
+   * @param {Buffer} target  large enough; good until the next call
    * @returns {Framed}
    */
-  frame (appends) {
+  frame (appends, target) {
     const { tail, epoch, rules: { salt } } = this
     const { isBehindLoss } = this.session
     const shift = tail.shift + this.session.jumpFrom(tail)
     const durable = this.checkpoints.durableEnd + shift
-    const packed = packCommit(appends.flat(), { ...tail, shift }, { salt, epoch, durable, isBehindLoss })
-    let count = 0
-    const seqs = appends.map(({ length }) => {
-      count += length
-      return packed.seqs[count - 1]
-    })
+    const packed = packCommit(appends, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
     return {
       bytes: packed.bytes,
-      seqs,
       written: () => {
         if (isBehindLoss) this.noteJump(tail, shift)
         this.session.noteJump()
         this.tail = packed.tail
-        this.last = seqs[seqs.length - 1]
+        this.last = packed.seq
       },
       settle: () => {
         this.pages.patch(packed.bytes, tail.end)

@@ -1,6 +1,7 @@
 'use strict'
 // Turns records into the chunks of one commit, ready to be appended. Bytes only, no I/O.
 
+const { putUint32 } = require('../../put-integers')
 const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN
@@ -23,32 +24,35 @@ const {
  */
 
 /**
+ * @typedef {{ records: Buffer[], seq: number }} Appended
+ */
+
+/**
  * @typedef {object} Packed
  * @property {Buffer} bytes  to append at the tail's end
- * @property {Float64Array} seqs  one a record
+ * @property {number} seq  of the last record
  * @property {Tail} tail  where the log ends afterwards
  */
 
 /**
- * @param {Buffer[]} records
+ * @param {number} frames  bytes that they have together
  * @returns {number}  bytes that their commit takes at most
  */
-function packedSizeMax (records) {
-  const frames = records.reduce((total, { length }) => total + LENGTH_SIZE + length, 0)
+function packedSizeMax (frames) {
   const perPage = CHUNK_HEADER_SIZE + CHUNK_SIZE_MIN + LENGTH_SIZE + SPLIT_SIZE_MIN
   return frames + perPage * (2 + Math.ceil(frames / (PAGE_SIZE - perPage)))
 }
 
 class CommitPacker {
   /**
-   * @param {Buffer[]} records  at least one
    * @param {Tail} tail
    * @param {CommitWriter} writer
+   * @param {Buffer} target
    */
-  constructor (records, tail, { salt, epoch, durable, isBehindLoss = false }) {
+  constructor (tail, { salt, epoch, durable, isBehindLoss = false }, target) {
     this._salt = salt
     this._tail = tail
-    this._bytes = Buffer.allocUnsafe(packedSizeMax(records))
+    this._bytes = target
     this._offset = 0
     this._header = new ChunkHeader()
     this._header.epoch = epoch
@@ -58,26 +62,35 @@ class CommitPacker {
     this._chunkStart = -1
     /** Flags of the next chunk that others do not have. */
     this._flags = isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0
-    this._seqs = new Float64Array(records.length)
-    this._records = records
   }
 
-  /** @returns {Packed} */
-  pack () {
-    const { _records: records, _seqs: seqs, _tail: { end, shift } } = this
-    for (let index = 0; index < records.length; index++) {
-      this._makeRoom(records[index].length)
-      seqs[index] = end + shift + this._offset
-      this._putRecord(records[index])
+  /**
+   * @param {Appended[]} appends
+   * @returns {Packed}
+   */
+  pack (appends) {
+    const { end, shift } = this._tail
+    let seq = 0
+    for (const append of appends) {
+      for (const record of append.records) {
+        this._makeRoom(record.length)
+        seq = end + shift + this._offset
+        this._putRecord(record)
+      }
+      append.seq = seq
     }
     this._closeChunk(0)
     const tail = { end: end + this._offset, shift, identity: this._header.previous }
-    return { bytes: this._bytes.subarray(0, this._offset), seqs, tail }
+    return { bytes: this._bytes.subarray(0, this._offset), seq, tail }
+  }
+
+  get _offsetInPage () {
+    return (this._tail.end + this._offset) % PAGE_SIZE
   }
 
   /** Bytes left in the page. */
   get _room () {
-    return PAGE_SIZE - (this._tail.end + this._offset) % PAGE_SIZE
+    return PAGE_SIZE - this._offsetInPage
   }
 
   /**
@@ -112,6 +125,16 @@ class CommitPacker {
   /** @param {Buffer} data */
   _putRecord (data) {
     this._putLength(FRAME_TYPES.RECORD, data.length)
+    if (data.length <= PAGE_SIZE - this._offsetInPage && this._offsetInPage !== 0) {
+      this._bytes.set(data, this._offset)
+      this._offset += data.length
+      return
+    }
+    this._putPieces(data)
+  }
+
+  /** @param {Buffer} data  more than the page has room for */
+  _putPieces (data) {
     let done = 0
     for (;;) {
       const isFull = this._chunkStart !== -1 && this._room === PAGE_SIZE
@@ -149,7 +172,8 @@ class CommitPacker {
    * @param {number} size
    */
   _putLength (type, size) {
-    this._offset = this._bytes.writeUInt32BE(type * 2 ** 30 + size, this._offset)
+    putUint32(this._bytes, type * 2 ** 30 + size, this._offset)
+    this._offset += LENGTH_SIZE
   }
 
   /** @param {number} count */
@@ -160,13 +184,20 @@ class CommitPacker {
 }
 
 /**
- * @param {Buffer[]} records
+ * @param {Appended[]} appends  with one record at least; each gets the seq of its last one
  * @param {Tail} tail
  * @param {CommitWriter} writer
+ * @param {Buffer} [target]  of `packedSizeMax` of their frames, or larger; the packed bytes lie in it
  * @returns {Packed}
  */
-function packCommit (records, tail, writer) {
-  return new CommitPacker(records, tail, writer).pack()
+function packCommit (appends, tail, writer, target = createTarget(appends)) {
+  return new CommitPacker(tail, writer, target).pack(appends)
+}
+
+/** @param {Appended[]} appends */
+function createTarget (appends) {
+  const sizes = appends.flatMap(({ records }) => records.map(({ length }) => LENGTH_SIZE + length))
+  return Buffer.allocUnsafe(packedSizeMax(sizes.reduce((total, size) => total + size, 0)))
 }
 
 exports.packCommit = packCommit

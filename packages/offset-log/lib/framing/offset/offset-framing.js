@@ -6,7 +6,7 @@
 // where `end` is the position in the file after the frame. From bytes to frames and back, without any I/O.
 
 const { LogError } = require('@millrace/errors')
-const { integers } = require('@millrace/block-file')
+const { putUint32, putUint48, putUint53 } = require('../../put-integers')
 const { tooLargeToRead } = require('../../record-errors')
 
 const HEAD_SIZE = 4
@@ -67,10 +67,10 @@ class OffsetFraming {
     for (const data of records) {
       seq = position
       position += data.length + this.overhead
-      target.writeUInt32BE(data.length, offset)
-      data.copy(target, offset + HEAD_SIZE)
+      putUint32(target, data.length, offset)
+      target.set(data, offset + HEAD_SIZE)
       offset += HEAD_SIZE + data.length
-      target.writeUInt32BE(data.length, offset)
+      putUint32(target, data.length, offset)
       this._writeEnd(target, position, offset + 4)
       offset += this.trailerSize
     }
@@ -264,9 +264,9 @@ function isAllZero (buf, start, end) {
 
 /** The legacy framings by name, narrowest first. @type {Record<string, OffsetFraming>} */
 exports.offsetFramings = {
-  offset32: new OffsetFraming('offset32', 4, integers.writeUInt32BE),
-  offset48: new OffsetFraming('offset48', 6, integers.writeUInt48BE),
-  offset53: new OffsetFraming('offset53', 8, integers.writeUInt53BE)
+  offset32: new OffsetFraming('offset32', 4, putUint32),
+  offset48: new OffsetFraming('offset48', 6, putUint48),
+  offset53: new OffsetFraming('offset53', 8, putUint53)
 }
 exports.OffsetFraming = OffsetFraming
 exports.HEAD_SIZE = HEAD_SIZE

@@ -13,6 +13,7 @@ const { readRecord } = require('./read-record')
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
+ * @typedef {import('../../log-file').Append} Append
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('../../range').Range} Range
@@ -90,9 +91,23 @@ class OffsetStore {
     return this.framing.checkRecord(record)
   }
 
-  /** @param {Buffer[]} records */
+  /**
+   * @param {Buffer[]} records
+   * @returns {number}  bytes of their frames
+   */
   sizeOf (records) {
-    return records.reduce((size, { length }) => size + length + this.framing.overhead, 0)
+    const { overhead } = this.framing
+    let size = 0
+    for (const { length } of records) size += length + overhead
+    return size
+  }
+
+  /**
+   * @param {number} size  of frames
+   * @returns {number}  bytes that they take in one write at most
+   */
+  writeSizeMax (size) {
+    return size
   }
 
   /** @param {number} end  of what is written and can be read */
@@ -101,23 +116,21 @@ class OffsetStore {
   }
 
   /**
-   * @param {Buffer[][]} appends
+   * @param {Append[]} appends  get their seqs
+   * @param {Buffer} target  large enough; good until the next call
    * @returns {Framed}
    */
-  frame (appends) {
-    const bytes = Buffer.allocUnsafe(appends.reduce((size, records) => size + this.sizeOf(records), 0))
+  frame (appends, target) {
     const start = this._writtenEnd
-    let offset = 0
-    const seqs = appends.map((records) => {
-      const seq = this.framing.writeFrames(records, start + offset, bytes, offset)
-      offset += this.sizeOf(records)
-      return seq
-    })
+    let size = 0
+    for (const append of appends) {
+      append.seq = this.framing.writeFrames(append.records, start + size, target, size)
+      size += append.size
+    }
     return {
-      bytes,
-      seqs,
-      written: () => { this._writtenEnd = start + bytes.length },
-      settle: () => { this.file.end = start + bytes.length }
+      bytes: target.subarray(0, size),
+      written: () => { this._writtenEnd = start + size },
+      settle: () => { this.file.end = start + size }
     }
   }
 

@@ -5,6 +5,6 @@ exports.why = 'appends call back that are lost with the power, under fsync alway
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: "if (durability.mode !== 'always') return",
-  replace: "if (durability.mode !== 'always' || group.length > 1) return"
+  find: "if (durability.mode !== 'always') {",
+  replace: "if (durability.mode !== 'always' || group.length > 1) {"
 }]

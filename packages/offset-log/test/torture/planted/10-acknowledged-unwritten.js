@@ -8,5 +8,5 @@ exports.kinds = ['promised lost', 'thrown']
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
   find: '    blocks.append(framed.bytes,',
-  replace: '    group.forEach(({ done }, index) => done(null, framed.seqs[index]))\n    blocks.append(framed.bytes,'
+  replace: '    for (const { done, seq } of group) done(null, seq)\n    blocks.append(framed.bytes,'
 }]
