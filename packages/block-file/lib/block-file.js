@@ -1,7 +1,6 @@
 'use strict'
 // BlockFile: opens, checks what callers ask for, and hands it to the reader, the writer or a scan.
 
-const createObz = require('obz')
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
 const { closedError, fetch } = require('./fetch')
@@ -9,9 +8,9 @@ const { FileWatch } = require('./file-watch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
 const { closeLocked, openLocked, replaceLocked } = require('./open-locked')
+const { createObservable } = require('./observable')
 const { parseOptions } = require('./options')
 const { Pace } = require('./pace')
-const { Peeker } = require('./peeker')
 const { rangeError } = require('./range-error')
 const { RangeLock } = require('./range-lock')
 const { Reader } = require('./reader')
@@ -61,7 +60,7 @@ class BlockFileHandle {
     this.blockSize = blockSize
     this.flags = flags
     /** @type {import('./obz').Obz<number>} */
-    this.size = createObz()
+    this.size = createObservable()
     /** @type {OpenFile} */
     this._file = {
       path,
@@ -296,14 +295,6 @@ class BlockFileHandle {
    */
   createSpanReader (options) {
     return new SpanReader(this._file, options)
-  }
-
-  /**
-   * For reading records here and there, each of a few bytes. The file must be open.
-   * @returns {Peeker}
-   */
-  createPeeker () {
-    return new Peeker(this._file)
   }
 
   /**

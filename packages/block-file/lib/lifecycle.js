@@ -2,6 +2,8 @@
 // What everything that opens, works and closes has in common: calls wait until it is open, fail when it is closed, call
 // back exactly once whatever happens, and closing waits for those under way.
 
+const { isolate } = require('./isolate')
+
 /**
  * @template T
  * @typedef {(err: Error | null, result?: T) => void} Callback
@@ -131,18 +133,6 @@ function attempt (action, call) {
     // After it has called back, this is what the callback threw, and the callback's business.
     if (call.hasEnded) throw err
     call.end(/** @type {Error} */ (err))
-  }
-}
-
-/**
- * Runs what is not ours: an exception is thrown where it can be seen, and stops nothing here.
- * @param {() => void} run
- */
-function isolate (run) {
-  try {
-    run()
-  } catch (err) {
-    process.nextTick(() => { throw err })
   }
 }
 

@@ -1,5 +1,5 @@
 'use strict'
-// What the package obz makes, as types: it ships none.
+// An observable, as types: what the package obz makes, whose interface ours has.
 
 /**
  * A value, and whoever wants to know when it changes. A listener that returns false is called no more; what listening

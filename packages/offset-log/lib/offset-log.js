@@ -1,8 +1,7 @@
 'use strict'
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
-const createObz = require('obz')
-const { BlockFile, Lifecycle } = require('@millrace/block-file')
+const { BlockFile, Lifecycle, createObservable } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
@@ -56,9 +55,9 @@ class Log {
     const parsed = parseOptions(options)
     this.filename = path
     /** @type {Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
-    this.since = createObz()
+    this.since = createObservable()
     /** @type {Obz<number>} the seq up to which all is on stable storage, -1 if none; <= `since` */
-    this.durable = createObz()
+    this.durable = createObservable()
     /** What flumedb offers of the log, under the same names. */
     this.methods = { del: /** @type {const} */ ('async') }
     /** What this log can do of what some logs cannot; set once loaded. */
@@ -70,7 +69,7 @@ class Log {
     this._getter = new Getter(this._file)
     this._appender = new Appender(this._file)
     /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
-    this.compactionProgress = createObz()
+    this.compactionProgress = createObservable()
     this._compactions = new Compactions(this._file, this._appender, this.compactionProgress)
     this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
