@@ -11,6 +11,7 @@ const { closeLocked, openLocked, replaceLocked } = require('./open-locked')
 const { createObservable } = require('./observable')
 const { parseOptions } = require('./options')
 const { Pace } = require('./pace')
+const { Peeker } = require('./peeker')
 const { rangeError } = require('./range-error')
 const { RangeLock } = require('./range-lock')
 const { Reader } = require('./reader')
@@ -295,6 +296,14 @@ class BlockFileHandle {
    */
   createSpanReader (options) {
     return new SpanReader(this._file, options)
+  }
+
+  /**
+   * For reading records here and there, each of a few bytes. The file must be open.
+   * @returns {Peeker}
+   */
+  createPeeker () {
+    return new Peeker(this._file)
   }
 
   /**
