@@ -57,7 +57,7 @@ class Reader {
    * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
    */
   read (start, end, cb) {
-    const { size } = this._file
+    const { size, lock } = this._file
     const result = Buffer.allocUnsafe(end - start)
     let position = start
     let { rewriteCount } = this._file
@@ -70,6 +70,14 @@ class Reader {
       }
       position = this._copyCached(result, start, position, end)
       if (position === end) return cb(null, result)
+      if (position > start && !lock.isFree(start, end)) {
+        // What was copied is from before an overwrite that is under way; what comes may be from after it.
+        return lock.read(start, end, (release) => {
+          release()
+          position = start
+          next()
+        })
+      }
       this._fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
         if (rewriteCount !== this._file.rewriteCount) return next()
         if (err) return this._readExactly(err, result, start, cb)

@@ -284,3 +284,22 @@ tape('read: bytes that can be read are, when those beside them, in their block o
     await close()
   }
 })
+
+tape('read: what is cached in part is not half from before an overwrite and half from after it', async (t) => {
+  for (const mayBlock of [true, false]) {
+    let proceed
+    const after = new Promise((resolve) => { proceed = resolve })
+    const storage = faultyStorage(fileStorage, ({ name }) => name === 'write' ? { after } : undefined)
+    const { read, write, blocks, ready, close } = open(Buffer.alloc(32, 'a'), { storage })
+    await ready()
+    blocks._file.pace.mayBlock = () => mayBlock
+    await read(0, 8)
+    const written = write(Buffer.alloc(32, 'b'), 0)
+    const found = read(0, 32)
+    setTimeout(proceed, 5)
+    t.match(String(await found), /^(a{32}|b{32})$/)
+    await written
+    t.equal(String(await read(0, 32)), 'b'.repeat(32))
+    await close()
+  }
+})
