@@ -23,8 +23,8 @@ const NULL_TAG = BOOLNULL
 
 /**
  * @param {import('@millrace/where').Where} where
- * @returns {Test}  whether the record in these bytes fulfils it. Reads nothing outside them, never throws; for bytes
- *   that decode refuses the answer depends on nothing but them
+ * @returns {Test & { search?: import('./needle').Search }}  whether the record in these bytes fulfils it. Reads nothing
+ *   outside them, never throws; for bytes that decode refuses the answer depends on nothing but them
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function compile (where) {
@@ -34,7 +34,10 @@ function compile (where) {
   if (conditions.some(hasHalfPair)) return () => false
   const test = compileWalk(conditions)
   const search = createNeedleSearch(conditions)
-  return search === null ? test : (buf, start, end) => search(buf, start, end) && test(buf, start, end)
+  if (search === null) return test
+  /** @type {Test} */
+  const filter = (buf, start, end) => search(buf, start, end) >= 0 && test(buf, start, end)
+  return Object.assign(filter, { search })
 }
 
 /**

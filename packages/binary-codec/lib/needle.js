@@ -21,12 +21,15 @@ const NONE = 0
 /** In several places, or there is more than one word of that hash. */
 const SEVERAL = 255
 
-/** @typedef {import('./compile').Test} Test */
+/**
+ * @typedef {(buf: Buffer, start: number, end: number) => number} Search  a position inside the first place where the
+ *   bytes may be; -1 only when they are not there
+ */
 /** @typedef {import('@millrace/where/lib/parse-where').Condition} Condition */
 
 /**
  * @param {Condition[]} conditions
- * @returns {Test | null}  false only for records that do not fulfil all of them; null when none is long enough
+ * @returns {Search | null}  for what every record that fulfils them all contains; null when none is long enough
  */
 function createNeedleSearch (conditions) {
   const needles = conditions.map(encodeNeedle)
@@ -75,7 +78,7 @@ function markWords (needle) {
  * @param {Buffer} needle
  * @param {Uint8Array} marks
  * @param {Map<number, number[]>} places
- * @returns {Test}
+ * @returns {Search}
  */
 function searchFor (needle, marks, places) {
   const stride = needle.length - WORD_SIZE + 1
@@ -100,9 +103,9 @@ function searchFor (needle, marks, places) {
     const last = end - WORD_SIZE
     for (let pos = start + stride - 1; pos <= last; pos += stride) {
       const mark = marks[hashOf(words.getInt32(pos, true))]
-      if (mark !== NONE && isAround(pos, start, end, mark)) return true
+      if (mark !== NONE && isAround(pos, start, end, mark)) return pos
     }
-    return false
+    return -1
   }
 }
 

@@ -6,12 +6,17 @@ const { parseWhere, matches } = require('@millrace/where')
 const { createSearch } = require('./gram-search')
 const { makeNeedles, mayMatch } = require('./prefilter')
 
-/** @typedef {import('@millrace/where').Condition} Condition */
+/**
+ * @typedef {import('@millrace/where').Condition} Condition
+ * @typedef {import('./gram-search').Search} Search
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { search?: Search }} Filter  with a search, where
+ *   there is one, that goes over many records at once
+ */
 
 /**
  * @param {import('@millrace/where').Where} where
- * @returns {(buf: Buffer, start: number, end: number) => boolean}  whether the record in these bytes fulfils it; false
- *   for what is no JSON text. Reads nothing outside the bytes, never throws
+ * @returns {Filter}  whether the record in these bytes fulfils it; false for what is no JSON text. Reads nothing
+ *   outside the bytes, never throws
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function compile (where) {
@@ -28,7 +33,9 @@ function compile (where) {
   }
   const search = createSearch(longestText(conditions))
   if (search === null) return (buf, start, end) => test(buf.subarray(start, end))
-  return (buf, start, end) => search(buf, start, end) && test(buf.subarray(start, end))
+  /** @type {Filter} */
+  const filter = (buf, start, end) => search(buf, start, end) >= 0 && test(buf.subarray(start, end))
+  return Object.assign(filter, { search })
 }
 
 /**

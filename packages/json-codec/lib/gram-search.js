@@ -26,7 +26,8 @@ const SEVERAL = 254
 const ESCAPED = 255
 
 /**
- * @typedef {(buf: Buffer, start: number, end: number) => boolean} Search  false only when the string is not there
+ * @typedef {(buf: Buffer, start: number, end: number) => number} Search  a position inside the first place where the
+ *   string may be; -1 only when it is not there
  */
 
 /**
@@ -95,9 +96,9 @@ function searchFor (literal, marks, offsets) {
     const last = end - WORD_SIZE
     for (let pos = start + stride - 1; pos <= last; pos += stride) {
       const mark = marks[hashOf(words.getInt32(pos, true))]
-      if (mark !== NONE && isThere(pos, start, end, mark)) return true
+      if (mark !== NONE && isThere(pos, start, end, mark)) return pos
     }
-    return false
+    return -1
   }
 }
 

@@ -7,6 +7,8 @@ const RECORD_COUNT_MAX = 4096
 const RECORD_COUNT_MIN = 16
 const NOTHING = Buffer.alloc(0)
 
+/** @typedef {import('./codec').RecordFilter} RecordFilter */
+
 class Chunk {
   constructor () {
     /** How many records there are. */
@@ -63,14 +65,44 @@ class Chunk {
 
   /**
    * Keeps the records that pass, in order.
-   * @param {(buf: Buffer, start: number, end: number, seq: number) => boolean} isWanted
+   * @param {RecordFilter | ((buf: Buffer, start: number, end: number, seq: number) => boolean)} isWanted
    */
   filter (isWanted) {
     const { buffer, seqs, starts, ends, count } = this
+    const isForward = count > 0 && starts[0] <= starts[count - 1]
+    if ('search' in isWanted && isWanted.search && isForward) return this._filterFound(isWanted, isWanted.search)
     this.count = 0
     for (let index = 0; index < count; index++) {
       if (isWanted(buffer, starts[index], ends[index], seqs[index])) this.add(seqs[index], starts[index], ends[index])
     }
+  }
+
+  /**
+   * Keeps the records that pass, in order, and looks only at those in which a search finds something.
+   * @param {RecordFilter} isWanted
+   * @param {import('./codec').Search} search
+   */
+  _filterFound (isWanted, search) {
+    const { buffer, seqs, starts, ends, count } = this
+    let index = 0
+    let kept = 0
+    while (index < count) {
+      const place = search(buffer, starts[index], ends[count - 1])
+      if (place < 0) break
+      // Whoever wrote the search: it goes on.
+      const found = Math.max(place, starts[index])
+      while (index < count && ends[index] <= found) index++
+      // Between two records, or in the bytes of one that was deleted.
+      if (index === count || found < starts[index]) continue
+      if (isWanted(buffer, starts[index], ends[index])) {
+        seqs[kept] = seqs[index]
+        starts[kept] = starts[index]
+        ends[kept] = ends[index]
+        kept++
+      }
+      index++
+    }
+    this.count = kept
   }
 }
 

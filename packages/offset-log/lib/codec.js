@@ -16,7 +16,10 @@ const { matches } = require('@millrace/where')
  */
 
 /**
- * @typedef {(buf: Buffer, start: number, end: number) => boolean} RecordFilter
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { search?: Search }} RecordFilter  `search`, if
+ *   it has one, goes over many records and what lies between them: no record passes in which it finds no place
+ * @typedef {(buf: Buffer, from: number, to: number) => number} Search  a position in the next place of what a record
+ *   must have to pass, or of what looks like it; -1 when there is none before `to`
  */
 
 /** Bytes as they are: what a log without a codec holds, as in flumelog-offset. @type {Codec} */
