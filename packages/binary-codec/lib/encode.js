@@ -64,7 +64,7 @@ function encode (value, buf, start = 0) {
  */
 function copyOut (scratch, size) {
   const out = Buffer.allocUnsafe(size)
-  scratch.copy(out, 0, 0, size)
+  out.set(new Uint8Array(scratch.buffer, scratch.byteOffset, size)) // as `copy` does, which takes longer
   return out
 }
 
