@@ -2,6 +2,7 @@
 // Turns concurrent appends into few writes: while one is under way the next ones gather, and go out together. Where
 // every append is synced before it calls back, one sync serves all that were written together.
 
+const { performance } = require('node:perf_hooks')
 const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { tooLargeToAppend } = require('./record-errors')
@@ -21,7 +22,14 @@ const BATCH_SIZE_MAX = 2 ** 31
  * @typedef {Append['done']} Done
  */
 
+// Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
+// so long they have one.
+const TURN_MS = 4
 const NOTHING = Buffer.alloc(0)
+// It takes the place of what is done with. An old array that is not needed any more, but not collected yet, would keep
+// what it has through every collection of what is young: with 1,000 appends under way that took a quarter of the time.
+/** @type {Append} */
+const NO_APPEND = { records: [], size: 0, seq: -1, done: () => {} }
 
 class Appender {
   /** @param {LogFile} file */
@@ -33,6 +41,7 @@ class Appender {
     this._takenCount = 0
     /** What is written is put together here, one write after the other. */
     this._target = NOTHING
+    this._turnStartMs = 0
     this._isBusy = false
     /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
     this._onHeld = null
@@ -173,11 +182,15 @@ class Appender {
    */
   _callBackFrom (group, index, err) {
     try {
-      while (index < group.length) this._end(group[index++], err)
+      while (index < group.length) {
+        const append = group[index]
+        group[index++] = NO_APPEND
+        this._end(append, err)
+      }
     } finally {
       // A callback that throws keeps nobody from being called.
       if (index < group.length) process.nextTick(() => this._callBackFrom(group, index, err))
-      else process.nextTick(() => this._writeNext())
+      else this._goOn()
     }
   }
 
@@ -189,6 +202,14 @@ class Appender {
     const { durability } = this._file
     const isLasting = err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
     this._callBack(group, isLasting ? durability.poison(err) : err)
+  }
+
+  _goOn () {
+    if (performance.now() - this._turnStartMs < TURN_MS) return process.nextTick(() => this._writeNext())
+    setImmediate(() => {
+      this._turnStartMs = performance.now()
+      this._writeNext()
+    })
   }
 
   /**
@@ -211,7 +232,7 @@ class Appender {
       const append = waiting[this._takenCount]
       if (append.records.length === 0 && size > 0) break
       if (size > 0 && size + append.size > WRITE_SIZE_MAX) break
-      this._takenCount++
+      waiting[this._takenCount++] = NO_APPEND
       const isTooMuch = store.writeSizeMax(size + append.size) > room
       const err = durability.error ?? (isTooMuch ? this._full(size, append.size) : null)
       if (err || append.records.length === 0) {

@@ -386,3 +386,38 @@ test('append: bytes of a write that is over are not changed by the next ones', a
   t.equal(String(await log.get(seqs[1])), 'second'.repeat(50))
   await log.close()
 })
+
+test('append: writes that are done at once leave a turn of the event loop to others', async (t, create) => {
+  const log = create({ fsync: 'never' })
+  await log.ready()
+  // However slow the machine is just now: a write that a thread does gives others their turn anyhow.
+  log._file.blocks._writer._writePace.mayBlock = () => true
+  const record = Buffer.alloc(690, 1)
+  await log.append(record)
+  let [turns, isOver] = [0, false]
+  const take = () => {
+    turns++
+    if (!isOver) setImmediate(take)
+  }
+  setImmediate(take)
+  let begun = 0
+  await new Promise((resolve) => {
+    let pending = 0
+    const started = performance.now()
+    // It goes on by itself, from callback to callback, and would end if nobody else had a turn.
+    const next = () => {
+      pending--
+      if (begun < 100000 && performance.now() - started < 60) append()
+      else if (pending === 0) resolve()
+    }
+    const append = () => {
+      begun++
+      pending++
+      log.append(record, next)
+    }
+    for (let index = 0; index < 100; index++) append()
+  })
+  isOver = true
+  t.ok(turns >= 4, `${turns} turns in 60 ms`)
+  await log.close()
+})

@@ -1,6 +1,7 @@
 'use strict'
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
+const { putUint16, putUint32, putUint48 } = require('../../put-integers')
 const { crc32, crc32OfFew } = require('./crc32')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
@@ -102,18 +103,18 @@ function readChunkHeader (view, offset, header) {
 function writeChunkHeader (header, bytes, offset, salt) {
   const payloadStart = offset + CHUNK_HEADER_SIZE
   header.payloadCrc = crc32(bytes.subarray(payloadStart, payloadStart + header.size))
-  bytes.writeUInt32BE(header.payloadCrc, offset + 4)
-  bytes.writeUInt16BE(header.size, offset + 8)
-  bytes.writeUInt16BE(header.flags, offset + 10)
-  bytes.writeUInt32BE(header.epoch, offset + 12)
-  bytes.writeUIntBE(header.position, offset + 16, 6)
-  bytes.writeUIntBE(header.durable, offset + 22, 6)
-  bytes.writeUInt16BE(header.continued, offset + 28)
-  bytes.writeUInt16BE(header.erasedCount, offset + 30)
-  bytes.writeUInt32BE(header.previous, offset + 32)
-  bytes.writeUInt32BE(header.birth, offset + 36)
+  putUint32(bytes, header.payloadCrc, offset + 4)
+  putUint16(bytes, header.size, offset + 8)
+  putUint16(bytes, header.flags, offset + 10)
+  putUint32(bytes, header.epoch, offset + 12)
+  putUint48(bytes, header.position, offset + 16)
+  putUint48(bytes, header.durable, offset + 22)
+  putUint16(bytes, header.continued, offset + 28)
+  putUint16(bytes, header.erasedCount, offset + 30)
+  putUint32(bytes, header.previous, offset + 32)
+  putUint32(bytes, header.birth, offset + 36)
   header.crc = crc32OfFew(bytes, offset + 4, payloadStart, salt)
-  bytes.writeUInt32BE(header.crc, offset)
+  putUint32(bytes, header.crc, offset)
 }
 
 /**

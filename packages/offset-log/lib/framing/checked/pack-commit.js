@@ -54,6 +54,8 @@ class CommitPacker {
     this._tail = tail
     this._bytes = target
     this._offset = 0
+    /** Where the page ends, in the target. It may lie one page back. */
+    this._pageEnd = PAGE_SIZE - tail.end % PAGE_SIZE
     this._header = new ChunkHeader()
     this._header.epoch = epoch
     this._header.durable = durable
@@ -73,7 +75,7 @@ class CommitPacker {
     let seq = 0
     for (const append of appends) {
       for (const record of append.records) {
-        this._makeRoom(record.length)
+        if (!this._fits(record.length)) this._makeRoom(record.length)
         seq = end + shift + this._offset
         this._putRecord(record)
       }
@@ -84,13 +86,18 @@ class CommitPacker {
     return { bytes: this._bytes.subarray(0, this._offset), seq, tail }
   }
 
-  get _offsetInPage () {
-    return (this._tail.end + this._offset) % PAGE_SIZE
+  /** Bytes left in the page; at its end, those of the next one. */
+  get _room () {
+    if (this._offset >= this._pageEnd) this._pageEnd += PAGE_SIZE
+    return this._pageEnd - this._offset
   }
 
-  /** Bytes left in the page. */
-  get _room () {
-    return PAGE_SIZE - this._offsetInPage
+  /**
+   * @param {number} size
+   * @returns {boolean}  whether the open chunk takes the whole record, as nearly always
+   */
+  _fits (size) {
+    return this._chunkStart !== -1 && this._offset + LENGTH_SIZE + size <= this._pageEnd
   }
 
   /**
@@ -125,7 +132,7 @@ class CommitPacker {
   /** @param {Buffer} data */
   _putRecord (data) {
     this._putLength(FRAME_TYPES.RECORD, data.length)
-    if (data.length <= PAGE_SIZE - this._offsetInPage && this._offsetInPage !== 0) {
+    if (this._offset + data.length <= this._pageEnd) {
       this._bytes.set(data, this._offset)
       this._offset += data.length
       return
