@@ -120,6 +120,17 @@ class Session {
 
   async _append () {
     await this._log.append(Array.from({ length: 1 + this._random(3) }, () => makeRecord(this._random, this._framing)))
+    try {
+      await this._noteRecords()
+    } catch (err) {
+      // A crash may have taken what was on stable storage, and a deletion in it: that shows when all is read.
+      if (err.code !== 'ERR_LOG_CORRUPT') throw err
+      await this._log.close()
+      this._beginAnew()
+    }
+  }
+
+  async _noteRecords () {
     for await (const { seq, value } of this._log.stream()) {
       const [, size, crc] = describe(seq, value)
       const isNew = !this._known.some((known) => known[0] === seq && known[1] === size && known[2] === crc)
@@ -145,8 +156,11 @@ class Session {
     this._storage.put(FILE, mayCut ? Buffer.from(bytes.subarray(0, bytes.length - cut)) : bytes)
     this._log = this._open()
     const isOpen = await this._log.ready().then(() => true, () => false)
-    // What is damaged takes nothing more: it goes on with a new one.
-    if (isOpen && !this._log.recovery?.damage.length) return
+    if (!isOpen || this._log.recovery?.damage.length) this._beginAnew()
+  }
+
+  /** What is damaged takes nothing more: it goes on with a new one. */
+  _beginAnew () {
     this._storage = this._createStorage()
     this._log = this._open()
   }
