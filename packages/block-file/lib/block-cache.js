@@ -64,12 +64,29 @@ class BlockCache {
    * @param {number} sourceEnd
    */
   put (blockIndex, source, sourceStart, sourceEnd) {
-    if (this.slotCount === 0) return
+    if (this.slotCount > 0) source.copy(this.arena, this.claim(blockIndex), sourceStart, sourceEnd)
+  }
+
+  /**
+   * Gives a block its place, where the caller must put its bytes before anything else happens, or disclaim it.
+   * @param {number} blockIndex
+   * @returns {number}  where it begins in `arena`
+   */
+  claim (blockIndex) {
     const slot = this._slotOfBlock.get(blockIndex) ?? this._freeSlot()
-    source.copy(this.arena, slot * this.blockSize, sourceStart, sourceEnd)
     this._slotOfBlock.set(blockIndex, slot)
     this._blockOfSlot[slot] = blockIndex
     this._wasUsed[slot] = 0
+    return slot * this.blockSize
+  }
+
+  /** @param {number} blockIndex  claimed just now; its place is the next one to be given away */
+  disclaim (blockIndex) {
+    const slot = this._slotOfBlock.get(blockIndex)
+    if (slot === undefined) return
+    this._slotOfBlock.delete(blockIndex)
+    this._blockOfSlot[slot] = NO_SLOT
+    this._hand = slot
   }
 
   /**

@@ -3,7 +3,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
-const { closedError, fetch } = require('./fetch')
+const { closedError, fetch, fetchNow } = require('./fetch')
 const { FileWatch } = require('./file-watch')
 const integers = require('./integers')
 const { Lifecycle, setIsolated } = require('./lifecycle')
@@ -19,6 +19,11 @@ const { scanBlocks } = require('./scan')
 const { SpanReader } = require('./span-reader')
 const { Turns } = require('./turns')
 const { Writer } = require('./writer')
+
+// A read that takes long may only have lost its turn to another process, on a busy machine, which is no reason to go
+// through threads, who have to wait for theirs too. A disk that makes others wait does so again, within as many reads.
+const ASYNC_COUNT_MIN = 4
+const QUICK_COUNT_MIN = 64
 
 /**
  * @typedef {import('./options').BlockFileOptions} BlockFileOptions
@@ -70,7 +75,7 @@ class BlockFileHandle {
       size: this.size,
       cache: new BlockCache(blockSize, cache),
       lock: new RangeLock(),
-      pace: new Pace(),
+      pace: new Pace({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
       hasUnsyncedName: false,
       rewriteCount: 0
@@ -125,6 +130,18 @@ class BlockFileHandle {
       if (err) cb(err)
       else fetch(this._file, target, position, cb)
     })
+  }
+
+  /**
+   * The same where nobody has to wait.
+   * @param {Buffer} target
+   * @param {number} offset  in the target
+   * @param {number} size  in bytes; the file must have so many
+   * @param {number} position
+   * @returns {boolean}  whether they are in the target; if not, `readInto` waits, or says why
+   */
+  readIntoNow (target, offset, size, position) {
+    return fetchNow(this._file, target, offset, size, position)
   }
 
   /**

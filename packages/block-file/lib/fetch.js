@@ -1,6 +1,7 @@
 'use strict'
 // Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
 
+const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { readWhole, readWholeSync } = require('./whole-io')
 
@@ -37,6 +38,28 @@ function fetch (file, target, position, cb) {
 }
 
 /**
+ * The same where nobody has to wait, and nothing is made. What fails, or comes in part, is left to `fetch`.
+ * @param {OpenFile} file
+ * @param {Buffer} target
+ * @param {number} offset  in the target
+ * @param {number} size  in bytes; the file must have so many
+ * @param {number} position
+ * @returns {boolean}  whether they are in the target
+ */
+function fetchNow (file, target, offset, size, position) {
+  const { handle, lock, pace } = file
+  if (handle === null || !lock.isFree(position, position + size) || !pace.mayBlock()) return false
+  const started = performance.now()
+  try {
+    if (handle.readSync(target, offset, size, position) !== size) return false
+  } catch {
+    return false
+  }
+  pace.note(performance.now() - started)
+  return true
+}
+
+/**
  * @param {OpenFile} file
  * @param {Buffer} target
  * @param {number} position
@@ -58,4 +81,5 @@ function closedError (what, path) {
 }
 
 exports.fetch = fetch
+exports.fetchNow = fetchNow
 exports.closedError = closedError

@@ -15,13 +15,16 @@ class Pace {
    * @param {object} [options]
    * @param {number} [options.slowMs]  how long a call may take
    * @param {number} [options.asyncCountMin]  how many go through the pool after one slow call; twice as many after each
-   *   that follows at once, so that a disk which is slow now and then is not taken for one that always is
+   *   that follows soon, so that a disk which is slow now and then is not taken for one that always is
+   * @param {number} [options.quickCountMin]  how many quick calls it takes until the next slow one is not soon
    */
-  constructor ({ slowMs = SLOW_MS, asyncCountMin = ASYNC_COUNT_MAX } = {}) {
+  constructor ({ slowMs = SLOW_MS, asyncCountMin = ASYNC_COUNT_MAX, quickCountMin = 1 } = {}) {
     this._slowMs = slowMs
     this._asyncCountMin = asyncCountMin
+    this._quickCountMin = quickCountMin
     this._asyncCount = asyncCountMin
     this._asyncLeft = 0
+    this._quickCount = 0
   }
 
   /** Whether the next call may block. Counts the ones that may not. */
@@ -48,8 +51,10 @@ class Pace {
     if (ms > this._slowMs) {
       this._asyncLeft = this._asyncCount
       this._asyncCount = Math.min(2 * this._asyncCount, ASYNC_COUNT_MAX)
-    } else {
+      this._quickCount = 0
+    } else if (++this._quickCount >= this._quickCountMin) {
       this._asyncCount = this._asyncCountMin
+      this._quickCount = 0
     }
   }
 }

@@ -2,8 +2,8 @@
 // Looks at a few bytes anywhere in a file without waiting: in a cached block, in place, or read from the file into a
 // buffer that what is wanted of them can be cut out of. What cannot be answered at once is left to the reader.
 
-const { performance } = require('node:perf_hooks')
 const { Admission } = require('./admission')
+const { fetchNow } = require('./fetch')
 
 // What is read lies in here, and what is taken of it stays: so nothing is copied. Of a larger one more would be kept by
 // whoever keeps a single record; of smaller ones the last bytes are wasted more often.
@@ -68,20 +68,10 @@ class Peeker {
    * @returns {boolean}  whether they are in `bytes`
    */
   read (position, size) {
-    const { handle, lock, pace } = this._file
-    if (handle === null || size > READ_SIZE_MAX) return false
-    if (!lock.isFree(position, position + size) || !pace.mayBlock()) return false
+    if (size > READ_SIZE_MAX) return false
     if (this._slabOffset + size > this._slab.length) this._renewSlab(size)
     const { _slab: slab, _slabOffset: offset } = this
-    const started = performance.now()
-    try {
-      // A short read, too, is the reader's to continue.
-      if (handle.readSync(slab, offset, size, position) !== size) return false
-    } catch {
-      // It will fail there again, or it does not matter.
-      return false
-    }
-    pace.note(performance.now() - started)
+    if (!fetchNow(this._file, slab, offset, size, position)) return false
     this.bytes = slab
     this.view = this._slabView
     this.offset = offset

@@ -25,7 +25,7 @@ class Getter {
     if (!lifecycle.isOpen) return lifecycle.run('get', cb, (cb) => this._read(seq, cb))
     if (!this._turns.mayAnswer()) return lifecycle.run('get', cb, (cb) => setImmediate(() => this._getNow(seq, cb)))
     // For most records nothing is made but the value.
-    if (store.peek?.find(seq)) this._answer(seq, cb)
+    if (store.peek.find(seq)) this._answer(seq, cb)
     else lifecycle.run('get', cb, (cb) => this._read(seq, cb))
   }
 
@@ -34,7 +34,7 @@ class Getter {
    * @param {Callback} cb
    */
   _getNow (seq, cb) {
-    if (this._file.store.peek?.find(seq)) this._answer(seq, cb)
+    if (this._file.store.peek.find(seq)) this._answer(seq, cb)
     else this._read(seq, cb)
   }
 

@@ -42,6 +42,7 @@ class ModelRun {
       this._checkEnds()
     }
     await this._compare({})
+    for (const entry of this._entries) await this._compareOne(entry)
     await this._log.close()
   }
 

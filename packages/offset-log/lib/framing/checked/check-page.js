@@ -8,6 +8,8 @@ const {
 } = require('./layout')
 
 const NO_FRAME = null
+// That of the chunk that is being checked: pages are checked one after the other, and often.
+const header = new ChunkHeader()
 /** @type {Frame} */
 const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, identity: -1 })
 /** @type {Frame} one that may have been left by an unclean end, or by damage */
@@ -16,8 +18,8 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
 /**
  * @typedef {import('./chunk-header').Rules} Rules
  * @typedef {import('./chunk-cursor').Damage} Damage
- * @typedef {{ bytes: Buffer, offset: number, start: number, end: number }} Page  positions `start` to `end` of the
- *   file, from `offset` of the bytes on
+ * @typedef {{ bytes: Buffer, view?: DataView, offset: number, start: number, end: number }} Page  positions `start` to
+ *   `end` of the file, from `offset` of the bytes on
  */
 
 /**
@@ -38,8 +40,7 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
  */
 function checkPage (page, rules, unfinished) {
   const { bytes, offset, start, end } = page
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  const header = new ChunkHeader()
+  const view = page.view ?? new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   let identity = -1
   for (let at = start; at < end; at += CHUNK_HEADER_SIZE + header.size) {
     const chunkOffset = offset + at - start

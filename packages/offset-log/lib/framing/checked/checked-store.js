@@ -12,6 +12,7 @@ const { ForwardReader } = require('./forward-reader')
 const { FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
+const { RecordPeeker } = require('./peek-record')
 const { readRecord, scanFor } = require('./read-record')
 const { Session } = require('./session')
 const { damageError } = require('./record-reader')
@@ -62,7 +63,8 @@ class CheckedStore {
     /** Deletions that a crash cut off in a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
     this.pages = new PageCache(this, file.cacheSize)
-    this.peek = null
+    /** Finds one record at once, if it can. */
+    this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
     this.session = new Session(head, file.blocks.wasIntact)
