@@ -10,7 +10,6 @@ const { endOfPage } = require('./find-header')
 
 // Only who makes checksums can make a file that asks for more; what comes of it will not verify.
 const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
-const ERASED_COUNT_MAX = 0xffff
 
 /**
  * What a range of the file is filled with: chunks of one erased record each.
@@ -226,7 +225,8 @@ function rewriteHeader (chunk, erased, salt, edit) {
   readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
   header.birth = header.identity
   header.flags |= CHUNK_FLAGS.WAS_ERASED
-  header.erasedCount = Math.min(header.erasedCount + erased, ERASED_COUNT_MAX)
+  // A chunk may claim all that it can hold, and have less.
+  header.erasedCount = Math.min(header.erasedCount + erased, Math.floor(header.size / LENGTH_SIZE) + 1)
   edit(header)
   writeChunkHeader(header, chunk, 0, salt)
 }
