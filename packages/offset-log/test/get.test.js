@@ -207,6 +207,20 @@ function same (found, wanted, what) {
   if (!wanted.equals(found)) throw new Error(`${what}: ${wanted.length} other bytes were expected than ${found.length}`)
 }
 
+tape('get: bytes within a record that look like a frame are none, unless one ends where they begin', async (t) => {
+  const log = OffsetLog(FILE, { framing: 'offset32', storage: new SimulatedDisk().storage })
+  const first = await log.append(Buffer.from('first'))
+  const seq = first + 5 + 12
+  const at = seq + 4 + 20
+  const imitation = Buffer.alloc(17, 'x')
+  imitation.writeUInt32BE(5)
+  imitation.writeUInt32BE(5, 9)
+  imitation.writeUInt32BE(at + imitation.length, 13)
+  t.equal(await log.append(Buffer.concat([Buffer.alloc(20, 'before'), imitation, Buffer.alloc(20, 'behind')])), seq)
+  for (let turn = 0; turn < 3; turn++) t.equal((await failureOf(() => log.get(at))).code, 'ERR_RECORD_NOT_FOUND')
+  await log.close()
+})
+
 tape('get: values come in the order of the calls, and closing waits for all of them', async (t) => {
   for (const framing of ['offset32', 'checked']) {
     const { storage } = new SimulatedDisk()
