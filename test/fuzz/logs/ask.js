@@ -5,8 +5,7 @@ const { crc32 } = require('node:zlib')
 const { Failure, failureOf } = require('../answers')
 const { Violation } = require('../violation')
 
-// No log of a case has more records.
-/** Three of each record. */
+/** Three of each record: no more is compared. */
 const ITEMS_MAX = 99_999
 
 /** What was answered twice: noticed when the first answer has been dealt with already. @type {Violation[]} */
