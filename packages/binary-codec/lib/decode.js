@@ -3,15 +3,14 @@
 
 const { LogError } = require('@millrace/errors')
 const { damaged, explainTag, requirePosition } = require('./damage')
+const { firstNode, nextNode, addNode } = require('./key-tree')
+const { beginValue, endValue, takeFloat64, takeString } = require('./record-text')
 const { readInt, readDouble, readBoolnull, readExtension } = require('./scalars')
-const { asTextBuffer, commonKeys, readString } = require('./text')
+const { asTextBuffer, commonKey } = require('./text')
 const { readTag, tagSize } = require('./varint')
 const { STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX } = require('./types')
 
 /** @typedef {import('./text').TextBuffer} TextBuffer */
-
-/** The bits of `seen` for a key that has no slot: it may equal any key before it that has none either. */
-const ANY = -1
 
 /**
  * @param {Uint8Array} buf  Buffers in the result are views of its memory
@@ -21,7 +20,7 @@ const ANY = -1
  */
 function decode (buf, start = 0) {
   requirePosition(buf, start)
-  return guard(() => readRoot(asTextBuffer(buf), start, false, false))
+  return readGuarded(asTextBuffer(buf), start, false, false)
 }
 
 /**
@@ -32,20 +31,25 @@ function decode (buf, start = 0) {
  */
 function decodeWhole (buf, copyBuffers) {
   requirePosition(buf, 0)
-  return guard(() => readRoot(asTextBuffer(buf), 0, copyBuffers, true))
+  return readGuarded(asTextBuffer(buf), 0, copyBuffers, true)
 }
 
 /**
  * What the engine itself refuses, such as a string above its size limit, gets a code like all else.
- * @param {() => any} read
+ * @param {TextBuffer} buf
+ * @param {number} start
+ * @param {boolean} copyBuffers
+ * @param {boolean} isWhole
  * @returns {any}
  */
-function guard (read) {
+function readGuarded (buf, start, copyBuffers, isWhole) {
   try {
-    return read()
+    return readRoot(buf, start, copyBuffers, isWhole)
   } catch (err) {
     if (err instanceof LogError) throw err
     throw damaged(0, `a value that this process cannot hold: ${/** @type {Error} */ (err).message}`, err)
+  } finally {
+    endValue()
   }
 }
 
@@ -62,6 +66,7 @@ function readRoot (buf, start, copyBuffers, isWhole) {
   const end = pos + (tag >> TYPE_BITS)
   if (tag < 0 || end > buf.length) throw explainTag(buf, start, buf.length)
   if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes behind the end of the value`)
+  beginValue(buf, start, end)
   return readValue(buf, tag & TYPE_MASK, pos, end, 0, copyBuffers)
 }
 
@@ -76,11 +81,11 @@ function readRoot (buf, start, copyBuffers, isWhole) {
  */
 function readValue (buf, type, pos, end, depth, copyBuffers) {
   switch (type) {
-    case STRING: return readString(buf, pos, end)
+    case STRING: return takeString(buf, pos, end)
     case INT: return readInt(buf, pos, end)
     case OBJECT: return readObject(buf, pos, end, depth + 1, copyBuffers)
     case ARRAY: return readArray(buf, pos, end, depth + 1, copyBuffers)
-    case DOUBLE: return readDouble(buf, pos, end)
+    case DOUBLE: return end - pos === 8 ? takeFloat64(pos) : readDouble(buf, pos, end)
     case BOOLNULL: return readBoolnull(buf, pos, end)
     case BUFFER: return copyBuffers ? Buffer.from(buf.subarray(pos, end)) : buf.subarray(pos, end)
     default: return readExtension(buf, pos, end)
@@ -110,8 +115,7 @@ function readArray (buf, pos, end, depth, copyBuffers) {
 }
 
 /**
- * A key may come once. Whether it came before is asked of the object only when the bit for its slot in the key table is
- * set already: asking each time makes the whole about 6% slower.
+ * A key may come once. Whether it came before is asked of the object only where the tree does not know.
  * @param {TextBuffer} buf
  * @param {number} pos
  * @param {number} end
@@ -123,7 +127,8 @@ function readObject (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   /** @type {Record<string, any>} */
   const object = {}
-  let seen = 0
+  /** @type {ReturnType<typeof nextNode>} */
+  let node = firstNode()
   while (pos < end) {
     const keyTag = readTag(buf, pos, end)
     const keyPos = pos + tagSize(keyTag)
@@ -131,13 +136,15 @@ function readObject (buf, pos, end, depth, copyBuffers) {
     if (keyTag < 0 || keyEnd > end) throw explainTag(buf, pos, end)
     if ((keyTag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${keyTag & TYPE_MASK}; it must be a string`)
 
-    const slot = commonKeys.slotOf(buf, keyPos, keyEnd)
-    const commonKey = slot < 0 ? '' : commonKeys.read(buf, keyPos, keyEnd, slot)
-    const isCommon = commonKey !== ''
-    const key = isCommon ? commonKey : readString(buf, keyPos, keyEnd)
-    const bit = isCommon ? 1 << slot : ANY
-    if ((seen & bit) !== 0 && Object.hasOwn(object, key)) throw duplicateKey(key, pos)
-    seen |= bit
+    const before = node
+    if (before !== null) node = nextNode(before, buf, keyPos, keyTag)
+    let key = node === null ? commonKey(buf, keyPos, keyEnd) : node.key
+    const isCommon = key !== ''
+    if (node === null) {
+      if (!isCommon) key = takeString(buf, keyPos, keyEnd)
+      if (Object.hasOwn(object, key)) throw duplicateKey(key, pos)
+      if (isCommon && before !== null) node = addNode(before, key, buf, keyPos, keyEnd, keyTag)
+    }
 
     const tag = readTag(buf, keyEnd, end)
     const valuePos = keyEnd + tagSize(tag)

@@ -29,10 +29,22 @@ const commonValues = new TextTable(12)
  * @param {TextBuffer} buf
  * @param {number} pos
  * @param {number} end
- * @returns {string}
+ * @returns {string}  '' unless it is a short text in ASCII, and no name of what all objects inherit
  */
-function readString (buf, pos, end) {
-  return readText(commonValues, buf, pos, end)
+function commonKey (buf, pos, end) {
+  const slot = commonKeys.slotOf(buf, pos, end)
+  return slot < 0 ? '' : commonKeys.read(buf, pos, end, slot)
+}
+
+/**
+ * @param {TextBuffer} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {string}  '' unless it is a shorter one
+ */
+function commonText (buf, pos, end) {
+  const slot = commonValues.slotOf(buf, pos, end)
+  return slot < 0 ? '' : commonValues.read(buf, pos, end, slot)
 }
 
 /**
@@ -42,23 +54,11 @@ function readString (buf, pos, end) {
  * @returns {string}
  */
 function readKey (buf, pos, end) {
-  return readText(commonKeys, buf, pos, end)
-}
-
-/**
- * @param {TextTable} table
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {string}
- */
-function readText (table, buf, pos, end) {
-  const slot = table.slotOf(buf, pos, end)
-  const text = slot < 0 ? '' : table.read(buf, pos, end, slot)
+  const text = commonKey(buf, pos, end)
   return text === '' && end > pos ? buf.utf8Slice(pos, end) : text
 }
 
-exports.commonKeys = commonKeys
-exports.readKey = readKey
 exports.asTextBuffer = asTextBuffer
-exports.readString = readString
+exports.commonKey = commonKey
+exports.commonText = commonText
+exports.readKey = readKey

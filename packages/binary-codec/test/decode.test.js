@@ -125,11 +125,14 @@ function tagOf (size, type) {
 
 tape('decode: what the process cannot hold is an error with a code', (t) => {
   // A buffer whose strings the engine refuses, as it does those above its limit.
-  const buf = encode('x'.repeat(100))
-  buf.utf8Slice = () => { throw new RangeError('too long') }
-  const err = thrownBy(() => decode(buf))
-  t.equal(err.code, ERR)
-  t.equal(err.cause.message, 'too long')
+  const texts = [['é'.repeat(100), 'utf8Slice'], ['x'.repeat(100), 'latin1Slice'], ['x'.repeat(5000), 'utf8Slice']]
+  for (const [text, method] of texts) {
+    const buf = encode(text)
+    buf[method] = () => { throw new RangeError('too long') }
+    const err = thrownBy(() => decode(buf))
+    t.equal(err.code, ERR)
+    t.equal(err.cause.message, 'too long')
+  }
   t.end()
 })
 
