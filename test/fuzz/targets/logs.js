@@ -41,8 +41,9 @@ exports.make = (random, bases) => {
   // Positions that may have gaps can be made to go back and forth. How far a reader comes in one go decides then what
   // it takes for read already.
   if (isSealed || !plan.verify) return { bytes, plan: { ...plan, isSteady: mayHaveGaps } }
-  // And what lies behind damage may have been elsewhere.
-  return { bytes, plan: { ...plan, known: base.known, order: mayHaveGaps ? 'whole' : 'always' } }
+  // And what lies behind damage may have been elsewhere: whether a get finds a way past it depends on what is in the
+  // cache.
+  return { bytes, plan: { ...plan, isSteady: mayHaveGaps, known: base.known, order: mayHaveGaps ? 'whole' : 'always' } }
 }
 
 /**
