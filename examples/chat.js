@@ -18,7 +18,7 @@ function openChat (file) {
   // The view is kept in the folder of the log, in `flume/activity`-like files of its own, and goes on where it was.
   return Flume(log).use('activity', Reduce(VIEW_VERSION, (counts, { author }) => {
     return { ...counts, [author]: (counts?.[author] ?? 0) + 1 }
-  }, null, {}))
+  }, null, null, {}))
 }
 
 /**
