@@ -45,7 +45,8 @@ class Checkpoints {
     /** Ranges of the head to be written anew. */
     this._flaws = head.flaws.map(({ offset }) => rangeOfFlaw(offset))
     this._isWritingSlot = false
-    this._onSlotWritten = () => {}
+    /** What waits for that. @type {Array<() => void>} */
+    this._whenSlotWritten = []
     /** @type {Error | null} */
     this._slotError = null
   }
@@ -111,7 +112,7 @@ class Checkpoints {
    */
   raiseCeiling (begin, cb) {
     if (this._isWritingSlot) {
-      this._onSlotWritten = () => this.raiseCeiling(begin, cb)
+      this._whenSlotWritten.push(() => this.raiseCeiling(begin, cb))
       return
     }
     const { session, epoch, blocks, file: { durability } } = this._store
@@ -168,7 +169,7 @@ class Checkpoints {
     this._isWritingSlot = false
     this._slotError = err
     if (err && isLasting(err)) this._store.file.durability.poison(err)
-    this._onSlotWritten()
+    for (const run of this._whenSlotWritten.splice(0)) run()
   }
 
   /**
@@ -177,7 +178,7 @@ class Checkpoints {
    */
   finish (cb) {
     if (this._isWritingSlot) {
-      this._onSlotWritten = () => this.finish(cb)
+      this._whenSlotWritten.push(() => this.finish(cb))
       return
     }
     if (this.isFinished) return cb(this._slotError)

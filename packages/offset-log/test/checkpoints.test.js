@@ -1,0 +1,46 @@
+'use strict'
+// The checkpoint slots, on their own: who waits for one is called once.
+
+const tape = require('tape')
+const { Checkpoints } = require('../lib/framing/checked/checkpoints')
+
+/** What checkpoints need of a log: writes and syncs end when `release` is called. */
+function createStore () {
+  const pending = []
+  const store = {
+    rules: { salt: 1 },
+    epoch: 1,
+    erasedCount: 0,
+    tail: { end: 2 ** 20, shift: 0, identity: 7 },
+    session: { raise: (begin) => begin + 2 ** 32, noteReach () {}, ceilingFor: () => 2 ** 33 },
+    file: { durability: { poison: (err) => err } },
+    blocks: {
+      writeQuietly: (bytes, position, cb) => pending.push(cb),
+      sync: (cb) => pending.push(cb)
+    },
+    mark: () => ({ end: 2 ** 20, shift: 0, identity: 7, last: 40000 })
+  }
+  const release = () => { for (const cb of pending.splice(0)) cb(null) }
+  return { store, release, pending }
+}
+
+tape('checkpoints: a ceiling that waits for a slot to be written is raised once, whatever is written later', (t) => {
+  const { store, release, pending } = createStore()
+  const head = { slotIndex: 0, slot: null, journals: [], flaws: [] }
+  const checkpoints = new Checkpoints(store, head)
+  const mark = (end) => ({ end, shift: 0, identity: 7, last: 40000 })
+  let raisedCount = 0
+  checkpoints.synced(mark(2 ** 22), true)
+  checkpoints.raiseCeiling(2 ** 22, (err) => {
+    t.error(err)
+    raisedCount++
+  })
+  for (let turn = 0; turn < 10 && pending.length > 0; turn++) release()
+  t.equal(raisedCount, 1)
+  for (let end = 2 ** 26; end < 2 ** 29; end *= 2) {
+    checkpoints.synced(mark(end), true)
+    for (let turn = 0; turn < 10 && pending.length > 0; turn++) release()
+  }
+  t.equal(raisedCount, 1, 'and not again')
+  t.end()
+})
