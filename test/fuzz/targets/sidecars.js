@@ -19,9 +19,9 @@ exports.name = 'sidecars'
 exports.count = 500_000
 exports.batchSize = 2000
 exports.isSync = false
-// The size is that of the sidecar, which has 16 KiB at least.
+// The size is that of the sidecar, which has 16 KiB as a rule; the log beside it has up to 100 KB.
 exports.limits = {
-  steps: { fixed: 400_000, perByte: 200 },
+  steps: { fixed: 1_000_000, perByte: 200 },
   callCount: { fixed: 1000, perByte: 0.6 },
   transferred: { fixed: 3_000_000, perByte: 60 }
 }
