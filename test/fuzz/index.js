@@ -33,7 +33,13 @@ async function main (args) {
   if (root !== undefined && !fs.existsSync(path.join(root, 'packages'))) throw new UsageError(`--root: there is no ${root}/packages`)
   if (replay) return runReplay(replay, root)
   console.log(`seed ${seed}`)
-  const result = await runFuzz({ ...others, root, workers, seed, onReport: printReport, onProgress: createProgress() })
+  const abort = new AbortController()
+  // What was found so far is worth to be known. A second signal ends it at once.
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => abort.abort())
+  const { signal } = abort
+  const result = await runFuzz({
+    ...others, root, workers, seed, signal, onReport: printReport, onProgress: createProgress()
+  })
   printFigures(result)
   return result.figures.some(({ violationCount }) => violationCount > 0)
 }

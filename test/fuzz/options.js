@@ -19,7 +19,7 @@ ${targets.map(({ name, count }) => `  --${name} N`.padEnd(16) + `  how many case
   --root PATH       the repository to fuzz instead of this one
   --help            this text
 
-The exit code is 1 after a failure and 2 when the options are wrong.
+The exit code is 1 after a failure and 2 when the options are wrong. Ctrl-C ends it after the batches that are under way.
 `
 
 const NUMBERS = [...NAMES, 'seconds', 'seed', 'workers']

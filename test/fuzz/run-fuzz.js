@@ -28,6 +28,7 @@ const now = Date.now
  * @typedef {object} FuzzOptions
  * @property {Record<string, number>} [counts]  how many cases, by target; Infinity until the time is over
  * @property {number} [seconds]
+ * @property {AbortSignal} [signal]  ends the run as the end of the time does
  * @property {number} [seed]
  * @property {number} [workers]  threads; 0 runs all in this one
  * @property {string} [root]  of the house to fuzz
@@ -52,11 +53,12 @@ async function runFuzz (options = {}) {
 class Run {
   /** @param {FuzzOptions & { seed: number }} options */
   constructor ({
-    counts = {}, seconds = Infinity, seed, root, shrinks = true, onReport = () => {}, onProgress = () => {}
+    counts = {}, seconds = Infinity, signal, seed, root, shrinks = true, onReport = () => {}, onProgress = () => {}
   }) {
     const library = new Library({ root })
     this._options = { seed, shrinks, endMs: now() + seconds * 1000 }
     this._root = root
+    this._signal = signal
     this._onReport = onReport
     this._onProgress = onProgress
     /** @type {Array<{ target: any, next: number, count: number }>} */
@@ -101,7 +103,7 @@ class Run {
 
   /** The next batch, of the target that is furthest behind. */
   _take () {
-    if (now() >= this._options.endMs) return null
+    if (now() >= this._options.endMs || this._signal?.aborted) return null
     const [item] = this._plan.filter(({ next, count }) => next < count)
       .sort((one, other) => one.next / one.target.count - other.next / other.target.count)
     if (item === undefined) return null
