@@ -5,10 +5,10 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { crc32 } = require('node:zlib')
 const tape = require('tape')
-const { fileStorage } = require('@millrace/block-file/lib/storage')
-const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LogBuilder } = require('./checked-builder')
+const { countReads } = require('./count-reads')
 
 const HEAD_SIZE = 32768
 const SLOTS = [4096, 12288]
@@ -247,13 +247,6 @@ tape('get: in a log with gaps that was cut off within its head', async (t) => {
   for (const seq of [0, 40000, 2 ** 30, 2 ** 30 + 3000]) t.equal((await failureOf(() => log.get(seq))).code, 'ERR_RECORD_NOT_FOUND')
   await log.close()
 })
-
-/** What is read of a file, by a storage in between. */
-function countReads () {
-  const counted = { bytes: 0 }
-  const count = ({ name, length }) => { if (name.startsWith('read')) counted.bytes += length }
-  return { counted, storage: faultyStorage(fileStorage, count) }
-}
 
 tape('reader: lengths that claim all of the file, one in every page, do not make it be read again for each', async (t) => {
   const pageCount = 64

@@ -7,6 +7,7 @@ const zlib = require('node:zlib')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog, repair, verify } = require('..')
+const { countReads } = require('./count-reads')
 
 /**
  * @param {string[]} packed  deflated, in base64
@@ -56,4 +57,38 @@ tape('verify: a legacy log that ends with an empty frame was not cut off, whatev
   t.notOk(isSound)
   t.equal(tail, null)
   t.deepEqual(damage.map(({ offset, size }) => [offset, size]), [[52, 343]])
+})
+
+/**
+ * @param {number} size
+ * @param {(put: (...words: number[]) => void, at: number) => void} putMore  some words of four bytes
+ * @returns {string}  the path of a file that begins with a whole frame
+ */
+function writeWords (size, putMore) {
+  const bytes = Buffer.alloc(size)
+  let at = 0
+  const put = (/** @type {number[]} */ ...words) => {
+    for (const word of words) at = bytes.writeUInt32BE(word, at)
+  }
+  put(4, 0x78787878, 4, 16)
+  while (at + 64 < size) putMore(put, at)
+  const file = path.join(temporaryFolder(), 'log')
+  fs.writeFileSync(file, bytes.subarray(0, at))
+  return file
+}
+
+tape('verify: a legacy file that names an end of a frame every few bytes is not read again for each', async (t) => {
+  const file = writeWords(100_000, (put, at) => put(8, at + 8))
+  const { counted, storage } = countReads()
+  const { size } = await verify(file, { storage })
+  t.ok(counted.bytes < 10 * size, `${counted.bytes} bytes read of ${size}`)
+})
+
+tape('verify: a legacy file in which every second frame is damaged is not read again for each', async (t) => {
+  const file = writeWords(100_000, (put, at) => put(5, 0x78787878, 4, at, 4, 0x78787878, 4, at + 32))
+  const { counted, storage } = countReads()
+  const { size, damageCount, records } = await verify(file, { storage })
+  t.equal(damageCount, Math.floor(size / 32))
+  t.equal(records, 1 + damageCount)
+  t.ok(counted.bytes < 10 * size, `${counted.bytes} bytes read of ${size}`)
 })

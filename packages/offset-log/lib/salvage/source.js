@@ -80,7 +80,7 @@ function guessOffsetFraming (blocks, cb) {
   const fileSize = blocks.size.value
   let first = { framing: /** @type {OffsetFraming | null} */ (null), end: Infinity }
   eachInOrder(Object.values(offsetFramings), (framing, done) => {
-    findFrames(blocks, framing, 0, fileSize, NOWHERE, (err, place) => {
+    findFrames(blocks, framing, 0, fileSize, NOWHERE, blocks.createSpanReader(), (err, place) => {
       if (err) return done(err)
       if (place && place.start !== NOWHERE && place.end < first.end) first = { framing, end: place.end }
       // All of the file may be one frame.

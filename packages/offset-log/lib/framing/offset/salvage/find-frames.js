@@ -13,6 +13,7 @@ const NOWHERE = -1
 /**
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
  * @typedef {import('../offset-framing').OffsetFraming} OffsetFraming
+ * @typedef {import('@millrace/block-file').SpanReader} SpanReader
  */
 
 /**
@@ -29,16 +30,16 @@ class FrameSearch {
    * @param {number} from  where a frame begins that is not whole
    * @param {number} fileSize
    * @param {number} earlier  where such a one began before it; NOWHERE if there was none
+   * @param {SpanReader} window  goes on from what it holds, so that many searches read no byte more than once
    */
-  constructor (blocks, framing, from, fileSize, earlier) {
+  constructor (blocks, framing, from, fileSize, earlier, window) {
     this._blocks = blocks
     this._framing = framing
     this._from = from
     this._fileSize = fileSize
     this._earlier = earlier
-    this._window = blocks.createSpanReader()
-    /** @type {DataView} */
-    this._view = new DataView(new ArrayBuffer(0))
+    this._window = window
+    this._view = new DataView(window.buffer.buffer)
     /** The next position at which a frame may end. */
     this._at = from + framing.overhead
   }
@@ -86,20 +87,32 @@ class FrameSearch {
    * @param {(err: Error | null, place?: Place | null) => void} cb  null when no frame ends there
    */
   _examine (end, cb) {
-    const { _blocks: blocks, _framing: { overhead, trailerSize }, _from: from, _window: window } = this
+    const { _framing: { overhead, trailerSize }, _from: from, _window: window } = this
     const size = this._view.getUint32(end - trailerSize - window.start)
     const start = end - overhead - size
     if (start === from || (start === this._earlier && start !== NOWHERE)) {
       return this._isFollowed(end, (err, isOne) => cb(err, isOne ? { start, end, isWhole: false } : null))
     }
     if (start < from + overhead) return cb(null, null)
-    blocks.readUInt32BE(start, (err, headSize) => {
+    this._readSize(start, (err, headSize) => {
       if (err || headSize !== size) return cb(err, null)
       const place = { start, end, isWhole: true }
       // Zeros over the end of a frame, but for its very last bytes, make an empty one.
       if (size > 0) cb(null, place)
       else this._isPreceded(start, (err, isOne) => cb(err, isOne ? place : null))
     })
+  }
+
+  /**
+   * Reads these bytes and no more: every few bytes of a hostile file may ask for it.
+   * @param {number} start
+   * @param {(err: Error | null, size?: number) => void} cb
+   */
+  _readSize (start, cb) {
+    const { _window: window } = this
+    if (start >= window.start) return cb(null, this._view.getUint32(start - window.start))
+    const bytes = Buffer.alloc(HEAD_SIZE)
+    this._blocks.readInto(bytes, start, (err) => cb(err, bytes.readUInt32BE(0)))
   }
 
   /**
@@ -150,10 +163,11 @@ function isFrameAt (blocks, framing, start, fileSize, cb) {
  * @param {number} from
  * @param {number} fileSize
  * @param {number} earlier
+ * @param {SpanReader} window
  * @param {(err: Error | null, place?: Place | null) => void} cb
  */
-function findFrames (blocks, framing, from, fileSize, earlier, cb) {
-  new FrameSearch(blocks, framing, from, fileSize, earlier).run(cb)
+function findFrames (blocks, framing, from, fileSize, earlier, window, cb) {
+  new FrameSearch(blocks, framing, from, fileSize, earlier, window).run(cb)
 }
 
 exports.NOWHERE = NOWHERE

@@ -88,11 +88,7 @@ class OffsetSurvey {
   /** @param {Done} cb */
   _load (cb) {
     this._onProgress(this.end)
-    this._window.loadForward(this.end, this._need, this._fileSize, (err) => {
-      const { buffer } = this._window.buffer
-      if (this._view.buffer !== buffer) this._view = new DataView(buffer)
-      cb(err)
-    })
+    this._window.loadForward(this.end, this._need, this._fileSize, cb)
   }
 
   /**
@@ -100,9 +96,10 @@ class OffsetSurvey {
    * @returns {number}  one of STATUS
    */
   _walk () {
-    const { _window: window, _view: view, _framing: framing, _fileSize: fileSize, keeper } = this
+    const { _window: window, _framing: framing, _fileSize: fileSize, keeper } = this
     const { overhead, trailerSize } = framing
     const { buffer, start: base } = window
+    const view = this._viewOf(buffer)
     const held = this.end >= base && this.end < window.end ? window.end - base : -1
     for (;;) {
       const { end: start } = keeper
@@ -122,6 +119,15 @@ class OffsetSurvey {
       if (!isOfSize || !framing.isEndAt(view, frameEnd, base + frameEnd)) return STATUS.CONTRADICTION
       this._pass(base + frameEnd, isAllZero(buffer, offset + HEAD_SIZE, frameEnd - trailerSize))
     }
+  }
+
+  /**
+   * @param {Buffer} buffer  the window's: a search may have moved it on to another
+   * @returns {DataView}
+   */
+  _viewOf (buffer) {
+    if (this._view.buffer !== buffer.buffer) this._view = new DataView(buffer.buffer)
+    return this._view
   }
 
   /**
@@ -167,7 +173,7 @@ class OffsetSurvey {
       setTimeout(cb, PAUSE_MS, null)
       return
     }
-    findFrames(blocks, framing, start, fileSize, this._earlier, (err, place) => {
+    findFrames(blocks, framing, start, fileSize, this._earlier, this._window, (err, place) => {
       if (err || !place) return cb(err)
       if (place.start === NOWHERE) return this._meetEnd(cb)
       if (place.isWhole) return this._passDamage(place.start, cb)
