@@ -1,34 +1,18 @@
 'use strict'
-// Whether a long string may stand in a record, without looking at most of its bytes. However a string of 54 bytes is
-// spelled, 51 successive positions in it each begin four bytes that are known beforehand. So one word in 51 bytes is
-// looked up in a table, and hardly any of them is found there.
+// Whether a long string may stand in a record, however it is spelled, without looking at most of its bytes.
 
+const { WORD_SIZE, WordMarks, createTextSearch } = require('@millrace/where')
 const { listSpellings, splitRuns } = require('./spellings')
 
-const WORD_SIZE = 4
 /** Below this so many words have to be looked up that a plain search is as fast. */
 const SIZE_MIN = 12
 /** Of longer strings so much is searched for: what is beyond makes a search no faster. */
 const SIZE_MAX = 64
-/** 64 KiB, a byte for each hash: as much as stays near the processor. */
-const HASH_BITS = 16
-/** Of Knuth: 2^32 by the golden ratio. */
-const HASH_FACTOR = 0x9e3779b1
 const BACKSLASH = 0x5c
 /** How far before its last byte an escape, \uXXXX, begins. */
 const ESCAPE_REACH = 5
 
-/** Marks of the table. One from 1 on says where in the string, if nothing is escaped, the word is; it is 1 more. */
-const NONE = 0
-/** In several places, or there is more than one word of that hash. */
-const SEVERAL = 254
-/** Nowhere: all words of that hash have something of an escape in them. */
-const ESCAPED = 255
-
-/**
- * @typedef {(buf: Buffer, start: number, end: number) => number} Search  a position inside the first place where the
- *   string may be; -1 only when it is not there
- */
+/** @typedef {import('@millrace/where').Search} Search */
 
 /**
  * @param {string} text
@@ -36,20 +20,9 @@ const ESCAPED = 255
  */
 function createSearch (text) {
   const run = chooseRun(text)
-  const literal = Buffer.from(run.join(''))
-  if (literal.length < SIZE_MIN) return null
-  const marks = new Uint8Array(2 ** HASH_BITS)
-  /** @type {Map<number, number[]>} */
-  const offsets = new Map()
-  forEachWord(run, (word, offset) => {
-    const hash = hashOf(word)
-    const places = offsets.get(hash) ?? []
-    offsets.set(hash, offset < 0 ? places : [...places, offset])
-  })
-  for (const [hash, places] of offsets) {
-    marks[hash] = places.length === 0 ? ESCAPED : places.length === 1 ? places[0] + 1 : SEVERAL
-  }
-  return searchFor(literal, marks, offsets)
+  const size = sizeOf(run)
+  if (size < SIZE_MIN) return null
+  return createTextSearch({ size, part: (from, to) => cutRun(run, from, to), isAround: mayBeAround, mayBeSpelled })
 }
 
 /**
@@ -61,50 +34,40 @@ function chooseRun (text) {
     let size = 0
     return run.filter((character) => (size += Buffer.byteLength(character)) <= SIZE_MAX)
   })
-  const sizeOf = (/** @type {string[]} */ run) => Buffer.byteLength(run.join(''))
   return runs.reduce((best, run) => sizeOf(run) > sizeOf(best) ? run : best)
 }
 
-/**
- * @param {Buffer} literal  the string where nothing of it is escaped, which is the shortest that it can be
- * @param {Uint8Array} marks
- * @param {Map<number, number[]>} offsets  by the hashes of the words
- * @returns {Search}
- */
-function searchFor (literal, marks, offsets) {
-  const stride = literal.length - WORD_SIZE + 1
-  /** @type {Buffer} */
-  let known = Buffer.alloc(0)
-  /** @type {DataView} */
-  let view = new DataView(new ArrayBuffer(0))
-
-  const isThere = (/** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end,
-    /** @type {number} */ mark) => {
-    if (hasBackslash(known, Math.max(start, pos - ESCAPE_REACH), pos + WORD_SIZE)) return true
-    if (mark === ESCAPED) return false
-    if (mark !== SEVERAL) return mayBeAround(known, start, end, pos - mark + 1, literal, mark - 1)
-    const places = offsets.get(hashOf(view.getInt32(pos, true))) ?? []
-    return places.some((offset) => mayBeAround(known, start, end, pos - offset, literal, offset))
-  }
-
-  return (buf, start, end) => {
-    if (buf !== known) {
-      known = buf
-      view = new DataView(buf.buffer, buf.byteOffset, buf.length)
-    }
-    const words = view
-    const last = end - WORD_SIZE
-    for (let pos = start + stride - 1; pos <= last; pos += stride) {
-      const mark = marks[hashOf(words.getInt32(pos, true))]
-      if (mark !== NONE && isThere(pos, start, end, mark)) return pos
-    }
-    return -1
-  }
+/** @param {string[]} run */
+function sizeOf (run) {
+  return Buffer.byteLength(run.join(''))
 }
 
-/** @param {number} word */
-function hashOf (word) {
-  return Math.imul(word, HASH_FACTOR) >>> (32 - HASH_BITS)
+/**
+ * @param {string[]} run
+ * @param {number} from  in bytes
+ * @param {number} to
+ */
+function cutRun (run, from, to) {
+  let [before, size] = [0, 0]
+  const characters = run.filter((character) => {
+    const start = size
+    size += Buffer.byteLength(character)
+    if (size <= from) before = size
+    return size > from && start < to
+  })
+  const words = new WordMarks()
+  forEachWord(characters, (word, offset) => words.add(word, offset))
+  return { from: before, literal: Buffer.from(characters.join('')), words }
+}
+
+/**
+ * @param {Buffer} buf
+ * @param {number} start
+ * @param {number} pos
+ * @returns {boolean}  whether an escape may end in the word there, or begin in it
+ */
+function mayBeSpelled (buf, start, pos) {
+  return hasBackslash(buf, Math.max(start, pos - ESCAPE_REACH), pos + WORD_SIZE)
 }
 
 /**
@@ -112,11 +75,11 @@ function hashOf (word) {
  * @param {number} start
  * @param {number} end
  * @param {number} first  where the string begins, if what is at `offset` of it is in its place
- * @param {Buffer} literal
  * @param {number} offset
+ * @param {Buffer} literal  the string where nothing of it is escaped, which is the shortest that it can be
  * @returns {boolean}  whether it is there, up to an escape on either side
  */
-function mayBeAround (buf, start, end, first, literal, offset) {
+function mayBeAround (buf, start, end, first, offset, literal) {
   for (let i = offset; i < literal.length; i++) {
     const at = first + i
     if (at >= end) return false
