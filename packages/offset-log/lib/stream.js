@@ -7,6 +7,7 @@ const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
+const { Slice } = require('./slice')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -44,6 +45,7 @@ class RecordStream {
     // How far the log reaches, as far as this stream is concerned.
     this._fileEnd = 0
     this._rewriteCount = 0
+    this._slice = new Slice()
     /** @type {End} */
     this._end = null
     /** @type {ReadCallback | null} of the read that was not answered yet */
@@ -64,7 +66,12 @@ class RecordStream {
     if (abort) return this._abort(abort, cb)
     if (this._end) return cb(this._end)
     if (this._reading) return cb(misuse('stream: read again before the read before was answered'))
-    if (this._left > 0 && this._hasItem()) return this._deliverItem(cb)
+    if (this._left > 0 && this._hasItem()) {
+      if (!this._slice.isOver()) return this._deliverItem(cb)
+      // To decode values, and what is done with them, may take long.
+      this._reading = cb
+      return setImmediate(() => this._deliver())
+    }
     this._reading = cb
     if (this._chunks) this._deliver()
     else whenReady((err) => this._open(err))

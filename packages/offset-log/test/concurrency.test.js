@@ -421,3 +421,38 @@ test('append: writes that are done at once leave a turn of the event loop to oth
   t.ok(turns >= 4, `${turns} turns in 60 ms`)
   await log.close()
 })
+
+test('stream: a codec that takes long lets the event loop have turns, and the rest comes all the same', async (t, create) => {
+  const log = create({
+    codec: {
+      encode: (value) => Buffer.from(value),
+      decode: (buf) => {
+        const until = performance.now() + 0.5
+        while (performance.now() < until);
+        return buf.toString()
+      }
+    }
+  })
+  const values = Array.from({ length: 200 }, (_, index) => `record ${index}`)
+  await log.append(values)
+  let [turns, isOver] = [0, false]
+  const take = () => {
+    turns++
+    if (!isOver) setImmediate(take)
+  }
+  setImmediate(take)
+  const delivered = await new Promise((resolve, reject) => {
+    const items = []
+    const read = log.stream({ seqs: false })
+    // As a sink does that asks for more in the call that brings an item.
+    read(null, function next (end, item) {
+      if (end) return end === true ? resolve(items) : reject(end)
+      items.push(item)
+      read(null, next)
+    })
+  })
+  isOver = true
+  t.deepEqual(delivered, values)
+  t.ok(turns > 10, `${turns} turns`)
+  await log.close()
+})

@@ -1,0 +1,41 @@
+'use strict'
+// When somebody who is busy with many small things should let the event loop have a turn. The clock is not looked at
+// for each of them: after how many follows from how long they take.
+
+const { performance } = require('node:perf_hooks')
+
+const SLICE_MS = 4
+/** So long may pass until the clock is looked at again. */
+const LOOK_MS = 0.5
+const COUNT_MAX = 64
+
+class Slice {
+  constructor () {
+    this._startMs = this._lookMs = 0
+    this._hadTurn = true
+    this._count = 1
+    this._left = 1
+  }
+
+  /** Counts one thing that is about to be done. @returns {boolean}  whether it should wait for the next turn */
+  isOver () {
+    if (--this._left > 0) return false
+    const now = performance.now()
+    if (this._hadTurn) this._begin(now)
+    const isSlow = now - this._lookMs > LOOK_MS
+    this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, COUNT_MAX)
+    this._left = this._count
+    this._lookMs = now
+    return now - this._startMs > SLICE_MS
+  }
+
+  /** @param {number} now */
+  _begin (now) {
+    this._startMs = this._lookMs = now
+    this._hadTurn = false
+    // Who waits between two things for something else lets others have turns anyway.
+    setImmediate(() => { this._hadTurn = true })
+  }
+}
+
+exports.Slice = Slice
