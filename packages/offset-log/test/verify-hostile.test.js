@@ -66,14 +66,14 @@ tape('verify: a legacy log that ends with an empty frame was not cut off, whatev
  */
 function writeWords (size, putMore) {
   const bytes = Buffer.alloc(size)
-  let at = 0
+  const end = { at: 0 }
   const put = (/** @type {number[]} */ ...words) => {
-    for (const word of words) at = bytes.writeUInt32BE(word, at)
+    for (const word of words) end.at = bytes.writeUInt32BE(word, end.at)
   }
   put(4, 0x78787878, 4, 16)
-  while (at + 64 < size) putMore(put, at)
+  while (end.at + 64 < size) putMore(put, end.at)
   const file = path.join(temporaryFolder(), 'log')
-  fs.writeFileSync(file, bytes.subarray(0, at))
+  fs.writeFileSync(file, bytes.subarray(0, end.at))
   return file
 }
 
