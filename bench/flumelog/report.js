@@ -1,8 +1,8 @@
 'use strict'
 // The table and the CSV file of `bench:flumelog`.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { alignColumns } = require('../lib/columns')
+const { formatCsvFile, listFacts, writeCsvFile } = require('../lib/csv-file')
 const { formatCount } = require('../lib/format')
 const { summarize } = require('../lib/statistics')
 
@@ -20,15 +20,11 @@ const GAP = '   '
  */
 function formatTable (results) {
   const rows = [['', ...CASES], ...results.map((result) => [result.log.name, ...CASES.map((name) => formatCell(result, name))])]
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
-  const lines = rows.map((row) => {
-    return row.map((text, column) => column === 0 ? text.padEnd(widths[0]) : text.padStart(widths[column])).join(GAP)
-  })
   const notes = results.flatMap(({ log, failure }) => {
     if (failure !== null) return [`absent: ${log.name}: ${failure}`]
     return log.note ? [`${log.name} ${log.note}`] : []
   })
-  return ['thousands a second, median (min-max)', '', ...lines, '', ...notes].join('\n').trimEnd()
+  return ['thousands a second, median (min-max)', '', ...alignColumns(rows, GAP), '', ...notes].join('\n').trimEnd()
 }
 
 /**
@@ -50,15 +46,12 @@ function formatRate (rate) {
 
 /**
  * @param {Result[]} results
- * @param {{ command: string, machine: string, node: string, packages: string }} facts
+ * @param {import('../lib/csv-file').CsvFacts} facts
  * @returns {string}
  */
 function formatCsv (results, facts) {
   const header = [
-    `command: ${facts.command}`,
-    `machine: ${facts.machine}`,
-    `node: ${facts.node}`,
-    `packages: ${facts.packages}`,
+    ...listFacts(facts),
     'bench-flumelog as it is: records of some 147 bytes, 16 appends under way, at most 5 seconds a case; random: 1024 gets',
     ...results.flatMap(({ log, failure }) => failure === null ? [] : [`absent: ${log.name}: ${failure}`]),
     ...results.flatMap(({ log }) => log.note ? [`${log.name} ${log.note}`] : [])
@@ -67,7 +60,7 @@ function formatCsv (results, facts) {
     const { name, opsPerSecond, mbPerSecond, ops, mb, seconds } = figure
     return [log.name, index + 1, name, opsPerSecond, mbPerSecond, ops, mb, seconds].join(',')
   })))
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...lines].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, lines)
 }
 
 /**
@@ -77,9 +70,7 @@ function formatCsv (results, facts) {
  * @returns {string}  the file written
  */
 function writeCsv (folder, results, facts) {
-  const file = path.join(folder, 'flumelog.csv')
-  fs.writeFileSync(file, formatCsv(results, facts))
-  return file
+  return writeCsvFile(folder, 'flumelog', formatCsv(results, facts))
 }
 
 exports.formatTable = formatTable

@@ -1,8 +1,7 @@
 'use strict'
 // One CSV file a layer: every run of every stack, under a header that says what they were measured on.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { formatCsvFile, listFacts, writeCsvFile } = require('./csv-file')
 
 /** @typedef {import('./shapes').Layer} Layer */
 /** @typedef {import('./shapes').Measurement} Measurement */
@@ -18,15 +17,11 @@ const COLUMNS = 'stack,block_size,run,ms,records,bytes,peak_memory,scaled'
 function formatCsv (layer, measurements, facts) {
   const header = [
     `layer: ${layer.name}, ${layer.meaning} (reads the ${layer.log} log)`,
-    `command: ${facts.command}`,
-    `machine: ${facts.machine}`,
-    `node: ${facts.node}`,
-    `packages: ${facts.packages}`,
-    `input: ${facts.input}`,
+    ...listFacts(facts),
     'block_size, bytes and peak_memory are in bytes; records and bytes are what the run read; page cache warm',
     'scaled: yes where only the first 64 MiB were read; ms is then worked out for the whole log from the bytes read'
   ]
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...measurements.map(formatRow)].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, measurements.map(formatRow))
 }
 
 /** @param {Measurement} one */
@@ -43,15 +38,12 @@ function formatRow (one) {
  * @returns {string[]}  the files written
  */
 function writeCsvs (folder, { stacks, layers }, measurements, facts) {
-  fs.mkdirSync(folder, { recursive: true })
   const rank = new Map(stacks.map((stack, index) => [stack.name, index]))
   const sorted = [...measurements].sort((a, b) => {
     return Number(rank.get(a.stack)) - Number(rank.get(b.stack)) || a.blockSize - b.blockSize || a.run - b.run
   })
   return layers.map((layer) => {
-    const file = path.join(folder, `${layer.name}.csv`)
-    fs.writeFileSync(file, formatCsv(layer, sorted.filter((one) => one.layer === layer.name), facts))
-    return file
+    return writeCsvFile(folder, layer.name, formatCsv(layer, sorted.filter((one) => one.layer === layer.name), facts))
   })
 }
 

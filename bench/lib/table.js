@@ -2,6 +2,7 @@
 // The table in the terminal: a block a layer, a row a block size, and behind each time how many times as long as the
 // first stack's it is.
 
+const { alignColumns } = require('./columns')
 const { formatKib, formatMs, formatRatio } = require('./format')
 
 /** @typedef {import('./cells').Cells} Cells */
@@ -17,12 +18,11 @@ function formatTable (cells) {
   const { stacks, layers, blockSizes } = cells
   const rows = layers.map((layer) => blockSizes.map((blockSize) => formatRow(cells, layer, blockSize)))
   const heads = ['block', ...stacks.flatMap(({ label }, index) => index === 0 ? [label] : [label, 'ratio'])]
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.flat().map((row) => row[column].length)))
-  const line = (/** @type {string[]} */ row) => row.map((text, column) => text.padStart(widths[column])).join(GAP)
+  const [head, ...lines] = alignColumns([heads, ...rows.flat()], GAP, () => false)
 
   const parts = ['ms for the whole log, median (min-max)' + (stacks.length > 1 ? `; ratio: to ${stacks[0].label}` : '')]
-  for (const [index, layer] of layers.entries()) {
-    parts.push('', `${layer.name}: ${layer.meaning}`, line(heads), ...rows[index].map(line))
+  for (const layer of layers) {
+    parts.push('', `${layer.name}: ${layer.meaning}`, head, ...lines.splice(0, blockSizes.length))
   }
   if (rows.flat(2).some((text) => text.startsWith('~'))) {
     parts.push('', '~ read the first 64 MiB only, once, and scaled to the whole log')

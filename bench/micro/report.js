@@ -1,8 +1,8 @@
 'use strict'
 // The table and the CSV file of `bench:micro`.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { alignColumns } = require('../lib/columns')
+const { formatCsvFile, listFacts, writeCsvFile } = require('../lib/csv-file')
 const { formatCount } = require('../lib/format')
 
 /** @typedef {import('./shapes').Figure} Figure */
@@ -20,12 +20,9 @@ function formatTable (figures) {
   const rows = figures.map(({ name, ns, nsLate, mbPerSecond }) => {
     return [`  ${name}`, formatFigure(ns), formatFigure(nsLate), mbPerSecond === null ? '' : formatFigure(mbPerSecond)]
   })
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column].length)))
-  const line = (/** @type {string[]} */ row) => row.map((text, column) => {
-    return column === 0 ? text.padEnd(widths[0]) : text.padStart(widths[column])
-  }).join(GAP).trimEnd()
-  return [line(heads), ...suites.flatMap((suite) => {
-    return ['', suite, ...rows.filter((_, index) => figures[index].suite === suite).map(line)]
+  const [head, ...lines] = alignColumns([heads, ...rows], GAP)
+  return [head, ...suites.flatMap((suite) => {
+    return ['', suite, ...lines.filter((_, index) => figures[index].suite === suite)]
   })].join('\n')
 }
 
@@ -36,21 +33,18 @@ function formatFigure (figure) {
 
 /**
  * @param {Figure[]} figures
- * @param {{ command: string, machine: string, node: string, packages: string }} facts
+ * @param {import('../lib/csv-file').CsvFacts} facts
  * @returns {string}
  */
 function formatCsv (figures, facts) {
   const header = [
-    `command: ${facts.command}`,
-    `machine: ${facts.machine}`,
-    `node: ${facts.node}`,
-    `packages: ${facts.packages}`,
+    ...listFacts(facts),
     'ns: of one call, the median of the samples; ns_p75: three quarters of them took less; all in memory, nothing cold'
   ]
   const lines = figures.map(({ suite, name, ns, nsLate, mbPerSecond, samples }) => {
     return [suite, `"${name}"`, ns.toFixed(2), nsLate.toFixed(2), mbPerSecond?.toFixed(1) ?? '', samples].join(',')
   })
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...lines].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, lines)
 }
 
 /**
@@ -60,9 +54,7 @@ function formatCsv (figures, facts) {
  * @returns {string}  the file written
  */
 function writeCsv (folder, figures, facts) {
-  const file = path.join(folder, 'micro.csv')
-  fs.writeFileSync(file, formatCsv(figures, facts))
-  return file
+  return writeCsvFile(folder, 'micro', formatCsv(figures, facts))
 }
 
 exports.formatTable = formatTable

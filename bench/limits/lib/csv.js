@@ -1,8 +1,7 @@
 'use strict'
 // data/limits.csv: a line for each round of each row, and one for its medians.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { formatCsvFile, listFacts, writeCsvFile } = require('../../lib/csv-file')
 const { judge } = require('./judge')
 
 const COLUMNS = 'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first'
@@ -11,22 +10,18 @@ const COLUMNS = 'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first'
 
 /**
  * @param {Result[]} results
- * @param {{ command: string, machine: string, node: string, packages: string, input: string }} facts
+ * @param {import('../../lib/csv-file').CsvFacts} facts
  * @returns {string}
  */
 function formatCsv (results, facts) {
   const header = [
-    `command: ${facts.command}`,
-    `machine: ${facts.machine}`,
-    `node: ${facts.node}`,
-    `packages: ${facts.packages}`,
-    `input: ${facts.input}`,
+    ...listFacts(facts),
     'ours and peer: the median of a process, warm; ours_first and peer_first: the first sample of that process',
     'run: which round, or "median" of all; the ratio there is the median of the ratios; met: yes, no or absent',
     'ratio: ours by the peer; goal: the most that it may be, so that 0.125 means 8 times as fast',
     ...results.map(({ row }) => `row ${row.name}: ${row.what}`)
   ]
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...results.flatMap(formatResult)].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, results.flatMap(formatResult))
 }
 
 /**
@@ -60,9 +55,7 @@ function format (value) {
  * @returns {string}  the file written
  */
 function writeCsv (folder, results, facts) {
-  const file = path.join(folder, 'limits.csv')
-  fs.writeFileSync(file, formatCsv(results, facts))
-  return file
+  return writeCsvFile(folder, 'limits', formatCsv(results, facts))
 }
 
 exports.formatCsv = formatCsv

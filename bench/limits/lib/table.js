@@ -1,6 +1,7 @@
 'use strict'
 // The table of limits: a line a row.
 
+const { alignColumns } = require('../../lib/columns')
 const { formatCount } = require('../../lib/format')
 const { judge } = require('./judge')
 
@@ -18,10 +19,7 @@ const MB = 1e6
  */
 function formatTable (results) {
   const rows = [HEADS, ...results.map(formatRow)]
-  const widths = HEADS.map((_, column) => Math.max(...rows.map((row) => row[column].length)))
-  const lines = rows.map((row) => row.map((text, column) => {
-    return column === 0 || column === HEADS.length - 1 ? text.padEnd(widths[column]) : text.padStart(widths[column])
-  }).join(GAP).trimEnd())
+  const lines = alignColumns(rows, GAP, (column) => column === 0 || column === HEADS.length - 1)
   return ['medians; ratio: ours to the peer, or how many times as fast, the median of the rounds', '', ...lines, ...explain(results)].join('\n')
 }
 

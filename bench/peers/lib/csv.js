@@ -1,8 +1,7 @@
 'use strict'
 // data/peers.csv: every run of every case.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { formatCsvFile, listFacts, writeCsvFile } = require('../../lib/csv-file')
 
 const COLUMNS = 'job,peer,way,run,records,ms,records_per_second,first_ms'
 
@@ -10,23 +9,19 @@ const COLUMNS = 'job,peer,way,run,records,ms,records_per_second,first_ms'
 
 /**
  * @param {Cell[]} cells
- * @param {{ command: string, machine: string, node: string, packages: string, input: string }} facts
+ * @param {import('../../lib/csv-file').CsvFacts} facts
  * @returns {string}
  */
 function formatCsv (cells, facts) {
   const jobs = [...new Set(cells.map(({ job }) => job))]
   const header = [
-    `command: ${facts.command}`,
-    `machine: ${facts.machine}`,
-    `node: ${facts.node}`,
-    `packages: ${facts.packages}`,
-    `input: ${facts.input}`,
+    ...listFacts(facts),
     ...jobs.map(({ name, meaning }) => `job ${name}: ${meaning}`),
     'ms: of all the records of the line; where a process took several samples the median, and first_ms the first of them',
     'records: a query looks through all of them; durable appends go on for a time'
   ]
   const lines = jobs.flatMap((job) => cells.filter((cell) => cell.job === job).flatMap(formatCell))
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...lines].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, lines)
 }
 
 /**
@@ -48,9 +43,7 @@ function formatCell ({ peer, job, way, runs, absent }) {
  * @returns {string}  the file written
  */
 function writeCsv (folder, cells, facts) {
-  const file = path.join(folder, 'peers.csv')
-  fs.writeFileSync(file, formatCsv(cells, facts))
-  return file
+  return writeCsvFile(folder, 'peers', formatCsv(cells, facts))
 }
 
 exports.formatCsv = formatCsv

@@ -1,15 +1,14 @@
 'use strict'
 // The table, in Markdown, and the CSV file of `bench:scale`.
 
-const fs = require('node:fs')
-const path = require('node:path')
+const { formatCsvFile, listFacts, writeCsvFile } = require('../../lib/csv-file')
 const { formatCount } = require('../../lib/format')
 const { median } = require('../../lib/statistics')
 const { formatSize } = require('./options')
 
 /** @typedef {import('./shapes').Measurement} Measurement */
 /** @typedef {import('./shapes').Point} Point */
-/** @typedef {{ command: string, machine: string, node: string, packages: string, idleMemory: number }} Facts */
+/** @typedef {import('../../lib/csv-file').CsvFacts & { idleMemory: number }} Facts */
 
 const COLUMNS = 'framing,size,run,records,scan_ms,ns_per_record,open_ms,peak_memory'
 const MB = 1e6
@@ -66,21 +65,18 @@ function formatTable (points, { command, machine, node, packages, idleMemory }) 
  * @param {Facts} facts
  * @returns {string}
  */
-function formatCsv (measurements, { command, machine, node, packages, idleMemory }) {
+function formatCsv (measurements, facts) {
   const header = [
-    `command: ${command}`,
-    `machine: ${machine}`,
-    `node: ${node}`,
-    `packages: ${packages}`,
+    ...listFacts(facts),
     'size and peak_memory are in bytes; page cache warm, as far as the memory of the machine goes',
     'scan_ms, open_ms: the median of several in one process; peak_memory: of the process that scans',
-    `node alone, with the packages loaded, takes ${idleMemory} bytes`
+    `node alone, with the packages loaded, takes ${facts.idleMemory} bytes`
   ]
   const lines = measurements.map((one) => {
     const { framing, size, run, records, scanMs, openMs, peakMemory } = one
     return [framing, size, run, records, scanMs.toFixed(3), nsOf(one).toFixed(2), openMs.toFixed(4), peakMemory].join(',')
   })
-  return [...header.map((line) => `# ${line}`), COLUMNS, ...lines].join('\n') + '\n'
+  return formatCsvFile(header, COLUMNS, lines)
 }
 
 /**
@@ -90,9 +86,7 @@ function formatCsv (measurements, { command, machine, node, packages, idleMemory
  * @returns {string}  the file written
  */
 function writeCsv (folder, measurements, facts) {
-  const file = path.join(folder, 'scale.csv')
-  fs.writeFileSync(file, formatCsv(measurements, facts))
-  return file
+  return writeCsvFile(folder, 'scale', formatCsv(measurements, facts))
 }
 
 exports.toPoints = toPoints
