@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
-const { describeMachine, versionOf } = require('../lib/facts')
+const { describeMachine, describePackages } = require('../lib/facts')
 const { formatCommand, parseWords, toInteger, toNames, toPath } = require('../lib/option-values')
 const { createProgress } = require('../lib/progress')
 const { ChildError, runChild } = require('../lib/run-child')
@@ -45,11 +45,10 @@ runCommand('bench:flumelog', async () => {
   const runs = values.runs === undefined ? RUNS : toInteger('--runs', values.runs, 1, 100)
   const folders = prepareFolders(toPath('--out', values.out))
   const results = await runAll(chosen, runs, folders.generated)
-  const names = [...new Set(['bench-flumelog', ...chosen.map((log) => log.package)])]
   const facts = {
     ...describeMachine(),
     command: formatCommand('npm run bench:flumelog', [], { logs: values.logs, runs: values.runs }),
-    packages: names.map((name) => `${name} ${versionOf(name, __filename)}`).join(', ')
+    packages: describePackages(['bench-flumelog', ...chosen.map((log) => log.package)])
   }
   console.log(`${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`)
   console.log(describeWritten([writeCsv(folders.data, results, facts)]))

@@ -36,7 +36,7 @@ function gatherFacts (command, stacks, source) {
   return {
     ...describeMachine(),
     command: withEnvironment(command),
-    packages: [...versions].map(([name, version]) => `${name} ${version}`).join(', '),
+    packages: [...versions].map(formatVersion).join(', '),
     input: describeSource(source)
   }
 }
@@ -52,6 +52,21 @@ function describeMachine () {
     machine: `${cpu}, ${cores} cores, ${memory}, ${os.type()} ${os.release()} ${os.arch()}`,
     node: process.version
   }
+}
+
+/**
+ * @param {Iterable<string>} names  of packages that the bench would require itself; each is named once
+ * @returns {string}
+ */
+function describePackages (names) {
+  // What comes with Node.js has its version.
+  const describe = (/** @type {string} */ name) => name.startsWith('node:') ? name : formatVersion([name, versionOf(name, __filename)])
+  return [...new Set(names)].map(describe).join(', ')
+}
+
+/** @param {[name: string, version: string]} version */
+function formatVersion ([name, version]) {
+  return `${name} ${version}`
 }
 
 /** @param {import('./source').Source} source */
@@ -84,5 +99,6 @@ function versionOf (name, from) {
 
 exports.gatherFacts = gatherFacts
 exports.describeMachine = describeMachine
+exports.describePackages = describePackages
 exports.describeSource = describeSource
 exports.versionOf = versionOf

@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const { saveChart } = require('../lib/charts/draw-charts')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
-const { describeMachine, describeSource, versionOf } = require('../lib/facts')
+const { describeMachine, describePackages, describeSource } = require('../lib/facts')
 const { drawLimits } = require('./lib/chart')
 const { createContexts } = require('./lib/context')
 const { writeCsv } = require('./lib/csv')
@@ -36,7 +36,7 @@ async function measureLimits (options) {
   const facts = {
     ...describeMachine(),
     command: options.command,
-    packages: PACKAGES.map((name) => `${name} ${versionOf(name, __filename)}`).join(', '),
+    packages: describePackages(PACKAGES),
     input: source ? describeSource(source) : 'no log of the bench'
   }
   console.log(`${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`)

@@ -4,7 +4,7 @@
 
 const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
-const { describeMachine, versionOf } = require('../lib/facts')
+const { describeMachine, describePackages, versionOf } = require('../lib/facts')
 const { MeasureError } = require('../lib/measure')
 const { formatCommand, parseWords, toInteger, toNames, toPath } = require('../lib/option-values')
 const { fileOf, loadFolder, pickParts } = require('../lib/parts')
@@ -58,7 +58,7 @@ runCommand('bench:micro', async () => {
   const facts = {
     ...describeMachine(),
     command: formatCommand('npm run bench:micro', [], { only, time }),
-    packages: PACKAGES.map((name) => `${name} ${versionOf(name, __filename)}`).join(', ')
+    packages: describePackages(PACKAGES)
   }
   console.log(`${formatTable(figures)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`)
   console.log(describeWritten([writeCsv(folders.data, figures, facts)]))

@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
-const { describeMachine, versionOf } = require('../lib/facts')
+const { describeMachine, describePackages } = require('../lib/facts')
 const { formatCount } = require('../lib/format')
 const { findSource } = require('../lib/source')
 const { drawPeers } = require('./lib/chart')
@@ -37,20 +37,13 @@ async function measurePeers (options) {
   const facts = {
     ...describeMachine(),
     command: options.command,
-    packages: describePackages(cells),
+    packages: describePackages(cells.flatMap(({ packages }) => packages)),
     input: describeInput(source)
   }
   console.log(`\n${formatTable(cells, facts)}\n`)
   const written = [writeCsv(folders.data, cells, facts), ...await drawPeers(folders.images, cells, facts)]
   console.log(describeWritten(written))
   return 0
-}
-
-/** @param {import('./lib/shapes').Cell[]} cells */
-function describePackages (cells) {
-  const names = [...new Set(cells.flatMap(({ packages }) => packages))]
-  // What comes with Node.js has its version.
-  return names.map((name) => name.startsWith('node:') ? name : `${name} ${versionOf(name, __filename)}`).join(', ')
 }
 
 /** @param {import('../lib/source').Source} source */

@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
-const { describeMachine, versionOf } = require('../lib/facts')
+const { describeMachine, describePackages } = require('../lib/facts')
 const { drawScale } = require('./lib/chart')
 const { parseOptions, usage } = require('./lib/options')
 const { formatTable, toPoints, writeCsv } = require('./lib/report')
@@ -35,7 +35,7 @@ async function measureSizes (options) {
   const facts = {
     ...describeMachine(),
     command: options.command,
-    packages: PACKAGES.map((name) => `${name} ${versionOf(name, __filename)}`).join(', '),
+    packages: describePackages(PACKAGES),
     idleMemory
   }
   const points = toPoints(measurements)
