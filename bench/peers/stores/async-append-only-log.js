@@ -3,8 +3,8 @@
 
 const path = require('node:path')
 const { call } = require('../lib/call')
+const { createDrainReads, createPipeDrain } = require('../lib/drain-reads')
 const { BLOCK_SIZE, load } = require('../lib/load')
-const { createSeekRoot } = require('../lib/seek-root')
 
 // What it waits for more before it writes: 250 by itself, and this is the least.
 const WRITE_TIMEOUT_MS = 1
@@ -24,9 +24,6 @@ module.exports = {
       writeTimeout: WRITE_TIMEOUT_MS
     })
     await new Promise((resolve) => log.onDrain(resolve))
-    const drain = (/** @type {object} */ options, /** @type {(item: any) => void} */ write) => call((cb) => {
-      log.stream(options).pipe({ paused: false, ended: false, write, end: cb })
-    })
     return {
       append: (records) => call((cb) => log.append(records, cb)),
       settle: () => call((cb) => log.onDrain(cb)),
@@ -35,19 +32,7 @@ module.exports = {
         // It syncs every block that it writes.
         await call((cb) => log.onDrain(cb))
       },
-      scan: (visit) => drain({ offsets: false }, (record) => visit(record, 0, record.length)),
-      queries: {
-        seekKey (root, onHit) {
-          const isHit = createSeekRoot(root)
-          return drain({ offsets: false }, (record) => { if (isHit(record)) onHit(record) })
-        }
-      },
-      async listKeys () {
-        /** @type {number[]} */
-        const keys = []
-        await drain({ values: false }, (offset) => keys.push(offset))
-        return keys
-      },
+      ...createDrainReads(createPipeDrain(log), { offsets: false }),
       get: (key, cb) => log.get(key, cb),
       close: () => call((cb) => log.close(cb))
     }

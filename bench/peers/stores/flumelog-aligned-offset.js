@@ -3,8 +3,8 @@
 
 const path = require('node:path')
 const { call } = require('../lib/call')
+const { createDrainReads, createPipeDrain } = require('../lib/drain-reads')
 const { BLOCK_SIZE, load } = require('../lib/load')
-const { createSeekRoot } = require('../lib/seek-root')
 
 /** @type {import('../lib/shapes').Peer} */
 module.exports = {
@@ -19,9 +19,6 @@ module.exports = {
   async open (folder) {
     const log = load('flumelog-aligned-offset')(path.join(folder, 'log'), { block: BLOCK_SIZE })
     await new Promise((resolve) => log.onDrain(resolve))
-    const drain = (/** @type {object} */ options, /** @type {(item: any) => void} */ write) => call((cb) => {
-      log.stream(options).pipe({ paused: false, ended: false, write, end: cb })
-    })
     return {
       // Told to wait it would write a batch each 20 ms.
       append: (records) => call((cb) => log.append(records, false, cb)),
@@ -29,19 +26,7 @@ module.exports = {
         // It says so after each block that it has written; at once, when there is none left.
         for (let isDrained = false; !isDrained;) isDrained = await drainSome(log)
       },
-      scan: (visit) => drain({ seqs: false }, (record) => visit(record, 0, record.length)),
-      queries: {
-        seekKey (root, onHit) {
-          const isHit = createSeekRoot(root)
-          return drain({ seqs: false }, (record) => { if (isHit(record)) onHit(record) })
-        }
-      },
-      async listKeys () {
-        /** @type {number[]} */
-        const keys = []
-        await drain({ values: false }, (seq) => keys.push(seq))
-        return keys
-      },
+      ...createDrainReads(createPipeDrain(log), { seqs: false }),
       get: (key, cb) => log.get(key, cb),
       close: () => call((cb) => log.close(cb))
     }

@@ -3,8 +3,8 @@
 
 const path = require('node:path')
 const { call } = require('../lib/call')
+const { createDrainReads } = require('../lib/drain-reads')
 const { BLOCK_SIZE, load } = require('../lib/load')
-const { createSeekRoot } = require('../lib/seek-root')
 
 /** @type {import('../lib/shapes').Peer} */
 module.exports = {
@@ -20,24 +20,11 @@ module.exports = {
     const [createLog, pull] = [load('flumelog-offset'), load('pull-stream')]
     const log = createLog(path.join(folder, 'log'), { blockSize: BLOCK_SIZE })
     await new Promise((resolve) => log.since.once(resolve))
-    const drain = (/** @type {object} */ options, /** @type {(item: any) => void} */ onItem) => {
-      return call((cb) => pull(log.stream(options), pull.drain(onItem, cb)))
-    }
+    /** @type {import('../lib/drain-reads').Drain} */
+    const drain = (options, onItem) => call((cb) => pull(log.stream(options), pull.drain(onItem, cb)))
     return {
       append: (records) => call((cb) => log.append(records, cb)),
-      scan: (visit) => drain({ seqs: false }, (record) => visit(record, 0, record.length)),
-      queries: {
-        seekKey (root, onHit) {
-          const isHit = createSeekRoot(root)
-          return drain({ seqs: false }, (record) => { if (isHit(record)) onHit(record) })
-        }
-      },
-      async listKeys () {
-        /** @type {number[]} */
-        const keys = []
-        await drain({ values: false }, (seq) => keys.push(seq))
-        return keys
-      },
+      ...createDrainReads(drain, { seqs: false }),
       get: (key, cb) => log.get(key, cb),
       close: async () => {} // It has no close.
     }
