@@ -1,6 +1,5 @@
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const pull = require('pull-stream')
@@ -8,14 +7,9 @@ const tape = require('tape')
 const { logs } = require('../flumelog/logs')
 const { measure, parseLine } = require('../flumelog/measure')
 const { formatCsv, formatTable } = require('../flumelog/report')
-const { makeFolder } = require('./support')
+const { createRunner, makeFolder } = require('./support')
 
-const FLUMELOG = path.join(__dirname, '..', 'flumelog', 'index.js')
-
-function runFlumelog (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [FLUMELOG, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
+const runFlumelog = createRunner('flumelog')
 
 /** Figures of one run, all with the same rate. */
 function makeRun (opsPerSecond) {

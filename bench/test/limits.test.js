@@ -1,6 +1,5 @@
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -19,16 +18,11 @@ const { createRecords, RECORD_SIZE } = require('../limits/lib/records')
 const { measureLog } = require('../limits/lib/scan-log')
 const { formatTable } = require('../limits/lib/table')
 const { createFixedRow } = require('./support/fixed-row')
-const { makeFolder } = require('./support')
+const { createRunner, makeFolder } = require('./support')
 
-const LIMITS = path.join(__dirname, '..', 'limits', 'index.js')
+const runLimits = createRunner('limits')
 const rowFile = (name) => path.join(__dirname, 'support', 'rows', `${name}.js`)
 const rowFiles = (...names) => names.map(rowFile).join(',')
-
-function runLimits (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [LIMITS, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
 
 /** A result of rounds that took so many milliseconds, each [ours, peer]. */
 function makeResult (row, ...rounds) {

@@ -1,21 +1,15 @@
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { createMessages, DEFAULT_SEED } = require('../lib/generate-messages')
 const { loadFolder } = require('../lib/parts')
 const { formatTable } = require('../micro/report')
-const { makeFolder } = require('./support')
+const { createRunner, makeFolder } = require('./support')
 
-const MICRO = path.join(__dirname, '..', 'micro', 'index.js')
+const runMicro = createRunner('micro')
 const suites = loadFolder(path.join(__dirname, '..', 'micro', 'suites'))
-
-function runMicro (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MICRO, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
 
 tape('micro suites: every task runs, has a name of its own, and gives the same each time', (t) => {
   const { next, query } = createMessages(DEFAULT_SEED)

@@ -1,6 +1,5 @@
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -11,16 +10,11 @@ const { findNodeSqlite, openSqlite } = require('../peers/lib/open-sqlite')
 const { listJobs, listPeers, parseOptions } = require('../peers/lib/options')
 const { formatTable } = require('../peers/lib/table')
 const { probe } = require('../peers/lib/probe')
-const { makeFolder } = require('./support')
+const { createRunner, makeFolder } = require('./support')
 
-const PEERS = path.join(__dirname, '..', 'peers', 'index.js')
+const runPeers = createRunner('peers')
 const peerFile = (name) => path.join(__dirname, 'support', 'peers', `${name}.js`)
 const facts = { command: 'c', machine: 'm', node: 'n', packages: 'p 1', input: 'i', cpu: 'Some CPU', cores: 2 }
-
-function runPeers (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PEERS, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
 
 /** Cells of all peers and jobs, each with these rates; those of the names given are absent. */
 function makeCells (rates, ...absent) {

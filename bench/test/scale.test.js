@@ -1,6 +1,5 @@
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -10,15 +9,10 @@ const { grow } = require('../scale/lib/grow')
 const { formatSize, parseOptions } = require('../scale/lib/options')
 const { formatCsv, formatTable, toPoints } = require('../scale/lib/report')
 const { checkRoom } = require('../scale/lib/room')
-const { makeFolder } = require('./support')
+const { createRunner, makeFolder } = require('./support')
 
-const SCALE = path.join(__dirname, '..', 'scale', 'index.js')
+const runScale = createRunner('scale')
 const facts = { command: 'c', machine: 'm', node: 'n', packages: 'p', cpu: 'Some CPU', cores: 2, idleMemory: 50e6 }
-
-function runScale (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SCALE, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
 
 /** Of two logs, three sizes and two runs. */
 function makeMeasurements (sizes = [10e6, 100e6, 1e9]) {

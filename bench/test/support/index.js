@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 
-const BENCH = path.join(__dirname, '..', '..', 'index.js')
+const BENCH = path.join(__dirname, '..', '..')
 
 /** A fresh folder that is gone when the test ends. */
 function makeFolder (t) {
@@ -15,10 +15,13 @@ function makeFolder (t) {
   return folder
 }
 
-/** Runs the command as a user would, away from a terminal. */
-function runBench (...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BENCH, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
+/** What runs a command as a user would, away from a terminal: that of the folder, or of the bench itself. */
+function createRunner (folder = '') {
+  const file = path.join(BENCH, folder, 'index.js')
+  return (...args) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: 'utf8' })
+    return { status, stdout, stderr }
+  }
 }
 
 /** Frames as flumelog-offset 3 writes them with 32-bit offsets. */
@@ -48,6 +51,7 @@ function unframe (file) {
 }
 
 exports.makeFolder = makeFolder
-exports.runBench = runBench
+exports.createRunner = createRunner
+exports.runBench = createRunner()
 exports.frame = frame
 exports.unframe = unframe
