@@ -49,8 +49,10 @@ function prepareFolders (out = ROOT) {
   const data = path.join(out, 'data')
   const folders = { data, images: path.join(out, 'images'), generated: path.join(data, 'generated') }
   try {
-    for (const folder of Object.values(folders)) fs.mkdirSync(folder, { recursive: true })
-    fs.accessSync(out, fs.constants.W_OK)
+    for (const folder of Object.values(folders)) {
+      fs.mkdirSync(folder, { recursive: true })
+      fs.accessSync(folder, fs.constants.W_OK)
+    }
     return folders
   } catch (err) {
     throw new UserError(`--out: ${/** @type {Error} */ (err).message}`)

@@ -14,22 +14,22 @@ const FRAME_OVERHEAD = 12
  * @throws {UserError}  one line that says what the file is, when it is not such a log
  */
 function inspectLog (file) {
-  const stat = fs.statSync(file, { throwIfNoEntry: false })
-  if (stat === undefined) throw new UserError(`--file: there is no file ${file}`)
-  if (stat.isDirectory()) throw new UserError(`--file: ${file} is a directory`)
-  if (stat.size === 0) throw new UserError(`--file: ${file} is empty`)
   let fd
   try {
+    const stat = fs.statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) throw new UserError(`--file: there is no file ${file}`)
+    if (stat.isDirectory()) throw new UserError(`--file: ${file} is a directory`)
+    if (stat.size === 0) throw new UserError(`--file: ${file} is empty`)
     fd = fs.openSync(file, 'r')
     if (!beginsWithFrame(fd, stat.size)) throw new UserError(`--file: ${file} is not a log with 32-bit offsets`)
     if (!beginsWithJson(fd)) throw new UserError(`--file: ${file} is a log, but not of JSON`)
     if (!endsWithFrame(fd, stat.size)) throw new UserError(`--file: ${file} does not end with a whole record`)
+    return { size: stat.size, mtimeMs: stat.mtimeMs }
   } catch (err) {
     throw err instanceof UserError ? err : new UserError(`--file: ${/** @type {Error} */ (err).message}`)
   } finally {
     if (fd !== undefined) fs.closeSync(fd)
   }
-  return { size: stat.size, mtimeMs: stat.mtimeMs }
 }
 
 /**

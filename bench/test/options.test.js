@@ -66,6 +66,7 @@ tape('bench: a wrong option or file is one line on stderr and exit code 2', (t) 
     'an unknown option': ['--nosuch'],
     'an unknown layer': ['--layers', 'nosuch'],
     'a missing file': ['--file', path.join(folder, 'missing')],
+    'a file in a file': ['--file', path.join(write('no-folder', 'x'), 'log')],
     'a directory': ['--file', folder],
     'an empty file': ['--file', write('empty', '')],
     'no offset log': ['--file', write('text', 'Lorem ipsum dolor sit amet, consectetur adipisicing elit')],
@@ -73,7 +74,8 @@ tape('bench: a wrong option or file is one line on stderr and exit code 2', (t) 
     'a torn log': ['--file', write('torn', whole.subarray(0, whole.length - 5))],
     'a log that is not JSON': ['--file', write('raw', frame(['not json', 'either']))],
     'a log that is not JSON all through': ['--file', write('mixed', frame(['{"a":1}', 'not json']))],
-    'an output folder that is a file': ['--records', '10', '--out', write('file', 'x')]
+    'an output folder that is a file': ['--records', '10', '--out', write('file', 'x')],
+    'an output folder in a file': ['--records', '10', '--out', path.join(write('file', 'x'), 'out')]
   }
   for (const [name, args] of Object.entries(cases)) {
     const { status, stdout, stderr } = runBench(...(args.includes('--out') ? args : [...args, '--out', folder]))
