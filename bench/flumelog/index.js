@@ -2,7 +2,6 @@
 // `npm run bench:flumelog`: the flume family's own bench over this log and over others that it knows.
 // Exit codes: 0 done, 1 one of ours failed, 2 a wrong option.
 
-const fs = require('node:fs')
 const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
 const { describeMachine, describePackages } = require('../lib/facts')
@@ -10,6 +9,7 @@ const { formatCommand, parseWords, toInteger, toNames, toPath } = require('../li
 const { createProgress } = require('../lib/progress')
 const { ChildError, runChild } = require('../lib/run-child')
 const { UserError } = require('../lib/user-error')
+const { withFolder } = require('../lib/work-file')
 const { logs } = require('./logs')
 const { formatTable, writeCsv } = require('./report')
 
@@ -95,17 +95,13 @@ async function runAll (chosen, runs, folder) {
  * @param {string} folder
  */
 async function runOne (result, folder) {
-  const own = fs.mkdtempSync(path.join(folder, 'flumelog-'))
-  const remove = () => fs.rmSync(own, { recursive: true, force: true })
-  process.once('exit', remove)
   try {
-    const { figures } = await runChild(CHILD, { name: result.log.name, file: path.join(own, 'log') })
+    const { figures } = await withFolder(folder, 'flumelog', (own) => {
+      return runChild(CHILD, { name: result.log.name, file: path.join(own, 'log') })
+    })
     result.runs.push(figures)
   } catch (err) {
     if (!(err instanceof ChildError)) throw err
     result.failure = err.message.split('\n').map((line) => line.trim()).slice(0, 2).join(': ')
-  } finally {
-    process.off('exit', remove)
-    remove()
   }
 }

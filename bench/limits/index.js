@@ -6,6 +6,7 @@ const fs = require('node:fs')
 const { saveChart } = require('../lib/charts/draw-charts')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
 const { describeMachine, describePackages, describeSource } = require('../lib/facts')
+const { withFolder } = require('../lib/work-file')
 const { drawLimits } = require('./lib/chart')
 const { createContexts } = require('./lib/context')
 const { writeCsv } = require('./lib/csv')
@@ -30,9 +31,10 @@ runCommand('bench:limits', async () => {
  */
 async function measureLimits (options) {
   const folders = prepareFolders(options.out)
-  const contexts = createContexts(options.records, folders.generated)
-  const results = await runRows(options, contexts).finally(contexts.remove)
-  const source = contexts.source()
+  const { results, source } = await withFolder(folders.generated, 'limits', async (work) => {
+    const contexts = createContexts(options.records, folders.generated, work)
+    return { results: await runRows(options, contexts), source: contexts.source() }
+  })
   const facts = {
     ...describeMachine(),
     command: options.command,

@@ -3,11 +3,11 @@
 // Exit codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
 const { describeMachine, describePackages } = require('../lib/facts')
 const { formatCount } = require('../lib/format')
 const { findSource } = require('../lib/source')
+const { withFolder } = require('../lib/work-file')
 const { drawPeers } = require('./lib/chart')
 const { writeCsv } = require('./lib/csv')
 const { parseOptions, usage } = require('./lib/options')
@@ -28,12 +28,9 @@ runCommand('bench:peers', async () => {
 async function measurePeers (options) {
   const folders = prepareFolders(options.out)
   const source = await findSource({ records: options.records, file: undefined }, folders.generated)
-  const folder = fs.mkdtempSync(path.join(folders.generated, 'peers-'))
-  const remove = () => fs.rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
   const logs = { binary: source.binary, json: source.json }
-  const context = { folder, logs, query: source.query, total: source.records, hits: source.hits }
-  const cells = await runCases(options, context).finally(remove)
+  const context = { logs, query: source.query, total: source.records, hits: source.hits }
+  const cells = await withFolder(folders.generated, 'peers', (folder) => runCases(options, { ...context, folder }))
   const facts = {
     ...describeMachine(),
     command: options.command,

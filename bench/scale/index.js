@@ -2,10 +2,9 @@
 // `npm run bench:scale`: grows a log, and times its scan and its opening at each size.
 // Exit codes: 0 done, 1 a measurement failed, 2 a wrong option, or too little room on the disk.
 
-const fs = require('node:fs')
-const path = require('node:path')
 const { describeWritten, prepareFolders, runCommand } = require('../lib/command')
 const { describeMachine, describePackages } = require('../lib/facts')
+const { withFolder } = require('../lib/work-file')
 const { drawScale } = require('./lib/chart')
 const { parseOptions, usage } = require('./lib/options')
 const { formatTable, toPoints, writeCsv } = require('./lib/report')
@@ -28,10 +27,8 @@ runCommand('bench:scale', async () => {
 async function measureSizes (options) {
   const folders = prepareFolders(options.out)
   checkRoom(folders.generated, options)
-  const folder = fs.mkdtempSync(path.join(folders.generated, 'scale-'))
-  const remove = () => fs.rmSync(folder, { recursive: true, force: true })
-  process.once('exit', remove)
-  const { measurements, idleMemory } = await runSizes(options, folder).finally(remove)
+  const run = (/** @type {string} */ folder) => runSizes(options, folder)
+  const { measurements, idleMemory } = await withFolder(folders.generated, 'scale', run)
   const facts = {
     ...describeMachine(),
     command: options.command,

@@ -19,18 +19,15 @@ const LAYERS = { json: 'log', binary: 'stream' }
  * @typedef {object} Contexts
  * @property {(name: string) => Context} create  for the row of that name
  * @property {() => Source | undefined} source  what was read, if anything was
- * @property {() => void} remove  the folders of all rows
  */
 
 /**
  * @param {number} records  of the generated log
  * @param {string} folder  where made logs are kept
+ * @param {string} work  where each row has a folder
  * @returns {Contexts}
  */
-function createContexts (records, folder) {
-  const work = path.join(folder, `limits-${process.pid}`)
-  const remove = () => fs.rmSync(work, { recursive: true, force: true })
-  process.once('exit', remove)
+function createContexts (records, folder, work) {
   /** @type {Source | undefined} */
   let source
   /** @type {Awaited<ReturnType<typeof findAnswers>> | undefined} */
@@ -72,8 +69,7 @@ function createContexts (records, folder) {
       fs.mkdirSync(own, { recursive: true })
       return { folder: own, records, findLog }
     },
-    source: () => source,
-    remove
+    source: () => source
   }
 }
 
