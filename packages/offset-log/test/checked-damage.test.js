@@ -9,6 +9,7 @@ const { SimulatedDisk, createRandom, failureOf, flip, temporaryFolder, truncate,
 const { OffsetLog } = require('..')
 const { checkDamage } = require('./checked-damage')
 const { decodeLog } = require('./checked-oracle')
+const { makeTakenBack } = require('./taken-back')
 
 const FILE = '/folder/log'
 const HEAD_SIZE = 32768
@@ -359,19 +360,10 @@ tape('a page of another log: it verifies nowhere else', async (t) => {
 })
 
 tape('a page that recovery took back: one that the disk brings up again is not part of any record', async (t) => {
-  const source = new SimulatedDisk()
-  const first = OffsetLog(FILE, { storage: source.storage })
-  await first.append(Buffer.alloc(20000, 'A'))
-  const taken = source.read(FILE)
-  await first.close()
   // Of that record only the second page had reached the disk.
-  const disk = new SimulatedDisk()
-  const torn = Buffer.from(taken).fill(0, HEAD_SIZE, HEAD_SIZE + PAGE_SIZE)
-  disk.put(FILE, torn)
-  const second = OffsetLog(FILE, { storage: disk.storage })
-  const seq = await second.append(Buffer.alloc(20000, 'B'))
-  t.equal(second.recovery.size, torn.length - HEAD_SIZE)
-  await second.close()
+  const [lost, record] = [Buffer.alloc(20000, 'A'), Buffer.alloc(20000, 'B')]
+  const { disk, taken, seqs: [seq], recovery } = await makeTakenBack(FILE, [lost], [record])
+  t.equal(recovery.size, taken.length - HEAD_SIZE)
   disk.damage(FILE, (medium) => taken.copy(medium, HEAD_SIZE + PAGE_SIZE, HEAD_SIZE + PAGE_SIZE))
   const log = OffsetLog(FILE, { storage: disk.storage })
   t.equal((await failureOf(() => log.get(seq)))?.code, 'ERR_LOG_CORRUPT')
@@ -386,17 +378,8 @@ tape('a page that recovery took back: one that the disk brings up again is not p
 })
 
 tape('a page that recovery took back: one that verifies, chunk by chunk, does not follow the page before it', async (t) => {
-  const first = new SimulatedDisk()
-  const lost = OffsetLog(FILE, { storage: first.storage })
-  await lost.append(Buffer.alloc(20000, 'A'))
-  await lost.append(Buffer.alloc(50000, 'C'))
-  const taken = first.read(FILE)
-  await lost.close()
-  const disk = new SimulatedDisk()
-  disk.put(FILE, Buffer.from(taken).fill(0, HEAD_SIZE, HEAD_SIZE + PAGE_SIZE))
-  const log = OffsetLog(FILE, { storage: disk.storage })
-  const seqs = [await log.append(Buffer.alloc(20000, 'B')), await log.append(Buffer.alloc(50000, 'D'))]
-  await log.close()
+  const lost = [Buffer.alloc(20000, 'A'), Buffer.alloc(50000, 'C')]
+  const { disk, taken, seqs } = await makeTakenBack(FILE, lost, [Buffer.alloc(20000, 'B'), Buffer.alloc(50000, 'D')])
   const page = HEAD_SIZE + PAGE_SIZE
   disk.damage(FILE, (medium) => taken.copy(medium, page, page, page + PAGE_SIZE))
   const again = OffsetLog(FILE, { storage: disk.storage })

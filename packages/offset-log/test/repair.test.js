@@ -13,6 +13,7 @@ const { checkSalvage } = require('./salvage/check-salvage')
 const { forge } = require('./salvage/forge')
 const { makeImages } = require('./salvage/images')
 const { makeOffsetImages } = require('./salvage/offset-images')
+const { makeTakenBack } = require('./taken-back')
 
 const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = testkit
 const FILE = '/folder/log'
@@ -238,19 +239,9 @@ tape('repair: a deletion that was cut off is finished', async (t) => {
 })
 
 tape('repair: what a disk brings back of a write that was taken back is no record', async (t) => {
-  const first = new SimulatedDisk()
-  const lost = OffsetLog(FILE, { storage: first.storage })
-  await lost.append(Buffer.alloc(20000, 'A'))
-  await lost.append(Buffer.alloc(50000, 'C'))
-  const taken = first.read(FILE)
-  await lost.close()
-  const disk = new SimulatedDisk()
-  disk.put(FILE, Buffer.from(taken).fill(0, HEAD_SIZE, HEAD_SIZE + PAGE_SIZE))
-  const log = OffsetLog(FILE, { storage: disk.storage })
-  await log.append(Buffer.alloc(20000, 'B'))
-  await log.append(Buffer.alloc(50000, 'D'))
-  const last = await log.append(Buffer.from('last'))
-  await log.close()
+  const lost = [Buffer.alloc(20000, 'A'), Buffer.alloc(50000, 'C')]
+  const records = [Buffer.alloc(20000, 'B'), Buffer.alloc(50000, 'D'), Buffer.from('last')]
+  const { disk, taken, seqs: [, , last] } = await makeTakenBack(FILE, lost, records)
   const whole = disk.read(FILE)
   for (let page = HEAD_SIZE; page < whole.length; page += PAGE_SIZE) {
     const bytes = Buffer.from(whole)
