@@ -58,15 +58,15 @@ function usage () {
   const width = Math.max(...rows.map((row) => row.name.length))
   return `Usage: npm run bench:limits -- [options]
 
-Measures what must hold, each figure against another one from the same run, and writes data/limits.csv.
+Measures what must hold, each figure against another one from the same run; writes data/limits.csv and images/limits.*.
 Ends with exit code 1 when a goal is missed by more than 10%.
 
   --rows LIST     rows to measure, or paths of modules    all
   --only LIST     the same
   --runs N        how often each side of a row runs       ${DEFAULT_RUNS}
-  --samples N     samples of a process after the first   what each row needs
+  --samples N     samples of a process after the first    what each row needs
   --records N     messages in the generated log           ${DEFAULT_RECORDS}
-  --out DIR       where data/ goes                        the root of the repository
+  --out DIR       where data/ and images/ go              the root of the repository
   --help          this text
 
 Rows:

@@ -103,4 +103,3 @@ exports.openItems = openItems
 exports.openScanReader = openScanReader
 exports.openParseAndCompare = openParseAndCompare
 exports.CODECS = CODECS
-exports.drain = drain

@@ -89,7 +89,7 @@ Gives the same records to Millrace, to its predecessors and to databases, and wr
 
   --only LIST     peers and jobs                          all of them
   --runs N        how often each case runs                ${DEFAULT_RUNS}, while ${BUDGET_MS / 60_000} minutes are not up
-  --records N     messages, up to ${MAX_RECORDS}                ${DEFAULT_RECORDS}
+  --records N     messages, up to ${MAX_RECORDS}                 ${DEFAULT_RECORDS}
   --out DIR       where data/ and images/ go              the root of the repository
   --help          this text
 
