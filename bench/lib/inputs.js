@@ -99,4 +99,3 @@ function warm (file) {
 }
 
 exports.createInputs = createInputs
-exports.PREFIX_SIZE = PREFIX_SIZE

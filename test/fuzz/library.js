@@ -73,4 +73,3 @@ class Library {
 }
 
 exports.Library = Library
-exports.ROOT = ROOT

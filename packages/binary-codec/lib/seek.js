@@ -221,5 +221,4 @@ exports.toSteps = toSteps
 exports.fits = fits
 exports.isWhole = isWhole
 exports.findKey = findKey
-exports.findSteps = findSteps
 exports.equalBytes = equalBytes

@@ -35,24 +35,6 @@ function readUInt53BE (buf, offset) {
 
 /**
  * @param {Buffer} buf
- * @param {number} value
- * @param {number} offset
- */
-function writeUInt32BE (buf, value, offset) {
-  buf.writeUInt32BE(value, offset)
-}
-
-/**
- * @param {Buffer} buf
- * @param {number} value
- * @param {number} offset
- */
-function writeUInt48BE (buf, value, offset) {
-  buf.writeUIntBE(value, offset, 6)
-}
-
-/**
- * @param {Buffer} buf
  * @param {number} value  an integer from 0 to 2^53 - 1
  * @param {number} offset
  */
@@ -64,6 +46,4 @@ function writeUInt53BE (buf, value, offset) {
 exports.readUInt32BE = readUInt32BE
 exports.readUInt48BE = readUInt48BE
 exports.readUInt53BE = readUInt53BE
-exports.writeUInt32BE = writeUInt32BE
-exports.writeUInt48BE = writeUInt48BE
 exports.writeUInt53BE = writeUInt53BE

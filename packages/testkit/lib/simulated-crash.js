@@ -245,5 +245,4 @@ function tearBySeed (before, after, seed) {
 }
 
 exports.CrashPoint = CrashPoint
-exports.Image = Image
 exports.TEAR = TEAR

@@ -205,4 +205,3 @@ async function makeCompacted (name, isClosed) {
 }
 
 exports.makeImages = makeImages
-exports.makeImage = makeImage

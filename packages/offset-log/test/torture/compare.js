@@ -129,4 +129,3 @@ function describeCommit ({ commit, records }) {
 }
 
 exports.compare = compare
-exports.describeCommit = describeCommit

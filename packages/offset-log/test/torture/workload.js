@@ -213,5 +213,4 @@ class Script {
   }
 }
 
-exports.MODES = MODES
 exports.generateWorkload = generateWorkload

@@ -2,7 +2,7 @@
 // The head of a checked file as a whole: made for a new file, and read with a list of all that is wrong in it.
 
 const { LogError } = require('@millrace/errors')
-const { decodeFileHeader, encodeFileHeader, hasMagic } = require('./file-header')
+const { decodeFileHeader, encodeFileHeader } = require('./file-header')
 const { decodeJournal } = require('./journal')
 const {
   AREA_SIZE, HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE
@@ -140,4 +140,3 @@ function unknownFormat (path, what) {
 
 exports.encodeHead = encodeHead
 exports.readHead = readHead
-exports.hasMagic = hasMagic

@@ -218,5 +218,4 @@ function viewOf (bytes) {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-exports.findSeed = findSeed
 exports.rescueHeader = rescueHeader
