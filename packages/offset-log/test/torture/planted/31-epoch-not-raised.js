@@ -12,4 +12,8 @@ exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/session.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
+}, {
+  file: 'packages/offset-log/lib/framing/checked/checked-store.js',
+  find: 'const { isBehindLoss } = this.session',
+  replace: 'const isBehindLoss = false'
 }]
