@@ -1,9 +1,11 @@
 'use strict'
 // One file as aligned blocks: read ranges through a bounded cache, append, overwrite, truncate, scan with read-ahead.
 
+const { Admission } = require('./lib/admission')
 const { BlockFile } = require('./lib/block-file')
 const { BlockCache } = require('./lib/block-cache')
 const { SpanReader } = require('./lib/span-reader')
+const { Slab } = require('./lib/slab')
 const { fileStorage } = require('./lib/storage')
 const integers = require('./lib/integers')
 const { Lifecycle, setIsolated } = require('./lib/lifecycle')
@@ -32,9 +34,11 @@ const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/
  * @typedef {import('./lib/obz').Observable<T>} Observable
  */
 
+exports.Admission = Admission
 exports.BlockFile = BlockFile
 exports.BlockCache = BlockCache
 exports.SpanReader = SpanReader
+exports.Slab = Slab
 exports.fileStorage = fileStorage
 exports.integers = integers
 exports.createObservable = createObservable

@@ -17,11 +17,14 @@ const COUNTS_PER_SLOT = 8
 class Admission {
   /**
    * @param {BlockCache} cache
-   * @param {number} blockSize  in bytes
+   * @param {object} [counts]  how often a block must be missed to be worth caching
+   * @param {number} [counts.withRoom]  while none has to go for it
+   * @param {number} [counts.whenFull]
    */
-  constructor (cache, blockSize) {
+  constructor (cache, { withRoom = MISS_COUNT_WITH_ROOM, whenFull = countFor(cache.blockSize) } = {}) {
     this._cache = cache
-    this._countWhenFull = Math.max(MISS_COUNT_WITH_ROOM, Math.min(COUNT_MAX, Math.ceil(blockSize / SIZE_PER_MISS)))
+    this._countWithRoom = withRoom
+    this._countWhenFull = whenFull
     /** How often each block was missed lately. @type {Uint8Array | null} */
     this._counts = null
     this._countsLeft = 0
@@ -39,9 +42,9 @@ class Admission {
     const counts = (this._counts ??= new Uint8Array(2 ** Math.ceil(Math.log2(COUNTS_PER_SLOT * cache.slotCount))))
     if (this._countsLeft === 0) this._forgetHalf(counts)
     this._countsLeft--
-    const index = blockIndex % counts.length
+    const index = blockIndex & (counts.length - 1)
     const count = counts[index] + 1
-    const isWorthIt = count >= (cache.hasRoom ? MISS_COUNT_WITH_ROOM : this._countWhenFull)
+    const isWorthIt = count >= (cache.hasRoom ? this._countWithRoom : this._countWhenFull)
     counts[index] = isWorthIt ? 0 : count
     return isWorthIt
   }
@@ -55,6 +58,11 @@ class Admission {
     this._countsLeft = this._countWhenFull * this._cache.slotCount
     for (let index = 0; index < counts.length; index++) counts[index] >>>= 1
   }
+}
+
+/** @param {number} blockSize  in bytes */
+function countFor (blockSize) {
+  return Math.max(MISS_COUNT_WITH_ROOM, Math.min(COUNT_MAX, Math.ceil(blockSize / SIZE_PER_MISS)))
 }
 
 exports.Admission = Admission

@@ -4,13 +4,10 @@
 
 const { Admission } = require('./admission')
 const { fetchNow } = require('./fetch')
+const { Slab } = require('./slab')
 
-// What is read lies in here, and what is taken of it stays: so nothing is copied. Of a larger one more would be kept by
-// whoever keeps a single record; of smaller ones the last bytes are wasted more often.
-const SLAB_SIZE = 16 * 1024
 // Larger reads are the reader's.
 const READ_SIZE_MAX = 64 * 1024
-const ALIGNMENT = 8
 
 /** @type {Buffer} */
 const NOTHING = Buffer.alloc(0)
@@ -21,7 +18,7 @@ class Peeker {
   /** @param {OpenFile} file */
   constructor (file) {
     this._file = file
-    this._admission = new Admission(file.cache, file.blockSize)
+    this._admission = new Admission(file.cache)
     /** Where the bytes lie that were looked at last; not to be used once anything else is read, written or awaited. */
     this.bytes = NOTHING
     /** Over `bytes`. */
@@ -30,9 +27,8 @@ class Peeker {
     this.offset = 0
     /** How many there are. */
     this.size = 0
-    this._slab = NOTHING
-    this._slabView = this.view
-    this._slabOffset = 0
+    // What is read lies in here, and what is taken of it stays: so nothing is copied.
+    this._slab = new Slab()
     /** @type {DataView | null} */
     this._arenaView = null
   }
@@ -69,11 +65,11 @@ class Peeker {
    */
   read (position, size) {
     if (size > READ_SIZE_MAX) return false
-    if (this._slabOffset + size > this._slab.length) this._renewSlab(size)
-    const { _slab: slab, _slabOffset: offset } = this
-    if (!fetchNow(this._file, slab, offset, size, position)) return false
-    this.bytes = slab
-    this.view = this._slabView
+    const { _slab: slab } = this
+    const offset = slab.reserve(size)
+    if (!fetchNow(this._file, slab.bytes, offset, size, position)) return false
+    this.bytes = slab.bytes
+    this.view = slab.view
     this.offset = offset
     this.size = size
     return true
@@ -85,21 +81,8 @@ class Peeker {
    * @returns {Buffer}  these bytes, the caller's own
    */
   take (start, end) {
-    const { bytes } = this
-    if (bytes === this._slab) {
-      this._slabOffset = Math.ceil(end / ALIGNMENT) * ALIGNMENT
-      return bytes.subarray(start, end)
-    }
-    const own = Buffer.allocUnsafe(end - start)
-    bytes.copy(own, 0, start, end)
-    return own
-  }
-
-  /** @param {number} size  that must fit into it */
-  _renewSlab (size) {
-    this._slab = Buffer.allocUnsafeSlow(Math.max(SLAB_SIZE, size))
-    this._slabView = toView(this._slab)
-    this._slabOffset = 0
+    const { bytes, _slab: slab } = this
+    return bytes === slab.bytes ? slab.take(start, end) : slab.copy(bytes, start, end)
   }
 }
 

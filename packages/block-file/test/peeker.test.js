@@ -73,7 +73,7 @@ tape('Admission: a part that fits is soon cached, a file many times as large is 
   const [blockSize, slotCount] = [65536, 64]
   const missesOf = (blockCount, rounds) => {
     const cache = new BlockCache(blockSize, slotCount * blockSize)
-    const admission = new Admission(cache, blockSize)
+    const admission = new Admission(cache)
     const block = Buffer.alloc(blockSize)
     let admitted = 0
     // The cache is full of something else.
@@ -89,7 +89,7 @@ tape('Admission: a part that fits is soon cached, a file many times as large is 
   }
   t.equal(missesOf(40, 70), 40, 'each of its blocks once')
   t.equal(missesOf(slotCount * 20, 40), 0)
-  const empty = new Admission(new BlockCache(blockSize, 0), blockSize)
+  const empty = new Admission(new BlockCache(blockSize, 0))
   t.notOk(empty.isWorthIt(0, true), 'nothing is worth caching where there is no cache')
   t.end()
 })

@@ -225,7 +225,7 @@ class OffsetFraming {
    * @param {number} position
    */
   _isEnd (view, offset, position) {
-    if (view.getUint32(offset - 4) !== position % TWO_32) return false
+    if (view.getUint32(offset - 4) !== position >>> 0) return false
     if (this.endSize === 4) return position < TWO_32
     const high = Math.floor(position / TWO_32)
     return this.endSize === 6 ? view.getUint16(offset - 6) === high : view.getUint32(offset - 8) === high
