@@ -1,7 +1,6 @@
 'use strict'
 // Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
 
-const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { readWhole, readWholeSync } = require('./whole-io')
 
@@ -49,13 +48,13 @@ function fetch (file, target, position, cb) {
 function fetchNow (file, target, offset, size, position) {
   const { handle, lock, pace } = file
   if (handle === null || !lock.isFree(position, position + size) || !pace.mayBlock()) return false
-  const started = performance.now()
+  const started = pace.begin()
   try {
     if (handle.readSync(target, offset, size, position) !== size) return false
   } catch {
     return false
   }
-  pace.note(performance.now() - started)
+  pace.end(started)
   return true
 }
 

@@ -9,6 +9,9 @@ const { performance } = require('node:perf_hooks')
 const SLOW_MS = 1
 // After a slow call so many go through the thread pool before a synchronous one is tried again.
 const ASYNC_COUNT_MAX = 32
+// Calls that may be timed together are so again after so many quick ones, and then so many are.
+const TIMED_COUNT = 64
+const TOGETHER_COUNT = 4
 
 class Pace {
   /**
@@ -25,6 +28,9 @@ class Pace {
     this._asyncCount = asyncCountMin
     this._asyncLeft = 0
     this._quickCount = 0
+    this._timedLeft = TIMED_COUNT
+    this._togetherLeft = 0
+    this._lookedAt = 0
   }
 
   /** Whether the next call may block. Counts the ones that may not. */
@@ -44,6 +50,29 @@ class Pace {
     const result = call()
     this.note(performance.now() - started)
     return result
+  }
+
+  /**
+   * For calls so short that two looks at the clock for each would show. While all are quick, a few of them are timed
+   * together, with what lies between them. If that took long, nobody can tell what did: so the next ones are timed one
+   * by one, and what is slow is seen then.
+   * @returns {number}  to be given to `end`, right after the call
+   */
+  begin () {
+    return this._timedLeft > 0 ? performance.now() : this._lookedAt
+  }
+
+  /** @param {number} started  what `begin` gave */
+  end (started) {
+    const isAlone = this._timedLeft > 0
+    if (!isAlone && --this._togetherLeft > 0) return
+    const now = performance.now()
+    const ms = now - started
+    this._lookedAt = now
+    this._togetherLeft = TOGETHER_COUNT
+    if (isAlone) this.note(ms)
+    if (ms > this._slowMs) this._timedLeft = TIMED_COUNT
+    else if (isAlone) this._timedLeft--
   }
 
   /** @param {number} ms  that a synchronous call took */

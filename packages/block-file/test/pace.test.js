@@ -1,6 +1,7 @@
 'use strict'
 // When calls are made synchronously.
 
+const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { Pace } = require('../lib/pace')
 
@@ -27,5 +28,38 @@ tape('Pace: by default one slow call is enough, and one quick one makes up for i
   t.equal(countAsync(new Pace(), 1.5), 32)
   const pace = new Pace({ asyncCountMin: 1 })
   t.deepEqual([5, 5, 0, 5].map((ms) => countAsync(pace, ms)), [1, 2, 0, 1])
+  t.end()
+})
+
+tape('Pace: short calls are timed together while they are quick, and one by one once that took long', (t) => {
+  let [now, looks] = [0, 0]
+  performance.now = () => { looks++; return now }
+  t.teardown(() => { delete performance.now })
+  const pace = new Pace({ asyncCountMin: 4, quickCountMin: 64 })
+  const drain = () => { while (!pace.mayBlock()); }
+  const call = (ms, count = 1) => {
+    for (; count > 0 && pace.mayBlock(); count--) {
+      const started = pace.begin()
+      now += ms
+      pace.end(started)
+    }
+    return count
+  }
+  t.equal(call(5, 2), 1, 'the first slow call is seen at once')
+  drain()
+  t.equal(call(0.01, 64), 0)
+  looks = 0
+  t.equal(call(0.01, 100), 0)
+  t.equal(looks, 25)
+  t.equal(call(5, 10), 5, 'after quick ones it is seen a few calls later')
+  drain()
+  t.equal(call(5, 2), 1, 'and then at once')
+  drain()
+  t.equal(call(0.01, 100), 0)
+  for (let turn = 0; turn < 200; turn++) {
+    now += 50
+    if (call(0.01) > 0) t.fail('what lies between calls is taken for one')
+  }
+  t.equal(call(5, 2), 1, 'with time between them each is timed')
   t.end()
 })
