@@ -1,9 +1,14 @@
 'use strict'
 // Pages for whoever wants one record: each is verified when it is read from the file, and kept.
 
-const { BlockCache } = require('@millrace/block-file')
+const { Admission, BlockCache } = require('@millrace/block-file')
 const { checkPage } = require('./check-page')
 const { PAGE_SIZE } = require('./layout')
+
+// A page takes a third longer to be read into its place in the cache, which is memory that was not used for long, than
+// into a place that was used just now. So while another one has to go for it, only what is wanted again gets there.
+const MISS_COUNT_WHEN_FULL = 2
+const NOWHERE = -1
 
 /** @type {Buffer} */
 const NO_BYTES = Buffer.alloc(0)
@@ -21,10 +26,15 @@ class PageCache {
   constructor (store, cacheSize) {
     this._store = store
     this._cache = new BlockCache(PAGE_SIZE, cacheSize)
+    this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** What `look` found. @type {Page & { view: DataView }} */
     this.page = { bytes: NO_BYTES, view: toView(NO_BYTES), offset: 0, start: 0, end: 0 }
-    /** Where a page goes that there is no cache for. */
+    /** @type {DataView | null} */
+    this._arenaView = null
+    // Where a page goes that is not worth caching yet, and which one is there.
     this._scratch = NO_BYTES
+    this._scratchView = this.page.view
+    this._scratchStart = NOWHERE
   }
 
   /**
@@ -33,37 +43,65 @@ class PageCache {
    * @returns {boolean}  whether it is in `page`, where it is good until another one is asked for, or written
    */
   look (start) {
-    const { blocks } = this._store
     const { page, _cache: cache } = this
-    const index = start / PAGE_SIZE
-    const found = cache.find(index)
     page.start = start
     page.end = this._endOf(start)
-    if (found !== -1) {
-      this._point(cache.arena, found)
+    if (start === this._scratchStart) {
+      cache.hitCount++
+      this._pointToScratch()
       return true
     }
-    const isCached = cache.slotCount > 0
+    const index = start / PAGE_SIZE
+    const found = cache.find(index)
+    if (found !== -1) {
+      this._pointToSlot(found)
+      return true
+    }
+    if (!this._admission.isWorthIt(index, false)) return this._readToScratch(start)
     // It is read into its place in the cache: copying it there would take as long as reading it.
-    if (isCached) this._point(cache.arena, cache.claim(index))
-    else this._point((this._scratch = this._scratch === NO_BYTES ? Buffer.allocUnsafe(PAGE_SIZE) : this._scratch), 0)
-    const isRead = blocks.readIntoNow(page.bytes, page.offset, page.end - start, start)
-    if (isRead && this._check(page) === null) return true
-    if (isCached) cache.disclaim(index)
+    this._pointToSlot(cache.claim(index))
+    if (this._readPage()) return true
+    cache.disclaim(index)
     return false
   }
 
   /**
-   * @param {Buffer} bytes
-   * @param {number} offset
+   * @param {number} start
+   * @returns {boolean}  whether the page is there
    */
-  _point (bytes, offset) {
-    const { page } = this
-    if (page.bytes !== bytes) {
-      page.bytes = bytes
-      page.view = toView(bytes)
+  _readToScratch (start) {
+    if (this._scratch === NO_BYTES) {
+      this._scratch = Buffer.allocUnsafeSlow(PAGE_SIZE)
+      this._scratchView = toView(this._scratch)
     }
+    this._scratchStart = NOWHERE
+    this._pointToScratch()
+    if (!this._readPage()) return false
+    // Without a cache nothing is kept.
+    if (this._cache.slotCount > 0) this._scratchStart = start
+    return true
+  }
+
+  /** Whether `page` could be read at once, to where it points, and is as it should be. */
+  _readPage () {
+    const { page } = this
+    const isRead = this._store.blocks.readIntoNow(page.bytes, page.offset, page.end - page.start, page.start)
+    return isRead && this._check(page) === null
+  }
+
+  /** @param {number} offset */
+  _pointToSlot (offset) {
+    const { page, _cache: { arena } } = this
+    page.bytes = arena
+    page.view = (this._arenaView ??= toView(arena))
     page.offset = offset
+  }
+
+  _pointToScratch () {
+    const { page } = this
+    page.bytes = this._scratch
+    page.view = this._scratchView
+    page.offset = 0
   }
 
   /**
@@ -96,6 +134,7 @@ class PageCache {
    */
   patch (bytes, position) {
     this._cache.patch(bytes, position)
+    this._dropScratch(position, position + bytes.length)
   }
 
   /**
@@ -104,6 +143,15 @@ class PageCache {
    */
   drop (start, end) {
     this._cache.drop(start, end)
+    this._dropScratch(start, end)
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   */
+  _dropScratch (start, end) {
+    if (start < this._scratchStart + PAGE_SIZE && end > this._scratchStart) this._scratchStart = NOWHERE
   }
 
   stats () {

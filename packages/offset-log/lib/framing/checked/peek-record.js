@@ -2,6 +2,7 @@
 // Finds the record that a seq names where that takes no waiting: on a page in the cache, or with one read of its page.
 // Whatever is not as it nearly always is, is left to read-record.js, which says what is wrong.
 
+const { Slab } = require('@millrace/block-file')
 const { ChunkHeader, readChunkHeader } = require('./chunk-header')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE
@@ -20,6 +21,7 @@ class RecordPeeker {
     this._store = store
     this._pages = store.pages
     this._header = new ChunkHeader()
+    this._slab = new Slab()
     /** Where the record is that was found; not to be used once anything else is read or awaited. */
     this.bytes = this._pages.page.bytes
     this.start = 0
@@ -31,10 +33,7 @@ class RecordPeeker {
   /** @returns {Buffer}  the record that was found, the caller's own */
   take () {
     const { bytes, start, end } = this
-    if (this._isOwn) return bytes
-    const own = Buffer.allocUnsafe(end - start)
-    bytes.copy(own, 0, start, end)
-    return own
+    return this._isOwn ? bytes : this._slab.copy(bytes, start, end)
   }
 
   /**
