@@ -36,19 +36,20 @@ class Peeker {
   /**
    * @param {number} position  of the first byte
    * @param {number} least  how many bytes are needed
-   * @param {number} wish  how many may be; the file must have so many
+   * @param {number} wish  how many to read; the file must have so many
    * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
    * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
    */
   look (position, least, wish, inOrder) {
-    const { cache, blockSize } = this._file
+    const { cache, blockSize, size: fileSize } = this._file
     const blockIndex = Math.floor(position / blockSize)
     const slotStart = cache.find(blockIndex)
     if (slotStart === -1) {
       return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wish)
     }
     const offsetInBlock = position - blockIndex * blockSize
-    const size = Math.min(blockSize - offsetInBlock, wish)
+    // What is cached of a block is whole, up to the file's end.
+    const size = Math.min(blockSize - offsetInBlock, fileSize.value - position)
     if (size < least) return this.read(position, wish)
     this.bytes = cache.arena
     this.view = (this._arenaView ??= toView(cache.arena))

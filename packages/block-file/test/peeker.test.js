@@ -63,9 +63,22 @@ tape('look: in order, or again and again, it is the reader who caches the block'
   await read(36, 44)
   const { hitCount } = blocks.cacheStats()
   t.ok(peeker.look(36, 4, 8, false))
-  t.deepEqual(bytesOf(peeker), counting(64 * 16).subarray(36, 44))
+  t.deepEqual(bytesOf(peeker), counting(64 * 16).subarray(36, 48), 'the rest of the block')
   t.equal(blocks.cacheStats().hitCount, hitCount + 1)
   t.equal(await failureOf(() => read(0, 8)), null)
+  await close()
+})
+
+tape('look: a cached block ends with the file', async (t) => {
+  const { ready, read, append, blocks, close } = open(counting(40))
+  await ready()
+  await read(34, 38)
+  const peeker = blocks.createPeeker()
+  t.ok(peeker.look(36, 2, 3, false))
+  t.deepEqual(bytesOf(peeker), counting(40).subarray(36))
+  await append(Buffer.from('and'))
+  t.ok(peeker.look(36, 2, 3, false))
+  t.deepEqual(bytesOf(peeker), Buffer.concat([counting(40).subarray(36), Buffer.from('and')]))
   await close()
 })
 

@@ -2,7 +2,7 @@
 // One record at a time: every way in which it may be read, against a plain Map, while the log is written.
 
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, faultyStorage } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
@@ -219,6 +219,30 @@ tape('get: bytes within a record that look like a frame are none, unless one end
   t.equal(await log.append(Buffer.concat([Buffer.alloc(20, 'before'), imitation, Buffer.alloc(20, 'behind')])), seq)
   for (let turn = 0; turn < 3; turn++) t.equal((await failureOf(() => log.get(at))).code, 'ERR_RECORD_NOT_FOUND')
   await log.close()
+})
+
+tape('get: how much is read at first follows the records', async (t) => {
+  /** @type {number[]} */
+  const reads = []
+  const storage = faultyStorage(new SimulatedDisk().storage, ({ name, length }) => {
+    if (name === 'readSync') reads.push(length)
+  })
+  for (const [size, least, most] of [[100, 512, 600], [1000, 1016, 1200], [3000, 3016, 3200]]) {
+    const log = OffsetLog(`/folder/of-${size}`, { framing: 'offset32', fsync: 'never', cache: 0, storage })
+    const records = Array.from({ length: 1000 }, (_, index) => Buffer.alloc(size, 1 + index % 255))
+    await log.append(records)
+    log._file.blocks._file.pace.mayBlock = () => true
+    for (let turn = 0; turn < 2000; turn++) {
+      if (turn === 1000) reads.length = 0
+      // Not one after the other.
+      const index = turn * 7 % 900
+      const found = await log.get(index * (size + 12))
+      if (!found.equals(records[index])) t.fail(`record ${index}`)
+    }
+    const mean = reads.reduce((sum, length) => sum + length, 0) / 1000
+    t.ok(reads.length < 1100 && mean >= least && mean < most + size / 10, `${size}: ${reads.length} reads, ${mean} bytes`)
+    await log.close()
+  }
 })
 
 tape('get: values come in the order of the calls, and closing waits for all of them', async (t) => {
