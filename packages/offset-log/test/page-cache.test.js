@@ -49,7 +49,7 @@ for (const slotCount of [0, 1, 3, 100]) {
   })
 }
 
-tape('look: while the cache is full a page gets into it when it is wanted again', async (t) => {
+tape('look: while the cache is full a page gets into it when it is wanted again and again', async (t) => {
   const { log, pages } = await openLog({ cache: 2 * PAGE_SIZE })
   const seqs = []
   for (let index = 0; index < 6; index++) seqs.push(await log.append(Buffer.alloc(PAGE_SIZE - 44, 1 + index)))
@@ -61,7 +61,8 @@ tape('look: while the cache is full a page gets into it when it is wanted again'
   t.equal(await missesOf([0, 1, 0, 1]), 2, 'it has room')
   t.equal(await missesOf([2, 3, 4, 5, 0, 1]), 4, 'what is there stays there')
   t.equal(await missesOf([5, 0, 5]), 0, 'what was read last is at hand')
-  t.equal(await missesOf([4, 5, 4, 5, 4]), 1, 'what is wanted again is cached')
+  t.ok(await missesOf(Array.from({ length: 20 }, (_, turn) => 4 + turn % 2)) > 2, 'what is wanted again is read again')
+  t.equal(await missesOf([4, 5, 4, 5]), 0, 'what is wanted often is cached')
   await log.close()
 })
 

@@ -6,8 +6,8 @@ const { checkPage } = require('./check-page')
 const { PAGE_SIZE } = require('./layout')
 
 // A page takes a third longer to be read into its place in the cache, which is memory that was not used for long, than
-// into a place that was used just now. So while another one has to go for it, only what is wanted again gets there.
-const MISS_COUNT_WHEN_FULL = 2
+// into a place that was used just now. So while another one has to go for it, only what is wanted often gets there.
+const MISS_COUNT_WHEN_FULL = 4
 const NOWHERE = -1
 
 /** @type {Buffer} */
