@@ -8,6 +8,8 @@ const { verify } = require('./lib/verify')
 /**
  * @typedef {import('./lib/contract').ReadOptions} ReadOptions
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
+ * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
+ * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
  * @typedef {import('./lib/contract').Chunk} Chunk
  * @typedef {import('./lib/contract').Lost} Lost
  * @typedef {import('./lib/contract').Recovery} Recovery
@@ -34,6 +36,17 @@ const { verify } = require('./lib/verify')
 /**
  * @template Item
  * @typedef {import('./lib/contract').Source<Item>} Source
+ */
+
+/**
+ * @template [Result=any]
+ * @typedef {import('./lib/contract').Task<Result>} Task
+ */
+
+/**
+ * @template [Parameters=any]
+ * @template [Result=any]
+ * @typedef {import('./lib/contract').CreateTask<Parameters, Result>} CreateTask
  */
 
 exports.OffsetLog = OffsetLog

@@ -8,7 +8,7 @@ import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
 import { jsonCodec } from '@millrace/json-codec'
 import { OffsetLog, repair, verify } from '@millrace/offset-log'
-import type { Chunk, Codec, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
+import type { Chunk, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery, RepairReport, Report } from '@millrace/offset-log'
 import { fileStorage as deepStorage } from '@millrace/block-file/lib/storage'
 import { matches, parseWhere } from '@millrace/where'
@@ -180,6 +180,16 @@ export async function scan (log: OffsetLog<Message>) {
     return buffer.toString('utf8', starts[0], ends[0]).length + seqs[count - 1] > 0
   }))
   is<void>()(log.scan({}, () => {}, (err, result) => err ?? result.lost.count))
+  const create: CreateTask<{ size: number }, string[]> = ({ size }) => ({ onChunk: (chunk) => chunk.count < size, end: () => ['a'] })
+  is<string[] | undefined>()(create({ size: 1 }).end?.())
+  is<{ lost: { count: number, size: number }, results: any[] }>()(await log.scan({ threads: 2, gt: 5, where }, '/task.js'))
+  is<void>()(log.scan({ threads: 2, parameters: { size: 1 } }, new URL('file:///task.js'), (err, { results }) => err ?? results))
+  // @ts-expect-error a function cannot go to other threads
+  await log.scan({ threads: 2 }, () => {})
+  // @ts-expect-error the path of a module is for threads
+  await log.scan({}, '/task.js')
+  // @ts-expect-error which records a limit leaves is known only in order
+  await log.scan({ threads: 2, limit: 5 }, '/task.js')
 
   // @ts-expect-error only streams are live
   await log.scan({ live: true }, () => {})

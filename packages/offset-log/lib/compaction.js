@@ -200,6 +200,10 @@ class Compactions {
     })
   }
 
+  get isIdle () {
+    return this._waiting === null
+  }
+
   /** @param {() => void} run  once none is under way */
   whenIdle (run) {
     if (this._waiting) this._waiting.push(() => this.whenIdle(run))

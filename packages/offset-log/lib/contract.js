@@ -4,6 +4,8 @@
 /**
  * @typedef {import('./range').ReadOptions} ReadOptions
  * @typedef {Omit<ReadOptions, 'live' | 'old' | 'seqs' | 'values'>} ScanOptions  the rest is for streams
+ * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
+ * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & import('./threads/options').ThreadOptions} ThreadedScanOptions
  * @typedef {import('./options').FramingName} FramingName
  * @typedef {import('./durability').FsyncMode} FsyncMode
  * @typedef {import('./log-file').Recovery} Recovery
@@ -92,6 +94,33 @@
  */
 
 /**
+ * @typedef {object} ThreadedScanResult
+ * @property {Lost} lost  as without threads
+ * @property {any[]} results  what the task came to for each part of the log, in order
+ */
+
+/**
+ * What a scan over threads calls in each of them: the function that its module exports.
+ * @template [Parameters=any]
+ * @template [Result=any]
+ * @typedef {(parameters: Parameters) => Task<Result>} CreateTask
+ */
+
+/**
+ * @template [Result=any]
+ * @typedef {object} Task  for one part of the log
+ * @property {(chunk: Chunk) => unknown} onChunk  false leaves out what comes behind
+ * @property {() => Result} [end]  what the part comes to: anything that can be cloned
+ * @property {import('./codec').Codec} [codec]  that of the log, for `where`
+ */
+
+/**
+ * Many a call and undecoded; false from the function ends it. With `threads` it is the path of a module, or its URL.
+ * @typedef {Method<[options: ThreadedScanOptions, task: string | URL], ThreadedScanResult> &
+ *   Method<[options: PlainScanOptions, onChunk: (chunk: Chunk) => unknown], { lost: Lost }>} Scan
+ */
+
+/**
  * @typedef {object} Supports  what a log can do of what some logs cannot
  * @property {boolean} atomicBatch  a batch survives a crash as a whole or not at all
  * @property {boolean} compact
@@ -114,8 +143,7 @@
  * @property {Append<T>} append  gives the seq of the last record, which `since` has reached. An array is one batch
  * @property {Method<[seq: number], T>} get  the value; `flumelog:deleted` if it was deleted
  * @property {Stream<T>} stream  the records of a range, one by one
- * @property {Method<[options: ScanOptions, onChunk: (chunk: Chunk) => unknown], { lost: Lost }>} scan  the same, many a
- *   call and undecoded; false from `onChunk` ends it
+ * @property {Scan} scan  the same as `stream`, many records a call
  * @property {Method<[seqs: number | readonly number[]], void>} del  erases records; `since` does not move
  * @property {Method<[], void>} sync  all that was appended and deleted before is on stable storage
  * @property {Method<[], Stats>} stats

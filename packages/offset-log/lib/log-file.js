@@ -58,6 +58,18 @@
  */
 
 /**
+ * Where a log can be read on from.
+ * @typedef {object} Cut
+ * @property {number} seq  the lowest that may come behind it
+ * @property {number} at  position in the file
+ */
+
+/**
+ * Where in the file the records of a range are, but for what of the last one may reach further.
+ * @typedef {{ start: number, end: number }} Extent
+ */
+
+/**
  * @typedef {object} Recovery  what opening found, and what it did about it
  * @property {number} offset  where the log ends now, when its end was cut off
  * @property {number} size  how many bytes past it were no whole commit; 0 when there were none

@@ -19,6 +19,7 @@ const { scan } = require('./scan')
 const { snapshot } = require('./snapshot')
 const { openSidecar } = require('./sidecar/open-sidecar')
 const { RecordStream, createSource } = require('./stream')
+const { ThreadedScans } = require('./threads/threaded-scans')
 
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
@@ -71,6 +72,7 @@ class Log {
     /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
     this.compactionProgress = createObservable()
     this._compactions = new Compactions(this._file, this._appender, this.compactionProgress)
+    this._threads = new ThreadedScans(this._file)
     this._isLoaded = false
     // flumedb takes methods off the log and calls them on their own.
     this.ready = this.ready.bind(this)
@@ -188,16 +190,19 @@ class Log {
   }
 
   /**
-   * @param {ReadOptions} options  those of `stream`, except live
-   * @param {(chunk: import('./chunk').Chunk) => unknown} onChunk  many records a call; false ends the scan
-   * @param {NodeCallback<{ lost: { count: number, size: number } }>} [cb]  what was lost where damage was skipped
+   * @param {ReadOptions & Partial<import('./threads/options').ThreadOptions>} options  those of `stream`, except live
+   * @param {unknown} onChunk  a function that gets a chunk of many records a call, and ends the scan with false; with
+   *   the option `threads` the path of a module
+   * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
    * @returns {any}
    */
   scan (options, onChunk, cb) {
     return promised(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
+        const range = parseRange(options)
+        if (options.threads !== undefined) return this._threads.run(range, options, onChunk, cb)
         if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
-        scan(this._file, parseRange(options), onChunk, cb)
+        scan(this._file, range, /** @type {any} */ (onChunk), cb)
       })
     })
   }
@@ -214,7 +219,7 @@ class Log {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
       const list = typeof seqs === 'number' ? [seqs] : [...seqs]
-      this._compactions.whenIdle(() => this._delete(list, cb))
+      this._delete(list, cb)
     }))
   }
 
@@ -223,11 +228,19 @@ class Log {
    * @param {Callback<void>} cb
    */
   _delete (seqs, cb) {
-    const { store, durability } = this._file
-    store.deleteRecords(seqs, (err) => {
-      if (err || durability.mode !== 'always') cb(err)
-      else durability.sync(cb)
-    })
+    const { _compactions: compactions, _threads: threads, _file: file } = this
+    compactions.whenIdle(() => threads.enterDeletion(() => {
+      // One may have begun while it waited for threads.
+      if (!compactions.isIdle) {
+        threads.leaveDeletion()
+        return this._delete(seqs, cb)
+      }
+      file.store.deleteRecords(seqs, (err) => {
+        threads.leaveDeletion()
+        if (err || file.durability.mode !== 'always') cb(err)
+        else file.durability.sync(cb)
+      })
+    }))
   }
 
   /**
@@ -299,8 +312,10 @@ class Log {
     const { blocks, durability, follower, waitingStreams } = this._file
     follower?.close()
     for (const stream of waitingStreams) stream.close()
-    if (!this._isLoaded || this._readOnlyError('close')) return blocks.close(cb)
-    durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
+    this._threads.close(() => {
+      if (!this._isLoaded || this._readOnlyError('close')) return blocks.close(cb)
+      durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
+    })
   }
 
   /**

@@ -13,6 +13,10 @@ const { LogError } = require('@millrace/errors')
  * @typedef {import('./framing/checked/backward-reader').BackwardReader} BackwardReader
  * @typedef {ChunkReader | ForwardReader | BackwardReader} StoreReader  goes through a range of one file
  * @typedef {(err: Error | null, chunk?: Chunk) => void} NextCallback
+ * @typedef {object} Seam
+ * @property {number} begunAt  where in the file it began; -1 if it went on in another file
+ * @property {boolean} hasMet  whether it has come to where the next one begins, and that one goes on as it would
+ * @property {number | null} erasedCount  erased frames in it, where they are counted
  */
 
 class RangeReader {
@@ -24,6 +28,7 @@ class RangeReader {
   constructor (file, range, isWanted) {
     this._file = file
     this._range = { ...range }
+    this._wasReplaced = false
     this._isWanted = isWanted
     /** @type {import('./log-file').Store} */
     this._store = file.store
@@ -38,6 +43,20 @@ class RangeReader {
   get lost () {
     const { count, size } = this._reader?.lost ?? { count: 0, size: 0 }
     return { count: this._lost.count + count, size: this._lost.size + size }
+  }
+
+  /**
+   * What those who read the ranges before and behind this one, in other threads, must know, for all to be as one.
+   * @param {number} stop  the seq where the next one begins
+   * @param {boolean} isLast  whether there is no next one, and that is the end of the log
+   * @returns {Seam}
+   */
+  describeSeam (stop, isLast) {
+    const reader = this._reader
+    if (this._wasReplaced || reader === null || !('hasMet' in reader)) {
+      return { begunAt: -1, hasMet: false, erasedCount: null }
+    }
+    return { begunAt: reader.begunAt, hasMet: reader.hasMet(stop), erasedCount: reader.countErasedBefore(stop, isLast) }
   }
 
   /** Whether no record of the range can follow, now or later. */
@@ -110,6 +129,8 @@ class RangeReader {
     const { end } = this._file
     this._lost = this.lost
     this._reader = null
+    this._wasReplaced = true
+    range.at = undefined
     range.from = Math.max(range.from, left.lowest)
     range.stop = Math.min(range.stop, left.stop)
     if (logEnd < end) range.stop = Math.min(range.stop, logEnd)
@@ -124,12 +145,10 @@ class RangeReader {
  * @param {(err: Error | null, reader?: RangeReader) => void} cb
  */
 function openRange (file, range, cb) {
-  const { store, codec } = file
+  const { codec } = file
   const skipsDamage = range.skipsDamage ?? file.skipsDamage
-  if (skipsDamage && !store.supports.onCorrupt) {
-    return cb(new LogError('ERR_NOT_SUPPORTED', `onCorrupt: ${store.name} does not say where the next record begins; ` +
-      'leave it out'))
-  }
+  const err = checkSkipping(file, skipsDamage)
+  if (err) return cb(err)
   let isWanted
   try {
     isWanted = codec.compile(range.where)
@@ -139,5 +158,16 @@ function openRange (file, range, cb) {
   new RangeReader(file, { ...range, skipsDamage }, isWanted).open(cb)
 }
 
+/**
+ * @param {LogFile} file
+ * @param {boolean} skipsDamage
+ */
+function checkSkipping ({ store }, skipsDamage) {
+  if (!skipsDamage || store.supports.onCorrupt) return null
+  return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: ${store.name} does not say where the next record begins; ` +
+    'leave it out')
+}
+
 exports.RangeReader = RangeReader
+exports.checkSkipping = checkSkipping
 exports.openRange = openRange

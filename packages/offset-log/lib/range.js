@@ -33,6 +33,7 @@ const { parseWhere } = require('@millrace/where')
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
  * @property {import('@millrace/where').Condition[] | null} where
  * @property {boolean} [isKept]  whether the bytes of its chunks may be kept
+ * @property {number} [at]  where in the file to begin, going forward, if a record of `from` would be there
  */
 
 /**

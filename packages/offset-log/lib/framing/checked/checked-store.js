@@ -7,6 +7,7 @@ const { BackwardReader } = require('./backward-reader')
 const { Checkpoints } = require('./checkpoints')
 const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
+const { findCut, readCut } = require('./find-cut')
 const { findPage } = require('./find-page')
 const { ForwardReader } = require('./forward-reader')
 const { FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
@@ -278,8 +279,26 @@ class CheckedStore {
    * @param {import('../../codec').RecordFilter | null} isWanted
    * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
    */
-  openReader ({ from, stop, reverse, skipsDamage = false, onLoss, isKept }, isWanted, cb) {
+  openReader (range, isWanted, cb) {
+    const { from, stop, skipsDamage = false, onLoss, isKept, at } = range
     const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept }
+    if (at === undefined) return this._openReader(wanted, range.reverse, cb)
+    // It may be another file by now.
+    const isPage = at + PAGE_SIZE <= this.blocks.size.value
+    const read = isPage ? readCut : (/** @type {any} */ store, /** @type {any} */ at, /** @type {any} */ cb) => cb(null)
+    read(this, at, (err, seq) => {
+      if (err || seq !== from) this._openReader(wanted, false, cb)
+      else cb(null, new ForwardReader(this, wanted, at))
+    })
+  }
+
+  /**
+   * @param {import('./record-reader').Wanted} wanted
+   * @param {boolean} reverse
+   * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
+   */
+  _openReader (wanted, reverse, cb) {
+    const { from, stop, skipsDamage } = wanted
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)
@@ -287,6 +306,29 @@ class CheckedStore {
       if (!reverse) return cb(null, new ForwardReader(this, wanted, this.hasJumps ? this.pageBefore(page) : page))
       this.checkBound(stop, (err) => err ? cb(err) : cb(null, new BackwardReader(this, wanted, page)))
     })
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} stop
+   * @param {(err: Error | null, extent?: import('../../log-file').Extent) => void} cb
+   */
+  findExtent (from, stop, cb) {
+    findPage(this, Math.min(from, this.logEnd), (err, page = 0) => {
+      if (err) return cb(err)
+      const start = Math.max(HEAD_SIZE, page)
+      if (stop >= this.logEnd) return cb(null, { start, end: this.end })
+      findPage(this, stop, (err, end = 0) => cb(err, { start, end }))
+    })
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} limit
+   * @param {(err: Error | null, cut?: import('../../log-file').Cut | null) => void} cb
+   */
+  findCut (from, limit, cb) {
+    findCut(this, from, limit, cb)
   }
 
   /**
@@ -351,6 +393,26 @@ class CheckedStore {
   /** @param {Done} cb  all is on stable storage, and the next open need not look for the end */
   finish (cb) {
     this.checkpoints.finish(cb)
+  }
+
+  /**
+   * @param {number} seen  how many deletions the log has
+   * @param {number} limit  in front of that position
+   */
+  miscount (seen, limit) {
+    return new LogError('ERR_LOG_CORRUPT', `${this.erasedCount} records were deleted from ${this.path}, but ${seen} are: ` +
+      `part of the file before ${limit} is from before a deletion. Keep a copy of the file`,
+    { offset: HEAD_SIZE, path: this.path })
+  }
+
+  /**
+   * What a reader of all of the log finds by itself, for those who have read a part each.
+   * @param {number} begunAt  where in the file the first of them began
+   * @param {number} seen  how many deletions there are from there to the end
+   */
+  findMiscount (begunAt, seen) {
+    if (begunAt !== HEAD_SIZE || this.erasedCount === null || this.erasedCount === seen) return null
+    return this.miscount(seen, this.end)
   }
 
   /** @param {Damage} damage */

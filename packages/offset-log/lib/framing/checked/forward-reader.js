@@ -1,7 +1,6 @@
 'use strict'
 // Reads the undeleted records of a range in order, a chunk of many at a time, where they lie in a window over the file.
 
-const { LogError } = require('@millrace/errors')
 const { ENTRY } = require('./chunk-cursor')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 const { seqLost } = require('../../record-errors')
@@ -25,8 +24,10 @@ class ForwardReader extends RecordReader {
     this._walkedPage = pageStart
     /** Whether damage comes after the records that were delivered last. */
     this._isDamageNext = false
-    /** Whether every chunk of the log, from the first on, was looked at once. */
-    this._isComplete = pageStart === HEAD_SIZE
+    /** The page where it began. */
+    this.begunAt = pageStart
+    /** Whether every chunk from there on was looked at once. */
+    this._isGapless = true
   }
 
   /** Whether no record of the range can follow, now or later. */
@@ -38,6 +39,30 @@ class ForwardReader extends RecordReader {
   get _mayGoBack () {
     const { at, chunkEnd } = this._cursor
     return this._store.rules.hasGaps && at === chunkEnd && at % PAGE_SIZE === 0
+  }
+
+  /**
+   * Whether a reader that begins at the page of that seq goes on as this one would: it is in the chunk that the page
+   * begins with, and what follows from the chunks before is nothing that the chunk does not say.
+   * @param {number} seq
+   */
+  hasMet (seq) {
+    const { header, chunkStart, shift, damage } = this._cursor
+    const isEntered = damage === null && header.position === chunkStart + shift
+    return isEntered && this._error === null && chunkStart % PAGE_SIZE === 0 && header.firstSeq === seq
+  }
+
+  /**
+   * @param {number} stop  a seq
+   * @param {boolean} isLast  whether that is the end of the log; else somebody goes on there, with the chunk around it
+   * @returns {number | null}  how many erased frames there are in the chunks before; null if some of them were read
+   *   twice, or not at all
+   */
+  countErasedBefore (stop, isLast) {
+    const { erasedCount, header, isStale } = this._cursor
+    if (!this._isGapless || isStale) return null
+    const isBehind = (isLast ? header.position : header.firstSeq) >= stop
+    return isBehind ? erasedCount - header.erasedCount : erasedCount
   }
 
   /**
@@ -68,7 +93,7 @@ class ForwardReader extends RecordReader {
       if (chunk.count > 0) return this._deliver(cb)
       if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
       if (status === DAMAGED) {
-        this._isComplete = false
+        this._isGapless = false
         this._meetDamage(limit)
         continue
       }
@@ -121,7 +146,7 @@ class ForwardReader extends RecordReader {
 
   /** @param {number} pageStart */
   _restart (pageStart) {
-    this._isComplete = this._isDamageNext = false
+    this._isGapless = this._isDamageNext = false
     this._cursor.restart(pageStart)
   }
 
@@ -278,16 +303,14 @@ class ForwardReader extends RecordReader {
   /** Whether every chunk was looked at, and they have not as many deletions as there were. */
   get _missesErased () {
     const { _cursor: cursor, _store: { erasedCount } } = this
-    return this._isComplete && !cursor.isStale && erasedCount !== null && erasedCount !== cursor.erasedCount
+    const isComplete = this._isGapless && this.begunAt === HEAD_SIZE && !cursor.isStale
+    return isComplete && erasedCount !== null && erasedCount !== cursor.erasedCount
   }
 
   /** @param {number} limit */
   _checkErasedCount (limit) {
     if (!this._missesErased) return
-    const { _cursor: { erasedCount: seen }, _store: { erasedCount, path } } = this
-    this._error = new LogError('ERR_LOG_CORRUPT', `${erasedCount} records were deleted from ${path}, but ${seen} are: ` +
-      `part of the file before ${limit} is from before a deletion. Keep a copy of the file`,
-    { offset: HEAD_SIZE, path })
+    this._error = this._store.miscount(this._cursor.erasedCount, limit)
   }
 }
 

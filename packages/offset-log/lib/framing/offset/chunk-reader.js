@@ -22,6 +22,8 @@ class ChunkReader {
    */
   constructor (store, { position, from, stop, reverse, isWanted = null, isKept = false }) {
     this._store = store
+    /** Where it began. */
+    this.begunAt = position
     this._from = from
     this._stop = stop
     this._reverse = reverse
@@ -45,6 +47,19 @@ class ChunkReader {
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
     return this._reverse ? this._walk.position <= this._from : this._walk.position >= this._stop
+  }
+
+  /**
+   * Whether it has come to the frame of that seq: what seemed to be one from behind may be bytes of a record.
+   * @param {number} seq
+   */
+  hasMet (seq) {
+    return this._walk.position === seq
+  }
+
+  /** Nobody keeps count of them. */
+  countErasedBefore () {
+    return null
   }
 
   /**

@@ -80,6 +80,8 @@ function locateByWalking (store, bound, cb) {
   })
 }
 
+exports.NO_FRAME = NO_FRAME
+exports.findFrameEnd = findFrameEnd
 exports.locateBoundary = locateBoundary
 exports.locateByWalking = locateByWalking
 exports.isBoundary = isBoundary

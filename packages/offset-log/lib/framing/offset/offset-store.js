@@ -5,6 +5,7 @@ const { LogError } = require('@millrace/errors')
 const { detectFraming } = require('../detect')
 const { ChunkReader } = require('./chunk-reader')
 const { deleteRecords } = require('./delete-records')
+const { findCut } = require('./find-cut')
 const { followFrames } = require('./follow-frames')
 const { locateBoundary } = require('./locate')
 const { OffsetFraming } = require('./offset-framing')
@@ -139,11 +140,30 @@ class OffsetStore {
    * @param {import('../../codec').RecordFilter | null} isWanted
    * @param {(err: Error | null, reader?: ChunkReader) => void} cb
    */
-  openReader ({ from, stop, reverse, isKept }, isWanted, cb) {
-    locateBoundary(this, reverse ? stop : from, (err, position = 0) => {
-      if (err) cb(err)
-      else cb(null, new ChunkReader(this, { position, from, stop, reverse, isWanted, isKept }))
-    })
+  openReader ({ from, stop, reverse, isKept, at }, isWanted, cb) {
+    const begin = (/** @type {number} */ position) => {
+      cb(null, new ChunkReader(this, { position, from, stop, reverse, isWanted, isKept }))
+    }
+    if (at !== undefined) begin(at)
+    else locateBoundary(this, reverse ? stop : from, (err, position = 0) => err ? cb(err) : begin(position))
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} stop
+   * @param {(err: Error | null, extent?: import('../../log-file').Extent) => void} cb
+   */
+  findExtent (from, stop, cb) {
+    cb(null, { start: Math.min(from, this.end), end: Math.min(stop, this.end) })
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} limit
+   * @param {(err: Error | null, cut?: import('../../log-file').Cut | null) => void} cb
+   */
+  findCut (from, limit, cb) {
+    findCut(this, from, limit, cb)
   }
 
   /**

@@ -1,0 +1,79 @@
+'use strict'
+// One worker thread, as the log sees it: one request at a time, and whatever becomes of the thread, one answer each.
+
+const path = require('node:path')
+const { Worker } = require('node:worker_threads')
+const { misuse } = require('@millrace/errors')
+const { unpackError } = require('./carry-error')
+const { taskFailed } = require('./task-failed')
+
+/**
+ * @typedef {import('./worker').Answer} Answer
+ * @typedef {import('./worker').Request} Request
+ * @typedef {(err: Error | null, answer?: Answer) => void} Answered
+ */
+
+class Thread {
+  /**
+   * @param {import('./worker').Setting} setting
+   * @throws where no thread may be made
+   */
+  constructor (setting) {
+    this.isDead = false
+    /** @type {Answered | null} */
+    this._answered = null
+    this._task = ''
+    /** @type {unknown} what it died of */
+    this._cause = undefined
+    this._worker = new Worker(path.join(__dirname, 'worker.js'), { workerData: setting })
+    // A thread that has nothing to do does not keep the process running.
+    this._worker.unref()
+    this._worker.on('message', (answer) => this._hear(answer))
+    this._worker.on('messageerror', (err) => this._hear({}, taskFailed('has a result that cannot be cloned', this._task, err)))
+    this._worker.on('error', (err) => { this._cause = err })
+    this._worker.on('exit', (code) => this._died(code))
+  }
+
+  /**
+   * @param {Request} request
+   * @param {Answered} cb
+   */
+  ask (request, cb) {
+    this._task = request.task
+    this._answered = cb
+    this._worker.ref()
+    try {
+      this._worker.postMessage(request)
+    } catch (err) {
+      const { message } = /** @type {Error} */ (err)
+      const failure = misuse(`scan: the parameters, or the filter, cannot be copied to another thread: ${message}`)
+      process.nextTick(() => this._hear({}, failure))
+    }
+  }
+
+  /** @param {() => void} [cb]  it has ended */
+  stop (cb = () => {}) {
+    if (this.isDead) return cb()
+    this._worker.once('exit', () => cb())
+    this._worker.terminate()
+  }
+
+  /**
+   * @param {Answer} answer
+   * @param {Error | null} [err]
+   */
+  _hear (answer, err = answer.error ? unpackError(answer.error) : null) {
+    const cb = this._answered
+    this._answered = null
+    this._worker.unref()
+    if (cb) cb(err, answer)
+  }
+
+  /** @param {number} code */
+  _died (code) {
+    this.isDead = true
+    this._hear({}, taskFailed(`has ended its thread with the code ${code}`, this._task, this._cause))
+  }
+}
+
+exports.Thread = Thread

@@ -1,0 +1,141 @@
+'use strict'
+// What runs in a worker thread: it opens the log for itself, and answers one request after the other with what a task
+// makes of a part of it.
+
+const { parentPort, workerData } = require('node:worker_threads')
+const { LogError } = require('@millrace/errors')
+const { OffsetLog } = require('../offset-log')
+const { packError } = require('./carry-error')
+const { scanPart } = require('./scan-part')
+const { createTask } = require('./task')
+const { taskFailed } = require('./task-failed')
+
+/**
+ * @typedef {object} Setting  what a thread is for
+ * @property {string} path
+ * @property {boolean} verify
+ * @property {number} maxRecordSize
+ *
+ * @typedef {object} Request
+ * @property {import('./scan-part').PartRequest} part
+ * @property {string} version  of the file: if it is another one than the last time, what is known of it is old
+ * @property {Uint8Array | null} id  of the log
+ * @property {string} task
+ * @property {unknown} parameters
+ * @property {import('../range').Range['where']} where
+ * @property {string} codecName
+ *
+ * @typedef {object} Answer
+ * @property {import('./scan-part').PartRead} [read]
+ * @property {unknown} [result]  of the task
+ * @property {import('./carry-error').CarriedError} [error]
+ *
+ * @typedef {import('../log-file').LogFile} LogFile
+ */
+
+class Reader {
+  /** @param {Setting} setting */
+  constructor (setting) {
+    this._setting = setting
+    /** @type {any} */
+    this._log = null
+    this._version = ''
+  }
+
+  /**
+   * @param {Request} request
+   * @param {(err: Error | null, file?: LogFile) => void} cb  the file shows at least what the scan is to see
+   */
+  open ({ version, part, id }, cb) {
+    const isNew = version !== this._version
+    this._version = version
+    if (!isNew) return cb(null, this._log._file)
+    this._follow(part.end, (isThere) => {
+      if (isThere) return this._check(id, part.end, cb)
+      this._openAnew((err) => err ? cb(err) : this._check(id, part.end, cb))
+    })
+  }
+
+  /**
+   * @param {number} end
+   * @param {(isThere: boolean) => void} then
+   */
+  _follow (end, then) {
+    const follower = this._log?._file.follower
+    if (!follower) return then(false)
+    follower.refresh((/** @type {Error | null} */ err) => then(!err && this._log._file.end >= end))
+  }
+
+  /** @param {(err: Error | null) => void} cb */
+  _openAnew (cb) {
+    const before = this._log
+    const { path, verify, maxRecordSize } = this._setting
+    const open = () => {
+      this._log = OffsetLog(path, { flags: 'r', cache: 0, verify, maxRecordSize })
+      this._log.ready(cb)
+    }
+    if (before) before.close(open)
+    else open()
+  }
+
+  /**
+   * @param {Uint8Array | null} id
+   * @param {number} end
+   * @param {(err: Error | null, file?: LogFile) => void} cb
+   */
+  _check (id, end, cb) {
+    /** @type {LogFile} */
+    const file = this._log._file
+    const { store, blocks: { path } } = file
+    const isSame = 'header' in store ? id !== null && store.header.id.equals(id) : id === null
+    if (isSame && file.end >= end) return cb(null, file)
+    this._version = ''
+    cb(new LogError('ERR_LOG_CORRUPT', `${path} was removed, cut or replaced by another file: a thread that has opened it ` +
+      `finds ${isSame ? `${file.end} of ${end} bytes` : 'another log'} there. Open the log again`, { path }))
+  }
+}
+
+/**
+ * @param {Reader} reader
+ * @param {Request} request
+ * @param {(answer: Answer) => void} cb
+ */
+function answer (reader, request, cb) {
+  const fail = (/** @type {unknown} */ err) => cb({ error: packError(err) })
+  reader.open(request, (err, file) => {
+    if (err || !file) return fail(err)
+    let task
+    try {
+      task = createTask(request.task, request.parameters, request)
+    } catch (err) {
+      return fail(err)
+    }
+    const { end } = task
+    scanPart(file, request.part, task, (err, read) => {
+      if (err || !read) return fail(err)
+      let result
+      try {
+        result = end()
+      } catch (err) {
+        return fail(err)
+      }
+      cb({ read, result })
+    })
+  })
+}
+
+/** @param {import('node:worker_threads').MessagePort} port */
+function serve (port) {
+  const reader = new Reader(workerData)
+  port.on('message', (/** @type {Request} */ request) => {
+    answer(reader, request, (answer) => {
+      try {
+        port.postMessage(answer)
+      } catch (err) {
+        port.postMessage({ error: packError(taskFailed('has a result that cannot be cloned', request.task, err)) })
+      }
+    })
+  })
+}
+
+if (parentPort) serve(parentPort)
