@@ -444,3 +444,38 @@ tape('reverse: damage behind the range, in the same page, is nobody\'s concern',
   }
   await log.close()
 })
+
+tape('damage: a reader that looks again finds again that a page does not follow the one before', async (t) => {
+  const folder = temporaryFolder()
+  const [file, other] = ['log', 'other'].map((name) => path.join(folder, name))
+  const first = OffsetLog(file)
+  await first.append(Buffer.alloc(16240, 1))
+  await first.close()
+  fs.copyFileSync(file, other)
+  // A page a record. Two logs that went on from the same one: their chunks verify in each other's place.
+  for (const [at, fill] of [[file, 2], [other, 3]]) {
+    const log = OffsetLog(at)
+    for (let left = 8; left > 0; left--) await log.append(Buffer.alloc(16240, fill))
+    await log.close()
+  }
+  const [good, others] = [fs.readFileSync(file), fs.readFileSync(other)]
+  for (let turn = 4; turn < 18; turn++) {
+    // Wherever one span ends that is read, and the next begins.
+    const page = HEAD_SIZE + (turn >> 1) * PAGE_SIZE
+    const onCorrupt = turn % 2 ? 'error' : 'skip'
+    const bytes = Buffer.from(good)
+    others.copy(bytes, page, page, page + PAGE_SIZE)
+    fs.writeFileSync(file, bytes)
+    const found = []
+    for (const flags of ['r+', 'r']) {
+      const log = OffsetLog(file, { flags, onCorrupt })
+      const seqs = []
+      const onChunk = (chunk) => { seqs.push(...chunk.seqs.subarray(0, chunk.count)) }
+      const result = await log.scan({}, onChunk).catch(({ code, message }) => ({ code, message }))
+      found.push({ seqs, result })
+      await log.close()
+    }
+    t.deepEqual(found[1], found[0])
+    t.match(JSON.stringify(found[0].result), onCorrupt === 'error' ? /its link to the chunk before/ : /"count":[12]/)
+  }
+})

@@ -96,6 +96,22 @@ class ChunkCursor {
     this._identity = identity
   }
 
+  /** Where one can go back to, to read again what comes there: the chunk to be entered next, or the entered one. */
+  mark () {
+    const { header, at, chunkStart, chunkEnd, shift, _epoch: epoch } = this
+    if (at === chunkEnd) return { end: at, shift, identity: this._identity, epoch }
+    return { end: chunkStart, shift: header.position - chunkStart, identity: header.previous, epoch: header.epoch }
+  }
+
+  /**
+   * Goes back, with bytes read anew: what comes there must follow what came before it as it had to the first time.
+   * @param {ReturnType<ChunkCursor['mark']>} mark
+   */
+  goBack (mark) {
+    this.resume(mark)
+    this._epoch = mark.epoch
+  }
+
   /**
    * Says what the chunk before the next one is.
    * @param {number} identity

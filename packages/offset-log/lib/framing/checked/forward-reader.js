@@ -9,7 +9,10 @@ const { assembleRecord, findReach, findRecordEnd } = require('./split-record')
 
 const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 
-/** @typedef {import('../../chunk').Chunk} Chunk */
+/**
+ * @typedef {import('../../chunk').Chunk} Chunk
+ * @typedef {import('./chunk-cursor').ChunkCursor} ChunkCursor
+ */
 
 class ForwardReader extends RecordReader {
   /**
@@ -22,6 +25,8 @@ class ForwardReader extends RecordReader {
     this._isPastStop = false
     /** The page where the delivered chunk of records begins. */
     this._walkedPage = pageStart
+    /** Where to go back to, to walk again. */
+    this._walkedFrom = this._cursor.mark()
     /** Whether damage comes after the records that were delivered last. */
     this._isDamageNext = false
     /** The page where it began. */
@@ -87,7 +92,7 @@ class ForwardReader extends RecordReader {
     chunk.clear()
     for (;;) {
       if (this._error) return cb(this._error)
-      if (cursor.isStale) this._restart(cursor.at - cursor.at % PAGE_SIZE)
+      if (cursor.isStale) this._goBack(cursor.mark())
       const status = this._isDamageNext ? DAMAGED : this._walk(limit)
       this._isDamageNext = status === DAMAGED && chunk.count > 0
       if (chunk.count > 0) return this._deliver(cb)
@@ -129,7 +134,7 @@ class ForwardReader extends RecordReader {
    */
   _walkAgain (logEnd, cb) {
     this._lookAgain(() => {
-      this._restart(this._walkedPage)
+      this._goBack(this._walkedFrom)
       this.next(logEnd, cb)
     })
   }
@@ -150,6 +155,12 @@ class ForwardReader extends RecordReader {
     this._cursor.restart(pageStart)
   }
 
+  /** @param {ReturnType<ChunkCursor['mark']>} mark */
+  _goBack (mark) {
+    this._isGapless = this._isDamageNext = false
+    this._cursor.goBack(mark)
+  }
+
   /**
    * Walks as far as the window goes.
    * @param {number} limit
@@ -159,6 +170,7 @@ class ForwardReader extends RecordReader {
     const { _chunk: chunk, _cursor: cursor } = this
     chunk.buffer = cursor.window.buffer
     this._walkedPage = cursor.at - cursor.at % PAGE_SIZE
+    this._walkedFrom = cursor.mark()
     for (;;) {
       if (chunk.isFull || this._error || this.isDone) return ENTERED
       if (cursor.at === cursor.chunkEnd) {
@@ -314,7 +326,7 @@ class ForwardReader extends RecordReader {
   }
 }
 
-/** @param {import('./chunk-cursor').ChunkCursor} cursor  that met damage */
+/** @param {ChunkCursor} cursor  that met damage */
 function damageOf (cursor) {
   return /** @type {import('./chunk-cursor').Damage} */ (cursor.damage)
 }
