@@ -1,6 +1,7 @@
 'use strict'
 // A scan over threads against a plain one of the same log, whatever the file is like: the same records in the same
-// order, the same losses, or the same failure. Parts are as small as can be, so that there are many of them.
+// order, the same losses, or the same failure. Parts are as small as can be, so that there are many.
+// MILLRACE_SEED=N MILLRACE_ROUNDS=1 repeats the one that failed.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -127,7 +128,6 @@ function pickRange (random, seqs) {
 }
 
 tape(`threads: the same as a plain scan, whatever the file is like (seed ${seed})`, async (t) => {
-  const random = createRandom(seed)
   const tally = { scans: 0, parts: 0, inOnePiece: 0, failures: 0, lost: 0 }
   const { _readRestInOnePiece: readRest } = SpreadScan.prototype
   SpreadScan.prototype._readRestInOnePiece = function () {
@@ -135,6 +135,7 @@ tape(`threads: the same as a plain scan, whatever the file is like (seed ${seed}
     readRest.call(this)
   }
   for (let round = 0; round < rounds; round++) {
+    const random = createRandom(seed + round)
     const framing = FRAMINGS[random(2) === 0 ? 0 : random(4)]
     const { file, seqs, before } = await makeLog(random, framing)
     const isHurt = random(2) === 0
@@ -160,7 +161,7 @@ tape(`threads: the same as a plain scan, whatever the file is like (seed ${seed}
       else if (plain.lost.count > 0) tally.lost++
       if (JSON.stringify(spread) === JSON.stringify(plain)) continue
       const short = ({ records, ...rest }) => JSON.stringify({ ...rest, count: records?.length })
-      t.fail(`round ${round}, ${framing}, hurt: ${isHurt}, ${JSON.stringify(options)}, ${threads} threads, parts of ` +
+      t.fail(`seed ${seed + round}, ${framing}, hurt: ${isHurt}, ${JSON.stringify(options)}, ${threads} threads, parts of ` +
         `${size}: ${short(spread)}, not ${short(plain)}`)
     }
     await log.close()

@@ -58,7 +58,7 @@ class Pool {
   }
 
   _forgetDead () {
-    for (const thread of this._threads) if (thread.isDead) this._threads.delete(thread)
+    for (const thread of this._threads) if (thread.hasEnded) this._threads.delete(thread)
     this._idle = this._idle.filter((thread) => !thread.isDead)
   }
 }

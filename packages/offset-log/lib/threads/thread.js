@@ -19,7 +19,9 @@ class Thread {
    * @throws where no thread may be made
    */
   constructor (setting) {
+    /** Whether it can be asked nothing any more. */
     this.isDead = false
+    this.hasEnded = false
     /** @type {Answered | null} */
     this._answered = null
     this._task = ''
@@ -53,7 +55,9 @@ class Thread {
 
   /** @param {() => void} [cb]  it has ended */
   stop (cb = () => {}) {
-    if (this.isDead) return cb()
+    // Its last answer may be under way: nobody is to take it for one that has nothing to do.
+    this.isDead = true
+    if (this.hasEnded) return cb()
     this._worker.once('exit', () => cb())
     this._worker.terminate()
   }
@@ -71,7 +75,7 @@ class Thread {
 
   /** @param {number} code */
   _died (code) {
-    this.isDead = true
+    this.isDead = this.hasEnded = true
     this._hear({}, taskFailed(`has ended its thread with the code ${code}`, this._task, this._cause))
   }
 }
