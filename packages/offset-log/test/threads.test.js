@@ -280,6 +280,8 @@ tape('threads: they are kept for the next scan, and end with the log or the proc
   await log.close()
   t.equal(countOf(await scan), seqs.length, 'closing waits for it')
   t.ok([...before].every(({ isDead }) => isDead))
-  const output = execFileSync(process.execPath, [path.join(FOLDER, 'scan-and-stay.js'), file], { encoding: 'utf8', timeout: 60000 })
-  t.equal(output, `${seqs.length}\n`)
+  const run = (...args) => execFileSync(process.execPath, [path.join(FOLDER, 'scan-and-stay.js'), file, ...args],
+    { encoding: 'utf8', timeout: 60000 })
+  t.equal(run(), `${seqs.length}\n`)
+  t.equal(run('close'), `${seqs.length}\nclosed\n`)
 })

@@ -69,7 +69,8 @@ class Thread {
   _hear (answer, err = answer.error ? unpackError(answer.error) : null) {
     const cb = this._answered
     this._answered = null
-    this._worker.unref()
+    // Somebody may wait for the end of one that is being stopped.
+    if (!this.isDead) this._worker.unref()
     if (cb) cb(err, answer)
   }
 
