@@ -1,6 +1,8 @@
 'use strict'
-// The packages that a row may need and that need not be there. Each check uses its package: one may be installed
-// without the part that was to be compiled.
+// What a row may need and that need not be there: packages, as a rule. Each check uses its package: one may be
+// installed without the part that was to be compiled.
+
+const os = require('node:os')
 
 // A name that the type checker cannot follow: it would look for packages that may be absent.
 const load = (/** @type {string} */ name) => require(name)
@@ -20,6 +22,13 @@ exports.lmdb = { lmdb: () => load('lmdb').open }
 
 /** @type {NonNullable<import('./shapes').Row['needs']>} */
 exports.classicLevel = { 'classic-level': () => load('classic-level').ClassicLevel }
+
+/** @type {NonNullable<import('./shapes').Row['needs']>} */
+exports.secondCore = {
+  'a second core': () => {
+    if (os.availableParallelism() < 2) throw new Error('there is one')
+  }
+}
 
 /**
  * @param {string} file

@@ -8,6 +8,7 @@ const { ByteTally } = require('../../lib/tally')
 
 const EVERY = 1000
 const BLOCK_SIZE = 65536
+const TASK = require.resolve('./tally-task')
 
 /**
  * The same result as that of the bench's `log` layer, at a fraction of its cost beside a loop that only reads: no call
@@ -33,20 +34,54 @@ class ChunkTally {
   }
 }
 
+/** @typedef {ReturnType<typeof OffsetLog>} Log */
+
 /**
  * @param {string} path
  * @param {object} [options]  of the log
  * @returns {Promise<import('./shapes').Runner>}
  */
-async function openScan (path, options) {
+function openScan (path, options) {
+  return openTally(path, options, async (log) => {
+    const tally = new ChunkTally()
+    await log.scan({}, (/** @type {Chunk} */ chunk) => tally.add(chunk))
+    return tally
+  })
+}
+
+/**
+ * The same over worker threads.
+ * @param {string} path
+ * @param {number} threads
+ * @returns {Promise<import('./shapes').Runner>}
+ */
+function openThreadedScan (path, threads) {
+  return openTally(path, {}, async (log) => {
+    const { results } = await log.scan({ threads }, TASK)
+    const sum = new ChunkTally()
+    for (const { records, delivered, seqSum } of results) {
+      sum.records += records
+      sum.delivered += delivered
+      sum.seqSum += seqSum
+    }
+    return sum
+  })
+}
+
+/**
+ * @param {string} path
+ * @param {object | undefined} options  of the log
+ * @param {(log: Log) => Promise<ChunkTally>} scan  what is timed
+ * @returns {Promise<import('./shapes').Runner>}
+ */
+async function openTally (path, options, scan) {
   const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r', ...options })
   await log.ready()
   let tally = new ChunkTally()
   return {
     async sample () {
-      tally = new ChunkTally()
       const started = performance.now()
-      await log.scan({}, (/** @type {Chunk} */ chunk) => tally.add(chunk))
+      tally = await scan(log)
       return performance.now() - started
     },
     async finish () {
@@ -71,7 +106,7 @@ async function measureLog (path) {
   return result
 }
 
-/** @param {ReturnType<typeof OffsetLog>} log */
+/** @param {Log} log */
 async function measureOpenLog (log) {
   const tally = new ByteTally({ every: EVERY })
   await log.scan({}, (/** @type {Chunk} */ { buffer, count, seqs, starts, ends }) => {
@@ -80,6 +115,8 @@ async function measureOpenLog (log) {
   return tally.result()
 }
 
+exports.ChunkTally = ChunkTally
 exports.openScan = openScan
+exports.openThreadedScan = openThreadedScan
 exports.measureLog = measureLog
 exports.BLOCK_SIZE = BLOCK_SIZE

@@ -35,7 +35,8 @@
  * @property {number} samples  in each process, after the first one, which is kept apart
  * @property {boolean} [isExact]  gives the same every time, so that it runs once
  * @property {Record<string, string>} [env]  of its processes
- * @property {Record<string, () => void>} [needs]  optional packages; each call throws where its package is of no use
+ * @property {Record<string, () => void>} [needs]  optional packages, or whatever else, by name; each call throws where
+ *   that is of no use
  * @property {(context: Context) => any} prepare  makes what is read; gives what both sides are opened with, as JSON,
  *   and in its `expected`, if it has one, an answer that they must agree with; or `absent`, what the machine has too
  *   little of for it to be run

@@ -16,7 +16,7 @@ const HEAD_SIZE = 32768
 const PAGE_SIZE = 16384
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
-const rounds = Number(process.env.MILLRACE_ROUNDS) || 15
+const rounds = Number(process.env.MILLRACE_ROUNDS) || 10
 
 /** What the scan shows, or fails with, through one function for all of it. */
 async function scanPlainly (log, options) {
