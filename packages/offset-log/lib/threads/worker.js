@@ -48,11 +48,18 @@ class Reader {
    */
   open ({ version, part, id }, cb) {
     const isNew = version !== this._version
-    this._version = version
     if (!isNew) return cb(null, this._log._file)
+    const check = () => {
+      const err = this._check(id, part.end)
+      if (err) return cb(err)
+      this._version = version
+      cb(null, this._log._file)
+    }
+    // Until it is known that all is well, it is looked at again for each part.
+    this._version = ''
     this._follow(part.end, (isThere) => {
-      if (isThere) return this._check(id, part.end, cb)
-      this._openAnew((err) => err ? cb(err) : this._check(id, part.end, cb))
+      if (isThere) check()
+      else this._openAnew((err) => err ? cb(err) : check())
     })
   }
 
@@ -81,17 +88,15 @@ class Reader {
   /**
    * @param {Uint8Array | null} id
    * @param {number} end
-   * @param {(err: Error | null, file?: LogFile) => void} cb
+   * @returns {LogError | null}  why it is not the file that the scan is of
    */
-  _check (id, end, cb) {
+  _check (id, end) {
     /** @type {LogFile} */
-    const file = this._log._file
-    const { store, blocks: { path } } = file
+    const { store, end: found, blocks: { path } } = this._log._file
     const isSame = 'header' in store ? id !== null && store.header.id.equals(id) : id === null
-    if (isSame && file.end >= end) return cb(null, file)
-    this._version = ''
-    cb(new LogError('ERR_LOG_CORRUPT', `${path} was removed, cut or replaced by another file: a thread that has opened it ` +
-      `finds ${isSame ? `${file.end} of ${end} bytes` : 'another log'} there. Open the log again`, { path }))
+    if (isSame && found >= end) return null
+    return new LogError('ERR_LOG_CORRUPT', `${path} was removed, cut or replaced by another file: a thread that has opened ` +
+      `it finds ${isSame ? `${found} of ${end} bytes` : 'another log'} there. Open the log again`, { path })
   }
 }
 
