@@ -4,11 +4,12 @@
 
 const fs = require('node:fs')
 const { OffsetLog } = require('@millrace/offset-log')
-const { packCommit } = require('@millrace/offset-log/lib/framing/checked/pack-commit')
+const { AppendGroup } = require('@millrace/offset-log/lib/append-group')
+const { packCommit, packedSizeMax } = require('@millrace/offset-log/lib/framing/checked/pack-commit')
 const { decodeFileHeader } = require('@millrace/offset-log/lib/framing/checked/file-header')
 const { decodeSlot, encodeSlot } = require('@millrace/offset-log/lib/framing/checked/slot')
 const {
-  HEADER_SIZE, HEAD_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE
+  HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('@millrace/offset-log/lib/framing/checked/layout')
 const { createRecords } = require('./records')
 
@@ -42,8 +43,10 @@ async function writeLargeLog (file, size, small) {
 
   const end = Math.ceil(size / PAGE_SIZE) * PAGE_SIZE
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
-  const appends = [{ records: createRecords(3), seq: -1 }]
-  const { bytes, seq, tail } = packCommit(appends, { end, shift: 0, identity: newest.identity }, writer)
+  const group = new AppendGroup()
+  for (const record of createRecords(3)) group.addOne(record, LENGTH_SIZE + record.length, () => {})
+  const target = Buffer.alloc(packedSizeMax(group.size))
+  const { bytes, seq, tail } = packCommit(group, { end, shift: 0, identity: newest.identity }, writer, target)
   const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, identity: tail.identity }
   for (const position of SLOT_POSITIONS) encodeSlot(slot, header.salt).copy(head, position)
 

@@ -5,42 +5,35 @@
 const { performance } = require('node:perf_hooks')
 const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { AppendCallbacks } = require('./append-callbacks')
+const { AppendGroup } = require('./append-group')
+const { AppendQueue } = require('./append-queue')
+const { KeptBuffer } = require('./kept-buffer')
 const { tooLargeToAppend } = require('./record-errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
 const WRITE_SIZE_MAX = 512 * 1024
-// A buffer for larger writes than these is not kept: there are few.
-const KEPT_SIZE_MAX = 2 * WRITE_SIZE_MAX
-const KEPT_SIZE_MIN = 4 * 1024
 // A batch is one write, from one buffer.
 const BATCH_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
- * @typedef {import('./log-file').Append} Append
  * @typedef {import('./log-file').Framed} Framed
- * @typedef {Append['done']} Done
+ * @typedef {import('./append-group').Done} Done
  */
 
 // Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
 // so long they have one.
 const TURN_MS = 4
-const NOTHING = Buffer.alloc(0)
-// It takes the place of what is done with. An old array that is not needed any more, but not collected yet, would keep
-// what it has through every collection of what is young: with 1,000 appends under way that took a quarter of the time.
-/** @type {Append} */
-const NO_APPEND = { records: [], size: 0, seq: -1, done: () => {} }
 
 class Appender {
   /** @param {LogFile} file */
   constructor (file) {
     this._file = file
-    /** @type {Append[]} */
-    this._waiting = []
-    /** How many of them are taken. */
-    this._takenCount = 0
+    this._waiting = new AppendQueue(WRITE_SIZE_MAX)
+    this._callbacks = new AppendCallbacks(file.lifecycle)
     /** What is written is put together here, one write after the other. */
-    this._target = NOTHING
+    this._target = new KeptBuffer()
     this._turnStartMs = 0
     this._isBusy = false
     /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
@@ -48,21 +41,33 @@ class Appender {
   }
 
   /**
+   * @param {Buffer} record  must not change until `done` runs
+   * @param {Done} done  gets its seq; never runs before this returns
+   */
+  appendOne (record, done) {
+    const size = this._file.store.sizeOf(record.length, 1)
+    if (this._refuses(size, done)) return
+    this._waiting.groupFor(size).addOne(record, size, done)
+    this._added()
+  }
+
+  /**
    * @param {Buffer[]} records  at least one; they must not change until `done` runs
+   * @param {number} dataSize  bytes that they have together
    * @param {Done} done  gets the seq of the last record; never runs before this returns
    */
-  append (records, done) {
-    const { store } = this._file
-    const size = store.sizeOf(records)
-    const sizeMax = store.writeSizeMax(size)
-    if (sizeMax <= BATCH_SIZE_MAX) this._enqueue({ records, size, seq: -1, done })
-    else process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
+  appendBatch (records, dataSize, done) {
+    const size = this._file.store.sizeOf(dataSize, records.length)
+    if (this._refuses(size, done)) return
+    this._waiting.groupFor(size).addBatch(records, size, done)
+    this._added()
   }
 
   /** @param {(err: Error | null) => void} cb  runs once all that was appended before is written, or has failed */
   flush (cb) {
-    if (this._isBusy || this._isAnyWaiting) this._enqueue({ records: [], size: 0, seq: -1, done: () => cb(null) })
-    else cb(null)
+    if (!this._isBusy && this._waiting.isEmpty) return cb(null)
+    this._waiting.groupFor(0).addBatch([], 0, () => cb(null))
+    this._added()
   }
 
   /**
@@ -77,17 +82,23 @@ class Appender {
   /** Goes on with what has waited. */
   release () {
     this._onHeld = null
-    if (this._isAnyWaiting) this._start()
+    if (!this._waiting.isEmpty) this._start()
   }
 
-  get _isAnyWaiting () {
-    return this._takenCount < this._waiting.length
+  /**
+   * @param {number} size  of frames
+   * @param {Done} done  gets an error if there are too many
+   */
+  _refuses (size, done) {
+    // Nearly all are far from it.
+    const sizeMax = size <= WRITE_SIZE_MAX ? 0 : this._file.store.writeSizeMax(size)
+    if (sizeMax <= BATCH_SIZE_MAX) return false
+    process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
+    return true
   }
 
-  /** @param {Append} append */
-  _enqueue (append) {
+  _added () {
     this._file.lifecycle.enter()
-    this._waiting.push(append)
     if (!this._isBusy && this._onHeld === null) this._start()
   }
 
@@ -102,56 +113,49 @@ class Appender {
       this._isBusy = false
       return this._onHeld()
     }
-    const group = this._takeGroup()
-    if (group.length === 0) {
+    const { store, durability } = this._file
+    let taken = this._waiting.take()
+    while (taken !== null && (durability.error || taken.size === 0)) {
+      // They cannot be written, or need not be.
+      this._callbacks.callLater(taken, durability.error)
+      this._waiting.giveBack(taken)
+      taken = this._waiting.take()
+    }
+    if (taken === null) {
       this._isBusy = false
       return
     }
-    const { store } = this._file
-    let size = 0
-    for (const append of group) size += append.size
-    const sizeMax = store.writeSizeMax(size)
+    const group = store.writeSizeMax(taken.size) > store.room ? this._cutToRoom(taken) : taken
+    if (group.count === 0) return this._goOn()
+    const sizeMax = store.writeSizeMax(group.size)
     if (!store.needsPreparing(sizeMax)) return this._write(group, sizeMax)
     store.prepareAppend(sizeMax, (err) => err ? this._failed(group, err) : this._write(group, sizeMax))
   }
 
   /**
-   * @param {Append[]} group
+   * @param {AppendGroup} group
    * @param {number} sizeMax  bytes that it takes
    */
   _write (group, sizeMax) {
     const { blocks, store, durability } = this._file
-    const framed = store.frame(group, this._targetOf(sizeMax))
-    const { seq } = group[group.length - 1]
+    const framed = store.frame(group, this._target.ofSize(sizeMax))
+    const { lastSeq } = group
     blocks.append(framed.bytes, (err) => {
       if (err) return this._failed(group, err)
       framed.written()
-      this._file.writtenSince = seq
+      this._file.writtenSince = lastSeq
       durability.noteWritten()
       if (durability.mode !== 'always') {
-        this._settle(framed, seq)
+        this._settle(framed, lastSeq)
         return this._callBack(group, null)
       }
       let isSettled = false
       const settle = () => {
         isSettled = true
-        this._settle(framed, seq)
+        this._settle(framed, lastSeq)
       }
       durability.sync((err) => isSettled ? this._callBack(group, null) : this._failed(group, err), settle)
     })
-  }
-
-  /**
-   * @param {number} size
-   * @returns {Buffer}  at least as large; used again for the next write. Memory that is new to the process is slow
-   */
-  _targetOf (size) {
-    if (size > KEPT_SIZE_MAX) return Buffer.allocUnsafeSlow(size)
-    if (size > this._target.length) {
-      const larger = Math.max(size, 2 * this._target.length, KEPT_SIZE_MIN)
-      this._target = Buffer.allocUnsafeSlow(Math.min(larger, KEPT_SIZE_MAX))
-    }
-    return this._target
   }
 
   /**
@@ -168,34 +172,18 @@ class Appender {
 
   /**
    * Then goes on with what was appended meanwhile.
-   * @param {Append[]} group
+   * @param {AppendGroup} group
    * @param {Error | null} err
    */
   _callBack (group, err) {
-    process.nextTick(() => this._callBackFrom(group, 0, err))
+    this._callbacks.callInOrder(group, err, () => {
+      this._waiting.giveBack(group)
+      this._goOn()
+    })
   }
 
   /**
-   * @param {Append[]} group
-   * @param {number} index
-   * @param {Error | null} err
-   */
-  _callBackFrom (group, index, err) {
-    try {
-      while (index < group.length) {
-        const append = group[index]
-        group[index++] = NO_APPEND
-        this._end(append, err)
-      }
-    } finally {
-      // A callback that throws keeps nobody from being called.
-      if (index < group.length) process.nextTick(() => this._callBackFrom(group, index, err))
-      else this._goOn()
-    }
-  }
-
-  /**
-   * @param {Append[]} group
+   * @param {AppendGroup} group
    * @param {Error | null} err
    */
   _failed (group, err) {
@@ -213,44 +201,22 @@ class Appender {
   }
 
   /**
-   * @param {Append} append
-   * @param {Error | null} err
+   * An append that the file has no room for fails alone.
+   * @param {AppendGroup} group
+   * @returns {AppendGroup}  what there is room for
    */
-  _end ({ done, seq }, err) {
-    this._file.lifecycle.leave()
-    if (err) done(err)
-    else done(null, seq)
-  }
-
-  /** What goes into the next write. An append that cannot be written any more fails here, alone. */
-  _takeGroup () {
-    const { _waiting: waiting, _file: { store, durability } } = this
+  _cutToRoom (group) {
+    const { store } = this._file
     const { room } = store
-    const group = []
-    let size = 0
-    while (this._isAnyWaiting) {
-      const append = waiting[this._takenCount]
-      if (append.records.length === 0 && size > 0) break
-      if (size > 0 && size + append.size > WRITE_SIZE_MAX) break
-      waiting[this._takenCount++] = NO_APPEND
-      const isTooMuch = store.writeSizeMax(size + append.size) > room
-      const err = durability.error ?? (isTooMuch ? this._full(size, append.size) : null)
-      if (err || append.records.length === 0) {
-        process.nextTick(() => this._end(append, err))
-        continue
-      }
-      group.push(append)
-      size += append.size
+    const kept = new AppendGroup()
+    for (let index = 0; index < group.count; index++) {
+      const done = group.dones[index]
+      const records = group.recordsOf(index)
+      const size = store.sizeOf(records.reduce((total, { length }) => total + length, 0), records.length)
+      if (store.writeSizeMax(kept.size + size) <= room) kept.addBatch(records, size, done)
+      else this._callbacks.callOneLater(done, this._full(kept.size, size))
     }
-    this._forgetTaken()
-    return group
-  }
-
-  /** Not one by one, nor at every write: a flood of appends would be moved again and again. */
-  _forgetTaken () {
-    if (2 * this._takenCount < this._waiting.length) return
-    this._waiting = this._waiting.slice(this._takenCount)
-    this._takenCount = 0
+    return kept
   }
 
   /**

@@ -1,6 +1,8 @@
 'use strict'
 // Wraps a codec so that what it throws has a code, and so that what it returns never aliases bytes it does not own.
 
+// Not the global one, which is behind a getter: to ask it whether bytes are a Buffer takes longer than to frame them.
+const { Buffer } = require('node:buffer')
 const { LogError, misuse } = require('@millrace/errors')
 const { matches } = require('@millrace/where')
 

@@ -31,15 +31,6 @@
  */
 
 /**
- * What one call appends.
- * @typedef {object} Append
- * @property {Buffer[]} records  none in one that only waits for those before it
- * @property {number} size  bytes of their frames
- * @property {number} seq  of the last of them, once they are framed
- * @property {(err: Error | null, seq?: number) => void} done
- */
-
-/**
  * The bytes of one write, and what to do with it.
  * @typedef {object} Framed
  * @property {Buffer} bytes

@@ -150,16 +150,31 @@ class Log {
   }
 
   /**
-   * @param {Buffer[] | Error} records
+   * @param {Buffer | Buffer[] | Error} records  one, or those of a batch
    * @param {Callback<number>} cb
    */
   _appendRecords (records, cb) {
     const err = this._writeError('append')
     if (err || records instanceof Error) return process.nextTick(cb, err ?? records)
-    const recordErr = this._checkRecords(records)
+    if (Array.isArray(records)) return this._appendBatch(records, cb)
+    const recordErr = this._checkRecord(records)
     if (recordErr) process.nextTick(cb, recordErr)
-    else if (records.length === 0) cb(null, this.since.value)
-    else this._appender.append(records, cb)
+    else this._appender.appendOne(records, cb)
+  }
+
+  /**
+   * @param {Buffer[]} records
+   * @param {Callback<number>} cb
+   */
+  _appendBatch (records, cb) {
+    let dataSize = 0
+    for (const record of records) {
+      const recordErr = this._checkRecord(record)
+      if (recordErr) return process.nextTick(cb, recordErr)
+      dataSize += record.length
+    }
+    if (records.length === 0) cb(null, this.since.value)
+    else this._appender.appendBatch(records, dataSize, cb)
   }
 
   /**
@@ -373,15 +388,16 @@ class Log {
 
   /**
    * @param {unknown} values
-   * @returns {Buffer[] | Error}
+   * @returns {Buffer | Buffer[] | Error}
    */
   _encode (values) {
     const { codec } = this._file
     try {
-      if (!Array.isArray(values)) return [codec.encode(values)]
-      const records = []
+      if (!Array.isArray(values)) return codec.encode(values)
       // A codec that looks into the array might change it.
-      for (let index = 0, { length } = values; index < length; index++) records.push(codec.encode(values[index]))
+      const { length } = values
+      const records = new Array(length)
+      for (let index = 0; index < length; index++) records[index] = codec.encode(values[index])
       return records
     } catch (err) {
       return /** @type {Error} */ (err)
@@ -389,18 +405,13 @@ class Log {
   }
 
   /**
-   * @param {Buffer[]} records
+   * @param {Buffer} record
    * @returns {LogError | null}
    */
-  _checkRecords (records) {
+  _checkRecord (record) {
     const { store, maxRecordSize } = this._file
     const sizeMax = Math.min(maxRecordSize, store.recordSizeMax)
-    for (const record of records) {
-      if (record.length > sizeMax) return tooLargeToAppend('a record', record.length, sizeMax)
-      const err = store.checkRecord(record)
-      if (err) return err
-    }
-    return null
+    return record.length > sizeMax ? tooLargeToAppend('a record', record.length, sizeMax) : store.checkRecord(record)
   }
 }
 

@@ -6,7 +6,8 @@ const path = require('node:path')
 const tape = require('tape')
 const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { packCommit } = require('../lib/framing/checked/pack-commit')
+const { packCommit, packedSizeMax } = require('../lib/framing/checked/pack-commit')
+const { AppendGroup } = require('../lib/append-group')
 const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
 const { crc, decodeChunks, decodeFrames, decodeLog } = require('./checked-oracle')
 
@@ -161,12 +162,14 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       if (sizes[0] > 20000 && offset % 9 > 0) continue
       const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
       const end = HEAD_SIZE + offset
-      const appends = records.map((record) => ({ records: [record], seq: -1 }))
-      const packed = packCommit(appends, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE })
+      const group = new AppendGroup()
+      for (const record of records) group.addOne(record, 4 + record.length, () => {})
+      const target = Buffer.alloc(packedSizeMax(group.size), 0xff)
+      const packed = packCommit(group, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)
       const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })
       const frames = decodeFrames(chunks)
       const isRight = frames.length === records.length && frames.every(({ seq, data }, index) => {
-        return seq === appends[index].seq && data.equals(records[index])
+        return seq === group.seqs[index] && data.equals(records[index])
       })
       if (!isRight) t.fail(`${sizes} at ${offset}`)
       const { tail } = packed

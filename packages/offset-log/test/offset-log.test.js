@@ -251,7 +251,7 @@ for (const framing of ['offset48', 'offset53']) {
     const { overhead } = offsetFramings[framing]
     const size = 2 ** 32 - 5
     const frame = Buffer.alloc(overhead)
-    offsetFramings[framing].writeFrames([Buffer.alloc(0)], 0, frame, 0)
+    offsetFramings[framing].writeFrame(Buffer.alloc(0), 0, frame, 0)
     fs.mkdirSync(path.dirname(file))
     const fd = fs.openSync(file, 'w')
     const head = Buffer.alloc(4)

@@ -24,7 +24,7 @@ const RESERVE_SIZE = 64 * 1024
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
- * @typedef {import('../../log-file').Append} Append
+ * @typedef {import('../../append-group').AppendGroup} AppendGroup
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('../../range').Range & Pick<import('./record-reader').Wanted, 'onLoss'>} StoreRange
@@ -156,13 +156,12 @@ class CheckedStore {
   }
 
   /**
-   * @param {Buffer[]} records
+   * @param {number} dataSize  bytes of records
+   * @param {number} count  of them
    * @returns {number}  bytes of their frames
    */
-  sizeOf (records) {
-    let size = 0
-    for (const { length } of records) size += LENGTH_SIZE + length
-    return size
+  sizeOf (dataSize, count) {
+    return dataSize + count * LENGTH_SIZE
   }
 
   /**
@@ -174,16 +173,16 @@ class CheckedStore {
   }
 
   /**
-   * @param {Append[]} appends  what several callers append; all of it becomes one commit. They get their seqs
+   * @param {AppendGroup} group  what several callers append; all of it becomes one commit. It gets its seqs
    * @param {Buffer} target  large enough; good until the next call
    * @returns {Framed}
    */
-  frame (appends, target) {
+  frame (group, target) {
     const { tail, epoch, rules: { salt } } = this
     const { isBehindLoss } = this.session
     const shift = tail.shift + this.session.jumpFrom(tail)
     const durable = this.checkpoints.durableEnd + shift
-    const packed = packCommit(appends, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
+    const packed = packCommit(group, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
     return {
       bytes: packed.bytes,
       written: () => {

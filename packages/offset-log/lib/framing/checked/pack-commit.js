@@ -24,7 +24,8 @@ const {
  */
 
 /**
- * @typedef {{ records: Buffer[], seq: number }} Appended
+ * @typedef {Pick<import('../../append-group').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} Appended  one append
+ *   with records at least, and none without
  */
 
 /**
@@ -67,37 +68,41 @@ class CommitPacker {
   }
 
   /**
-   * @param {Appended[]} appends
+   * @param {Appended} group
    * @returns {Packed}
    */
-  pack (appends) {
+  pack ({ records, ends, seqs, count }) {
     const { end, shift } = this._tail
-    let seq = 0
-    for (const append of appends) {
-      for (const record of append.records) {
-        if (!this._fits(record.length)) this._makeRoom(record.length)
-        seq = end + shift + this._offset
-        this._putRecord(record)
+    const bytes = this._bytes
+    let start = 0
+    for (let index = 0, record = 0; index < count; index++) {
+      for (const last = ends[index]; record < last; record++) {
+        const data = records[record]
+        const { length } = data
+        const dataStart = this._offset + LENGTH_SIZE
+        // Nearly always the open chunk takes the whole record.
+        if (this._chunkStart !== -1 && dataStart + length <= this._pageEnd) {
+          start = this._offset
+          putUint32(bytes, FRAME_TYPES.RECORD * 2 ** 30 + length, start)
+          bytes.set(data, dataStart)
+          this._offset = dataStart + length
+        } else {
+          this._makeRoom(length)
+          start = this._offset
+          this._putRecord(data)
+        }
       }
-      append.seq = seq
+      seqs[index] = end + shift + start
     }
     this._closeChunk(0)
     const tail = { end: end + this._offset, shift, identity: this._header.previous }
-    return { bytes: this._bytes.subarray(0, this._offset), seq, tail }
+    return { bytes: this._bytes.subarray(0, this._offset), seq: end + shift + start, tail }
   }
 
   /** Bytes left in the page; at its end, those of the next one. */
   get _room () {
     if (this._offset >= this._pageEnd) this._pageEnd += PAGE_SIZE
     return this._pageEnd - this._offset
-  }
-
-  /**
-   * @param {number} size
-   * @returns {boolean}  whether the open chunk takes the whole record, as nearly always
-   */
-  _fits (size) {
-    return this._chunkStart !== -1 && this._offset + LENGTH_SIZE + size <= this._pageEnd
   }
 
   /**
@@ -191,20 +196,14 @@ class CommitPacker {
 }
 
 /**
- * @param {Appended[]} appends  with one record at least; each gets the seq of its last one
+ * @param {Appended} group  gets its seqs
  * @param {Tail} tail
  * @param {CommitWriter} writer
- * @param {Buffer} [target]  of `packedSizeMax` of their frames, or larger; the packed bytes lie in it
+ * @param {Buffer} target  of `packedSizeMax` of the frames, or larger; the packed bytes lie in it
  * @returns {Packed}
  */
-function packCommit (appends, tail, writer, target = createTarget(appends)) {
-  return new CommitPacker(tail, writer, target).pack(appends)
-}
-
-/** @param {Appended[]} appends */
-function createTarget (appends) {
-  const sizes = appends.flatMap(({ records }) => records.map(({ length }) => LENGTH_SIZE + length))
-  return Buffer.allocUnsafe(packedSizeMax(sizes.reduce((total, size) => total + size, 0)))
+function packCommit (group, tail, writer, target) {
+  return new CommitPacker(tail, writer, target).pack(group)
 }
 
 exports.packCommit = packCommit

@@ -56,25 +56,20 @@ class OffsetFraming {
   }
 
   /**
-   * @param {Buffer[]} records
-   * @param {number} position  where in the file the frames will be
-   * @param {Buffer} target  of at least the records' sizes and one overhead each, from `offset`
+   * @param {Buffer} data
+   * @param {number} seq  where in the file the frame will be
+   * @param {Buffer} target  of at least the data's size and the overhead, from `offset`
    * @param {number} offset
-   * @returns {number}  the seq of the last record
+   * @returns {number}  bytes of the frame
    */
-  writeFrames (records, position, target, offset) {
-    let seq = position
-    for (const data of records) {
-      seq = position
-      position += data.length + this.overhead
-      putUint32(target, data.length, offset)
-      target.set(data, offset + HEAD_SIZE)
-      offset += HEAD_SIZE + data.length
-      putUint32(target, data.length, offset)
-      this._writeEnd(target, position, offset + 4)
-      offset += this.trailerSize
-    }
-    return seq
+  writeFrame (data, seq, target, offset) {
+    const { length } = data
+    const size = length + this.overhead
+    putUint32(target, length, offset)
+    target.set(data, offset + HEAD_SIZE)
+    putUint32(target, length, offset + HEAD_SIZE + length)
+    this._writeEnd(target, seq + size, offset + size - this.endSize)
+    return size
   }
 
   /**

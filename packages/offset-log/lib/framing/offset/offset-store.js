@@ -14,7 +14,7 @@ const { readRecord } = require('./read-record')
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
- * @typedef {import('../../log-file').Append} Append
+ * @typedef {import('../../append-group').AppendGroup} AppendGroup
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('../../range').Range} Range
@@ -93,14 +93,12 @@ class OffsetStore {
   }
 
   /**
-   * @param {Buffer[]} records
+   * @param {number} dataSize  bytes of records
+   * @param {number} count  of them
    * @returns {number}  bytes of their frames
    */
-  sizeOf (records) {
-    const { overhead } = this.framing
-    let size = 0
-    for (const { length } of records) size += length + overhead
-    return size
+  sizeOf (dataSize, count) {
+    return dataSize + count * this.framing.overhead
   }
 
   /**
@@ -117,16 +115,20 @@ class OffsetStore {
   }
 
   /**
-   * @param {Append[]} appends  get their seqs
+   * @param {AppendGroup} group  gets its seqs
    * @param {Buffer} target  large enough; good until the next call
    * @returns {Framed}
    */
-  frame (appends, target) {
+  frame ({ records, ends, seqs, count }, target) {
     const start = this._writtenEnd
     let size = 0
-    for (const append of appends) {
-      append.seq = this.framing.writeFrames(append.records, start + size, target, size)
-      size += append.size
+    for (let index = 0, record = 0; index < count; index++) {
+      let seq = -1
+      for (const end = ends[index]; record < end; record++) {
+        seq = start + size
+        size += this.framing.writeFrame(records[record], seq, target, size)
+      }
+      seqs[index] = seq
     }
     return {
       bytes: target.subarray(0, size),

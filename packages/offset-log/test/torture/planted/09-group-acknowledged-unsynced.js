@@ -6,5 +6,5 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
   find: "if (durability.mode !== 'always') {",
-  replace: "if (durability.mode !== 'always' || group.length > 1) {"
+  replace: "if (durability.mode !== 'always' || group.count > 1) {"
 }]

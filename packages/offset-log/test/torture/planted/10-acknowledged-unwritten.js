@@ -8,5 +8,5 @@ exports.kinds = ['promised lost', 'thrown']
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
   find: '    blocks.append(framed.bytes,',
-  replace: '    for (const { done, seq } of group) done(null, seq)\n    blocks.append(framed.bytes,'
+  replace: '    group.dones.slice(0, group.count).forEach((done, index) => done(null, group.seqs[index]))\n    blocks.append(framed.bytes,'
 }]

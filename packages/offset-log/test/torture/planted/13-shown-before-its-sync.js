@@ -6,5 +6,5 @@ exports.oracle = 'live'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
   find: 'let isSettled = false',
-  replace: 'let isSettled = true\n      this._settle(framed, seq)'
+  replace: 'let isSettled = true\n      this._settle(framed, lastSeq)'
 }]

@@ -18,7 +18,7 @@ function fillWithDeleted (framing, start, end) {
     // What is left must hold a frame.
     if (size < left && left - size < overhead) size -= overhead
     const bytes = Buffer.alloc(size)
-    framing.writeFrames([Buffer.alloc(size - overhead)], start, bytes, 0)
+    framing.writeFrame(Buffer.alloc(size - overhead), start, bytes, 0)
     start += size
     return bytes
   }

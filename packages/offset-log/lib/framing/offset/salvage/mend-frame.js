@@ -83,7 +83,7 @@ function isOneBit (number) {
  */
 function encodeEnd (framing, end) {
   const bytes = Buffer.alloc(framing.overhead)
-  framing.writeFrames([Buffer.alloc(0)], end - framing.overhead, bytes, 0)
+  framing.writeFrame(Buffer.alloc(0), end - framing.overhead, bytes, 0)
   return bytes.subarray(framing.overhead - framing.endSize)
 }
 

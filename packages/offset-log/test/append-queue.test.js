@@ -1,0 +1,99 @@
+'use strict'
+// Appends that wait: in order, and divided so that no group is larger than a write should be.
+
+const tape = require('tape')
+const { createRandom } = require('@millrace/testkit')
+const { AppendQueue } = require('../lib/append-queue')
+
+const seed = Date.now() % 2 ** 31
+const SIZE_MAX = 1000
+
+/** All appends in one list, divided anew at every look. */
+class SlowQueue {
+  constructor () {
+    this.appends = []
+  }
+
+  take () {
+    const group = []
+    let size = 0
+    for (const append of this.appends) {
+      const isMark = append.size === 0
+      if (group.length > 0 && (size + append.size > SIZE_MAX || isMark !== (size === 0))) break
+      group.push(append)
+      size += append.size
+    }
+    this.appends.splice(0, group.length)
+    // What was taken gets no more: where it ended there is a border.
+    return group.length > 0 ? { group, size } : null
+  }
+}
+
+function addRandom (random, queue, slow) {
+  const records = Array.from({ length: [0, 1, 1, 1, 2, 5][random(6)] }, () => Buffer.alloc(random(300)))
+  const done = () => {}
+  let size = records.reduce((total, { length }) => total + length + 4, 0)
+  if (records.length > 0 && random(20) === 0) size += 1500
+  const group = queue.groupFor(size)
+  if (records.length === 1) group.addOne(records[0], size, done)
+  else group.addBatch(records, size, done)
+  slow.appends.push({ records, size, done })
+}
+
+tape(`queue: groups are those that a slow one makes, whatever is added and taken between (seed ${seed})`, (t) => {
+  const random = createRandom(seed)
+  const queue = new AppendQueue(SIZE_MAX)
+  const slow = new SlowQueue()
+  let takenCount = 0
+  for (let step = 0; step < 20000; step++) {
+    if (random(5) > 0) {
+      addRandom(random, queue, slow)
+      continue
+    }
+    const taken = queue.take()
+    const expected = slow.take()
+    const isSame = taken === null
+      ? expected === null
+      : taken.count === expected.group.length && taken.size === expected.size &&
+        expected.group.every(({ records, done }, index) => taken.dones[index] === done &&
+          taken.recordsOf(index).length === records.length &&
+          taken.recordsOf(index).every((record, at) => record === records[at]))
+    if (!isSame) t.fail(`step ${step}`)
+    if (queue.isEmpty !== (slow.appends.length === 0)) t.fail(`step ${step}: empty or not`)
+    if (taken === null) continue
+    takenCount++
+    for (let index = 0; index < taken.count; index++) taken.forget(index)
+    if (random(4) > 0) queue.giveBack(taken)
+  }
+  t.ok(takenCount > 100, `${takenCount} groups`)
+  t.end()
+})
+
+tape('queue: a group that is used again keeps nothing of what it had', (t) => {
+  const queue = new AppendQueue(SIZE_MAX)
+  const record = Buffer.from('kept by nobody')
+  const done = () => {}
+  queue.groupFor(18).addOne(record, 18, done)
+  queue.groupFor(36).addBatch([record, record], 36, done)
+  const group = queue.take()
+  for (let index = 0; index < group.count; index++) group.forget(index)
+  queue.giveBack(group)
+  t.notOk(group.records.includes(record), 'no record')
+  t.notOk(group.dones.includes(done), 'no callback')
+  t.equal(queue.groupFor(4), group, 'it is used again')
+  t.equal(group.count + group.recordCount + group.size, 0, 'and empty')
+  t.equal(queue.take(), group)
+  t.equal(queue.take(), null)
+  t.end()
+})
+
+tape('queue: lists that grew long are not kept', (t) => {
+  const queue = new AppendQueue(2 ** 30)
+  for (let index = 0; index < 20000; index++) queue.groupFor(5).addOne(Buffer.alloc(1), 5, () => {})
+  const group = queue.take()
+  t.equal(group.count, 20000)
+  for (let index = 0; index < group.count; index++) group.forget(index)
+  queue.giveBack(group)
+  t.notEqual(queue.groupFor(5), group)
+  t.end()
+})
