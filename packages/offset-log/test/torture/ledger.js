@@ -180,6 +180,14 @@ class Ledger {
     return { count: this.commits.length, deletions }
   }
 
+  /** @returns {ReturnType<Ledger['mark']>}  the same of what copies all that is in the log now */
+  markAnswered () {
+    const waiting = this.commits.findIndex((commit) => {
+      return !commit.known.isEver && commit.failedAt === NEVER && commit.droppedAt === NEVER
+    })
+    return { ...this.mark(), count: waiting === -1 ? this.commits.length : waiting }
+  }
+
   /**
    * @param {ReturnType<Ledger['mark']>} mark
    * @param {number} at

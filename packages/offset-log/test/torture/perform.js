@@ -230,7 +230,7 @@ class Performance {
 
   /** @param {{ isAwaited?: boolean }} operation */
   async _compact ({ isAwaited }) {
-    const mark = this.ledger.mark()
+    const mark = this.ledger.markAnswered()
     const { isPoisoned } = this._session
     // One that is cut short by a close is no failure of the log.
     const compact = (cb) => this._session.log.compact((err) => cb(err?.code === 'ERR_LOG_CLOSED' ? null : err, !err))
@@ -238,7 +238,7 @@ class Performance {
       this._trace(() => `${this._at}:     compact: ${err ? err.code : isDone ? 'done' : 'cut short'}`)
       if (!isDone) return
       if (isPoisoned) throw new Violation('not poisoned', 'a compaction after a failed sync succeeds')
-      // All that was there at the call is in a file that was synced as a whole.
+      // All that was there at the call is in a file that was synced as a whole; not what waited to be written.
       this.ledger.promise(mark, this._at)
       this._checkErased(mark.deletions)
     })
