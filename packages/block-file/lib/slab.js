@@ -2,18 +2,14 @@
 // Memory for small values, handed out piece by piece, and no piece twice: one allocation for many values, which whoever
 // gets one may keep.
 
+const { Piece } = require('./piece')
+
 // Of a larger slab more would be kept by whoever keeps a single value; of smaller ones the last bytes are wasted more
 // often.
 const SLAB_SIZE = 16 * 1024
 // A larger copy gets memory of its own.
 const COPIED_SIZE_MAX = SLAB_SIZE / 4
 const ALIGNMENT = 8
-
-/**
- * The class that Node makes Buffers of: the same as `subarray`, in a third of the time.
- * @type {new (memory: ArrayBufferLike, byteOffset: number, length: number) => Buffer}
- */
-const Piece = /** @type {any} */ (Buffer)[Symbol.species]
 
 class Slab {
   constructor () {

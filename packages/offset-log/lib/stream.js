@@ -1,7 +1,7 @@
 'use strict'
 // A pull-stream source over a range of the log, which is also async-iterable.
 
-const { trampoline } = require('@millrace/block-file')
+const { Piece, trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
@@ -40,6 +40,9 @@ class RecordStream {
     /** @type {Chunk | null} the chunk being delivered, from `_index` on */
     this._chunk = null
     this._index = 0
+    // What the chunk's bytes lie in, and where in it they begin.
+    this._memory = new ArrayBuffer(0)
+    this._memoryStart = 0
     // Where the log ended when the stream was made: one that is not live ends there, one without old records begins.
     this._begunAt = 0
     // How far the log reaches, as far as this stream is concerned.
@@ -134,12 +137,20 @@ class RecordStream {
         if (chunk.count === 0) return this._awaitAppend(next)
         const filterErr = applyFilter(chunks, this._file.codec)
         if (filterErr) return this._finish(filterErr)
-        this._chunk = chunk
-        this._index = 0
+        this._take(chunk)
         this._rewriteCount = this._file.blocks.rewriteCount
         next()
       })
     })
+  }
+
+  /** @param {Chunk} chunk */
+  _take (chunk) {
+    const { buffer } = chunk
+    this._chunk = chunk
+    this._index = 0
+    this._memory = /** @type {ArrayBuffer} */ (buffer.buffer)
+    this._memoryStart = buffer.byteOffset
   }
 
   /** Whether there is a record at hand. After an overwrite those at hand may be deleted: they are read anew. */
@@ -175,9 +186,18 @@ class RecordStream {
     if (this._hasSeqs && !this._hasValues) return seq
     const { codec } = this._file
     const value = this._keepsBytes
-      ? codec.decodeKept(buffer.subarray(starts[index], ends[index]), seq)
+      ? codec.decodeKept(this._cut(starts[index], ends[index]), seq)
       : codec.decode(buffer, starts[index], ends[index], seq)
     return this._hasSeqs ? { seq, value } : value
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @returns {Buffer}  these bytes of the chunk, without a copy
+   */
+  _cut (start, end) {
+    return new Piece(this._memory, this._memoryStart + start, end - start)
   }
 
   /** @param {() => void} next */
