@@ -92,3 +92,18 @@ tape('verify: a legacy file in which every second frame is damaged is not read a
   t.equal(records, 1 + damageCount)
   t.ok(counted.bytes < 10 * size, `${counted.bytes} bytes read of ${size}`)
 })
+
+tape('verify: a whole frame behind damage that is larger than what is read at a time', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file, { framing: 'offset32' })
+  const seqs = await log.append(['one', 'two', 'x'.repeat(300_000), 'four'].map((text) => Buffer.from(text)))
+  await log.close()
+  const bytes = fs.readFileSync(file)
+  // All of the second frame: 3 bytes and what is around them.
+  bytes.fill(0xff, 15, 30)
+  fs.writeFileSync(file, bytes)
+  const { records, damage, since } = await verify(file)
+  t.equal(records, 3)
+  t.equal(since, seqs)
+  t.deepEqual(damage.map(({ offset, size }) => [offset, size]), [[15, 15]])
+})

@@ -100,7 +100,7 @@ class OffsetSurvey {
     const { overhead, trailerSize } = framing
     const { buffer, start: base } = window
     const view = this._viewOf(buffer)
-    const held = this.end >= base && this.end < window.end ? window.end - base : -1
+    const held = this.end >= base && this.end < window.end ? window.end - base : -Infinity
     for (;;) {
       const { end: start } = keeper
       const offset = start - base
