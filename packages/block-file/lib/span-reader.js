@@ -2,17 +2,16 @@
 // A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
 // spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
 
-const { performance } = require('node:perf_hooks')
 const { fetch } = require('./fetch')
+const { Slice } = require('./slice')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
 const SPAN_SIZE_MAX = 256 * 1024
 // Whoever wants one record, or the last ten, should not wait for more: spans begin small, and double.
 const SPAN_SIZE_MIN = 16 * 1024
-// Whoever keeps one record of a buffer that was given away keeps all of it.
-const GIVEN_SPAN_SIZE_MAX = 64 * 1024
-// A scan that has run this long lets the event loop have a turn.
-const SLICE_MS = 4
+// Whoever keeps one record of a buffer that was given away keeps all of it; and there may be many who wait at the
+// end.
+const SMALL_SPAN_SIZE_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('./open-file').OpenFile} OpenFile */
@@ -27,9 +26,9 @@ class SpanReader {
     this._file = file
     this._givesBuffers = givesBuffers
     this._spanSize = SPAN_SIZE_MIN
-    this._spanSizeMax = givesBuffers ? GIVEN_SPAN_SIZE_MAX : SPAN_SIZE_MAX
+    this._spanSizeMax = givesBuffers ? SMALL_SPAN_SIZE_MAX : SPAN_SIZE_MAX
     this._rewriteCount = file.rewriteCount
-    this._sliceStartMs = performance.now()
+    this._slice = new Slice({ countMax: 1 })
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
     this.buffer = NOTHING
     /** Position in the file of the first byte held. */
@@ -88,6 +87,18 @@ class SpanReader {
     })
   }
 
+  /**
+   * From now on a small buffer is used again and again: for who has come to the end, and waits there for more, as many
+   * others may. Those that were given away stay what they are.
+   */
+  settle () {
+    this._givesBuffers = false
+    this._spanSizeMax = SMALL_SPAN_SIZE_MAX
+    this._spanSize = SPAN_SIZE_MIN
+    this.buffer = NOTHING
+    this.forget()
+  }
+
   /** Lets go of all bytes: the next load reads anew. */
   forget () {
     this.start = this.end = -1
@@ -95,12 +106,8 @@ class SpanReader {
 
   /** @param {() => void} load  runs now, or after the event loop had its turn */
   _inSlice (load) {
-    const now = performance.now()
-    if (now - this._sliceStartMs < SLICE_MS) return load()
-    setImmediate(() => {
-      this._sliceStartMs = performance.now()
-      load()
-    })
+    if (this._slice.isOver()) setImmediate(load)
+    else load()
   }
 
   /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
@@ -126,10 +133,20 @@ class SpanReader {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    const isExact = isLast || this._givesBuffers
-    const next = Buffer.allocUnsafeSlow(isExact ? size : Math.max(size, usualSize))
+    const next = Buffer.allocUnsafeSlow(this._givesBuffers ? size : this._sizeFor(size, isLast))
     this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
     this.buffer = next
+  }
+
+  /**
+   * @param {number} size  in bytes
+   * @param {boolean} isLast
+   * @returns {number}  of the buffer to be made for them. Who comes to the end again and again, with a little more each
+   *   time, as behind a writer, gets one that is twice as large as before
+   */
+  _sizeFor (size, isLast) {
+    const usualSize = 2 * this._spanSize
+    return Math.max(size, isLast ? Math.min(usualSize, 2 * this.buffer.length) : usualSize)
   }
 
   /**

@@ -303,3 +303,29 @@ tape('read: what is cached in part is not half from before an overwrite and half
     await close()
   }
 })
+
+tape('createSpanReader: what was given away stays what it is when the reader settles at the end', async (t) => {
+  const { ready, blocks, append, size, close } = open(counting(100_000))
+  await ready()
+  const reader = blocks.createSpanReader({ givesBuffers: true })
+  const load = (from, need = 1) => new Promise((resolve, reject) => {
+    reader.loadForward(from, need, size.value, (err) => err ? reject(err) : resolve())
+  })
+  const given = []
+  for (let from = 0; from < 100_000; from = reader.end) {
+    await load(from)
+    given.push({ start: reader.start, bytes: reader.buffer.subarray(0, reader.end - reader.start) })
+  }
+  reader.settle()
+  for (let round = 0; round < 20; round++) {
+    const from = size.value
+    await append(Buffer.alloc(5000 + round * 100, round))
+    await load(from, size.value - from)
+    const found = reader.buffer.subarray(from - reader.start, reader.end - reader.start)
+    t.ok(found.equals(Buffer.alloc(5000 + round * 100, round)), `append ${round}`)
+  }
+  const expected = counting(100_000)
+  t.ok(given.every(({ start, bytes }) => bytes.equals(expected.subarray(start, start + bytes.length))))
+  t.ok(reader.buffer.length <= 128 * 1024)
+  await close()
+})

@@ -36,6 +36,8 @@ class Appender {
     this._target = new KeptBuffer()
     this._turnStartMs = 0
     this._isBusy = false
+    /** Whether live streams will be woken in the next turn of the event loop. */
+    this._isWaking = false
     /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
     this._onHeld = null
   }
@@ -166,8 +168,19 @@ class Appender {
   _settle (framed, seq) {
     framed.settle()
     setIsolated(this._file.since, seq)
-    // Not from here: what a reader does with the record must not hold up its writer.
-    for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
+    if (!this._isWaking && this._file.waitingStreams.size > 0) this._wakeStreams()
+  }
+
+  /**
+   * Once in a turn of the event loop, whatever is written in it: what a reader does with a record must not hold up its
+   * writer, and to be woken for every write would make many of them make much garbage.
+   */
+  _wakeStreams () {
+    this._isWaking = true
+    setImmediate(() => {
+      this._isWaking = false
+      for (const stream of this._file.waitingStreams) process.nextTick(() => stream.wake())
+    })
   }
 
   /**

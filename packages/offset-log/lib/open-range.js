@@ -110,6 +110,12 @@ class RangeReader {
     this._reader?.rewindTo(index)
   }
 
+  /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
+  settle () {
+    this._range.isKept = false
+    this._reader?.settle()
+  }
+
   /**
    * Leaves only the records that the filter wants, perhaps none, in the chunk that `next` delivered.
    * @throws what decoding throws, when the codec cannot compile the filter

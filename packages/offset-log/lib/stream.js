@@ -1,13 +1,12 @@
 'use strict'
 // A pull-stream source over a range of the log, which is also async-iterable.
 
-const { Piece, trampoline } = require('@millrace/block-file')
+const { Piece, Slice, trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
-const { Slice } = require('./slice')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -35,6 +34,8 @@ class RecordStream {
     // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
     // record was delivered, and perhaps written to.
     this._keepsBytes = this._hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
+    // Whether it is live and has come to the log's end once.
+    this._isSettled = false
     /** @type {Reader | null} */
     this._chunks = null
     /** @type {Chunk | null} the chunk being delivered, from `_index` on */
@@ -205,8 +206,21 @@ class RecordStream {
     const chunks = /** @type {Reader} */ (this._chunks)
     if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true)
     if (this._file.end > this._fileEnd) return next()
+    this._settleAtEnd(chunks)
     this._file.waitingStreams.add(this)
     this._file.follower?.keepAlive(true)
+  }
+
+  /**
+   * What a stream reads that has caught up is a few records at a time, and the buffer of each time would be there until
+   * the next: with many such streams long enough to be taken for one that stays. So the records are copied.
+   * @param {Reader} chunks
+   */
+  _settleAtEnd (chunks) {
+    if (this._isSettled) return
+    this._isSettled = true
+    this._keepsBytes = false
+    chunks.settle()
   }
 
   /** @returns {boolean}  whether a read was waiting for an append */

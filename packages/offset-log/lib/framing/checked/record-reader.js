@@ -57,6 +57,11 @@ class RecordReader {
     this._confirmed = new Set()
   }
 
+  /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
+  settle () {
+    this._cursor.window.settle()
+  }
+
   /** What of the range is still to be delivered. */
   get left () {
     return { lowest: this._from, stop: this._stop }

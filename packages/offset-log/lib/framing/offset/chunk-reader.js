@@ -39,6 +39,11 @@ class ChunkReader {
     this._walk = { position, need: 0, error: null, maxRecordSize: store.maxRecordSize }
   }
 
+  /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
+  settle () {
+    this._window.settle()
+  }
+
   /** Where the next frame begins, or ends when going backward. */
   get position () {
     return this._walk.position

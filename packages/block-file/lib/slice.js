@@ -9,10 +9,30 @@ const SLICE_MS = 4
 const LOOK_MS = 0.5
 const COUNT_MAX = 64
 
+/** How many turns of the event loop there were, of those that somebody asked for. */
+let turnCount = 0
+let isAsked = false
+
+/** One for all who are busy: many are, where a log has many live readers. */
+function askForTurn () {
+  if (isAsked) return
+  isAsked = true
+  setImmediate(() => {
+    isAsked = false
+    turnCount++
+  })
+}
+
 class Slice {
-  constructor () {
+  /**
+   * @param {object} [options]
+   * @param {number} [options.countMax]  after how many things the clock is looked at, at most
+   */
+  constructor ({ countMax = COUNT_MAX } = {}) {
+    this._countMax = countMax
     this._startMs = this._lookMs = 0
-    this._hadTurn = true
+    // Who waits between two things for something else lets others have turns anyway, and has a new slice after it.
+    this._turn = -1
     this._count = 1
     this._left = 1
   }
@@ -21,9 +41,9 @@ class Slice {
   isOver () {
     if (--this._left > 0) return false
     const now = performance.now()
-    if (this._hadTurn) this._begin(now)
+    if (this._turn !== turnCount) this._begin(now)
     const isSlow = now - this._lookMs > LOOK_MS
-    this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, COUNT_MAX)
+    this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, this._countMax)
     this._left = this._count
     this._lookMs = now
     return now - this._startMs > SLICE_MS
@@ -32,9 +52,8 @@ class Slice {
   /** @param {number} now */
   _begin (now) {
     this._startMs = this._lookMs = now
-    this._hadTurn = false
-    // Who waits between two things for something else lets others have turns anyway.
-    setImmediate(() => { this._hadTurn = true })
+    this._turn = turnCount
+    askForTurn()
   }
 }
 
