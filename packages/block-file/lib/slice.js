@@ -26,9 +26,11 @@ function askForTurn () {
 class Slice {
   /**
    * @param {object} [options]
+   * @param {number} [options.ms]  how long it is
    * @param {number} [options.countMax]  after how many things the clock is looked at, at most
    */
-  constructor ({ countMax = COUNT_MAX } = {}) {
+  constructor ({ ms = SLICE_MS, countMax = COUNT_MAX } = {}) {
+    this._ms = ms
     this._countMax = countMax
     this._startMs = this._lookMs = 0
     // Who waits between two things for something else lets others have turns anyway, and has a new slice after it.
@@ -46,7 +48,7 @@ class Slice {
     this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, this._countMax)
     this._left = this._count
     this._lookMs = now
-    return now - this._startMs > SLICE_MS
+    return now - this._startMs > this._ms
   }
 
   /** @param {number} now */

@@ -8,6 +8,9 @@ const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
 
+// Values make garbage, and a collection of it takes a millisecond or two of the same turn of the event loop.
+const SLICE_MS = 3
+
 /**
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
@@ -49,7 +52,7 @@ class RecordStream {
     // How far the log reaches, as far as this stream is concerned.
     this._fileEnd = 0
     this._rewriteCount = 0
-    this._slice = new Slice()
+    this._slice = new Slice({ ms: SLICE_MS })
     /** @type {End} */
     this._end = null
     /** @type {ReadCallback | null} of the read that was not answered yet */
