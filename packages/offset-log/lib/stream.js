@@ -80,8 +80,9 @@ class RecordStream {
       return setImmediate(() => this._deliver())
     }
     this._reading = cb
-    if (this._chunks) this._deliver()
-    else whenReady((err) => this._open(err))
+    if (this._chunks) return this._deliver()
+    // flumeview-reduce begins to read, and then sets the value that it begins with: what comes before that is lost.
+    process.nextTick(() => whenReady((err) => this._open(err)))
   }
 
   /** Takes note of where the log ends: at the call that made the stream, or once the log is loaded. */

@@ -456,3 +456,22 @@ test('stream: a codec that takes long lets the event loop have turns, and the re
   t.ok(turns > 10, `${turns} turns`)
   await log.close()
 })
+
+test('stream: no item comes before the first read has returned', async (t, create) => {
+  const log = create()
+  await log.append([Buffer.from('one'), Buffer.from('two')])
+  for (const options of [{}, { reverse: true }, { live: true, limit: 2 }, { values: false }]) {
+    const read = log.stream(options)
+    let hasReturned = false
+    // flumeview-reduce begins to read its log, and then sets the value that it begins with.
+    await new Promise((resolve) => {
+      read(null, () => {
+        t.ok(hasReturned, JSON.stringify(options))
+        resolve()
+      })
+      hasReturned = true
+    })
+    await new Promise((resolve) => read(true, resolve))
+  }
+  await log.close()
+})

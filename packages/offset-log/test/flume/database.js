@@ -59,8 +59,17 @@ class FlumeDatabase {
     return this._compare()
   }
 
-  /** @returns {Promise<string | null>} */
+  /** An index that is being built again has keys of records that the power took. @returns {Promise<string | null>} */
   async _compare () {
+    try {
+      return await this._findDifference()
+    } catch (err) {
+      return `a view fails: ${err.message}`
+    }
+  }
+
+  /** @returns {Promise<string | null>} */
+  async _findDifference () {
     const records = await collect(this.log.stream())
     if (this.views.includes('sum')) {
       const total = records.reduce((sum, { value: { n } }) => sum + n, 0)
