@@ -3,7 +3,7 @@
 
 const { Thread } = require('./thread')
 
-// Starting a thread takes some 40 ms, which whoever scans again and again should not spend each time.
+// Starting a thread takes longer than scanning a small log: whoever scans again and again should do it once.
 const IDLE_MS = 10000
 
 class Pool {
