@@ -111,9 +111,9 @@ class RangeReader {
   }
 
   /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
-  settle () {
+  settleAtEnd () {
     this._range.isKept = false
-    this._reader?.settle()
+    this._reader?.settleAtEnd()
   }
 
   /**

@@ -224,7 +224,7 @@ class RecordStream {
     if (this._isSettled) return
     this._isSettled = true
     this._keepsBytes = false
-    chunks.settle()
+    chunks.settleAtEnd()
   }
 
   /** @returns {boolean}  whether a read was waiting for an append */

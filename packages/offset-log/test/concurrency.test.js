@@ -387,6 +387,20 @@ test('append: bytes of a write that is over are not changed by the next ones', a
   await log.close()
 })
 
+/** @returns {() => number}  ends it: how many turns the event loop has had */
+function beginCountingTurns () {
+  let [turns, isOver] = [0, false]
+  const take = () => {
+    turns++
+    if (!isOver) setImmediate(take)
+  }
+  setImmediate(take)
+  return () => {
+    isOver = true
+    return turns
+  }
+}
+
 test('append: writes that are done at once leave a turn of the event loop to others', async (t, create) => {
   const log = create({ fsync: 'never' })
   await log.ready()
@@ -394,12 +408,7 @@ test('append: writes that are done at once leave a turn of the event loop to oth
   log._file.blocks._writer._writePace.mayBlock = () => true
   const record = Buffer.alloc(690, 1)
   await log.append(record)
-  let [turns, isOver] = [0, false]
-  const take = () => {
-    turns++
-    if (!isOver) setImmediate(take)
-  }
-  setImmediate(take)
+  const countTurns = beginCountingTurns()
   let begun = 0
   await new Promise((resolve) => {
     let pending = 0
@@ -417,7 +426,7 @@ test('append: writes that are done at once leave a turn of the event loop to oth
     }
     for (let index = 0; index < 100; index++) append()
   })
-  isOver = true
+  const turns = countTurns()
   t.ok(turns >= 4, `${turns} turns in 60 ms`)
   await log.close()
 })
@@ -435,12 +444,7 @@ test('stream: a codec that takes long lets the event loop have turns, and the re
   })
   const values = Array.from({ length: 200 }, (_, index) => `record ${index}`)
   await log.append(values)
-  let [turns, isOver] = [0, false]
-  const take = () => {
-    turns++
-    if (!isOver) setImmediate(take)
-  }
-  setImmediate(take)
+  const countTurns = beginCountingTurns()
   const delivered = await new Promise((resolve, reject) => {
     const items = []
     const read = log.stream({ seqs: false })
@@ -451,7 +455,7 @@ test('stream: a codec that takes long lets the event loop have turns, and the re
       read(null, next)
     })
   })
-  isOver = true
+  const turns = countTurns()
   t.deepEqual(delivered, values)
   t.ok(turns > 10, `${turns} turns`)
   await log.close()

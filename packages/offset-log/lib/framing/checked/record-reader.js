@@ -58,7 +58,7 @@ class RecordReader {
   }
 
   /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
-  settle () {
+  settleAtEnd () {
     this._cursor.window.settle()
   }
 

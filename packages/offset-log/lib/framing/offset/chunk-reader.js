@@ -40,7 +40,7 @@ class ChunkReader {
   }
 
   /** It has come to the end, and will wait there. From now on the bytes of chunks may not be kept. */
-  settle () {
+  settleAtEnd () {
     this._window.settle()
   }
 
