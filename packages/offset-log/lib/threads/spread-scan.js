@@ -35,8 +35,11 @@ class SpreadScan {
     /** How many of them count. */
     this._settledCount = 0
     this._isOver = false
+    this._hasFailed = false
     /** Those that are busy with a part. @type {Set<Thread>} */
     this._busy = new Set()
+    /** Those that there is nothing left for. @type {Thread[]} */
+    this._idle = []
   }
 
   run () {
@@ -48,7 +51,7 @@ class SpreadScan {
   _handOut (thread) {
     const index = this._next
     const isNeeded = !this._isOver && index < this._parts.length
-    if (thread && (!isNeeded || thread.isDead)) this._work.pool.giveBack(thread)
+    if (thread && (!isNeeded || thread.isDead)) this._release(thread)
     if (!isNeeded) return
     const part = this._parts[index]
     this._next++
@@ -56,11 +59,19 @@ class SpreadScan {
       const taken = this._isOver ? thread : this._take(thread)
       if (taken === null || this._isOver) {
         this._work.gate.leave()
-        if (taken) this._work.pool.giveBack(taken)
+        if (taken) this._release(taken)
         return
       }
       this._ask(taken, part, index)
     })
+  }
+
+  /** @param {Thread} thread  that this scan needs no longer */
+  _release (thread) {
+    if (!this._isOver) return this._idle.push(thread)
+    // What a task that has failed left behind in it may fail the next one.
+    if (this._hasFailed) thread.stop()
+    this._work.pool.giveBack(thread)
   }
 
   /**
@@ -131,6 +142,8 @@ class SpreadScan {
   _finish (err) {
     if (this._isOver) return
     this._isOver = true
+    this._hasFailed = err !== null
+    for (const thread of this._idle) this._release(thread)
     // Whatever it is busy with, perhaps for ever.
     if (err) for (const thread of this._busy) thread.stop()
     // What the caller's function throws must not keep a thread from being given back.

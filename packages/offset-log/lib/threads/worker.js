@@ -133,13 +133,14 @@ function answer (reader, request, cb) {
 function serve (port) {
   const reader = new Reader(workerData)
   port.on('message', (/** @type {Request} */ request) => {
-    answer(reader, request, (answer) => {
+    // What the task has left for its next turn, and that throws, is to fail this scan rather than the next one.
+    answer(reader, request, (answer) => setImmediate(() => {
       try {
         port.postMessage(answer)
       } catch (err) {
         port.postMessage({ error: packError(taskFailed('has a result that cannot be cloned', request.task, err)) })
       }
-    })
+    }))
   })
 }
 
