@@ -57,3 +57,12 @@ declare module 'd3-node' {
 declare module '@node-rs/crc32' {
   export function crc32 (input: Uint8Array | string, initialState?: number): number
 }
+
+/** Of the engine; the types of Node.js do not have it. */
+declare namespace WebAssembly {
+  class Module { constructor (bytes: Uint8Array) }
+  class Instance {
+    constructor (module: Module)
+    readonly exports: Record<string, any>
+  }
+}

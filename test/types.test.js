@@ -12,7 +12,7 @@ const { emitTypes } = require('../scripts/emit-types')
 const root = path.join(__dirname, '..')
 const names = fs.readdirSync(path.join(root, 'packages'))
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|index\.js|lib\/.+\.js|types\/(?:index|lib\/.+)\.d\.ts)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|index\.js|lib\/.+\.(?:js|wat)|types\/(?:index|lib\/.+)\.d\.ts)$/
 const OPTIONS = {
   strict: true,
   skipLibCheck: false,
@@ -94,7 +94,7 @@ tape('types: what is packed of a package is its sources, their declarations and 
     for (const file of ['package.json', 'README.md', 'index.js', 'types/index.d.ts']) {
       t.ok(files.includes(file), `${name}: ${file}`)
     }
-    const sources = files.filter((file) => file.startsWith('lib/'))
+    const sources = files.filter((file) => /^lib\/.+\.js$/.test(file))
     const missing = sources.filter((file) => !files.includes(`types/${file.replace(/\.js$/, '.d.ts')}`))
     t.deepEqual(missing, [], `${name}: declarations of each source`)
     const declarations = files.filter((file) => file.startsWith('types/lib/'))

@@ -1,15 +1,15 @@
 'use strict'
-// A filter over raw bytes: search for a long text, if one is wanted; then seek to the paths and compare in place. The
+// A filter over raw bytes: search many records for what one must have; then seek to the paths and compare in place. The
 // answer is that of decoding and comparing.
 
-const { parseWhere, matches } = require('@millrace/where')
+const { createSelect, parseWhere, matches } = require('@millrace/where')
 const { decodeWhole } = require('./decode')
-const { createNeedleSearch } = require('./needle')
+const { createSearches } = require('./needle')
 const { readInt32, readFloat64 } = require('./scalars')
 const { toSteps, fits, isWhole, equalBytes } = require('./seek')
 const { readTag, tagSize } = require('./varint')
 const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS } = require('./types')
-const { makeTurn, turnInto } = require('./walk')
+const { followTurns, makeTurn } = require('./walk')
 
 /**
  * @typedef {import('@millrace/where/lib/parse-where').Condition} Condition
@@ -23,8 +23,8 @@ const NULL_TAG = BOOLNULL
 
 /**
  * @param {import('@millrace/where').Where} where
- * @returns {Test & { search?: import('./needle').Search }}  whether the record in these bytes fulfils it. Reads nothing
- *   outside them, never throws; for bytes that decode refuses the answer depends on nothing but them
+ * @returns {Test & { select?: import('@millrace/where').Select }}  whether the record in these bytes fulfils it. Reads
+ *   nothing outside them, never throws; for bytes that decode refuses the answer depends on nothing but them
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function compile (where) {
@@ -33,11 +33,7 @@ function compile (where) {
   if (conditions.some(needsText)) return compileDecoding(conditions)
   if (conditions.some(hasHalfPair)) return () => false
   const test = compileWalk(conditions)
-  const search = createNeedleSearch(conditions)
-  if (search === null) return test
-  /** @type {Test} */
-  const filter = (buf, start, end) => search(buf, start, end) >= 0 && test(buf, start, end)
-  return Object.assign(filter, { search })
+  return Object.assign(test, { select: createSelect(test, createSearches(conditions)) })
 }
 
 /**
@@ -80,8 +76,8 @@ function compileWalk (conditions) {
     const known = countShared(path, conditions[index - 1]?.path)
     return { known, turns: toSteps(path).map(makeTurn), equalsAt: compileEquals(equals), mustExist: exists !== false }
   })
-  // Where the path of the condition before was found, key by key: the next one begins where the two part.
-  const found = new Array(1 + Math.max(0, ...walks.map(({ turns }) => turns.length))).fill(-1)
+  // Where the path of the condition before was found, as far as it was: the next one begins where the two part.
+  const found = new Array(1 + Math.max(0, ...walks.map(({ turns }) => turns.length))).fill(0)
   /** @type {Buffer} */
   let last = Buffer.alloc(0)
   let words = new DataView(last.buffer)
@@ -91,20 +87,14 @@ function compileWalk (conditions) {
       words = new DataView(buf.buffer, buf.byteOffset, buf.length)
     }
     found[0] = start
+    let reached = 0
     for (let index = 0; index < walks.length; index++) {
       const { known, turns, equalsAt, mustExist } = walks[index]
-      let pos = found[known]
-      if (turns.length === 0 && !fits(buf, pos, end)) return false
-      for (let depth = known; depth < turns.length && pos >= 0; depth++) {
-        const around = pos
-        pos = turnInto(buf, words, around, end, turns[depth])
-        if (pos < 0 && (mustExist || !isWhole(buf, around, end))) return false
-        // Nothing is at a longer path either, for the conditions that come after this one.
-        if (pos < 0) found.fill(pos, depth + 1)
-        else found[depth + 1] = pos
-      }
-      const isThere = pos >= 0
-      if (isThere !== mustExist || (isThere && !equalsAt(buf, pos, end))) return false
+      if (turns.length === 0 && !fits(buf, start, end)) return false
+      reached = followTurns(buf, words, end, turns, found, Math.min(known, reached))
+      const isThere = reached === turns.length
+      if (isThere !== mustExist) return false
+      if (isThere ? !equalsAt(buf, found[reached], end) : !isWhole(buf, found[reached], end)) return false
     }
     return true
   }

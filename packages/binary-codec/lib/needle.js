@@ -1,28 +1,35 @@
 'use strict'
-// Whether a field with a long text may be in a record, without walking through it. A key, the value's tag and the value
-// adjoin, and have one encoding each, so they are searched for as one.
+// Whether a field may be in a record, without walking through it. A key, the value's tag and the value adjoin, and have
+// few encodings, mostly one: so they are searched for as one.
 
-const { OFFSET_MAX, WORD_SIZE, WordMarks, createTextSearch } = require('@millrace/where')
+const { OFFSET_MAX, WORD_SIZE, WordMarks, createByteSearch, createTextSearch } = require('@millrace/where')
 const { writeTag } = require('./varint')
-const { STRING, TYPE_BITS, TAG_SIZE_MAX } = require('./types')
+const { BOOLNULL, DOUBLE, INT, STRING, TYPE_BITS, TAG_SIZE_MAX } = require('./types')
 
-/** Below this so many words have to be looked up that walking through the record is as fast. */
-const SIZE_MIN = 24
+/** From this on most bytes need not be looked at. */
+const LONG_SIZE_MIN = 24
 /** Of longer ones so much is searched for. */
-const SIZE_MAX = OFFSET_MAX
+const LONG_SIZE_MAX = OFFSET_MAX
 
 /** @typedef {import('@millrace/where').Search} Search */
-/** @typedef {import('@millrace/where/lib/parse-where').Condition} Condition */
+/** @typedef {import('@millrace/where').Condition} Condition */
 
 /**
  * @param {Condition[]} conditions
- * @returns {Search | null}  for what every record that fulfils them all contains; null when none is long enough
+ * @returns {Search[]}  each for what a record that fulfils them all contains
  */
-function createNeedleSearch (conditions) {
-  const needles = conditions.map(encodeNeedle)
-  const longest = needles.reduce((best, needle) => needle.length > best.length ? needle : best, Buffer.alloc(0))
-  if (longest.length < SIZE_MIN) return null
-  const needle = longest.subarray(0, SIZE_MAX)
+function createSearches (conditions) {
+  const searches = conditions.map((condition) => {
+    const needles = encodeNeedles(condition)
+    const isLong = needles.length === 1 && needles[0].length >= LONG_SIZE_MIN
+    return isLong ? searchLong(needles[0]) : createByteSearch(needles)
+  })
+  return searches.filter((search) => search !== null)
+}
+
+/** @param {Buffer} long */
+function searchLong (long) {
+  const needle = long.subarray(0, LONG_SIZE_MAX)
   return createTextSearch({
     size: needle.length,
     part: (from, to) => cutNeedle(needle, from, to),
@@ -33,18 +40,51 @@ function createNeedleSearch (conditions) {
 
 /**
  * @param {Condition} condition
- * @returns {Buffer}  what a record that fulfils it contains; empty when that is no text
+ * @returns {Buffer[]}  one of which a record that fulfils it contains; none when there is nothing that it must contain
  */
-function encodeNeedle ({ path, equals }) {
-  if (typeof equals !== 'string') return Buffer.alloc(0)
-  return Buffer.concat([...path.slice(-1), equals].map(encodeText))
+function encodeNeedles ({ path, equals, exists }) {
+  if (exists === false) return []
+  const key = Buffer.concat(path.slice(-1).map(encodeText))
+  const values = equals === undefined ? [Buffer.alloc(0)] : encodeValues(equals)
+  return values.map((value) => Buffer.concat([key, value])).filter(({ length }) => length > 0)
+}
+
+/**
+ * @param {string | number | boolean | null} value
+ * @returns {Buffer[]}  its encodings; an empty one if they are too many
+ */
+function encodeValues (value) {
+  if (typeof value === 'string') return [encodeText(value)]
+  if (typeof value === 'number') return encodeNumber(value)
+  return [withTag(BOOLNULL, value === null ? Buffer.alloc(0) : Buffer.from([value ? 1 : 0]))]
 }
 
 /** @param {string} text */
 function encodeText (text) {
-  const bytes = Buffer.from(text)
+  return withTag(STRING, Buffer.from(text))
+}
+
+/**
+ * @param {number} value
+ * @returns {Buffer[]}
+ */
+function encodeNumber (value) {
+  // There are two doubles of it, besides the int.
+  if (value === 0) return [Buffer.alloc(0)]
+  const [int, double] = [Buffer.alloc(4), Buffer.alloc(8)]
+  double.writeDoubleLE(value)
+  if ((value | 0) !== value) return [withTag(DOUBLE, double)]
+  int.writeInt32LE(value)
+  return [withTag(INT, int), withTag(DOUBLE, double)]
+}
+
+/**
+ * @param {number} type
+ * @param {Buffer} payload
+ */
+function withTag (type, payload) {
   const tag = Buffer.alloc(TAG_SIZE_MAX)
-  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, bytes.length << TYPE_BITS | STRING)), bytes])
+  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, payload.length << TYPE_BITS | type)), payload])
 }
 
 /**
@@ -73,4 +113,4 @@ function isAt (buf, start, end, first, needle) {
   return true
 }
 
-exports.createNeedleSearch = createNeedleSearch
+exports.createSearches = createSearches

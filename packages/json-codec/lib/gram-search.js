@@ -12,11 +12,10 @@ const BACKSLASH = 0x5c
 /** How far before its last byte an escape, \uXXXX, begins. */
 const ESCAPE_REACH = 5
 
-/** @typedef {import('@millrace/where').Search} Search */
-
 /**
  * @param {string} text
- * @returns {Search | null}  null when it is too short, or has too few characters that need no escape
+ * @returns {ReturnType<typeof createTextSearch> | null}  null when it is too short, or has too few characters that need
+ *   no escape
  */
 function createSearch (text) {
   const run = chooseRun(text)

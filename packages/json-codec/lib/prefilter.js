@@ -60,5 +60,16 @@ function mayMatch (record, needles) {
   return true
 }
 
+/**
+ * @param {Condition} condition
+ * @returns {Needle | null}  what says most about it: its value, or else the key
+ */
+function makeNeedle (condition) {
+  const needles = [valueNeedle(condition), ...condition.path.slice(-1).map(textNeedle)]
+  return needles.find((needle) => needle !== null) ?? null
+}
+
+exports.makeNeedle = makeNeedle
 exports.makeNeedles = makeNeedles
+exports.ESCAPE = ESCAPE
 exports.mayMatch = mayMatch

@@ -1,11 +1,14 @@
 'use strict'
 // Many records at once, without an object each: where they lie in one buffer, in arrays that are used again and again.
 
+const { misuse } = require('@millrace/errors')
+
 // Enough that the call around a chunk costs nothing a record; few enough that a reader's arrays stay in the cache.
 const RECORD_COUNT_MAX = 4096
 // A reader of a few records should not pay for arrays of thousands: they double while chunks come out full.
 const RECORD_COUNT_MIN = 16
 const NOTHING = Buffer.alloc(0)
+const NO_INDEXES = new Uint32Array(0)
 
 /** @typedef {import('./codec').RecordFilter} RecordFilter */
 
@@ -21,6 +24,8 @@ class Chunk {
     /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
     this.starts = new Uint32Array(RECORD_COUNT_MIN)
     this.ends = new Uint32Array(RECORD_COUNT_MIN)
+    /** Made when they are needed. */
+    this._picked = NO_INDEXES
   }
 
   get isFull () {
@@ -68,41 +73,39 @@ class Chunk {
    * @param {RecordFilter | ((buf: Buffer, start: number, end: number, seq: number) => boolean)} isWanted
    */
   filter (isWanted) {
+    if ('select' in isWanted && isWanted.select) return this._select(isWanted.select)
     const { buffer, seqs, starts, ends, count } = this
-    const isForward = count > 0 && starts[0] <= starts[count - 1]
-    if ('search' in isWanted && isWanted.search && isForward) return this._filterFound(isWanted, isWanted.search)
     this.count = 0
     for (let index = 0; index < count; index++) {
-      if (isWanted(buffer, starts[index], ends[index], seqs[index])) this.add(seqs[index], starts[index], ends[index])
+      if (isWanted(buffer, starts[index], ends[index], seqs[index])) this._keep(index)
     }
   }
 
   /**
-   * Keeps the records that pass, in order, and looks only at those in which a search finds something.
-   * @param {RecordFilter} isWanted
-   * @param {import('./codec').Search} search
+   * Keeps the records that were selected from all of them at once.
+   * @param {import('./codec').Select} select
    */
-  _filterFound (isWanted, search) {
-    const { buffer, seqs, starts, ends, count } = this
-    let index = 0
-    let kept = 0
-    while (index < count) {
-      const place = search(buffer, starts[index], ends[count - 1])
-      if (place < 0) break
-      // Whoever wrote the search: it goes on.
-      const found = Math.max(place, starts[index])
-      while (index < count && ends[index] <= found) index++
-      // Between two records, or in the bytes of one that was deleted.
-      if (index === count || found < starts[index]) continue
-      if (isWanted(buffer, starts[index], ends[index])) {
-        seqs[kept] = seqs[index]
-        starts[kept] = starts[index]
-        ends[kept] = ends[index]
-        kept++
-      }
-      index++
+  _select (select) {
+    const { count } = this
+    if (this._picked.length < count) this._picked = new Uint32Array(this._capacity)
+    const picked = this._picked
+    const pickedCount = select(this, picked)
+    this.count = 0
+    let next = 0
+    for (let i = 0; i < pickedCount; i++) {
+      const index = picked[i]
+      if (!(index >= next && index < count)) throw misuse('select must give indexes of records, in ascending order')
+      this._keep(index)
+      next = index + 1
     }
-    this.count = kept
+  }
+
+  /** @param {number} index  of one of those that were there */
+  _keep (index) {
+    const to = this.count++
+    this.seqs[to] = this.seqs[index]
+    this.starts[to] = this.starts[index]
+    this.ends[to] = this.ends[index]
   }
 }
 

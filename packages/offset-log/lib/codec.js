@@ -18,10 +18,10 @@ const { matches } = require('@millrace/where')
  */
 
 /**
- * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { search?: Search }} RecordFilter  `search`, if
- *   it has one, goes over many records and what lies between them: no record passes in which it finds no place
- * @typedef {(buf: Buffer, from: number, to: number) => number} Search  a position in the next place of what a record
- *   must have to pass, or of what looks like it; -1 when there is none before `to`
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} RecordFilter  `select`, if it
+ *   has one, is asked of many records at once instead
+ * @typedef {(records: import('@millrace/where').Records, picked: Uint32Array) => number} Select  notes the indexes of
+ *   the records that pass, ascending, and gives how many they are
  */
 
 /** Bytes as they are: what a log without a codec holds, as in flumelog-offset. @type {Codec} */

@@ -6,6 +6,9 @@ const { isDeepStrictEqual } = require('node:util')
 const fc = require('fast-check')
 const { parseWhere, matches } = require('@millrace/where')
 
+/** @typedef {import('@millrace/where').Select} Select */
+/** @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Filter */
+
 /**
  * @typedef {object} Codec
  * @property {string} name
@@ -13,7 +16,7 @@ const { parseWhere, matches } = require('@millrace/where')
  * @property {(value: any) => Buffer} encode
  * @property {(buf: Buffer) => any} decode
  * @property {(buf: Buffer, start: number, end: number) => any} [decodeRange]
- * @property {(where: any) => (buf: Buffer, start: number, end: number) => boolean} [compile]
+ * @property {(where: any) => Filter} [compile]
  */
 
 /**
@@ -154,6 +157,21 @@ function testCompile (tape, check, name, codec, values) {
     return test(one.buf, one.start, one.end) === test(other.buf, other.start, other.end)
   }))
 
+  const many = fc.tuple(fc.array(either, { minLength: 1, maxLength: 30 }), fc.nat(), fc.boolean(), around)
+  check('what compile selects from many records is what it answers for each', fc.property(many, ([all, nth, isForward, gaps]) => {
+    const test = compile(all[nth % all.length][1])
+    if (!test.select) return true
+    const records = placeRecords(all.map(([bytes]) => bytes), gaps, isForward)
+    const { buffer, count, starts, ends } = records
+    const expected = [...starts.keys()].filter((index) => test(buffer, starts[index], ends[index]))
+    const picked = new Uint32Array(count)
+    // More than once: it may learn.
+    return [1, 2, 3, 4, 5].every(() => {
+      const pickedCount = /** @type {Select} */ (test.select)(records, picked)
+      return String(picked.subarray(0, pickedCount)) === String(expected)
+    })
+  }))
+
   tape(`${name}: compile refuses what is no filter`, (t) => {
     for (const where of [undefined, null, 'x', {}, { path: 'a', equals: 1 }, { path: ['a'], equals: {} },
       { path: ['a'], exists: 1 }, { path: ['a'], equals: 1, exists: true }]) {
@@ -161,6 +179,20 @@ function testCompile (tape, check, name, codec, values) {
     }
     t.end()
   })
+}
+
+/**
+ * @param {Buffer[]} records
+ * @param {Surroundings[]} gaps  what lies between them, in turns
+ * @param {boolean} isForward  whether their order is that in which they lie
+ */
+function placeRecords (records, gaps, isForward) {
+  const buffer = Buffer.concat(records.flatMap((bytes, index) => [gaps[index % gaps.length].before, bytes]))
+  let end = 0
+  const ends = records.map(({ length }, index) => (end += gaps[index % gaps.length].before.length + length))
+  const starts = ends.map((end, index) => end - records[index].length)
+  if (!isForward) for (const offsets of [starts, ends]) offsets.reverse()
+  return { buffer, count: records.length, starts: Uint32Array.from(starts), ends: Uint32Array.from(ends) }
 }
 
 /**

@@ -12,7 +12,8 @@ const CHANCES_FACTOR = 8
 
 /**
  * @typedef {import('./word-marks').WordMarks} WordMarks
- * @typedef {(buf: Buffer, start: number, end: number) => number} Search  a position inside the first place where the
+ * @typedef {import('./select-records').Search} Search
+ * @typedef {(buf: Buffer, start: number, end: number) => number} FindNext  a position inside the first place where the
  *   text may be; -1 only when it is not there
  */
 
@@ -105,9 +106,28 @@ class SearchedPart {
 
 /**
  * @param {Text} text
- * @returns {Search}
+ * @returns {Search & { findNext: FindNext }}
  */
 function createTextSearch (text) {
+  const findNext = createFindNext(text)
+  /** @type {Search['find']} */
+  const find = (buf, from, to, places) => {
+    let count = 0
+    for (let at = from; count < places.length; at = places[count++] + 1) {
+      const place = findNext(buf, at, to)
+      if (place < 0) break
+      places[count] = place
+    }
+    return count
+  }
+  return { find, findNext }
+}
+
+/**
+ * @param {Text} text
+ * @returns {FindNext}
+ */
+function createFindNext (text) {
   let chosen = new SearchedPart(text.part(0, text.size), CHANCES_FIRST)
   /** @type {Buffer} */
   let known = Buffer.alloc(0)

@@ -18,7 +18,7 @@ function createPick (state) {
 /** A search for bytes that have one spelling, which counts how often a part of them was chosen. */
 function createByteSearch (bytes) {
   const chosen = []
-  const search = createTextSearch({
+  const { findNext: search } = createTextSearch({
     size: bytes.length,
     part: (from, to) => {
       const literal = bytes.subarray(from, to)

@@ -1,0 +1,76 @@
+'use strict'
+
+const tape = require('tape')
+const { createSelect } = require('..')
+
+/** Records of one byte each. */
+function makeRecords (text) {
+  const count = text.length
+  const starts = Uint32Array.from({ length: count }, (_, index) => index)
+  return { buffer: Buffer.from(text), count, starts, ends: starts.map((start) => start + 1) }
+}
+
+function select (selectOf, records) {
+  const picked = new Uint32Array(records.count)
+  return [...picked.subarray(0, selectOf(records, picked))]
+}
+
+/** Finds a letter, and counts how often it was asked. */
+function createLetterSearch (letter, wait = 0) {
+  const search = {
+    calls: 0,
+    find: (buf, from, to, places) => {
+      search.calls++
+      const until = performance.now() + wait
+      while (performance.now() < until);
+      let count = 0
+      for (let at = from; at < to && count < places.length; at++) {
+        if (buf[at] === letter.charCodeAt(0)) places[count++] = at
+      }
+      return count
+    }
+  }
+  return search
+}
+
+const isUpperA = (buf, start) => buf[start] === 65
+
+tape('select: records in which nothing is found are not looked at', (t) => {
+  const looked = []
+  const test = (buf, start) => looked.push(start) > 1
+  const selectOf = createSelect(test, [createLetterSearch('A')], { alwaysSearches: true })
+  t.deepEqual(select(selectOf, makeRecords('xAxxAxA')), [4, 6])
+  t.deepEqual(looked, [1, 4, 6])
+  t.deepEqual(select(selectOf, makeRecords('')), [])
+  t.equal(createSelect(test, []), undefined)
+  t.end()
+})
+
+tape('select: more places than are noted at once, and places beside the records', (t) => {
+  const selectOf = createSelect(isUpperA, [createLetterSearch('A')], { alwaysSearches: true })
+  t.equal(select(selectOf, makeRecords('A'.repeat(5000))).length, 5000)
+  const records = makeRecords('A'.repeat(5000))
+  // Every third byte is a record's.
+  records.count = 1600
+  for (let index = 0; index < 1600; index++) records.ends[index] = 1 + (records.starts[index] = 3 * index)
+  t.equal(select(selectOf, records).length, 1600)
+  records.starts.subarray(0, 1600).reverse()
+  records.ends.subarray(0, 1600).reverse()
+  t.deepEqual(select(selectOf, records), Array.from({ length: 1600 }, (_, index) => index), 'last first')
+  t.end()
+})
+
+tape('select: a search that takes longer than another, or than none, is seldom made', (t) => {
+  const [slow, quick] = [createLetterSearch('A', 2), createLetterSearch('A')]
+  const records = makeRecords('xxAx'.repeat(50))
+  const expected = select(createSelect(isUpperA, [quick], { alwaysSearches: true }), records)
+  quick.calls = 0
+  const either = createSelect(isUpperA, [slow, quick], { alwaysSearches: true })
+  for (let i = 0; i < 200; i++) if (String(select(either, records)) !== String(expected)) t.fail('not the same')
+  t.ok(slow.calls < 50 && slow.calls + quick.calls === 200, `${slow.calls} and ${quick.calls} calls`)
+  slow.calls = 0
+  const orNone = createSelect(isUpperA, [slow])
+  for (let i = 0; i < 200; i++) if (String(select(orNone, records)) !== String(expected)) t.fail('not the same')
+  t.ok(slow.calls < 50, `${slow.calls} calls`)
+  t.end()
+})
