@@ -22,7 +22,7 @@ const { Writer } = require('./writer')
 
 // A read that takes long may only have lost its turn to another process, on a busy machine, which is no reason to go
 // through threads, who have to wait for theirs too. A disk that makes others wait does so again, within as many reads.
-const ASYNC_COUNT_MIN = 4
+const ASYNC_COUNT_MIN = 2
 const QUICK_COUNT_MIN = 64
 
 /**

@@ -28,6 +28,7 @@ function fetch (file, target, position, cb) {
     }
     return cb(checkLength(file, target, position, count))
   }
+  pace.noteAsync()
   lock.read(position, end, (release) => {
     readWhole(handle, target, position, (err, count) => {
       release()
@@ -47,7 +48,8 @@ function fetch (file, target, position, cb) {
  */
 function fetchNow (file, target, offset, size, position) {
   const { handle, lock, pace } = file
-  if (handle === null || !lock.isFree(position, position + size) || !pace.mayBlock()) return false
+  if (size > SYNC_SIZE_MAX || handle === null || !pace.mayBlock()) return false
+  if (!lock.isFree(position, position + size)) return false
   const started = pace.begin()
   try {
     if (handle.readSync(target, offset, size, position) !== size) return false

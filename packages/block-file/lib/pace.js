@@ -33,11 +33,14 @@ class Pace {
     this._lookedAt = 0
   }
 
-  /** Whether the next call may block. Counts the ones that may not. */
+  /** Whether the next call may block. */
   mayBlock () {
-    if (this._asyncLeft === 0) return true
-    this._asyncLeft--
-    return false
+    return this._asyncLeft === 0
+  }
+
+  /** One goes through the pool. */
+  noteAsync () {
+    if (this._asyncLeft > 0) this._asyncLeft--
   }
 
   /**

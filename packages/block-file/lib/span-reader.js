@@ -2,7 +2,7 @@
 // A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
 // spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
 
-const { fetch } = require('./fetch')
+const { fetch, fetchNow } = require('./fetch')
 const { Slice } = require('./slice')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
@@ -47,20 +47,47 @@ class SpanReader {
    */
   loadForward (from, need, limit, cb) {
     this._inSlice(() => {
-      this._prepare()
-      if (from < this.start || from > this.end) this.start = this.end = from
-      const keptStart = from - this.start
-      const kept = this.end - from
-      const nextSpanEnd = (Math.floor(this.end / this._spanSize) + 1) * this._spanSize
-      const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
-      const readSize = Math.max(0, readEnd - this.end)
-      this._makeRoom(kept + readSize, readEnd === limit, keptStart, kept, 0)
+      const size = this._beginForward(from, need, limit)
       const again = () => this.loadForward(from, need, limit, cb)
-      this._fill({ target: kept, size: readSize, position: this.end, again, cb }, () => {
-        this.start = from
-        this.end += readSize
-      })
+      this._fill({ target: this.end - this.start, size, position: this.end, again, cb }, () => { this.end += size })
     })
+  }
+
+  /**
+   * The same at once, and nothing is made for it: what most loads of a long scan are.
+   * @param {number} from
+   * @param {number} need
+   * @param {number} limit
+   * @returns {boolean}  false if somebody else's turn has come, or the file has to be waited for, or has failed:
+   *   `loadForward` is for that
+   */
+  loadForwardNow (from, need, limit) {
+    if (this._slice.isOver()) return false
+    const size = this._beginForward(from, need, limit)
+    if (size > 0 && !fetchNow(this._file, this.buffer, this.end - this.start, size, this.end)) return false
+    this.end += size
+    this._noteSpan(size)
+    return true
+  }
+
+  /**
+   * Lets go of what comes before `from`, and makes room behind what it keeps.
+   * @param {number} from
+   * @param {number} need
+   * @param {number} limit
+   * @returns {number}  how many bytes are to be read, from the window's end on
+   */
+  _beginForward (from, need, limit) {
+    this._prepare()
+    if (from < this.start || from > this.end) this.start = this.end = from
+    const keptStart = from - this.start
+    const kept = this.end - from
+    const nextSpanEnd = (Math.floor(this.end / this._spanSize) + 1) * this._spanSize
+    const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
+    const size = Math.max(0, readEnd - this.end)
+    this._makeRoom(kept + size, readEnd === limit, keptStart, kept, 0)
+    this.start = from
+    return size
   }
 
   /**
@@ -169,10 +196,17 @@ class SpanReader {
       // After a failure the buffer holds a mixture: nothing of it may be used.
       if (err) this.forget()
       else settle()
-      // Who came to the end of what there is will not need more the next time.
-      if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, this._spanSizeMax)
+      this._noteSpan(size)
       cb(err)
     })
+  }
+
+  /**
+   * Who came to the end of what there is will not need more the next time.
+   * @param {number} size  that was read
+   */
+  _noteSpan (size) {
+    if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, this._spanSizeMax)
   }
 }
 

@@ -99,7 +99,10 @@ class Writer {
    */
   _read (handle, target, position, done) {
     const { pace } = this._file
-    if (target.length > INLINE_SIZE_MAX || !pace.mayBlock()) return readWhole(handle, target, position, done)
+    if (target.length > INLINE_SIZE_MAX || !pace.mayBlock()) {
+      pace.noteAsync()
+      return readWhole(handle, target, position, done)
+    }
     let count
     try {
       count = pace.time(() => readWholeSync(handle, target, position))
@@ -119,6 +122,7 @@ class Writer {
     this._unsyncedSize += bytes.length
     const { writeSync } = handle
     if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writePace.mayBlock()) {
+      this._writePace.noteAsync()
       return writeWhole(handle, bytes, position, done)
     }
     try {
@@ -292,7 +296,10 @@ class Writer {
    */
   _syncHandle (handle, isSmall, done) {
     const { syncSync } = handle
-    if (!isSmall || syncSync === undefined || !this._syncPace.mayBlock()) return handle.sync(done)
+    if (!isSmall || syncSync === undefined || !this._syncPace.mayBlock()) {
+      this._syncPace.noteAsync()
+      return handle.sync(done)
+    }
     try {
       this._syncPace.time(syncSync)
     } catch (err) {

@@ -74,8 +74,9 @@ async function run (subject, { name, position = 0, length = 0, fill = 0, least =
 async function moveWindow (subject, isForward, start, end, wanted) {
   const window = (subject.window ??= subject.blocks.createSpanReader())
   const load = promisify((isForward ? window.loadForward : window.loadBackward).bind(window))
-  if (isForward) await load(start, end - start, subject.model.length)
-  else await load(end, end - start, 0)
+  const { length } = subject.model
+  if (!isForward) await load(end, end - start, 0)
+  else if (start % 2 === 0 || !window.loadForwardNow(start, end - start, length)) await load(start, end - start, length)
   if (window.start > start || window.end < end) throw new Error(`window from ${window.start} to ${window.end}`)
   same(window.buffer.subarray(start - window.start, end - window.start), wanted)
 }

@@ -256,8 +256,10 @@ tape('createSpanReader: after a read that failed it holds nothing', async (t) =>
   await ready()
   const reader = blocks.createSpanReader()
   const load = (...args) => new Promise((resolve) => reader.loadForward(...args, resolve))
-  await load(0, 100, 1000)
+  t.ok(reader.loadForwardNow(0, 100, 1000))
   isBroken = true
+  t.notOk(reader.loadForwardNow(500, 30000, 40000), 'not now')
+  t.ok(reader.buffer.subarray(0, reader.end - reader.start).equals(counting(1000).subarray(500)), 'but for what it kept')
   t.equal(await load(0, 30000, 40000), error)
   t.equal(reader.start, reader.end)
   isBroken = false

@@ -37,6 +37,18 @@ class RangeReader {
     this._lost = { count: 0, size: 0 }
     /** How far the log reached when its file was replaced: who asks for less wants no more than that file had. */
     this._endAtReplacement = 0
+    // Of the call that is under way: there is one at a time.
+    this._leftBefore = { lowest: 0, stop: 0 }
+    this._logEnd = 0
+    /** @type {NextCallback} */
+    this._cb = () => {}
+    /** @type {NextCallback} */
+    this._found = (err, chunk) => {
+      const { _cb: cb, _leftBefore: left, _logEnd: logEnd } = this
+      if (!this._store.isReplaced) return cb(err, chunk)
+      // Whatever was found may have been looked for in the wrong file.
+      this._settle(() => this._goOn(left, logEnd, cb), () => cb(err, chunk))
+    }
   }
 
   /** What damage took so far, where it is skipped. */
@@ -84,13 +96,11 @@ class RangeReader {
   next (logEnd, cb) {
     const reader = /** @type {StoreReader} */ (this._reader)
     const { left } = reader
-    const goOn = () => this._goOn(left, logEnd, cb)
-    this._settle(goOn, () => {
-      reader.next(Math.max(logEnd, this._endAtReplacement), (err, chunk) => {
-        // Whatever was found may have been looked for in the wrong file.
-        this._settle(goOn, () => cb(err, chunk))
-      })
-    })
+    if (this._store.isReplaced) return this._settle(() => this._goOn(left, logEnd, cb), () => this.next(logEnd, cb))
+    this._leftBefore = left
+    this._logEnd = logEnd
+    this._cb = cb
+    reader.next(Math.max(logEnd, this._endAtReplacement), this._found)
   }
 
   /**

@@ -25,24 +25,28 @@ function scan (file, range, onChunk, cb) {
   openRange(file, range, (err, chunks) => {
     if (err || !chunks) return cb(err)
     const { end } = file
-    trampoline((next) => {
-      chunks.next(end, (err, chunk) => {
-        if (err || !chunk) return cb(err)
-        if (chunk.count === 0) return cb(null, { lost: chunks.lost })
-        const filterErr = applyFilter(chunks, file.codec)
-        if (filterErr) return cb(filterErr)
-        chunk.count = Math.min(chunk.count, left)
-        left -= chunk.count
-        let goOn
-        try {
-          goOn = (chunk.count === 0 || onChunk(chunk) !== false) && left > 0
-        } catch (err) {
-          // Nothing, when it is thrown, is a failure all the same.
-          return cb(/** @type {Error} */ (err || misuse(`scan: the function threw ${String(err)}`)))
-        }
-        if (goOn) next()
-        else cb(null, { lost: chunks.lost })
-      })
+    /** @type {() => void} */
+    let next
+    const visit = (/** @type {Error | null} */ err, /** @type {Chunk | undefined} */ chunk) => {
+      if (err || !chunk) return cb(err)
+      if (chunk.count === 0) return cb(null, { lost: chunks.lost })
+      const filterErr = applyFilter(chunks, file.codec)
+      if (filterErr) return cb(filterErr)
+      chunk.count = Math.min(chunk.count, left)
+      left -= chunk.count
+      let goOn
+      try {
+        goOn = (chunk.count === 0 || onChunk(chunk) !== false) && left > 0
+      } catch (err) {
+        // Nothing, when it is thrown, is a failure all the same.
+        return cb(/** @type {Error} */ (err || misuse(`scan: the function threw ${String(err)}`)))
+      }
+      if (goOn) next()
+      else cb(null, { lost: chunks.lost })
+    }
+    trampoline((again) => {
+      next = again
+      chunks.next(end, visit)
     })
   })
 }

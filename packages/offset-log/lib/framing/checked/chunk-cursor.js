@@ -35,6 +35,8 @@ class ChunkCursor {
     this.window = blocks.createSpanReader({ givesBuffers: isKept })
     /** @type {DataView} */
     this.view = NO_VIEW
+    /** @type {Buffer | null} what it is a view of */
+    this._viewed = null
     /** The header of the chunk that was entered last. */
     this.header = new ChunkHeader()
     /** Physical position of the next byte. */
@@ -128,8 +130,18 @@ class ChunkCursor {
   }
 
   /**
-   * Reads on, so that what is needed is there.
+   * Reads on, so that what is needed is there, if that can be done at once.
    * @param {number} limit  how far the file may be read
+   * @returns {boolean}  whether it is there; else `load` is for it
+   */
+  loadNow (limit) {
+    const isLoaded = this.window.loadForwardNow(this.at, this.need, limit)
+    if (isLoaded) this._lookAgain()
+    return isLoaded
+  }
+
+  /**
+   * @param {number} limit
    * @param {(err: Error | null) => void} cb
    */
   load (limit, cb) {
@@ -237,7 +249,10 @@ class ChunkCursor {
 
   /** The window may have a new buffer. */
   _lookAgain () {
-    if (this.view.buffer !== this.window.buffer.buffer) this.view = new DataView(this.window.buffer.buffer)
+    const { buffer } = this.window
+    if (buffer === this._viewed) return
+    this._viewed = buffer
+    this.view = new DataView(buffer.buffer)
   }
 
   /** @param {number} end */

@@ -1,6 +1,7 @@
 'use strict'
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
+const { Piece } = require('@millrace/block-file')
 const { putUint16, putUint32, putUint48 } = require('../../put-integers')
 const { crc32, crc32OfFew } = require('./crc32')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
@@ -140,7 +141,9 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
   if (header.durable > header.position) return 'its durable position'
-  if (verify && crc32(bytes.subarray(payloadStart, payloadStart + header.size)) !== header.payloadCrc) return 'its data'
+  if (verify && crc32(new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size)) !== header.payloadCrc) {
+    return 'its data'
+  }
   return null
 }
 

@@ -15,6 +15,11 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? POLYNOMIAL ^ (byte >>> 1) : byte >>> 1
   return byte
 })
+// The same for a byte that one, two or three zeros follow: so four of them can be looked up at once.
+const [table1, table2, table3] = [1, 2, 3].map((zeros) => table.map((crc) => {
+  for (let left = zeros; left > 0; left--) crc = table[crc & 0xff] ^ (crc >>> 8)
+  return crc
+}))
 
 /**
  * For a few dozen bytes.
@@ -25,7 +30,12 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
  */
 function crc32OfFew (bytes, start, end, seed) {
   let crc = ~seed
-  for (let offset = start; offset < end; offset++) crc = table[(crc ^ bytes[offset]) & 0xff] ^ (crc >>> 8)
+  let offset = start
+  for (; offset + 4 <= end; offset += 4) {
+    crc ^= bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 | bytes[offset + 3] << 24
+    crc = table3[crc & 0xff] ^ table2[(crc >>> 8) & 0xff] ^ table1[(crc >>> 16) & 0xff] ^ table[crc >>> 24]
+  }
+  for (; offset < end; offset++) crc = table[(crc ^ bytes[offset]) & 0xff] ^ (crc >>> 8)
   return ~crc >>> 0
 }
 

@@ -108,6 +108,7 @@ class ForwardReader extends RecordReader {
       }
       if (this._error) continue
       if (status !== NEEDS_BYTES) return cb(null, chunk)
+      if (cursor.loadNow(limit)) continue
       let isLoaded = false
       let isSync = true
       cursor.load(limit, (err) => {
@@ -206,22 +207,24 @@ class ForwardReader extends RecordReader {
     const { maxRecordSize } = this._store
     const { seqs, starts, ends } = chunk
     const logicalBase = base + cursor.shift
-    const end = cursor.chunkEnd - base
+    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    const end = cursor.chunkEnd - base | 0
+    const stopOffset = Math.max(0, Math.min(end, stop - logicalBase)) | 0
+    const fromOffset = Math.max(0, Math.min(end, from - logicalBase)) | 0
     const room = seqs.length
     let { count } = chunk
-    let offset = cursor.at - base
+    let offset = cursor.at - base | 0
     let isOrdinary = true
     while (end - offset >= LENGTH_SIZE && count < room) {
       // As a signed number: whatever has one of the upper two bits set is no ordinary record.
       const size = view.getInt32(offset)
       const frameEnd = offset + LENGTH_SIZE + size
-      const seq = offset + logicalBase
-      if (size < 0 || frameEnd > end || size > maxRecordSize || seq >= stop) {
+      if (size < 0 || frameEnd > end || size > maxRecordSize || offset >= stopOffset) {
         isOrdinary = false
         break
       }
-      if (seq >= from) {
-        seqs[count] = seq
+      if (offset >= fromOffset) {
+        seqs[count] = offset + logicalBase
         starts[count] = offset + LENGTH_SIZE
         ends[count] = frameEnd
         count++

@@ -96,6 +96,7 @@ class ChunkReader {
         if (this._isAtEnd(fileEnd)) return this._meetsDamage ? cb(this._store.damage) : cb(null, chunk)
         continue
       }
+      if (!this._reverse && this._window.loadForwardNow(this._walk.position, this._walk.need, fileEnd)) continue
       let isLoaded = false
       let isSync = true
       this._load(fileEnd, (err) => {

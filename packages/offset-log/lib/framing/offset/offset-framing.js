@@ -125,16 +125,18 @@ class OffsetFraming {
    */
   _walkOrdinary ({ buffer, start: base, end }, view, { position, maxRecordSize }, stopOffset, chunk) {
     const { overhead, trailerSize, endSize } = this
-    const held = end - base
+    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    const held = end - base | 0
+    const lastStart = Math.min(stopOffset - 1, held - HEAD_SIZE) | 0
     const high = Math.floor(base / TWO_32)
-    let offset = position - base
+    let offset = position - base | 0
     // The upper half of all ends in the window is the same, or there is none.
     if (Math.floor(end / TWO_32) !== high || (endSize === 4 && high > 0)) return offset
     const { seqs, starts, ends } = chunk
     const low = base | 0
     const room = seqs.length
     let { count } = chunk
-    while (offset < stopOffset && offset + HEAD_SIZE <= held && count < room) {
+    while (offset <= lastStart && count < room) {
       // As a signed number: a size of 2 GiB and more is not ordinary.
       const size = view.getInt32(offset)
       const frameEnd = offset + size + overhead
