@@ -5,7 +5,7 @@
 const { answerOrder } = require('../lib/answer-order')
 const { median } = require('../lib/statistics')
 
-/** @typedef {{ rowFile: string, side: 'ours' | 'peer', setting: any, samples?: number }} Order */
+/** @typedef {{ rowFile: string, side: import('./lib/shapes').SideName, setting: any, samples?: number }} Order */
 
 answerOrder(measure)
 
@@ -16,10 +16,11 @@ answerOrder(measure)
 async function measure ({ rowFile, side, setting, samples: count }) {
   /** @type {import('./lib/shapes').Row} */
   const row = require(rowFile)
-  const runner = await row[side].open(setting)
+  const chosen = /** @type {import('./lib/shapes').Side} */ (row[side])
+  const runner = await chosen.open(setting)
   const first = await runner.sample()
   /** @type {number[]} */
   const samples = []
-  for (let left = count ?? row[side].samples ?? row.samples; left > 0; left--) samples.push(await runner.sample())
+  for (let left = count ?? chosen.samples ?? row.samples; left > 0; left--) samples.push(await runner.sample())
   return { first, value: samples.length > 0 ? median(samples) : first, answer: await runner.finish() }
 }

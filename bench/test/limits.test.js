@@ -24,10 +24,12 @@ const runLimits = createRunner('limits')
 const rowFile = (name) => path.join(__dirname, 'support', 'rows', `${name}.js`)
 const rowFiles = (...names) => names.map(rowFile).join(',')
 
-/** A result of rounds that took so many milliseconds, each [ours, peer]. */
+/** A result of rounds that took so many milliseconds, each [ours, peer], and perhaps what bounds it. */
 function makeResult (row, ...rounds) {
   const outcome = (value) => ({ first: value * 2, value, answer: {} })
-  const sides = rounds.map(([ours, peer]) => ({ ours: outcome(ours), peer: outcome(peer) }))
+  const sides = rounds.map(([ours, peer, bound]) => {
+    return { ours: outcome(ours), peer: outcome(peer), bound: bound && outcome(bound) }
+  })
   return { row, absent: undefined, rounds: sides }
 }
 
@@ -124,21 +126,42 @@ tape('limits: a row of speed is written the other way round, and judged the same
   t.end()
 })
 
+tape('limits: a goal that what bounds it misses too is out of reach, and missed all the same', (t) => {
+  const row = createFixedRow({ name: 'a', goal: 3, bound: { what: 'do it' } })
+  const verdictOf = (...rounds) => {
+    const { isMet, isFailure, isOutOfReach } = judge(makeResult(row, ...rounds))
+    return [isMet, isFailure, isOutOfReach]
+  }
+  t.deepEqual(verdictOf([4, 1, 3.1], [4, 1, 3.2]), [false, true, true])
+  t.deepEqual(verdictOf([4, 1, 2.9]), [false, true, false])
+  t.deepEqual(verdictOf([2, 1, 3.1]), [true, false, false], 'it was met')
+  const table = formatTable([makeResult(row, [4, 1, 3.1]), makeResult({ ...row, name: 'b' }, [4, 1, 2.9])])
+  t.ok(/4\.00× +<= 3× +OUT OF REACH\n/.test(table), table)
+  t.ok(/4\.00× +<= 3× +MISSED\n/.test(table), table)
+  t.ok(table.includes('a: 3.10× at least, which is to do it\nb: 2.90× at least'), table)
+  const fast = createFixedRow({ name: 'c', goal: 1 / 4, isSpeed: true, bound: { what: 'do it' } })
+  t.ok(formatTable([makeResult(fast, [1, 2, 0.5])]).includes('c: 4.00× at most, which is to do it'))
+  t.end()
+})
+
 tape('limits: the CSV file has a line a round, and one for the medians', (t) => {
   const facts = { command: 'npm run bench:limits', machine: 'M', node: 'v20', packages: 'p 1', input: 'i' }
   const csv = formatCsv([
     makeResult(createFixedRow({ name: 'a', goal: 2 }), [10, 10], [40, 20], [90, 30]),
+    makeResult(createFixedRow({ name: 'c', goal: 2 }), [10, 10, 5]),
     { row: createFixedRow({ name: 'b' }), absent: 'x', rounds: [] }
   ], facts)
   const lines = csv.split('\n')
   for (const word of ['npm run bench:limits', 'machine: M', 'p 1', 'row a: a : fixed']) t.ok(csv.includes(word), word)
   t.deepEqual(lines.filter((line) => !line.startsWith('#')), [
-    'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first',
-    'a,1,ms,10,10,1,2,,20,20',
-    'a,2,ms,40,20,2,2,,80,40',
-    'a,3,ms,90,30,3,2,,180,60',
-    'a,median,ms,40,20,2,2,yes,,',
-    'b,median,ms,,,,1,absent,,',
+    'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first,bound',
+    'a,1,ms,10,10,1,2,,20,20,',
+    'a,2,ms,40,20,2,2,,80,40,',
+    'a,3,ms,90,30,3,2,,180,60,',
+    'a,median,ms,40,20,2,2,yes,,,',
+    'c,1,ms,10,10,1,2,,20,20,5',
+    'c,median,ms,10,10,1,2,yes,,,0.5000',
+    'b,median,ms,,,,1,absent,,,',
     ''
   ])
   t.end()
@@ -175,7 +198,7 @@ tape('limits: rows that are met, close or absent end well, and leave a table and
   t.ok(/absent : fixed +- +- +- +<= 1× +absent\n/.test(stdout))
   t.ok(stdout.includes('absent needs no-such-package'))
   const csv = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8')
-  t.ok(csv.includes('\nfast,2,ms,1.5000,3,0.5000,1,,15,30\n'))
+  t.ok(csv.includes('\nfast,2,ms,1.5000,3,0.5000,1,,15,30,\n'))
   t.notOk(csv.includes(out))
   t.deepEqual(fs.readdirSync(path.join(out, 'data', 'generated')), [], 'what rows made is gone')
   t.end()

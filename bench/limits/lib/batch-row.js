@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { ByteTally } = require('../../lib/tally')
-const { createRawStore, openMillrace } = require('./batch-stores')
+const { createRawStore, openLeastStore, openMillrace } = require('./batch-stores')
 const { touchPageCache } = require('./page-cache')
 const { runPipeline } = require('./pipeline')
 const { RECORD_SIZE, createRecords } = require('./records')
@@ -39,7 +39,13 @@ function createBatchRow (row, { peer, ...work }) {
       return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
     },
     ours: { open: ({ folder, count }) => openAppends(openMillrace, folder, { ...work, count }) },
-    peer: { open: ({ folder, count }) => openAppends(peer, folder, { ...work, count }) }
+    peer: { open: ({ folder, count }) => openAppends(peer, folder, { ...work, count }) },
+    bound: peer === 'raw'
+      ? undefined
+      : {
+          what: 'copy the records together, sum them, write them, and call back',
+          open: ({ folder, count }) => openAppends(openLeastStore, folder, { ...work, count })
+        }
   }
 }
 

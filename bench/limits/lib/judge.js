@@ -14,7 +14,9 @@ const TOLERANCE = 0.1
  * @property {number} peer
  * @property {import('../../lib/statistics').Summary} ratio  of the ratios of the rounds
  * @property {number} rounds  how many there were
+ * @property {number} [bound]  median of the ratios of what bounds it to the peer
  * @property {boolean} isMet
+ * @property {boolean} isOutOfReach  not met, and what bounds it would not meet it either
  * @property {boolean} isFailure  missed by more than the tolerance
  */
 
@@ -25,12 +27,17 @@ const TOLERANCE = 0.1
 function judge ({ row, rounds }) {
   if (rounds.length === 0) return undefined
   const ratio = summarize(rounds.map(({ ours, peer }) => ours.value / peer.value))
+  const isMet = ratio.median <= row.goal
+  const bounds = rounds.flatMap(({ bound, peer }) => bound ? [bound.value / peer.value] : [])
+  const bound = bounds.length > 0 ? median(bounds) : undefined
   return {
     ours: median(rounds.map(({ ours }) => ours.value)),
     peer: median(rounds.map(({ peer }) => peer.value)),
     ratio,
     rounds: rounds.length,
-    isMet: ratio.median <= row.goal,
+    bound,
+    isMet,
+    isOutOfReach: !isMet && bound !== undefined && bound > row.goal,
     isFailure: ratio.median > row.goal * (1 + TOLERANCE)
   }
 }

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const { openBareLoop } = require('./bare-loop')
 
 /**
- * @param {Omit<import('./shapes').Row, 'unit' | 'prepare' | 'ours' | 'peer'>} row
+ * @param {Omit<import('./shapes').Row, 'unit' | 'prepare' | 'ours' | 'peer'>} row  its bound gets the log too
  * @param {object} work
  * @param {'json' | 'binary'} work.log
  * @param {string} work.framing

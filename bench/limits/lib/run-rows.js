@@ -80,19 +80,22 @@ async function prepare (result, contexts) {
  * @param {number} [samples]
  */
 async function runRound ({ result: { row }, setting, agree }, run, samples) {
-  const measure = async (/** @type {'ours' | 'peer'} */ side) => {
+  /** @type {import('./shapes').SideName[]} */
+  const sides = row.bound ? ['ours', 'peer', 'bound'] : ['ours', 'peer']
+  if (run % 2 === 1) sides.reverse()
+  /** @type {Partial<import('./shapes').Round>} */
+  const round = {}
+  for (const side of sides) {
     const outcome = await runSide(row, side, { setting, samples })
     agree(side, outcome.answer)
-    return outcome
+    round[side] = outcome
   }
-  if (run % 2 === 0) return { ours: await measure('ours'), peer: await measure('peer') }
-  const peer = await measure('peer')
-  return { ours: await measure('ours'), peer }
+  return /** @type {import('./shapes').Round} */ (round)
 }
 
 /**
  * @param {Row} row
- * @param {'ours' | 'peer'} side
+ * @param {import('./shapes').SideName} side
  * @param {{ setting: any, samples?: number }} order
  * @returns {Promise<Outcome>}
  */

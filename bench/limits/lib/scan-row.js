@@ -2,6 +2,7 @@
 // The rows of the verified scan: one for each way to work out the checksums.
 
 const { createLoopRow } = require('./loop-row')
+const { openSummedLoop } = require('./summed-loop')
 const { openScan } = require('./scan-log')
 
 /**
@@ -9,7 +10,11 @@ const { openScan } = require('./scan-log')
  * @returns {import('./shapes').Row}
  */
 function createScanRow (row) {
-  return createLoopRow({ ...row, samples: 7 }, { log: 'json', framing: 'checked', open: ({ path }) => openScan(path) })
+  /** @type {import('./shapes').Bound} */
+  const bound = { what: 'read the file, and sum each page of it', open: ({ path }) => openSummedLoop(path) }
+  return createLoopRow({ ...row, samples: 7, bound }, {
+    log: 'json', framing: 'checked', open: ({ path }) => openScan(path)
+  })
 }
 
 exports.createScanRow = createScanRow

@@ -20,6 +20,14 @@
  */
 
 /**
+ * The least that any way to do it must do, measured in the same rounds: if that misses the goal too, the goal is out of
+ * reach on the machine.
+ * @typedef {Side & { what: string }} Bound
+ */
+
+/** @typedef {'ours' | 'peer' | 'bound'} SideName */
+
+/**
  * Each is one file in rows/, and its name there is of no consequence.
  * @typedef {object} Row
  * @property {string} name  for `--rows` and the CSV file
@@ -42,6 +50,7 @@
  *   little of for it to be run
  * @property {Side} ours
  * @property {Side} peer
+ * @property {Bound} [bound]
  */
 
 /**
@@ -71,7 +80,7 @@
  */
 
 /**
- * @typedef {{ ours: Outcome, peer: Outcome }} Round
+ * @typedef {{ ours: Outcome, peer: Outcome, bound?: Outcome }} Round
  */
 
 /**

@@ -30,7 +30,20 @@ function formatTable (results) {
 function explain (results) {
   const lines = results.flatMap(({ row, absent }) => absent === undefined ? [] : `absent: ${row.name} needs ${absent}`)
   if (results.some((result) => describeVerdict(judge(result)) === CLOSE)) lines.push(`${CLOSE}: missed by less than 10%`)
+  lines.push(...results.flatMap(explainBound))
   return lines.length > 0 ? ['', ...lines] : []
+}
+
+/**
+ * @param {Result} result
+ * @returns {string[]}
+ */
+function explainBound (result) {
+  const { row } = result
+  const bound = judge(result)?.bound
+  if (bound === undefined) return []
+  const [most, ratio] = row.isSpeed ? ['most', formatSpeed(1 / bound)] : ['least', formatTimes(bound)]
+  return [`${row.name}: ${ratio}× at ${most}, which is to ${row.bound?.what}`]
 }
 
 /**
@@ -50,6 +63,7 @@ function formatRow (result) {
 function describeVerdict (verdict) {
   if (verdict === undefined) return 'absent'
   if (verdict.isMet) return 'met'
+  if (verdict.isFailure && verdict.isOutOfReach) return 'OUT OF REACH'
   return verdict.isFailure ? 'MISSED' : CLOSE
 }
 
