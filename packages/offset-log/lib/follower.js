@@ -153,7 +153,11 @@ class Follower {
     file.blocks.reopen((err) => {
       if (err) return end(err)
       openSteadily(file, '', (err, store) => {
-        if (store) file.store = store
+        if (store) {
+          file.store = store
+          // What was appended before the file was replaced is not behind the new one's end.
+          file.writtenSince = Math.max(file.writtenSince, store.last)
+        }
         end(err)
       })
     })

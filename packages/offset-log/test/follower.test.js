@@ -252,6 +252,26 @@ tape('follow: a legacy file that was empty when the reader opened it', async (t)
   await writer.close()
 })
 
+tape('follow: what was appended since the last look, and before the file was replaced, is seen', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file)
+  const seqs = []
+  for (let i = 0; i < 100; i++) seqs.push(await log.append(Buffer.alloc(500, 1 + i)))
+  const reader = OffsetLog(file, { flags: 'r' })
+  await reader.ready()
+  const { follower } = reader._file
+  follower._watch._onChange = (done) => done()
+  for (const seq of seqs.slice(0, 90)) await log.del(seq)
+  const last = await log.append(Buffer.from('last'))
+  await log.compact()
+  t.equal(reader.since.value, seqs[99], 'it did not look')
+  await new Promise((resolve, reject) => follower.refresh((err) => err ? reject(err) : resolve()))
+  t.equal(reader.since.value, last)
+  t.equal(String(await reader.get(last)), 'last')
+  await reader.close()
+  await log.close()
+})
+
 tape('follow: a damaged log is not followed', async (t) => {
   const file = path.join(temporaryFolder(), 'log')
   const log = OffsetLog(file)
