@@ -4,7 +4,8 @@
 
 const { performance } = require('node:perf_hooks')
 
-const SLICE_MS = 4
+// What a collection of garbage, or a filter to be compiled, adds to it must stay below what can be noticed.
+const SLICE_MS = 3
 /** So long may pass until the clock is looked at again. */
 const LOOK_MS = 0.5
 const COUNT_MAX = 64
@@ -26,11 +27,9 @@ function askForTurn () {
 class Slice {
   /**
    * @param {object} [options]
-   * @param {number} [options.ms]  how long it is
    * @param {number} [options.countMax]  after how many things the clock is looked at, at most
    */
-  constructor ({ ms = SLICE_MS, countMax = COUNT_MAX } = {}) {
-    this._ms = ms
+  constructor ({ countMax = COUNT_MAX } = {}) {
     this._countMax = countMax
     this._startMs = this._lookMs = 0
     // Who waits between two things for something else lets others have turns anyway, and has a new slice after it.
@@ -48,7 +47,7 @@ class Slice {
     this._count = isSlow ? Math.max(1, this._count >> 1) : Math.min(2 * this._count, this._countMax)
     this._left = this._count
     this._lookMs = now
-    return now - this._startMs > this._ms
+    return now - this._startMs > SLICE_MS
   }
 
   /** @param {number} now */

@@ -9,6 +9,8 @@ const SIZE_MIN = 12
 /** Of longer strings so much is searched for: what is beyond makes a search no faster. */
 const SIZE_MAX = 64
 const BACKSLASH = 0x5c
+/** @type {Beginning[]} */
+const NO_BYTES = [{ bits: 0, isPlain: true }]
 /** How far before its last byte an escape, \uXXXX, begins. */
 const ESCAPE_REACH = 5
 
@@ -111,22 +113,69 @@ function hasBackslash (buf, from, to) {
  */
 function forEachWord (run, onWord) {
   const spellings = run.map(listSpellings)
-  /** Goes on from some bytes in every way, until there are enough of them. */
-  const extend = (/** @type {Buffer} */ bytes, /** @type {number} */ next, /** @type {number} */ offset) => {
-    if (bytes.length >= WORD_SIZE) return onWord(bytes.readInt32LE(0), offset)
-    if (next === spellings.length) return
-    for (const [index, more] of spellings[next].entries()) {
-      extend(Buffer.concat([bytes, more]), next + 1, index === 0 ? offset : -1)
-    }
-  }
+  const beginnings = createBeginnings(spellings)
   let position = 0
-  for (const [index, [literal, ...escapes]] of spellings.entries()) {
-    for (let i = 0; i < literal.length; i++) extend(literal.subarray(i), index + 1, position + i)
-    for (const escape of escapes) {
-      for (let i = 0; i < escape.length; i++) extend(escape.subarray(i), index + 1, -1)
+  for (const [index, ofCharacter] of spellings.entries()) {
+    for (const [spelling, bytes] of ofCharacter.entries()) {
+      for (let start = 0; start < bytes.length; start++) {
+        const count = Math.min(WORD_SIZE, bytes.length - start)
+        const bits = readBits(bytes, start, count)
+        for (const more of beginnings(index + 1, WORD_SIZE - count)) {
+          const isPlain = spelling === 0 && more.isPlain
+          onWord(bits | more.bits << 8 * count, isPlain ? position + start : -1)
+        }
+      }
     }
-    position += literal.length
+    position += ofCharacter[0].length
   }
+}
+
+/**
+ * Some bytes, the first one lowest, and whether there is nothing of an escape in them.
+ * @typedef {{ bits: number, isPlain: boolean }} Beginning
+ */
+
+/**
+ * @param {ReadonlyArray<readonly Buffer[]>} spellings
+ * @returns {(index: number, count: number) => Beginning[]}  what so many bytes may be, up to 3, from a character on
+ */
+function createBeginnings (spellings) {
+  /** @type {Map<number, Beginning[]>} */
+  const known = new Map()
+  /** @type {ReturnType<typeof createBeginnings>} */
+  const list = (index, count) => {
+    if (count === 0) return NO_BYTES
+    const key = index * WORD_SIZE + count
+    const before = known.get(key)
+    if (before) return before
+    /** Most escapes begin alike. @type {Map<number, Beginning>} */
+    const found = new Map()
+    for (const [spelling, bytes] of (spellings[index] ?? []).entries()) {
+      const size = Math.min(count, bytes.length)
+      const own = readBits(bytes, 0, size)
+      for (const more of list(index + 1, count - size)) {
+        const bits = own | more.bits << 8 * size
+        const isPlain = spelling === 0 && more.isPlain
+        found.set(2 * bits + Number(isPlain), { bits, isPlain })
+      }
+    }
+    const all = [...found.values()]
+    known.set(key, all)
+    return all
+  }
+  return list
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} count  at most 4
+ * @returns {number}
+ */
+function readBits (bytes, start, count) {
+  let bits = 0
+  for (let i = 0; i < count; i++) bits |= bytes[start + i] << 8 * i
+  return bits
 }
 
 exports.createSearch = createSearch

@@ -19,11 +19,26 @@ function splitRuns (text) {
   return runs
 }
 
+/** Of the characters that were asked for, which are few in most logs. @type {Map<string, Buffer[]>} */
+const kept = new Map()
+const KEPT_MAX = 1000
+
 /**
  * @param {string} character  of a run
- * @returns {Buffer[]}  what it may be in the bytes, first as it is. None is shorter than that
+ * @returns {readonly Buffer[]}  what it may be in the bytes, first as it is. None is shorter than that
  */
 function listSpellings (character) {
+  let spellings = kept.get(character)
+  if (spellings === undefined) {
+    if (kept.size === KEPT_MAX) kept.clear()
+    spellings = makeSpellings(character)
+    kept.set(character, spellings)
+  }
+  return spellings
+}
+
+/** @param {string} character */
+function makeSpellings (character) {
   const literal = Buffer.from(character)
   // In a run it is the end of the string.
   if (character === '"') return [literal]

@@ -8,9 +8,6 @@ const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
 const { openRange } = require('./open-range')
 
-// Values make garbage, and a collection of it takes a millisecond or two of the same turn of the event loop.
-const SLICE_MS = 3
-
 /**
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./range').Range} Range
@@ -52,7 +49,7 @@ class RecordStream {
     // How far the log reaches, as far as this stream is concerned.
     this._fileEnd = 0
     this._rewriteCount = 0
-    this._slice = new Slice({ ms: SLICE_MS })
+    this._slice = new Slice()
     /** @type {End} */
     this._end = null
     /** @type {ReadCallback | null} of the read that was not answered yet */

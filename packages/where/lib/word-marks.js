@@ -28,11 +28,16 @@ class WordMarks {
    * @param {number} offset  in the text, at most OFFSET_MAX; -1 for a word of another spelling
    */
   add (word, offset) {
+    const { marks, _offsets: all } = this
     const hash = hashWord(word)
-    const offsets = this._offsets.get(hash) ?? []
-    if (offset >= 0 && !offsets.includes(offset)) offsets.push(offset)
-    this._offsets.set(hash, offsets)
-    this.marks[hash] = offsets.length === 0 ? ELSEWHERE : offsets.length === 1 ? offsets[0] + 1 : SEVERAL
+    if (offset < 0) {
+      if (marks[hash] === NONE) marks[hash] = ELSEWHERE
+      return
+    }
+    const offsets = all.get(hash) ?? []
+    if (!offsets.includes(offset)) offsets.push(offset)
+    all.set(hash, offsets)
+    marks[hash] = offsets.length === 1 ? offset + 1 : SEVERAL
   }
 
   /**
