@@ -20,6 +20,8 @@ const INT_TAG = 4 << TYPE_BITS | INT
 const DOUBLE_TAG = 8 << TYPE_BITS | DOUBLE
 const BOOLEAN_TAG = 1 << TYPE_BITS | BOOLNULL
 const NULL_TAG = BOOLNULL
+const NO_BYTES = Buffer.alloc(0)
+const NO_WORDS = new DataView(new ArrayBuffer(0))
 
 /**
  * @param {import('@millrace/where').Where} where
@@ -32,8 +34,17 @@ function compile (where) {
   const conditions = parseWhere(where).filter((condition) => condition.exists !== false || !hasHalfPair(condition))
   if (conditions.some(needsText)) return compileDecoding(conditions)
   if (conditions.some(hasHalfPair)) return () => false
-  const test = compileWalk(conditions)
-  return Object.assign(test, { select: createSelect(test, createSearches(conditions)) })
+  const { test, forget } = compileWalk(conditions)
+  const select = createSelect(test, createSearches(conditions))
+  if (select === undefined) return test
+  return Object.assign(test, {
+    /** @type {import('@millrace/where').Select} */
+    select (records, picked) {
+      const count = select(records, picked)
+      forget()
+      return count
+    }
+  })
 }
 
 /**
@@ -69,7 +80,8 @@ function hasHalfPair ({ path, equals }) {
 
 /**
  * @param {Condition[]} conditions
- * @returns {Test}
+ * @returns {{ test: Test, forget: () => void }}  the bytes that were tested last are kept until they are forgotten, or
+ *   others come
  */
 function compileWalk (conditions) {
   const walks = conditions.map(({ path, equals, exists }, index) => {
@@ -79,9 +91,11 @@ function compileWalk (conditions) {
   // Where the path of the condition before was found, as far as it was: the next one begins where the two part.
   const found = new Array(1 + Math.max(0, ...walks.map(({ turns }) => turns.length))).fill(0)
   /** @type {Buffer} */
-  let last = Buffer.alloc(0)
-  let words = new DataView(last.buffer)
-  return (buf, start, end) => {
+  let last = NO_BYTES
+  /** @type {DataView} */
+  let words = NO_WORDS
+  /** @type {Test} */
+  const test = (buf, start, end) => {
     if (buf !== last) {
       last = buf
       words = new DataView(buf.buffer, buf.byteOffset, buf.length)
@@ -98,6 +112,11 @@ function compileWalk (conditions) {
     }
     return true
   }
+  const forget = () => {
+    last = NO_BYTES
+    words = NO_WORDS
+  }
+  return { test, forget }
 }
 
 /**

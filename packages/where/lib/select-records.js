@@ -50,8 +50,9 @@ class Way {
     this.expected *= HOPE
   }
 
-  /** @param {number} cost  milliseconds a byte */
+  /** @param {number} cost  milliseconds a byte; 0 where the clock stood still, which says nothing */
   note (cost) {
+    if (cost === 0) return
     const { _measured: before } = this
     const more = Math.min(cost, OUTLIER_FACTOR * before) - before
     this._measured = more < 0 ? cost : before + WEIGHT * more

@@ -6,6 +6,8 @@ const { ELSEWHERE, SEVERAL, WORD_SIZE, findMarked, hashWord } = require('./word-
 
 /** How many words can be looked up in the time that it takes to see that one was found by chance. */
 const CHANCE_COST = 25
+const NO_BYTES = Buffer.alloc(0)
+const NO_VIEW = new DataView(new ArrayBuffer(0))
 /** After so many chances the part of the text that is searched for is chosen anew; then after so many times as many. */
 const CHANCES_FIRST = 256
 const CHANCES_FACTOR = 8
@@ -28,8 +30,8 @@ const CHANCES_FACTOR = 8
  * Whether the text, or what stands for it in another spelling, may lie around a word.
  * @callback IsAround
  * @param {Buffer} buf
- * @param {number} start  of the record
- * @param {number} end
+ * @param {number} start  from where on it is searched for: of the record, or of the records before it
+ * @param {number} end  likewise
  * @param {number} first  where it begins, if nothing of it is spelled in another way
  * @param {number} offset  of the word that was found there
  * @param {Buffer} literal  the part that is searched for
@@ -109,7 +111,7 @@ class SearchedPart {
  * @returns {Search & { findNext: FindNext }}
  */
 function createTextSearch (text) {
-  const findNext = createFindNext(text)
+  const { findNext, forget } = createFindNext(text)
   /** @type {Search['find']} */
   const find = (buf, from, to, places) => {
     let count = 0
@@ -118,6 +120,7 @@ function createTextSearch (text) {
       if (place < 0) break
       places[count] = place
     }
+    forget()
     return count
   }
   return { find, findNext }
@@ -125,13 +128,15 @@ function createTextSearch (text) {
 
 /**
  * @param {Text} text
- * @returns {FindNext}
+ * @returns {{ findNext: FindNext, forget: () => void }}  the bytes that were searched last are kept until they are
+ *   forgotten, or others come
  */
 function createFindNext (text) {
   let chosen = new SearchedPart(text.part(0, text.size), CHANCES_FIRST)
   /** @type {Buffer} */
-  let known = Buffer.alloc(0)
-  let view = new DataView(known.buffer)
+  let known = NO_BYTES
+  /** @type {DataView} */
+  let view = NO_VIEW
 
   const isThere = (/** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end,
     /** @type {number} */ mark) => {
@@ -143,7 +148,8 @@ function createFindNext (text) {
     return offsets.some((offset) => text.isAround(known, start, end, pos - offset, offset, literal))
   }
 
-  return (buf, start, end) => {
+  /** @type {FindNext} */
+  const findNext = (buf, start, end) => {
     if (buf !== known) {
       known = buf
       view = new DataView(buf.buffer, buf.byteOffset, buf.length)
@@ -161,6 +167,11 @@ function createFindNext (text) {
       before = pos + 1
     }
   }
+  const forget = () => {
+    known = NO_BYTES
+    view = NO_VIEW
+  }
+  return { findNext, forget }
 }
 
 exports.createTextSearch = createTextSearch

@@ -1,5 +1,7 @@
 'use strict'
 
+const { execFileSync } = require('node:child_process')
+const path = require('node:path')
 const tape = require('tape')
 const { createSelect } = require('..')
 
@@ -19,9 +21,10 @@ function select (selectOf, records) {
 function createLetterSearch (letter, wait = 0) {
   const search = {
     calls: 0,
+    wait,
     find: (buf, from, to, places) => {
       search.calls++
-      const until = performance.now() + wait
+      const until = performance.now() + search.wait
       while (performance.now() < until);
       let count = 0
       for (let at = from; at < to && count < places.length; at++) {
@@ -72,5 +75,45 @@ tape('select: a search that takes longer than another, or than none, is seldom m
   const orNone = createSelect(isUpperA, [slow])
   for (let i = 0; i < 200; i++) if (String(select(orNone, records)) !== String(expected)) t.fail('not the same')
   t.ok(slow.calls < 50, `${slow.calls} calls`)
+  t.end()
+})
+
+tape('select: a clock that stood still does not tie it to one search', (t) => {
+  const [slow, quick] = [createLetterSearch('A'), createLetterSearch('A')]
+  const records = makeRecords('xxAx'.repeat(50))
+  const either = createSelect(isUpperA, [slow, quick], { alwaysSearches: true })
+  performance.now = () => 0
+  for (let i = 0; i < 6; i++) select(either, records)
+  delete performance.now
+  quick.calls = 0
+  slow.wait = 1
+  for (let i = 0; i < 100; i++) select(either, records)
+  t.ok(quick.calls > 50, `${quick.calls} calls of the quick one`)
+  t.end()
+})
+
+tape('select: the bytes that were searched are not kept', (t) => {
+  const program = `
+    const codecs = [require('./packages/json-codec').jsonCodec, require('./packages/binary-codec').binaryCodec]
+    const wheres = [{ path: ['a'], equals: 'x'.repeat(60) }, { path: ['a'], equals: 'x' }]
+    wheres.push([...wheres, { path: ['b'], equals: 'y'.repeat(60) }])
+    const kept = codecs.flatMap((codec) => wheres.map((where) => {
+      const filter = codec.compile(where)
+      const picked = new Uint32Array(100)
+      const run = (buffer) => {
+        const record = codec.encode({ a: 'x'.repeat(60), b: 'y' })
+        const starts = Uint32Array.from({ length: 100 }, (_, index) => index * record.length)
+        for (const start of starts) record.copy(buffer, start)
+        filter.select({ buffer, count: 100, starts, ends: starts.map((start) => start + record.length) }, picked)
+        return new WeakRef(buffer)
+      }
+      return { filter, ref: run(Buffer.alloc(1e6)) }
+    }))
+    setImmediate(() => {
+      gc()
+      console.log(JSON.stringify(kept.map(({ filter, ref }) => [typeof filter.select, ref.deref() === undefined])))
+    })`
+  const out = execFileSync(process.execPath, ['--expose-gc', '-e', program], { cwd: path.join(__dirname, '../../..') })
+  t.deepEqual(JSON.parse(String(out)), Array(6).fill(['function', true]))
   t.end()
 })

@@ -32,7 +32,10 @@ class Thread {
     this._worker.unref()
     this._worker.on('message', (answer) => this._hear(answer))
     this._worker.on('messageerror', (err) => this._hear({}, taskFailed('has a result that cannot be cloned', this._task, err)))
-    this._worker.on('error', (err) => { this._cause = err })
+    this._worker.on('error', (err) => {
+      this._cause = err
+      this.isDead = true
+    })
     this._worker.on('exit', (code) => this._died(code))
   }
 

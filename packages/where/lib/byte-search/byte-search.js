@@ -12,7 +12,7 @@ const SAMPLE_SIZE = 4096
 
 /**
  * @param {Buffer[]} needles  one or two, of at least a byte each; of longer ones the last 16 bytes are searched for
- * @returns {Search | null}  for any of them; null where there is no kernel
+ * @returns {Search | null}  for any of them; null where there is no kernel, or nothing to search for
  */
 function createByteSearch (needles) {
   const kernel = loadKernel()

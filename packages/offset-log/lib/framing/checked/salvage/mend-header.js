@@ -205,7 +205,7 @@ function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
   header.erasedCount = Math.max(1, erasedCount + Number(isRest))
   header.birth = header.crc
   writeChunkHeader(header, chunk, 0, rules.salt)
-  const isRight = checkChunk(chunk, viewOf(chunk), 0, neighbours.physical, size, rules, header) === null
+  const isRight = checkChunk(chunk, viewOf(chunk), 0, neighbours.physical, chunk.length, rules, header) === null
   return isRight ? { chunk, header, isExact: false } : null
 }
 
