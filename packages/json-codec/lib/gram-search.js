@@ -16,8 +16,8 @@ const ESCAPE_REACH = 5
 
 /**
  * @param {string} text
- * @returns {ReturnType<typeof createTextSearch> | null}  null when it is too short, or has too few characters that need
- *   no escape
+ * @returns {import('@millrace/where').Search | null}  null when it is too short, or has too few characters that need no
+ *   escape
  */
 function createSearch (text) {
   const run = chooseRun(text)

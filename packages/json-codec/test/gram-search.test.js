@@ -7,6 +7,8 @@ const { jsonCodec } = require('..')
 const { createSearch } = require('../lib/gram-search')
 
 const seed = randomInt(2 ** 31)
+const place = new Uint32Array(1)
+const findNext = ({ find }, buf, start, end) => find(buf, start, end, place) > 0 ? place[0] : -1
 const ALPHABETS = ['ab', '0123456789abcdef', 'k2LlB5vHH2Bs3ute/9D9+=.', 'u00\\"/\n', 'é水😀x', '\ufffd\ud800ab"\\ 0u']
 
 /** Small numbers that look random, the same for the same seed. */
@@ -53,11 +55,11 @@ tape(`gram search: a string is found in every spelling, wherever it is (seed ${s
     const record = `[${spell(pick, before, 5)},${spell(pick, text, rarity)},${spell(pick, after, 5)}]`
     const around = Buffer.from(text.repeat(3))
     const buf = Buffer.concat([around, Buffer.from(record), around])
-    if (search.findNext(buf, around.length, buf.length - around.length) < 0) failure = { text, record }
+    if (findNext(search, buf, around.length, buf.length - around.length) < 0) failure = { text, record }
     // Nothing of what is around a record may count: it has a part of the string, and its end.
     const part = Buffer.from(JSON.stringify(text.slice(0, text.length >> 1)))
     const other = Buffer.concat([around, part, around])
-    if (search.findNext(other, around.length, around.length + part.length) >= 0) passed++
+    if (findNext(search, other, around.length, around.length + part.length) >= 0) passed++
   }
   t.equal(failure, undefined)
   t.ok(searched > 10_000, `${searched} of them were long enough`)
@@ -92,7 +94,7 @@ tape('gram search: a digest is told from others of its kind, which end alike', (
   let passed = 0
   for (let i = 0; i < 1000; i++) {
     const record = Buffer.from(JSON.stringify({ key: key(), previous: key(), text: 'line\nline "quoted" \\ é', root: key() }))
-    if (search.findNext(record, 0, record.length) >= 0) passed++
+    if (findNext(search, record, 0, record.length) >= 0) passed++
   }
   t.ok(passed < 20, `${passed} of 1000 would be parsed`)
   t.end()

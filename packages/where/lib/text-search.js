@@ -6,8 +6,6 @@ const { ELSEWHERE, SEVERAL, WORD_SIZE, findMarked, hashWord } = require('./word-
 
 /** How many words can be looked up in the time that it takes to see that one was found by chance. */
 const CHANCE_COST = 25
-const NO_BYTES = Buffer.alloc(0)
-const NO_VIEW = new DataView(new ArrayBuffer(0))
 /** After so many chances the part of the text that is searched for is chosen anew; then after so many times as many. */
 const CHANCES_FIRST = 256
 const CHANCES_FACTOR = 8
@@ -15,8 +13,6 @@ const CHANCES_FACTOR = 8
 /**
  * @typedef {import('./word-marks').WordMarks} WordMarks
  * @typedef {import('./select-records').Search} Search
- * @typedef {(buf: Buffer, start: number, end: number) => number} FindNext  a position inside the first place where the
- *   text may be; -1 only when it is not there
  */
 
 /**
@@ -108,52 +104,23 @@ class SearchedPart {
 
 /**
  * @param {Text} text
- * @returns {Search & { findNext: FindNext }}
+ * @returns {Search}
  */
 function createTextSearch (text) {
-  const { findNext, forget } = createFindNext(text)
-  /** @type {Search['find']} */
-  const find = (buf, from, to, places) => {
-    let count = 0
-    for (let at = from; count < places.length; at = places[count++] + 1) {
-      const place = findNext(buf, at, to)
-      if (place < 0) break
-      places[count] = place
-    }
-    forget()
-    return count
-  }
-  return { find, findNext }
-}
-
-/**
- * @param {Text} text
- * @returns {{ findNext: FindNext, forget: () => void }}  the bytes that were searched last are kept until they are
- *   forgotten, or others come
- */
-function createFindNext (text) {
   let chosen = new SearchedPart(text.part(0, text.size), CHANCES_FIRST)
-  /** @type {Buffer} */
-  let known = NO_BYTES
-  /** @type {DataView} */
-  let view = NO_VIEW
 
-  const isThere = (/** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end,
-    /** @type {number} */ mark) => {
+  const isThere = (/** @type {Buffer} */ buf, /** @type {number} */ word, /** @type {number} */ mark,
+    /** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end) => {
     const { literal, words } = chosen
-    if (text.mayBeSpelled(known, start, pos)) return true
+    if (text.mayBeSpelled(buf, start, pos)) return true
     if (mark === ELSEWHERE) return false
-    if (mark !== SEVERAL) return text.isAround(known, start, end, pos - mark + 1, mark - 1, literal)
-    const offsets = words.offsetsOf(view.getInt32(pos, true))
-    return offsets.some((offset) => text.isAround(known, start, end, pos - offset, offset, literal))
+    if (mark !== SEVERAL) return text.isAround(buf, start, end, pos - mark + 1, mark - 1, literal)
+    return words.offsetsOf(word).some((offset) => text.isAround(buf, start, end, pos - offset, offset, literal))
   }
 
-  /** @type {FindNext} */
-  const findNext = (buf, start, end) => {
-    if (buf !== known) {
-      known = buf
-      view = new DataView(buf.buffer, buf.byteOffset, buf.length)
-    }
+  /** A position inside the first place where the text may be; -1 only when it is not there. */
+  const findNext = (/** @type {Buffer} */ buf, /** @type {DataView} */ view, /** @type {number} */ start,
+    /** @type {number} */ end) => {
     const last = end - WORD_SIZE
     let before = start
     for (;;) {
@@ -161,17 +128,26 @@ function createFindNext (text) {
       const pos = findMarked(view, marks, before + stride - 1, last, stride)
       chosen.searched += Math.min(pos, last) - before
       if (pos > last) return -1
-      const mark = marks[hashWord(view.getInt32(pos, true))]
-      if (isThere(pos, start, end, mark)) return pos
+      const word = view.getInt32(pos, true)
+      const mark = marks[hashWord(word)]
+      if (isThere(buf, word, mark, pos, start, end)) return pos
       if (chosen.noteChance(mark)) chosen = chosen.narrow(text)
       before = pos + 1
     }
   }
-  const forget = () => {
-    known = NO_BYTES
-    view = NO_VIEW
+
+  return {
+    find (buf, from, to, places) {
+      const view = new DataView(buf.buffer, buf.byteOffset, buf.length)
+      let count = 0
+      for (let at = from; count < places.length; at = places[count++] + 1) {
+        const place = findNext(buf, view, at, to)
+        if (place < 0) break
+        places[count] = place
+      }
+      return count
+    }
   }
-  return { findNext, forget }
 }
 
 exports.createTextSearch = createTextSearch

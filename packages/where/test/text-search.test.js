@@ -6,6 +6,7 @@ const { WordMarks, createTextSearch } = require('..')
 
 const seed = randomInt(2 ** 31)
 const WORD_SIZE = 4
+const place = new Uint32Array(1)
 
 /** Small numbers that look random, the same for the same seed. */
 function createPick (state) {
@@ -18,7 +19,7 @@ function createPick (state) {
 /** A search for bytes that have one spelling, which counts how often a part of them was chosen. */
 function createByteSearch (bytes) {
   const chosen = []
-  const { findNext: search } = createTextSearch({
+  const { find } = createTextSearch({
     size: bytes.length,
     part: (from, to) => {
       const literal = bytes.subarray(from, to)
@@ -33,7 +34,7 @@ function createByteSearch (bytes) {
     },
     mayBeSpelled: () => false
   })
-  return { search, chosen }
+  return { search: (buf, start, end) => find(buf, start, end, place) > 0 ? place[0] : -1, chosen }
 }
 
 /** The slow way. */
