@@ -280,7 +280,7 @@ class CheckedStore {
    */
   openReader (range, isWanted, cb) {
     const { from, stop, skipsDamage = false, onLoss, isKept, at } = range
-    const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept }
+    const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept, provesTogether: true }
     if (at === undefined) return this._openReader(wanted, range.reverse, cb)
     // It may be another file by now.
     const isPage = at + PAGE_SIZE <= this.blocks.size.value

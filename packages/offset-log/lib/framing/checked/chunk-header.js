@@ -7,6 +7,10 @@ const { crc32, crc32OfFew } = require('./crc32')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
+/** A header begins with its own checksum; where its payload's checksum and size are. */
+const CRC_SIZE = 4
+const PAYLOAD_CRC_OFFSET = 4
+const PAYLOAD_SIZE_OFFSET = 8
 /** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
 const CONTINUED_OFFSET = 28
 const ERASED_COUNT_OFFSET = 30
@@ -103,7 +107,7 @@ function readChunkHeader (view, offset, header) {
  */
 function writeChunkHeader (header, bytes, offset, salt) {
   const payloadStart = offset + CHUNK_HEADER_SIZE
-  header.payloadCrc = crc32(bytes.subarray(payloadStart, payloadStart + header.size))
+  header.payloadCrc = crc32(new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size))
   putUint32(bytes, header.payloadCrc, offset + 4)
   putUint16(bytes, header.size, offset + 8)
   putUint16(bytes, header.flags, offset + 10)
@@ -127,9 +131,10 @@ function writeChunkHeader (header, bytes, offset, salt) {
  * @param {number} end  in `bytes`: how far the chunk's page, and the log, reach
  * @param {Rules} rules
  * @param {ChunkHeader} header  filled
+ * @param {boolean} [isProven]  whether its payload is whole if its header is
  * @returns {string | null}  what is wrong with it
  */
-function checkChunk (bytes, view, offset, physical, end, rules, header) {
+function checkChunk (bytes, view, offset, physical, end, rules, header, isProven = false) {
   readChunkHeader(view, offset, header)
   const { verify, salt } = rules
   const payloadStart = offset + CHUNK_HEADER_SIZE
@@ -141,10 +146,9 @@ function checkChunk (bytes, view, offset, physical, end, rules, header) {
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
   if (header.durable > header.position) return 'its durable position'
-  if (verify && crc32(new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size)) !== header.payloadCrc) {
-    return 'its data'
-  }
-  return null
+  if (!verify || isProven) return null
+  const payload = new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size)
+  return crc32(payload) === header.payloadCrc ? null : 'its data'
 }
 
 /**
@@ -189,6 +193,9 @@ function readUint48 (view, offset) {
   return view.getUint16(offset) * TWO_32 + view.getUint32(offset + 2)
 }
 
+exports.CRC_SIZE = CRC_SIZE
+exports.PAYLOAD_CRC_OFFSET = PAYLOAD_CRC_OFFSET
+exports.PAYLOAD_SIZE_OFFSET = PAYLOAD_SIZE_OFFSET
 exports.POSITION_END = POSITION_END
 exports.CONTINUED_OFFSET = CONTINUED_OFFSET
 exports.ERASED_COUNT_OFFSET = ERASED_COUNT_OFFSET

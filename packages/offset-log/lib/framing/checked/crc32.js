@@ -52,5 +52,6 @@ function chooseCrc32 () {
   }
 }
 
+exports.POLYNOMIAL = POLYNOMIAL
 exports.crc32 = chooseCrc32()
 exports.crc32OfFew = crc32OfFew

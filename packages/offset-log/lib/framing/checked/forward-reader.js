@@ -22,6 +22,7 @@ class ForwardReader extends RecordReader {
    */
   constructor (store, wanted, pageStart) {
     super(store, wanted, pageStart)
+    if (wanted.provesTogether) this._cursor.proveTogether()
     this._isPastStop = false
     /** The page where the delivered chunk of records begins. */
     this._walkedPage = pageStart
@@ -134,8 +135,10 @@ class ForwardReader extends RecordReader {
    * @param {(err: Error | null, chunk?: Chunk) => void} cb
    */
   _walkAgain (logEnd, cb) {
+    const { end } = this._cursor.window
     this._lookAgain(() => {
       this._goBack(this._walkedFrom)
+      this._cursor.proveNone(end)
       this.next(logEnd, cb)
     })
   }

@@ -25,6 +25,7 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {(end: number, position: number) => void} [onLoss]  told of unclean ends that are passed: at which logical
  *   position the log ended, and at which it goes on
  * @property {boolean} [isKept]  whether the bytes of the chunks may be kept
+ * @property {boolean} [provesTogether]  whether one sum may prove many chunks, forward: see chunk-run.js
  */
 
 class RecordReader {

@@ -5,6 +5,6 @@ exports.why = 'flipped bits are read as records'
 exports.oracle = 'damage'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
-  find: 'if (verify && crc32(',
-  replace: 'if (!verify && crc32('
+  find: 'crc32(payload) === header.payloadCrc',
+  replace: 'crc32(payload) >= 0'
 }]

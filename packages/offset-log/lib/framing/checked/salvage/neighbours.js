@@ -1,12 +1,10 @@
 'use strict'
 // What the chunks around one whose header is damaged say of it.
 
-const { ChunkHeader, isAhead, readChunkHeader } = require('../chunk-header')
+const { ChunkHeader, PAYLOAD_SIZE_OFFSET, isAhead, readChunkHeader } = require('../chunk-header')
 const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 const { endOfPage, findHeader, isWhole } = require('./find-header')
-
-const SIZE_OFFSET = 8
 
 /**
  * @typedef {import('./find-header').Window} Window
@@ -100,7 +98,7 @@ function findEnds (window, at, limit, { head: { slot }, promisedEnd }, next) {
   const pageEnd = Math.min(limit, endOfPage(at))
   /** @type {Map<number, number>} */
   const ends = new Map()
-  const stored = at + CHUNK_HEADER_SIZE + window.buffer.readUInt16BE(at - window.start + SIZE_OFFSET)
+  const stored = at + CHUNK_HEADER_SIZE + window.buffer.readUInt16BE(at - window.start + PAYLOAD_SIZE_OFFSET)
   const add = (/** @type {number} */ end, /** @type {number} */ identity) => {
     if (end >= at + CHUNK_HEADER_SIZE && end <= pageEnd && (ends.get(end) ?? UNKNOWN) === UNKNOWN) {
       ends.set(end, identity)

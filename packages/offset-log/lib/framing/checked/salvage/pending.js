@@ -2,11 +2,9 @@
 // What gets its identity from the chunk behind it, and so waits for that: a range that is lost, or a chunk with a
 // header that is made up.
 
-const { writeChunkHeader } = require('../chunk-header')
+const { PAYLOAD_SIZE_OFFSET, writeChunkHeader } = require('../chunk-header')
 const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, JUMP_SIZE, PAGE_SIZE } = require('../layout')
 const { canFill, countChunks, extendLastFrame, fillWithChunks, restSizeOf } = require('./make-chunk')
-
-const SIZE_OFFSET = 8
 
 /**
  * @typedef {import('./chunk-state').ChunkState} ChunkState
@@ -166,7 +164,7 @@ function nameOfItsOwn (previous) {
  * @param {(chunk: Buffer) => void} edit
  */
 function changeChunk (output, start, edit) {
-  const measure = (/** @type {Buffer} */ head) => CHUNK_HEADER_SIZE + head.readUInt16BE(SIZE_OFFSET)
+  const measure = (/** @type {Buffer} */ head) => CHUNK_HEADER_SIZE + head.readUInt16BE(PAYLOAD_SIZE_OFFSET)
   output?.change(start, CHUNK_HEADER_SIZE, measure, edit)
 }
 

@@ -3,6 +3,7 @@
 // with the salt, and a checksum can be worked backwards to its seed.
 
 const { trampoline } = require('@millrace/block-file')
+const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET } = require('../chunk-header')
 const { crc32, crc32OfFew } = require('../crc32')
 const {
   CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE
@@ -17,8 +18,6 @@ const NAME_SIZE_OFFSET = 39
 const NAME_SIZE_MAX = 20
 const PREVIOUS_OFFSET = 32
 const POSITION_OFFSET = 16
-const SIZE_OFFSET = 8
-const CONTINUED_OFFSET = 28
 const CANDIDATES_MAX = 1024
 
 /**
@@ -149,7 +148,7 @@ function hasGapIn (page, salt) {
   const frames = new FrameCount()
   for (let at = 0; page.length - at >= CHUNK_HEADER_SIZE && isWhole(page, view, at, salt);) {
     const continued = page.readUInt16BE(at + CONTINUED_OFFSET)
-    const end = Math.min(page.length, at + CHUNK_HEADER_SIZE + page.readUInt16BE(at + SIZE_OFFSET))
+    const end = Math.min(page.length, at + CHUNK_HEADER_SIZE + page.readUInt16BE(at + PAYLOAD_SIZE_OFFSET))
     frames.count(view, at + CHUNK_HEADER_SIZE + continued, end, 0)
     if (frames.gapSize > 0) return true
     at = end
