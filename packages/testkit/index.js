@@ -8,6 +8,7 @@ const { failureOf } = require('./lib/failure-of')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { createRandom } = require('./lib/random')
 const { SimulatedDisk } = require('./lib/simulated-disk')
+const { stopClock } = require('./lib/stop-clock')
 const { temporaryFolder } = require('./lib/temporary-folder')
 
 exports.testCodec = testCodec
@@ -23,4 +24,5 @@ exports.failureOf = failureOf
 exports.faultyStorage = faultyStorage
 exports.createRandom = createRandom
 exports.SimulatedDisk = SimulatedDisk
+exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder

@@ -63,7 +63,7 @@ async function run (subject, { name, position = 0, length = 0, fill = 0, least =
     await call('scan', { start, end }, (block) => { parts.push(Buffer.from(block)) })
     same(Buffer.concat(parts), wanted)
   } else if (name === 'peek') {
-    peek(subject, start, Math.min(least, end - start), wanted, inOrder)
+    peek(subject, start, Math.min(least, end - start), end - start, inOrder)
   } else {
     await moveWindow(subject, name === 'window', start, end, wanted)
   }
@@ -81,12 +81,16 @@ async function moveWindow (subject, isForward, start, end, wanted) {
   same(window.buffer.subarray(start - window.start, end - window.start), wanted)
 }
 
-/** What is taken stays as it is, whatever comes after it; and its owner may write to it. */
-function peek (subject, start, least, wanted, inOrder) {
+/**
+ * What is taken stays as it is, whatever comes after it; and its owner may write to it. There may be more than was
+ * wished for: what is cached of a block.
+ */
+function peek (subject, start, least, wish, inOrder) {
   const peeker = (subject.peeker ??= subject.blocks.createPeeker())
-  if (!peeker.look(start, least, wanted.length, inOrder)) return
-  if (peeker.size < least || peeker.size > wanted.length) throw new Error(`${peeker.size} bytes`)
+  if (!peeker.look(start, least, wish, inOrder)) return
   const { bytes, view, offset, size } = peeker
+  if (size < least || start + size > subject.model.length) throw new Error(`${size} bytes`)
+  const wanted = subject.model.subarray(start, start + size)
   if (size > 0 && view.getUint8(offset + size - 1) !== wanted[size - 1]) throw new Error('the view is over other bytes')
   same(bytes.subarray(offset, offset + size), wanted.subarray(0, size))
   const taken = peeker.take(offset, offset + size)

@@ -3,6 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const tape = require('tape')
+const { stopClock } = require('@millrace/testkit')
 const { Pace } = require('../lib/pace')
 
 /** @returns {number}  how many calls go through the pool after one that took so long */
@@ -32,15 +33,16 @@ tape('Pace: by default one slow call is enough, and one quick one makes up for i
 })
 
 tape('Pace: short calls are timed together while they are quick, and one by one once that took long', (t) => {
-  let [now, looks] = [0, 0]
-  performance.now = () => { looks++; return now }
-  t.teardown(() => { delete performance.now })
+  const clock = stopClock(t)
+  const { now } = performance
+  let looks = 0
+  performance.now = () => { looks++; return now() }
   const pace = new Pace({ asyncCountMin: 4, quickCountMin: 64 })
   const drain = () => { while (!pace.mayBlock()) pace.noteAsync() }
   const call = (ms, count = 1) => {
     for (; count > 0 && pace.mayBlock(); count--) {
       const started = pace.begin()
-      now += ms
+      clock.pass(ms)
       pace.end(started)
     }
     return count
@@ -57,7 +59,7 @@ tape('Pace: short calls are timed together while they are quick, and one by one 
   drain()
   t.equal(call(0.01, 100), 0)
   for (let turn = 0; turn < 200; turn++) {
-    now += 50
+    clock.pass(50)
     if (call(0.01) > 0) t.fail('what lies between calls is taken for one')
   }
   t.equal(call(5, 2), 1, 'with time between them each is timed')

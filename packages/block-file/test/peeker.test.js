@@ -2,7 +2,7 @@
 // Looking at a few bytes here and there: when that is left to the reader, and when a block is worth caching.
 
 const tape = require('tape')
-const { failureOf, faultyStorage } = require('@millrace/testkit')
+const { failureOf, faultyStorage, stopClock } = require('@millrace/testkit')
 const { fileStorage } = require('..')
 const { Admission } = require('../lib/admission')
 const { BlockCache } = require('../lib/block-cache')
@@ -11,6 +11,7 @@ const { counting, open } = require('./open-blocks')
 const bytesOf = ({ bytes, offset, size }) => bytes.subarray(offset, offset + size)
 
 tape('look: what fails, or comes in part, is left to the reader', async (t) => {
+  stopClock(t)
   const faults = [{ error: new Error('broken') }, { length: 3 }, {}]
   const storage = faultyStorage(fileStorage, ({ name }) => name === 'readSync' ? faults.shift() : undefined)
   const { ready, blocks, close } = open(counting(100), { storage })
@@ -25,6 +26,7 @@ tape('look: what fails, or comes in part, is left to the reader', async (t) => {
 })
 
 tape('look: bytes that are being overwritten are left to the reader, who waits for them', async (t) => {
+  stopClock(t)
   let proceed
   const after = new Promise((resolve) => { proceed = resolve })
   const storage = faultyStorage(fileStorage, ({ name }) => name === 'write' ? { after } : undefined)
@@ -43,6 +45,7 @@ tape('look: bytes that are being overwritten are left to the reader, who waits f
 })
 
 tape('look: nothing but small reads, and none that the disk makes wait', async (t) => {
+  stopClock(t)
   const { ready, blocks, close } = open(counting(200000), { blockSize: 4096 })
   await ready()
   const peeker = blocks.createPeeker()
@@ -54,6 +57,7 @@ tape('look: nothing but small reads, and none that the disk makes wait', async (
 })
 
 tape('look: in order, or again and again, it is the reader who caches the block', async (t) => {
+  stopClock(t)
   const { ready, blocks, read, close } = open(counting(64 * 16), { cache: 8 * 16 })
   await ready()
   const peeker = blocks.createPeeker()
@@ -70,6 +74,7 @@ tape('look: in order, or again and again, it is the reader who caches the block'
 })
 
 tape('look: a cached block ends with the file', async (t) => {
+  stopClock(t)
   const { ready, read, append, blocks, close } = open(counting(40))
   await ready()
   await read(34, 38)

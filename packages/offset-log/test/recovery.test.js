@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, faultyStorage, flip, splice, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { failureOf, faultyStorage, flip, splice, stopClock, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 
@@ -351,6 +351,7 @@ tape('recovery: deleted records at the end are passed over to find since', async
 })
 
 tape('recovery: a file that something else empties under it ends in a code', async (t) => {
+  stopClock(t)
   const { file, bytes } = await makeLog()
   const codes = []
   for (let emptyAt = 0; emptyAt < 20; emptyAt++) {

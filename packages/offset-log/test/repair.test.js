@@ -487,6 +487,26 @@ tape('repair: when the power goes the new log is there whole, or not at all', as
   t.ok(wholeCount > 0, `${crashes.length} crashes, whole after ${wholeCount}`)
 })
 
+tape('repair: where bytes are gone from the first record of a legacy log nobody can tell its framing, and it says so', async (t) => {
+  for (const framing of ['offset32', 'offset48', 'offset53']) {
+    const file = path.join(temporaryFolder(), 'log')
+    const log = OffsetLog(file, { framing })
+    for (let count = 0; count < 20; count++) await log.append(Buffer.alloc(500, 1 + count))
+    await log.close()
+    testkit.splice(file, 100, 110, Buffer.from('abc'))
+    const before = fs.readFileSync(file)
+    for (const look of [() => verify(file), () => repair(file, `${file}.new`, { write: true })]) {
+      const err = await failureOf(look)
+      t.equal(err?.code, 'ERR_LOG_UNKNOWN_FORMAT', framing)
+    }
+    // No frame lies where it says that it ends.
+    const { records, tail } = await verify(file, { framing })
+    t.deepEqual([records, tail.size], [0, before.length])
+    t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+    t.ok(fs.readFileSync(file).equals(before))
+  }
+})
+
 tape('repair: damage by testkit, on real files, in every framing', async (t) => {
   const random = createRandom(seed)
   for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
@@ -501,7 +521,8 @@ tape('repair: damage by testkit, on real files, in every framing', async (t) => 
       }
       await log.close()
       const { size } = fs.statSync(file)
-      const at = random(size - 600)
+      // Behind the first record: see below.
+      const at = 2100 + random(size - 2700)
       const args = {
         flip: [at],
         truncate: [at + 100],

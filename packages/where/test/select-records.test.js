@@ -3,6 +3,7 @@
 const { execFileSync } = require('node:child_process')
 const path = require('node:path')
 const tape = require('tape')
+const { stopClock } = require('@millrace/testkit')
 const { createSelect } = require('..')
 
 /** Records of one byte each. */
@@ -17,15 +18,14 @@ function select (selectOf, records) {
   return [...picked.subarray(0, selectOf(records, picked))]
 }
 
-/** Finds a letter, and counts how often it was asked. */
-function createLetterSearch (letter, wait = 0) {
+/** Finds a letter in `search.ms` of the clock, and counts how often it was asked. */
+function createLetterSearch (letter, clock = { pass: () => {} }) {
   const search = {
     calls: 0,
-    wait,
+    ms: 0,
     find: (buf, from, to, places) => {
       search.calls++
-      const until = performance.now() + search.wait
-      while (performance.now() < until);
+      clock.pass(search.ms)
       let count = 0
       for (let at = from; at < to && count < places.length; at++) {
         if (buf[at] === letter.charCodeAt(0)) places[count++] = at
@@ -37,6 +37,14 @@ function createLetterSearch (letter, wait = 0) {
 }
 
 const isUpperA = (buf, start) => buf[start] === 65
+
+/** Two searches for the same on one clock, of which the second is the quick one. */
+function createTwo (t) {
+  const clock = stopClock(t)
+  const [slow, quick] = [createLetterSearch('A', clock), createLetterSearch('A', clock)]
+  const setTimes = () => { [slow.ms, quick.ms] = [2, 0.1] }
+  return { clock, slow, quick, setTimes }
+}
 
 tape('select: records in which nothing is found are not looked at', (t) => {
   const looked = []
@@ -64,7 +72,8 @@ tape('select: more places than are noted at once, and places beside the records'
 })
 
 tape('select: a search that takes longer than another, or than none, is seldom made', (t) => {
-  const [slow, quick] = [createLetterSearch('A', 2), createLetterSearch('A')]
+  const { clock, slow, quick, setTimes } = createTwo(t)
+  setTimes()
   const records = makeRecords('xxAx'.repeat(50))
   const expected = select(createSelect(isUpperA, [quick], { alwaysSearches: true }), records)
   quick.calls = 0
@@ -72,21 +81,23 @@ tape('select: a search that takes longer than another, or than none, is seldom m
   for (let i = 0; i < 200; i++) if (String(select(either, records)) !== String(expected)) t.fail('not the same')
   t.ok(slow.calls < 50 && slow.calls + quick.calls === 200, `${slow.calls} and ${quick.calls} calls`)
   slow.calls = 0
-  const orNone = createSelect(isUpperA, [slow])
+  const isUpperASoon = (buf, start) => {
+    clock.pass(0.002)
+    return isUpperA(buf, start)
+  }
+  const orNone = createSelect(isUpperASoon, [slow])
   for (let i = 0; i < 200; i++) if (String(select(orNone, records)) !== String(expected)) t.fail('not the same')
   t.ok(slow.calls < 50, `${slow.calls} calls`)
   t.end()
 })
 
 tape('select: a clock that stood still does not tie it to one search', (t) => {
-  const [slow, quick] = [createLetterSearch('A'), createLetterSearch('A')]
+  const { slow, quick, setTimes } = createTwo(t)
   const records = makeRecords('xxAx'.repeat(50))
   const either = createSelect(isUpperA, [slow, quick], { alwaysSearches: true })
-  performance.now = () => 0
   for (let i = 0; i < 6; i++) select(either, records)
-  delete performance.now
   quick.calls = 0
-  slow.wait = 1
+  setTimes()
   for (let i = 0; i < 100; i++) select(either, records)
   t.ok(quick.calls > 50, `${quick.calls} calls of the quick one`)
   t.end()
