@@ -76,6 +76,39 @@ function runCli (...args) {
   return { status, stdout, stderr }
 }
 
+// 12,258 empty records, on a clock by which each takes longer than a slice.
+const MANY_TURNS = JSON.stringify({
+  version: 1,
+  target: 'logs',
+  plan: {
+    flags: 'r',
+    verify: true,
+    onCorrupt: 'error',
+    maxRecordSize: 1073741824,
+    seqs: [0, 8],
+    bound: 7,
+    append: 21,
+    deletes: true,
+    pick: 402546107,
+    isSteady: false,
+    order: 'never',
+    known: null
+  },
+  bytes: [
+    '7d0xSkNBEADQWQ0oH7yAJFh6jDRiECyttBKUWHmGNEJyggSElLaeQPQIKXMDBUlln-h-o35-KQSMvFfMzrLddLvL7A4Ojzs7',
+    'xW4RKSJtbDZaNfGhF6lxdX59ETU3d0eTAAAAAP689sHzsEy2IvIZQN7t_8SllE8G1AoAAADW1cD9PwAAAPx7_bOToky2l_f_',
+    'afHyHb-kvdfRXK0AAAAAAAAAAAAAAAAAAAAAAAAA4Lemt2-n3YdWtz0tp5UfAD_5-Q8AAAAAAAAAAAAAAAAAAABWrzm53K_3',
+    '_z9V1vP7AKoEAAAAAAAAAAAAAAAAAAAAq3U_fpzV-v9TdT2_D5DHdw'
+  ].join('')
+})
+
+tape('fuzz: a stream that lets others have a turn before each of many records is not taken for one that hangs', (t) => {
+  const { status, stdout } = runCli('--replay', MANY_TURNS)
+  t.equal(status, 0)
+  t.ok(stdout.endsWith('all is as it should be\n'))
+  t.end()
+})
+
 tape('fuzz: the same seed makes the same cases, and all is well', async (t) => {
   const counts = Object.fromEntries(targets.map(({ name, isSync }) => [name, isSync ? 1000 : 40]))
   const runs = []

@@ -3,6 +3,7 @@
 
 const { describeDifference, failureOf, isSame } = require('./answers')
 const { Library } = require('./library')
+const { progress } = require('./logs/ask')
 const { Stage } = require('./stage')
 const { StepCounter } = require('./steps')
 const { Surroundings } = require('./surroundings')
@@ -95,7 +96,8 @@ class Examiner {
     surroundings.storage = null
     const { pick = 0, isSteady = false } = sample.plan
     this.stage.set(surroundings.isNoisy, surroundings.chooseReadMs(pick, isSteady))
-    return this.stage.run(async () => target.run(sample, surroundings), () => surroundings.storage?.callCount ?? 0)
+    const countProgress = () => (surroundings.storage?.callCount ?? 0) + progress.count
+    return this.stage.run(async () => target.run(sample, surroundings), countProgress)
   }
 
   /**

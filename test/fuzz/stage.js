@@ -8,7 +8,8 @@ const { countBuiltIns } = require('./steps')
 const { FreshMemory } = require('./surroundings')
 const { Violation } = require('./violation')
 
-// So many turns of the event loop pass without a call of the storage before the time of every timer has come.
+// So many turns of the event loop pass without a call of the storage, or a record that comes, before the time of every
+// timer has come.
 const IDLE_TURNS = 3
 // So often the time of every timer comes before it is plain that nobody waits for one.
 const FIRINGS_MAX = 1000
@@ -84,11 +85,11 @@ class Stage {
   /**
    * @template T
    * @param {() => Promise<T>} task
-   * @param {() => number} countCalls  of the storage, so far
+   * @param {() => number} countProgress  calls of the storage, and records that came, so far
    * @returns {Promise<T>}
    * @throws {Violation}
    */
-  run (task, countCalls) {
+  run (task, countProgress) {
     return new Promise((resolve, reject) => {
       let isOver = false
       const end = (/** @type {(value: any) => void} */ settle) => (/** @type {any} */ value) => {
@@ -98,22 +99,22 @@ class Stage {
       }
       this._reject = end(reject)
       task().then(end(resolve), end(reject))
-      this._watch(countCalls, () => isOver)
+      this._watch(countProgress, () => isOver)
     })
   }
 
   /**
-   * @param {() => number} countCalls
+   * @param {() => number} countProgress
    * @param {() => boolean} isOver
    */
-  _watch (countCalls, isOver) {
-    let callCount = -1
+  _watch (countProgress, isOver) {
+    let before = -1
     let idleTurns = 0
     let firings = 0
     const turn = () => {
       if (isOver()) return
-      idleTurns = callCount === countCalls() ? idleTurns + 1 : 0
-      callCount = countCalls()
+      idleTurns = before === countProgress() ? idleTurns + 1 : 0
+      before = countProgress()
       if (idleTurns >= IDLE_TURNS) {
         idleTurns = 0
         if (firings++ === FIRINGS_MAX) return this._reject?.(new Violation('no answer', 'a call never answers'))

@@ -8,6 +8,9 @@ const { Violation } = require('../violation')
 /** Three of each record: no more is compared. */
 const ITEMS_MAX = 99_999
 
+/** How many records were delivered. A stream may let the event loop have a turn before each of them. */
+const progress = { count: 0 }
+
 /** What was answered twice: noticed when the first answer has been dealt with already. @type {Violation[]} */
 const doubles = []
 
@@ -64,6 +67,7 @@ async function scan (log, options) {
   /** @type {number[]} */
   const items = []
   const end = await ask('scan', (cb) => log.scan(options, ({ buffer, count, seqs, starts, ends }) => {
+    progress.count += count
     for (let index = 0; index < count; index++) {
       items.push(seqs[index], ends[index] - starts[index], crc32(buffer.subarray(starts[index], ends[index])))
     }
@@ -98,6 +102,7 @@ function pull (log, options) {
           const { lost } = source
           const answer = (/** @type {any} */ failure) => resolve({ items, end: failure ?? lost })
           if (end) return settle(end === true ? null : end, null, answer, reject)
+          progress.count++
           items.push(item.seq, item.value.length, crc32(item.value))
           hasAnswer = true
           read()
@@ -112,5 +117,6 @@ function pull (log, options) {
 exports.ask = ask
 exports.askPromise = askPromise
 exports.checkDoubles = checkDoubles
+exports.progress = progress
 exports.pull = pull
 exports.scan = scan
