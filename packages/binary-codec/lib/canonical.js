@@ -3,10 +3,9 @@
 
 const { takeRange } = require('./damage')
 const { decodeWhole } = require('./decode')
-const { Writer } = require('./writer')
+const { createWithWritten } = require('./writers')
 
-/** @type {Writer | null} null while a value is being written, since its toJSON may encode another */
-let idleWriter = null
+const withWritten = createWithWritten({ isCanonical: true })
 
 /**
  * @param {unknown} value
@@ -14,14 +13,7 @@ let idleWriter = null
  * @throws {LogError} ERR_CODEC_ENCODE with `path`
  */
 function encodeCanonical (value) {
-  const writer = idleWriter ?? new Writer({ isCanonical: true })
-  idleWriter = null
-  try {
-    const size = writer.write(value)
-    return Buffer.from(writer.buf.subarray(0, size))
-  } finally {
-    idleWriter = writer
-  }
+  return withWritten(value, (writer) => writer.take())
 }
 
 /**

@@ -3,27 +3,9 @@
 
 const { misuse } = require('@millrace/errors')
 const { markIdempotent } = require('./splice')
-const { Writer } = require('./writer')
+const { createWithWritten } = require('./writers')
 
-/** @type {Writer | null} null while a value is being written, since its toJSON may encode another */
-let idleWriter = new Writer({ isCanonical: false })
-
-/**
- * @template T
- * @param {unknown} value
- * @param {(scratch: Buffer, size: number) => T} take  gets the bytes, which are overwritten afterwards
- * @returns {T}
- */
-function withEncoded (value, take) {
-  const writer = idleWriter ?? new Writer({ isCanonical: false })
-  idleWriter = null
-  try {
-    const size = writer.write(value)
-    return take(writer.buf, size)
-  } finally {
-    idleWriter = writer
-  }
-}
+const withWritten = createWithWritten({ isCanonical: false })
 
 /**
  * @overload
@@ -46,26 +28,20 @@ function withEncoded (value, take) {
  * @returns {Buffer | number}
  */
 function encode (value, buf, start = 0) {
-  if (buf === undefined) return withEncoded(value, copyOut)
+  if (buf === undefined) return withWritten(value, take)
   if (!(buf instanceof Uint8Array)) throw misuse(`encode: expected a Buffer to write to, got ${typeof buf}`)
-  return withEncoded(value, (scratch, size) => {
+  return withWritten(value, (writer, size) => {
     if (!Number.isInteger(start) || start < 0 || start + size > buf.length) {
       throw misuse(`encode: ${size} bytes from ${String(start)} do not fit into a buffer of ${buf.length}`)
     }
-    buf.set(scratch.subarray(0, size), start)
+    writer.copyTo(buf, start)
     return size
   })
 }
 
-/**
- * @param {Buffer} scratch
- * @param {number} size
- * @returns {Buffer}
- */
-function copyOut (scratch, size) {
-  const out = Buffer.allocUnsafe(size)
-  out.set(new Uint8Array(scratch.buffer, scratch.byteOffset, size)) // as `copy` does, which takes longer
-  return out
+/** @param {import('./writer').Writer} writer */
+function take (writer) {
+  return writer.take()
 }
 
 /**
@@ -73,7 +49,7 @@ function copyOut (scratch, size) {
  * @returns {number}  the size of its bytes; found by encoding it, so `encode(value)` alone is half the work of both
  */
 function encodingLength (value) {
-  return withEncoded(value, (scratch, size) => size)
+  return withWritten(value, (writer, size) => size)
 }
 
 /**

@@ -66,6 +66,7 @@ function takeString (buf, pos, end) {
 }
 
 /**
+ * Two words at a time into two variables, which do not wait for each other.
  * @param {number} pos
  * @param {number} end  at least a word behind it
  * @returns {boolean}
@@ -73,9 +74,16 @@ function takeString (buf, pos, end) {
 function isAscii (pos, end) {
   const view = words
   const last = end + base - WORD_SIZE
+  const lastPair = last - WORD_SIZE
   let bits = view.getInt32(last, true)
-  for (let at = pos + base; at < last; at += WORD_SIZE) bits |= view.getInt32(at, true)
-  return (bits & HIGH_BITS) === 0
+  let more = 0
+  let at = pos + base
+  for (; at < lastPair; at += 2 * WORD_SIZE) {
+    bits |= view.getInt32(at, true)
+    more |= view.getInt32(at + WORD_SIZE, true)
+  }
+  if (at < last) bits |= view.getInt32(at, true)
+  return ((bits | more) & HIGH_BITS) === 0
 }
 
 /**

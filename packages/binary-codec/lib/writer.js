@@ -10,21 +10,19 @@ const { nameOf, reasonOf, refused } = require('./refused')
 const { asTextBuffer } = require('./text')
 const { checkValue } = require('./validate')
 const { tagSize, writeTag } = require('./varint')
+const { WriteMemory } = require('./write-memory')
 const { clearNaN, writeBigInt, writeBinary, writeDate } = require('./write-scalars')
 const {
   STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_BITS, TAG_SIZE_MAX, PAYLOAD_SIZE_MAX, DEPTH_MAX
 } = require('./types')
 
-const SCRATCH_SIZE = 64 * 1024
-/** A scratch buffer that one large value has grown past this is let go afterwards. */
-const SCRATCH_KEPT_SIZE_MAX = 4 * 1024 * 1024
 /** Most arrays and objects have 16 to 2047 bytes. */
 const GUESSED_TAG_SIZE = 2
 /** Strings shorter than this are written character by character: a call into the engine costs more. */
 const LOOP_LENGTH_MAX = 20
 /** UTF-8 takes up to this many bytes for one UTF-16 unit. */
 const UNIT_SIZE_MAX = 3
-/** From this length on a string is measured before room is made for it, so that the scratch does not triple for it. */
+/** From this length on a string is measured before room is made for it, so that the memory does not triple for it. */
 const MEASURED_LENGTH_MIN = 4096
 
 /**
@@ -37,10 +35,7 @@ const { hasOwnProperty } = Object.prototype
 
 /** @typedef {import('@millrace/errors').LogError} LogError */
 
-/**
- * Writes one value at a time into a scratch buffer that it keeps. One class for both forms, since a subclass slows both
- * down by a twentieth.
- */
+/** Writes one value at a time. One class for both forms, since a subclass slows both down by a twentieth. */
 class Writer {
   /** @param {{ isCanonical: boolean }} options  whether values that come back equal get equal bytes */
   constructor ({ isCanonical }) {
@@ -51,26 +46,41 @@ class Writer {
     this.path = []
     /** @type {LogError | null} not that of another value, which a toJSON has encoded: its path begins elsewhere */
     this.ownRefusal = null
-    this.buf = asTextBuffer(Buffer.allocUnsafeSlow(SCRATCH_SIZE))
-    this.view = new DataView(this.buf.buffer)
+    this.memory = new WriteMemory()
+    this.buf = this.memory.bytes
+    this.view = this.memory.view
   }
 
   /**
    * @param {unknown} value
-   * @returns {number}  how many bytes it took, from the start of `buf`
+   * @returns {number}  how many bytes it took
    */
   write (value) {
-    this.pos = 0
+    this.memory.begin()
+    this.followMemory()
+    this.pos = this.memory.start
     this.depth = 0
     this.ownRefusal = null
-    if (this.buf.length > SCRATCH_KEPT_SIZE_MAX) this.replaceScratch(SCRATCH_SIZE)
     try {
       this.value(value, '')
-      return this.pos
+      return this.pos - this.memory.start
     } catch (err) {
       if (err === this.ownRefusal) throw err
       throw this.refusal(reasonOf(err), err)
     }
+  }
+
+  /** @returns {Buffer}  what was written last; its bytes are the caller's own */
+  take () {
+    return this.memory.take(this.pos)
+  }
+
+  /**
+   * @param {Uint8Array} target  gets what was written last
+   * @param {number} start
+   */
+  copyTo (target, start) {
+    target.set(this.buf.subarray(this.memory.start, this.pos), start)
   }
 
   /**
@@ -167,9 +177,10 @@ class Writer {
     if (length < LOOP_LENGTH_MAX && this.shortAscii(text, length)) return
     const start = this.pos
     const guessed = tagSize(length << TYPE_BITS)
-    this.pos += guessed
-    this.pos += this.buf.utf8Write(text, this.pos)
-    this.close(start, guessed, STRING)
+    const size = this.buf.utf8Write(text, start + guessed)
+    this.pos = start + guessed + size
+    if (size === length) writeTag(this.buf, start, size << TYPE_BITS | STRING)
+    else this.close(start, guessed, STRING)
   }
 
   /** @param {string} text */
@@ -302,16 +313,15 @@ class Writer {
   /** @param {number} size */
   grow (size) {
     // The outermost value is too large already: there is no need to find out how large.
-    if (this.pos > PAYLOAD_SIZE_MAX + TAG_SIZE_MAX) this.checkSize(this.pos)
-    this.replaceScratch(Math.max(this.buf.length * 2, this.pos + size))
+    const written = this.pos - this.memory.start
+    if (written > PAYLOAD_SIZE_MAX + TAG_SIZE_MAX) this.checkSize(written)
+    this.memory.grow(this.pos, size)
+    this.followMemory()
   }
 
-  /** @param {number} size */
-  replaceScratch (size) {
-    const before = this.buf
-    this.buf = asTextBuffer(Buffer.allocUnsafeSlow(size))
-    this.view = new DataView(this.buf.buffer)
-    before.copy(this.buf, 0, 0, this.pos)
+  followMemory () {
+    this.buf = this.memory.bytes
+    this.view = this.memory.view
   }
 
   /**

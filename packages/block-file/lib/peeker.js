@@ -36,7 +36,7 @@ class Peeker {
   /**
    * @param {number} position  of the first byte
    * @param {number} least  how many bytes are needed
-   * @param {number} wish  how many to read; the file must have so many
+   * @param {number} wish  how many to read; the file must have so many. There are more if more of the block is cached
    * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
    * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
    */

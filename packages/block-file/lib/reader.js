@@ -3,6 +3,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { fetch } = require('./fetch')
+const { allocateShared } = require('./piece')
 const { rangeError } = require('./range-error')
 const { trampoline } = require('./trampoline')
 
@@ -157,7 +158,7 @@ class Reader {
     const spanEnd = Math.min(spanStart + Math.ceil(wanted / blockSize) * blockSize, size.value)
     this._expectedStart = spanEnd
     const isAhead = spanEnd > end && aheadSize > 0
-    const span = isAhead ? Buffer.allocUnsafeSlow(spanEnd - spanStart) : this._takeBuffer(spanEnd - spanStart)
+    const span = isAhead ? allocateShared(spanEnd - spanStart) : this._takeBuffer(spanEnd - spanStart)
     const { rewriteCount } = this._file
     fetch(this._file, span, spanStart, (err) => {
       if (err) return cb(err, span, spanStart, spanEnd)

@@ -2,7 +2,7 @@
 // Memory for small values, handed out piece by piece, and no piece twice: one allocation for many values, which whoever
 // gets one may keep.
 
-const { Piece } = require('./piece')
+const { Piece, allocateShared } = require('./piece')
 
 // Of a larger slab more would be kept by whoever keeps a single value; of smaller ones the last bytes are wasted more
 // often.
@@ -62,7 +62,7 @@ class Slab {
   /** @param {number} size  that must fit into it */
   _renew (size) {
     this._size = Math.max(SLAB_SIZE, size)
-    this.bytes = Buffer.allocUnsafeSlow(this._size)
+    this.bytes = allocateShared(this._size)
     this._memory = this.bytes.buffer
     this.view = new DataView(this._memory, 0, this._size)
     this._used = 0

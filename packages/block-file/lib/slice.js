@@ -5,7 +5,7 @@
 const { performance } = require('node:perf_hooks')
 
 // What a collection of garbage, or a filter to be compiled, adds to it must stay below what can be noticed.
-const SLICE_MS = 3
+const SLICE_MS = 2
 /** So long may pass until the clock is looked at again. */
 const LOOK_MS = 0.5
 const COUNT_MAX = 64

@@ -3,6 +3,7 @@
 // spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
 
 const { fetch, fetchNow } = require('./fetch')
+const { allocateShared } = require('./piece')
 const { Slice } = require('./slice')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
@@ -160,7 +161,7 @@ class SpanReader {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    const next = Buffer.allocUnsafeSlow(this._givesBuffers ? size : this._sizeFor(size, isLast))
+    const next = allocateShared(this._givesBuffers ? size : this._sizeFor(size, isLast))
     this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
     this.buffer = next
   }
