@@ -7,7 +7,7 @@ const { openChecked } = require('./framing/checked/open-checked')
 const { detectFraming } = require('./framing/detect')
 const { offsetFramings } = require('./framing/offset/offset-framing')
 const { openOffset } = require('./framing/offset/open-offset')
-const { refusal } = require('./sidecar/sidecar-storage')
+const { refusal } = require('./sidecar/refusal')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile

@@ -13,13 +13,11 @@ const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
-const { tooLargeToAppend } = require('./record-errors')
+const { tooLargeToAppend, unreadable } = require('./record-errors')
 const { Replacement } = require('./replacement')
 const { scan } = require('./scan')
-const { snapshot } = require('./snapshot')
-const { openSidecar } = require('./sidecar/open-sidecar')
 const { RecordStream, createSource } = require('./stream')
-const { ThreadedScans } = require('./threads/threaded-scans')
+const { Gate } = require('./threads/gate')
 
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
@@ -72,8 +70,11 @@ class Log {
     /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
     this.compactionProgress = createObservable()
     this._compactions = new Compactions(this._file, this._appender, this.compactionProgress)
-    this._threads = new ThreadedScans(this._file)
-    this._isLoaded = false
+    this._gate = new Gate()
+    /** @type {import('./threads/threaded-scans').ThreadedScans | null} made for the first of them */
+    this._threadedScans = null
+    /** Whether it is loaded, opened for writing, and not damaged. */
+    this._isWritable = false
     // flumedb takes methods off the log and calls them on their own.
     this.ready = this.ready.bind(this)
     this.append = this.append.bind(this)
@@ -95,7 +96,7 @@ class Log {
    * @returns {import('./log-file').LogFile}
    */
   _createFile (path, parsed) {
-    const sidecar = openSidecar(path, parsed)
+    const sidecar = parsed.sidecar ? require('./sidecar/open-sidecar').openSidecar(path, parsed) : null
     /** @type {any} */
     const file = {
       blocks: BlockFile(path, sidecar ? { ...parsed.blocks, storage: sidecar.storage } : parsed.blocks),
@@ -142,20 +143,25 @@ class Log {
    * @param {Callback<number>} cb
    */
   _append (values, cb) {
-    // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
-    const records = this._encode(values)
+    let records
+    try {
+      // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
+      records = this._encode(values)
+    } catch (err) {
+      return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
+    }
     // Most appends find the log open: for these nothing is made but the records.
     if (this._lifecycle.isOpen) this._appendRecords(records, cb)
     else this._lifecycle.run('append', cb, (cb) => this._appendRecords(records, cb))
   }
 
   /**
-   * @param {Buffer | Buffer[] | Error} records  one, or those of a batch
+   * @param {Buffer | Buffer[]} records  one, or those of a batch
    * @param {Callback<number>} cb
    */
   _appendRecords (records, cb) {
     const err = this._writeError('append')
-    if (err || records instanceof Error) return process.nextTick(cb, err ?? records)
+    if (err) return process.nextTick(cb, err)
     if (Array.isArray(records)) return this._appendBatch(records, cb)
     const recordErr = this._checkRecord(records)
     if (recordErr) process.nextTick(cb, recordErr)
@@ -222,6 +228,11 @@ class Log {
     })
   }
 
+  get _threads () {
+    const { ThreadedScans } = require('./threads/threaded-scans')
+    return (this._threadedScans ??= new ThreadedScans(this._file, this._gate))
+  }
+
   /**
    * Erases records: their bytes are overwritten, `get` and streams no longer see them. `since` does not move.
    * @param {number | readonly number[]} seqs
@@ -243,15 +254,15 @@ class Log {
    * @param {Callback<void>} cb
    */
   _delete (seqs, cb) {
-    const { _compactions: compactions, _threads: threads, _file: file } = this
-    compactions.whenIdle(() => threads.enterDeletion(() => {
+    const { _compactions: compactions, _gate: gate, _file: file } = this
+    compactions.whenIdle(() => gate.enter('deletion', () => {
       // One may have begun while it waited for threads.
       if (!compactions.isIdle) {
-        threads.leaveDeletion()
+        gate.leave()
         return this._delete(seqs, cb)
       }
       file.store.deleteRecords(seqs, (err) => {
-        threads.leaveDeletion()
+        gate.leave()
         if (err || file.durability.mode !== 'always') cb(err)
         else file.durability.sync(cb)
       })
@@ -309,7 +320,7 @@ class Log {
   snapshot (path, cb) {
     return promised(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
       if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
-      snapshot(this._file, this.recovery, path, cb)
+      require('./snapshot').snapshot(this._file, this.recovery, path, cb)
     }))
   }
 
@@ -327,10 +338,12 @@ class Log {
     const { blocks, durability, follower, waitingStreams } = this._file
     follower?.close()
     for (const stream of waitingStreams) stream.close()
-    this._threads.close(() => {
-      if (!this._isLoaded || this._readOnlyError('close')) return blocks.close(cb)
+    const finish = () => {
+      if (!this._isWritable) return blocks.close(cb)
       durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
-    })
+    }
+    if (this._threadedScans === null) finish()
+    else this._threadedScans.close(finish)
   }
 
   /**
@@ -340,8 +353,8 @@ class Log {
   _loaded (err, recovery) {
     // Nothing will be read from it: the file need not stay open until somebody closes the log.
     if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
-    this._isLoaded = true
     this.recovery = recovery
+    this._isWritable = this._readOnlyError('') === null
     Object.assign(this.supports, this._file.store.supports)
     // A damaged log cannot be written, so nothing will come.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
@@ -369,7 +382,7 @@ class Log {
 
   /** @param {string} name  of the call */
   _writeError (name) {
-    return this._readOnlyError(name) ?? this._file.durability.error
+    return (this._isWritable ? null : this._readOnlyError(name)) ?? this._file.durability.error
   }
 
   /**
@@ -388,20 +401,17 @@ class Log {
 
   /**
    * @param {unknown} values
-   * @returns {Buffer | Buffer[] | Error}
+   * @returns {Buffer | Buffer[]}
+   * @throws {LogError} ERR_CODEC_ENCODE
    */
   _encode (values) {
     const { codec } = this._file
-    try {
-      if (!Array.isArray(values)) return codec.encode(values)
-      // A codec that looks into the array might change it.
-      const { length } = values
-      const records = new Array(length)
-      for (let index = 0; index < length; index++) records[index] = codec.encode(values[index])
-      return records
-    } catch (err) {
-      return /** @type {Error} */ (err)
-    }
+    if (!Array.isArray(values)) return codec.encode(values)
+    // A codec that looks into the array might change it.
+    const { length } = values
+    const records = new Array(length)
+    for (let index = 0; index < length; index++) records[index] = codec.encode(values[index])
+    return records
   }
 
   /**

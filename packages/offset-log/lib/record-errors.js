@@ -49,7 +49,18 @@ function tooLargeToAppend (what, size, sizeMax) {
     'nothing was written. Split it')
 }
 
+/**
+ * @param {unknown} thrown  by the array of a batch, such as one with a getter
+ * @returns {Error}
+ */
+function unreadable (thrown) {
+  if (thrown instanceof Error) return thrown
+  return new LogError('ERR_CODEC_ENCODE', `append: to read the values threw something of type ${typeof thrown}; give an ` +
+    'array of values', { cause: thrown, path: [] })
+}
+
 exports.notFound = notFound
+exports.unreadable = unreadable
 exports.seqLost = seqLost
 exports.deleted = deleted
 exports.tooLargeToRead = tooLargeToRead

@@ -94,6 +94,18 @@ for (const framing of FRAMINGS) {
     await log.close()
   })
 
+  tape(`misuse: a batch whose items throw when they are read (${framing})`, async (t) => {
+    const log = open(framing, { codec: jsonCodec })
+    const seqs = []
+    for (const what of ['mine', undefined, null]) {
+      const batch = Object.defineProperty(['a'], 1, { get () { throw what } })
+      t.equal(await codeOf((cb) => log.append(batch, cb)), 'ERR_CODEC_ENCODE', `throws ${String(what)}`)
+    }
+    t.equal((await failureOf(() => log.append(new Proxy([], { get () { throw new TypeError('mine') } })))).message, 'mine')
+    await checkWorks(t, log, seqs)
+    await log.close()
+  })
+
   tape(`misuse: a codec that cannot decode (${framing})`, async (t) => {
     const decode = (text) => {
       if (text === 'good') return text

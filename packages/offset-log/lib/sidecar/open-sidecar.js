@@ -1,5 +1,5 @@
 'use strict'
-// The sidecar of a log that is being opened, when its options ask for one.
+// The sidecar of a log that is being opened.
 
 const { fileStorage } = require('@millrace/block-file')
 const { Sidecar } = require('./sidecar')
@@ -7,10 +7,10 @@ const { Sidecar } = require('./sidecar')
 /**
  * @param {string} path  of the log
  * @param {ReturnType<typeof import('../options').parseOptions>} options
- * @returns {Sidecar | null}
+ * @returns {Sidecar}
  */
-function openSidecar (path, { sidecar, storage = fileStorage, verify, framing }) {
-  return sidecar ? new Sidecar(storage, path, { verify, mayCreate: framing !== 'checked' }) : null
+function openSidecar (path, { storage = fileStorage, verify, framing }) {
+  return new Sidecar(storage, path, { verify, mayCreate: framing !== 'checked' })
 }
 
 exports.openSidecar = openSidecar

@@ -4,6 +4,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { loadSidecar, readState } = require('./load-sidecar')
+const { refusal } = require('./refusal')
 
 /**
  * @typedef {import('@millrace/block-file/lib/storage').Storage} Storage
@@ -195,12 +196,5 @@ function unreadable (path, cause) {
     'removed it is made anew', { cause, path })
 }
 
-/** @param {string} path */
-function refusal (path) {
-  return new LogError('ERR_NOT_SUPPORTED', `open: a sidecar is for framings that have no checksums, and ${path} is, or ` +
-    'would be, a checked log; leave the option sidecar out, or give the framing of a new file', { path })
-}
-
 exports.createStorage = createStorage
 exports.reopenSidecar = reopenSidecar
-exports.refusal = refusal

@@ -4,7 +4,6 @@
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { checkSkipping } = require('../open-range')
-const { Gate } = require('./gate')
 const { findObstacle, parseSpread } = require('./options')
 const { PART_SIZES, planParts } = require('./plan-parts')
 const { Pool } = require('./pool')
@@ -19,10 +18,13 @@ const { SpreadScan } = require('./spread-scan')
  */
 
 class ThreadedScans {
-  /** @param {LogFile} file */
-  constructor (file) {
+  /**
+   * @param {LogFile} file
+   * @param {import('./gate').Gate} gate  which deletions go through too
+   */
+  constructor (file, gate) {
     this._file = file
-    this._gate = new Gate()
+    this._gate = gate
     this._pool = new Pool(() => this._describeLog())
     /** How large parts may be. */
     this.partSizes = PART_SIZES
@@ -76,15 +78,6 @@ class ThreadedScans {
         else cb(null, { lost: sumLost(read), results })
       }).run()
     })
-  }
-
-  /** @param {() => void} run  while no part is being read; `leaveDeletion` must be called once, afterwards */
-  enterDeletion (run) {
-    this._gate.enter('deletion', run)
-  }
-
-  leaveDeletion () {
-    this._gate.leave()
   }
 
   /** @param {() => void} cb */

@@ -2,7 +2,6 @@
 // What a sidecar adds to a log of these framings once it is open: what else opening found, and how much of the log is
 // durable.
 
-const { settleSidecar } = require('../../sidecar/settle')
 const { ChunkReader } = require('./chunk-reader')
 const { isBoundary } = require('./locate')
 
@@ -19,6 +18,7 @@ const { isBoundary } = require('./locate')
 function settle (store, recovery, cb) {
   const { sidecar, blocks } = store.file
   if (!sidecar) return cb(null, recovery)
+  const { settleSidecar } = require('../../sidecar/settle') // few logs have a sidecar
   settleSidecar(sidecar, recovery !== null && recovery.damage.length > 0, (err, findings) => {
     if (err || !findings) return cb(err)
     const { damage, flaws } = findings
