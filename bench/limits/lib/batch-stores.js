@@ -6,7 +6,8 @@ const { createRequire } = require('node:module')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
 const { crc32 } = require('@millrace/offset-log/lib/framing/checked/crc32')
-const { PAGE_SIZE } = require('@millrace/offset-log/lib/framing/checked/layout')
+const { LENGTH_SIZE, PAGE_SIZE } = require('@millrace/offset-log/lib/framing/checked/layout')
+const { putUint32 } = require('@millrace/offset-log/lib/put-integers')
 const { openDatabase } = require('./optional')
 
 // These have no types, or need not be there.
@@ -132,8 +133,9 @@ exports.createRawStore = (batches) => {
 }
 
 /**
- * What any log with checksums must do with records that come in one by one, or a few at a time: put them together,
- * since a write for each takes far longer, sum them, and call back once they are written. No lengths, no failures.
+ * What any log with checksums must do with records that come in one by one, or a few at a time: put them together, each
+ * behind its length, since a write for each takes far longer, sum them, and call back once they are written. It has
+ * no failures.
  * @type {OpenStore}
  */
 exports.openLeastStore = async (folder) => {
@@ -142,7 +144,7 @@ exports.openLeastStore = async (folder) => {
   const buffer = Buffer.allocUnsafeSlow(LEAST_WRITE_SIZE)
   /** @type {Array<(err: any) => void>} */
   let waiting = []
-  let [used, recordSize] = [0, 0]
+  let used = 0
   const flush = () => {
     for (let start = 0; start < used; start += PAGE_SIZE) {
       crc32(buffer.subarray(start, Math.min(used, start + PAGE_SIZE)))
@@ -159,18 +161,22 @@ exports.openLeastStore = async (folder) => {
   return {
     append (values, first, cb) {
       for (const value of values) {
-        if (used + value.length > LEAST_WRITE_SIZE) flush()
-        buffer.set(value, used)
-        used += value.length
-        recordSize = value.length
+        if (used + LENGTH_SIZE + value.length > LEAST_WRITE_SIZE) flush()
+        putUint32(buffer, value.length, used)
+        buffer.set(value, used + LENGTH_SIZE)
+        used += LENGTH_SIZE + value.length
       }
       if (waiting.length === 0) process.nextTick(write)
       waiting.push(cb)
     },
     async readAll () {
       const bytes = fs.readFileSync(file)
-      const starts = Array.from({ length: bytes.length / recordSize }, (_, index) => index * recordSize)
-      return starts.map((start) => bytes.subarray(start, start + recordSize))
+      const values = []
+      for (let start = LENGTH_SIZE, end = 0; start < bytes.length; start = end + LENGTH_SIZE) {
+        end = start + bytes.readUInt32BE(start - LENGTH_SIZE)
+        values.push(bytes.subarray(start, end))
+      }
+      return values
     },
     close: async () => fs.closeSync(fd)
   }

@@ -55,19 +55,20 @@ function listBars (results) {
 }
 
 /**
- * What others take for the same, as a multiple of the same loop.
+ * What others take for the same, and what any way must take, as a multiple of the same loop.
  * @param {Result[]} results
  * @param {string} name
  * @param {Verdict} verdict
  * @returns {string[]}
  */
 function listBeside (results, name, verdict) {
-  return results.flatMap((result) => {
+  const others = results.flatMap((result) => {
     const { drawnBeside } = result.row
     const other = judge(result)
     if (drawnBeside?.row !== name || other === undefined) return []
     return `${drawnBeside.label}: ${formatMultiple(other.peer / verdict.peer)}`
   })
+  return verdict.bound === undefined ? others : [`the least: ${formatMultiple(verdict.bound)}`, ...others]
 }
 
 /** @param {Bar[]} bars */

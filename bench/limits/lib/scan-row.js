@@ -11,7 +11,10 @@ const { openScan } = require('./scan-log')
  */
 function createScanRow (row) {
   /** @type {import('./shapes').Bound} */
-  const bound = { what: 'read the file, and sum each page of it', open: ({ path }) => openSummedLoop(path) }
+  const bound = {
+    what: 'read the file, sum all of it, and go from record to record',
+    open: ({ path }) => openSummedLoop(path)
+  }
   return createLoopRow({ ...row, samples: 7, bound }, {
     log: 'json', framing: 'checked', open: ({ path }) => openScan(path)
   })

@@ -1,48 +1,83 @@
 'use strict'
-// The least that a verified scan can be: the file read, and a checksum of each of its pages, compared with nothing.
+// The least that a verified scan can be: the file read, a checksum of all of it, compared with nothing, and the way
+// from one record to the next.
 
 const fs = require('node:fs')
+const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET } = require('@millrace/offset-log/lib/framing/checked/chunk-header')
 const { crc32 } = require('@millrace/offset-log/lib/framing/checked/crc32')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE
+} = require('@millrace/offset-log/lib/framing/checked/layout')
 
-// What the log reads at once, and what it sums at once.
+// What the log reads at once.
 const SPAN_SIZE = 256 * 1024
-const PAGE_SIZE = 16 * 1024
 
 /**
- * @param {string} path
+ * @param {string} path  of a checked log
  * @returns {import('./shapes').Runner}
  */
 function openSummedLoop (path) {
-  const fd = fs.openSync(path, 'r')
-  const pages = Array.from({ length: SPAN_SIZE / PAGE_SIZE }, () => Buffer.alloc(0))
-  const span = Buffer.allocUnsafeSlow(SPAN_SIZE)
-  for (const index of pages.keys()) pages[index] = span.subarray(index * PAGE_SIZE, (index + 1) * PAGE_SIZE)
-  let bytes = 0
+  const loop = new SummedLoop(fs.openSync(path, 'r'))
   return {
     sample () {
       const started = performance.now()
-      bytes = sumAll(fd, span, pages)
+      loop.run()
       return performance.now() - started
     },
     finish () {
-      fs.closeSync(fd)
-      return { bytes }
+      fs.closeSync(loop.fd)
+      const { bytes, records, delivered } = loop
+      return { bytes, records, delivered }
     }
   }
 }
 
-/**
- * @param {number} fd
- * @param {Buffer} span
- * @param {Buffer[]} pages  of the span
- * @returns {number}  bytes
- */
-function sumAll (fd, span, pages) {
-  for (let position = 0; ;) {
-    const bytesRead = fs.readSync(fd, span, 0, SPAN_SIZE, position)
-    if (bytesRead === 0) return position
-    for (let index = 0; index * PAGE_SIZE < bytesRead; index++) crc32(pages[index])
-    position += bytesRead
+class SummedLoop {
+  /** @param {number} fd */
+  constructor (fd) {
+    this.fd = fd
+    this._span = Buffer.allocUnsafeSlow(SPAN_SIZE)
+    this._view = new DataView(this._span.buffer)
+    this.bytes = 0
+    this.records = 0
+    /** Bytes of all records. */
+    this.delivered = 0
+  }
+
+  run () {
+    this.bytes = this.records = this.delivered = 0
+    for (;;) {
+      const size = fs.readSync(this.fd, this._span, 0, SPAN_SIZE, this.bytes)
+      if (size === 0) return
+      crc32(size === SPAN_SIZE ? this._span : this._span.subarray(0, size))
+      for (let start = 0; start < size; start += PAGE_SIZE) {
+        if (this.bytes + start >= HEAD_SIZE) this._walk(start, Math.min(size, start + PAGE_SIZE))
+      }
+      this.bytes += size
+    }
+  }
+
+  /**
+   * @param {number} pageStart  in the span
+   * @param {number} pageEnd
+   */
+  _walk (pageStart, pageEnd) {
+    const view = this._view
+    let [records, delivered] = [0, 0]
+    for (let start = pageStart; pageEnd - start >= CHUNK_SIZE_MIN;) {
+      const end = start + CHUNK_HEADER_SIZE + view.getUint16(start + PAYLOAD_SIZE_OFFSET)
+      let at = start + CHUNK_HEADER_SIZE + view.getUint16(start + CONTINUED_OFFSET)
+      while (end - at >= LENGTH_SIZE) {
+        const length = view.getInt32(at)
+        if (length >>> 30 !== FRAME_TYPES.RECORD) break // padding
+        records++
+        delivered += length
+        at += LENGTH_SIZE + length
+      }
+      start = end
+    }
+    this.records += records
+    this.delivered += delivered
   }
 }
 

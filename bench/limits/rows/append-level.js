@@ -11,4 +11,4 @@ module.exports = createBatchRow({
   what: 'append, batches of 100 : LevelDB',
   goal: 1 / 5,
   needs: classicLevel
-}, { batchSize: 100, inFlight: 10, peer: openLevel })
+}, { batchSize: 100, inFlight: 10, peer: openLevel, samples: 11 })

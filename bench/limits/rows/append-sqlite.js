@@ -11,4 +11,4 @@ module.exports = createBatchRow({
   what: 'append, batches of 100 : SQLite, WAL',
   goal: 1 / 5,
   needs: betterSqlite3
-}, { batchSize: 100, inFlight: 10, peer: openSqlite })
+}, { batchSize: 100, inFlight: 10, peer: openSqlite, samples: 11 })

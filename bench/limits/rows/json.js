@@ -15,7 +15,7 @@ module.exports = createReadRow({
   order: 15,
   what: 'stream, JSON : JSON.parse in memory',
   goal: 1.1,
-  samples: 1,
+  samples: 3,
   ours: { open: async ({ path }) => timeReader(await openItems(path, { codec: jsonCodec }), KIND) },
   peer: { open: async ({ path }) => timeReader(await openParsedInMemory(path), KIND) }
 }, { log: 'json', framing: 'offset32' })
