@@ -4,14 +4,13 @@
 
 const { FlumeDatabase } = require('./database')
 
-// A child whose parent died must not stay.
-const LIFE_MS_MAX = 20_000
 const UNDER_WAY = 50
 
 run(process.argv[2], process.argv[3], Number(process.argv[4]))
 
 async function run (file, framing, first) {
-  setTimeout(() => process.exit(1), LIFE_MS_MAX)
+  // A child whose parent died must not stay.
+  process.once('disconnect', () => process.exit(1))
   const db = new FlumeDatabase(file, { framing })
   await db.settled()
   process.send(0)

@@ -7,7 +7,9 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const { createRandom } = require('@millrace/testkit')
 const { FlumeDatabase, collect } = require('./database')
 
-const MS_MAX = 120
+// It is killed after so many batches, and then at some moment of the next ones.
+const BATCHES_MAX = 4
+const MS_MAX = 30
 
 /**
  * @param {object} options
@@ -22,7 +24,9 @@ async function runKills ({ file, framing, rounds, seed }) {
   const faults = []
   let count = 0
   for (let round = 0; round < rounds; round++) {
-    const acknowledged = await killWhileAppending(file, framing, count, random(MS_MAX))
+    // However slow the machine is, something is there in the end.
+    const batches = Math.max(random(BATCHES_MAX), round === rounds - 1 ? 1 : 0)
+    const acknowledged = await killWhileAppending({ file, framing, first: count, batches, ms: random(MS_MAX) })
     const db = new FlumeDatabase(file, { framing })
     const fault = await db.findFault()
     if (fault) faults.push(`round ${round}: ${fault}`)
@@ -37,13 +41,25 @@ async function runKills ({ file, framing, rounds, seed }) {
   return { faults, count }
 }
 
-/** @returns {Promise<number>}  how many appends it has acknowledged; the process has ended */
-async function killWhileAppending (file, framing, first, ms) {
-  const child = fork(path.join(__dirname, 'child.js'), [file, framing, first], { stdio: 'inherit' })
+/**
+ * @param {object} options
+ * @param {string} options.file
+ * @param {string} options.framing
+ * @param {number} options.first  number of the first record
+ * @param {number} options.batches  that are acknowledged before it may be killed
+ * @param {number} options.ms  from then on until it is
+ * @returns {Promise<number>}  how many appends it has acknowledged; the process has ended
+ */
+async function killWhileAppending ({ file, framing, first, batches, ms }) {
+  const child = fork(path.join(__dirname, 'child.js'), [file, framing, String(first)], { stdio: 'inherit' })
   let acknowledged = 0
-  child.on('message', (count) => { acknowledged = count })
+  // Before the first batch it says that it has opened the log.
+  let messagesLeft = batches + 1
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
-  await Promise.race([new Promise((resolve) => child.once('message', resolve)), ended])
+  await Promise.race([ended, new Promise((resolve) => child.on('message', (/** @type {number} */ count) => {
+    acknowledged = count
+    if (--messagesLeft === 0) resolve(null)
+  }))])
   await sleep(ms)
   child.kill('SIGKILL')
   if (await ended !== 'SIGKILL') throw new Error(`the child ended by itself: ${await ended}`)
