@@ -12,7 +12,7 @@ const folder = path.join(__dirname, '..', 'examples')
 /** @param {string} name  @param {...string} args */
 function run (name, ...args) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [path.join(folder, name), ...args], {
-    encoding: 'utf8', timeout: 30_000
+    encoding: 'utf8', timeout: 120_000
   })
   return { lines: stdout.split('\n').filter(Boolean), stderr, status }
 }

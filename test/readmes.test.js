@@ -28,7 +28,7 @@ for (const readme of readmes) {
       const folder = temporaryFolder()
       fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'), 'junction')
       fs.writeFileSync(path.join(folder, 'example.js'), example)
-      const { stdout, stderr, status } = spawnSync(process.execPath, ['example.js'], { cwd: folder, encoding: 'utf8', timeout: 30000 })
+      const { stdout, stderr, status } = spawnSync(process.execPath, ['example.js'], { cwd: folder, encoding: 'utf8', timeout: 120_000 })
       t.equal(status, 0, `example ${index + 1} ends well ${stderr}`)
       t.deepEqual(stdout.split('\n').filter(Boolean), promisedOutput(example), `example ${index + 1} prints what it says`)
     }

@@ -7,7 +7,7 @@ const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 
-const WAIT_MS_MAX = 5000
+const WAIT_MS_MAX = 60_000
 
 /** @param {() => boolean} isTrue */
 async function until (isTrue) {

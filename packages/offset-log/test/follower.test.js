@@ -11,7 +11,7 @@ const { OffsetLog } = require('..')
 const { runFollow } = require('./follow/run-follow')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48']
-const WAIT_MS_MAX = 5000
+const WAIT_MS_MAX = 60_000
 
 /** @param {() => unknown} isTrue  may return a promise */
 async function until (isTrue) {

@@ -136,7 +136,7 @@ for (const framing of FRAMINGS) {
     await log.append('c')
     await new Promise((resolve) => aborted(true, resolve))
     t.equal(await end, true)
-    t.equal((await Promise.race([next, sleep(2000, {}, { ref: false })])).value, 'c')
+    t.equal((await Promise.race([next, sleep(30_000, {}, { ref: false })])).value, 'c')
     await sleep(20)
     t.equal(log._file.waitingStreams.size, 0, 'the one that was aborted does not wait either')
     await log.close()
@@ -166,7 +166,7 @@ async function followLive (log, entries, options, random, counts) {
       expected = oracle.next(await endOf())
     }
     if (expected === 'wait') break
-    if (await Promise.race([read, sleep(2000, null, { ref: false })]) === null) {
+    if (await Promise.race([read, sleep(30_000, null, { ref: false })]) === null) {
       return `${JSON.stringify(options)}: nothing came instead of ${JSON.stringify(expected)}`
     }
     const { end, item } = answer

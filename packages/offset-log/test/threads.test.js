@@ -280,7 +280,7 @@ tape('threads: they are kept for the next scan, and end with the log or the proc
   t.equal(countOf(await scan), seqs.length, 'closing waits for it')
   t.ok([...before].every(({ isDead }) => isDead))
   const run = (...args) => execFileSync(process.execPath, [path.join(FOLDER, 'scan-and-stay.js'), file, ...args],
-    { encoding: 'utf8', timeout: 60000 })
+    { encoding: 'utf8', timeout: 120_000 })
   t.equal(run(), `${seqs.length}\n`)
   t.equal(run('close'), `${seqs.length}\nclosed\n`)
 })

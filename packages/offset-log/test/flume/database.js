@@ -13,7 +13,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('../..')
 
 const SETTLE_MS = 5000
-const CLEAR_MS = 500
+const CLEAR_MS = 10_000
 
 /** What flumedb offers, with promises. */
 class FlumeDatabase {

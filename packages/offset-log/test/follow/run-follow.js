@@ -12,7 +12,7 @@ const { OffsetLog } = require('../..')
 const { describeRecord } = require('./records')
 
 const WRITER = path.join(__dirname, 'writer.js')
-const FINAL_WAIT_MS = 5000
+const FINAL_WAIT_MS = 60_000
 const WRITE_SIZES_MAX = [2 ** 31, 1000, 20_000]
 
 /**
