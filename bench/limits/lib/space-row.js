@@ -3,12 +3,12 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { OffsetLog } = require('@millrace/offset-log')
-const { RECORD_SIZE, createRecords } = require('./records')
+const { RECORD_SIZE } = require('./records')
+const { writeCommits } = require('./write-commits')
 
 /**
  * @param {Pick<import('./shapes').Row, 'name' | 'order' | 'what' | 'goal'>} row
- * @param {{ commitCount: number, recordsPerCommit: number }} work
+ * @param {import('./write-commits').Work} work
  * @returns {import('./shapes').Row}
  */
 function createSpaceRow (row, { commitCount, recordsPerCommit }) {
@@ -23,7 +23,7 @@ function createSpaceRow (row, { commitCount, recordsPerCommit }) {
     ours: {
       open: ({ file }) => ({
         async sample () {
-          await writeLog(file, { commitCount, recordsPerCommit })
+          await writeCommits(file, { commitCount, recordsPerCommit })
           return fs.statSync(file).size - payload
         },
         finish: () => ({ records: commitCount * recordsPerCommit })
@@ -33,17 +33,6 @@ function createSpaceRow (row, { commitCount, recordsPerCommit }) {
       open: () => ({ sample: () => payload, finish: () => ({ records: payload / RECORD_SIZE }) })
     }
   }
-}
-
-/**
- * @param {string} file
- * @param {{ commitCount: number, recordsPerCommit: number }} work
- */
-async function writeLog (file, { commitCount, recordsPerCommit }) {
-  const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
-  const records = createRecords(recordsPerCommit)
-  for (let left = commitCount; left > 0; left--) await log.append(records)
-  await log.close()
 }
 
 exports.createSpaceRow = createSpaceRow

@@ -3,18 +3,19 @@
 
 const { Turns } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { BackwardReader } = require('./backward-reader')
 const { Checkpoints } = require('./checkpoints')
 const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
-const { findCut, readCut } = require('./find-cut')
+const { findCut } = require('./find-cut')
 const { findPage } = require('./find-page')
-const { ForwardReader } = require('./forward-reader')
+const { Jumps } = require('./jumps')
 const { FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
+const { findExtent, findLast, openReader } = require('./open-reader')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
 const { RecordPeeker } = require('./peek-record')
-const { readRecord, scanFor } = require('./read-record')
+const { needsPreparing, prepareAppend } = require('./prepare-append')
+const { readRecord } = require('./read-record')
 const { Session } = require('./session')
 const { damageError } = require('./record-reader')
 const { TailFollower } = require('./tail-follower')
@@ -27,7 +28,6 @@ const RESERVE_SIZE = 64 * 1024
  * @typedef {import('../../append-group').AppendGroup} AppendGroup
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
- * @typedef {import('../../range').Range & Pick<import('./record-reader').Wanted, 'onLoss'>} StoreRange
  * @typedef {import('./chunk-cursor').Damage} Damage
  * @typedef {import('./journal').Entry} Entry
  * @typedef {import('./pack-commit').Tail} Tail
@@ -69,11 +69,7 @@ class CheckedStore {
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
     this.session = new Session(head, file.blocks.wasIntact)
-    /**
-     * Where positions were left out since the log was opened, and how far they were ahead before.
-     * @type {Array<{ start: number, position: number, shift: number }>}
-     */
-    this._jumps = []
+    this._jumps = new Jumps()
     /** Where the next commit will begin. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, identity: header.salt }
     /** How far the log can be read, physically. */
@@ -113,37 +109,17 @@ class CheckedStore {
     return this.checkpoints.isFinished
   }
 
-  /**
-   * Whether a commit must wait until `prepareAppend` has called back.
-   * @param {number} size  at most
-   */
+  /** @param {number} size  @returns {boolean} */
   needsPreparing (size) {
-    const { session, tail } = this
-    const isUnknown = session.isKept && !session.isVouchedFor && !session.isBehindLoss
-    return isUnknown || !session.canReach(tail.end + tail.shift + session.jumpFrom(tail) + size)
+    return needsPreparing(this, size)
   }
 
   /**
-   * Nobody may see a record before it is on stable storage how far records may go: if the power then takes them, their
-   * positions are known not to be free.
-   * @param {number} size  that the next commit has at most
+   * @param {number} size
    * @param {Done} cb
    */
   prepareAppend (size, cb) {
-    const { session, tail, file: { durability }, blocks } = this
-    const begin = tail.end + tail.shift + session.jumpFrom(tail)
-    const vouch = (/** @type {Done} */ cb) => {
-      if (session.isVouchedFor || session.isBehindLoss) return cb(null)
-      session.isVouchedFor = true
-      // Who cannot is taken for one that may have lost something, and no harm is done.
-      blocks.vouch(true, () => cb(null))
-    }
-    if (session.canReach(begin + size)) return vouch(cb)
-    durability.runExclusive((done) => this.checkpoints.raiseCeiling(begin, (err) => {
-      done()
-      if (err) cb(err)
-      else vouch(cb)
-    }))
+    prepareAppend(this, size, cb)
   }
 
   cacheStats () {
@@ -208,8 +184,8 @@ class CheckedStore {
    * @param {{ end: number, shift: number }} tail  in front of it
    * @param {number} shift  behind it
    */
-  noteJump ({ end, shift: before }, shift) {
-    this._jumps.push({ start: end, position: end + shift, shift: before })
+  noteJump (tail, shift) {
+    this._jumps.note(tail, shift)
   }
 
   /**
@@ -217,10 +193,7 @@ class CheckedStore {
    * @returns {number}
    */
   toPhysicalEnd (logEnd) {
-    for (const { start, position, shift } of this._jumps) {
-      if (logEnd <= position) return Math.min(this.end, start, logEnd - shift)
-    }
-    return Math.min(this.end, logEnd - this.tail.shift)
+    return this._jumps.toPhysicalEnd(logEnd, this)
   }
 
   /**
@@ -246,65 +219,20 @@ class CheckedStore {
   }
 
   /**
-   * @param {number} seq  where somebody goes on
-   * @param {(err: Error | null) => void} cb  ERR_LOG_SEQ_LOST if what was there was lost
-   */
-  checkBound (seq, cb) {
-    if (!this.hasJumps || seq >= this.logEnd) return cb(null)
-    findPage(this, seq, (err, pageStart = 0) => {
-      if (err) return cb(null)
-      scanFor(this, seq, this.pageBefore(pageStart), false, (err) => cb(isOfLoss(err) ? err : null))
-    })
-  }
-
-  /**
    * @param {number} before  a seq
    * @param {(err: Error | null, seq?: number) => void} cb  of the last record before it that is not deleted; -1 if none
    */
   findLast (before, cb) {
-    const wanted = { from: 0, stop: before, isWanted: null, skipsDamage: true }
-    findPage(this, Math.min(before, this.logEnd) - 1, (err, pageStart = 0) => {
-      const reader = new BackwardReader(this, wanted, err ? HEAD_SIZE : Math.max(HEAD_SIZE, pageStart))
-      reader.next(this.logEnd, (err, chunk) => {
-        // One that is too large to be looked at is there all the same.
-        if (err) return isTooLarge(err) ? cb(null, err.offset) : cb(err)
-        cb(null, chunk && chunk.count > 0 ? chunk.seqs[0] : -1)
-      })
-    })
+    findLast(this, before, cb)
   }
 
   /**
-   * @param {StoreRange} range
+   * @param {import('./open-reader').StoreRange} range
    * @param {import('../../codec').RecordFilter | null} isWanted
-   * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
+   * @param {import('./open-reader').Opened} cb
    */
   openReader (range, isWanted, cb) {
-    const { from, stop, skipsDamage = false, onLoss, isKept, at } = range
-    const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept, provesTogether: true }
-    if (at === undefined) return this._openReader(wanted, range.reverse, cb)
-    // It may be another file by now.
-    const isPage = at + PAGE_SIZE <= this.blocks.size.value
-    const read = isPage ? readCut : (/** @type {any} */ store, /** @type {any} */ at, /** @type {any} */ cb) => cb(null)
-    read(this, at, (err, seq) => {
-      if (err || seq !== from) this._openReader(wanted, false, cb)
-      else cb(null, new ForwardReader(this, wanted, at))
-    })
-  }
-
-  /**
-   * @param {import('./record-reader').Wanted} wanted
-   * @param {boolean} reverse
-   * @param {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} cb
-   */
-  _openReader (wanted, reverse, cb) {
-    const { from, stop, skipsDamage } = wanted
-    const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
-    findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
-      if (err && !skipsDamage) return cb(err)
-      const page = Math.max(HEAD_SIZE, err ? HEAD_SIZE : pageStart)
-      if (!reverse) return cb(null, new ForwardReader(this, wanted, this.hasJumps ? this.pageBefore(page) : page))
-      this.checkBound(stop, (err) => err ? cb(err) : cb(null, new BackwardReader(this, wanted, page)))
-    })
+    openReader(this, range, isWanted, cb)
   }
 
   /**
@@ -313,12 +241,7 @@ class CheckedStore {
    * @param {(err: Error | null, extent?: import('../../log-file').Extent) => void} cb
    */
   findExtent (from, stop, cb) {
-    findPage(this, Math.min(from, this.logEnd), (err, page = 0) => {
-      if (err) return cb(err)
-      const start = Math.max(HEAD_SIZE, page)
-      if (stop >= this.logEnd) return cb(null, { start, end: this.end })
-      findPage(this, stop, (err, end = 0) => cb(err, { start, end }))
-    })
+    findExtent(this, from, stop, cb)
   }
 
   /**
@@ -418,19 +341,6 @@ class CheckedStore {
   damageError (damage) {
     return damageError(damage, this.path)
   }
-}
-
-/** @param {Error | null} err */
-function isOfLoss (err) {
-  return err instanceof LogError && err.code === 'ERR_LOG_SEQ_LOST'
-}
-
-/**
- * @param {Error} err
- * @returns {err is LogError}
- */
-function isTooLarge (err) {
-  return err instanceof LogError && err.code === 'ERR_RECORD_TOO_LARGE'
 }
 
 exports.CheckedStore = CheckedStore

@@ -217,7 +217,7 @@ function readStrictly (store) {
  */
 function eachChunk (store, wanted, visit, cb) {
   const { stop: logEnd } = wanted
-  const range = /** @type {import('./checked-store').StoreRange} */ ({ ...wanted, reverse: false })
+  const range = /** @type {import('./open-reader').StoreRange} */ ({ ...wanted, reverse: false })
   store.openReader(range, null, (err, reader) => {
     if (err || !reader) return cb(err)
     trampoline((next) => {
