@@ -13,7 +13,7 @@ const RECORDS_MAX = 150000
 const row = createScanRow({
   name: 'scan-single',
   order: 22,
-  what: 'verified scan, 1 record a commit : the loop',
+  what: 'verified scan, 1 record a commit : loop',
   goal: 7,
   needs: nodeRsCrc32
 })
