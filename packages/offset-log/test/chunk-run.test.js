@@ -31,15 +31,17 @@ tape(`shift: the sum of two pieces is the first one, shifted, xor the second one
   t.end()
 })
 
-/** Where each chunk begins and ends, and whether its payload is what its header says, told one by one. */
-function listChunks (bytes) {
+/** Where each chunk begins and ends, and whether it has the sums that it says, told one by one. */
+function listChunks (bytes, salt) {
   const chunks = []
   for (let at = HEAD_SIZE; bytes.length - at >= 44;) {
     const room = PAGE_SIZE - at % PAGE_SIZE
     if (room < 44) { at += room; continue }
     const end = at + 40 + bytes.readUInt16BE(at + 8)
     if (end > Math.min(bytes.length, at + room)) break
-    chunks.push({ start: at, end, isWhole: crc(bytes.subarray(at + 40, end)) === bytes.readUInt32BE(at + 4) })
+    const hasHeader = crc(bytes.subarray(at + 4, at + 40), salt) === bytes.readUInt32BE(at)
+    const hasPayload = crc(bytes.subarray(at + 40, end)) === bytes.readUInt32BE(at + 4)
+    chunks.push({ start: at, end, isWhole: hasHeader && hasPayload })
     at = end
   }
   return chunks
@@ -53,12 +55,13 @@ tape(`prove: all that is whole, and nothing else, from every chunk on (seed ${se
   for (let turn = 0; turn < 120; turn++) {
     const builder = buildRandomLog(random, { steps: 20 + random(60) })
     const bytes = builder.build()
-    const run = new ChunkRun(builder.header.salt)
+    const { salt } = builder.header
+    const run = new ChunkRun(salt)
     const isHurt = random(3) > 0
-    // Not in a header, which is checked by whoever enters the chunk.
-    const { start, end } = pick(random, listChunks(bytes))
-    if (isHurt && end > start + 40) bytes[start + 40 + random(end - start - 40)] ^= 1 << random(8)
-    const chunks = listChunks(bytes)
+    const { start, end } = pick(random, listChunks(bytes, salt))
+    // Half of them in the header.
+    if (isHurt) bytes[start + random(random(2) ? 40 : end - start)] ^= 1 << random(8)
+    const chunks = listChunks(bytes, salt)
     const limit = random(2) ? bytes.length : bytes.length - random(40000)
     for (let index = 0; index < chunks.length; index++) {
       const { start } = chunks[index]
@@ -79,6 +82,38 @@ tape(`prove: all that is whole, and nothing else, from every chunk on (seed ${se
     }
   }
   t.ok(counts.proven > 200 && counts.refused > 200, JSON.stringify(counts))
+  t.end()
+})
+
+tape(`prove: no pages of another log, which are whole but have another salt, however many there are (seed ${seed})`, (t) => {
+  const random = createRandom(seed)
+  const build = (salt) => {
+    const builder = new LogBuilder({ salt })
+    // The same sizes for both.
+    for (let count = 0; count < 200; count++) {
+      builder.open()
+      builder.record(randomData(random, 100 + count * 37 % 1500))
+      builder.close({ commitContinues: false })
+    }
+    return { bytes: builder.build(), salt }
+  }
+  const [mine, other] = [build(random(2 ** 31)), build(2 ** 31 + random(2 ** 31))]
+  const pages = Math.floor((mine.bytes.length - HEAD_SIZE) / PAGE_SIZE)
+  const proven = (bytes) => {
+    const run = new ChunkRun(mine.salt)
+    run.prove(bytes, viewOf(bytes), HEAD_SIZE, HEAD_SIZE + PAGE_SIZE * pages, HEAD_SIZE)
+    return run.provenEnd > HEAD_SIZE
+  }
+  t.ok(proven(mine.bytes))
+  for (let turn = 0; turn < 300; turn++) {
+    const bytes = Buffer.from(mine.bytes)
+    const replaced = Array.from({ length: pages }, (_, page) => page).filter(() => turn === 0 || random(2))
+    for (const page of replaced) {
+      const start = HEAD_SIZE + page * PAGE_SIZE
+      other.bytes.copy(bytes, start, start, start + PAGE_SIZE)
+    }
+    if (proven(bytes) !== (replaced.length === 0)) t.fail(`pages ${replaced}`)
+  }
   t.end()
 })
 
@@ -137,7 +172,7 @@ tape('scan: of many chunks only those that are whole, wherever one is not', asyn
   for (let index = 0; index < chunks.length; index += 3) {
     const { start, end } = chunks[index]
     const bytes = Buffer.from(whole)
-    bytes[start + 40 + random(end - start - 40)] ^= 1
+    bytes[start + random(random(2) ? 40 : end - start)] ^= 1
     const hurt = new SimulatedDisk()
     hurt.put(FILE, bytes)
     const reader = OffsetLog(FILE, { storage: hurt.storage, flags: 'r' })

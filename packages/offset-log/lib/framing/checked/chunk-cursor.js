@@ -294,7 +294,7 @@ class ChunkCursor {
 
   /**
    * @param {number} limit
-   * @returns {boolean}  whether the payload of the chunk at `at` is whole, if its header is
+   * @returns {boolean}  whether the chunk at `at` has the sums that it says
    */
   _isProven (limit) {
     const { window: { buffer, start, end }, view, at } = this

@@ -131,14 +131,14 @@ function writeChunkHeader (header, bytes, offset, salt) {
  * @param {number} end  in `bytes`: how far the chunk's page, and the log, reach
  * @param {Rules} rules
  * @param {ChunkHeader} header  filled
- * @param {boolean} [isProven]  whether its payload is whole if its header is
+ * @param {boolean} [isProven]  whether its checksums are known to be right
  * @returns {string | null}  what is wrong with it
  */
 function checkChunk (bytes, view, offset, physical, end, rules, header, isProven = false) {
   readChunkHeader(view, offset, header)
-  const { verify, salt } = rules
+  const isSummed = rules.verify && !isProven
   const payloadStart = offset + CHUNK_HEADER_SIZE
-  if (verify && crc32OfFew(bytes, offset + 4, payloadStart, salt) !== header.crc) return 'its header'
+  if (isSummed && crc32OfFew(bytes, offset + 4, payloadStart, rules.salt) !== header.crc) return 'its header'
   if (header.continued > header.size || payloadStart + header.size > end) return 'its size'
   if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'its size'
   if (header.flags & ~(rules.hasJumps ? KNOWN_FLAGS | CHUNK_FLAGS.BEHIND_LOSS : KNOWN_FLAGS)) return 'its flags'
@@ -146,7 +146,7 @@ function checkChunk (bytes, view, offset, physical, end, rules, header, isProven
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'its number of erased records'
   if (!isInPlace(header, physical, rules)) return 'its place'
   if (header.durable > header.position) return 'its durable position'
-  if (!verify || isProven) return null
+  if (!isSummed) return null
   const payload = new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size)
   return crc32(payload) === header.payloadCrc ? null : 'its data'
 }

@@ -1,6 +1,6 @@
 'use strict'
-// Proves the payloads of many chunks by one checksum over all of them: what it should be follows from the sums that
-// their headers say. To ask native code for each of them is a quarter of what a page's sum takes.
+// Proves many chunks, headers and payloads, by one checksum over all of them: what it should be follows from the sums
+// that their headers say. To ask native code for each of them is a quarter of what a page's sum takes.
 
 const { Piece } = require('@millrace/block-file')
 const { CRC_SIZE, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET } = require('./chunk-header')
@@ -42,7 +42,7 @@ class ChunkRun {
     const zeros = Buffer.alloc(CHUNK_HEADER_SIZE - CRC_SIZE)
     const [salted, plain] = [salt, 0].map((seed) => crc32OfFew(zeros, 0, zeros.length, seed))
     this._constant = this._tables.field ^ salted ^ plain
-    /** Up to where in the file payloads are whole, if their headers are. */
+    /** Up to where in the file chunks have the sums that they say. */
     this.provenEnd = 0
     /** Up to where that was looked at. From `provenEnd` on one of them may be damaged: they are summed one by one. */
     this.triedEnd = 0

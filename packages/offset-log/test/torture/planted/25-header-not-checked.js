@@ -5,6 +5,6 @@ exports.why = 'flipped bits in what the header alone says go unseen'
 exports.oracle = 'damage'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
-  find: 'if (verify && crc32OfFew(',
-  replace: 'if (!verify && crc32OfFew('
+  find: 'if (isSummed && crc32OfFew(',
+  replace: 'if (!isSummed && crc32OfFew('
 }]

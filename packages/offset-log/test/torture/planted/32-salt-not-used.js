@@ -9,6 +9,6 @@ exports.patches = [{
   replace: 'header.crc = crc32OfFew(bytes, offset + 4, payloadStart, 0)'
 }, {
   file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
-  find: 'payloadStart, salt) !== header.crc',
+  find: 'payloadStart, rules.salt) !== header.crc',
   replace: 'payloadStart, 0) !== header.crc'
 }]
