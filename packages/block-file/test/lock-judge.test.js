@@ -41,13 +41,23 @@ async function pretend ({ kill, read, list }, run) {
   }
 }
 
-const statOf = (state, started) => `1 (a (b) c) ${state} ${'0 '.repeat(18)}${started} 0 0\n`
+const statOf = (state, started, flags = 0) => `1 (a (b) c) ${state} ${'0 '.repeat(5)}${flags} ${'0 '.repeat(12)}${started} 0 0\n`
 
 tape('judge: the name of a process may have anything in it', (t) => {
   t.deepEqual(parseTask(statOf('S', 123)), { started: '123', hasEnded: false })
   t.deepEqual(parseTask('7 (x) Z 1 (y) S 1) R 1 2'), { started: '', hasEnded: false }, 'its end is the last parenthesis')
   for (const state of ['Z', 'X', 'x']) t.ok(parseTask(statOf(state, 1)).hasEnded, state)
   t.end()
+})
+
+tape('judge: a thread that is on its way out has ended, though it still has to run for that', { skip: NOT_LINUX }, async (t) => {
+  // As Linux 6.18 said of a worker after terminate() had called back.
+  t.ok(parseTask(statOf('R', 1, 0x40004c)).hasEnded)
+  t.notOk(parseTask(statOf('R', 1, 0x400048)).hasEnded)
+  const holder = { ...self, pid: 700, thread: 701, started: '5' }
+  const read = (flags) => (path) => statOf('R', 5, path.includes('/701/') ? flags : 0)
+  t.equal(await pretend({ read: read(0x40004c) }, () => verdictOn(holder)), 'dead')
+  t.equal(await pretend({ read: read(0x400048) }, () => verdictOn(holder)), 'alive')
 })
 
 tape('judge: this thread knows itself', { skip: NOT_LINUX }, async (t) => {

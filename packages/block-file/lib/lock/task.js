@@ -3,10 +3,15 @@
 
 const fs = require('node:fs')
 
+// PF_EXITING of the kernel's flags: it makes no more calls, though it may yet have to run for a while to be gone. Who
+// waits for a thread is told before that.
+const IS_EXITING = 4
+
 /**
  * @typedef {object} Task
  * @property {string} started  in ticks since the boot, as seen from the reader's time namespace
- * @property {boolean} hasEnded  it runs no more, though its parent has not yet asked how it ended
+ * @property {boolean} hasEnded  it does nothing more, though it may still have its number: its parent has not yet asked
+ *   how it ended, or it is on its way out
  */
 
 /**
@@ -64,13 +69,15 @@ function isGone ({ code = '' }) {
 }
 
 /**
- * proc(5): pid, the name in parentheses, the state, ...; the 22nd is the start. A name may have spaces and parentheses.
+ * proc(5): pid, the name in parentheses, the state, ...; the 9th are flags, the 22nd is the start. A name may have
+ * spaces and parentheses.
  * @param {string} text
  * @returns {Task}
  */
 function parseTask (text) {
   const [state, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { started: others[18] ?? '', hasEnded: state === 'Z' || state === 'X' || state === 'x' }
+  const hasEnded = ['Z', 'X', 'x'].includes(state) || (Number(others[5]) & IS_EXITING) !== 0
+  return { started: others[18] ?? '', hasEnded }
 }
 
 exports.listThreads = listThreads
