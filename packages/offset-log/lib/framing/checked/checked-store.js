@@ -14,7 +14,7 @@ const { findExtent, findLast, openReader } = require('./open-reader')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
 const { RecordPeeker } = require('./peek-record')
-const { needsPreparing, prepareAppend } = require('./prepare-append')
+const { beginOfNext, needsPreparing, prepareAppend } = require('./prepare-append')
 const { readRecord } = require('./read-record')
 const { Session } = require('./session')
 const { damageError } = require('./record-reader')
@@ -96,7 +96,7 @@ class CheckedStore {
 
   /** How many bytes may still be appended. */
   get room () {
-    return FILE_SIZE_MAX - this.tail.end - this.tail.shift - this.session.jumpFrom(this.tail)
+    return FILE_SIZE_MAX - beginOfNext(this)
   }
 
   /** Whether the next open will find all there is to know in a slot. */

@@ -9,9 +9,10 @@
  * @param {number} size  that the next commit has at most
  * @returns {boolean}  whether it must wait until `prepareAppend` has called back
  */
-function needsPreparing ({ session, tail }, size) {
+function needsPreparing (store, size) {
+  const { session } = store
   const isUnknown = session.isKept && !session.isVouchedFor && !session.isBehindLoss
-  return isUnknown || !session.canReach(beginOfNext(session, tail) + size)
+  return isUnknown || !session.canReach(beginOfNext(store) + size)
 }
 
 /**
@@ -21,8 +22,9 @@ function needsPreparing ({ session, tail }, size) {
  * @param {number} size  that the next commit has at most
  * @param {(err: Error | null) => void} cb
  */
-function prepareAppend ({ session, tail, file: { durability }, blocks, checkpoints }, size, cb) {
-  const begin = beginOfNext(session, tail)
+function prepareAppend (store, size, cb) {
+  const { session, file: { durability }, blocks, checkpoints } = store
+  const begin = beginOfNext(store)
   const vouch = () => {
     if (session.isVouchedFor || session.isBehindLoss) return cb(null)
     session.isVouchedFor = true
@@ -38,13 +40,13 @@ function prepareAppend ({ session, tail, file: { durability }, blocks, checkpoin
 }
 
 /**
- * @param {import('./session').Session} session
- * @param {import('./pack-commit').Tail} tail
+ * @param {CheckedStore} store
  * @returns {number}  logical position where the next commit begins
  */
-function beginOfNext (session, tail) {
+function beginOfNext ({ session, tail }) {
   return tail.end + tail.shift + session.jumpFrom(tail)
 }
 
+exports.beginOfNext = beginOfNext
 exports.needsPreparing = needsPreparing
 exports.prepareAppend = prepareAppend
