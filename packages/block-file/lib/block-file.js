@@ -60,7 +60,7 @@ class BlockFileHandle {
    * @param {BlockFileOptions} [options]
    */
   constructor (path, options) {
-    const { blockSize, flags, cache, createFolder, initial, lock, storage } = parseOptions(path, options)
+    const { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage } = parseOptions(path, options)
     if (createFolder && flags === 'r+') makeFolderNow(storage, path)
     this.path = path
     this.blockSize = blockSize
@@ -78,15 +78,20 @@ class BlockFileHandle {
       pace: new Pace({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
       hasUnsyncedName: false,
+      lockHeld: null,
       rewriteCount: 0
     }
     this._reader = new Reader(this._file)
     this._writer = new Writer(this._file)
     this._turns = new Turns()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
-    /** @type {import('./storage').StorageLock | null} */
-    this._held = null
-    openLocked(storage, path, { flags, createFolder, initial, lock }, (err, opened) => this._opened(err, opened))
+    /**
+     * What became of the file since a holder of its lock did not give it back. Known once the file is open.
+     * @type {import('./storage').Past}
+     */
+    this.past = 'unknown'
+    const wish = { flags, createFolder, initial, lock, lockTimeout }
+    openLocked(storage, path, wish, (err, opened) => this._opened(err, opened))
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -256,11 +261,12 @@ class BlockFileHandle {
   }
 
   /**
-   * Whether the file was locked by a process that was killed under the kernel that still runs, and that had vouched for
-   * it: so nothing is lost of what was in the page cache. Known once the file is open.
+   * What keeps other writers out, once the file is open: the kernel's lock on it, the record beside it, or nothing.
+   * @returns {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }}  `blindSpot` says what it cannot keep out
    */
-  get wasIntact () {
-    return this._held?.wasIntact ?? false
+  get lock () {
+    const { kind = 'file', blindSpot = null } = this._file.lockHeld ?? { kind: /** @type {const} */ ('none') }
+    return { kind, blindSpot }
   }
 
   /**
@@ -270,7 +276,11 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   vouch (isIntact, cb) {
-    this._runWrite('vouch', cb, (cb) => this._held?.vouch ? this._held.vouch(isIntact, cb) : cb(null))
+    this._runWrite('vouch', cb, (cb) => {
+      const { lockHeld } = this._file
+      if (lockHeld?.vouch) lockHeld.vouch(isIntact, cb)
+      else cb(null)
+    })
   }
 
   /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
@@ -286,7 +296,7 @@ class BlockFileHandle {
    */
   replaceWith (from, cb) {
     this._runWrite('replaceWith', cb, (cb) => {
-      replaceLocked(this._held, (cb) => this._writer.replaceWith(from, cb), cb)
+      replaceLocked(this._file.lockHeld, (cb) => this._writer.replaceWith(from, cb), cb)
     })
   }
 
@@ -304,6 +314,31 @@ class BlockFileHandle {
   /** @param {Callback<void>} cb  the file ends at `size` */
   trim (cb) {
     this._runWrite('trim', cb, (cb) => this._writer.trim(cb))
+  }
+
+  /**
+   * Whether the file can be left as it should be though the process ends: nothing is being changed.
+   * @returns {boolean}
+   */
+  get canEndNow () {
+    return this._lifecycle.isOpen && this._writer.canEndNow
+  }
+
+  /**
+   * Overwrites and syncs at once, for an `exit` handler. Only this and `unlockNow` may be called afterwards.
+   * @param {Array<{ bytes: Buffer, position: number }>} writes  in order
+   * @throws what the file system says; then any of them may be there
+   */
+  endNow (writes) {
+    this._writer.endNow(writes)
+  }
+
+  /**
+   * Removes the record of the lock, as the process ends.
+   * @throws what the file system says
+   */
+  unlockNow () {
+    this._file.lockHeld?.releaseSync?.()
   }
 
   /**
@@ -326,14 +361,16 @@ class BlockFileHandle {
   /**
    * Takes note of how large the file is now, when another process writes it.
    * @param {Callback<FileLook>} cb  `size` has it already
+   * @param {number} [least]  bytes that are known to be there: a file that has fewer is only told of
    */
-  refresh (cb) {
+  refresh (cb, least = 0) {
     this._run('refresh', cb, (cb) => {
       const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
       readState(handle, (err, state) => {
         if (err || !state) return cb(err)
         const { size } = state
         const { value: before } = this.size
+        if (size < least) return cb(null, state)
         if (size < before) this.invalidate()
         // The block that the file ended in has bytes now that the cached one has not.
         if (size > before) this._file.cache.drop(before, Infinity)
@@ -385,7 +422,7 @@ class BlockFileHandle {
       const { handle } = this._file
       this._file.handle = null
       if (handle === null) cb(null)
-      else closeLocked(handle, this._held, cb)
+      else closeLocked(this._file.path, handle, this._file.lockHeld, cb)
     }, cb)
   }
 
@@ -395,10 +432,11 @@ class BlockFileHandle {
    */
   _opened (err, opened) {
     if (err || !opened) return this._lifecycle.opened(err)
-    const { handle, size, path, lock } = opened
+    const { handle, size, path, lock, past } = opened
     this._file.handle = handle
     this._file.path = path
-    this._held = lock
+    this._file.lockHeld = lock
+    this.past = past
     // Whoever created it may have failed to sync its name. Doing so once more costs little.
     this._file.hasUnsyncedName = this.flags === 'r+'
     setIsolated(this.size, size)

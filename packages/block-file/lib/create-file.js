@@ -73,8 +73,8 @@ function createFile (storage, filePath, { createFolder, initial, isThere }, cb) 
     return cb(/** @type {Error} */ (err))
   }
   inOrder([
-    (done) => fill(storage, aside, createFolder, bytes, done),
-    (done) => isThere && storage.copyMode ? storage.copyMode(filePath, aside, done) : done(null)
+    (done) => writeAside(storage, aside, createFolder, bytes, done),
+    (done) => isThere && storage.copyOwnership ? storage.copyOwnership(filePath, aside, done) : done(null)
   ], (err) => {
     if (err) return storage.unlink(aside, () => cb(err))
     storage.rename(aside, filePath, (err) => {
@@ -91,15 +91,24 @@ function createFile (storage, filePath, { createFolder, initial, isThere }, cb) 
  * @param {Buffer} bytes
  * @param {Done} cb  they are on stable storage
  */
-function fill (storage, aside, createFolder, bytes, cb) {
+function writeAside (storage, aside, createFolder, bytes, cb) {
   storage.open(aside, { flags: 'r+', createFolder }, (err, handle) => {
     if (err || !handle) return cb(err)
-    inOrder([
-      (done) => handle.truncate(0, done),
-      (done) => writeWhole(handle, bytes, 0, done),
-      (done) => handle.sync(done)
-    ], (err) => handle.close((closeErr) => cb(err ?? closeErr)))
+    fill(handle, bytes, (err) => handle.close((closeErr) => cb(err ?? closeErr)))
   })
+}
+
+/**
+ * @param {StorageHandle} handle  what is in the file goes
+ * @param {Buffer} bytes
+ * @param {Done} cb  they are on stable storage
+ */
+function fill (handle, bytes, cb) {
+  inOrder([
+    (done) => handle.truncate(0, done),
+    (done) => bytes.length === 0 ? done(null) : writeWhole(handle, bytes, 0, done),
+    (done) => handle.sync(done)
+  ], cb)
 }
 
 /**
@@ -111,5 +120,6 @@ function inOrder ([step, ...others], cb) {
   step((err) => err ? cb(err) : inOrder(others, cb))
 }
 
+exports.fill = fill
 exports.openOrCreate = openOrCreate
 exports.openSized = openSized

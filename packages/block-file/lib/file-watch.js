@@ -1,6 +1,6 @@
 'use strict'
 // Notices that a file changes which another process writes: by what the system announces, and by looking now and then,
-// often where announcements do not come.
+// often where announcements do not come. It never keeps the process running.
 
 // A change is noticed within this time even where nothing announces it.
 const POLL_MS = 20
@@ -37,7 +37,6 @@ class FileWatch {
     this._graceTimer = null
     this._isBusy = false
     this._isAnnounced = false
-    this._isReferenced = false
     this._isClosed = false
     this._lastMs = 0
     /** What the file was like when it was looked at last. */
@@ -46,13 +45,6 @@ class FileWatch {
     this._isFresh = false
     this._schedulePoll()
     this._listen()
-  }
-
-  /** @param {boolean} isReferenced  whether to keep the process running */
-  keepAlive (isReferenced) {
-    if (isReferenced === this._isReferenced) return
-    this._isReferenced = isReferenced
-    for (const each of [this._watcher, this._pollTimer, this._gapTimer]) this._reference(each)
   }
 
   /** The name belongs to another file now. */
@@ -74,17 +66,10 @@ class FileWatch {
       if (err || !watcher) return
       if (this._isClosed) return watcher.close()
       this._watcher = watcher
-      this._reference(watcher)
       if (watcher.isTrusted) this._pollMs = RARE_POLL_MS
       // What changed before the watch began.
       this._announce()
     })
-  }
-
-  /** @param {{ ref: () => void, unref: () => void } | null} each */
-  _reference (each) {
-    if (this._isReferenced) each?.ref()
-    else each?.unref()
   }
 
   /** An announcement: so they come. */
@@ -109,7 +94,8 @@ class FileWatch {
         this._gapTimer = null
         this._run()
       }, waitMs)
-      return this._reference(this._gapTimer)
+      this._gapTimer.unref?.()
+      return
     }
     this._isAnnounced = false
     this._isBusy = true
@@ -123,7 +109,7 @@ class FileWatch {
   _schedulePoll () {
     if (this._isClosed) return
     this._pollTimer = setTimeout(() => this._poll(), this._pollMs)
-    this._reference(this._pollTimer)
+    this._pollTimer.unref?.()
   }
 
   _poll () {

@@ -19,6 +19,7 @@
  * @property {Pace} pace
  * @property {import('./storage').Storage} storage
  * @property {boolean} hasUnsyncedName  its name may not be on stable storage yet
+ * @property {import('./storage').StorageLock | null} lockHeld  what keeps other writers out
  * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
  */
 

@@ -19,6 +19,7 @@ const CACHE_SIZE_MAX = 2 ** 31
  *   of them, on stable storage, or not at all
  * @property {boolean} [lock]  false by default; true keeps others from opening the file for writing while it is open,
  *   if they lock it too. With `r` nothing is locked
+ * @property {number} [lockTimeout]  ms to wait for a lock that somebody else has; 0, the default, fails at once
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
@@ -32,7 +33,7 @@ function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
-    lock = false, storage = fileStorage
+    lock = false, lockTimeout = 0, storage = fileStorage
   } = options
   if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
@@ -44,8 +45,11 @@ function parseOptions (path, options = {}) {
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
   if (typeof lock !== 'boolean') throw misuse(`BlockFile: lock must be true or false, got ${String(lock)}`)
+  if (typeof lockTimeout !== 'number' || !(lockTimeout >= 0)) {
+    throw misuse(`BlockFile: lockTimeout must be 0 or more milliseconds, got ${String(lockTimeout)}`)
+  }
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
-  return { blockSize, flags, cache, createFolder, initial, lock, storage }
+  return { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage }
 }
 
 exports.parseOptions = parseOptions

@@ -4,8 +4,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { makeFolder, makeFolderSync, syncFolder } = require('./folders')
-const { lockFile } = require('./lock/lock-file')
+const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
+const { findHolder, lockFile } = require('./lock/lock-file')
 const { notAFile } = require('./not-a-file')
+const { toCallback } = require('./promises')
 const { findRealPath } = require('./real-path')
 const { watchFile } = require('./watch-file')
 
@@ -31,8 +33,15 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {(buf: Buffer, offset: number, length: number, position: number) => number} [writeSync]  throws on failure.
  *   A storage without it, or without the next one, is written through callbacks only
  * @property {() => void} [syncSync]  throws on failure
+ * @property {(size: number) => void} [truncateSync]  throws on failure
  * @property {(cb: Callback<number>) => void} size  in bytes
  * @property {(cb: Callback<FileState>) => void} [stat]  a storage without it is watched by size alone
+ * @property {(cb: Callback<'held' | 'busy' | 'refused'>) => void} [tryLock]  takes the kernel's lock on the file,
+ *   which is held until the handle is closed; another handle may have it, or the system may have no such lock. Only for
+ *   a handle that was opened with `isExclusive`
+ * @property {(path: string, cb: Callback<boolean>) => void} [isAt]  whether a path leads to this very file
+ * @property {(path: string) => boolean} [isAtSync]  the same at once; throws on failure
+ * @property {(cb: Callback<string>) => void} [findPath]  where the file is now, whatever its folders are called now
  * @property {(cb: Callback<void>) => void} close
  */
 
@@ -52,6 +61,8 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {'r' | 'r+'} flags  `r+` creates the file when it does not exist; `r` never creates anything
  * @property {boolean} createFolder  with `r+`: create the folder of the file too
  * @property {boolean} [mustExist]  with `r+`: create nothing; ENOENT when there is no file
+ * @property {boolean} [isExclusive]  with `r+`: `tryLock` will be called. Some systems take the lock with opening: an
+ *   error of theirs has the property `lockOutcome`, 'busy' or 'refused'
  */
 
 /**
@@ -67,30 +78,53 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  *   changed, from another process too. A storage without it is polled
  * @property {(path: string, cb: Callback<string>) => void} [realPath]  where the file is, or would be made, with every
  *   symlink followed. A storage without it has no symlinks
- * @property {(from: string, to: string, cb: Callback<void>) => void} [copyMode]  who may read and write the one file
- *   may do so with the other
- * @property {(path: string, options: { createFolder: boolean }, cb: Callback<StorageLock>) => void} [lock]  of a file,
- *   there or not, by its real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another
- *   has it, in this process or in another one. A storage without it cannot be reached from elsewhere
+ * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives one file the owner, the
+ *   group and the mode of another
+ * @property {(path: string, wish: LockWish, cb: Callback<StorageLock>) => void} [lock]  of a file, there or not, by its
+ *   real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another has it, in this
+ *   process or in another one. A storage without it cannot be reached from elsewhere
+ * @property {(path: string, options: { createFolder: boolean }, cb: Callback<boolean>) => void} [hasKernelLocks]
+ *   whether a file that is yet to be made there can be locked with `tryLock`. A storage without it has no such locks
+ * @property {(path: string, cb: Callback<LockHolder>) => void} [findHolder]  of a file that `tryLock` found busy
+ */
+
+/**
+ * @typedef {object} LockWish
+ * @property {boolean} createFolder
+ * @property {boolean} [isKernelHeld]  whether `tryLock` has the file already: the record only says who has it, then
+ */
+
+/**
+ * @typedef {object} LockHolder
+ * @property {'alive' | 'dying' | 'nameless'} state  dying: its last write may be under way. Nameless: nothing says who
+ *   it is
+ * @property {Error} error  ERR_LOG_LOCKED
+ */
+
+/**
+ * What became of a file since a holder of its lock did not give it back. Intact: the holder had vouched for the file,
+ * and kernel, disk and mount have been the same since, so nothing is lost of what was in the page cache. Rebooted: the
+ * machine was started anew, so that all that is read comes from the disk.
+ * @typedef {'intact' | 'rebooted' | 'unknown'} Past
  */
 
 /**
  * @typedef {object} StorageLock
+ * @property {'kernel' | 'file'} [kind]  whether `tryLock` or the record locks the file
+ * @property {string | null} [blindSpot]  what it cannot keep out, for people to read; null if nothing
  * @property {(cb: Callback<void>) => void} noteFile  the file is there, and will not be replaced: so a copy of the lock
  *   can be told from the lock
  * @property {(cb: Callback<void>) => void} forgetFile  it is going to be replaced
- * @property {boolean} [wasIntact]  whether the holder before was killed, and had vouched for the file, and the kernel
- *   that it ran under still runs
+ * @property {(cb: Callback<Past>) => void} [findPast]
  * @property {(isIntact: boolean, cb: Callback<void>) => void} [vouch]  notes whether all that was ever shown of the
  *   file is there, for as long as this kernel runs
- * @property {(cb: Callback<void>) => void} release
+ * @property {(path: string, cb: Callback<void>) => void} release  `path` is where the file is now
+ * @property {() => void} [releaseSync]  as the process ends; throws on failure
  */
 
 /**
  * @typedef {object} Watcher
  * @property {boolean} isTrusted  whether the file lies where every change is announced; on a network it may not be
- * @property {() => void} ref  keeps the process running, as timers do; at first it does not
- * @property {() => void} unref
  * @property {() => void} close
  */
 
@@ -105,13 +139,49 @@ function createHandle (fd) {
     write: (buf, offset, length, position, cb) => fs.write(fd, buf, offset, length, position, cb),
     writeSync: (buf, offset, length, position) => fs.writeSync(fd, buf, offset, length, position),
     truncate: (size, cb) => fs.ftruncate(fd, size, cb),
+    truncateSync: (size) => fs.ftruncateSync(fd, size),
     // The size goes to the disk too, as far as reading the data needs it; times of access and change need not.
     sync: (cb) => fs.fdatasync(fd, cb),
     syncSync: () => fs.fdatasyncSync(fd),
     size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
     stat: (cb) => fs.fstat(fd, { bigint: true }, (err, stat) => err ? cb(err) : cb(null, toFileState(stat))),
+    tryLock: (cb) => toCallback(lockDescriptor(fd), cb),
+    isAt: (path, cb) => isAt(fd, path, cb),
+    isAtSync: (path) => {
+      const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+      return found !== undefined && isSameFile(fs.fstatSync(fd, { bigint: true }), found)
+    },
+    findPath: process.platform === 'linux' ? (cb) => fs.readlink(`/proc/self/fd/${fd}`, cb) : undefined,
     close: (cb) => fs.close(fd, cb)
   }
+}
+
+/**
+ * @param {number} fd
+ * @param {string} filePath
+ * @param {Callback<boolean>} cb
+ */
+function isAt (fd, filePath, cb) {
+  fs.fstat(fd, { bigint: true }, (err, ours) => {
+    if (err) return cb(err)
+    fs.stat(filePath, { bigint: true }, (err, found) => {
+      if (err && !isNoWay(err)) cb(err)
+      else cb(null, !err && isSameFile(ours, found))
+    })
+  })
+}
+
+/**
+ * @param {import('node:fs').BigIntStats} a
+ * @param {import('node:fs').BigIntStats} b
+ */
+function isSameFile (a, b) {
+  return a.ino === b.ino && a.dev === b.dev
+}
+
+/** @param {NodeJS.ErrnoException} err  whether it says that the path leads nowhere */
+function isNoWay ({ code }) {
+  return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 /**
@@ -127,10 +197,12 @@ function toFileState ({ size, mtimeNs, ctimeNs, dev, ino, nlink }) {
  * @param {OpenOptions} options
  * @param {Callback<StorageHandle>} cb
  */
-function open (filePath, { flags, createFolder, mustExist = false }, cb) {
-  if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags], cb)
-  if (!createFolder) return openFile(filePath, CREATE_MODE, cb)
-  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : openFile(filePath, CREATE_MODE, cb))
+function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }, cb) {
+  const locking = isExclusive ? lockingFlags() : 0
+  if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags] | locking, cb)
+  const mode = CREATE_MODE | locking
+  if (!createFolder) return openFile(filePath, mode, cb)
+  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : openFile(filePath, mode, cb))
 }
 
 /**
@@ -140,7 +212,7 @@ function open (filePath, { flags, createFolder, mustExist = false }, cb) {
  */
 function openFile (filePath, mode, cb) {
   fs.open(filePath, mode, FILE_MODE, (err, fd) => {
-    if (err) return cb(err)
+    if (err) return cb(Object.assign(err, outcomeOfOpening(err)))
     fs.fstat(fd, (err, stat) => {
       if (!err && stat.isFile()) return cb(null, createHandle(fd))
       fs.close(fd, () => cb(err ?? notAFile(filePath, stat)))
@@ -153,8 +225,20 @@ function openFile (filePath, mode, cb) {
  * @param {string} to
  * @param {Callback<void>} cb
  */
-function copyMode (from, to, cb) {
-  fs.stat(from, (err, stat) => err ? cb(err) : fs.chmod(to, stat.mode & 0o777, cb))
+function copyOwnership (from, to, cb) {
+  toCallback(copyOwnershipNow(from, to), cb)
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ */
+async function copyOwnershipNow (from, to) {
+  const [{ uid, gid, mode }, found] = await Promise.all([fs.promises.stat(from), fs.promises.stat(to)])
+  // The owner of both need not have the right to give a file away.
+  if (uid !== found.uid || gid !== found.gid) await fs.promises.chown(to, uid, gid)
+  // A change of owner may take bits from the mode.
+  await fs.promises.chmod(to, mode & 0o7777)
 }
 
 /** @type {Storage} */
@@ -166,6 +250,13 @@ exports.fileStorage = {
   makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
   watch: watchFile,
   realPath: findRealPath,
-  copyMode,
-  lock: lockFile
+  copyOwnership,
+  lock: lockFile,
+  hasKernelLocks: (filePath, { createFolder }, cb) => {
+    const folder = path.dirname(filePath)
+    const look = () => toCallback(hasKernelLocks(folder), cb)
+    if (createFolder) makeFolder(folder, (err) => err ? cb(err) : look())
+    else look()
+  },
+  findHolder
 }

@@ -224,9 +224,11 @@ class Writer {
    * @param {Done} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
    */
   replaceWith (from, cb) {
-    const { storage, path: filePath, lock } = this._file
+    const { storage, path: filePath, lock, lockHeld } = this._file
+    const isExclusive = lockHeld?.kind === 'kernel'
+    const options = { flags: /** @type {const} */ ('r+'), createFolder: false, mustExist: true, isExclusive }
     this._enqueue('replace', (handle, done) => {
-      openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true }, (err, newHandle, newSize = 0) => {
+      openSized(storage, from, options, (err, newHandle, newSize = 0) => {
         if (err || !newHandle) return done(err)
         // Nobody may be in the middle of a read.
         lock.write(0, Infinity, (release) => {
@@ -234,16 +236,74 @@ class Writer {
             release()
             done(err)
           }
-          storage.rename(from, filePath, (err) => {
+          this._mayReplace(handle, from, newHandle, (err) => {
             if (err) return newHandle.close(() => end(err))
-            storage.syncFolder(path.dirname(filePath), (err) => {
-              this._goOnWith(newHandle, newSize)
-              handle.close(() => end(err ? nameNotSynced(err, filePath) : null))
+            storage.rename(from, filePath, (err) => {
+              if (err) return newHandle.close(() => end(err))
+              storage.syncFolder(path.dirname(filePath), (err) => {
+                this._goOnWith(newHandle, newSize)
+                handle.close(() => end(err ? nameNotSynced(err, filePath) : null))
+              })
             })
           })
         })
       })
     }, cb)
+  }
+
+  /**
+   * Before a file gets the name of another it has that one's owner, mode and lock; and the name must still be that of
+   * the file it is to replace.
+   * @param {StorageHandle} handle
+   * @param {string} from
+   * @param {StorageHandle} newHandle
+   * @param {Done} cb
+   */
+  _mayReplace (handle, from, newHandle, cb) {
+    const { storage, path: filePath, lockHeld } = this._file
+    this._lockNew(newHandle, lockHeld?.kind === 'kernel', (err) => {
+      if (err) return cb(err)
+      this._checkName(handle, false, (err) => {
+        if (err || !storage.copyOwnership) return cb(err)
+        storage.copyOwnership(filePath, from, (err) => cb(err))
+      })
+    })
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {boolean} isKernelHeld  whether the kernel holds the lock on the file that it is to replace
+   * @param {Done} cb
+   */
+  _lockNew (handle, isKernelHeld, cb) {
+    if (!isKernelHeld || !handle.tryLock) return cb(null)
+    handle.tryLock((err, outcome) => {
+      if (err || outcome === 'held') return cb(err)
+      const { path } = this._file
+      cb(new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${path} cannot be locked (${outcome}): ` +
+        'something else has it open; try again', { path }))
+    })
+  }
+
+  /**
+   * What is written to a file that has lost its name is lost.
+   * @param {StorageHandle} handle
+   * @param {boolean} mayBlock
+   * @param {Done} cb  ERR_FILE_MOVED
+   */
+  _checkName (handle, mayBlock, cb) {
+    const { lockHeld, path: filePath } = this._file
+    const { isAt, isAtSync } = handle
+    // Without a lock there is no promise that the file is the one of that name: it may be meant to have none.
+    if (lockHeld === null || !isAt) return cb(null)
+    if (!mayBlock || !isAtSync) return isAt(filePath, (err, isThere) => cb(err || isThere ? err : moved(filePath)))
+    let failure = null
+    try {
+      if (!isAtSync(filePath)) failure = moved(filePath)
+    } catch (err) {
+      failure = /** @type {Error} */ (err)
+    }
+    cb(failure)
   }
 
   /**
@@ -285,7 +345,10 @@ class Writer {
     this._enqueue('sync', (handle, done) => {
       const isSmall = this._unsyncedSize <= INLINE_SIZE_MAX
       this._unsyncedSize = 0
-      this._syncHandle(handle, isSmall, (err) => err ? done(err) : this._syncName(done))
+      this._syncHandle(handle, isSmall, (err) => {
+        if (err) return done(err)
+        this._checkName(handle, this._syncPace.mayBlock(), (err) => err ? done(err) : this._syncName(done))
+      })
     }, cb)
   }
 
@@ -319,6 +382,31 @@ class Writer {
       if (!err) this._file.hasUnsyncedName = false
       done(err)
     })
+  }
+
+  /**
+   * Whether nothing is being changed, or about to be, and the storage has calls that return only when they are done: as
+   * the process ends there is no waiting.
+   */
+  get canEndNow () {
+    const { handle } = this._file
+    const isSync = handle?.writeSync !== undefined && handle.syncSync !== undefined && handle.truncateSync !== undefined
+    return isSync && !this._isBusy && this._queue.length === 0 && !this._hasDebris
+  }
+
+  /**
+   * Cuts off what was reserved behind the end, writes, and syncs, all at once. Only where `canEndNow`.
+   * @param {Array<{ bytes: Buffer, position: number }>} writes
+   * @throws what the file system says; ERR_FILE_MOVED
+   */
+  endNow (writes) {
+    const { size: { value: size } } = this._file
+    const handle = /** @type {Required<StorageHandle>} */ (this._file.handle)
+    if (this._reserveEnd > size) handle.truncateSync(size)
+    this._reserveEnd = 0
+    for (const { bytes, position } of writes) writeWholeSync(handle.writeSync, bytes, position)
+    handle.syncSync()
+    this._checkName(handle, true, (err) => { if (err) throw err })
   }
 
   /**
@@ -387,6 +475,12 @@ class Writer {
     return new LogError('ERR_FILE_NOT_UNDONE', `write: ${path} could not be written (${cause.message}), and ${range} ` +
       'could not be put back; close the file and check the disk', { cause, offset: start, path })
   }
+}
+
+/** @param {string} path */
+function moved (path) {
+  return new LogError('ERR_FILE_MOVED', `${path} leads to another file now, or to none: the one that is open was renamed, ` +
+    'removed or replaced. Close it, and find out where it went before you open it again', { path })
 }
 
 /**

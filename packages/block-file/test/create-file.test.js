@@ -143,7 +143,7 @@ tape('initial: who may read an empty file may read what replaces it', { skip: pr
   t.equal(fs.statSync(file).mode & 0o777, 0o640)
   const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
   fs.writeFileSync(file, '')
-  const storage = { ...fileStorage, copyMode: (from, to, cb) => process.nextTick(cb, error) }
+  const storage = { ...fileStorage, copyOwnership: (from, to, cb) => process.nextTick(cb, error) }
   const failing = promises(BlockFile(file, { initial, storage }))
   t.equal(await failureOf(failing.ready), error)
   await failing.close()

@@ -3,14 +3,15 @@
 
 const { parentPort } = require('node:worker_threads')
 const { BlockFile } = require('..')
+const { recordStorage } = require('./record-storage')
 
 const send = parentPort ? (message) => parentPort.postMessage(message) : (message) => process.send(message)
 let file = null
 
-;(parentPort ?? process).on('message', ({ open }) => {
+;(parentPort ?? process).on('message', ({ open, isByRecord }) => {
   const answer = (err) => send(err ? { code: err.code, message: err.message, holder: err.holder } : { code: 'none' })
   if (open === undefined) return file.close(answer)
-  file = BlockFile(open, { lock: true })
+  file = BlockFile(open, { lock: true, storage: isByRecord ? recordStorage : undefined })
   file.ready(answer)
 })
 

@@ -16,9 +16,13 @@ class Holder {
     this.pid = kind === 'process' ? this._child.pid : process.pid
   }
 
-  /** @returns {Promise<{ code: string, message?: string, holder?: object }>}  the code is `none` if it could */
-  open (file) {
-    return this._ask({ open: file })
+  /**
+   * @param {string} file
+   * @param {{ isByRecord?: boolean }} [options]  without the kernel's lock
+   * @returns {Promise<{ code: string, message?: string, holder?: object }>}  the code is `none` if it could
+   */
+  open (file, { isByRecord = false } = {}) {
+    return this._ask({ open: file, isByRecord })
   }
 
   close () {

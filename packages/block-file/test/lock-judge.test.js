@@ -139,20 +139,21 @@ tape('judge: without a /proc of its own, who asks has only the number', { skip: 
 })
 
 tape('judge: where it runs decides whether it can be told', async (t) => {
-  const machine = { ...self, host: 'a', machine: 'm'.repeat(32), boot: 'boot', pidNamespace: FIRST, thread: null }
+  const machine = { ...self, host: 'a', machine: 'm'.repeat(32), boot: 'boot', pidNamespace: FIRST, thread: null, localFileSystem: 'ext4' }
   const gone = { pid: 2 ** 22 + 1 }
   const cases = [
     ['the same place', {}, {}, 'dead'],
     ['another name of the same kernel', { host: 'b', machine: null }, {}, 'dead'],
-    ['another namespace', { pidNamespace: 'pid:[1]' }, {}, 'foreign'],
-    ['namespaces that are not known', { pidNamespace: null }, { pidNamespace: null }, 'foreign'],
+    ['another namespace', { pidNamespace: 'pid:[1]' }, {}, 'hidden'],
+    ['namespaces that are not known', { pidNamespace: null }, { pidNamespace: null }, 'hidden'],
     ['an earlier boot', { boot: 'before' }, {}, 'dead'],
-    ['an earlier boot, in a container', { boot: 'before', pidNamespace: 'pid:[1]' }, {}, 'foreign'],
-    ['an earlier boot, seen from a container', { boot: 'before' }, { pidNamespace: 'pid:[1]' }, 'foreign'],
-    ['an earlier boot, in the same container', { boot: 'before', pidNamespace: 'pid:[1]' }, { pidNamespace: 'pid:[1]' }, 'foreign'],
-    ['an earlier boot of who knows which machine', { boot: 'before', machine: null }, { machine: null }, 'foreign'],
-    ['another host with the same id', { boot: 'before', host: 'b' }, {}, 'foreign'],
-    ['another host with the same name', { boot: 'before', machine: 'n'.repeat(32) }, {}, 'foreign'],
+    ['an earlier boot, in a container', { boot: 'before', pidNamespace: 'pid:[1]' }, {}, 'dead'],
+    ['an earlier boot, seen from a container', { boot: 'before' }, { pidNamespace: 'pid:[1]' }, 'dead'],
+    ['an earlier boot, on a file system that others may have mounted', { boot: 'before', localFileSystem: null }, {}, 'foreign'],
+    ['an earlier boot, of a version that did not say where', { boot: 'before', localFileSystem: undefined }, {}, 'foreign'],
+    ['an earlier boot, seen where others may have it mounted', { boot: 'before' }, { localFileSystem: null }, 'foreign'],
+    ['a disk that came from another machine', { boot: 'before', host: 'b', machine: 'n'.repeat(32) }, {}, 'dead'],
+    ['another host, over the network', { boot: 'before', host: 'b', localFileSystem: null }, { localFileSystem: null }, 'foreign'],
     ['a host that tells no boot', { boot: null }, {}, 'foreign'],
     ['a host that tells no boot, seen from one like it', { boot: null }, { boot: null }, 'foreign']
   ]

@@ -35,22 +35,22 @@ const planted = [
   {
     what: 'that the claim is given back before the record is replaced',
     file: 'acquire.js',
-    find: 'world.rename(this._aside, lockPath, (err) => claim.release(() => {',
-    replace: 'claim.release(() => world.rename(this._aside, lockPath, (err) => {',
+    find: 'world.rename(this._aside, lockPath, (err) => release(() => {',
+    replace: 'release(() => world.rename(this._aside, lockPath, (err) => {',
     where: 'the lock of a dead one'
   },
   {
     what: 'that who fails to get a claim goes on without it',
     file: 'acquire.js',
     find: 'else this._end(null, undefined, obstacle)',
-    replace: 'else this._replace(nonce, { isLinked: true, release: (cb) => cb(null) })',
+    replace: 'else this._replace(nonce, { isLinked: true, release: (_, cb) => cb(null) })',
     where: 'the lock of a dead one'
   },
   {
     what: 'that the claim of a dead one is taken over without a claim on it',
     file: 'acquire.js',
     find: '_claim (nonce) {',
-    replace: '_claim (nonce) {\n    if (this._lockPath.length > 30) return this._replace(nonce, { release: (cb) => cb(null) })',
+    replace: '_claim (nonce) {\n    if (this._lockPath.length > 30) return this._replace(nonce, { release: (_, cb) => cb(null) })',
     where: 'the lock of a dead one, claimed by a dead one'
   },
   {

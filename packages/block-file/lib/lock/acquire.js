@@ -44,6 +44,7 @@ const ATTEMPT_COUNT_MAX = 1000
  * @property {(path: string, cb: (err: Error | null, paths?: string[]) => void) => void} list  the files of its folder
  * @property {(record: LockRecord, cb: import('./judge').Judged) => void} judge
  * @property {(count: number, cb: (isEnough: boolean) => void) => void} wait  some ms, for the count-th time
+ * @property {boolean} [ignoresUnreadable]  what is no record holds nobody off: the kernel's lock is held
  * @property {() => string} createNonce
  */
 
@@ -58,11 +59,12 @@ const ATTEMPT_COUNT_MAX = 1000
 
 /**
  * @typedef {object} Held
+ * @property {string} nonce  of its record
  * @property {boolean} isLinked  links work here
  * @property {boolean} hasReplaced  it was the lock of a dead one
  * @property {LockRecord | null} replaced  of the dead one whose lock it was; null if there was none, or nothing in it
  * @property {(changes: Partial<LockRecord>, cb: Done) => void} update
- * @property {(cb: Done) => void} release  gives it back
+ * @property {(lockPath: string, cb: Done) => void} release  gives it back; the lock may have come to another path
  */
 
 /** @typedef {(err: Error | null, held?: Held, obstacle?: Obstacle) => void} Acquired  one of the three */
@@ -113,7 +115,7 @@ class Acquisition {
       // It may be one that is being copied.
       this._world.wait(count, (isEnough) => {
         if (!isEnough) this._look(count + 1)
-        else if (isBlank(text)) this._claim(NONCE_OF_BLANK)
+        else if (this._nonceOf(text) === NONCE_OF_BLANK) this._claim(NONCE_OF_BLANK)
         else this._meetUnknown(new Error('what is in it is no record of a lock'))
       })
     })
@@ -125,7 +127,7 @@ class Acquisition {
     if (record.nonce === this._record.nonce) return this._succeed(false)
     this._world.judge(record, (err, verdict) => {
       if (!err && verdict === 'dead') this._claim(record.nonce)
-      else this._meet({ record, isForeign: verdict === 'foreign', cause: null })
+      else this._meet({ record, isForeign: verdict === 'foreign' || verdict === 'hidden', cause: null })
     })
   }
 
@@ -144,14 +146,15 @@ class Acquisition {
    */
   _replace (nonce, claim) {
     const { _world: world, _lockPath: lockPath } = this
+    const release = (/** @type {() => void} */ cb) => claim.release(`${lockPath}.${nonce}`, cb)
     world.read(lockPath, (err, text = '') => {
-      if (err && err.code !== 'ENOENT') return claim.release(() => this._fail(err))
-      const isSame = !err && nonceOf(text) === nonce
-      if (!isSame) return claim.release(() => this._link())
+      if (err && err.code !== 'ENOENT') return release(() => this._fail(err))
+      const isSame = !err && this._nonceOf(text) === nonce
+      if (!isSame) return release(() => this._link())
       if (nonce === NONCE_OF_BLANK && !claim.isLinked) {
-        return claim.release(() => this._meetUnknown(new Error('it is empty')))
+        return release(() => this._meetUnknown(new Error('it is empty')))
       }
-      world.rename(this._aside, lockPath, (err) => claim.release(() => {
+      world.rename(this._aside, lockPath, (err) => release(() => {
         if (!err) this._succeed(claim.isLinked, true, parseRecord(text))
         else if (err.code === 'ENOENT') this.writeAside()
         else this._fail(err)
@@ -165,8 +168,8 @@ class Acquisition {
    * @param {LockRecord | null} [replaced]
    */
   _succeed (isLinked, hasReplaced = false, replaced = null) {
-    const { _update: update, _release: release } = this
-    this._end(null, { isLinked, hasReplaced, replaced, update: update.bind(this), release: release.bind(this) })
+    const { _record: { nonce }, _update: update, _release: release } = this
+    this._end(null, { nonce, isLinked, hasReplaced, replaced, update: update.bind(this), release: release.bind(this) })
   }
 
   /** @param {Error} cause */
@@ -182,7 +185,7 @@ class Acquisition {
   /** @param {Error} err */
   _fail (err) {
     // Whatever has failed may have been done all the same.
-    this._release(() => this._end(err))
+    this._release(this._lockPath, () => this._end(err))
   }
 
   /**
@@ -208,21 +211,25 @@ class Acquisition {
     })
   }
 
-  /** @param {Done} cb */
-  _release (cb) {
-    this._world.read(this._lockPath, (err, text = '') => {
+  /**
+   * @param {string} lockPath
+   * @param {Done} cb
+   */
+  _release (lockPath, cb) {
+    this._world.read(lockPath, (err, text = '') => {
       if (err?.code === 'ENOENT') return cb(null)
       if (err) return cb(err)
       // Somebody has removed it by hand, and another holds it now.
-      if (nonceOf(text) !== this._record.nonce) return cb(null)
-      this._world.unlink(this._lockPath, cb)
+      if (this._nonceOf(text) !== this._record.nonce) return cb(null)
+      this._world.unlink(lockPath, cb)
     })
   }
-}
 
-/** @param {string} text */
-function nonceOf (text) {
-  return isBlank(text) ? NONCE_OF_BLANK : parseRecord(text)?.nonce
+  /** @param {string} text  of a lock */
+  _nonceOf (text) {
+    if (isBlank(text)) return NONCE_OF_BLANK
+    return parseRecord(text)?.nonce ?? (this._world.ignoresUnreadable ? NONCE_OF_BLANK : undefined)
+  }
 }
 
 /**

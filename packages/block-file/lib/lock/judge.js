@@ -1,25 +1,25 @@
 'use strict'
-// Whether the thread that took a lock still runs. Where that cannot be told for certain, it does.
+// Decides whether the thread that took a lock still runs. If that is unknown, assume that it does.
 
 const { listThreads, readTask } = require('./task')
 
-// The number that Linux gives to the first pid namespace: that of a machine, not of a container in it.
-const FIRST_PID_NAMESPACE = 'pid:[4026531836]'
-
 /**
  * @typedef {import('./this-thread').Identity} Identity
- * @typedef {'alive' | 'dead' | 'foreign'} Verdict  foreign: it lives where processes cannot be seen from here
+ * @typedef {Identity & { localFileSystem?: string | null }} Place  where somebody runs, and what the log lies on as
+ *   seen from there: the name of a file system that only one machine can have mounted, else null
+ * @typedef {'alive' | 'dead' | 'hidden' | 'foreign'} Verdict  hidden: it runs, or ran, under this kernel, but in
+ *   another pid namespace. Foreign: it may run on another machine. Of neither can processes be seen from here
  * @typedef {(err: Error | null, verdict?: Verdict) => void} Judged  an error: it cannot be told
  */
 
 /**
- * @param {Identity} holder
- * @param {Identity} self  who asks
+ * @param {Place} holder
+ * @param {Place} self  who asks
  * @param {Judged} cb
  */
 function judge (holder, self, cb) {
   const place = locate(holder, self)
-  if (place !== 'here') return cb(null, place === 'earlier boot' ? 'dead' : 'foreign')
+  if (place !== 'here') return cb(null, place === 'earlier boot' ? 'dead' : place)
   const { pid, thread } = holder
   if (thread === null || self.thread === null) return cb(null, judgeByPid(pid))
   readTask(pid, thread, (err, task) => {
@@ -30,24 +30,23 @@ function judge (holder, self, cb) {
 }
 
 /**
- * @param {Identity} holder
- * @param {Identity} self
- * @returns {'here' | 'earlier boot' | 'elsewhere'}
+ * @param {Place} holder
+ * @param {Place} self
+ * @returns {'here' | 'hidden' | 'earlier boot' | 'foreign'}
  */
 function locate (holder, self) {
-  const isSameMachine = holder.host === self.host && holder.machine === self.machine
   if (holder.boot === null || self.boot === null) {
     // Other systems have neither boot ids nor namespaces. A Linux that hides them could be any.
+    const isSameMachine = holder.host === self.host && holder.machine === self.machine
     const isLinux = process.platform === 'linux' || holder.boot !== self.boot || holder.pidNamespace !== null
-    return isSameMachine && !isLinux ? 'here' : 'elsewhere'
+    return isSameMachine && !isLinux ? 'here' : 'foreign'
   }
   // A kernel is the same under whatever name.
   if (holder.boot === self.boot) {
-    return holder.pidNamespace !== null && holder.pidNamespace === self.pidNamespace ? 'here' : 'elsewhere'
+    return holder.pidNamespace !== null && holder.pidNamespace === self.pidNamespace ? 'here' : 'hidden'
   }
-  // Containers on two machines can have the same image, so the same id, and be given the same name.
-  const areOutsideContainers = [holder, self].every(({ pidNamespace }) => pidNamespace === FIRST_PID_NAMESPACE)
-  return isSameMachine && self.machine !== null && areOutsideContainers ? 'earlier boot' : 'elsewhere'
+  // Only one kernel at a time has such a file system mounted, and now it is ours.
+  return holder.localFileSystem && self.localFileSystem ? 'earlier boot' : 'foreign'
 }
 
 /**

@@ -1,65 +1,205 @@
 'use strict'
-// The lock of a file: a small file beside it, `<path>.lock`, as described in docs/format.md.
+// The record of a lock: a small file beside the log, `<path>.lock`, as described in docs/format.md. It says who has the
+// log open. Where the kernel holds a lock on the log itself, that is all; elsewhere the record is the lock.
 
+const crypto = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
+const { promisify } = require('node:util')
 const { makeFolder } = require('../folders')
 const { notAFile } = require('../not-a-file')
+const { call, toCallback } = require('../promises')
+const { identifyMount, nameOfLocal } = require('./file-system')
 const { judge } = require('./judge')
-const { lockFiles } = require('./lock-files')
+const { askForLifeSign, giveLifeSign, removeLifeSign } = require('./life-sign')
+const { lockFiles, readLockSync } = require('./lock-files')
 const { lockedError } = require('./locked-error')
+const { parseRecord } = require('./record')
 const { take } = require('./take')
 const { thisThread } = require('./this-thread')
 
 /**
  * @typedef {import('./record').FileIdentity} FileIdentity
  * @typedef {import('./record').LockRecord} LockRecord
+ * @typedef {import('./acquire').Obstacle} Obstacle
+ * @typedef {import('./judge').Place} Place
+ * @typedef {(err: Error | null) => void} Done
+ * @typedef {object} Company  what goes with the record: a sign of life, or a guard
+ * @property {() => Promise<void>} leave
+ * @property {() => void} leaveSync
  */
+
+// libuv's flag for opening a file that nobody else may open; fs.constants does not name it.
+const UV_FS_O_EXLOCK = 0x10000000
+
+/** @typedef {import('../storage').LockWish} LockWish */
 
 /**
  * @param {string} filePath  with no symlink in it
- * @param {{ createFolder: boolean }} options
+ * @param {LockWish} wish
  * @param {import('../storage').Callback<import('../storage').StorageLock>} cb  ERR_LOG_LOCKED if somebody else has it
  */
-function lockFile (filePath, { createFolder }, cb) {
-  if (!createFolder) return lock(filePath, cb)
-  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : lock(filePath, cb))
+function lockFile (filePath, wish, cb) {
+  if (!wish.createFolder) return toCallback(lock(filePath, wish), cb)
+  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : toCallback(lock(filePath, wish), cb))
 }
 
 /**
  * @param {string} filePath
- * @param {import('../storage').Callback<import('../storage').StorageLock>} cb
+ * @param {LockWish} wish
+ * @returns {Promise<FileLock>}
  */
-function lock (filePath, cb) {
-  identify(filePath, (err, file) => {
-    if (err || !file) return cb(err)
-    const self = thisThread()
-    const world = {
-      ...lockFiles,
-      judge: (/** @type {LockRecord} */ record, /** @type {import('./judge').Judged} */ cb) => {
-        judge(record, self, (err, verdict) => {
-          if (verdict !== 'foreign' && isOfAnother(record.file, file)) cb(null, 'dead')
-          else cb(err, verdict)
-        })
+async function lock (filePath, wish) {
+  const [file, localFileSystem] = await Promise.all([identify(filePath), nameOfLocal(path.dirname(filePath))])
+  const self = { ...thisThread(), localFileSystem }
+  const guard = await openGuard(filePath)
+  if (guard === 'busy') throw (await describeHolder(filePath)).error
+  const isKernelHeld = wish.isKernelHeld === true || guard !== null
+  const lifeSign = isKernelHeld ? null : await giveLifeSign(filePath, crypto.randomBytes(8).toString('hex'))
+  const since = new Date().toISOString()
+  const record = { ...self, file, since, lock: kindOf(isKernelHeld), socket: lifeSign?.name ?? null }
+  /** @type {Company} */
+  const company = {
+    leave: async () => {
+      await lifeSign?.end()
+      await guard?.close()
+    },
+    leaveSync: () => lifeSign?.endSync()
+  }
+  const world = {
+    ...lockFiles,
+    ignoresUnreadable: isKernelHeld,
+    judge: (/** @type {LockRecord} */ holder, /** @type {import('./judge').Judged} */ cb) => {
+      judgeHolder(holder, { self, file, isKernelHeld }).then((verdict) => cb(null, verdict), cb)
+    }
+  }
+  const { err, held, obstacle } = await taken(world, `${filePath}.lock`, record)
+  if (held) {
+    await removeLifeSign(filePath, held.replaced?.socket)
+    return new FileLock(held, { self, file, company, isKernelHeld })
+  }
+  // Under the kernel's lock a record that cannot be read keeps nobody out, nor does a folder in which none can be made.
+  const isNoRecord = obstacle ? obstacle.record === null : await isMissing(`${filePath}.lock`)
+  if (isKernelHeld && isNoRecord) return new FileLock(null, { self, file, company, isKernelHeld })
+  await company.leave()
+  throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
+}
+
+/**
+ * Windows has no lock on a file that others may read, but a file that is opened for nobody else keeps them out, until
+ * it is closed or the process ends.
+ * @param {string} filePath
+ * @returns {Promise<'busy' | { close: () => Promise<void> } | null>}  null on other systems, or where it cannot be made
+ */
+async function openGuard (filePath) {
+  if (process.platform !== 'win32') return null
+  const guardPath = `${filePath}.lock.held`
+  try {
+    const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | UV_FS_O_EXLOCK
+    const fd = await promisify(fs.open)(guardPath, flags, 0o600)
+    return {
+      close: async () => {
+        await promisify(fs.close)(fd)
+        // Whoever has it by now keeps it.
+        await call(lockFiles, 'unlink', guardPath).catch(() => {})
       }
     }
-    take(world, `${filePath}.lock`, { ...self, file, since: new Date().toISOString() }, (err, held, obstacle) => {
-      if (held) cb(null, new FileLock(held, file, isIntact(held.replaced, file, self.boot)))
-      else cb(err ?? (obstacle ? lockedError(filePath, obstacle, self) : null))
-    })
+  } catch (err) {
+    return /** @type {NodeJS.ErrnoException} */ (err).code === 'EBUSY' ? 'busy' : null
+  }
+}
+
+/**
+ * @param {import('./acquire').World} world
+ * @param {string} lockPath
+ * @param {Omit<LockRecord, 'nonce'>} record
+ * @returns {Promise<{ err: Error | null, held?: import('./acquire').Held, obstacle?: Obstacle }>}
+ */
+function taken (world, lockPath, record) {
+  return new Promise((resolve) => {
+    take(world, lockPath, record, (err, held, obstacle) => resolve({ err, held, obstacle }))
+  })
+}
+
+/**
+ * @param {LockRecord} holder
+ * @param {{ self: Place, file: FileIdentity, isKernelHeld: boolean }} asker
+ * @returns {Promise<import('./judge').Verdict>}
+ */
+async function judgeHolder (holder, { self, file, isKernelHeld }) {
+  const verdict = await verdictOn(holder, self)
+  if (verdict !== 'foreign' && verdict !== 'hidden' && isOfAnother(holder.file, file)) return 'dead'
+  if (verdict !== 'hidden') return verdict
+  // Under one kernel two cannot hold its lock, and now it is ours.
+  if (isKernelHeld && holder.lock === 'kernel') return 'dead'
+  const sign = await askForLifeSign(file.path, holder.socket)
+  return sign === 'unknown' ? 'hidden' : sign
+}
+
+/**
+ * @param {LockRecord} holder
+ * @param {Place} self
+ * @returns {Promise<import('./judge').Verdict>}
+ */
+function verdictOn (holder, self) {
+  return new Promise((resolve, reject) => {
+    judge(holder, self, (err, verdict) => err || !verdict ? reject(err) : resolve(verdict))
+  })
+}
+
+/**
+ * Why the kernel's lock on a file cannot be had.
+ * @param {string} filePath  with no symlink in it
+ * @param {(err: Error | null, found?: import('../storage').LockHolder) => void} cb
+ */
+function findHolder (filePath, cb) {
+  toCallback(describeHolder(filePath), cb)
+}
+
+/**
+ * @param {string} filePath
+ * @returns {Promise<import('../storage').LockHolder>}
+ */
+async function describeHolder (filePath) {
+  const lockPath = `${filePath}.lock`
+  const self = { ...thisThread(), localFileSystem: await nameOfLocal(path.dirname(filePath)) }
+  const record = await readRecord(lockPath)
+  if (record === null || record.lock !== 'kernel') {
+    const error = lockedError(filePath, { lockPath, record: null, isForeign: false, cause: null }, self)
+    return { state: 'nameless', error }
+  }
+  const isDead = await verdictOn(record, self).catch(() => 'unknown') === 'dead'
+  const error = lockedError(filePath, { lockPath, record, isForeign: false, cause: null }, self)
+  return { state: isDead ? 'dying' : 'alive', error }
+}
+
+/**
+ * @param {string} lockPath
+ * @returns {Promise<LockRecord | null>}
+ */
+function readRecord (lockPath) {
+  return new Promise((resolve) => {
+    lockFiles.read(lockPath, (err, text = '') => resolve(err ? null : parseRecord(text)))
   })
 }
 
 class FileLock {
   /**
-   * @param {import('./acquire').Held} held
-   * @param {FileIdentity} file
-   * @param {boolean} wasIntact  whether the holder before was killed, and nothing is lost of what it has shown
+   * @param {import('./acquire').Held | null} held  null if no record could be made
+   * @param {object} options
+   * @param {Place} options.self
+   * @param {FileIdentity} options.file
+   * @param {Company} options.company
+   * @param {boolean} options.isKernelHeld
    */
-  constructor (held, file, wasIntact) {
+  constructor (held, { self, file, company, isKernelHeld }) {
     this._held = held
+    this._self = self
     this._file = file
-    this.wasIntact = wasIntact
+    this._company = company
+    this.kind = kindOf(isKernelHeld)
+    /** What the lock cannot keep out, for people to read; null if nothing. */
+    this.blindSpot = describeBlindSpot(self, isKernelHeld)
     this._isVouchedFor = false
     /** One change of the record at a time. @type {Array<() => void>} */
     this._waiting = []
@@ -67,38 +207,66 @@ class FileLock {
   }
 
   /**
+   * As far as the record of the holder before tells, and the mount. A writeback error that nobody has seen is told by
+   * the first sync of a new descriptor.
+   * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
+   */
+  findPast (cb) {
+    toCallback(this._judgePast(), cb)
+  }
+
+  /** @returns {Promise<import('../storage').Past>} */
+  async _judgePast () {
+    const { _file: { device, inode }, _self: { boot, localFileSystem } } = this
+    const before = this._held?.replaced ?? null
+    if (before === null || before.boot === null || boot === null) return 'unknown'
+    if (before.boot !== boot) return before.localFileSystem && localFileSystem ? 'rebooted' : 'unknown'
+    const isSameFile = inode !== null && before.file.inode === inode && before.file.device === device
+    if (!isSameFile || before.isIntact !== true || !before.mount) return 'unknown'
+    return await this._findMount() === before.mount ? 'intact' : 'unknown'
+  }
+
+  /** @returns {Promise<string | null>} */
+  async _findMount () {
+    const { path: filePath, device } = this._file
+    return device === null ? null : identifyMount(filePath, BigInt(device))
+  }
+
+  /**
    * @param {boolean} isIntact
-   * @param {(err: Error | null) => void} cb
+   * @param {Done} cb
    */
   vouch (isIntact, cb) {
     this._enqueue((done) => {
-      if (this._isVouchedFor === isIntact) return process.nextTick(done, null)
-      this._held.update({ isIntact }, (err) => {
+      if (this._held === null || this._isVouchedFor === isIntact) return process.nextTick(done, null)
+      const update = (/** @type {string | null} */ mount) => this._held?.update({ isIntact, mount }, (err) => {
         // If it cannot be seen whether it was written, it is written again.
         this._isVouchedFor = err ? !isIntact : isIntact
         done(err)
       })
+      if (isIntact) toCallback(this._findMount(), (_, mount) => update(mount))
+      else update(null)
     }, cb)
   }
 
-  /** @param {(err: Error | null) => void} cb */
+  /** @param {Done} cb */
   noteFile (cb) {
     if (this._file.inode !== null) return process.nextTick(cb, null)
-    identify(this._file.path, (err, file) => err || !file ? cb(err) : this._record(file, cb))
+    toCallback(identify(this._file.path), (err, file) => err ? cb(err) : this._record(file, cb))
   }
 
-  /** @param {(err: Error | null) => void} cb */
+  /** @param {Done} cb */
   forgetFile (cb) {
     this._record({ ...this._file, device: null, inode: null }, cb)
   }
 
   /**
    * @param {FileIdentity} file
-   * @param {(err: Error | null) => void} cb
+   * @param {Done} cb
    */
   _record (file, cb) {
     this._enqueue((done) => {
-      if (file.inode === this._file.inode) return process.nextTick(done, null)
+      if (this._held === null || file.inode === this._file.inode) return process.nextTick(done, null)
       this._held.update({ file }, (err) => {
         if (!err) this._file = file
         done(err)
@@ -106,14 +274,34 @@ class FileLock {
     }, cb)
   }
 
-  /** @param {(err: Error | null) => void} cb */
-  release (cb) {
-    this._enqueue((done) => this._held.release(done), cb)
+  /**
+   * @param {string} filePath  where the file is now: somebody may have renamed its folder
+   * @param {Done} cb
+   */
+  release (filePath, cb) {
+    this._enqueue((done) => {
+      const end = (/** @type {Error | null} */ err) => {
+        toCallback(this._company.leave(), (endErr) => done(err ?? endErr))
+      }
+      if (this._held === null) end(null)
+      else this._held.release(`${path.join(path.dirname(filePath), path.basename(this._file.path))}.lock`, end)
+    }, cb)
   }
 
   /**
-   * @param {(done: (err: Error | null) => void) => void} change  runs once those before are done
-   * @param {(err: Error | null) => void} cb
+   * The process ends, and has no time to wait. What the kernel holds it gives back by itself.
+   * @throws what the file system says
+   */
+  releaseSync () {
+    const lockPath = `${this._file.path}.lock`
+    if (this._isBusy || this._held === null) return
+    if (parseRecord(readLockSync(lockPath))?.nonce === this._held.nonce) fs.unlinkSync(lockPath)
+    this._company.leaveSync()
+  }
+
+  /**
+   * @param {(done: Done) => void} change  runs once those before are done
+   * @param {Done} cb
    */
   _enqueue (change, cb) {
     this._waiting.push(() => change((err) => {
@@ -134,32 +322,56 @@ class FileLock {
 }
 
 /**
- * @param {LockRecord | null} record  of a holder that is dead
- * @param {FileIdentity} file  that is there now
- * @param {string | null} boot  id of the running kernel
- * @returns {boolean}  whether the file is the one that it has locked, and no power was lost since
+ * @param {boolean} isKernelHeld
+ * @returns {'kernel' | 'file'}
  */
-function isIntact (record, { device, inode }, boot) {
-  if (record === null || record.isIntact !== true || boot === null || record.boot !== boot) return false
-  return inode !== null && record.file.inode === inode && record.file.device === device
+function kindOf (isKernelHeld) {
+  return isKernelHeld ? 'kernel' : 'file'
+}
+
+/**
+ * @param {Place} self
+ * @param {boolean} isKernelHeld
+ * @returns {string | null}
+ */
+function describeBlindSpot ({ localFileSystem }, isKernelHeld) {
+  if (!isKernelHeld) return 'a writer that comes to the file by another path: a bind mount, a hard link, a new name'
+  if (localFileSystem || process.platform === 'win32') return null
+  return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
 
 /**
  * @param {string} filePath
- * @param {(err: Error | null, file?: FileIdentity) => void} cb
+ * @returns {Promise<FileIdentity>}
  */
-function identify (filePath, cb) {
-  fs.stat(filePath, { bigint: true }, (err, stat) => {
-    if (err && err.code !== 'ENOENT') return cb(err)
-    if (!err && !stat.isFile()) return cb(notAFile(filePath, stat))
-    // An empty file may be replaced by one that has its first bytes.
-    const isKnown = !err && stat.size > 0n
-    cb(null, {
-      path: filePath,
-      device: isKnown ? String(stat.dev) : null,
-      inode: isKnown ? String(stat.ino) : null
+async function identify (filePath) {
+  const stat = await statIfThere(filePath)
+  if (stat && !stat.isFile()) throw notAFile(filePath, stat)
+  // An empty file may be replaced by one that has its first bytes.
+  const isKnown = stat !== null && stat.size > 0n
+  return {
+    path: filePath,
+    device: isKnown ? String(stat.dev) : null,
+    inode: isKnown ? String(stat.ino) : null
+  }
+}
+
+/**
+ * @param {string} filePath
+ * @returns {Promise<fs.BigIntStats | null>}
+ */
+function statIfThere (filePath) {
+  return new Promise((resolve, reject) => {
+    fs.stat(filePath, { bigint: true }, (err, stat) => {
+      if (err && err.code !== 'ENOENT') reject(err)
+      else resolve(err ? null : stat)
     })
   })
+}
+
+/** @param {string} filePath */
+function isMissing (filePath) {
+  return new Promise((resolve) => fs.lstat(filePath, (err) => resolve(err?.code === 'ENOENT')))
 }
 
 /**
@@ -172,4 +384,5 @@ function isOfAnother (locked, file) {
   return locked.path !== file.path && locked.inode !== null && file.inode !== null && locked.inode !== file.inode
 }
 
+exports.findHolder = findHolder
 exports.lockFile = lockFile

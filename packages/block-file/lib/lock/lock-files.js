@@ -34,6 +34,20 @@ function read (filePath, cb) {
 
 /**
  * @param {string} filePath
+ * @returns {string}
+ */
+function readSync (filePath) {
+  const fd = fs.openSync(filePath, READ_MODE)
+  try {
+    const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/**
+ * @param {string} filePath
  * @param {(err: Error | null, paths?: string[]) => void} cb
  */
 function list (filePath, cb) {
@@ -62,6 +76,8 @@ function patiently (run, cb, count = 1) {
     else cb(err)
   })
 }
+
+exports.readLockSync = readSync
 
 /** @type {Omit<import('./acquire').World, 'judge'>} */
 exports.lockFiles = {

@@ -10,6 +10,11 @@ const { LogError } = require('@millrace/errors')
  * @returns {LogError}
  */
 function lockedError (path, { lockPath, record, isForeign, cause }, self) {
+  if (record === null && cause === null) {
+    return new LogError('ERR_LOG_LOCKED', `open: ${path} is open for writing: the kernel holds a lock on it, and no record ` +
+      'beside it says for whom. It may have been opened by another path: a bind mount, a hard link, an earlier name. ' +
+      'Close it there, or open it with flags "r"', { path })
+  }
   if (record === null) {
     return new LogError('ERR_LOG_LOCKED', `open: ${path} may be open for writing: there is ${lockPath}, which does not say by ` +
       `whom (${cause?.message}); if nothing has the file open, remove that`, { cause, path })

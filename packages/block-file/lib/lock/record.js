@@ -14,10 +14,13 @@ const NONCE_OF_BLANK = '0'.repeat(16)
  */
 
 /**
+ * What is missing was not known to the version that has written it.
  * @typedef {import('./this-thread').Identity & {
- *   file: FileIdentity, nonce: string, since: string, isIntact?: boolean
- * }} LockRecord  `since` is when it was taken, for people to read. `isIntact` says that all is in the file, or in the
- *   page cache of the running kernel, that its holder has shown to anybody
+ *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,
+ *   socket?: string | null, isIntact?: boolean, mount?: string | null
+ * }} LockRecord  `since` is when it was taken, for people to read. `lock` says what locks the file: the kernel, or this
+ *   record. `localFileSystem` and `mount` are from file-system.js, `socket` from life-sign.js. `isIntact` says that all
+ *   is in the file, or in the page cache of the running kernel, that its holder has shown to anybody
  */
 
 /**
@@ -54,9 +57,10 @@ function isBlank (text) {
 function isRecord (record) {
   if (record === null || typeof record !== 'object' || record.file === null || typeof record.file !== 'object') return false
   const { host, machine, boot, pidNamespace, timeNamespace, pid, thread, started, file, nonce, since } = record
+  const { lock = 'file', localFileSystem = null, socket = null, mount = null } = record
   return [host, file.path, nonce, since].every((value) => typeof value === 'string') &&
     [machine, boot, pidNamespace, timeNamespace, started, file.device, file.inode].every(isStringOrNull) &&
-    isTaskNumber(pid) && (thread === null || isTaskNumber(thread)) && NONCE.test(nonce) && nonce !== NONCE_OF_BLANK
+    [localFileSystem, socket, mount].every(isStringOrNull) && ['kernel', 'file'].includes(lock) && isTaskNumber(pid) && (thread === null || isTaskNumber(thread)) && NONCE.test(nonce) && nonce !== NONCE_OF_BLANK
 }
 
 /** @param {unknown} value */

@@ -264,7 +264,7 @@ class Actor {
     const { pid } = JSON.parse(this._model.text(LOCK) || '{}')
     if (pid !== this.pid) throw new Violation(`the lock of ${this.pid} is ${pid ? `that of ${pid}` : 'gone'}`)
     this.isWriter = false
-    held.release((err) => {
+    held.release(LOCK, (err) => {
       if (err) throw new Violation(`release failed: ${err.message}`)
       this.begin()
     })

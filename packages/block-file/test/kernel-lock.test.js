@@ -1,0 +1,376 @@
+'use strict'
+// The lock that the kernel holds on the file itself: no path, namespace or container gets around it, and a process that
+// has ended does not keep it.
+
+const { execFileSync, spawn, spawnSync } = require('node:child_process')
+const { once } = require('node:events')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { BlockFile, fileStorage } = require('..')
+const { thisThread } = require('../lib/lock/this-thread')
+const { Holder } = require('./lock-holder')
+const { promises } = require('./open-blocks')
+const { runNamespaceRace, whyNot } = require('./lock-namespaces/run-namespace-race')
+const { recordStorage } = require('./record-storage')
+
+const HAS_FLOCK = process.platform === 'linux' && spawnSync('flock', ['--version']).error === undefined
+const skip = !HAS_FLOCK && 'there is no program flock here'
+const skipUnlessRoot = skip || (spawnSync('unshare', ['-pfm', 'true']).status !== 0 && 'needs root, and unshare')
+const newFolder = () => fs.realpathSync.native(temporaryFolder())
+const newPath = () => path.join(newFolder(), 'blocks')
+const lockedOpen = (file, options) => promises(BlockFile(file, { lock: true, cache: 0, ...options }))
+const readLock = (file) => JSON.parse(fs.readFileSync(`${file}.lock`, 'utf8'))
+const leave = (lockPath, record) => fs.writeFileSync(lockPath, typeof record === 'string' ? record : JSON.stringify(record))
+
+/** A record as this thread would write it, but for the changes. */
+function recordOf (file, changes) {
+  const since = '2020-01-01T00:00:00.000Z'
+  return { ...thisThread(), file: { path: file, device: null, inode: null }, since, nonce: '0123456789abcdef', ...changes }
+}
+
+/** @returns {Promise<string>}  the code of the failure, or `none` */
+async function codeOfOpening (file, options) {
+  const blocks = lockedOpen(file, options)
+  const err = await failureOf(blocks.ready)
+  await blocks.close().catch(() => {})
+  return err === null ? 'none' : err.code ?? String(err)
+}
+
+tape('kernel lock: is in force, and says so', { skip }, async (t) => {
+  const file = newPath()
+  const blocks = lockedOpen(file)
+  await blocks.ready()
+  t.deepEqual(blocks.blocks.lock, { kind: 'kernel', blindSpot: null })
+  t.equal(readLock(file).lock, 'kernel')
+  await blocks.close()
+  const byRecord = lockedOpen(file, { storage: recordStorage })
+  await byRecord.ready()
+  t.equal(byRecord.blocks.lock.kind, 'file')
+  t.match(byRecord.blocks.lock.blindSpot, /another path/)
+  await byRecord.close()
+  const reader = lockedOpen(file, { flags: 'r' })
+  await reader.ready()
+  t.deepEqual(reader.blocks.lock, { kind: 'none', blindSpot: null })
+  await reader.close()
+})
+
+tape('kernel lock: without its record too, a second open is refused: here, in a thread, in a process', { skip }, async (t) => {
+  const file = newPath()
+  const blocks = lockedOpen(file)
+  await blocks.ready()
+  fs.rmSync(`${file}.lock`)
+  t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+  for (const kind of ['thread', 'process']) {
+    const other = new Holder(kind)
+    const { code, message } = await other.open(file)
+    t.equal(code, 'ERR_LOG_LOCKED', kind)
+    t.match(message, /the kernel holds a lock on it, and no record beside it says for whom/)
+    await other.kill()
+  }
+  await blocks.close()
+  t.equal(await codeOfOpening(file), 'none')
+})
+
+tape('kernel lock: two paths to one file: a hard link, and a new name', { skip }, async (t) => {
+  const file = newPath()
+  const blocks = lockedOpen(file)
+  await blocks.append(Buffer.from('some'))
+  fs.linkSync(file, `${file}-linked`)
+  t.equal(await codeOfOpening(`${file}-linked`), 'ERR_LOG_LOCKED')
+  t.notOk(fs.existsSync(`${file}-linked.lock`))
+  fs.unlinkSync(`${file}-linked`)
+  fs.renameSync(file, `${file}-renamed`)
+  t.equal(await codeOfOpening(`${file}-renamed`), 'ERR_LOG_LOCKED')
+  fs.renameSync(`${file}-renamed`, file)
+  await blocks.close()
+  t.equal(await codeOfOpening(file), 'none')
+})
+
+tape('kernel lock: two paths to one file: a bind mount of the file', { skip: skipUnlessRoot }, async (t) => {
+  const file = newPath()
+  const other = path.join(newFolder(), 'other')
+  fs.writeFileSync(file, 'some')
+  fs.writeFileSync(other, '')
+  execFileSync('mount', ['--bind', file, other])
+  try {
+    const blocks = lockedOpen(file)
+    await blocks.ready()
+    t.equal(await codeOfOpening(other), 'ERR_LOG_LOCKED')
+    await blocks.close()
+    t.equal(await codeOfOpening(other), 'none')
+    const through = lockedOpen(other)
+    await through.ready()
+    t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+    await through.close()
+  } finally {
+    execFileSync('umount', [other])
+  }
+})
+
+tape('kernel lock: a holder that is stopped keeps it, one that was killed does not', { skip }, async (t) => {
+  const file = newPath()
+  const holder = new Holder('process')
+  await holder.open(file)
+  process.kill(holder.pid, 'SIGSTOP')
+  t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+  process.kill(holder.pid, 'SIGKILL')
+  t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+})
+
+/** A program that opens a log file, in a pid and mount namespace of its own, and ends as it is told. */
+const PROGRAM = `
+  const { BlockFile, fileStorage } = require(${JSON.stringify(require.resolve('..'))})
+  const { recordStorage } = require(${JSON.stringify(require.resolve('./record-storage'))})
+  const [file, end, isByRecord] = process.argv.slice(1)
+  const blocks = BlockFile(file, { lock: true, storage: isByRecord === 'record' ? recordStorage : fileStorage })
+  blocks.ready((err) => {
+    console.log(err ? err.code : 'open')
+    if (err || end === 'stays') return
+    if (end === 'is killed') setInterval(() => {}, 1000)
+    if (end === 'exits') process.exit()
+  })
+  if (end === 'stays') setInterval(() => {}, 1000)
+`
+
+/** @returns {Promise<string>}  what it has printed */
+async function runInNamespace (file, end, lock = '') {
+  const args = ['-pf', '--kill-child', '--mount-proc', process.execPath, '-e', PROGRAM, file, end, lock]
+  const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const hasEnded = once(child, 'exit')
+  const [text] = await once(child.stdout, 'data')
+  if (end === 'is killed') child.kill('SIGKILL')
+  // The child of `unshare` dies with it, a moment later.
+  await hasEnded
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return String(text).trim()
+}
+
+for (const end of ['ends by itself', 'exits', 'is killed']) {
+  tape(`kernel lock: in a container, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
+    const file = newPath()
+    for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end), 'open')
+    t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+  })
+
+  tape(`record: in a container without flock, one that ${end} without close keeps nobody out`, { skip: skipUnlessRoot }, async (t) => {
+    const file = newPath()
+    for (let round = 0; round < 3; round++) t.equal(await runInNamespace(file, end, 'record'), 'open')
+    t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 1000 }), 'none')
+    t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+  })
+}
+
+for (const lock of ['kernel', 'record']) {
+  tape(`${lock}: a holder in another container keeps others out`, { skip: skipUnlessRoot }, async (t) => {
+    const file = newPath()
+    const holder = spawn('unshare', ['-pf', '--kill-child', '--mount-proc', process.execPath, '-e', PROGRAM, file, 'stays', lock])
+    await once(holder.stdout, 'data')
+    t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+    t.equal(await codeOfOpening(file, { storage: recordStorage }), 'ERR_LOG_LOCKED')
+    t.equal(await runInNamespace(file, 'exits'), 'ERR_LOG_LOCKED', 'from a third')
+    t.equal(await runInNamespace(file, 'exits', 'record'), 'ERR_LOG_LOCKED')
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    t.equal(await codeOfOpening(file, { lockTimeout: 1000 }), 'none')
+  })
+}
+
+tape('record: a socket shows that its holder lives, however long the path', { skip: skipUnlessRoot }, async (t) => {
+  const folder = path.join(newFolder(), 'f'.repeat(120))
+  fs.mkdirSync(folder)
+  const file = path.join(folder, 'l'.repeat(200))
+  const holder = spawn('unshare', ['-pf', '--kill-child', '--mount-proc', process.execPath, '-e', PROGRAM, file, 'stays', 'record'])
+  await once(holder.stdout, 'data')
+  t.match(readLock(file).socket, /^\.millrace-[0-9a-f]{16}\.sock$/)
+  t.equal(await codeOfOpening(file, { storage: recordStorage }), 'ERR_LOG_LOCKED')
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  t.equal(await codeOfOpening(file, { storage: recordStorage, lockTimeout: 1000 }), 'none', 'nobody listens any more')
+  t.deepEqual(fs.readdirSync(folder), [path.basename(file)])
+})
+
+tape('record: only a socket that refuses, under the same kernel, proves its holder dead', { skip }, async (t) => {
+  const file = newPath()
+  fs.writeFileSync(file, 'some')
+  const elsewhere = { pidNamespace: 'pid:[1]', pid: 1, thread: 1, started: '1' }
+  const codeWith = async (changes) => {
+    leave(`${file}.lock`, recordOf(file, { ...elsewhere, ...changes }))
+    return codeOfOpening(file, { storage: recordStorage })
+  }
+  const name = '.millrace-00000000000000aa.sock'
+  t.equal(await codeWith({ socket: null }), 'ERR_LOG_LOCKED', 'none was made')
+  t.equal(await codeWith({ socket: name }), 'ERR_LOG_LOCKED', 'it is gone')
+  t.equal(await codeWith({ socket: '../../etc/passwd' }), 'ERR_LOG_LOCKED', 'not a name of ours')
+  const server = spawn(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path.join(path.dirname(file), name))}, () => console.log('on'))`])
+  await once(server.stdout, 'data')
+  t.equal(await codeWith({ socket: name }), 'ERR_LOG_LOCKED', 'somebody listens')
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  t.equal(await codeWith({ socket: name, boot: '00000000-1111-2222-3333-444444444444' }), 'ERR_LOG_LOCKED', 'another kernel')
+  t.equal(await codeWith({ socket: name }), 'none')
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+})
+
+tape('kernel lock: a holder that has only the record keeps out those who have flock, and the other way round', { skip }, async (t) => {
+  const file = newPath()
+  const byRecord = lockedOpen(file, { storage: recordStorage })
+  await byRecord.ready()
+  t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+  t.equal(readLock(file).lock, 'file')
+  await byRecord.close()
+  const byKernel = lockedOpen(file)
+  await byKernel.ready()
+  t.equal(await codeOfOpening(file, { storage: recordStorage }), 'ERR_LOG_LOCKED')
+  await byKernel.close()
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+})
+
+tape('kernel lock: whoever holds it need not heed the record of another that held it', { skip }, async (t) => {
+  const file = newPath()
+  fs.writeFileSync(file, 'some')
+  const OTHER_BOOT = '00000000-1111-2222-3333-444444444444'
+  const cases = [
+    ['of another container', { lock: 'kernel', pidNamespace: 'pid:[1]' }, 'none'],
+    ['of another container that had no flock', { lock: 'file', pidNamespace: 'pid:[1]' }, 'ERR_LOG_LOCKED'],
+    ['of an earlier boot', { lock: 'kernel', boot: OTHER_BOOT, localFileSystem: 'ext4' }, 'none'],
+    ['of another machine, over a network', { lock: 'kernel', boot: OTHER_BOOT, localFileSystem: null }, 'ERR_LOG_LOCKED'],
+    ['of one that lives here, with a file that was replaced', { lock: 'kernel' }, 'ERR_LOG_LOCKED']
+  ]
+  for (const [what, changes, expected] of cases) {
+    leave(`${file}.lock`, recordOf(file, changes))
+    t.equal(await codeOfOpening(file), expected, what)
+  }
+})
+
+tape('kernel lock: a record that cannot be read keeps nobody out', { skip }, async (t) => {
+  const file = newPath()
+  for (const text of ['', '\0'.repeat(300), 'locked!\n', '{"host":', '[]']) {
+    leave(`${file}.lock`, text)
+    t.equal(await codeOfOpening(file), 'none', JSON.stringify(text.slice(0, 10)))
+    t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+  }
+  for (const make of [(name) => fs.symlinkSync('nowhere', name), (name) => fs.mkdirSync(name)]) {
+    make(`${file}.lock`)
+    t.equal(await codeOfOpening(file), 'none')
+    t.ok(fs.lstatSync(`${file}.lock`), 'what is no record is left alone')
+    fs.rmSync(`${file}.lock`, { recursive: true })
+  }
+})
+
+tape('kernel lock: no record is needed where none can be made', { skip: skipUnlessRoot }, async (t) => {
+  const folder = newFolder()
+  const file = path.join(folder, 'blocks')
+  fs.writeFileSync(file, 'some')
+  fs.chmodSync(file, 0o666)
+  fs.chmodSync(folder, 0o555)
+  const child = spawnSync(process.execPath, ['-e', `process.setuid(65534)\n${PROGRAM}`, file, 'exits'], { encoding: 'utf8' })
+  t.equal(child.stdout.trim(), 'open', child.stderr)
+  t.deepEqual(fs.readdirSync(folder), ['blocks'])
+})
+
+tape('lockTimeout: an open waits for a lock that is given back in time', async (t) => {
+  for (const storage of [fileStorage, recordStorage]) {
+    const file = newPath()
+    const first = lockedOpen(file, { storage })
+    await first.ready()
+    const beganMs = performance.now()
+    t.equal(await codeOfOpening(file, { storage, lockTimeout: 50 }), 'ERR_LOG_LOCKED')
+    t.ok(performance.now() - beganMs >= 50)
+    const second = lockedOpen(file, { storage, lockTimeout: 60_000 })
+    setTimeout(() => first.close(), 50)
+    await second.ready()
+    t.pass('it got it')
+    await second.close()
+  }
+  for (const lockTimeout of [-1, NaN, '1', null]) {
+    t.throws(() => BlockFile('any', { lock: true, lockTimeout }), { code: 'ERR_INVALID_ARGUMENT' })
+  }
+})
+
+for (const storage of [fileStorage, recordStorage]) {
+  const title = storage === fileStorage ? 'kernel lock' : 'record'
+  tape(`${title}: many make one file at once: one gets it, with its first bytes`, async (t) => {
+    for (let round = 0; round < 10; round++) {
+      const file = newPath()
+      if (round % 2) fs.writeFileSync(file, '')
+      const all = Array.from({ length: 6 }, (_, index) => lockedOpen(file, { storage, initial: () => Buffer.from(`by ${index}`) }))
+      const errors = await Promise.all(all.map(({ ready }) => failureOf(ready)))
+      t.equal(errors.filter((err) => err === null).length, 1, errors.map((err) => err?.message).join('\n'))
+      t.equal(fs.readFileSync(file, 'utf8'), `by ${errors.indexOf(null)}`)
+      await Promise.all(all.map(({ close }) => close()))
+      t.deepEqual(fs.readdirSync(path.dirname(file)), ['blocks'])
+    }
+  })
+}
+
+const change = (blocks, name, ...args) => new Promise((resolve, reject) => {
+  blocks.blocks[name](...args, (err, result) => err ? reject(err) : resolve(result))
+})
+
+tape('moved: a file that is removed, replaced, or whose folder is renamed, takes no more syncs', async (t) => {
+  const moves = {
+    removed: (file) => fs.rmSync(file),
+    replaced: (file) => { fs.writeFileSync(`${file}2`, 'other'); fs.renameSync(`${file}2`, file) },
+    renamed: (file) => fs.renameSync(file, `${file}2`),
+    'in a folder that was renamed': (file) => fs.renameSync(path.dirname(file), `${path.dirname(file)}2`)
+  }
+  for (const [what, move] of Object.entries(moves)) {
+    const file = path.join(newFolder(), 'folder', 'blocks')
+    const blocks = lockedOpen(file, { createFolder: true })
+    await blocks.append(Buffer.from('some'))
+    await blocks.sync()
+    move(file)
+    await blocks.append(Buffer.from('more'))
+    t.equal((await failureOf(blocks.sync)).code, 'ERR_FILE_MOVED', what)
+    if (fs.existsSync(path.dirname(file))) {
+      fs.writeFileSync(`${file}.compacted`, 'new')
+      t.equal((await failureOf(() => change(blocks, 'replaceWith', `${file}.compacted`))).code, 'ERR_FILE_MOVED')
+      if (what === 'replaced') t.equal(fs.readFileSync(file, 'utf8'), 'other', 'what took its place is not harmed')
+      fs.rmSync(`${file}.compacted`)
+    }
+    await blocks.close()
+    const root = path.dirname(path.dirname(file))
+    const left = fs.readdirSync(root, { recursive: true }).filter((name) => name.includes('.lock'))
+    t.deepEqual(left, [], 'and is unlocked')
+  }
+})
+
+tape('replaceWith: the new file is locked before it gets the name, and has the owner and mode of the old one', { skip }, async (t) => {
+  const file = newPath()
+  const blocks = lockedOpen(file)
+  await blocks.append(Buffer.from('some'))
+  fs.chmodSync(file, 0o664)
+  if (process.getuid() === 0) fs.chownSync(file, 1000, 1001)
+  const before = fs.statSync(file)
+  fs.writeFileSync(`${file}.other`, 'other', { mode: 0o600 })
+  await change(blocks, 'replaceWith', `${file}.other`)
+  const { mode, uid, gid } = fs.statSync(file)
+  t.deepEqual({ mode, uid, gid }, { mode: before.mode, uid: before.uid, gid: before.gid })
+  fs.rmSync(`${file}.lock`)
+  t.equal(await codeOfOpening(file), 'ERR_LOG_LOCKED')
+  await blocks.close()
+})
+
+tape('replaceWith: a file that cannot be given to the same owner takes no one\'s place', { skip }, async (t) => {
+  const file = newPath()
+  const denied = Object.assign(new Error('denied'), { code: 'EPERM' })
+  const storage = { ...fileStorage, copyOwnership: (from, to, cb) => process.nextTick(cb, denied) }
+  const blocks = lockedOpen(file, { storage })
+  await blocks.append(Buffer.from('some'))
+  fs.writeFileSync(`${file}.other`, 'other')
+  t.equal(await failureOf(() => change(blocks, 'replaceWith', `${file}.other`)), denied)
+  t.equal(fs.readFileSync(file, 'utf8'), 'some')
+  await blocks.append(Buffer.from(' more'))
+  t.equal(fs.readFileSync(file, 'utf8'), 'some more', 'and it goes on as it was')
+  await blocks.close()
+})
+
+const seed = Date.now() % 2 ** 31
+tape(`kernel lock: processes in several containers race for one file (seed ${seed})`, { skip: whyNot() ?? false }, async (t) => {
+  const { failures, figures } = await runNamespaceRace({ rounds: 9, seed, print: () => {} })
+  t.deepEqual(failures, [])
+  t.equal(figures.rounds, 9)
+})
