@@ -40,7 +40,7 @@ function faultyLock (inner, decide) {
     inner.lock(path, options, (/** @type {Error | null} */ err, /** @type {any} */ lock) => {
       const simple = simpleCalls(lock, decide)
       const names = ['noteFile', 'forgetFile', 'release']
-      cb(err, lock && Object.fromEntries(names.map((name) => [name, simple(name)])))
+      cb(err, lock && { kind: lock.kind, ...Object.fromEntries(names.map((name) => [name, simple(name)])) })
     })
   }
 }
@@ -69,6 +69,8 @@ function faultyHandle (handle, decide) {
     },
     truncate: simple('truncate'),
     sync: simple('sync'),
+    tryLock: handle.tryLock && simple('tryLock'),
+    isAt: handle.isAt && simple('isAt'),
     size: simple('size'),
     close: simple('close')
   }

@@ -21,7 +21,8 @@ const { Inode } = require('./simulated-inode')
  * @property {string} [code]  fail with it, having changed nothing
  * @property {number} [length]  transfer at most this many bytes: a short read or write
  * @property {boolean} [losesPages]  of a sync: fail as Linux does. The cache goes on serving the new bytes as clean,
- *   the medium keeps the old ones, and the next sync succeeds and writes nothing
+ *   the medium keeps the old ones, and the next sync succeeds and writes nothing. Nor does it write what is written
+ *   again in place where the file was new: on ext4 such blocks stay unwritten until the file is cut there
  */
 
 /**

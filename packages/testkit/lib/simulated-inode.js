@@ -5,6 +5,9 @@ const { SECTOR_SIZE, ZERO_SECTOR, copyOut, makeSectors } = require('./simulated-
 
 /** @typedef {import('./simulated-sector').Sector} Sector */
 
+// The unit in which a file system notes whether anything was ever written where it has given room to a file.
+const BLOCK_SECTORS = 8
+
 class Inode {
   constructor () {
     /** @type {Sector[]} what readers see; past the size, the last sector has zeros */
@@ -19,6 +22,12 @@ class Inode {
     this.sizes = []
     /** @type {Map<number, Sector>} by number: what it held before it was last synced */
     this.previous = new Map()
+    /**
+     * Blocks that were new when a sync failed to write them. As on ext4, they stay marked as never written: to write
+     * them again in place brings nothing to the medium, though the sync succeeds; a truncation takes the mark away.
+     * @type {Set<number>}
+     */
+    this.unwritten = new Set()
   }
 
   /** @returns {Inode}  the same in everything, and apart from now on */
@@ -31,6 +40,7 @@ class Inode {
     copy.unsynced = new Map(this.unsynced)
     copy.sizes = this.sizes.slice()
     copy.previous = new Map(this.previous)
+    copy.unwritten = new Set(this.unwritten)
     return copy
   }
 
@@ -79,6 +89,7 @@ class Inode {
   /** @param {number} size */
   truncate (size) {
     const before = this.cacheSize
+    for (const block of this.unwritten) if (block * BLOCK_SECTORS * SECTOR_SIZE >= size) this.unwritten.delete(block)
     this._resize(size)
     if (size > before) this._noteZeros(before, Math.ceil(size / SECTOR_SIZE))
   }
@@ -89,20 +100,35 @@ class Inode {
     this.medium = resized(this.medium, this.mediumSize, this.cacheSize)
     this.mediumSize = this.cacheSize
     for (const sector of this.unsynced.keys()) {
-      if (sector < this.cache.length) this.medium[sector] = this.cache[sector]
+      if (sector < this.cache.length) this.medium[sector] = this._arriving(sector, this.cache[sector])
     }
     this._forgetUnsynced()
   }
 
   /** A failed sync, as on Linux: what was dirty counts as clean, and is not on the medium. */
   loseUnsynced () {
+    for (const sector of this.unsynced.keys()) {
+      const block = Math.floor(sector / BLOCK_SECTORS)
+      if (block * BLOCK_SECTORS * SECTOR_SIZE >= this.mediumSize) this.unwritten.add(block)
+    }
     this._forgetUnsynced()
+  }
+
+  /**
+   * @param {number} sector
+   * @param {Sector} content
+   * @returns {Sector}  what the medium shows once it was written
+   */
+  _arriving (sector, content) {
+    return this.unwritten.has(Math.floor(sector / BLOCK_SECTORS)) ? ZERO_SECTOR : content
   }
 
   /** Readers see the medium again. Unsynced changes that a sync would still write are lost, as with a lost machine. */
   dropCache () {
     this.cache = this.medium.slice()
     this.cacheSize = this.mediumSize
+    // What is read anew is known to be marked, and what is written there then arrives.
+    this.unwritten.clear()
     this._forgetUnsynced()
   }
 
@@ -150,7 +176,9 @@ class Inode {
     const after = new Inode()
     after.medium = resized(this.medium.slice(), this.mediumSize, size)
     after.mediumSize = size
-    for (const [sector, content] of survivors) after.medium[sector] = trimmed(content, sector, size)
+    for (const [sector, content] of survivors) {
+      after.medium[sector] = trimmed(this._arriving(sector, content), sector, size)
+    }
     after.cache = after.medium.slice()
     after.cacheSize = size
     return after
