@@ -33,7 +33,7 @@ class Target {
     this._hasNote = false
     /** @type {boolean | null} null before it was opened */
     this._isEmpty = null
-    /** @type {import('@millrace/block-file/lib/storage').StorageLock | null} */
+    /** @type {{ path: string, lock: import('@millrace/block-file/lib/storage').StorageLock } | null} */
     this._held = null
   }
 
@@ -48,7 +48,7 @@ class Target {
     realPath(this.to, (err, path = '') => {
       if (err) return cb(err)
       lock(path, { createFolder: true }, (err, held) => {
-        this._held = held ?? null
+        if (held) this._held = { path, lock: held }
         cb(err)
       })
     })
@@ -59,7 +59,7 @@ class Target {
     const held = this._held
     this._held = null
     if (held === null) cb(null)
-    else held.release(cb)
+    else held.lock.release(held.path, cb)
   }
 
   /**

@@ -38,8 +38,8 @@ class Appender {
     this._isBusy = false
     /** Whether live streams will be woken in the next turn of the event loop. */
     this._isWaking = false
-    /** @type {(() => void) | null} who has stopped it, or waits for it to stop */
-    this._onHeld = null
+    /** @type {Array<() => void>} who has stopped it, and who waits to do so */
+    this._holders = []
   }
 
   /**
@@ -77,14 +77,15 @@ class Appender {
    * @param {() => void} cb  runs once no write is under way
    */
   hold (cb) {
-    this._onHeld = cb
-    if (!this._isBusy) cb()
+    this._holders.push(cb)
+    if (!this._isBusy && this._holders.length === 1) cb()
   }
 
   /** Goes on with what has waited. */
   release () {
-    this._onHeld = null
-    if (!this._waiting.isEmpty) this._start()
+    this._holders.shift()
+    if (this._holders.length > 0) this._holders[0]()
+    else if (!this._waiting.isEmpty) this._start()
   }
 
   /**
@@ -101,7 +102,7 @@ class Appender {
 
   _added () {
     this._file.lifecycle.enter()
-    if (!this._isBusy && this._onHeld === null) this._start()
+    if (!this._isBusy && this._holders.length === 0) this._start()
   }
 
   _start () {
@@ -111,9 +112,9 @@ class Appender {
   }
 
   _writeNext () {
-    if (this._onHeld) {
+    if (this._holders.length > 0) {
       this._isBusy = false
-      return this._onHeld()
+      return this._holders[0]()
     }
     const { store, durability } = this._file
     let taken = this._waiting.take()

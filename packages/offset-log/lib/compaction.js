@@ -26,6 +26,8 @@ const ROUND_COUNT_MAX = 20
  * @property {number} size  of the log, in bytes
  * @property {number} since
  * @property {number} blockSize  in bytes
+ * @property {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }} lock  what keeps other writers out, and
+ *   what it cannot keep out
  * @property {object} cache
  * @property {number | null} reclaimableSize  bytes that a compaction would give back; null when damage is in the way
  * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  bytes of the log that were gone through
@@ -134,10 +136,10 @@ class Compaction {
    */
   _replaced (err, cb) {
     const { _file: file, _store: store } = this
-    const isUncertain = err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE'
-    if (err && !isUncertain) {
+    const code = err instanceof LogError ? err.code : null
+    if (err && code !== 'ERR_FILE_NOT_UNDONE') {
       file.replacement.end(store)
-      return cb(err)
+      return cb(code === 'ERR_FILE_MOVED' ? file.durability.poison(err) : err)
     }
     openChecked(file, (openErr, newStore) => {
       // The new file cannot be read, or may not be there after a power cut: nothing more is promised.

@@ -3,7 +3,8 @@
 
 /**
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {Omit<ReadOptions, 'live' | 'old' | 'seqs' | 'values'>} ScanOptions  the rest is for streams
+ * @typedef {'live' | 'old' | 'seqs' | 'values' | 'ref' | 'unref'} StreamOption  that no scan has
+ * @typedef {Omit<ReadOptions, StreamOption>} ScanOptions
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & import('./threads/options').ThreadOptions} ThreadedScanOptions
  * @typedef {import('./options').FramingName} FramingName

@@ -32,6 +32,8 @@ class Durability {
     this._exclusive = []
     this._isBusy = false
     this._isDirty = false
+    /** How many changes there were. */
+    this.changeCount = 0
     this._isTimely = false
     /** @type {NodeJS.Timeout | null} */
     this._timer = null
@@ -45,6 +47,7 @@ class Durability {
   /** Something was written: unless nobody wants it, it will be synced, and a checkpoint made, within an interval. */
   noteWritten () {
     this._isDirty = true
+    this.changeCount++
     if (this.mode === 'never' || this._timer !== null || this.error) return
     this._timer = setTimeout(() => {
       this._timer = null
@@ -92,8 +95,18 @@ class Durability {
     this._timer = null
   }
 
+  /** Whether nothing is being synced, or about to be. */
+  get isIdle () {
+    return !this._isBusy
+  }
+
+  /** Whether there is nothing to sync, and nothing to note for the next open. */
+  get isFinished () {
+    return !this._isDirty && this._file.store.isFinished
+  }
+
   /**
-   * At the log's end.
+   * Leaves the log as it should be when nothing more is written. Nothing may be, until it calls back.
    * @param {Done} cb
    */
   finish (cb) {
@@ -102,10 +115,14 @@ class Durability {
     const { blocks, store } = this._file
     blocks.trim((err) => {
       if (err) return cb(err)
-      if (!this._isDirty && store.isFinished) return cb(null)
+      if (this.isFinished) return cb(null)
       this.sync((err) => {
         if (err) return cb(err)
-        store.finish((err) => cb(err ? this.poison(err) : null))
+        this.runExclusive((done) => store.finish((err) => {
+          const failure = err && this.poison(err)
+          done()
+          cb(failure)
+        }))
       })
     })
   }
@@ -116,20 +133,17 @@ class Durability {
     if (action) return action(() => this._run())
     if (!this._isBusy) return
     const { store, blocks } = this._file
-    store.prepareSync((err) => {
-      const waiting = this._waiting.splice(0)
-      if (err) return this._end(waiting, err)
-      const mark = store.mark()
-      const isTimely = this._isTimely || this.mode !== 'always'
-      this._isTimely = false
-      this._isDirty = false
-      blocks.sync((err) => {
-        if (err || this.error) return this._end(waiting, err ?? this.error)
-        for (const { settle } of waiting) settle()
-        store.synced(mark, isTimely)
-        setIsolated(this._durable, mark.since)
-        this._end(waiting, null)
-      })
+    const waiting = this._waiting.splice(0)
+    const mark = store.mark()
+    const isTimely = this._isTimely || this.mode !== 'always'
+    this._isTimely = false
+    this._isDirty = false
+    blocks.sync((err) => {
+      if (err || this.error) return this._end(waiting, err ?? this.error)
+      for (const { settle } of waiting) settle()
+      store.synced(mark, isTimely)
+      setIsolated(this._durable, mark.since)
+      this._end(waiting, null)
     })
   }
 

@@ -2,10 +2,13 @@
 // Keeps a read-only log up with the process that writes it: notices that the file changed, lets the framing find what
 // is new in it, and wakes the streams that wait for that.
 
-const { setIsolated } = require('@millrace/block-file')
+const { performance } = require('node:perf_hooks')
+const { call, fileStorage, setIsolated, toCallback } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { TAIL_SUFFIX } = require('./framing/checked/layout')
 const { peekId } = require('./framing/checked/peek-id')
 const { openSteadily } = require('./load')
+const { isShortRead } = require('./record-errors')
 
 // What is read while it is being changed looks damaged; a change takes less than this, so it is read again after it.
 const LOOK_AGAIN_MS = [0, 10, 50]
@@ -13,6 +16,10 @@ const LOOK_AGAIN_MS = [0, 10, 50]
 const QUIET_MS = 200
 // A file that grows shorter at every look is not a log.
 const SHORT_READ_COUNT_MAX = 100
+// While its writer writes the end of a log anew, that is missing: so often it is looked for, and so long after the last
+// byte of it came.
+const TAIL_POLL_MS = 10
+const TAIL_MS_MAX = 10_000
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -39,12 +46,9 @@ class Follower {
     /** @type {Done[]} who asked since it began */
     this._next = []
     this._isQuiet = false
+    /** How far the end has come that is being written anew, and when. @type {{ size: number, atMs: number } | null} */
+    this._rewriting = null
     this._watch = file.blocks.watch((done) => this.refresh(done))
-  }
-
-  /** @param {boolean} isAlive  whether somebody waits for the next record, so that the process must not end */
-  keepAlive (isAlive) {
-    this._watch.keepAlive(isAlive)
   }
 
   close () {
@@ -83,6 +87,8 @@ class Follower {
   _retryCountMax (err) {
     if (!(err instanceof LogError)) return 0
     if (err.code === 'ERR_LOG_CORRUPT') return this.lookCountMax
+    // The end is being written anew: looking again waits for it.
+    if (isShortRead(err)) return 1
     // Appended after the last look.
     return err.code === 'ERR_RECORD_NOT_FOUND' ? 1 : 0
   }
@@ -90,7 +96,7 @@ class Follower {
   /**
    * Forgets all bytes that were read, so that what comes next is read anew.
    * @param {number} attempt  from 0: later ones wait longer
-   * @param {() => void} cb
+   * @param {(err?: Error | null) => void} cb
    */
   lookAgain (attempt, cb) {
     const look = () => {
@@ -115,13 +121,33 @@ class Follower {
       if (err || !state || lifecycle.isClosed) return this._end(err)
       this._isQuiet = Date.now() - state.modifiedMs > QUIET_MS
       if (state.isGone) return this._reopen(attempt)
-      if (state.size < this._file.store.end) return this._end(this._shrunk(state.size))
+      if (state.size < this._file.store.end) return this._awaitEnd(state.size, attempt)
+      this._rewriting = null
       this._file.store.follow((err, news) => {
         if (news) this._tell(news)
         // The writer took back what was no whole commit while it was being read.
         if (isShortRead(err) && attempt < SHORT_READ_COUNT_MAX) this._look(attempt + 1)
         else this._end(err)
       })
+    }, this._file.store.end)
+  }
+
+  /**
+   * The file has lost bytes that were read before. If a copy of them lies beside it, its writer is writing them anew;
+   * what was read stays good.
+   * @param {number} size  of the file now
+   * @param {number} attempt
+   */
+  _awaitEnd (size, attempt) {
+    const now = performance.now()
+    const hasProgress = this._rewriting?.size !== size
+    if (hasProgress) this._rewriting = { size, atMs: now }
+    const waitedMs = now - (this._rewriting?.atMs ?? now)
+    toCallback(hasTailCopy(this._file), (_, isThere) => {
+      // Without a copy all may be there again, just now.
+      const isHopeless = isThere ? waitedMs > TAIL_MS_MAX : !hasProgress
+      if (isHopeless) this._end(this._shrunk(size))
+      else setTimeout(() => this._look(attempt), TAIL_POLL_MS)
     })
   }
 
@@ -198,9 +224,19 @@ class Follower {
   }
 }
 
-/** @param {Error | null} err */
-function isShortRead (err) {
-  return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
+/**
+ * @param {LogFile} file
+ * @returns {Promise<boolean>}  whether there is a copy of the log's end beside it
+ */
+async function hasTailCopy ({ blocks, storage = fileStorage }) {
+  try {
+    const realPath = storage.realPath ? await call(storage, 'realPath', blocks.path) : blocks.path
+    const handle = await call(storage, 'open', realPath + TAIL_SUFFIX, { flags: 'r', createFolder: false })
+    await call(handle, 'close')
+    return true
+  } catch {
+    return false
+  }
 }
 
 exports.Follower = Follower

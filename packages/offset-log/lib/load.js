@@ -33,7 +33,7 @@ function load (file, framing, cb) {
       if (err || !store) return cb(file.sidecar ? file.sidecar.explain(err) : err)
       file.store = store
       file.writtenSince = store.last
-      if (file.blocks.flags === 'r' || recovery?.damage.length) return announce(file, recovery, cb)
+      if (file.blocks.flags === 'r' || recovery?.damage.length || recovery?.uncopied) return announce(file, recovery, cb)
       removeLeftover(file, (err) => err ? cb(err) : beginWriting(file, recovery, cb))
     })
   })

@@ -27,6 +27,7 @@
  * @property {import('@millrace/block-file').Lifecycle} lifecycle
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
  * @property {import('./replacement').Replacement} replacement  of the file by a compacted one
+ * @property {import('./keep-alive').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a log that another process may write
  */
 
@@ -65,6 +66,8 @@
  * @property {number} offset  where the log ends now, when its end was cut off
  * @property {number} size  how many bytes past it were no whole commit; 0 when there were none
  * @property {string | null} keptAt  the file they were copied to before they were cut; null when nothing was cut
+ * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  an end that an earlier session left
+ *   unsynced, and that may be in the page cache only, could not be copied and made durable: the log is read-only
  * @property {Array<{ what: string, offset: number, size: number }>} damage  what is not as it was when it was on stable
  *   storage: the log is read-only
  * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used, and

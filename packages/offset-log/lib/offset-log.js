@@ -9,8 +9,10 @@ const { Compactions } = require('./compaction')
 const { Durability } = require('./durability')
 const { Follower } = require('./follower')
 const { Getter } = require('./getter')
+const { KeepAlive } = require('./keep-alive')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
+const { finishAtProcessEnd } = require('./process-end')
 const { promised } = require('./promised')
 const { parseRange } = require('./range')
 const { tooLargeToAppend, unreadable } = require('./record-errors')
@@ -75,6 +77,8 @@ class Log {
     this._threadedScans = null
     /** Whether it is loaded, opened for writing, and not damaged. */
     this._isWritable = false
+    /** Tells that the end of the process is no longer this log's business. */
+    this._forgetProcessEnd = () => {}
     // flumedb takes methods off the log and calls them on their own.
     this.ready = this.ready.bind(this)
     this.append = this.append.bind(this)
@@ -114,6 +118,7 @@ class Log {
       lifecycle: new Lifecycle((name) => closedError(name, path)),
       waitingStreams: new Set(),
       replacement: new Replacement(),
+      keepAlive: new KeepAlive(),
       follower: null
     }
     file.durability = new Durability(file, parsed.fsync, this.durable)
@@ -292,6 +297,7 @@ class Log {
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,
+        lock: blocks.lock,
         cache: store.cacheStats(),
         reclaimableSize: 0
       }
@@ -336,6 +342,7 @@ class Log {
   /** @param {(err: Error | null) => void} cb */
   _closeFile (cb) {
     const { blocks, durability, follower, waitingStreams } = this._file
+    this._forgetProcessEnd()
     follower?.close()
     for (const stream of waitingStreams) stream.close()
     const finish = () => {
@@ -359,6 +366,10 @@ class Log {
     // A damaged log cannot be written, so nothing will come.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
+    if (this._isWritable) {
+      const { _appender: appender, _compactions: compactions, _gate: gate } = this
+      this._forgetProcessEnd = finishAtProcessEnd(this._file, { appender, compactions, gate })
+    }
     this._lifecycle.opened(null)
   }
 
@@ -376,6 +387,7 @@ class Log {
       return new LogError('ERR_LOG_READ_ONLY', `${name}: ${cause.message}, so it was opened for reading only; copy what ` +
         'can be read into a new log', { cause, offset: damage.offset, path })
     }
+    if (recovery?.uncopied) return uncopiedError(name, path, recovery.uncopied)
     if (this._file.blocks.flags === 'r+') return null
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path })
   }
@@ -434,11 +446,22 @@ function notSupported (name, advice) {
 }
 
 /**
+ * @param {string} name
+ * @param {string} path
+ * @param {NonNullable<import('./log-file').Recovery['uncopied']>} uncopied
+ */
+function uncopiedError (name, path, { offset, size, cause }) {
+  return new LogError('ERR_LOG_READ_ONLY', `${name}: the ${size} bytes of ${path} from ${offset} on may not be on the disk, ` +
+    `and could not be copied to ${path}.tail before they are written anew (${cause.message}), so it was opened for reading ` +
+    'only; make room, and open it again', { cause, offset, path })
+}
+
+/**
  * A source that fails at its first read.
  * @param {Error} err
  */
 function failedSource (err) {
-  const stream = { read: (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err) }
+  const stream = { read: (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err), noteIterated: () => {} }
   return createSource(/** @type {any} */ (stream), (cb) => cb(null))
 }
 

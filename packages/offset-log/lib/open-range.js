@@ -3,6 +3,10 @@
 // it goes on there from the seq that it had come to.
 
 const { LogError } = require('@millrace/errors')
+const { isShortRead } = require('./record-errors')
+
+// A file that stays too short is no longer the one that was read.
+const SHORT_COUNT_MAX = 3
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -42,10 +46,16 @@ class RangeReader {
     this._logEnd = 0
     /** @type {NextCallback} */
     this._cb = () => {}
+    /** How often the file was found too short, one time after the other. */
+    this._shortCount = 0
     /** @type {NextCallback} */
     this._found = (err, chunk) => {
       const { _cb: cb, _leftBefore: left, _logEnd: logEnd } = this
-      if (!this._store.isReplaced) return cb(err, chunk)
+      if (!this._store.isReplaced) {
+        if (err !== null && this._mayReadAgain(err)) return this._readAgain(logEnd, cb)
+        this._shortCount = 0
+        return cb(err, chunk)
+      }
       // Whatever was found may have been looked for in the wrong file.
       this._settle(() => this._goOn(left, logEnd, cb), () => cb(err, chunk))
     }
@@ -101,6 +111,23 @@ class RangeReader {
     this._logEnd = logEnd
     this._cb = cb
     reader.next(Math.max(logEnd, this._endAtReplacement), this._found)
+  }
+
+  /**
+   * The writer in another process may be writing the end of the file anew.
+   * @param {Error} err
+   */
+  _mayReadAgain (err) {
+    const { follower, lifecycle } = this._file
+    return follower !== null && !lifecycle.isClosed && isShortRead(err) && this._shortCount++ < SHORT_COUNT_MAX
+  }
+
+  /**
+   * @param {number} logEnd
+   * @param {NextCallback} cb
+   */
+  _readAgain (logEnd, cb) {
+    this._file.follower?.lookAgain(0, (err) => err ? cb(err) : this.next(logEnd, cb))
   }
 
   /**

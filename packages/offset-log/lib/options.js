@@ -13,7 +13,7 @@ const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
 const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt',
-  'sidecar', 'storage']
+  'sidecar', 'lockTimeout', 'storage']
 
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -29,6 +29,7 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
  * @property {boolean} [verify]  false skips the checksums of the checked framing, and of a sidecar; true by default
+ * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
  * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
  *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
@@ -45,7 +46,7 @@ function parseOptions (options = {}) {
   checkNames(options)
   const {
     codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache = CACHE_SIZE,
-    fsync = 'interval', verify = true, onCorrupt = 'error', sidecar = false, storage
+    fsync = 'interval', verify = true, onCorrupt = 'error', sidecar = false, lockTimeout, storage
   } = options
   checkOneOf('framing', framing, FRAMINGS)
   checkOneOf('fsync', fsync, FSYNC_MODES)
@@ -67,7 +68,7 @@ function parseOptions (options = {}) {
     cacheSize: cache,
     sidecar,
     storage,
-    blocks: { blockSize, flags, cache, initial, storage, createFolder: true, lock: true }
+    blocks: { blockSize, flags, cache, initial, storage, createFolder: true, lock: true, lockTimeout }
   }
 }
 

@@ -14,6 +14,9 @@ const { parseWhere } = require('@millrace/where')
  * @property {number} [limit]  how many records at most; -1 for no limit
  * @property {boolean} [live]  go on with records that are appended later
  * @property {boolean} [old]  false leaves out what was there at the call, and means live
+ * @property {boolean} [ref]  true keeps the process running while a live pull-stream waits for an append, as async
+ *   iterators do by themselves, and all streams of a log that was opened with `flags: 'r'`
+ * @property {boolean} [unref]  true lets the process end meanwhile
  * @property {boolean} [seqs]  false leaves the seq out of the items
  * @property {boolean} [values]  false leaves the value out of the items
  * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache

@@ -59,9 +59,18 @@ function unreadable (thrown) {
     'array of values', { cause: thrown, path: [] })
 }
 
+/**
+ * Whether the file ended where bytes had been before.
+ * @param {Error | null} err
+ */
+function isShortRead (err) {
+  return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
+}
+
 exports.notFound = notFound
 exports.unreadable = unreadable
 exports.seqLost = seqLost
 exports.deleted = deleted
 exports.tooLargeToRead = tooLargeToRead
 exports.tooLargeToAppend = tooLargeToAppend
+exports.isShortRead = isShortRead

@@ -23,7 +23,7 @@ class RecordStream {
   /**
    * @param {LogFile} file
    * @param {Range} range
-   * @param {Pick<ReadOptions, 'seqs' | 'values'>} shape
+   * @param {Pick<ReadOptions, 'seqs' | 'values' | 'ref' | 'unref'>} shape
    */
   constructor (file, range, shape) {
     this._file = file
@@ -31,6 +31,12 @@ class RecordStream {
     this._left = range.limit
     this._hasSeqs = shape.seqs !== false
     this._hasValues = shape.values !== false
+    /**
+     * Whether the process must not end while this waits for an append. flumedb reads the log it writes through live
+     * streams, and its programs are to end all the same; but a loop over an async iterator is never left in silence.
+     */
+    this.isRef = !shape.unref && (Boolean(shape.ref) || file.blocks.flags === 'r')
+    this._isUnref = Boolean(shape.unref)
     // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
     // record was delivered, and perhaps written to.
     this._keepsBytes = this._hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
@@ -80,6 +86,11 @@ class RecordStream {
     if (this._chunks) return this._deliver()
     // flumeview-reduce begins to read, and then sets the value that it begins with: what comes before that is lost.
     process.nextTick(() => whenReady((err) => this._open(err)))
+  }
+
+  /** It is read by an async iterator. */
+  noteIterated () {
+    this.isRef = !this._isUnref
   }
 
   /** Takes note of where the log ends: at the call that made the stream, or once the log is loaded. */
@@ -209,7 +220,7 @@ class RecordStream {
     if (this._file.end > this._fileEnd) return next()
     this._settleAtEnd(chunks)
     this._file.waitingStreams.add(this)
-    this._file.follower?.keepAlive(true)
+    if (this.isRef) this._file.keepAlive.hold()
   }
 
   /**
@@ -227,7 +238,7 @@ class RecordStream {
   /** @returns {boolean}  whether a read was waiting for an append */
   _stopWaiting () {
     const wasWaiting = this._file.waitingStreams.delete(this)
-    if (this._file.waitingStreams.size === 0) this._file.follower?.keepAlive(false)
+    if (wasWaiting && this.isRef) this._file.keepAlive.release()
     return wasWaiting
   }
 
@@ -280,7 +291,12 @@ function createSource (stream, whenReady) {
    */
   const source = (abort, cb) => stream.read(abort || null, cb ?? ignore, whenReady)
   Object.defineProperty(source, 'lost', { get: () => stream.lost })
-  return Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) })
+  return Object.assign(source, {
+    [Symbol.asyncIterator]: () => {
+      stream.noteIterated()
+      return iterate(source)
+    }
+  })
 }
 
 function ignore () {}

@@ -31,6 +31,8 @@ function createStorage (sidecar, path) {
   /** @type {Storage} */
   const storage = {
     ...inner,
+    // One handle serves two files: the kernel could lock but one of them.
+    hasKernelLocks: undefined,
     open: (file, options, cb) => {
       if (file === path || file === sidecar.path) openLog(sidecar, file, options, cb)
       else inner.open(file, options, cb)

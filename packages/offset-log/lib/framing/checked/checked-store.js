@@ -68,7 +68,7 @@ class CheckedStore {
     this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
-    this.session = new Session(head, file.blocks.wasIntact)
+    this.session = new Session(head, file.blocks.past === 'intact')
     this._jumps = new Jumps()
     /** Where the next commit will begin. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, identity: header.salt }
@@ -299,11 +299,6 @@ class CheckedStore {
     return { since: this.file.writtenSince, end, shift, identity, last }
   }
 
-  /** @param {Done} cb */
-  prepareSync (cb) {
-    this.checkpoints.rewriteUntrusted(cb)
-  }
-
   /**
    * @param {Mark} mark
    * @param {boolean} isTimely  whether the last checkpoint is long ago
@@ -315,6 +310,16 @@ class CheckedStore {
   /** @param {Done} cb  all is on stable storage, and the next open need not look for the end */
   finish (cb) {
     this.checkpoints.finish(cb)
+  }
+
+  /** Whether all that was written is known here, and nothing is being erased: so the log can be finished at once. */
+  get canFinishNow () {
+    return this.blocks.size.value === this.tail.end && this.eraser.isIdle && this.checkpoints.canFinishNow
+  }
+
+  /** @throws what the file system says */
+  finishNow () {
+    this.checkpoints.finishNow()
   }
 
   /**

@@ -6,7 +6,6 @@ const { encodeHead } = require('./head')
 const { AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE } = require('./layout')
 const { encodeSlot } = require('./slot')
 
-const REWRITE_SIZE = 1024 * 1024
 // A log that syncs every append need not write a slot each time: chunks say what was durable too.
 const SLOT_DISTANCE = 1024 * 1024
 
@@ -33,11 +32,6 @@ class Checkpoints {
     this._ownCeiling = 0
     /** All of the file before it is on stable storage. */
     this.durableEnd = head.slot?.end ?? HEAD_SIZE
-    /**
-     * What an unclean end left in the page cache, perhaps not on the disk.
-     * @type {{ start: number, end: number } | null}
-     */
-    this.untrusted = null
     /** Whether the next open would have to look at more than a slot: the journals, flaws in the head. */
     this.needsCleanUp = head.journals.length > 0 || head.flaws.length > 0
     /** Whether both slots must be written before one can be relied on. */
@@ -58,7 +52,7 @@ class Checkpoints {
 
   /** Whether the newest slot says all there is to say. */
   get _isSlotCurrent () {
-    return !this.needsCleanUp && this.untrusted === null && this._slot?.end === this._store.tail.end
+    return !this.needsCleanUp && this._slot?.end === this._store.tail.end
   }
 
   /** Whether the next open will know that there was nothing more, or what of it is lost. */
@@ -69,26 +63,6 @@ class Checkpoints {
   get _isSlotLast () {
     const { session, tail: { end, shift } } = this._store
     return this._slot?.ceiling === session.ceilingFor(end + shift, true)
-  }
-
-  /**
-   * After a sync that failed, or that a crash forestalled, pages may be clean in the cache and old on the disk. Writing
-   * them again makes the next sync mean something.
-   * @param {Done} cb
-   */
-  rewriteUntrusted (cb) {
-    if (this.untrusted === null) return cb(null)
-    const { blocks } = this._store
-    const { start, end } = this.untrusted
-    const bytes = Buffer.allocUnsafe(Math.min(REWRITE_SIZE, end - start))
-    blocks.readInto(bytes, start, (err) => {
-      if (err) return cb(err)
-      blocks.writeQuietly(bytes, start, (err) => {
-        if (err) return cb(err)
-        this.untrusted = start + bytes.length < end ? { start: start + bytes.length, end } : null
-        this.rewriteUntrusted(cb)
-      })
-    })
   }
 
   /**
@@ -181,7 +155,10 @@ class Checkpoints {
       this._whenSlotWritten.push(() => this.finish(cb))
       return
     }
-    if (this.isFinished) return cb(this._slotError)
+    if (this.isFinished) {
+      this._store.session.rest()
+      return cb(this._slotError)
+    }
     if (this._isSlotCurrent && this._isSlotLast && !this._areSlotsLost) return this._syncSlot(cb)
     this._writeSlot(this._describe(this._store.mark(), true), (err) => {
       if (err) return cb(err)
@@ -191,11 +168,30 @@ class Checkpoints {
           this._areSlotsLost = false
           return this.finish(cb)
         }
+        this._store.session.rest()
         // The slot has the count of deletions that the journals had: first one, then the other.
         if (this.needsCleanUp) this._cleanUp(cb)
         else cb(null)
       })
     })
+  }
+
+  /** Whether `finishNow` leaves as much behind as `finish` does. */
+  get canFinishNow () {
+    return !this._isWritingSlot && !this._areSlotsLost && this._slotError === null
+  }
+
+  /**
+   * As `finish`, but at once: the process ends.
+   * @throws what the file system says
+   */
+  finishNow () {
+    const { blocks, rules: { salt } } = this._store
+    blocks.endNow([])
+    if (this.isFinished) return
+    const slot = { ...this._describe(this._store.mark(), true), sequence: (this._slot?.sequence ?? 0) + 1 }
+    blocks.endNow([{ bytes: encodeSlot(slot, salt), position: SLOT_POSITIONS[1 - this._index] }])
+    if (this.needsCleanUp) blocks.endNow(this._describeCleanUp())
   }
 
   /** @param {Done} cb */
@@ -212,18 +208,23 @@ class Checkpoints {
    */
   _cleanUp (cb) {
     const { blocks } = this._store
-    const head = encodeHead(this._store.header)
-    const writes = [...JOURNAL_POSITIONS.map((start) => ({ start, end: start + JOURNAL_SIZE })), ...this._flaws]
+    const writes = this._describeCleanUp()
     const next = (/** @type {number} */ index) => {
       if (index === writes.length) {
         this.needsCleanUp = false
         this._flaws = []
         return blocks.sync(cb)
       }
-      const { start, end } = writes[index]
-      blocks.writeQuietly(head.subarray(start, end), start, (err) => err ? cb(err) : next(index + 1))
+      const { bytes, position } = writes[index]
+      blocks.writeQuietly(bytes, position, (err) => err ? cb(err) : next(index + 1))
     }
     next(0)
+  }
+
+  _describeCleanUp () {
+    const head = encodeHead(this._store.header)
+    const ranges = [...JOURNAL_POSITIONS.map((start) => ({ start, end: start + JOURNAL_SIZE })), ...this._flaws]
+    return ranges.map(({ start, end }) => ({ bytes: head.subarray(start, end), position: start }))
   }
 }
 

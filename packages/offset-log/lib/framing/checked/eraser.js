@@ -42,6 +42,10 @@ class Eraser {
     if (!this._isBusy) this._run()
   }
 
+  get isIdle () {
+    return !this._isBusy
+  }
+
   /** @param {() => void} run  once nothing is being erased */
   whenIdle (run) {
     if (this._isBusy) this._waiting.push({ seqs: [], cb: run })

@@ -30,6 +30,11 @@ exports.U48_MAX = 2 ** 48 - 1
 /** Epochs have 32. Not even a session a second comes there; who does stays there. */
 exports.EPOCH_MAX = 2 ** 32 - 1
 
+/** What is added to the log's path for the copy of an end that is being made durable. */
+exports.TAIL_SUFFIX = '.tail'
+exports.TAIL_HEADER_SIZE = 48
+exports.CRC_SIZE = 4
+
 /** The top two bits of a frame's length. */
 exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })
 exports.FRAME_LENGTH_MASK = 0x3fffffff

@@ -1,7 +1,7 @@
 'use strict'
 // From an open file to a log of the checked framing: read the head, finish deletions, find the end, tell what happened.
 
-const { trampoline } = require('@millrace/block-file')
+const { toCallback, trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { CheckedStore } = require('./checked-store')
@@ -9,6 +9,7 @@ const { readHead } = require('./head')
 const { EPOCH_MAX, HEAD_SIZE } = require('./layout')
 const { walkTail } = require('./recover')
 const { redoErasures, rememberErasures } = require('./redo')
+const { TailCopy } = require('./tail-copy')
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
@@ -31,9 +32,24 @@ function openChecked (file, cb) {
     if (err) return cb(err)
     const head = readHead(bytes, blocks.path)
     if (head instanceof LogError) return cb(head)
-    if (blocks.flags === 'r+') return new CheckedOpener(file, head).open(cb)
+    if (blocks.flags === 'r+') return openForWriting(file, head, cb)
     // Another process may have written meanwhile: what the head speaks of must be within the size.
     blocks.refresh((err) => err ? cb(err) : new CheckedOpener(file, head).open(cb))
+  })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {Head} head
+ * @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb
+ */
+function openForWriting (file, head, cb) {
+  // A log that was compacted just now has no end that anybody left.
+  if (file.store !== null) return new CheckedOpener(file, head).open(cb)
+  const tailCopy = new TailCopy(file.blocks, head, file.storage)
+  toCallback(tailCopy.restore(), (err, restoredEnd) => {
+    if (err) cb(err)
+    else new CheckedOpener(file, head, tailCopy, restoredEnd).open(cb)
   })
 }
 
@@ -41,15 +57,19 @@ class CheckedOpener {
   /**
    * @param {LogFile} file
    * @param {Head} head
+   * @param {TailCopy | null} [tailCopy]  for a log whose end an earlier session may have left unsynced
+   * @param {number} [restoredEnd]  all before it is on stable storage, by what an earlier open has left to be done
    */
-  constructor (file, head) {
+  constructor (file, head, tailCopy = null, restoredEnd = 0) {
+    this._tailCopy = tailCopy
+    this._restoredEnd = restoredEnd
     this._file = file
     this._head = head
     this._store = new CheckedStore(file, head)
     this._isReadOnly = file.blocks.flags === 'r'
     this._fileSize = file.blocks.size.value
     /** @type {Recovery} */
-    this._recovery = { offset: 0, size: 0, keptAt: null, damage: [], flaws: head.flaws }
+    this._recovery = { offset: 0, size: 0, keptAt: null, uncopied: null, damage: [], flaws: head.flaws }
   }
 
   /** @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb */
@@ -78,16 +98,17 @@ class CheckedOpener {
    * @param {() => void} cb
    */
   _vouch (cb) {
-    const { _store: { session }, _file: { blocks, store }, _recovery: { damage } } = this
-    if (this._isReadOnly || store !== null || !session.goesOn || damage.length > 0) return cb()
+    const { _store: { session }, _file: { blocks, store }, _recovery: { damage, uncopied } } = this
+    const isReadOnly = this._isReadOnly || damage.length > 0 || uncopied !== null
+    if (isReadOnly || store !== null || !session.goesOn) return cb()
     session.isVouchedFor = true
     blocks.vouch(true, () => cb())
   }
 
   /** @returns {Recovery | null} */
   _describe () {
-    const { size, damage, flaws } = this._recovery
-    return size === 0 && damage.length === 0 && flaws.length === 0 ? null : this._recovery
+    const { size, damage, flaws, uncopied } = this._recovery
+    return size === 0 && damage.length === 0 && flaws.length === 0 && uncopied === null ? null : this._recovery
   }
 
   _countErased () {
@@ -123,28 +144,63 @@ class CheckedOpener {
    */
   _settle (report, cb) {
     const { _store: store, _file: file } = this
-    const { tail, promisedEnd, damage, epoch } = report
+    const { tail, damage, epoch } = report
     // A log that has another file now goes on with its session.
     const isOpen = this._head.slot?.ceiling !== 0 && file.store === null
     const isUnclean = isOpen || tail.end !== this._head.slot?.end || this._fileSize !== tail.end
     store.epoch = Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))
     store.tail = tail
-    store.checkpoints.durableEnd = Math.min(promisedEnd, tail.end)
+    store.checkpoints.durableEnd = Math.min(report.promisedEnd, tail.end)
     if (damage) return this._settleDamage(report, cb)
     store.setEnd(tail)
-    if (promisedEnd < tail.end) store.checkpoints.untrusted = { start: promisedEnd, end: tail.end }
-    if (this._fileSize === tail.end) return cb(null)
-    findContentEnd(file.blocks, tail.end, this._fileSize, (err, contentEnd = 0) => {
+    this._cutTorn(tail.end, (err) => err ? cb(err) : this._makeDurable(report, cb))
+  }
+
+  /**
+   * What was not known to be durable may be in the page cache only.
+   * @param {TailReport} report
+   * @param {Done} cb
+   */
+  _makeDurable (report, cb) {
+    const { _tailCopy: tailCopy, _file: { blocks }, _store: store } = this
+    const { promisedEnd, tail: { end } } = report
+    if (this._isReadOnly || tailCopy === null || promisedEnd >= end) return cb(null)
+    const settled = () => {
+      report.promisedEnd = store.checkpoints.durableEnd = end
+      report.promisedLogicalEnd = end + report.tail.shift
+      cb(null)
+    }
+    // Nothing failed, and the sync that opening began with has written whatever was dirty.
+    if (blocks.past === 'intact' || this._restoredEnd >= end) return settled()
+    // The machine was started anew: what is read comes from the disk.
+    if (blocks.past === 'rebooted') return cb(null)
+    const range = { offset: promisedEnd, size: end - promisedEnd }
+    toCallback(tailCopy.save(range), (err) => {
+      if (!err) return toCallback(tailCopy.rewrite(range), (err) => err ? cb(err) : settled())
+      this._recovery.uncopied = { ...range, cause: err }
+      cb(null)
+    })
+  }
+
+  /**
+   * Cuts what is behind the last whole commit.
+   * @param {number} end
+   * @param {Done} cb
+   */
+  _cutTorn (end, cb) {
+    const { _file: file } = this
+    if (this._fileSize === end) return cb(null)
+    findContentEnd(file.blocks, end, this._fileSize, (err, contentEnd = 0) => {
       if (err) return cb(err)
       // Zeros are room that was reserved, or a write of which nothing arrived.
-      if (contentEnd === tail.end) return this._isReadOnly ? cb(null) : this._truncate(tail.end, cb)
-      this._recovery.offset = tail.end
-      this._recovery.size = contentEnd - tail.end
+      if (contentEnd === end) return this._isReadOnly ? cb(null) : this._truncate(end, cb)
+      this._recovery.offset = end
+      this._recovery.size = contentEnd - end
       if (this._isReadOnly) return cb(null)
-      keepCutBytes(file.blocks, tail.end, contentEnd, file.storage, (err, keptAt = '') => {
+      keepCutBytes(file.blocks, end, contentEnd, file.storage, (err, keptAt = '') => {
         if (err) return cb(err)
         this._recovery.keptAt = keptAt
-        this._truncate(tail.end, cb)
+        this._truncate(end, cb)
       })
     })
   }

@@ -77,6 +77,13 @@ class Session {
     this._lostCeiling = 0
   }
 
+  /** A slot on stable storage says that nothing is at stake any more: the next append must change that first. */
+  rest () {
+    if (this.isBehindLoss) return
+    this._ceiling = 0
+    this._reach = 0
+  }
+
   /**
    * @param {number} logicalEnd  all before it is on stable storage
    * @param {boolean} isLast  whether that is all, and nothing more will be appended

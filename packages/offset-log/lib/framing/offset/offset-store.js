@@ -228,11 +228,6 @@ class OffsetStore {
     return { since: this.file.writtenSince, end: this._writtenEnd, shift: 0, identity: 0, last: -1 }
   }
 
-  /** @param {Done} cb */
-  prepareSync (cb) {
-    cb(null)
-  }
-
   synced () {
     this._isSynced = true
   }
@@ -240,6 +235,16 @@ class OffsetStore {
   /** @param {Done} cb */
   finish (cb) {
     cb(null)
+  }
+
+  /** Whether all that was written is known here. */
+  get canFinishNow () {
+    return this.blocks.size.value === this._writtenEnd
+  }
+
+  /** @throws what the file system says */
+  finishNow () {
+    this.blocks.endNow([])
   }
 }
 

@@ -5,6 +5,6 @@ exports.why = 'after a sync that failed, the next process promises what only its
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/open-checked.js',
-  find: 'if (promisedEnd < tail.end) store.checkpoints.untrusted',
-  replace: 'if (promisedEnd < 0) store.checkpoints.untrusted'
+  find: 'const range = { offset: promisedEnd, size: end - promisedEnd }',
+  replace: 'return settled()\n    const range = { offset: promisedEnd, size: end - promisedEnd }'
 }]

@@ -5,6 +5,6 @@ exports.why = 'what might have been looked at is gone'
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/framing/checked/open-checked.js',
-  find: 'keepCutBytes(file.blocks, tail.end, contentEnd, file.storage, (err,',
+  find: 'keepCutBytes(file.blocks, end, contentEnd, file.storage, (err,',
   replace: 'process.nextTick((err,'
 }]

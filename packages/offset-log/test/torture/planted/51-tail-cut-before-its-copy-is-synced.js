@@ -1,0 +1,11 @@
+'use strict'
+// Planted: the unsynced end is cut while its copy is in the page cache only.
+
+exports.why = 'the power takes both, and records that were shown are gone though the disk had them'
+exports.oracle = 'torture'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  find: `      await call(copy, 'append', trailer)
+      await call(copy, 'sync')`,
+  replace: "      await call(copy, 'append', trailer)"
+}]

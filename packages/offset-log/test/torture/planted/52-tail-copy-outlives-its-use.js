@@ -1,0 +1,14 @@
+'use strict'
+// Planted: the copy of an end stays when it was written anew, and its slot is not compared.
+
+exports.why = 'the next open cuts what was appended since, and puts the copy there'
+exports.oracle = 'calls'
+exports.patches = [{
+  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  find: "    await call(this._blocks, 'removeBeside', TAIL_SUFFIX)\n",
+  replace: ''
+}, {
+  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  find: 'this._sequence > range.sequence',
+  replace: 'false'
+}]
