@@ -24,6 +24,8 @@ class Pending {
     this._output = output
     /** @type {Filling | null} */
     this._lost = null
+    /** Whether the commit of the chunk in front of it goes on. */
+    this._wasInCommit = false
     /** @type {Rebuilt | null} */
     this._rebuilt = null
   }
@@ -54,7 +56,10 @@ class Pending {
     const { hasGaps, shift } = this._rules
     const { end: start, logicalEnd: position, contentEnd, epoch, durable, identity: previous } = state
     const gaps = hasGaps ? { shift, contentEnd, end: 0, next: 0 } : null
-    this._lost ??= { start, end, position, gaps, epoch, durable, previous, identity: 0, openSize: 0, owner, jump: 0 }
+    if (this._lost === null) {
+      this._lost = { start, end, position, gaps, epoch, durable, previous, identity: 0, openSize: 0, owner, jump: 0 }
+      this._wasInCommit = state.isInCommit
+    }
     this._lost.end = end
   }
 
@@ -112,6 +117,7 @@ class Pending {
     state.logicalEnd = lost.position + lost.end - lost.start
     if (lost.start < lost.end) return
     state.identity = lost.previous
+    state.isInCommit = this._wasInCommit
     this._lost = null
   }
 
