@@ -1,5 +1,5 @@
 'use strict'
-// repair, of logs that end before they should: wherever a file is cut, all that is whole in front of the cut comes back.
+// repair, of logs that end before they should: wherever a file is cut, all that is whole in front of it comes back.
 
 const tape = require('tape')
 const { SimulatedDisk, failureOf } = require('@millrace/testkit')
