@@ -31,6 +31,7 @@ exports.codes = Object.freeze({
 
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',
   ERR_CODEC_DECODE: 'the bytes of a record could not be decoded',
+  ABORT_ERR: 'the signal that the call was given was aborted; the code and the name are those of Node.js',
   ERR_SCAN_TASK: 'the task of a scan over threads could not be loaded, threw, or has ended its thread',
 
   ERR_SOURCE_CHANGED: 'the log that is being converted is not what it was when the conversion began',

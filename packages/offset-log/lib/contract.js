@@ -4,7 +4,7 @@
 /**
  * @typedef {import('./range').ReadOptions} ReadOptions
  * @typedef {'live' | 'old' | 'seqs' | 'values' | 'ref' | 'unref'} StreamOption  that no scan has
- * @typedef {Omit<ReadOptions, StreamOption>} ScanOptions
+ * @typedef {Omit<ReadOptions, StreamOption> & { signal?: AbortSignal }} ScanOptions
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & import('./threads/options').ThreadOptions} ThreadedScanOptions
  * @typedef {import('./options').FramingName} FramingName

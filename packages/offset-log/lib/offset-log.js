@@ -216,7 +216,8 @@ class Log {
   }
 
   /**
-   * @param {ReadOptions & Partial<import('./threads/options').ThreadOptions>} options  those of `stream`, except live
+   * @param {ReadOptions & Partial<import('./threads/options').ThreadOptions> & { signal?: AbortSignal }} options
+   *   those of `stream`, except live, and more
    * @param {unknown} onChunk  a function that gets a chunk of many records a call, and ends the scan with false; with
    *   the option `threads` the path of a module
    * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
@@ -228,7 +229,7 @@ class Log {
         const range = parseRange(options)
         if (options.threads !== undefined) return this._threads.run(range, options, onChunk, cb)
         if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
-        scan(this._file, range, /** @type {any} */ (onChunk), cb)
+        scan(this._file, range, options.signal, /** @type {any} */ (onChunk), cb)
       })
     })
   }

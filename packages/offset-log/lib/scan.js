@@ -3,6 +3,7 @@
 
 const { trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { abortError, parseSignal } = require('./abort')
 const { applyFilter } = require('./apply-filter')
 const { openRange } = require('./open-range')
 
@@ -14,12 +15,14 @@ const { openRange } = require('./open-range')
 /**
  * @param {LogFile} file
  * @param {import('./range').Range} range
+ * @param {unknown} signal  an AbortSignal, or undefined
  * @param {(chunk: Chunk) => unknown} onChunk  false ends the scan; the chunk is good until it returns
  * @param {(err: Error | null, result?: { lost: { count: number, size: number } }) => void} cb  what damage took, where
  *   it is skipped: how many ranges of the file, and their bytes
  */
-function scan (file, range, onChunk, cb) {
+function scan (file, range, signal, onChunk, cb) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
+  const abort = parseSignal('scan', signal)
   let left = range.limit
   if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
   openRange(file, range, (err, chunks) => {
@@ -46,6 +49,7 @@ function scan (file, range, onChunk, cb) {
     }
     trampoline((again) => {
       next = again
+      if (abort?.aborted) return cb(abortError('scan', abort))
       chunks.next(end, visit)
     })
   })

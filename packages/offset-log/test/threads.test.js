@@ -1,10 +1,12 @@
 'use strict'
 
 const { execFileSync } = require('node:child_process')
+const { getEventListeners } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const tape = require('tape')
+const { LogError } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
@@ -231,6 +233,112 @@ tape('threads: a task that fails fails the scan, and nothing else', async (t) =>
   const missing = await failureOf(() => log.scan({ threads: 2 }, path.join(FOLDER, 'missing.js')))
   t.deepEqual([missing.code, missing.cause.code], ['ERR_SCAN_TASK', 'MODULE_NOT_FOUND'])
   t.equal((await failureOf(() => log.scan({ threads: 2, parameters: { how: 'no task' } }, FAIL))).code, 'ERR_INVALID_ARGUMENT')
+  await log.close()
+})
+
+tape('threads: what a task posts through the port of its thread is no answer', async (t) => {
+  const { log, seqs } = await makeLog()
+  const post = path.join(FOLDER, 'post-messages.js')
+  for (const threads of [1, 2]) {
+    for (const closes of [false, true]) {
+      t.equal(countOf(await log.scan({ threads, parameters: { closes } }, post)), seqs.length)
+      t.equal(countOf(await log.scan({ threads }, COUNT)), seqs.length, 'nothing is left for the next scan')
+    }
+  }
+  await log.close()
+})
+
+tape('threads: what a task has left in a thread does not fail the next scan', async (t) => {
+  const { log, seqs } = await makeLog({}, 100)
+  for (const how of ['throw', 'exit']) {
+    for (let round = 0; round < 3; round++) {
+      log._threads.partSizes = { min: 1e9, max: 1e9 }
+      const { results } = await log.scan({ threads: 2, parameters: { how } }, path.join(FOLDER, 'leave-behind.js'))
+      t.ok(results.every((result) => result === how))
+      makeSmall(log)
+      const slow = { parameters: { waitMs: 20 }, threads: 2 }
+      t.equal(countOf(await log.scan(slow, path.join(FOLDER, 'count-slowly.js'))), seqs.length)
+    }
+  }
+  await log.close()
+})
+
+tape('threads: the cause of a failed task arrives whole', async (t) => {
+  const { log } = await makeLog({}, 2)
+  const causeOf = async (parameters) => {
+    const err = await failureOf(() => log.scan({ threads: 1, parameters }, path.join(FOLDER, 'fail-with-cause.js')))
+    t.equal(err?.code, 'ERR_SCAN_TASK', parameters)
+    return err.cause
+  }
+  const highest = await causeOf('chain')
+  const { cause: middle } = highest
+  t.deepEqual([highest.message, middle.message, middle.code, middle.offset, middle.path],
+    ['highest', 'middle', 'ERR_LOG_CORRUPT', 7, ['a', 1]])
+  t.ok(middle instanceof LogError)
+  const { cause: lowest } = middle
+  t.ok(lowest instanceof RangeError)
+  t.deepEqual({ ...lowest }, { code: 'ENOSPC', errno: -28, syscall: 'write', dest: ['a', 'b'] })
+  t.match(lowest.stack, /fail-with-cause\.js/)
+  t.notOk(Object.keys(highest).includes('cause'))
+  t.deepEqual(await causeOf('value'), { some: new Map([[1, 2]]) })
+  const text = await causeOf('text')
+  t.ok(text instanceof TypeError)
+  t.equal(text.cause, 'a text')
+  const uncloneable = await causeOf('function')
+  t.deepEqual([uncloneable.message, typeof uncloneable.cause, uncloneable.kept], ['highest', 'string', 1])
+  const circle = await causeOf('circle')
+  t.deepEqual([circle.message, circle.cause.message], ['highest', 'middle'])
+  const many = await causeOf('many')
+  t.ok(many instanceof AggregateError)
+  t.deepEqual([many.errors[0].message, many.errors[1]], ['one', 'two'])
+  t.equal((await causeOf('hostile')).message, 'highest')
+  t.deepEqual({ ...await causeOf('no prototype') }, {})
+  await log.close()
+})
+
+tape('threads: a signal ends an endless task', async (t) => {
+  const { log, seqs } = await makeLog()
+  const endless = (signal, from = 0) => log.scan({ threads: 2, signal, parameters: { how: 'hang', from: seqs[from] } }, FAIL)
+  for (const from of [0, 200]) {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    setTimeout(() => controller.abort(reason), 50)
+    const err = await failureOf(() => endless(controller.signal, from))
+    t.deepEqual([err?.code, err?.name, err?.cause], ['ABORT_ERR', 'AbortError', reason])
+    t.equal(countOf(await log.scan({ threads: 2 }, COUNT)), seqs.length, 'the next scan is whole')
+  }
+  const aborted = await failureOf(() => endless(AbortSignal.abort('text')))
+  t.deepEqual([aborted?.code, aborted?.cause], ['ABORT_ERR', 'text'])
+  const early = new AbortController()
+  const scan = failureOf(() => endless(early.signal))
+  early.abort()
+  t.equal((await scan)?.code, 'ABORT_ERR')
+  const unused = new AbortController()
+  t.equal(countOf(await log.scan({ threads: 2, signal: unused.signal }, COUNT)), seqs.length)
+  unused.abort()
+  t.equal(getEventListeners(unused.signal, 'abort').length, 0)
+  const last = new AbortController()
+  const endlessScan = failureOf(() => endless(last.signal))
+  const closed = log.close()
+  last.abort()
+  t.equal((await endlessScan)?.code, 'ABORT_ERR')
+  await closed
+})
+
+tape('scan: a signal ends it between chunks', async (t) => {
+  const { log, seqs } = await makeLog()
+  const controller = new AbortController()
+  let count = 0
+  const err = await failureOf(() => log.scan({ signal: controller.signal }, (chunk) => {
+    count += chunk.count
+    controller.abort()
+  }))
+  t.deepEqual([err?.code, err?.cause], ['ABORT_ERR', controller.signal.reason])
+  t.ok(count < seqs.length, `${count} of ${seqs.length}`)
+  for (const signal of [null, 1, {}, 'abort']) {
+    t.equal((await failureOf(() => log.scan({ signal }, () => {})))?.code, 'ERR_INVALID_ARGUMENT')
+    t.equal((await failureOf(() => log.scan({ signal, threads: 1 }, COUNT)))?.code, 'ERR_INVALID_ARGUMENT')
+  }
   await log.close()
 })
 

@@ -1,47 +1,130 @@
 'use strict'
-// Errors on their way from a worker thread: a copy made by the structured clone loses its code, and what it is.
+// Errors on their way from a worker thread: a copy made by the structured clone loses class, code and cause.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { types } = require('node:util')
+const { LogError } = require('@millrace/errors')
+
+// A chain of causes may be a circle.
+const DEPTH_MAX = 16
+const CLASSES = {
+  LogError, Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError
+}
+// Those that an error has of its own, and that are carried apart.
+const APART = ['name', 'message', 'stack', 'cause', 'errors']
 
 /**
+ * Plain, so that any thread can read it.
+ * @typedef {{ value: unknown }} CarriedValue  of what was thrown and is no error: a copy, or a description
  * @typedef {object} CarriedError
- * @property {string} kind  LogError, misuse, or anything else
- * @property {string} code
+ * @property {string} className  the nearest that every thread has
+ * @property {string} name
  * @property {string} message
  * @property {string} stack
- * @property {number} [offset]
- * @property {string | Array<string | number>} [path]
- * @property {CarriedError} [cause]
+ * @property {Record<string, unknown>} properties  all others that can be copied: code, offset, path, errno, ...
+ * @property {Carried} [cause]
+ * @property {Carried[]} [errors]  of an AggregateError
+ * @typedef {CarriedError | CarriedValue} Carried
  */
 
 /**
  * @param {unknown} err
- * @returns {CarriedError}  plain, so that any thread can read it
+ * @param {number} [depth]
+ * @returns {Carried}
  */
-function packError (err) {
-  if (!(err instanceof Error)) return { kind: 'other', code: '', message: describe(err), stack: '' }
-  const { message, stack, code, offset, path, cause } = /** @type {LogError & { cause?: unknown }} */ (err)
-  const kind = err instanceof LogError ? 'log' : code === 'ERR_INVALID_ARGUMENT' ? 'misuse' : 'other'
-  const carried = { kind, code: typeof code === 'string' ? code : '', message: String(message), stack: String(stack) }
+function packError (err, depth = 0) {
+  if (!isError(err)) return { value: copy(err) }
+  const { name, message, stack, errors } = readSafely(err, APART)
+  const isDeep = depth === DEPTH_MAX
+  const cause = Object.hasOwn(err, 'cause') ? readSafely(err, ['cause']).cause : undefined
   return {
-    ...carried,
-    ...(typeof offset === 'number' && { offset }),
-    ...(typeof path === 'string' && { path }),
-    ...(cause instanceof Error && cause !== err && !(cause.cause) && { cause: packError(cause) })
+    className: classOf(err),
+    name: String(name),
+    message: String(message),
+    stack: String(stack),
+    properties: copyProperties(err),
+    ...(cause !== undefined && !isDeep && { cause: packError(cause, depth + 1) }),
+    ...(Array.isArray(errors) && !isDeep && { errors: errors.map((err) => packError(err, depth + 1)) })
   }
 }
 
 /**
- * @param {CarriedError} carried
+ * @param {Carried} carried
+ * @returns {any}  an error, as a rule
+ */
+function unpackError (carried) {
+  if ('value' in carried) return carried.value
+  const { className, name, message, stack, properties, cause, errors } = carried
+  const err = create(/** @type {keyof typeof CLASSES} */ (className), message, errors)
+  const hidden = { configurable: true, writable: true, enumerable: false }
+  if (err.name !== name) Object.defineProperty(err, 'name', { ...hidden, value: name })
+  Object.defineProperty(err, 'stack', { ...hidden, value: stack })
+  if (cause !== undefined) Object.defineProperty(err, 'cause', { ...hidden, value: unpackError(cause) })
+  return Object.assign(err, properties)
+}
+
+/**
+ * @param {keyof typeof CLASSES} className
+ * @param {string} message
+ * @param {Carried[]} [errors]
  * @returns {Error}
  */
-function unpackError ({ kind, code, message, stack, offset, path, cause }) {
-  if (kind === 'misuse') return misuse(message)
-  const below = cause && unpackError(cause)
-  if (kind === 'log') return new LogError(/** @type {any} */ (code), message, { offset, path, cause: below })
-  const err = new Error(message, below && { cause: below })
-  if (stack !== '') err.stack = stack
-  return code === '' ? err : Object.assign(err, { code }, path !== undefined && { path })
+function create (className, message, errors = []) {
+  if (className === 'LogError') return new LogError('ERR_SCAN_TASK', message)
+  if (className === 'AggregateError') return new AggregateError(errors.map(unpackError), message)
+  return new CLASSES[className](message)
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Error}
+ */
+function isError (value) {
+  return value instanceof Error || types.isNativeError(value)
+}
+
+/** @param {Error} err */
+function classOf (err) {
+  for (let at = Object.getPrototypeOf(err); at !== null; at = Object.getPrototypeOf(at)) {
+    const name = Object.hasOwn(at, 'constructor') ? at.constructor?.name : undefined
+    if (Object.hasOwn(CLASSES, name)) return String(name)
+  }
+  return 'Error'
+}
+
+/** @param {Error} err */
+function copyProperties (err) {
+  /** @type {Record<string, unknown>} */
+  const properties = {}
+  const names = Object.keys(err).filter((name) => !APART.includes(name))
+  for (const [name, value] of Object.entries(readSafely(err, names))) {
+    if (typeof value !== 'function') properties[name] = copy(value)
+  }
+  return properties
+}
+
+/**
+ * @param {Error} err
+ * @param {string[]} names
+ * @returns {Record<string, unknown>}  a getter may throw
+ */
+function readSafely (err, names) {
+  /** @type {Record<string, unknown>} */
+  const values = {}
+  for (const name of names) {
+    try {
+      values[name] = /** @type {any} */ (err)[name]
+    } catch {}
+  }
+  return values
+}
+
+/** @param {unknown} value */
+function copy (value) {
+  try {
+    return structuredClone(value)
+  } catch {
+    return describe(value)
+  }
 }
 
 /** @param {unknown} value */

@@ -19,16 +19,16 @@ class Pool {
   }
 
   /**
-   * @returns {Thread}  nobody else's until it is given back
+   * @returns {{ thread: Thread, isNew: boolean }}  nobody else's until it is given back
    * @throws where no thread may be made
    */
   take () {
     this._forgetDead()
     const idle = this._idle.pop()
-    if (idle) return idle
+    if (idle) return { thread: idle, isNew: false }
     const thread = new Thread(this._describe())
     this._threads.add(thread)
-    return thread
+    return { thread, isNew: true }
   }
 
   /** @param {Thread} thread  with nothing to do, or dead */

@@ -2,10 +2,12 @@
 // One scan over threads: hands out its parts, and puts what they come to together in the order of the log. What a part
 // says counts only once the one before it has come to where it began; if one has not, the rest is read in one piece.
 
+const { abortError, onAbort } = require('../abort')
+
 /**
  * @typedef {import('./plan-parts').Part} Part
  * @typedef {import('./thread').Thread} Thread
- * @typedef {import('./worker').Request} Request
+ * @typedef {import('./thread').Request} Request
  * @typedef {import('./worker').Answer} Answer
  * @typedef {import('./scan-part').PartRead} PartRead
  * @typedef {{ lost: { count: number, size: number }, results: unknown[] }} Spread  results in the order of the log
@@ -14,9 +16,10 @@
  * @typedef {object} Work
  * @property {Part[]} parts
  * @property {number} threads
- * @property {{ take: () => Thread, giveBack: (thread: Thread) => void }} pool
+ * @property {{ take: () => { thread: Thread, isNew: boolean }, giveBack: (thread: Thread) => void }} pool
  * @property {import('./gate').Gate} gate
  * @property {(part: Part) => Request} describe  a part as a thread is asked for it
+ * @property {AbortSignal | null} signal
  */
 
 class SpreadScan {
@@ -40,9 +43,15 @@ class SpreadScan {
     this._busy = new Set()
     /** Those that there is nothing left for. @type {Thread[]} */
     this._idle = []
+    /** Those that have worked for no other scan. @type {Set<Thread>} */
+    this._fresh = new Set()
+    this._forgetSignal = () => {}
   }
 
   run () {
+    const { signal } = this._work
+    if (signal?.aborted) return this._finish(abortError('scan', signal))
+    this._forgetSignal = onAbort(signal, () => this._finish(abortError('scan', /** @type {AbortSignal} */ (signal))))
     const count = Math.min(this._work.threads, this._parts.length)
     for (let index = 0; index < count; index++) this._handOut(null)
   }
@@ -81,7 +90,9 @@ class SpreadScan {
   _take (thread) {
     if (thread && !thread.isDead) return thread
     try {
-      return this._work.pool.take()
+      const { thread: taken, isNew } = this._work.pool.take()
+      if (isNew) this._fresh.add(taken)
+      return taken
     } catch (err) {
       // Not from here: the caller is to hear of nothing before his call has returned.
       process.nextTick(() => this._finish(/** @type {Error} */ (err)))
@@ -98,6 +109,9 @@ class SpreadScan {
     this._busy.add(thread)
     thread.ask(this._work.describe(part), (err, answer) => {
       this._busy.delete(thread)
+      // It may have died of what a task of another scan had left in it.
+      const another = err && this._wasKilledByAnother(thread, index, part) ? this._take(null) : null
+      if (another) return this._ask(another, part, index)
       this._work.gate.leave()
       // It may be one of those that were not needed after all.
       if (this._parts[index] === part) {
@@ -108,6 +122,15 @@ class SpreadScan {
       }
       this._handOut(thread)
     })
+  }
+
+  /**
+   * @param {Thread} thread
+   * @param {number} index
+   * @param {Part} part
+   */
+  _wasKilledByAnother (thread, index, part) {
+    return thread.hasEnded && !this._fresh.has(thread) && !this._isOver && this._parts[index] === part
   }
 
   _settle () {
@@ -143,6 +166,7 @@ class SpreadScan {
     if (this._isOver) return
     this._isOver = true
     this._hasFailed = err !== null
+    this._forgetSignal()
     for (const thread of this._idle) this._release(thread)
     // Whatever it is busy with, perhaps for ever.
     if (err) for (const thread of this._busy) thread.stop()

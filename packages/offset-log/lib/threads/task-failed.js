@@ -9,8 +9,17 @@ const { LogError } = require('@millrace/errors')
  * @param {unknown} [cause]
  */
 function taskFailed (what, path, cause) {
-  const reason = cause === undefined ? '' : `: ${cause instanceof Error ? cause.message : String(cause)}`
+  const reason = cause === undefined ? '' : `: ${describe(cause)}`
   return new LogError('ERR_SCAN_TASK', `scan: the task ${path} ${what}${reason}`, { cause, path })
+}
+
+/** @param {unknown} cause  anything can be thrown, and some of that is no text */
+function describe (cause) {
+  try {
+    return cause instanceof Error ? cause.message : String(cause)
+  } catch {
+    return typeof cause
+  }
 }
 
 exports.taskFailed = taskFailed

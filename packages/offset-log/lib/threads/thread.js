@@ -2,14 +2,14 @@
 // One worker thread, as the log sees it: one request at a time, and whatever becomes of the thread, one answer each.
 
 const path = require('node:path')
-const { Worker } = require('node:worker_threads')
+const { MessageChannel, Worker, receiveMessageOnPort } = require('node:worker_threads')
 const { misuse } = require('@millrace/errors')
 const { unpackError } = require('./carry-error')
 const { taskFailed } = require('./task-failed')
 
 /**
  * @typedef {import('./worker').Answer} Answer
- * @typedef {import('./worker').Request} Request
+ * @typedef {Omit<import('./worker').Request, 'requestId'>} Request
  * @typedef {(err: Error | null, answer?: Answer) => void} Answered
  */
 
@@ -22,16 +22,21 @@ class Thread {
     /** Whether it can be asked nothing any more. */
     this.isDead = false
     this.hasEnded = false
+    this._requestId = 0
     /** @type {Answered | null} */
     this._answered = null
     this._task = ''
     /** @type {unknown} what it died of */
     this._cause = undefined
-    this._worker = new Worker(path.join(__dirname, 'worker.js'), { workerData: setting })
+    const { port1: port, port2: theirs } = new MessageChannel()
+    this._port = port
+    this._worker = new Worker(path.join(__dirname, 'worker.js'),
+      { workerData: { port: theirs, setting }, transferList: [theirs] })
+    port.on('message', (message) => this._receive(message))
+    port.on('messageerror', (err) => this._hear({}, taskFailed('has a result that cannot be cloned', this._task, err)))
     // A thread that has nothing to do does not keep the process running.
+    port.unref()
     this._worker.unref()
-    this._worker.on('message', (answer) => this._hear(answer))
-    this._worker.on('messageerror', (err) => this._hear({}, taskFailed('has a result that cannot be cloned', this._task, err)))
     this._worker.on('error', (err) => {
       this._cause = err
       this.isDead = true
@@ -48,7 +53,7 @@ class Thread {
     this._answered = cb
     this._worker.ref()
     try {
-      this._worker.postMessage(request)
+      this._port.postMessage({ requestId: ++this._requestId, ...request })
     } catch (err) {
       const { message } = /** @type {Error} */ (err)
       const failure = misuse(`scan: the parameters, or the filter, cannot be copied to another thread: ${message}`)
@@ -63,6 +68,11 @@ class Thread {
     if (this.hasEnded) return cb()
     this._worker.once('exit', () => cb())
     this._worker.terminate()
+  }
+
+  /** @param {Answer & { requestId: number }} message */
+  _receive ({ requestId, ...answer }) {
+    if (requestId === this._requestId) this._hear(answer)
   }
 
   /**
@@ -80,7 +90,19 @@ class Thread {
   /** @param {number} code */
   _died (code) {
     this.isDead = this.hasEnded = true
+    this._receiveLast()
+    this._port.close()
     this._hear({}, taskFailed(`has ended its thread with the code ${code}`, this._task, this._cause))
+  }
+
+  /** It may have answered before it ended. */
+  _receiveLast () {
+    try {
+      const last = receiveMessageOnPort(this._port)
+      if (last) this._receive(last.message)
+    } catch {
+      // A result that cannot be read is none.
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
+const { parseSignal } = require('../abort')
 const { checkSkipping } = require('../open-range')
 const { findObstacle, parseSpread } = require('./options')
 const { PART_SIZES, planParts } = require('./plan-parts')
@@ -36,7 +37,7 @@ class ThreadedScans {
 
   /**
    * @param {Range} range
-   * @param {Partial<import('./options').ThreadOptions>} options
+   * @param {Partial<import('./options').ThreadOptions> & { signal?: AbortSignal }} options
    * @param {unknown} task  path of a module
    * @param {Scanned} cb
    * @throws {TypeError} ERR_INVALID_ARGUMENT
@@ -44,22 +45,24 @@ class ThreadedScans {
   run (range, options, task, cb) {
     if (range.live) throw misuse('scan: live is for streams; leave it out')
     const spread = parseSpread(options, task, range)
+    const signal = parseSignal('scan', options.signal)
     const { _file: file } = this
     const skipsDamage = range.skipsDamage ?? file.skipsDamage
     const obstacle = findObstacle(file) ?? checkSkipping(file, skipsDamage)
     if (obstacle) return cb(obstacle)
     // Another process may have put another file in the place of this one.
     const begin = file.follower ? file.follower.refresh.bind(file.follower) : (/** @type {any} */ cb) => cb(null)
-    begin((/** @type {Error | null} */ err) => err ? cb(err) : this._begin(range, spread, skipsDamage, cb))
+    begin((/** @type {Error | null} */ err) => err ? cb(err) : this._begin(range, spread, skipsDamage, signal, cb))
   }
 
   /**
    * @param {Range} range
    * @param {import('./options').Spread} spread
    * @param {boolean} skipsDamage
+   * @param {AbortSignal | null} signal
    * @param {Scanned} cb
    */
-  _begin (range, { threads, task, parameters }, skipsDamage, cb) {
+  _begin (range, { threads, task, parameters }, skipsDamage, signal, cb) {
     const { _file: { end, store, codec, blocks }, _pool: pool, _gate: gate } = this
     const id = 'header' in store ? store.header.id : null
     const request = { id, task, parameters, where: range.where, codecName: codec.name }
@@ -69,7 +72,7 @@ class ThreadedScans {
       return { ...request, part: { ...part, end, skipsDamage }, version: `${scan} ${this._version()}` }
     }
     planParts(store, range, threads, this.partSizes, (parts) => {
-      new SpreadScan({ parts, threads, pool, gate, describe }, (err, read = [], results = []) => {
+      new SpreadScan({ parts, threads, pool, gate, describe, signal }, (err, read = [], results = []) => {
         if (err) return cb(err)
         const isWhole = range.stop > end && !read.some(({ hasEnded }) => hasEnded)
         const isSame = this._file.store === store && blocks.rewriteCount === rewriteCount

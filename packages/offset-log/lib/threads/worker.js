@@ -2,7 +2,7 @@
 // What runs in a worker thread: it opens the log for itself, and answers one request after the other with what a task
 // makes of a part of it.
 
-const { parentPort, workerData } = require('node:worker_threads')
+const { isMainThread, workerData } = require('node:worker_threads')
 const { LogError } = require('@millrace/errors')
 const { OffsetLog } = require('../offset-log')
 const { packError } = require('./carry-error')
@@ -17,6 +17,7 @@ const { taskFailed } = require('./task-failed')
  * @property {number} maxRecordSize
  *
  * @typedef {object} Request
+ * @property {number} requestId
  * @property {import('./scan-part').PartRequest} part
  * @property {string} version  of the file: if it is another one than the last time, what is known of it is old
  * @property {Uint8Array | null} id  of the log
@@ -28,7 +29,7 @@ const { taskFailed } = require('./task-failed')
  * @typedef {object} Answer
  * @property {import('./scan-part').PartRead} [read]
  * @property {unknown} [result]  of the task
- * @property {import('./carry-error').CarriedError} [error]
+ * @property {import('./carry-error').Carried} [error]
  *
  * @typedef {import('../log-file').LogFile} LogFile
  */
@@ -129,19 +130,29 @@ function answer (reader, request, cb) {
   })
 }
 
-/** @param {import('node:worker_threads').MessagePort} port */
-function serve (port) {
-  const reader = new Reader(workerData)
+/**
+ * @param {import('node:worker_threads').MessagePort} port  `parentPort` belongs to the task too
+ * @param {Setting} setting
+ */
+function serve (port, setting) {
+  const reader = new Reader(setting)
   port.on('message', (/** @type {Request} */ request) => {
+    const { requestId } = request
     // What the task has left for its next turn, and that throws, is to fail this scan rather than the next one.
     answer(reader, request, (answer) => setImmediate(() => {
       try {
-        port.postMessage(answer)
+        port.postMessage({ requestId, ...answer })
       } catch (err) {
-        port.postMessage({ error: packError(taskFailed('has a result that cannot be cloned', request.task, err)) })
+        const failure = taskFailed('has a result that cannot be cloned', request.task, err)
+        port.postMessage({ requestId, error: packError(failure) })
       }
     }))
   })
 }
 
-if (parentPort) serve(parentPort)
+if (!isMainThread) {
+  const { port, setting } = workerData
+  // Nor is the task to find this one.
+  delete workerData.port
+  serve(port, setting)
+}
