@@ -68,6 +68,8 @@
  * @property {string | null} keptAt  the file they were copied to before they were cut; null when nothing was cut
  * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  an end that an earlier session left
  *   unsynced, and that may be in the page cache only, could not be copied and made durable: the log is read-only
+ * @property {{ offset: number, size: number, path: string } | null} [unrestored]  of a log that is open for reading:
+ *   the end that only the file `path` has, since an open for writing was cut off while it wrote these bytes anew
  * @property {Array<{ what: string, offset: number, size: number }>} damage  what is not as it was when it was on stable
  *   storage: the log is read-only
  * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used, and

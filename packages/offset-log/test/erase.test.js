@@ -355,6 +355,7 @@ async function checkAfterCrash (t, disk, records, isDone, random) {
   const reader = OffsetLog(FILE, { storage: disk.storage, flags: 'r', cache: CACHE_SIZE })
   const before = disk.read(FILE)
   const read = await describe(reader, records)
+  const hasCopy = Boolean(reader.recovery?.unrestored)
   await reader.close()
   if (!disk.read(FILE).equals(before)) t.fail('a reader has written')
   const deeper = []
@@ -362,7 +363,8 @@ async function checkAfterCrash (t, disk, records, isDone, random) {
   const log = OffsetLog(FILE, { storage: image.storage, cache: CACHE_SIZE })
   const found = await describe(log, records)
   image.onChange = null
-  if (read.join() !== found.join()) t.fail(`a reader finds ${read}, a writer ${found}`)
+  // A reader does without what only the copy of the log's end has, and says so.
+  if (read.join() !== (hasCopy ? found.slice(0, read.length) : found).join()) t.fail(`a reader finds ${read}, a writer ${found}`)
   const { length } = found
   records.slice(0, length).forEach(({ isErased, isDoubtful, seq }, index) => {
     if (isDoubtful ? !['there', 'deleted'].includes(found[index]) : found[index] !== (isErased ? 'deleted' : 'there')) {

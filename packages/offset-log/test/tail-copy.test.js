@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
-const { OffsetLog } = require('..')
+const { OffsetLog, repair, verify } = require('..')
 
 const FILE = '/folder/log'
 const bytes = (text) => Buffer.from(text)
@@ -153,6 +153,35 @@ tape('tail: a copy that was damaged is never replayed; nothing is cut, and the e
   await damaged.close()
   t.ok(flipped.read(FILE).equals(before))
   t.deepEqual(flipped.list(), [FILE, `${FILE}.tail`])
+})
+
+tape('tail: if the end is in the copy only, readers and verify say so, and repair does not do without it', async (t) => {
+  const { disk, texts } = await unsyncedLog()
+  let cut = null
+  const opening = disk.clone()
+  opening.onChange = ({ name, path }) => { if (name === 'write' && path === FILE) cut ??= opening.clone() }
+  const log = OffsetLog(FILE, { storage: opening.storage })
+  await log.ready()
+  await log.close()
+  const reader = OffsetLog(FILE, { storage: cut.storage, flags: 'r' })
+  const found = await textsOf(reader)
+  t.ok(found.length < texts.length)
+  t.deepEqual(found, texts.slice(0, found.length))
+  const { offset, size, path } = reader.recovery.unrestored
+  t.deepEqual([path, offset + size], [`${FILE}.tail`, disk.read(FILE).length])
+  await reader.close()
+  const report = await verify(FILE, { storage: cut.storage })
+  t.equal(report.isSound, false)
+  t.deepEqual(report.unrestored, { offset, size, path })
+  const err = await failureOf(() => repair(FILE, '/folder/repaired', { storage: cut.storage, write: true }))
+  t.equal(err.code, 'ERR_NOT_SUPPORTED')
+  t.match(err.message, /Open the log for writing once/)
+  t.deepEqual(cut.list(), [FILE, `${FILE}.tail`])
+  const again = OffsetLog(FILE, { storage: cut.storage })
+  t.deepEqual(await textsOf(again), texts)
+  t.equal(again.recovery, null)
+  await again.close()
+  t.equal((await verify(FILE, { storage: cut.storage })).unrestored, null)
 })
 
 tape('tail: a copy from before the last append is not replayed', async (t) => {

@@ -38,6 +38,8 @@ const JOURNALS_START = 16384
  * @property {{ offset: number, size: number, isZeros: boolean } | null} tail  what was written last and never promised,
  *   or zeros kept behind the end: the next open cuts it
  * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used
+ * @property {{ offset: number, size: number, path: string } | null} unrestored  the end that only the file `path` has:
+ *   an open for writing was cut off while it wrote these bytes anew, and the next one finishes that
  * @property {number} unfinished  how many chunks a deletion that was cut off has still to change; the next open does
  */
 
@@ -73,7 +75,7 @@ function examine (source, options, output, cb) {
     if (err || listeners.error) return cb(err ?? listeners.error)
     lost.close()
     findTail(blocks, found.end, (err, tail = null) => {
-      cb(err, { report: describe(blocks, found, damage, tail), survey, lost })
+      cb(err, { report: describe(source, found, damage, tail), survey, lost })
     })
   }
   if (checked) {
@@ -192,20 +194,20 @@ function findTail (blocks, end, cb) {
 }
 
 /**
- * @param {LogSource['blocks']} blocks
+ * @param {LogSource} source
  * @param {Found} found
  * @param {DamageList} damage
  * @param {Report['tail']} tail
  * @returns {Report}
  */
-function describe (blocks, found, { ranges, count, size }, tail) {
+function describe ({ blocks, unrestored = null }, found, { ranges, count, size }, tail) {
   const { framing, end, isSound, records, mendable, erased, undeleted, since, promisedEnd, flaws, unfinished } = found
   return {
     path: blocks.path,
     framing,
     size: blocks.size.value,
     end,
-    isSound: isSound && count === 0,
+    isSound: isSound && count === 0 && unrestored === null,
     records,
     mendable,
     erased,
@@ -217,6 +219,7 @@ function describe (blocks, found, { ranges, count, size }, tail) {
     damageSize: size,
     tail,
     flaws,
+    unrestored,
     unfinished
   }
 }

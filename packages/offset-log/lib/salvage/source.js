@@ -2,10 +2,11 @@
 // Opens a file for reading, however damaged it is, and tells which framing it has: by its beginning, or, where that is
 // lost, by what lies behind.
 
-const { BlockFile } = require('@millrace/block-file')
+const { BlockFile, toCallback } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { eachInOrder } = require('../each-in-order')
 const { readSource } = require('../framing/checked/salvage/read-source')
+const { TailCopy } = require('../framing/checked/tail-copy')
 const { detectFraming } = require('../framing/detect')
 const { offsetFramings } = require('../framing/offset/offset-framing')
 const { NOWHERE, findFrames } = require('../framing/offset/salvage/find-frames')
@@ -22,6 +23,8 @@ const { judgeFrame } = require('../framing/offset/salvage/mend-frame')
  * @property {BlockFileHandle} blocks  open for reading
  * @property {CheckedSource | null} checked  of a file of the checked framing
  * @property {OffsetFraming | null} framing  of a legacy one; an empty file has none
+ * @property {import('../framing/checked/tail-copy').Unrestored | null} [unrestored]  what the log gets back when it is
+ *   opened for writing
  */
 
 /**
@@ -36,8 +39,12 @@ function openSource (path, { framing, storage }, cb) {
   blocks.ready((err) => {
     if (err) return cb(err)
     tellFraming(blocks, framing, (err, source) => {
-      if (err || !source) blocks.close(() => cb(err))
-      else cb(null, source)
+      if (err || !source) return blocks.close(() => cb(err))
+      if (source.checked === null) return cb(null, source)
+      toCallback(new TailCopy(blocks, source.checked.head, storage).find(), (err, unrestored) => {
+        if (err) blocks.close(() => cb(err))
+        else cb(null, { ...source, unrestored })
+      })
     })
   })
 }

@@ -25,6 +25,7 @@ const { openSource } = require('./source')
  * @param {(err: Error | null, examination?: Examination) => void} cb
  */
 function writeRepaired (out, source, options, cb) {
+  if (source.unrestored) return cb(unrestoredError(source.blocks.path, source.unrestored))
   const aside = new Aside(out, options.storage)
   const fail = (/** @type {Error} */ err) => aside.abandon(err, cb)
   aside.open((err, output) => {
@@ -49,6 +50,16 @@ function writeRepaired (out, source, options, cb) {
       })
     })
   })
+}
+
+/**
+ * @param {string} path
+ * @param {NonNullable<LogSource['unrestored']>} unrestored
+ */
+function unrestoredError (path, { offset, size, path: copy }) {
+  return new LogError('ERR_NOT_SUPPORTED', `repair: ${copy} holds the ${size} bytes of ${path} from ${offset} on, which were ` +
+    'being written anew when the process ended. Open the log for writing once, which brings them back; then repair it if it must be',
+  { offset, path: copy })
 }
 
 /**

@@ -34,7 +34,21 @@ function openChecked (file, cb) {
     if (head instanceof LogError) return cb(head)
     if (blocks.flags === 'r+') return openForWriting(file, head, cb)
     // Another process may have written meanwhile: what the head speaks of must be within the size.
-    blocks.refresh((err) => err ? cb(err) : new CheckedOpener(file, head).open(cb))
+    blocks.refresh((err) => err ? cb(err) : openForReading(file, head, cb))
+  })
+}
+
+/**
+ * @param {LogFile} file
+ * @param {Head} head
+ * @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb
+ */
+function openForReading (file, head, cb) {
+  const opener = new CheckedOpener(file, head)
+  toCallback(new TailCopy(file.blocks, head, file.storage).find(), (err, unrestored) => {
+    opener.noteUnrestored(unrestored ?? null)
+    if (err) cb(err)
+    else opener.open(cb)
   })
 }
 
@@ -69,7 +83,14 @@ class CheckedOpener {
     this._isReadOnly = file.blocks.flags === 'r'
     this._fileSize = file.blocks.size.value
     /** @type {Recovery} */
-    this._recovery = { offset: 0, size: 0, keptAt: null, uncopied: null, damage: [], flaws: head.flaws }
+    this._recovery = {
+      offset: 0, size: 0, keptAt: null, uncopied: null, unrestored: null, damage: [], flaws: head.flaws
+    }
+  }
+
+  /** @param {Recovery['unrestored']} unrestored  what only the copy of the log's end has */
+  noteUnrestored (unrestored) {
+    this._recovery.unrestored = unrestored
   }
 
   /** @param {(err: Error | null, store?: CheckedStore, recovery?: Recovery | null) => void} cb */
@@ -107,8 +128,9 @@ class CheckedOpener {
 
   /** @returns {Recovery | null} */
   _describe () {
-    const { size, damage, flaws, uncopied } = this._recovery
-    return size === 0 && damage.length === 0 && flaws.length === 0 && uncopied === null ? null : this._recovery
+    const { size, damage, flaws, uncopied, unrestored } = this._recovery
+    const isNothing = size === 0 && damage.length === 0 && flaws.length === 0 && !uncopied && !unrestored
+    return isNothing ? null : this._recovery
   }
 
   _countErased () {

@@ -22,6 +22,7 @@ const UNFINISHED_SUFFIX = '.new'
  * @typedef {import('@millrace/block-file/lib/storage').Storage} Storage
  * @typedef {{ offset: number, size: number }} Range  of the log's file, in bytes
  * @typedef {Range & { id: Buffer, sequence: number }} Described  by the head of a copy
+ * @typedef {Range & { path: string }} Unrestored  bytes of the log that only its copy has
  */
 
 class TailCopy {
@@ -71,6 +72,47 @@ class TailCopy {
     } finally {
       await call(copy, 'close')
     }
+  }
+
+  /**
+   * For those who only read: the copy belongs to the next writer, which finishes what an earlier one has begun.
+   * @returns {Promise<Unrestored | null>}  the bytes that the log is to get back and does not have now
+   */
+  async find () {
+    if (this._wasClosed) return null
+    const copy = await this._openCopy()
+    if (copy === null) return null
+    try {
+      const range = await this._read(copy)
+      if (range === null || this._sequence > range.sequence) return null
+      const { offset, size } = range
+      return await this._isRestored(copy, range) ? null : { offset, size, path: this._path }
+    } catch (err) {
+      if (err instanceof LogError && err.code === 'ERR_LOG_CORRUPT') return null
+      // A writer is at it just now: the log became shorter while it was compared.
+      if (err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ') return null
+      throw err
+    } finally {
+      await call(copy, 'close')
+    }
+  }
+
+  /**
+   * @param {BlockFileHandle} copy
+   * @param {Range} range
+   * @returns {Promise<boolean>}  whether the log has all that the copy has
+   */
+  async _isRestored (copy, { offset, size }) {
+    if (offset + size > this._blocks.size.value) return false
+    let isSame = true
+    let at = offset
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, async (bytes) => {
+      const found = Buffer.alloc(bytes.length)
+      await call(this._blocks, 'readInto', found, at)
+      isSame &&= found.equals(bytes)
+      at += bytes.length
+    })
+    return isSame
   }
 
   /** @returns {Promise<BlockFileHandle | null>}  null if there is none */
