@@ -66,7 +66,7 @@ class Calls {
 
   /** @throws {Violation} */
   async run () {
-    const starts = await makeStarts(this._OffsetLog)
+    const starts = await this._guard.run(() => makeStarts(this._OffsetLog))
     for (const [index, start] of starts.entries()) {
       const fsync = MODES[index % MODES.length]
       const calls = await this._listCalls(start, fsync)
@@ -121,7 +121,7 @@ class Calls {
    */
   async _judge ({ disk, ledger, at, isClosed, hasLostPages }, { torn }, random) {
     const power = ledger.expect(at, false)
-    if (isClosed) await this._checkClean(disk.clone())
+    if (isClosed) await this._guard.run(() => this._checkClean(disk.clone({ defer: process.nextTick })))
     if (torn) checkKept(disk.crash(() => 0), torn)
     // When the cache shows more than the disk has, opening is where that comes to light.
     const tries = hasLostPages ? 10 : 1
@@ -153,7 +153,7 @@ class Calls {
   /** @param {SimulatedDisk} disk  of a log that says that it was closed well */
   async _checkClean (disk) {
     const log = this._OffsetLog(FILE, { storage: disk.storage, flags: 'r' })
-    await log.ready()
+    await log.ready().catch((err) => { throw new Violation('refused', `closed well, but: ${err.stack}`) })
     if (log.recovery) throw new Violation('wrong answer', `closed well, but: ${JSON.stringify(log.recovery)}`)
     await log.close()
   }
