@@ -60,6 +60,7 @@ tape('verify: what is in a log that is sound, in every framing', async (t) => {
       damageSize: 0,
       tail: null,
       flaws: [],
+      unrestored: null,
       unfinished: 0
     }, framing)
     t.deepEqual(JSON.parse(JSON.stringify(report)), report)

@@ -63,9 +63,7 @@ class TailCopy {
     try {
       const range = await this._read(copy)
       if (range === null) return 0
-      // The slot that it was made under may have been in the page cache only, and gone with the power: an older one is
-      // as good. A newer one was written when the copy had served, and before anything was appended.
-      const isOutdated = this._sequence > range.sequence
+      const isOutdated = this._isOutdated(range)
       if (!isOutdated) await this._writeAnew(copy, range)
       await this._remove()
       return isOutdated ? 0 : range.offset + range.size
@@ -84,7 +82,7 @@ class TailCopy {
     if (copy === null) return null
     try {
       const range = await this._read(copy)
-      if (range === null || this._sequence > range.sequence) return null
+      if (range === null || this._isOutdated(range)) return null
       const { offset, size } = range
       return await this._isRestored(copy, range) ? null : { offset, size, path: this._path }
     } catch (err) {
@@ -95,6 +93,15 @@ class TailCopy {
     } finally {
       await call(copy, 'close')
     }
+  }
+
+  /**
+   * The slot that a copy was made under may have been in the page cache only, and gone with the power: an older one is as
+   * good. A newer one was written when the copy had served, and before anything was appended.
+   * @param {Described} described
+   */
+  _isOutdated ({ sequence }) {
+    return this._sequence > sequence
   }
 
   /**

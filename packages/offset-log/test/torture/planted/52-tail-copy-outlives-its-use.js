@@ -9,6 +9,6 @@ exports.patches = [{
   replace: ''
 }, {
   file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
-  find: 'this._sequence > range.sequence',
+  find: 'this._sequence > sequence',
   replace: 'false'
 }]
