@@ -17,6 +17,7 @@ const { RangeLock } = require('./range-lock')
 const { Reader } = require('./reader')
 const { scanBlocks } = require('./scan')
 const { SpanReader } = require('./span-reader')
+const { resolvePath } = require('./storage')
 const { Turns } = require('./turns')
 const { Writer } = require('./writer')
 
@@ -56,11 +57,13 @@ const QUICK_COUNT_MIN = 64
 
 class BlockFileHandle {
   /**
-   * @param {string} path
+   * @param {string} givenPath
    * @param {BlockFileOptions} [options]
    */
-  constructor (path, options) {
-    const { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage } = parseOptions(path, options)
+  constructor (givenPath, options) {
+    const parsed = parseOptions(givenPath, options)
+    const { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage } = parsed
+    const path = resolvePath(givenPath, storage)
     if (createFolder && flags === 'r+') makeFolderNow(storage, path)
     this.path = path
     this.blockSize = blockSize

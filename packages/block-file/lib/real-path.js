@@ -1,8 +1,25 @@
 'use strict'
-// Where a file is, or would be made: symlinks followed, also those that lead to nothing yet.
+// What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
+// be made.
 
 const fs = require('node:fs')
 const path = require('node:path')
+
+/**
+ * Changes no other part of the path: what `..` leads to is known only once the links before it are followed.
+ * @param {string} filePath
+ * @returns {string}  absolute
+ */
+function toAbsolute (filePath) {
+  if (path.isAbsolute(filePath)) return filePath
+  try {
+    if (process.platform !== 'win32') return path.posix.join(process.cwd(), '/') + filePath
+    return path.resolve(filePath) + (/[/\\]$/.test(filePath) ? path.sep : '')
+  } catch {
+    // The working folder was removed: opening the file will say so.
+    return filePath
+  }
+}
 
 /**
  * @param {string} filePath
@@ -27,3 +44,4 @@ function findRealPath (filePath, cb) {
 }
 
 exports.findRealPath = findRealPath
+exports.toAbsolute = toAbsolute

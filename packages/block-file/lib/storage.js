@@ -8,7 +8,7 @@ const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = requi
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { notAFile } = require('./not-a-file')
 const { toCallback } = require('./promises')
-const { findRealPath } = require('./real-path')
+const { findRealPath, toAbsolute } = require('./real-path')
 const { watchFile } = require('./watch-file')
 
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
@@ -76,6 +76,8 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file at once; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  tells when the file may have
  *   changed, from another process too. A storage without it is polled
+ * @property {(path: string) => string} [toAbsolute]  what a path means now, whatever the working folder is later. A
+ *   storage without it has no relative paths
  * @property {(path: string, cb: Callback<string>) => void} [realPath]  where the file is, or would be made, with every
  *   symlink followed. A storage without it has no symlinks
  * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives one file the owner, the
@@ -241,6 +243,18 @@ async function copyOwnershipNow (from, to) {
   await fs.promises.chmod(to, mode & 0o7777)
 }
 
+/**
+ * @param {unknown} filePath  checked later
+ * @param {Storage} [storage]
+ * @returns {any}
+ */
+function resolvePath (filePath, storage = exports.fileStorage) {
+  const isPath = typeof filePath === 'string' && filePath !== ''
+  return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
+}
+
+exports.resolvePath = resolvePath
+
 /** @type {Storage} */
 exports.fileStorage = {
   open,
@@ -249,6 +263,7 @@ exports.fileStorage = {
   syncFolder,
   makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
   watch: watchFile,
+  toAbsolute,
   realPath: findRealPath,
   copyOwnership,
   lock: lockFile,

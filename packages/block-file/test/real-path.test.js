@@ -50,3 +50,13 @@ tape('realPath: what leads nowhere is an error', { skip }, async (t) => {
   t.equal((await failureOf(() => realPath(at('file/file')))).code, 'ENOTDIR')
   t.equal((await failureOf(() => realPath(at('missing/')))).code, 'ENOENT', 'a file is not made where a folder is named')
 })
+
+tape('toAbsolute: nothing but what comes before', (t) => {
+  const { toAbsolute } = fileStorage
+  t.equal(toAbsolute('/a/../b'), '/a/../b')
+  t.equal(path.resolve(toAbsolute('x/y')), path.resolve('x/y'))
+  t.ok(path.isAbsolute(toAbsolute('x')))
+  t.match(toAbsolute('x/'), /[/\\]$/, 'what names a folder still does')
+  t.equal(path.resolve(toAbsolute('../x')), path.resolve('../x'))
+  t.end()
+})

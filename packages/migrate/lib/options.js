@@ -1,7 +1,7 @@
 'use strict'
 // The options of reading and converting, checked, with their defaults.
 
-const { fileStorage } = require('@millrace/block-file')
+const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { formats } = require('./formats')
 
@@ -96,8 +96,8 @@ function parseConvertOptions (from, to, options = {}) {
     if (value !== undefined && typeof value !== 'function') throw misuse(`convert: ${name} must be a function`)
   }
   return {
-    from: /** @type {string} */ (from),
-    to,
+    from: resolvePath(from, source.storage),
+    to: resolvePath(to, source.storage),
     source,
     fromCodec,
     toCodec,

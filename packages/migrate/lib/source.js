@@ -1,7 +1,7 @@
 'use strict'
 // A log of any format, to be read and nothing else.
 
-const { Lifecycle } = require('@millrace/block-file')
+const { Lifecycle, resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { BlockCursor } = require('./block-cursor')
 const { blockFormats, logFormats } = require('./formats')
@@ -26,11 +26,12 @@ const { createRecordStream } = require('./record-stream')
 
 class Source {
   /**
-   * @param {string} path
+   * @param {string} givenPath
    * @param {import('./options').SourceOptions} [options]
    */
-  constructor (path, options) {
-    this._options = parseSourceOptions('openSource', path, options)
+  constructor (givenPath, options) {
+    this._options = parseSourceOptions('openSource', givenPath, options)
+    const path = resolvePath(givenPath, this._options.storage)
     this.filename = path
     /** @type {Method} runs when the file is open and its format is known, or with the reason why not */
     this.ready = this._ready.bind(this)

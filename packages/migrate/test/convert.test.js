@@ -41,6 +41,17 @@ tape('convert: makes a checked log with the folder around it, and leaves nothing
   t.deepEqual(beside(file), ['log'])
 })
 
+tape('convert: relative paths mean what they meant at the call', async (t) => {
+  const { file } = await writeJson()
+  const home = process.cwd()
+  process.chdir(path.dirname(file))
+  const converted = convert(path.basename(file), 'converted.log')
+  process.chdir(home)
+  t.equal((await converted).records, 50)
+  t.deepEqual(beside(file), ['converted.log', 'log'])
+  t.notOk(fs.existsSync('converted.log'))
+})
+
 tape('convert: takes a callback, with options and without', (t) => {
   const to = newPath()
   convert(FIXTURE, to, (err, result) => {

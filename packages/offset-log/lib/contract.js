@@ -133,7 +133,7 @@
 /**
  * @template [T=any]
  * @typedef {object} OffsetLog
- * @property {string} filename
+ * @property {string} filename  the path, absolute: what was given means the same ever after
  * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
  * @property {Observable<number>} durable  the seq up to which all is on stable storage, -1 if none; never above `since`
  * @property {Observable<Progress>} compactionProgress  how far a compaction has come, while one runs

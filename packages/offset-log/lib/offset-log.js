@@ -1,7 +1,7 @@
 'use strict'
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
-const { BlockFile, Lifecycle, createObservable } = require('@millrace/block-file')
+const { BlockFile, Lifecycle, createObservable, resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
@@ -49,11 +49,12 @@ const { Gate } = require('./threads/gate')
 /** @implements {OffsetLog} */
 class Log {
   /**
-   * @param {string} path
+   * @param {string} givenPath
    * @param {OffsetLogOptions} [options]
    */
-  constructor (path, options) {
+  constructor (givenPath, options) {
     const parsed = parseOptions(options)
+    const path = resolvePath(givenPath, parsed.storage)
     this.filename = path
     /** @type {Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
     this.since = createObservable()
@@ -325,9 +326,10 @@ class Log {
    * @returns {any}
    */
   snapshot (path, cb) {
+    const target = resolvePath(path, this._file.storage)
     return promised(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
       if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
-      require('./snapshot').snapshot(this._file, this.recovery, path, cb)
+      require('./snapshot').snapshot(this._file, this.recovery, target, cb)
     }))
   }
 

@@ -2,6 +2,7 @@
 // repair: makes a new log of all that is good in a damaged one, and says what is lost. It never changes the damaged
 // one, and it writes nothing at all unless it is told to.
 
+const { resolvePath } = require('@millrace/block-file')
 const { promised } = require('./promised')
 const { examine } = require('./salvage/examine')
 const { checkPath, parseOptions } = require('./salvage/options')
@@ -77,9 +78,10 @@ function repair (path, out, options = {}, cb) {
     } catch (err) {
       return process.nextTick(cb, /** @type {Error} */ (err))
     }
+    const target = resolvePath(out, parsed.storage)
     openSource(path, parsed, (err, source) => {
       if (err || !source) return cb(err)
-      const run = parsed.write ? writeRepaired.bind(null, out) : examineOnly
+      const run = parsed.write ? writeRepaired.bind(null, target) : examineOnly
       run(source, parsed, (err, examination) => {
         source.blocks.close((closeError) => {
           if (err || closeError || !examination) return cb(err ?? closeError)

@@ -82,6 +82,7 @@ function copyChecked (file, store, output, cb) {
     if (isReplaced || blocks.size.value < end) return close(moved(blocks.path))
     readSource(blocks, end, (err, source) => {
       if (err || !source) return close(err)
+      if (!source.head.header.id.equals(store.header.id)) return close(moved(blocks.path))
       /** @type {LogError | null} */
       let damaged = null
       const damage = new DamageList({ onRange: ({ offset }) => { damaged ??= corrupt(blocks.path, offset) } })
