@@ -96,8 +96,8 @@ class TailCopy {
   }
 
   /**
-   * The slot that a copy was made under may have been in the page cache only, and gone with the power: an older one is as
-   * good. A newer one was written when the copy had served, and before anything was appended.
+   * The slot that a copy was made under may have been in the page cache only, and gone with the power: an older one is
+   * as good. A newer one was written when the copy had served, and before anything was appended.
    * @param {Described} described
    */
   _isOutdated ({ sequence }) {
