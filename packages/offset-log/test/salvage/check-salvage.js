@@ -17,18 +17,20 @@ const CONCURRENCY = 40
  * @param {number} [options.seed]
  * @param {number} [options.samples]  how many injuries of each kind, in each image; below 1 for only some of these
  * @param {boolean} [options.everyByte]  flip a bit of each byte instead
+ * @param {Array<{ image: any, kind: string, injury: any }>} [options.injuries]  these instead
  * @param {{ index: number, count: number }} [options.share]  only every so many
  * @param {(tally: any) => void} [options.onProgress]
  */
 async function checkSalvage (options) {
-  const { images, seed = 1, samples = 10, everyByte = false, share = { index: 0, count: 1 }, onProgress } = options
+  const { images, seed = 1, samples = 10, everyByte = false, injuries, onProgress } = options
+  const { share = { index: 0, count: 1 } } = options
   const tally = { cases: 0, refused: 0, recovered: 0, mended: 0, lost: 0, faults: [] }
   const pending = new Set()
   // Whatever does not call back would end the process without a word.
   const tell = () => console.log(`never called back: ${[...pending].join(', ')}`)
   process.once('exit', tell)
   const random = createRandom(seed)
-  const cases = everyByte ? everyFlip(images, random) : someOfEach(images, samples, random)
+  const cases = injuries?.values() ?? (everyByte ? everyFlip(images, random) : someOfEach(images, samples, random))
   let number = 0
   const work = async () => {
     for (const { image, kind, injury } of cases) {

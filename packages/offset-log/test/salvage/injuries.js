@@ -62,14 +62,12 @@ const kinds = {
   swapped: ({ bytes }, random) => {
     const size = [SECTOR_SIZE, 4096, PAGE_SIZE][random(3)]
     const [a, b] = [size * random(Math.ceil(bytes.length / size)), size * random(Math.ceil(bytes.length / size))]
-    const once = replace(bytes, a, bytes.subarray(b, b + size), size)
-    const label = `${size} bytes at ${a} and ${b} are swapped`
-    return changed(bytes, label, replace(once, b, bytes.subarray(a, a + size), size))
+    return swap(bytes, size, a, b)
   },
   misdirected: ({ bytes }, random) => {
     const size = [SECTOR_SIZE, 4096, PAGE_SIZE][random(3)]
     const [from, to] = [size * random(Math.ceil(bytes.length / size)), size * random(Math.ceil(bytes.length / size))]
-    return changed(bytes, `${size} bytes of ${from} are at ${to} too`, replace(bytes, to, bytes.subarray(from, from + size), size))
+    return misdirect(bytes, size, from, to)
   },
   stale: ({ bytes, earlier }, random) => {
     if (earlier.length === 0) return null
@@ -105,6 +103,18 @@ function flipOf (bytes, offset, bit) {
   return { label: `bit ${bit} of byte ${offset}`, bytes: hurt }
 }
 
+/** @param {Buffer} bytes @param {number} size @param {number} a @param {number} b */
+function swap (bytes, size, a, b) {
+  const once = replace(bytes, a, bytes.subarray(b, b + size), size)
+  const label = `${size} bytes at ${a} and ${b} are swapped`
+  return changed(bytes, label, replace(once, b, bytes.subarray(a, a + size), size))
+}
+
+/** @param {Buffer} bytes @param {number} size @param {number} from @param {number} to */
+function misdirect (bytes, size, from, to) {
+  return changed(bytes, `${size} bytes of ${from} are at ${to} too`, replace(bytes, to, bytes.subarray(from, from + size), size))
+}
+
 /** Somewhere in the head, or where a chunk begins or ends. */
 function structuralOffset ({ bytes, structure }, random) {
   const offset = structure[random(structure.length)] + random(48) - 4
@@ -137,3 +147,5 @@ function changed (before, label, bytes) {
 
 exports.kinds = kinds
 exports.flipOf = flipOf
+exports.misdirect = misdirect
+exports.swap = swap

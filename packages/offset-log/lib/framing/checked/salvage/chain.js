@@ -5,6 +5,9 @@
 const { PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
+// How many of the places are remembered where a chunk is lost.
+const ENDS_MAX = 16
+
 /**
  * @typedef {import('../chunk-header').ChunkHeader} ChunkHeader
  * @typedef {{ header: ChunkHeader, chunkStart: number, chunkEnd: number }} Entered  a chunk
@@ -26,6 +29,8 @@ class Chain {
      * else than it was written.
      */
     this.isAnchored = true
+    /** What was in front of what is lost: the chunk that follows it was in that place. @type {number[]} */
+    this._ends = []
   }
 
   /**
@@ -40,8 +45,12 @@ class Chain {
     this.falseIdentity = UNKNOWN
   }
 
-  /** Nothing is known of what comes next. */
-  break () {
+  /**
+   * Nothing is known of what comes next.
+   * @param {number} identity  of the chunk in front of what is lost, or UNKNOWN
+   */
+  break (identity) {
+    if (identity !== UNKNOWN && this._ends.push(identity) > ENDS_MAX) this._ends.shift()
     this.previous = this.falseIdentity = UNKNOWN
     this.isAnchored = false
   }
@@ -68,11 +77,20 @@ class Chain {
   }
 
   /**
+   * Whether a chunk says that it follows one that something else follows, or nothing.
+   * @param {ChunkHeader} header
+   */
+  belongsElsewhere ({ previous }) {
+    return previous !== this.previous && this._ends.includes(previous)
+  }
+
+  /**
    * Whether a chunk follows one that is none of the log's, or is not what the newest slot knows at its place.
    * @param {Entered} entered
    */
   isFalse (entered) {
     if (this.falseIdentity !== UNKNOWN && entered.header.previous === this.falseIdentity) return true
+    if (this.previous === UNKNOWN && this.belongsElsewhere(entered.header)) return true
     return this.contradictsSlot(entered)
   }
 

@@ -85,7 +85,7 @@ class Judge {
       return cb(null)
     }
     if (chain.isFalse(cursor)) {
-      this._lose(WHAT.LINK, chunkStart, withFiller(chunkEnd))
+      this._lose(chain.belongsElsewhere(header) ? WHAT.PLACE : WHAT.LINK, chunkStart, withFiller(chunkEnd))
       chain.falseIdentity = header.identity
       return cb(null)
     }
@@ -129,7 +129,7 @@ class Judge {
     }
     const what = damage?.what
     if (what === 'its link to the chunk before' || what === 'its epoch') this._judgeLink(what)
-    else if (what === 'its data' && this._chain.goesOnWith(header)) this._loseData(header)
+    else if (what === 'its data' && this._isInChain()) this._loseData(header)
     else this._search(what === 'its place' ? WHAT.PLACE : WHAT.CHUNKS, pageEnd)
   }
 
@@ -141,11 +141,13 @@ class Judge {
     const { _cursor: cursor, _salvage: salvage, _chain: chain } = this
     const { at, header } = cursor
     const { end } = salvage.state
-    if (what !== 'its epoch' && chain.isRightInstead(header, salvage.state)) {
-      salvage.takeBackCommit()
+    if (what !== 'its epoch' && chain.isRightInstead(header, salvage.state) && !chain.belongsElsewhere(header)) {
+      // Where gaps are left out all behind the last damage may be somewhere else than it was written.
+      if (this._source.rules.hasGaps && header.epoch === chain.epoch) salvage.takeBackRun()
+      else salvage.takeBackCommit()
       const start = salvage.state.end
       if (start < end) {
-        this._lose(WHAT.LINK, start, at)
+        this._lose(WHAT.LINK, start, at, true)
         return
       }
       if (salvage.isLost) {
@@ -156,6 +158,12 @@ class Judge {
     }
     this._lose(WHAT.LINK, at, withFiller(at + CHUNK_HEADER_SIZE + header.size))
     chain.falseIdentity = header.identity
+  }
+
+  /** Whether the header at the cursor is that of a chunk that belongs there. */
+  _isInChain () {
+    const { _cursor: { at, header }, _chain: chain } = this
+    return chain.goesOnWith(header) && !chain.belongsElsewhere(header) && this._salvage.isInPlace(header, at)
   }
 
   /**
@@ -219,8 +227,9 @@ class Judge {
    * @param {string} what
    * @param {number} start
    * @param {number} reach  how far it seems to go; what was never promised is none of it
+   * @param {boolean} [isTakenBack]  whether it was kept before
    */
-  _lose (what, start, reach) {
+  _lose (what, start, reach, isTakenBack = false) {
     // What was never promised and does not fit is where the log ends.
     if (start >= this._source.promisedEnd) {
       this.isOver = true
@@ -228,8 +237,10 @@ class Judge {
     }
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
+    const { identity } = this._salvage.state
     this.note(what, start, end, this._salvage.lose(start, end), null)
-    this._chain.break()
+    if (isTakenBack) this._chain.break(UNKNOWN)
+    else this._chain.break(identity === UNKNOWN ? this._chain.previous : identity)
     this._cursor.skipTo(end)
   }
 

@@ -3,7 +3,8 @@
 // stay what they were. What is lost is filled up, so that the chain of chunks is whole.
 
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
+  SPLIT_SIZE_MIN
 } = require('../layout')
 const { ChunkState, UNKNOWN } = require('./chunk-state')
 const { FrameCount } = require('./count-frames')
@@ -12,17 +13,22 @@ const { eraseLastFrame, eraseRest, makeLostChunk } = require('./make-chunk')
 const { Pending, changeChunk } = require('./pending')
 
 const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
+// What a page that compaction makes may have more than there was before: a header, a gap, padding in front of a record
+// that is not split.
+const PAGE_LOSS_MAX = 2 * CHUNK_SIZE_MIN + 3 * LENGTH_SIZE + SPLIT_SIZE_MIN
 
 /** @typedef {import('../chunk-header').ChunkHeader} ChunkHeader */
 
 class Salvage {
   /**
    * @param {import('../chunk-header').Rules} rules
+   * @param {import('../slot').Slot | null} slot  the newest that is whole
    * @param {number} fileSize
    * @param {import('../../../salvage/output').Output | null} output  null for who only wants to know
    */
-  constructor (rules, fileSize, output) {
+  constructor (rules, slot, fileSize, output) {
     this._rules = rules
+    this._slot = slot
     this._salt = rules.salt
     this._output = output
     /** Above it the rest of the file could have no positions. */
@@ -65,15 +71,40 @@ class Salvage {
    * @param {number} start
    */
   canKeep (header, start) {
-    const { state, _pending: pending, _rules: { hasGaps, hasJumps } } = this
-    const { continued } = header
-    const goesOn = this.goesOn(header)
-    if (header.position > this._positionMax) return false
-    if (!hasGaps && hasJumps && !this._isInOrder(header, start)) return false
-    if (hasGaps && header.firstSeq < state.contentEnd + (goesOn ? continued : 0)) return false
-    if (!pending.canReach(start)) return false
+    const { continued, position } = header
+    if (!this.isInPlace(header, start) || !this._pending.canReach(start)) return false
     // One to three bytes are too few for a frame: they need one before them that they belong to.
-    return continued === 0 || continued >= LENGTH_SIZE || goesOn || pending.canOwn(start, header.position)
+    return continued === 0 || continued >= LENGTH_SIZE || this.goesOn(header) || this._pending.canOwn(start, position)
+  }
+
+  /**
+   * Whether a chunk's position is one that a chunk can have there, behind what is lost.
+   * @param {ChunkHeader} header
+   * @param {number} start
+   */
+  isInPlace (header, start) {
+    const { state, _rules: { hasGaps, hasJumps } } = this
+    if (header.position > this._positionMax) return false
+    if (!hasGaps) return !hasJumps || this._isInOrder(header, start)
+    if (header.firstSeq < state.contentEnd + (this.goesOn(header) ? header.continued : 0)) return false
+    return !this.isLost || !this._isElsewhere(header, start)
+  }
+
+  /**
+   * Records only ever move towards the start of the file, so positions run further and further ahead. Compaction may
+   * lose a little of that again at each page's end, an append does not.
+   * @param {ChunkHeader} header
+   * @param {number} start
+   */
+  _isElsewhere ({ position, durable }, start) {
+    const { state, _slot: slot, _rules: { shift } } = this
+    const ahead = position - start
+    // Nothing of what compaction writes was durable when it was written.
+    const isAppended = durable > HEAD_SIZE + shift
+    if (isAppended && state.durable > HEAD_SIZE + shift && ahead < state.shift) return true
+    if (slot === null || start >= slot.end) return false
+    const pageCount = Math.ceil((slot.end - start) / PAGE_SIZE)
+    return ahead > slot.logicalEnd - slot.end + (isAppended ? 0 : pageCount * PAGE_LOSS_MAX)
   }
 
   /**
@@ -178,6 +209,11 @@ class Salvage {
   takeBackCommit () {
     if (!this._pending.isEmpty) return
     this._returnTo(this._commitStart.end >= this._segment.end ? this._commitStart : this._segment)
+  }
+
+  /** Takes back all behind the last damage. */
+  takeBackRun () {
+    if (this._pending.isEmpty) this._returnTo(this._segment)
   }
 
   /** Leaves out what is behind the last commit that is whole. */

@@ -37,7 +37,7 @@ class Survey {
     this._cursor = new ChunkCursor(source.blocks, source.rules, source.unfinished, HEAD_SIZE)
     this._cursor.expect(source.rules.salt)
     this._confirmation = new Confirmation(source)
-    this.salvage = new Salvage(source.rules, source.fileSize, output)
+    this.salvage = new Salvage(source.rules, source.head.slot, source.fileSize, output)
     this._judge = new Judge(source, this._cursor, this.salvage, damage)
     /** Where the log ends, once the survey is over. */
     this.end = HEAD_SIZE
