@@ -75,7 +75,8 @@ async function writeBinary (from, to, progress) {
  */
 async function copyLog (from, to, framing, progress) {
   const source = openLog(from, rawCodec, undefined, 'r')
-  const target = openLog(to, rawCodec, framing)
+  // A codec without a name: the copy may be opened with any, as its records need.
+  const target = openLog(to, { ...rawCodec, name: undefined }, framing)
   for await (const { seqs, values } of batches(source)) {
     await target.append(values)
     progress.update(seqs[seqs.length - 1])

@@ -8,6 +8,9 @@ const { BLOCK_SIZE, CACHE_SIZE } = require('./load')
 
 /** @typedef {import('@millrace/offset-log').Chunk} Chunk */
 
+/** Takes and gives records that are encoded already. */
+const encodedCodec = { ...rawCodec, name: binaryCodec.name }
+
 /**
  * @param {{ name: string, order: number, label: string, packages: string[] }} identity
  * @param {import('@millrace/offset-log').FramingName} framing
@@ -20,7 +23,7 @@ function createMillracePeer (identity, framing) {
   async function open (folder, mode) {
     const log = OffsetLog(path.join(folder, 'log'), {
       framing,
-      codec: mode === 'query' ? binaryCodec : rawCodec,
+      codec: mode === 'query' ? binaryCodec : encodedCodec,
       fsync: mode === 'durable' ? 'always' : 'never',
       blockSize: BLOCK_SIZE,
       cache: CACHE_SIZE

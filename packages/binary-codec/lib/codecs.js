@@ -53,9 +53,9 @@ const canonicalCodec = Object.freeze({
   encode: (value) => encodeCanonical(value)
 })
 
-/** Bytes that are left as they are, whatever they mean. */
+/** Bytes that are left as they are, whatever they mean: its name is that of the codec that a log has without one. */
 const rawCodec = Object.freeze({
-  name: 'raw',
+  name: 'bytes',
   buffer: /** @type {const} */ (true),
 
   /**

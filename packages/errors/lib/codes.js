@@ -29,6 +29,7 @@ exports.codes = Object.freeze({
   ERR_LOG_SEQ_LOST: 'what the log had at the seq was lost when the power went; build again what depends on it',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 
+  ERR_CODEC_MISMATCH: 'the log was made with another codec than the one that was given',
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',
   ERR_CODEC_DECODE: 'the bytes of a record could not be decoded',
   ABORT_ERR: 'the signal that the call was given was aborted; the code and the name are those of Node.js',

@@ -12,7 +12,7 @@ const { RecordReader } = require('./record-reader')
 const { Reporter } = require('./reporter')
 const { openSource } = require('./source')
 const { Target } = require('./target')
-const { createTranscoder } = require('./transcoder')
+const { bytesOf, createTranscoder } = require('./transcoder')
 
 /**
  * @typedef {ReturnType<typeof import('./options').parseConvertOptions>} Plan
@@ -36,11 +36,11 @@ class Conversion {
     const { from, to, source, onBadRecord } = plan
     const transcoder = createTranscoder(plan)
     this._plan = plan
-    this._codecNames = { from: transcoder.from, to: transcoder.to }
+    this._transcoder = transcoder
     this._maker = new RecordMaker(transcoder, onBadRecord)
     this._reporter = new Reporter(plan)
     this._source = openSource(from, source)
-    this._target = new Target(to, source.storage, transcoder.targetCodec)
+    this._target = new Target(to, source.storage)
     /** @type {RecordReader | null} the pass over the source that made the records */
     this._reader = null
     /** Whether `to` is there: an earlier run ended just before it could say so. */
@@ -49,10 +49,16 @@ class Conversion {
     this._resumedCount = 0
   }
 
+  /** Of the new log, empty if it has none: bytes that are copied are of the codec that the source names. */
+  get _codecName () {
+    return this._transcoder.to ?? this._source.codec ?? ''
+  }
+
   /** @param {(err: Error | null, result?: Result) => void} cb */
   run (cb) {
     inOrder([
       (done) => this._source.ready(done),
+      (done) => done(this._findMismatch()),
       (done) => this._reporter.check(done),
       // Once more under the lock, since another conversion may have ended just now.
       (done) => this._lookAround(done),
@@ -64,6 +70,15 @@ class Conversion {
       (done) => this._check(done),
       (done) => this._isPublished ? this._target.removeNote(done) : this._target.publish(done)
     ], (err) => this._end(err, cb))
+  }
+
+  /** What a log of bytes holds its user knows. */
+  _findMismatch () {
+    const { from, fromCodec } = this._plan
+    const { codec } = this._source
+    if (!codec || !fromCodec?.name || codec === fromCodec.name || codec === 'bytes') return null
+    return new LogError('ERR_CODEC_MISMATCH', `convert: ${from} has records of the codec ${codec}, and fromCodec is ` +
+      `${fromCodec.name}; give the codec ${codec}`, { path: from })
   }
 
   /** @param {Done} done */
@@ -78,7 +93,7 @@ class Conversion {
   _agreeOnNote (done) {
     const { source: { blockSize, onCorrupt } } = this._plan
     const { size: sourceSize = 0, format = '' } = this._source
-    const contents = { sourceSize, format, blockSize, onCorrupt, ...this._codecNames }
+    const contents = { sourceSize, format, blockSize, onCorrupt, from: this._transcoder.from, to: this._codecName }
     this._target.agreeOnNote(contents, (err) => done(err && this._isPublished ? this._target.existsError(err) : err))
   }
 
@@ -86,7 +101,7 @@ class Conversion {
   _fill (done) {
     const reader = this._reader = new RecordReader(this._source.createCursor())
     inOrder([
-      (done) => this._target.open(done),
+      (done) => this._target.open(bytesOf(this._codecName), done),
       (done) => this._replay(reader, done),
       (done) => this._convertRest(reader, done),
       (done) => this._target.close(done)

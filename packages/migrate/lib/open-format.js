@@ -21,6 +21,7 @@ const CACHE_SIZE = 256 * 1024
  * @typedef {object} Opened
  * @property {import('./formats').Format | 'empty'} format
  * @property {BlockFileHandle} blocks
+ * @property {string | null} codec  the name of the one that the log was made with; null if it says none
  * @property {Log | null} log  of the formats that offset-log reads
  * @property {number} end  where the records end: in the file, or in the seqs of a log
  * @typedef {Omit<Opened, 'blocks'>} Chosen
@@ -54,10 +55,10 @@ function choose (blocks, path, options, cb) {
   const size = blocks.size.value
   /** @param {import('./formats').Format} name */
   const takeBlocks = (name) => {
-    checkCompaction(path, name, storage, (err) => cb(err, { format: name, log: null, end: size }))
+    checkCompaction(path, name, storage, (err) => cb(err, { format: name, codec: null, log: null, end: size }))
   }
   // Of no bytes any format has made nothing.
-  if (size === 0) return cb(null, { format: format ?? 'empty', log: null, end: 0 })
+  if (size === 0) return cb(null, { format: format ?? 'empty', codec: null, log: null, end: 0 })
   if (format !== undefined && format in blockFormats) return takeBlocks(format)
   openLog(path, storage, (err, opened, reason) => {
     if (err) return cb(err)
@@ -96,7 +97,7 @@ function openLog (path, storage, cb) {
     if (err) return err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? cb(null, undefined, err) : cb(err)
     log.stats((/** @type {Error | null} */ err, /** @type {any} */ stats) => {
       if (err) log.close(() => cb(err))
-      else cb(null, { format: stats.framing, log, end: stats.size })
+      else cb(null, { format: stats.framing, codec: stats.codec, log, end: stats.size })
     })
   })
 }

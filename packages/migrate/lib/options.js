@@ -3,6 +3,7 @@
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { parseCodecName } = require('@millrace/offset-log/lib/codec')
 const { formats } = require('./formats')
 
 const BLOCK_SIZE = 64 * 1024
@@ -119,6 +120,7 @@ function checkCodecs (fromCodec, toCodec) {
   for (const [name, codec] of Object.entries({ fromCodec, toCodec })) {
     const isOne = typeof codec?.encode === 'function' && typeof codec.decode === 'function'
     if (codec !== undefined && !isOne) throw misuse(`convert: ${name} must have the functions encode and decode`)
+    parseCodecName(codec?.name)
   }
   if ((fromCodec === undefined) !== (toCodec === undefined)) {
     throw misuse('convert: give both fromCodec and toCodec, or neither to copy the bytes as they are')

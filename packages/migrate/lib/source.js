@@ -39,6 +39,8 @@ class Source {
     this.close = this._close.bind(this)
     /** @type {import('./options').Format | 'empty' | undefined} set once it is open */
     this.format = undefined
+    /** @type {string | null | undefined} the name of the codec that a checked log was made with; set once it is open */
+    this.codec = undefined
     /** @type {number | undefined} of the file, in bytes; set once it is open */
     this.size = undefined
     /** @type {Opened | null} */
@@ -49,6 +51,7 @@ class Source {
       if (opened) {
         this._opened = opened
         this.format = opened.format
+        this.codec = opened.codec
         this.size = opened.blocks.size.value
       }
       this._lifecycle.opened(err)

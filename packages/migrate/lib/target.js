@@ -19,14 +19,12 @@ class Target {
   /**
    * @param {string} to
    * @param {Storage} storage
-   * @param {import('./options').Codec} codec  takes and gives bytes
    */
-  constructor (to, storage, codec) {
+  constructor (to, storage) {
     this.to = to
     this.path = `${to}.converting`
     this._notePath = `${to}.converting.json`
     this._storage = storage
-    this._codec = codec
     /** @type {ReturnType<typeof OffsetLog> | null} while it is open */
     this._log = null
     /** Whether there is a note that agrees with what is being done. */
@@ -105,11 +103,14 @@ class Target {
     })
   }
 
-  /** @param {Done} cb  it is open, with whatever an interrupted conversion has left in it */
-  open (cb) {
-    const log = OffsetLog(this.path, { codec: this._codec, storage: this._storage })
+  /**
+   * @param {import('./options').Codec} codec  takes and gives bytes
+   * @param {Done} cb  it is open, with whatever an interrupted conversion has left in it
+   */
+  open (codec, cb) {
+    const log = OffsetLog(this.path, { codec, storage: this._storage })
     log.ready((err) => {
-      if (err) return cb(err)
+      if (err) return cb(err.code === 'ERR_CODEC_MISMATCH' ? this._notOurs(err) : err)
       this._log = log
       this._isEmpty = log.since.value === -1
       const { damage = [], keptAt = null } = log.recovery ?? {}
@@ -121,6 +122,12 @@ class Target {
       if (keptAt !== null) remove(this._storage, keptAt, (err) => err ? cb(err) : this._checkFraming(cb))
       else this._checkFraming(cb)
     })
+  }
+
+  /** @param {Error} cause */
+  _notOurs (cause) {
+    return new LogError('ERR_SOURCE_CHANGED', `convert: ${this.path} is no log that this conversion has begun: it has records of ` +
+      'another codec; begin anew with resume: false', { cause, path: this.path })
   }
 
   /** @returns {RecordReader}  over what is in it now */

@@ -11,8 +11,7 @@ const { findDifference } = require('./find-difference')
 /**
  * @typedef {object} Transcoder
  * @property {string} from  the name of the codec; empty when bytes are copied
- * @property {string} to
- * @property {Codec} targetCodec  for the target log: takes bytes that are encoded already
+ * @property {string | null} to  null when the new log is to name the codec that the old one names
  * @property {(bytes: Buffer, seq: number) => Buffer} encode  throws a LogError: ERR_CODEC_DECODE or ERR_CODEC_ENCODE
  * @property {(bytes: Buffer, targetBytes: Buffer) => boolean} isSame  whether they are the same record; never throws
  */
@@ -22,15 +21,13 @@ const { findDifference } = require('./find-difference')
  * @returns {Transcoder}
  */
 function createTranscoder ({ fromCodec, toCodec, verify }) {
-  const to = toCodec ? nameOf(toCodec) : 'bytes'
-  const targetCodec = { name: to, buffer: true, encode: asTheyAre, decode: asTheyAre }
+  const to = toCodec ? toCodec.name ?? '' : null
   if (!fromCodec || !toCodec || fromCodec === toCodec) {
-    return { from: '', to, targetCodec, encode: asTheyAre, isSame: (bytes, targetBytes) => bytes.equals(targetBytes) }
+    return { from: '', to, encode: asTheyAre, isSame: (bytes, targetBytes) => bytes.equals(targetBytes) }
   }
   return {
     from: nameOf(fromCodec),
     to,
-    targetCodec,
     encode (bytes, seq) {
       const value = decode(fromCodec, bytes, seq)
       const encoded = encode(toCodec, value, seq)
@@ -48,6 +45,14 @@ function createTranscoder ({ fromCodec, toCodec, verify }) {
       }
     }
   }
+}
+
+/**
+ * @param {string} [name]
+ * @returns {Codec}  takes and gives the bytes of records of the codec of this name
+ */
+function bytesOf (name) {
+  return { name, buffer: true, encode: asTheyAre, decode: asTheyAre }
 }
 
 /** @param {Buffer} bytes */
@@ -137,4 +142,5 @@ function at (path) {
   return path.length === 0 ? '' : `, at ${JSON.stringify(path)}`
 }
 
+exports.bytesOf = bytesOf
 exports.createTranscoder = createTranscoder

@@ -8,7 +8,7 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { failureOf, flip, truncate, zero } = require('@millrace/testkit')
-const { convert } = require('..')
+const { convert, openSource } = require('..')
 const { FIXTURE, beside, newPath, readLog, readSource, texts } = require('./helpers')
 const { flumeJson, writers } = require('./old-packages')
 
@@ -70,13 +70,46 @@ tape('convert: takes a callback, with options and without', (t) => {
 
 tape('convert: notes the codec in the new log, also when bytes are copied', async (t) => {
   const { file } = await writeJson()
-  for (const [codec, name] of [[jsonCodec, 'json'], [undefined, 'bytes'], [{ ...flumeJson, name: 'flume' }, 'flume']]) {
+  for (const [codec, name] of [[jsonCodec, 'json'], [undefined, ''], [{ ...flumeJson, name: 'flume' }, 'flume']]) {
     const to = newPath()
     await convert(file, to, { fromCodec: codec, toCodec: codec })
     const header = fs.readFileSync(to).subarray(0, 64)
     t.equal(header.toString('utf8', 40, 40 + header[39]), name)
     t.deepEqual(texts((await readSource(to)).items), values.map((value) => JSON.stringify(value)))
   }
+})
+
+tape('convert: bytes that are copied from a log are of the codec that it names', async (t) => {
+  const { file } = await writeJson()
+  const first = newPath()
+  await convert(file, first, { fromCodec: jsonCodec, toCodec: jsonCodec })
+  const copy = newPath()
+  await convert(first, copy)
+  const log = OffsetLog(copy, { codec: jsonCodec })
+  t.equal((await log.stats()).codec, 'json')
+  await log.close()
+  const source = openSource(copy)
+  await source.ready()
+  t.equal(source.codec, 'json')
+  await source.close()
+})
+
+tape('convert: a log that names another codec than fromCodec is refused', async (t) => {
+  const { file } = await writeJson()
+  const first = newPath()
+  await convert(file, first, { fromCodec: jsonCodec, toCodec: jsonCodec })
+  for (const toCodec of [jsonCodec, binaryCodec]) {
+    const to = newPath()
+    const err = await failureOf(() => convert(first, to, { fromCodec: binaryCodec, toCodec }))
+    t.equal(err.code, 'ERR_CODEC_MISMATCH', err.message)
+    t.deepEqual(beside(to), [])
+  }
+  const bytes = await writeLog([Buffer.from('{"n":1}')])
+  const to = newPath()
+  await convert(bytes, to, { fromCodec: jsonCodec, toCodec: binaryCodec })
+  t.deepEqual(await readLog(to, binaryCodec), [{ n: 1 }], 'what a log of bytes holds its user knows')
+  const wrong = { ...jsonCodec, name: 'a name of more than twenty bytes' }
+  t.equal((await failureOf(() => convert(first, newPath(), { fromCodec: jsonCodec, toCodec: wrong }))).code, 'ERR_INVALID_ARGUMENT')
 })
 
 tape('convert: what exists is not touched', async (t) => {

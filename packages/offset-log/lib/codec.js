@@ -24,9 +24,13 @@ const { matches } = require('@millrace/where')
  *   the records that pass, ascending, and gives how many they are
  */
 
+// What the header of a checked log has room for.
+const NAME_SIZE_MAX = 20
+const BYTES = 'bytes'
+
 /** Bytes as they are: what a log without a codec holds, as in flumelog-offset. @type {Codec} */
 const bytesCodec = {
-  name: 'bytes',
+  name: BYTES,
   buffer: true,
   encode: (value) => value,
   decode: (bytes) => bytes
@@ -39,9 +43,25 @@ class RecordCodec {
       throw misuse('codec must have the functions encode and decode')
     }
     this.codec = codec
-    this.name = codec.name ?? 'unnamed'
+    /** What logs store of it, and compare; empty if it has none. */
+    this.name = parseCodecName(codec.name)
+    this._label = this.name === '' ? 'without a name' : this.name
     /** Whether `decode` gets a Buffer that it may keep. */
     this.keepsBytes = Boolean(codec.buffer) && !codec.decodeRange
+  }
+
+  /**
+   * Whether the records of a log are this codec's: `bytes` may read those of any other, but add none.
+   * @param {string | null} stored  the name in the log; null or empty if it says none
+   * @param {string} path  of the log
+   * @param {'open' | 'append'} call
+   * @returns {LogError | null}  ERR_CODEC_MISMATCH
+   */
+  compareName (stored, path, call) {
+    const isSame = !stored || this.name === '' || stored === this.name
+    if (isSame || (call === 'open' && this.name === BYTES)) return null
+    return new LogError('ERR_CODEC_MISMATCH', `${call}: ${path} has records of the codec ${stored}, and the codec given is ` +
+      `${this.name}; give the codec ${stored}, or convert the log`, { path })
   }
 
   /**
@@ -55,13 +75,13 @@ class RecordCodec {
       bytes = this.codec.encode(value)
     } catch (err) {
       if (err instanceof LogError) throw err
-      throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this.name} cannot encode the value: ${text(err)}`,
+      throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} cannot encode the value: ${text(err)}`,
         { cause: err })
     }
     if (Buffer.isBuffer(bytes)) return bytes
     if (typeof bytes === 'string') return Buffer.from(bytes)
     if (bytes instanceof Uint8Array) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this.name} made ${typeof bytes} of the value; ` +
+    throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} made ${typeof bytes} of the value; ` +
       'it must give a Buffer or a string')
   }
 
@@ -101,7 +121,7 @@ class RecordCodec {
    * @param {number} seq
    */
   _decodeError (err, seq) {
-    return new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot decode the record at ${seq}: ${text(err)}`,
+    return new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot decode the record at ${seq}: ${text(err)}`,
       { cause: err, offset: seq })
   }
 
@@ -133,9 +153,25 @@ class RecordCodec {
     try {
       return compile(where)
     } catch (err) {
-      throw new LogError('ERR_CODEC_DECODE', `the codec ${this.name} cannot compile the filter: ${text(err)}`, { cause: err })
+      throw new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot compile the filter: ${text(err)}`, { cause: err })
     }
   }
+}
+
+/**
+ * @param {unknown} [name]
+ * @returns {string}  empty if there is none
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseCodecName (name = '') {
+  const isName = typeof name === 'string' && Buffer.byteLength(name) <= NAME_SIZE_MAX && Buffer.from(name).toString() === name
+  if (isName) return name
+  throw misuse(`a codec's name must be a text of at most ${NAME_SIZE_MAX} bytes of UTF-8, got ${describe(name)}`)
+}
+
+/** @param {unknown} name */
+function describe (name) {
+  return typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name
 }
 
 /** @param {unknown} err */
@@ -143,4 +179,5 @@ function text (err) {
   return err instanceof Error ? err.message : String(err)
 }
 
+exports.parseCodecName = parseCodecName
 exports.RecordCodec = RecordCodec

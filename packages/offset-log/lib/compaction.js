@@ -23,6 +23,7 @@ const ROUND_COUNT_MAX = 20
  * @typedef {{ sizeBefore: number, size: number }} Compacted  bytes of the file before and after
  * @typedef {object} LogStats
  * @property {string} framing
+ * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
  * @property {number} size  of the log, in bytes
  * @property {number} since
  * @property {number} blockSize  in bytes

@@ -78,6 +78,8 @@ class Log {
     this._threadedScans = null
     /** Whether it is loaded, opened for writing, and not damaged. */
     this._isWritable = false
+    /** Why nothing may be appended, where the records are another codec's. @type {LogError | null} */
+    this._foreignError = null
     /** Tells that the end of the process is no longer this log's business. */
     this._forgetProcessEnd = () => {}
     // flumedb takes methods off the log and calls them on their own.
@@ -166,7 +168,7 @@ class Log {
    * @param {Callback<number>} cb
    */
   _appendRecords (records, cb) {
-    const err = this._writeError('append')
+    const err = this._writeError('append') ?? this._foreignError
     if (err) return process.nextTick(cb, err)
     if (Array.isArray(records)) return this._appendBatch(records, cb)
     const recordErr = this._checkRecord(records)
@@ -296,6 +298,7 @@ class Log {
       const { store, blocks } = this._file
       const stats = {
         framing: store.name,
+        codec: store.codecName,
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,
@@ -365,7 +368,9 @@ class Log {
     if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
-    Object.assign(this.supports, this._file.store.supports)
+    const { codec, store } = this._file
+    Object.assign(this.supports, store.supports)
+    this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // A damaged log cannot be written, so nothing will come.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)

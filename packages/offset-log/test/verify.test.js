@@ -46,6 +46,7 @@ tape('verify: what is in a log that is sound, in every framing', async (t) => {
     t.deepEqual(report, {
       path: FILE,
       framing,
+      codec: framing === 'checked' ? 'bytes' : null,
       size: bytes.length,
       end: bytes.length,
       isSound: true,

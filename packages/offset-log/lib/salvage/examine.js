@@ -22,6 +22,7 @@ const JOURNALS_START = 16384
  * @typedef {object} Report
  * @property {string} path
  * @property {string | null} framing  null of an empty file
+ * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
  * @property {number} size  of the file, in bytes
  * @property {number} end  where the log ends in it
  * @property {boolean} isSound  whether nothing is missing or wrong; flaws, and a tail, are neither
@@ -123,6 +124,7 @@ function describeChecked ({ head, isHeadLost, promisedEnd, unfinishedCount, isBl
   const { found } = survey
   return {
     framing: 'checked',
+    codec: head.header.codec || null,
     end: survey.end,
     isSound: !isHeadLost && !isBlind && survey.erasedTooFew === 0,
     records: found.recordCount,
@@ -166,6 +168,7 @@ function describeSidecar ({ coveredEnd, flaws }) {
 function describeEmpty () {
   return {
     framing: /** @type {string | null} */ (null),
+    codec: /** @type {string | null} */ (null),
     end: 0,
     isSound: true,
     records: 0,
@@ -201,10 +204,12 @@ function findTail (blocks, end, cb) {
  * @returns {Report}
  */
 function describe ({ blocks, unrestored = null }, found, { ranges, count, size }, tail) {
-  const { framing, end, isSound, records, mendable, erased, undeleted, since, promisedEnd, flaws, unfinished } = found
+  const { framing, codec, end, isSound, records, mendable, erased, undeleted } = found
+  const { since, promisedEnd, flaws, unfinished } = found
   return {
     path: blocks.path,
     framing,
+    codec,
     size: blocks.size.value,
     end,
     isSound: isSound && count === 0 && unrestored === null,

@@ -141,10 +141,17 @@ function isOfThePast ({ earlier }, seq, data) {
   })
 }
 
+/** @param {Buffer} bytes */
+function asItIs (bytes) {
+  return bytes
+}
+
 /** The new log opens clean, reads the same every way, and goes on. */
 async function checkLog (disk, records) {
   const { storage } = disk
-  const log = OffsetLog(OUT, { storage, fsync: 'never' })
+  // Some images name a codec that is none of ours.
+  const codec = { buffer: true, encode: asItIs, decode: asItIs }
+  const log = OffsetLog(OUT, { codec, storage, fsync: 'never' })
   await log.ready()
   if (log.recovery) return `the new log is not clean: ${JSON.stringify(log.recovery)}`
   const expected = [...records.keys()]

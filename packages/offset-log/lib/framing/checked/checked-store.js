@@ -43,6 +43,8 @@ class CheckedStore {
   constructor (file, head) {
     const { header } = head
     this.name = 'checked'
+    /** The name of the codec that the records are of; null if the log says none. @type {string | null} */
+    this.codecName = header.codec || null
     this.supports = { atomicBatch: true, onCorrupt: true, compact: true }
     /** Whether the log has another file now. */
     this.isReplaced = false

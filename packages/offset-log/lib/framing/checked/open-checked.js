@@ -32,6 +32,8 @@ function openChecked (file, cb) {
     if (err) return cb(err)
     const head = readHead(bytes, blocks.path)
     if (head instanceof LogError) return cb(head)
+    const mismatch = file.codec.compareName(head.header.codec, blocks.path, 'open')
+    if (mismatch) return cb(mismatch)
     if (blocks.flags === 'r+') return openForWriting(file, head, cb)
     // Another process may have written meanwhile: what the head speaks of must be within the size.
     blocks.refresh((err) => err ? cb(err) : openForReading(file, head, cb))

@@ -28,6 +28,8 @@ class OffsetStore {
    */
   constructor (file, framing) {
     this.name = framing.name
+    /** These framings have no room for it. @type {string | null} */
+    this.codecName = null
     this.supports = { atomicBatch: false, onCorrupt: false, compact: false }
     /** Its files are never compacted. */
     this.isReplaced = false

@@ -200,16 +200,17 @@ function idOf (head) {
 }
 
 /**
- * It is for people to read, so a wrong one does no harm.
+ * A wrong name would keep the right codec out; without one any codec may open the log.
  * @param {Buffer} head
+ * @returns {string}  empty unless both copies say the same
  */
 function codecOf (head) {
-  for (const position of HEADER_POSITIONS) {
-    const size = head[position + NAME_SIZE_OFFSET]
-    const name = head.subarray(position + NAME_SIZE_OFFSET + 1, position + NAME_SIZE_OFFSET + 1 + size)
-    if (size > 0 && size <= NAME_SIZE_MAX && /^[ -~]+$/.test(name.toString('latin1'))) return name.toString('latin1')
-  }
-  return ''
+  const [first, second] = HEADER_POSITIONS.map((position) => {
+    const start = position + NAME_SIZE_OFFSET
+    return head.subarray(start, start + 1 + NAME_SIZE_MAX)
+  })
+  const size = first[0]
+  return first.equals(second) && size <= NAME_SIZE_MAX ? first.toString('utf8', 1, 1 + size) : ''
 }
 
 /** @param {Buffer} bytes */
