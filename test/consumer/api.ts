@@ -25,7 +25,7 @@ interface Pair { seq: number, value: Message }
 
 export async function create () {
   is<OffsetLog<Message>>()(OffsetLog<Message>('a.log', { codec: jsonCodec }))
-  is<OffsetLog<Message>>()(new OffsetLog<Message>('a.log', { codec: canonicalCodec, fsync: 'always', sidecar: true }))
+  is<OffsetLog<Message>>()(new OffsetLog<Message>('a.log', { codec: canonicalCodec, fsync: 'always' }))
   is<OffsetLog<any>>()(OffsetLog('a.log', { codec: jsonCodec }))
   is<OffsetLog<Buffer>>()(OffsetLog('a.log', { codec: rawCodec, flags: 'r' }))
   is<OffsetLog<Buffer>>()(OffsetLog('a.log'))

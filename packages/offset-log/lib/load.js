@@ -7,7 +7,6 @@ const { openChecked } = require('./framing/checked/open-checked')
 const { detectFraming } = require('./framing/detect')
 const { offsetFramings } = require('./framing/offset/offset-framing')
 const { openOffset } = require('./framing/offset/open-offset')
-const { refusal } = require('./sidecar/refusal')
 
 /**
  * @typedef {import('./log-file').LogFile} LogFile
@@ -30,7 +29,7 @@ function load (file, framing, cb) {
     if (err) return cb(err)
     const open = file.blocks.flags === 'r' ? openSteadily : openStore
     open(file, framing, (err, store, recovery = null) => {
-      if (err || !store) return cb(file.sidecar ? file.sidecar.explain(err) : err)
+      if (err || !store) return cb(err)
       file.store = store
       file.writtenSince = store.last
       if (file.blocks.flags === 'r' || recovery?.damage.length || recovery?.uncopied) return announce(file, recovery, cb)
@@ -98,25 +97,13 @@ function describeFault (err, recovery) {
  * @param {Opened} cb
  */
 function openStore (file, framing, cb) {
-  if (file.sidecar) file.sidecar.begin(file.blocks, (err) => err ? cb(err) : openFramed(file, framing, cb))
-  else openFramed(file, framing, cb)
-}
-
-/**
- * @param {LogFile} file
- * @param {string} framing
- * @param {Opened} cb
- */
-function openFramed (file, framing, cb) {
   // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.
   if (file.blocks.size.value === 0) {
-    const isRefused = file.sidecar && framing === 'checked' && file.blocks.flags === 'r+'
-    if (isRefused) return cb(refusal(file.blocks.path))
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32, cb)
   }
   detectFraming(file.blocks, (err, framing) => {
     if (err || !framing) cb(err)
-    else if (framing === 'checked') file.sidecar ? cb(refusal(file.blocks.path)) : openChecked(file, cb)
+    else if (framing === 'checked') openChecked(file, cb)
     else openOffset(file, framing, cb)
   })
 }

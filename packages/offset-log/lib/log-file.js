@@ -19,7 +19,6 @@
  * @property {boolean} skipsDamage  what streams and scans do unless they say otherwise
  * @property {number} cacheSize  bytes that records may be kept in
  * @property {import('@millrace/block-file/lib/storage').Storage | undefined} storage
- * @property {import('./sidecar/sidecar').Sidecar | null} sidecar  what keeps the checksums of a log that has none
  * @property {number} end  the seq that comes after all that can be read
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/block-file').Obz<number>} since

@@ -103,11 +103,9 @@ class Log {
    * @returns {import('./log-file').LogFile}
    */
   _createFile (path, parsed) {
-    const sidecar = parsed.sidecar ? require('./sidecar/open-sidecar').openSidecar(path, parsed) : null
     /** @type {any} */
     const file = {
-      blocks: BlockFile(path, sidecar ? { ...parsed.blocks, storage: sidecar.storage } : parsed.blocks),
-      sidecar,
+      blocks: BlockFile(path, parsed.blocks),
       store: null,
       codec: parsed.codec,
       maxRecordSize: parsed.maxRecordSize,

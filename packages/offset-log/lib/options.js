@@ -13,7 +13,7 @@ const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
 const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt',
-  'sidecar', 'lockTimeout', 'storage']
+  'lockTimeout', 'storage']
 
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -28,13 +28,11 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @property {number} [cache]  bytes that records may be kept in; 16 MiB by default
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
- * @property {boolean} [verify]  false skips the checksums of the checked framing, and of a sidecar; true by default
+ * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
  * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
  * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
  *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
- * @property {boolean} [sidecar]  true keeps checksums and the durable position of a log of an offset framing in a file
- *   beside it, and its own bytes as they are; false by default. Not for the checked framing, which has its own
  * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
  */
 
@@ -46,18 +44,17 @@ function parseOptions (options = {}) {
   checkNames(options)
   const {
     codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache = CACHE_SIZE,
-    fsync = 'interval', verify = true, onCorrupt = 'error', sidecar = false, lockTimeout, storage
+    fsync = 'interval', verify = true, onCorrupt = 'error', lockTimeout, storage
   } = options
   checkOneOf('framing', framing, FRAMINGS)
   checkOneOf('fsync', fsync, FSYNC_MODES)
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
   checkOneOf('verify', verify, [true, false])
-  checkOneOf('sidecar', sidecar, [true, false])
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
   }
   const recordCodec = new RecordCodec(codec)
-  const initial = framing === 'checked' && !sidecar ? () => encodeHead(createFileHeader(recordCodec.name)) : null
+  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name)) : null
   return {
     codec: recordCodec,
     framing,
@@ -66,7 +63,6 @@ function parseOptions (options = {}) {
     skipsDamage: onCorrupt === 'skip',
     maxRecordSize,
     cacheSize: cache,
-    sidecar,
     storage,
     blocks: { blockSize, flags, cache, initial, storage, createFolder: true, lock: true, lockTimeout }
   }

@@ -213,10 +213,6 @@ tape('threads: what cannot be asked for is refused', async (t) => {
   const simulated = OffsetLog('/folder/log', { storage: new SimulatedDisk().storage })
   t.equal((await failureOf(() => simulated.scan({ threads: 2 }, COUNT))).code, 'ERR_NOT_SUPPORTED')
   await simulated.close()
-  const { log: kept } = await makeLog({ framing: 'offset32', sidecar: true }, 3)
-  t.equal((await failureOf(() => kept.scan({ threads: 2 }, COUNT))).code, 'ERR_NOT_SUPPORTED')
-  t.equal((await failureOf(() => kept.scan({ threads: 2, onCorrupt: 'skip' }, COUNT))).code, 'ERR_NOT_SUPPORTED')
-  await kept.close()
 })
 
 tape('threads: a task that fails fails the scan, and nothing else', async (t) => {

@@ -6,7 +6,6 @@ exports.targets = [
   require('./records'),
   require('./parts'),
   require('./logs'),
-  require('./sidecars'),
   require('./verify'),
   require('./repair')
 ]

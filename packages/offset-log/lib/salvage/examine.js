@@ -4,7 +4,6 @@
 const { isShorter } = require('../framing/checked/salvage/read-source')
 const { Survey } = require('../framing/checked/salvage/survey')
 const { OffsetSurvey, isZeroRange } = require('../framing/offset/salvage/survey')
-const { askSidecar } = require('./ask-sidecar')
 const { DamageList } = require('./damage-list')
 
 const AREA_SIZE_OF_JOURNALS = 8192
@@ -85,13 +84,8 @@ function examine (source, options, output, cb) {
   }
   if (framing === null) return finish(null, null, describeEmpty())
   const sinks = { damage, output, onProgress, keepsSuspects: keepSuspects }
-  askSidecar(blocks.path, options.storage, (err, testimony) => {
-    if (err || !testimony) return cb(err)
-    // Who names suspects knows better.
-    const ranges = suspects.length > 0 ? suspects : testimony.suspects
-    const survey = new OffsetSurvey({ blocks, framing, suspects: ranges }, sinks)
-    survey.run((err) => finish(null, err, { ...describeLegacy(framing, survey), ...describeSidecar(testimony) }))
-  })
+  const survey = new OffsetSurvey({ blocks, framing, suspects }, sinks)
+  survey.run((err) => finish(null, err, describeLegacy(framing, survey)))
 }
 
 /**
@@ -158,11 +152,6 @@ function describeLegacy (framing, { keeper }) {
     erased: erasedCount,
     since: last
   }
-}
-
-/** @param {import('./ask-sidecar').Testimony} testimony */
-function describeSidecar ({ coveredEnd, flaws }) {
-  return { promisedEnd: coveredEnd, flaws }
 }
 
 function describeEmpty () {

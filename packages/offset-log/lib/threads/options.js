@@ -53,14 +53,10 @@ function parseTask (task) {
  * @param {import('../log-file').LogFile} file
  * @returns {LogError | null}  why it cannot be read by other threads
  */
-function findObstacle ({ storage, sidecar }) {
-  if (storage && storage !== fileStorage) {
-    return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage that this log was ' +
-      'given; leave out threads')
-  }
-  if (sidecar === null) return null
-  return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads would not see what the sidecar is to say of bytes that were ' +
-    'written since; leave out threads')
+function findObstacle ({ storage }) {
+  if (!storage || storage === fileStorage) return null
+  return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage that this log was ' +
+    'given; leave out threads')
 }
 
 exports.parseSpread = parseSpread

@@ -2,7 +2,6 @@
 // Goes through the frames of a range in either direction, and delivers the undeleted records a chunk at a time.
 
 const { Chunk } = require('../../chunk')
-const { damagedRange } = require('../../sidecar/damaged-range')
 
 /**
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
@@ -163,23 +162,8 @@ class ChunkReader {
    */
   _load (fileEnd, cb) {
     const { position, need } = this._walk
-    const { sidecar } = this._store.file
-    const load = (/** @type {number} */ start, /** @type {number} */ end) => {
-      const loaded = (/** @type {Error | null} */ err) => {
-        const range = damagedRange(err)
-        if (!range || !sidecar) return cb(err)
-        sidecar.reconsider((hasChanged) => {
-          // What lies before damage can be read all the same.
-          if (hasChanged) load(start, end)
-          else if (this._reverse && range.end <= position - need) load(range.end, end)
-          else if (!this._reverse && range.start >= position + need) load(start, range.start)
-          else cb(err)
-        })
-      }
-      if (this._reverse) this._window.loadBackward(position, need, start, loaded)
-      else this._window.loadForward(position, need, end, loaded)
-    }
-    load(0, fileEnd)
+    if (this._reverse) this._window.loadBackward(position, need, 0, cb)
+    else this._window.loadForward(position, need, fileEnd, cb)
   }
 }
 

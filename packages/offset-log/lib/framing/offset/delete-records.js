@@ -43,8 +43,7 @@ function findUndeleted (store, seqs, cb) {
  * @param {Erasable[]} found
  * @param {(err: Error | null) => void} cb
  */
-function eraseAll ({ blocks, file }, found, cb) {
-  file.sidecar?.announce(found.map(({ seq, size }) => ({ start: seq + HEAD_SIZE, end: seq + HEAD_SIZE + size })))
+function eraseAll ({ blocks }, found, cb) {
   eachInOrder(found, ({ seq, size }, next) => blocks.write(Buffer.alloc(size), seq + HEAD_SIZE, next), cb)
 }
 

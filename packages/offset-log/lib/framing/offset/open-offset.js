@@ -5,7 +5,6 @@ const { LogError } = require('@millrace/errors')
 const { ChunkReader } = require('./chunk-reader')
 const { OffsetStore } = require('./offset-store')
 const { recover } = require('./recover')
-const { settle } = require('./settle')
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
@@ -19,27 +18,12 @@ const { settle } = require('./settle')
  */
 function openOffset (file, framing, cb) {
   const store = new OffsetStore(file, framing)
-  openFrames(store, (err, recovery = null) => {
-    if (err) return cb(err)
-    settle(store, recovery, (err, recovery) => cb(err, store, recovery))
-  })
-}
-
-/**
- * @param {OffsetStore} store  gets its end and its last record
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
- */
-function openFrames (store, cb) {
-  const { blocks, sidecar, storage } = store.file
-  if (blocks.size.value === 0) {
-    store.damage = sidecar?.objection(0) ?? null
-    return cb(null, null)
-  }
-  recover(store, storage, (err, recovery = null) => {
+  if (file.blocks.size.value === 0) return cb(null, store, null)
+  recover(store, file.storage, (err, recovery = null) => {
     if (err) return cb(err)
     findLastRecord(store, (err, seq = -1) => {
       store.last = seq
-      cb(err, recovery)
+      cb(err, store, recovery)
     })
   })
 }

@@ -7,7 +7,6 @@ const { LogError } = require('@millrace/errors')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { locateByWalking } = require('./locate')
 const { HEAD_SIZE } = require('./offset-framing')
-const { walkTail } = require('./walk-tail')
 
 /**
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
@@ -21,40 +20,11 @@ const { walkTail } = require('./walk-tail')
  * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
  */
 function recover (store, storage, cb) {
-  const fileSize = store.blocks.size.value
-  const promisedEnd = store.file.sidecar?.uncleanEnd ?? Infinity
-  if (promisedEnd >= fileSize) return recoverWhole(store, storage, cb)
-  isFrameEnd(store, promisedEnd, (err, isOne) => {
-    if (err) cb(err)
-    // A sidecar that promises half a frame says something wrong: then the frames alone decide.
-    else if (isOne) recoverTail(store, promisedEnd, storage, cb)
-    else recoverWhole(store, storage, cb)
-  })
-}
-
-/**
- * @param {OffsetStore} store
- * @param {number} position
- * @param {(err: Error | null, isOne?: boolean) => void} cb  whether a frame says that it ends there
- */
-function isFrameEnd ({ blocks, framing }, position, cb) {
-  if (position < framing.overhead) return cb(null, position === 0)
-  blocks.read(position - framing.endSize, position, (err, bytes) => cb(err, bytes && framing.isEndIn(bytes, position)))
-}
-
-/**
- * Nothing but the frames says where the log ends.
- * @param {OffsetStore} store  gets its `end`
- * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
- */
-function recoverWhole (store, storage, cb) {
   const { blocks } = store
   const fileSize = blocks.size.value
   findLastBoundary(store, fileSize, (err, end = 0) => {
     if (err) return cb(err)
     store.setEnd(end)
-    if (meetsObjection(store)) return cb(null, null)
     if (end === fileSize) return cb(null, null)
     checkReachable(store, end, (err) => {
       if (err) return cb(...reportDamage(store, err, end))
@@ -65,35 +35,6 @@ function recoverWhole (store, storage, cb) {
       })
     })
   })
-}
-
-/**
- * A sidecar says up to where the log was synced, and that it was not closed. What does not make frames behind that was
- * never promised: it was cut off, and is cut.
- * @param {OffsetStore} store  gets its `end`
- * @param {number} promisedEnd
- * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
- */
-function recoverTail (store, promisedEnd, storage, cb) {
-  const { blocks } = store
-  const fileSize = blocks.size.value
-  walkTail(store, promisedEnd, fileSize, (err, end = 0) => {
-    if (err) return cb(err)
-    store.setEnd(end)
-    if (end === fileSize || meetsObjection(store)) cb(null, null)
-    else if (blocks.flags === 'r') cb(null, report({ offset: end, size: fileSize - end }))
-    else cutTail(store, end, fileSize, storage, cb)
-  })
-}
-
-/**
- * @param {OffsetStore} store  gets its `damage`
- * @returns {boolean}  whether a sidecar says that nothing may be cut, or that something was
- */
-function meetsObjection (store) {
-  store.damage = store.file.sidecar?.objection(store.end) ?? null
-  return store.damage !== null
 }
 
 /**
