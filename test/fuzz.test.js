@@ -8,6 +8,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 const { runFuzz } = require('./fuzz/run-fuzz')
+const { FreshMemory } = require('./fuzz/surroundings')
 const { targets } = require('./fuzz/targets')
 
 const ROOT = path.join(__dirname, '..')
@@ -100,6 +101,26 @@ const MANY_TURNS = JSON.stringify({
     'afHyHb-kvdfRXK0AAAAAAAAAAAAAAAAAAAAAAAAA4Lemt2-n3YdWtz0tp5UfAD_5-Q8AAAAAAAAAAAAAAAAAAABWrzm53K_3',
     '_z9V1vP7AKoEAAAAAAAAAAAAAAAAAAAAq3U_fpzV-v9TdT2_D5DHdw'
   ].join('')
+})
+
+tape('fuzz: a part of a pool is never handed out as memory of its own', (t) => {
+  const { poolSize } = Buffer
+  const memory = new FreshMemory()
+  const restore = memory.install()
+  const own = []
+  try {
+    // As Node.js has it from version 24 on.
+    Buffer.poolSize = 65536
+    memory.isRecycled = true
+    for (let count = 0; count < 8; count++) Buffer.allocUnsafe(8192)
+    memory.recycle()
+    for (let count = 0; count < 8; count++) own.push(Buffer.allocUnsafeSlow(8192), Buffer.alloc(8192))
+  } finally {
+    restore()
+    Buffer.poolSize = poolSize
+  }
+  t.deepEqual(own.filter(({ buffer }) => buffer.byteLength !== 8192).length, 0)
+  t.end()
 })
 
 tape('fuzz: a stream that lets others have a turn before each of many records is not taken for one that hangs', (t) => {

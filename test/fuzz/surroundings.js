@@ -172,7 +172,8 @@ class FreshMemory {
   _take (size, allocate) {
     if (!this.isRecycled || !(size >= RECYCLED_SIZE_MIN)) return allocate(size)
     const bytes = this._free.get(size)?.pop() ?? allocate(size)
-    this._used.push(bytes)
+    // A part of a pool is not for whoever wants memory of its own. From Node.js 24 on pools have room for such sizes.
+    if (bytes.buffer.byteLength === size) this._used.push(bytes)
     return bytes
   }
 }
