@@ -7,6 +7,8 @@ const SIZE_SIZE = 2
 const FRAME_OVERHEAD = 2 * SIZE_SIZE
 const POINTER_SIZE = 4
 const MARK_SIZE = 2
+// The mark is the block size less 1, in 16 bits.
+const BLOCK_SIZE_MAX = 65536
 
 /**
  * @param {Buffer} block  shorter than `blockSize` only at the end of the file
@@ -75,12 +77,15 @@ function findFrameEnd (block, offset, pointer) {
  * @param {number} blockSize
  */
 function endWithFlaw (walk, block, offset, pointer, blockSize) {
-  const start = walkBack(walk, block, offset, pointer)
-  if (pointer === null && start === block.length && isCutOff(block, offset, blockSize)) {
+  // What looks like frames in the data of a record that was cut off is data.
+  if (pointer === null && isCutOff(block, offset, blockSize)) {
     walk.torn = { what: 'the file ends inside a record', start: offset, end: block.length }
-  } else {
-    walk.flaw = { what: 'a frame contradicts itself: its two sizes do not agree', start: offset, end: start }
+    return walk
   }
+  const found = walkBack(block, offset, pointer)
+  for (const [start, end] of found) walk.add(block, start, start + SIZE_SIZE, end - SIZE_SIZE, walk.rest)
+  const end = found.length > 0 ? found[0][0] : block.length
+  walk.flaw = { what: 'a frame contradicts itself: its two sizes do not agree', start: offset, end }
   return walk
 }
 
@@ -93,8 +98,18 @@ function endWithFlaw (walk, block, offset, pointer, blockSize) {
 function isCutOff (block, offset, blockSize) {
   if (offset + SIZE_SIZE > block.length || isAllZero(block, offset, block.length)) return true
   const frameEnd = offset + FRAME_OVERHEAD + block.readUInt16LE(offset)
-  if (frameEnd > block.length && frameEnd <= blockSize) return true
-  if (blockSize - offset < POINTER_SIZE) return false
+  if (frameEnd > block.length) return frameEnd <= blockSize || isBlockEnd(block, offset, blockSize)
+  return isAllZero(block, frameEnd - SIZE_SIZE, block.length)
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} offset
+ * @param {number} blockSize
+ * @returns {boolean}  whether the rest of the block is the beginning of a mark, filler and pointer
+ */
+function isBlockEnd (block, offset, blockSize) {
+  if (blockSize > BLOCK_SIZE_MAX || blockSize - offset < POINTER_SIZE) return false
   const blockEnd = Buffer.alloc(blockSize - offset)
   blockEnd.writeUInt16LE(blockSize - 1)
   blockEnd.writeUInt32LE(offset, blockEnd.length - POINTER_SIZE)
@@ -102,33 +117,54 @@ function isCutOff (block, offset, blockSize) {
 }
 
 /**
- * Collects the frames that lead back from the end of the block, as far as they do. A write that was cut off leaves
- * bytes that later appends went on behind.
- * @param {BlockWalk} walk
+ * Finds the frames that lead back from the end of the block. A write that was cut off leaves bytes that later appends
+ * went on behind. Data that repeats itself looks like frames anywhere: where frames could as well end a byte or two
+ * beside, none is believed.
  * @param {Buffer} block
  * @param {number} limit  not further back than this
  * @param {number | null} pointer
- * @returns {number}  where the first of them begins; the block's length when there are none
+ * @returns {Array<[start: number, end: number]>}  in order
  */
-function walkBack (walk, block, limit, pointer) {
+function walkBack (block, limit, pointer) {
   let end = block.length
   if (pointer !== null) {
-    if (pointer < limit || !isMarkedAt(block, pointer, pointer)) return end
+    if (pointer < limit || !isMarkedAt(block, pointer, pointer)) return []
     end = pointer
+  } else if (isBlurred(block, end, limit)) {
+    return []
   }
-  let start = block.length
-  /** @type {import('./block-walk').Found[]} */
+  /** @type {Array<[number, number]>} */
   const found = []
-  while (end - limit >= FRAME_OVERHEAD) {
-    const size = block.readUInt16LE(end - SIZE_SIZE)
-    const offset = end - size - FRAME_OVERHEAD
-    // Of zeros any number of empty frames could be made.
-    if (size === 0 || offset < limit || block.readUInt16LE(offset) !== size) break
-    walk.add(block, offset, offset + SIZE_SIZE, end - SIZE_SIZE, found)
-    end = start = offset
+  for (let start = findFrameStart(block, end, limit); start !== null; start = findFrameStart(block, end, limit)) {
+    found.push([start, end])
+    end = start
   }
-  walk.rest = found.reverse()
-  return start
+  while (found.length > 0 && isBlurred(block, found[found.length - 1][1], limit)) found.pop()
+  return found.reverse()
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end  of a frame
+ * @param {number} limit  not further back than this
+ * @returns {number | null}  where it begins; null if none ends here
+ */
+function findFrameStart (block, end, limit) {
+  if (end - limit < FRAME_OVERHEAD || end > block.length) return null
+  const size = block.readUInt16LE(end - SIZE_SIZE)
+  const start = end - size - FRAME_OVERHEAD
+  // Of zeros any number of empty frames could be made.
+  return size === 0 || start < limit || block.readUInt16LE(start) !== size ? null : start
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number} end  of a frame
+ * @param {number} limit
+ * @returns {boolean}  whether other frames could end right beside it
+ */
+function isBlurred (block, end, limit) {
+  return [-2, -1, 1, 2].some((distance) => findFrameStart(block, end + distance, limit) !== null)
 }
 
 exports.walkAlignedBlock = walkAlignedBlock

@@ -299,6 +299,20 @@ tape('convert: a torn source is converted up to there, and it is told', async (t
   t.equal(fs.statSync(file).size, seqs[49] + 9, 'the source is as it was')
 })
 
+tape('convert: a record of equal bytes that was cut off does not become many', async (t) => {
+  for (const fill of [' ', '\u0001', '{', '\u00ff']) {
+    const file = newPath()
+    await writers['flumelog-aligned-offset'](file, [Buffer.from('first'), Buffer.from('second'), Buffer.alloc(60000, fill, 'latin1')])
+    truncate(file, 50000)
+    for (const options of [{}, { onCorrupt: 'skip' }]) {
+      const to = newPath()
+      const { records, lost, torn } = await convert(file, to, options)
+      t.deepEqual([records, lost.count, torn], [2, 0, { offset: 19, size: 49981 }])
+      t.deepEqual((await readLog(to)).map(String), ['first', 'second'])
+    }
+  }
+})
+
 tape('convert: a source that is written to meanwhile is noticed', async (t) => {
   for (const [change, code] of [
     [(file) => fs.appendFileSync(file, 'more'), 'ERR_SOURCE_CHANGED'],

@@ -129,3 +129,78 @@ tape('flumelog-aligned-offset: empty records, which end its own streams, are cou
   t.equal(walk.deletedCount, 1)
   t.equal(walk.flaw, null)
 })
+
+/** Data that looks like frames, or like itself a few bytes further on. */
+function hostileData (random, size) {
+  const kinds = [
+    () => Buffer.alloc(size, random(256)),
+    () => Buffer.alloc(size, Buffer.from([1 + random(9), 0])),
+    () => Buffer.concat(Array.from({ length: size }, () => frame(randomBytes(random, 1 + random(5))))).subarray(0, size),
+    () => randomBytes(random, size)
+  ]
+  return kinds[random(kinds.length)]()
+}
+
+/** @param {Buffer} data */
+function frame (data) {
+  const size = Buffer.alloc(2)
+  size.writeUInt16LE(data.length)
+  return Buffer.concat([size, data, size])
+}
+
+tape(`flumelog-aligned-offset: of a log that was cut off no record is invented, whatever its data (seed ${seed})`, (t) => {
+  const random = createRandom(seed)
+  for (let round = 0; round < 300; round++) {
+    const blockSize = 256 + random(512)
+    const records = [1 + random(20), 1 + random(20), blockSize - 64].map((size) => hostileData(random, size))
+    const bytes = Buffer.concat(records.map(frame))
+    const ends = records.map((_, index) => records.slice(0, index + 1).reduce((sum, { length }) => sum + length + 4, 0))
+    for (let size = 0; size < bytes.length; size += 1 + random(3)) {
+      const walk = walkAlignedBlock(bytes.subarray(0, size), blockSize)
+      const isRight = walk.flaw === null && walk.rest.length === 0 &&
+        walk.records.length + walk.deletedCount === ends.filter((end) => end <= size).length
+      if (!isRight) t.fail(`${records.map((data) => data.toString('hex'))} at ${size}: ${JSON.stringify(walk)}`)
+    }
+  }
+  t.pass()
+  t.end()
+})
+
+tape('flumelog-aligned-offset: where zeros stand for the end of a write, it is torn', (t) => {
+  const whole = frame(Buffer.from('one'))
+  const torn = frame(Buffer.alloc(100, 'x')).fill(0, 50)
+  const walk = walkAlignedBlock(Buffer.concat([whole, torn, Buffer.alloc(7)]), BLOCK_SIZE)
+  t.equal(walk.records.length, 1)
+  t.equal(walk.flaw, null)
+  t.equal(walk.torn?.start, whole.length)
+  t.end()
+})
+
+tape('flumelog-aligned-offset: of equal bytes that were cut off and appended to no record is invented', (t) => {
+  const blockSize = 65536
+  for (let fill = 1; fill < 256; fill++) {
+    const torn = frame(Buffer.alloc(60000, fill)).subarray(0, 50000)
+    const last = [frame(Buffer.from('appended')), frame(Buffer.alloc(5000, 'later '))]
+    const frames = Buffer.concat([frame(Buffer.from('first')), torn, ...last])
+    const block = Buffer.alloc(blockSize)
+    frames.copy(block)
+    block.writeUInt16LE(blockSize - 1, frames.length)
+    block.writeUInt32LE(frames.length, blockSize - 4)
+    const walk = walkAlignedBlock(block, blockSize)
+    if (walk.records.length !== 1 || walk.rest.length !== 2) t.fail(`${fill}: ${walk.records.length} and ${walk.rest.length}`)
+    // Of the last block nothing says where its frames end.
+    const { rest } = walkAlignedBlock(frames, blockSize)
+    if (rest.length !== 0) t.fail(`${fill}: ${rest.length} in the last block`)
+  }
+  t.pass()
+  t.end()
+})
+
+tape('flumelog-aligned-offset: blocks that are larger than their mark can say are read, whatever is in them', (t) => {
+  const block = Buffer.concat([frame(Buffer.from('one')), Buffer.alloc(40000, 0xff)])
+  t.equal(walkAlignedBlock(block, 2 ** 17).records.length, 1)
+  const end = Buffer.concat([Buffer.alloc(2 ** 17 - 100), Buffer.alloc(50, 0xff)])
+  end.writeUInt16LE(1)
+  t.ok(walkAlignedBlock(end, 2 ** 17))
+  t.end()
+})
