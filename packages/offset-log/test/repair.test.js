@@ -257,6 +257,43 @@ tape('repair: what a disk brings back of a write that was taken back is no recor
   }
 })
 
+tape('repair: a chunk of a write that was taken back is listed if what would date it is damaged', async (t) => {
+  const lost = [Buffer.alloc(400, 'A'), Buffer.alloc(20000, 'C')]
+  const records = [Buffer.alloc(600, 'B'), Buffer.alloc(500, 'D')]
+  const { disk, taken, seqs: [, last] } = await makeTakenBack(FILE, lost, records)
+  const { storage } = disk
+  t.deepEqual((await verify(FILE, { storage })).unanchored, [])
+  // Of the new first chunk only its end is left, in front of the next one: the old one lies over it, and verifies.
+  const end = HEAD_SIZE + 40 + 4 + 400
+  hurt(disk, (bytes) => { taken.copy(bytes, HEAD_SIZE, HEAD_SIZE, end) })
+  const range = { offset: HEAD_SIZE, size: end - HEAD_SIZE, seqs: { from: HEAD_SIZE + 40, to: end } }
+  const { isSound, unanchored, unanchoredCount, damage } = await verify(FILE, { storage })
+  t.deepEqual({ isSound, unanchored, unanchoredCount }, { isSound: false, unanchored: [range], unanchoredCount: 1 })
+  t.deepEqual(damage.map(({ offset, size }) => [offset, size]), [[end, 200]])
+  t.deepEqual((await verify(FILE, { storage, rangesMax: 0 })).unanchoredCount, 1)
+  const report = await repair(FILE, OUT, { storage, write: true })
+  t.deepEqual(report.unanchored, [range])
+  t.deepEqual([...(await readAll(storage)).keys()], [HEAD_SIZE + 40, last], 'it is kept')
+  t.deepEqual((await verify(OUT, { storage })).unanchored, [])
+})
+
+tape('repair: chunks whose records were durable, or whose epoch goes on, are not called unanchored', async (t) => {
+  const { disk, storage, records } = await makeLog([100, 200, 300, 400])
+  hurt(disk, (bytes) => { bytes[records[1].seq + 10] ^= 1 })
+  t.deepEqual((await verify(FILE, { storage })).unanchored, [], 'there is no other epoch')
+  const torn = new SimulatedDisk({ defer: queueMicrotask })
+  torn.put(FILE, Buffer.concat([disk.read(FILE), Buffer.from('torn')]))
+  hurt(torn, (bytes) => { bytes[records[1].seq + 10] ^= 1 })
+  const log = OffsetLog(FILE, { storage: torn.storage, fsync: 'never' })
+  const first = await log.append(Buffer.alloc(100, 'x'))
+  await log.append(Buffer.alloc(100, 'y'))
+  await log.close()
+  hurt(torn, (bytes) => { bytes[torn.read(FILE).indexOf('xxx') + 10] ^= 1 })
+  t.ok(first > records[3].seq)
+  const { damageCount, unanchored } = await verify(FILE, { storage: torn.storage })
+  t.deepEqual({ damageCount, unanchored }, { damageCount: 1, unanchored: [] }, 'all before it was durable')
+})
+
 tape('repair: chunks of the last commit that no later one follows are not its records', async (t) => {
   // Two logs go on from the same beginning; the second one's page is put beside what follows the first one's.
   const disk = new SimulatedDisk()

@@ -54,6 +54,8 @@ tape('verify: what is in a log that is sound, in every framing', async (t) => {
       mendable: 0,
       erased: 1,
       undeleted: 0,
+      unanchored: [],
+      unanchoredCount: 0,
       since: seqs[2],
       promisedEnd: framing === 'checked' ? bytes.length : null,
       damage: [],

@@ -29,6 +29,9 @@ const JOURNALS_START = 16384
  * @property {number} mendable  how many of them only `repair` gets at, since what is around them is damaged
  * @property {number} erased  how many are deleted, and pieces of them
  * @property {number} undeleted  how many deletions were undone by pages that are old; 0 when that is not known
+ * @property {import('../framing/checked/salvage/unanchored').UnanchoredRange[]} unanchored  the first of the ranges of
+ *   chunks that verify, and may be of a write that was taken back: what would tell is damaged
+ * @property {number} unanchoredCount  how many there are
  * @property {number} since  seq of the last record, -1 if there is none
  * @property {number | null} promisedEnd  all of the file before it was once known to be on stable storage; null when it
  *   does not say
@@ -79,7 +82,7 @@ function examine (source, options, output, cb) {
     })
   }
   if (checked) {
-    const survey = new Survey(checked, { damage, output, onProgress })
+    const survey = new Survey(checked, { damage, output, onProgress, rangesMax })
     return survey.run((err) => finish(survey, err, describeChecked(checked, survey)))
   }
   if (framing === null) return finish(null, null, describeEmpty())
@@ -125,6 +128,8 @@ function describeChecked ({ head, isHeadLost, promisedEnd, unfinishedCount, isBl
     mendable: found.mendedCount,
     erased: found.erasedCount,
     undeleted: survey.erasedTooFew,
+    unanchored: survey.unanchored.ranges,
+    unanchoredCount: survey.unanchored.count,
     since: found.last,
     promisedEnd: isBlind ? null : promisedEnd,
     flaws: head.flaws.map(({ what, offset }) => ({
@@ -164,6 +169,8 @@ function describeEmpty () {
     mendable: 0,
     erased: 0,
     undeleted: 0,
+    unanchored: /** @type {Report['unanchored']} */ ([]),
+    unanchoredCount: 0,
     since: -1,
     promisedEnd: /** @type {number | null} */ (null),
     flaws: /** @type {Report['flaws']} */ ([]),
@@ -194,7 +201,7 @@ function findTail (blocks, end, cb) {
  */
 function describe ({ blocks, unrestored = null }, found, { ranges, count, size }, tail) {
   const { framing, codec, end, isSound, records, mendable, erased, undeleted } = found
-  const { since, promisedEnd, flaws, unfinished } = found
+  const { unanchored, unanchoredCount, since, promisedEnd, flaws, unfinished } = found
   return {
     path: blocks.path,
     framing,
@@ -206,6 +213,8 @@ function describe ({ blocks, unrestored = null }, found, { ranges, count, size }
     mendable,
     erased,
     undeleted,
+    unanchored,
+    unanchoredCount,
     since,
     promisedEnd,
     damage: ranges,

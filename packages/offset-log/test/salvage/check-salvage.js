@@ -87,7 +87,7 @@ async function judge (image, { bytes, isOld = false, isMoved = false }, tally) {
   tally.recovered += dry.recovered
   tally.mended += dry.recoveredFromDamage
   tally.lost += dry.lostCount
-  return checkReport(image, bytes, report, isMoved) ?? await checkOutput(image, bytes, disk, dry, isOld)
+  return checkReport(image, bytes, report, { isMoved, isOld }) ?? await checkOutput(image, bytes, disk, dry, isOld)
 }
 
 function judgeRefusal (image, bytes, disk, err, tally) {
@@ -99,12 +99,15 @@ function judgeRefusal (image, bytes, disk, err, tally) {
 }
 
 /** Whether all that is different is in some range that is reported. */
-function checkReport (image, bytes, report, isMoved) {
-  const { damage, flaws, tail, end } = report
+function checkReport (image, bytes, report, { isMoved, isOld }) {
+  const { damage, flaws, tail, end, unanchored, unanchoredCount } = report
+  if (unanchoredCount !== unanchored.length) return 'some chunks that nothing dates are not listed'
   if (report.damageCount !== damage.length) return 'some damage is not listed'
   const ranges = [...damage, ...flaws, ...(tail ? [tail] : [])]
   if (ranges.some(({ offset, size }) => !(offset >= 0 && size > 0))) return `an empty range: ${JSON.stringify(ranges)}`
   if (damage.some(({ offset }, index) => index > 0 && offset < damage[index - 1].offset)) return 'not in order'
+  // What a disk brings back may be such that nothing contradicts it.
+  if (isOld) ranges.push(...unanchored)
   const isCovered = (at) => at >= end || ranges.some(({ offset, size }) => at >= offset && at < offset + size)
   for (let at = 0; at < Math.min(bytes.length, image.bytes.length); at++) {
     if (bytes[at] === image.bytes[at] || isCovered(at) || image.isUnseen(at, bytes, report, isMoved)) continue
@@ -132,13 +135,9 @@ async function checkOutput (image, bytes, disk, report, isOld) {
   return await checkLog(disk, records)
 }
 
-/** Whether older bytes had that record. */
-function isOfThePast ({ earlier }, seq, data) {
-  return earlier.some((old) => {
-    if (old.length < seq + 4) return false
-    const end = Math.min(seq + 4 + data.length, (Math.floor(seq / 16384) + 1) * 16384)
-    return old.subarray(seq + 4, end).equals(data.subarray(0, end - seq - 4))
-  })
+/** Whether the log ever had that record. */
+function isOfThePast ({ appended }, seq, data) {
+  return appended?.get(seq)?.some((old) => old.equals(data)) ?? false
 }
 
 /** @param {Buffer} bytes */

@@ -20,6 +20,7 @@ const HEAD_SIZE = 32768
  * @property {number} promisedEnd
  * @property {ReturnType<typeof modelOf>} model
  * @property {Buffer[]} earlier  what was on the medium before
+ * @property {Map<number, Buffer[]>} appended  by seq all records that the log ever had there
  */
 
 /** @param {number} seed */
@@ -39,6 +40,7 @@ function randomBytes (seed) {
 async function makeImage (name, { sessions, fsync = 'never', isClosed = true, erased = [] }) {
   const bytesOf = randomBytes(name.length * 7919)
   const earlier = []
+  const appended = new Map()
   let disk = new SimulatedDisk({ defer: queueMicrotask })
   let promisedEnd = HEAD_SIZE
   for (const [index, appends] of sessions.entries()) {
@@ -48,7 +50,10 @@ async function makeImage (name, { sessions, fsync = 'never', isClosed = true, er
     for (const [number, sizes] of appends.entries()) {
       const before = log.since.value ?? -1
       await log.append(sizes.map(bytesOf))
-      for await (const seq of log.stream({ gt: before, values: false })) seqs.push(seq)
+      for await (const { seq, value } of log.stream({ gt: before })) {
+        seqs.push(seq)
+        appended.set(seq, [...appended.get(seq) ?? [], value])
+      }
       if (number !== half) continue
       await log.sync()
       earlier.push(disk.read(FILE))
@@ -62,7 +67,7 @@ async function makeImage (name, { sessions, fsync = 'never', isClosed = true, er
     promisedEnd = isLast && isClosed ? disk.read(FILE).length : promisedEndOf(disk.read(FILE))
     if (isLast && !isClosed) {
       const bytes = disk.read(FILE)
-      const image = finish(name, bytes, promisedEnd, earlier)
+      const image = finish(name, bytes, promisedEnd, { earlier, appended })
       await log.close()
       return image
     }
@@ -75,7 +80,7 @@ async function makeImage (name, { sessions, fsync = 'never', isClosed = true, er
       earlier.push(disk.read(FILE))
     }
   }
-  return finish(name, disk.read(FILE), promisedEnd, earlier)
+  return finish(name, disk.read(FILE), promisedEnd, { earlier, appended })
 }
 
 /** By the newest slot and by every chunk. */
@@ -111,11 +116,11 @@ function endOf (bytes) {
   return end
 }
 
-function finish (name, bytes, promisedEnd, earlier, isOfWriter = true) {
+function finish (name, bytes, promisedEnd, { earlier = [], appended = new Map(), isOfWriter = true }) {
   const end = endOf(bytes)
   const model = modelOf(bytes, end)
   const slotEnd = Math.max(...[4096, 12288].map((at) => bytes.readUIntBE(at + 14, 6)))
-  const image = { name, bytes, end, promisedEnd, slotEnd, model, earlier, isOfWriter }
+  const image = { name, bytes, end, promisedEnd, slotEnd, model, earlier, appended, isOfWriter }
   const starts = model.chunks.map(({ at }) => at)
   return {
     ...image,
@@ -176,12 +181,12 @@ async function makeImages () {
   for (const hasGaps of [true, false]) {
     for (const seed of [1, 2]) {
       const builder = buildRandomLog(createRandom(seed), { steps: 40, hasGaps })
-      images.push(finish(`built by hand ${seed}, gaps: ${hasGaps}`, builder.build(), builder.build().length, [], false))
+      images.push(finish(`built by hand ${seed}, gaps: ${hasGaps}`, builder.build(), builder.build().length, { isOfWriter: false }))
     }
   }
   images.push(await makeCompacted('compacted and appended to', true), await makeCompacted('compacted, not closed', false))
   const compacted = fs.readFileSync(path.join(__dirname, '..', 'fixtures', 'v1', 'compacted.log'))
-  images.push(finish('compacted', compacted, compacted.length, [], false))
+  images.push(finish('compacted', compacted, compacted.length, { isOfWriter: false }))
   return images
 }
 
@@ -201,7 +206,7 @@ async function makeCompacted (name, isClosed) {
   if (isClosed) await log.close()
   const bytes = disk.read(FILE)
   if (!isClosed) await log.close()
-  return finish(name, bytes, bytes.length, [], true)
+  return finish(name, bytes, bytes.length, {})
 }
 
 exports.makeImages = makeImages

@@ -33,6 +33,11 @@ class Chain {
     this._ends = []
   }
 
+  /** Whether what the next chunk must follow is known. */
+  get isLinked () {
+    return this.previous !== UNKNOWN
+  }
+
   /**
    * @param {number} start  of a chunk that is the log's
    * @param {number} identity  of it, or UNKNOWN

@@ -7,6 +7,7 @@ const { UNKNOWN } = require('./chunk-state')
 const { endOfPage, findHeader, isWhole, isZeroIn } = require('./find-header')
 const { mendHeader } = require('./mend-header')
 const { describeNeighbours } = require('./neighbours')
+const { Unanchored } = require('./unanchored')
 const { WHAT } = require('./what')
 
 /**
@@ -24,13 +25,15 @@ class Judge {
    * @param {ChunkCursor} cursor
    * @param {Salvage} salvage
    * @param {DamageList} damage
+   * @param {number} rangesMax  how many ranges of chunks to list that nothing dates
    */
-  constructor (source, cursor, salvage, damage) {
+  constructor (source, cursor, salvage, damage, rangesMax) {
     this._source = source
     this._cursor = cursor
     this._salvage = salvage
     this._damage = damage
     this._chain = new Chain(source)
+    this.unanchored = new Unanchored(source.head.slot, rangesMax)
     /** Whether any chunk is missing of which it is not known how much of it was erased. */
     this.hasLost = false
     /** Whether the log ends before what was judged last. */
@@ -51,6 +54,7 @@ class Judge {
       this._damage.endSeqs(header.firstSeq)
     }
     this._salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
+    this.unanchored.keep(header, chunkStart, this._salvage.state, this._chain.isLinked)
     this._settle(chunkStart)
   }
 
@@ -174,10 +178,11 @@ class Judge {
     const { _cursor: cursor } = this
     const { at } = cursor
     const { identity, epoch, erasedCount } = header
-    const { hasLost } = this
+    const { hasLost, _chain: { isLinked } } = this
     this._lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
     this._salvage.state.erasedCount += erasedCount
     this.hasLost = hasLost
+    this.unanchored.see(epoch, isLinked)
     this._chain.goOn(at, identity, epoch)
     cursor.expect(identity)
   }
@@ -200,6 +205,7 @@ class Judge {
     this.hasLost ||= !isExact
     if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
     else salvage.addRebuilt(header, chunk, at)
+    this.unanchored.keep(header, at, salvage.state, this._chain.isLinked)
     salvage.noteDamage()
     this._goOn(at, at + chunk.length)
     return true
@@ -238,6 +244,8 @@ class Judge {
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
     const { identity } = this._salvage.state
+    this.unanchored.takeBack(this._salvage.state)
+    this.unanchored.lose()
     this.note(what, start, end, this._salvage.lose(start, end), null)
     if (isTakenBack) this._chain.break(UNKNOWN)
     else this._chain.break(identity === UNKNOWN ? this._chain.previous : identity)

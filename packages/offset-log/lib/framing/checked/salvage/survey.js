@@ -27,8 +27,9 @@ class Survey {
    * @param {Output | null} sinks.output  gets what is good; null for none
    * @param {(position: number) => void} sinks.onProgress
    * @param {number} [sinks.limit]  how far the file is looked at
+   * @param {number} [sinks.rangesMax]  how many ranges of chunks to list that nothing dates
    */
-  constructor (source, { damage, output, onProgress, limit = source.fileSize }) {
+  constructor (source, { damage, output, onProgress, limit = source.fileSize, rangesMax = 0 }) {
     this._source = source
     this._damage = damage
     this._output = output
@@ -38,12 +39,17 @@ class Survey {
     this._cursor.expect(source.rules.salt)
     this._confirmation = new Confirmation(source)
     this.salvage = new Salvage(source.rules, source.head.slot, source.fileSize, output)
-    this._judge = new Judge(source, this._cursor, this.salvage, damage)
+    this._judge = new Judge(source, this._cursor, this.salvage, damage, rangesMax)
     /** Where the log ends, once the survey is over. */
     this.end = HEAD_SIZE
     /** How much more, or less, was erased than should be; 0 when that is not known. */
     this.erasedTooFew = 0
     this._isOver = false
+  }
+
+  /** What verifies, though nothing proves that it stayed in the log. */
+  get unanchored () {
+    return this._judge.unanchored
   }
 
   /** What there is to know at the log's end. */
@@ -139,6 +145,7 @@ class Survey {
     else if (state.isInCommit) this._noteBatch(Math.max(committed.end, this._damage.end), seqs)
     else if (state.isOpen) this._judge.noteOpen()
     salvage.close(this._source.head.slot?.logicalEnd ?? 0)
+    this.unanchored.close(this._source.epoch)
     this._damage.close()
     this._checkErased(cb)
   }
