@@ -1,6 +1,7 @@
 'use strict'
 // BlockFile: opens, checks what callers ask for, and hands it to the reader, the writer or a scan.
 
+const { dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { BlockCache } = require('./block-cache')
 const { closedError, fetch, fetchNow } = require('./fetch')
@@ -306,11 +307,13 @@ class BlockFileHandle {
   /**
    * Removes a file that lies beside this one, if there is one.
    * @param {string} suffix  what its name has more than this one's
-   * @param {Callback<void>} cb
+   * @param {Callback<void>} cb  it does not come back with the power
    */
   removeBeside (suffix, cb) {
-    this._runWrite('removeBeside', cb, (cb) => this._file.storage.unlink(this.realPath + suffix, (err) => {
-      cb(err && /** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT' ? err : null)
+    const { storage } = this._file
+    this._runWrite('removeBeside', cb, (cb) => storage.unlink(this.realPath + suffix, (err) => {
+      if (err) return cb(/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? null : err)
+      storage.syncFolder(dirname(this.realPath), (err) => cb(err))
     }))
   }
 

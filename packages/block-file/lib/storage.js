@@ -113,6 +113,8 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
 /**
  * @typedef {object} StorageLock
  * @property {'kernel' | 'file'} [kind]  whether `tryLock` or the record locks the file
+ * @property {string | null} [nonce]  that no other lock has ever had; null if nothing says who holds this one
+ * @property {string | null} [deadNonce]  of a holder who died before giving it back, and whose place this one took
  * @property {string | null} [blindSpot]  what it cannot keep out, for people to read; null if nothing
  * @property {(cb: Callback<void>) => void} noteFile  the file is there, and will not be replaced: so a copy of the lock
  *   can be told from the lock

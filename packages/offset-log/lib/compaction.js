@@ -163,10 +163,10 @@ class Compaction {
    * @param {(err: Error) => void} cb
    */
   _end (err, cb) {
-    this._compactor.close(() => removeLeftover(this._file, () => {
+    this._compactor.close(() => {
       this._tell(true)
       cb(err)
-    }))
+    })
   }
 
   /** @param {boolean} isDone */
@@ -190,16 +190,44 @@ class Compactions {
     this._progress = progress
     /** @type {Array<(err: Error | null, result?: Compacted) => void> | null} who waits for the one under way */
     this._waiting = null
+    /** Whether a failed one has left copies of records in a file beside the log. */
+    this._hasLeftover = false
+    /** @type {Done[] | null} who waits for the end of that file */
+    this._cleaning = null
   }
 
   /** @param {(err: Error | null, result?: Compacted) => void} cb  of the one under way, if there is one */
   run (cb) {
     if (this._waiting) return this._waiting.push(cb)
     this._waiting = [cb]
-    new Compaction(this._file, this._appender, this._progress).run((err, result) => {
+    const end = (/** @type {Error | null} */ err, /** @type {Compacted | undefined} */ result = undefined) => {
       const waiting = this._waiting ?? []
       this._waiting = null
       for (const cb of waiting) process.nextTick(cb, err, result)
+    }
+    this.clean((err) => {
+      if (err) return end(err)
+      new Compaction(this._file, this._appender, this._progress).run((err, result) => {
+        if (!err) return end(null, result)
+        this._hasLeftover = true
+        this.clean(() => end(err))
+      })
+    })
+  }
+
+  /**
+   * To be called before it is promised that deleted bytes are nowhere any more.
+   * @param {Done} cb  nothing is left of a failed compaction
+   */
+  clean (cb) {
+    if (!this._hasLeftover) return cb(null)
+    if (this._cleaning) return this._cleaning.push(cb)
+    this._cleaning = [cb]
+    removeLeftover(this._file, (err) => {
+      const cleaning = this._cleaning ?? []
+      this._cleaning = null
+      this._hasLeftover = err !== null
+      for (const cb of cleaning) cb(err)
     })
   }
 
@@ -225,7 +253,7 @@ function removeLeftover (file, cb) {
 }
 
 /**
- * A file of that name may be somebody else's: ours has the log's id.
+ * A file of that name may be somebody else's: ours has the log's id, or zeros where a power cut took that.
  * @param {LogFile} file
  * @param {(err: Error | null, isOne?: boolean) => void} cb
  */

@@ -271,7 +271,7 @@ class Log {
       file.store.deleteRecords(seqs, (err) => {
         gate.leave()
         if (err || file.durability.mode !== 'always') cb(err)
-        else file.durability.sync(cb)
+        else compactions.clean((err) => err ? cb(err) : file.durability.sync(cb))
       })
     }))
   }
@@ -282,7 +282,7 @@ class Log {
    */
   sync (cb) {
     return promised(cb, (cb) => this._runWrite('sync', cb, (cb) => {
-      this._appender.flush(() => this._file.durability.sync(cb))
+      this._appender.flush(() => this._compactions.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
     }))
   }
 

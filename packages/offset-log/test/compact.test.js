@@ -279,6 +279,100 @@ tape('compact: somebody else\'s file in the way is not touched; a leftover is re
   await log.close()
 })
 
+/** What a power cut may leave of the first bytes of a log. */
+const cutHeads = {
+  'all of the head is zeros': (bytes) => bytes.fill(0, 0, 32768),
+  'the first copy of the header is zeros': (bytes) => bytes.fill(0, 0, 4096),
+  'the second copy of the header is zeros': (bytes) => bytes.fill(0, 8192, 12288),
+  'both copies of the header are zeros': (bytes) => bytes.fill(0, 0, 4096).fill(0, 8192, 12288)
+}
+
+for (const [what, cut] of Object.entries(cutHeads)) {
+  tape(`compact: what a power cut left of a compaction is removed: ${what}`, async (t) => {
+    const folder = temporaryFolder()
+    const file = path.join(folder, 'log')
+    const beside = `${file}.compacting`
+    const names = () => fs.readdirSync(folder).filter((name) => !name.endsWith('.lock'))
+    let log = OffsetLog(file)
+    for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(1000, 1))
+    await log.close()
+    const left = cut(fs.readFileSync(file))
+    fs.writeFileSync(beside, left)
+    log = OffsetLog(file)
+    await log.ready()
+    t.deepEqual(names(), ['log'], 'at open')
+    fs.writeFileSync(beside, left)
+    await log.compact()
+    t.deepEqual(names(), ['log'], 'by compact')
+    t.equal((await readAll(log)).length, 20)
+    await log.close()
+  })
+}
+
+tape('compact: what was left of a compaction does not come back with the power', async (t) => {
+  const disk = new SimulatedDisk()
+  const { storage } = disk
+  let log = OffsetLog('/folder/log', { storage })
+  const seq = await log.append(Buffer.alloc(1000, 77))
+  await log.append(Buffer.alloc(1000, 1))
+  await log.close()
+  disk.put('/folder/log.compacting', disk.read('/folder/log').fill(0, 0, 32768))
+  log = OffsetLog('/folder/log', { storage })
+  await log.del(seq)
+  await log.sync()
+  const crashed = disk.crash(() => 0)
+  t.deepEqual(crashed.list(), ['/folder/log'])
+  t.notOk(crashed.read('/folder/log').includes(Buffer.alloc(100, 77)))
+  await log.close()
+})
+
+tape('compact: the head of the new file is on stable storage before anything of the log is', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog('/folder/log', { storage: disk.storage })
+  for (let i = 0; i < 100; i++) await log.append(Buffer.alloc(1000, 77))
+  const id = disk.read('/folder/log').subarray(16, 32)
+  let count = 0
+  disk.onChange = () => {
+    if (!disk.list().includes('/folder/log.compacting')) return
+    const left = disk.crash((n) => n - 1).read('/folder/log.compacting')
+    if (!left.includes(Buffer.alloc(100, 77))) return
+    count++
+    if (!disk.crash(() => 0).list().includes('/folder/log.compacting')) return t.fail('the name is not synced')
+    if (!disk.crash(() => 0).read('/folder/log.compacting').subarray(16, 32).equals(id)) t.fail('the head is not synced')
+  }
+  await log.compact()
+  disk.onChange = null
+  t.ok(count > 0, `${count} states`)
+  await log.close()
+})
+
+tape('compact: a failed one whose copy cannot be removed: del and sync do not promise that the bytes are gone', async (t) => {
+  for (const fsync of ['always', 'never']) {
+    const disk = new SimulatedDisk()
+    const log = OffsetLog('/folder/log', { storage: disk.storage, fsync })
+    const seq = await log.append(Buffer.alloc(1000, 77))
+    await log.append(Buffer.alloc(1000, 1))
+    let mayUnlink = false
+    disk.decide = ({ name, path }) => {
+      if (name === 'unlink' && !mayUnlink) return { code: 'EACCES' }
+      if (name === 'rename' && path.includes('compacting')) return { code: 'EIO' }
+    }
+    t.equal((await failureOf(() => log.compact()))?.code, 'EIO')
+    t.ok(disk.list().includes('/folder/log.compacting'))
+    const erase = async () => {
+      await log.del(seq)
+      if (fsync === 'never') await log.sync()
+    }
+    t.equal((await failureOf(erase))?.code, 'EACCES', fsync)
+    mayUnlink = true
+    await Promise.all([erase(), log.compact().catch(() => {}), erase()])
+    t.deepEqual(disk.crash(() => 0).list(), ['/folder/log'])
+    disk.decide = () => {}
+    await log.compact()
+    await log.close()
+  }
+})
+
 tape('compact: a log without records, or with none left', async (t) => {
   const file = path.join(temporaryFolder(), 'log')
   let log = OffsetLog(file)

@@ -1,7 +1,7 @@
 'use strict'
 // snapshot: a copy of a log that goes on meanwhile, which is what the log was at some moment of the call.
 
-const { spawn } = require('node:child_process')
+const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -164,6 +164,55 @@ tape('snapshot: opens in the same time however large it is', async (t) => {
   for (let count = 0; count < 50; count++) await log.append(Buffer.alloc(50000))
   await log.snapshot(COPY)
   t.ok(await sizeOfReads() <= small + 20000)
+  await log.close()
+})
+
+tape('snapshot: one that was killed does not block the next one, nor leave anything behind', async (t) => {
+  for (const framing of ['checked', 'offset48']) {
+    const folder = temporaryFolder()
+    const file = path.join(folder, 'log')
+    const copy = path.join(folder, 'copies', 'copy')
+    const log = OffsetLog(file, { framing })
+    for (let i = 0; i < 40; i++) await log.append(Array.from({ length: 100 }, () => Buffer.alloc(1000, i + 1)))
+    await log.close()
+    const child = path.join(__dirname, 'snapshot-child.js')
+    for (const when of ['write', 'close', 'rename']) {
+      const { status, stderr } = spawnSync(process.execPath, [child, file, copy, when], { encoding: 'utf8' })
+      t.notEqual(status, 0, `${framing}, ${when}: ${stderr}`)
+      t.ok(fs.readdirSync(path.dirname(copy)).some((name) => name.endsWith('.new')), 'something is left')
+    }
+    const reader = OffsetLog(file, { flags: 'r' })
+    await reader.snapshot(copy)
+    t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
+    await reader.close()
+    const copied = OffsetLog(copy, { flags: 'r' })
+    let count = 0
+    await copied.scan({}, (chunk) => { count += chunk.count })
+    t.equal(count, 4000)
+    await copied.close()
+  }
+})
+
+tape('snapshot: a file of the name that others write aside is nobody else\'s business', async (t) => {
+  const folder = temporaryFolder()
+  const log = OffsetLog(path.join(folder, 'log'))
+  await log.append(Buffer.from('one'))
+  const copy = path.join(folder, 'copy')
+  fs.writeFileSync(`${copy}.new`, 'mine')
+  await log.snapshot(copy)
+  t.equal(fs.readFileSync(`${copy}.new`, 'utf8'), 'mine')
+  t.deepEqual(fs.readdirSync(folder).filter((name) => name.startsWith('copy')), ['copy', 'copy.new'])
+  await log.close()
+})
+
+tape('snapshot: two at once to one path: one of them is refused', async (t) => {
+  const folder = temporaryFolder()
+  const log = OffsetLog(path.join(folder, 'log'))
+  await log.append(Buffer.alloc(5000, 1))
+  const copy = path.join(folder, 'copy')
+  const errors = await Promise.all([1, 2, 3].map(() => failureOf(() => log.snapshot(copy))))
+  t.deepEqual(errors.map((err) => err?.code).sort(), ['EEXIST', 'EEXIST', undefined])
+  t.deepEqual(fs.readdirSync(folder).filter((name) => name.startsWith('copy')), ['copy'])
   await log.close()
 })
 

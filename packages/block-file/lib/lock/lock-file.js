@@ -198,6 +198,8 @@ class FileLock {
     this._file = file
     this._company = company
     this.kind = kindOf(isKernelHeld)
+    this.nonce = held?.nonce ?? null
+    this.deadNonce = held?.replaced?.nonce ?? null
     /** What the lock cannot keep out, for people to read; null if nothing. */
     this.blindSpot = describeBlindSpot(self, isKernelHeld)
     this._isVouchedFor = false

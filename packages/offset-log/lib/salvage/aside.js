@@ -1,15 +1,16 @@
 'use strict'
-// A new file that is there as a whole or not at all: it is written as `<path>.new`, synced, and renamed. What is there
-// already is never touched.
+// A new file that is there as a whole or not at all: it is written aside, synced, and renamed. What is there already is
+// never touched. Its path is locked meanwhile, and the file aside named by the lock: what a process leaves that is
+// killed is in nobody's way, and known to whoever takes its lock.
 
 const path = require('node:path')
-const { BlockFile, fileStorage } = require('@millrace/block-file')
+const { BlockFile, call, fileStorage, toCallback } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { eachInOrder } = require('../each-in-order')
 const { Output } = require('./output')
 
 /**
  * @typedef {import('@millrace/block-file/lib/storage').Storage} Storage
+ * @typedef {import('@millrace/block-file/lib/storage').StorageLock} StorageLock
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -22,21 +23,55 @@ class Aside {
     this._target = target
     this.path = `${target}.new`
     this._storage = storage
+    /** @type {StorageLock | null} */
+    this._lock = null
+    this._lockPath = target
     /** @type {Output | null} */
     this._output = null
   }
 
-  /** @param {(err: Error | null, output?: Output) => void} cb  EEXIST when there is something at either of its names */
+  /** @param {(err: Error | null, output?: Output) => void} cb  EEXIST when there is something, or being made */
   open (cb) {
-    eachInOrder([this._target, this.path], (name, done) => this._checkAbsent(name, done), (err) => {
-      if (err) return cb(err)
+    toCallback(this._open(), cb)
+  }
+
+  /** @returns {Promise<Output>} */
+  async _open () {
+    await this._checkAbsent(this._target)
+    await this._takeLock()
+    try {
+      await this._checkAbsent(this._target)
+      await this._checkAbsent(this.path)
       const blocks = BlockFile(this.path, { cache: 0, createFolder: true, storage: this._storage })
-      blocks.ready((err) => {
-        if (err) return cb(err)
-        this._output = new Output(blocks)
-        cb(null, this._output)
-      })
-    })
+      await call(blocks, 'ready')
+      this._output = new Output(blocks)
+      return this._output
+    } catch (err) {
+      await this._release()
+      throw err
+    }
+  }
+
+  /** A storage without locks cannot be reached from elsewhere. */
+  async _takeLock () {
+    const { _storage: storage, _target: target } = this
+    if (!storage.lock) return
+    this._lockPath = storage.realPath ? await call(storage, 'realPath', target) : target
+    try {
+      this._lock = /** @type {StorageLock} */ (await call(storage, 'lock', this._lockPath, { createFolder: true }))
+    } catch (err) {
+      throw /** @type {any} */ (err).code === 'ERR_LOG_LOCKED' ? beingMade(target, /** @type {Error} */ (err)) : err
+    }
+    const { nonce, deadNonce } = this._lock
+    if (nonce) this.path = `${target}.${nonce}.new`
+    // If it cannot be removed it is in nobody's way.
+    if (deadNonce) await call(storage, 'unlink', `${target}.${deadNonce}.new`).catch(() => {})
+  }
+
+  async _release () {
+    const lock = this._lock
+    this._lock = null
+    if (lock) await call(lock, 'release', this._lockPath)
   }
 
   /**
@@ -49,13 +84,14 @@ class Aside {
 
   /** @param {Done} cb  the file has its name for good */
   publish (cb) {
-    this._checkAbsent(this._target, (err) => {
-      if (err) return cb(err)
-      this._storage.rename(this.path, this._target, (err) => {
-        if (err) return cb(err)
-        this._storage.syncFolder(path.dirname(this._target), (err) => cb(err))
-      })
-    })
+    toCallback(this._publish(), cb)
+  }
+
+  async _publish () {
+    await this._checkAbsent(this._target)
+    await call(this._storage, 'rename', this.path, this._target)
+    await call(this._storage, 'syncFolder', path.dirname(this._target))
+    await this._release()
   }
 
   /**
@@ -63,21 +99,28 @@ class Aside {
    * @param {(err: Error) => void} cb  nothing is left
    */
   abandon (reason, cb) {
-    if (this._output === null) return cb(reason)
-    this._output.abandon(() => this._storage.unlink(this.path, () => cb(reason)))
+    toCallback(this._abandon(), () => cb(reason))
   }
 
-  /**
-   * @param {string} name
-   * @param {Done} cb
-   */
-  _checkAbsent (name, cb) {
-    this._storage.open(name, { flags: 'r', createFolder: false }, (err, handle) => {
-      if (handle) return handle.close(() => cb(exists(name, this._target)))
+  async _abandon () {
+    if (this._output === null) return
+    await call(this._output, 'abandon').catch(() => {})
+    await call(this._storage, 'unlink', this.path).catch(() => {})
+    await this._release()
+  }
+
+  /** @param {string} name */
+  async _checkAbsent (name) {
+    let handle
+    try {
+      handle = await call(this._storage, 'open', name, { flags: 'r', createFolder: false })
+    } catch (err) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (err)
-      if (code === 'EISDIR') return cb(exists(name, this._target))
-      cb(code === 'ENOENT' ? null : err)
-    })
+      if (code === 'ENOENT') return
+      throw code === 'EISDIR' ? exists(name, this._target) : err
+    }
+    await call(handle, 'close')
+    throw exists(name, this._target)
   }
 }
 
@@ -90,6 +133,15 @@ function exists (name, target) {
     ? 'give another path, or move it away'
     : `it may be left over from a call that was cut off: then remove it. ${target} is written there first`
   return new LogError('EEXIST', `${name} is there already, and is not written over; ${advice}`, { path: name })
+}
+
+/**
+ * @param {string} target
+ * @param {Error} cause  ERR_LOG_LOCKED
+ */
+function beingMade (target, cause) {
+  return new LogError('EEXIST', `${target} is being made already, or open for writing (${cause.message}); wait, or give ` +
+    'another path', { cause, path: target })
 }
 
 exports.Aside = Aside

@@ -95,7 +95,11 @@ class Compactor {
     this._target.ready((err) => {
       if (err) return cb(err)
       if (this._target.size.value > 0) return cb(inTheWay(this._path))
-      this._target.append(encodeHead({ ...header, hasGaps: true, hasJumps: true }), (err) => cb(err))
+      this._target.append(encodeHead({ ...header, hasGaps: true, hasJumps: true }), (err) => {
+        // Before any record is copied: by its head it is known to be a leftover, when the power goes.
+        if (err) cb(err)
+        else this._target.sync(cb)
+      })
     })
   }
 

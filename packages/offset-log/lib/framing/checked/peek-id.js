@@ -3,26 +3,35 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { decodeFileHeader } = require('./file-header')
-const { HEADER_SIZE } = require('./layout')
+const { AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE } = require('./layout')
+
+const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
 
 /**
  * @param {string} path
  * @param {import('@millrace/block-file/lib/storage').Storage | undefined} storage
  * @param {(err: Error | null, found?: { id: Buffer | null, isEmpty: boolean }) => void} cb  ENOENT when there is none;
- *   `id` is null when it is no log of the checked framing
+ *   `id` is null when it is no log of the checked framing. It is empty too if a power cut has left zeros of its headers
  */
 function peekId (path, storage, cb) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
   blocks.ready((err) => {
     if (err) return blocks.close(() => cb(err))
-    const bytes = Buffer.alloc(HEADER_SIZE)
-    const { value: size } = blocks.size
-    blocks.readInto(bytes.subarray(0, Math.min(size, HEADER_SIZE)), 0, (err) => blocks.close(() => {
+    const bytes = Buffer.alloc(PEEK_SIZE)
+    blocks.readInto(bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0, (err) => blocks.close(() => {
       if (err) return cb(err)
-      const header = decodeFileHeader(bytes)
-      cb(null, { id: header !== null && 'id' in header ? header.id : null, isEmpty: size === 0 })
+      const areas = HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
+      const ids = areas.map((area) => idOf(area.subarray(0, HEADER_SIZE)))
+      const isEmpty = areas.every((area) => area.every((byte) => byte === 0))
+      cb(null, { id: ids.find((id) => id !== null) ?? null, isEmpty })
     }))
   })
+}
+
+/** @param {Buffer} bytes  of a header */
+function idOf (bytes) {
+  const header = decodeFileHeader(bytes)
+  return header !== null && 'id' in header ? header.id : null
 }
 
 exports.peekId = peekId
