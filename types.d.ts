@@ -3,7 +3,7 @@
 declare module 'obz' {
   function createObz<T> (filter?: (before: T, after: T) => boolean): createObz.Obz<T>
   namespace createObz {
-    type Obz<T> = import('./packages/block-file/lib/obz').Obz<T>
+    type Obz<T> = import('./packages/flow').Obz<T>
   }
   export = createObz
 }

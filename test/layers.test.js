@@ -7,7 +7,7 @@ const tape = require('tape')
 
 const packages = path.join(__dirname, '..', 'packages')
 const layerOf = {
-  errors: 0, where: 0.5, 'block-file': 1, 'json-codec': 1, 'binary-codec': 1, 'offset-log': 2, migrate: 3
+  errors: 0, flow: 0.5, where: 0.5, 'block-file': 1, 'json-codec': 1, 'binary-codec': 1, 'offset-log': 2, migrate: 3
 }
 
 /** Every module that the sources of a package require. */

@@ -5,16 +5,8 @@ const { Admission } = require('./lib/admission')
 const { BlockFile } = require('./lib/block-file')
 const { BlockCache } = require('./lib/block-cache')
 const { SpanReader } = require('./lib/span-reader')
-const { Piece } = require('./lib/piece')
 const { Slab } = require('./lib/slab')
-const { Slice } = require('./lib/slice')
 const { fileStorage, resolvePath } = require('./lib/storage')
-const integers = require('./lib/integers')
-const { Lifecycle, setIsolated } = require('./lib/lifecycle')
-const { createObservable } = require('./lib/observable')
-const { call, toCallback } = require('./lib/promises')
-const { trampoline } = require('./lib/trampoline')
-const { Turns } = require('./lib/turns')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 
 /**
@@ -27,32 +19,12 @@ const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/
  * @typedef {import('./lib/storage').FileState} FileState
  */
 
-/**
- * @template T
- * @typedef {import('./lib/obz').Obz<T>} Obz
- */
-
-/**
- * @template T
- * @typedef {import('./lib/obz').Observable<T>} Observable
- */
-
 exports.Admission = Admission
 exports.BlockFile = BlockFile
 exports.BlockCache = BlockCache
 exports.SpanReader = SpanReader
-exports.Piece = Piece
 exports.Slab = Slab
-exports.Slice = Slice
 exports.fileStorage = fileStorage
-exports.integers = integers
-exports.createObservable = createObservable
-exports.call = call
-exports.toCallback = toCallback
-exports.trampoline = trampoline
-exports.Lifecycle = Lifecycle
-exports.setIsolated = setIsolated
-exports.Turns = Turns
 exports.resolvePath = resolvePath
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync

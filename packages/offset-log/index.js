@@ -2,6 +2,7 @@
 // An append-only log of records framed at byte offsets. What only some programs use is loaded when they first do: to
 // load all of it took half as long again.
 
+const { parseCodecName } = require('./lib/codec')
 const { OffsetLog } = require('./lib/offset-log')
 
 /**
@@ -55,5 +56,6 @@ const verify = (/** @type {[any, any]} */ ...args) => require('./lib/verify').ve
 const repair = (/** @type {[any, any, any]} */ ...args) => require('./lib/repair').repair(...args)
 
 exports.OffsetLog = OffsetLog
+exports.parseCodecName = parseCodecName
 exports.verify = verify
 exports.repair = repair

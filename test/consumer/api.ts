@@ -1,7 +1,9 @@
 // What a consumer may write, and, below each @ts-expect-error, what it may not. Compiled strictly, never run.
 
-import { BlockFile, BlockCache, fileStorage, integers } from '@millrace/block-file'
-import type { BlockFileOptions, Observable, Storage } from '@millrace/block-file'
+import { BlockFile, BlockCache, fileStorage } from '@millrace/block-file'
+import type { BlockFileOptions, Storage } from '@millrace/block-file'
+import { readUInt32BE } from '@millrace/flow'
+import type { Observable } from '@millrace/flow'
 import { binaryCodec, canonicalCodec, compareString, createSeekPath, decode, encode } from '@millrace/binary-codec'
 import { getValueType, iterate, rawCodec, seekKey, types } from '@millrace/binary-codec'
 import { codes, LogError, misuse } from '@millrace/errors'
@@ -266,7 +268,7 @@ export function blocks () {
   file.sync(() => {})
   file.close(() => {})
   is<Buffer>()(file.createSpanReader().buffer)
-  is<number>()(integers.readUInt32BE(Buffer.alloc(4), 0))
+  is<number>()(readUInt32BE(Buffer.alloc(4), 0))
   is<number>()(new BlockCache(1024, 4096).find(0))
   const storage: Storage = deepStorage
   storage.unlink('a.bin', () => {})

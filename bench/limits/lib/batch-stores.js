@@ -4,10 +4,10 @@
 const fs = require('node:fs')
 const { createRequire } = require('node:module')
 const path = require('node:path')
+const { putUint32 } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { crc32 } = require('@millrace/offset-log/lib/framing/checked/crc32')
 const { LENGTH_SIZE, PAGE_SIZE } = require('@millrace/offset-log/lib/framing/checked/layout')
-const { putUint32 } = require('@millrace/offset-log/lib/put-integers')
 const { openDatabase } = require('./optional')
 
 // These have no types, or need not be there.

@@ -3,13 +3,11 @@
 
 const { dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
+const { createObservable, Lifecycle, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE } = require('@millrace/flow')
 const { BlockCache } = require('./block-cache')
 const { closedError, fetch, fetchNow } = require('./fetch')
 const { FileWatch } = require('./file-watch')
-const integers = require('./integers')
-const { Lifecycle, setIsolated } = require('./lifecycle')
 const { closeLocked, openLocked, replaceLocked } = require('./open-locked')
-const { createObservable } = require('./observable')
 const { parseOptions } = require('./options')
 const { Pace } = require('./pace')
 const { Peeker } = require('./peeker')
@@ -19,7 +17,6 @@ const { Reader } = require('./reader')
 const { scanBlocks } = require('./scan')
 const { SpanReader } = require('./span-reader')
 const { resolvePath } = require('./storage')
-const { Turns } = require('./turns')
 const { Writer } = require('./writer')
 
 // A read that takes long may only have lost its turn to another process, on a busy machine, which is no reason to go
@@ -69,7 +66,7 @@ class BlockFileHandle {
     this.path = path
     this.blockSize = blockSize
     this.flags = flags
-    /** @type {import('./obz').Obz<number>} */
+    /** @type {import('@millrace/flow').Obz<number>} */
     this.size = createObservable()
     /** @type {OpenFile} */
     this._file = {
@@ -87,7 +84,7 @@ class BlockFileHandle {
     }
     this._reader = new Reader(this._file)
     this._writer = new Writer(this._file)
-    this._turns = new Turns()
+    this._turns = new SyncBudget()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
     /**
      * What became of the file since a holder of its lock did not give it back. Known once the file is open.
@@ -158,7 +155,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb
    */
   readUInt32BE (position, cb) {
-    this._readInteger(position, 4, integers.readUInt32BE, cb)
+    this._readInteger(position, 4, readUInt32BE, cb)
   }
 
   /**
@@ -166,7 +163,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb
    */
   readUInt48BE (position, cb) {
-    this._readInteger(position, 6, integers.readUInt48BE, cb)
+    this._readInteger(position, 6, readUInt48BE, cb)
   }
 
   /**
@@ -174,7 +171,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1
    */
   readUInt53BE (position, cb) {
-    this._readInteger(position, 8, integers.readUInt53BE, cb)
+    this._readInteger(position, 8, readUInt53BE, cb)
   }
 
   /**
@@ -380,7 +377,7 @@ class BlockFileHandle {
         if (size < before) this.invalidate()
         // The block that the file ended in has bytes now that the cached one has not.
         if (size > before) this._file.cache.drop(before, Infinity)
-        if (size !== before) setIsolated(this.size, size)
+        if (size !== before) this.size.set(size)
         cb(null, state)
       })
     })
@@ -445,7 +442,7 @@ class BlockFileHandle {
     this.past = past
     // Whoever created it may have failed to sync its name. Doing so once more costs little.
     this._file.hasUnsyncedName = this.flags === 'r+'
-    setIsolated(this.size, size)
+    this.size.set(size)
     this._lifecycle.opened(null)
   }
 

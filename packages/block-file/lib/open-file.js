@@ -12,7 +12,7 @@
  * @typedef {object} OpenFile
  * @property {string} path  as it was given until the file is open for writing, then with no symlink in it
  * @property {StorageHandle | null} handle  null before the file is open and after it was closed
- * @property {import('./obz').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
+ * @property {import('@millrace/flow').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
  * @property {number} blockSize  in bytes
  * @property {BlockCache} cache
  * @property {RangeLock} lock

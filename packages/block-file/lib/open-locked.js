@@ -7,8 +7,8 @@ const { performance } = require('node:perf_hooks')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
+const { call, toCallback } = require('@millrace/flow')
 const { fill, openOrCreate } = require('./create-file')
-const { call, toCallback } = require('./promises')
 
 // A lock that somebody else has is asked for again after so long, which doubles up to the second of these.
 const WAIT_MS_MIN = 2

@@ -2,10 +2,9 @@
 // Reads ranges through the block cache, and ahead of a reader that goes through the file in order.
 
 const { LogError } = require('@millrace/errors')
+const { allocateShared, trampoline } = require('@millrace/flow')
 const { fetch } = require('./fetch')
-const { allocateShared } = require('./piece')
 const { rangeError } = require('./range-error')
-const { trampoline } = require('./trampoline')
 
 // Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
 const AHEAD_SIZE_MAX = 256 * 1024

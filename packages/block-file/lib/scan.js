@@ -1,8 +1,8 @@
 'use strict'
 // Visits every block of a range in order, with read-ahead and without copying.
 
+const { trampoline } = require('@millrace/flow')
 const { SpanReader } = require('./span-reader')
-const { trampoline } = require('./trampoline')
 
 /** @typedef {import('./open-file').OpenFile} OpenFile */
 

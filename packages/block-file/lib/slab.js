@@ -2,7 +2,7 @@
 // Memory for small values, handed out piece by piece, and no piece twice: one allocation for many values, which whoever
 // gets one may keep.
 
-const { Piece, allocateShared } = require('./piece')
+const { allocateShared, Piece } = require('@millrace/flow')
 
 // Of a larger slab more would be kept by whoever keeps a single value; of smaller ones the last bytes are wasted more
 // often.

@@ -2,9 +2,8 @@
 // A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
 // spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
 
+const { allocateShared, TimeSlice } = require('@millrace/flow')
 const { fetch, fetchNow } = require('./fetch')
-const { allocateShared } = require('./piece')
-const { Slice } = require('./slice')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
 const SPAN_SIZE_MAX = 256 * 1024
@@ -29,7 +28,7 @@ class SpanReader {
     this._spanSize = SPAN_SIZE_MIN
     this._spanSizeMax = givesBuffers ? SMALL_SPAN_SIZE_MAX : SPAN_SIZE_MAX
     this._rewriteCount = file.rewriteCount
-    this._slice = new Slice({ countMax: 1 })
+    this._slice = new TimeSlice({ countMax: 1 })
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
     this.buffer = NOTHING
     /** Position in the file of the first byte held. */

@@ -3,11 +3,11 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { toCallback } = require('@millrace/flow')
 const { makeFolder, makeFolderSync, syncFolder } = require('./folders')
 const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { notAFile } = require('./not-a-file')
-const { toCallback } = require('./promises')
 const { findRealPath, toAbsolute } = require('./real-path')
 const { watchFile } = require('./watch-file')
 

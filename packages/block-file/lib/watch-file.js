@@ -2,8 +2,8 @@
 // Asks the system to tell when a file changes, and whether it can be relied on to.
 
 const fs = require('node:fs')
+const { toCallback } = require('@millrace/flow')
 const { nameOfLocal } = require('./lock/file-system')
-const { toCallback } = require('./promises')
 
 /**
  * @param {string} path

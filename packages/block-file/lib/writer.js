@@ -4,11 +4,10 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { openSized } = require('./create-file')
 const { closedError } = require('./fetch')
-const { setIsolated } = require('./lifecycle')
 const { rangeError } = require('./range-error')
-const { trampoline } = require('./trampoline')
 const { Pace } = require('./pace')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
@@ -65,7 +64,7 @@ class Writer {
         this._writeAtEnd(handle, bytes, position, (err) => {
           if (err) return this._cutDebris(handle, err, done)
           cache.patch(bytes, position)
-          setIsolated(size, newSize)
+          size.set(newSize)
           done(null)
         })
       })
@@ -194,7 +193,7 @@ class Writer {
             this._reserveEnd = 0
             this._file.rewriteCount++
             cache.drop(newSize, Infinity)
-            setIsolated(size, newSize)
+            size.set(newSize)
           }
           release()
           done(err)
@@ -337,7 +336,7 @@ class Writer {
     this._reserveEnd = 0
     this._hasDebris = false
     cache.drop(0, Infinity)
-    setIsolated(size, newSize)
+    size.set(newSize)
   }
 
   /** @param {Done} cb */

@@ -1,7 +1,7 @@
 'use strict'
 // Goes through a source and what was made of it, side by side.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 
 /**
  * @typedef {import('./record-reader').RecordReader} RecordReader

@@ -2,8 +2,8 @@
 // One conversion, from looking at what is there to the rename. How far an earlier run came is not written down: what
 // is in the new log already is compared with the source, record by record, and the rest is converted.
 
-const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { checkResult } = require('./check-result')
 const { compareRecords } = require('./compare-records')
 const { inOrder } = require('./in-order')

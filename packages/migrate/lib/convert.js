@@ -1,9 +1,9 @@
 'use strict'
 // From a log of any format to a checked one.
 
+const { callbackOrPromise } = require('@millrace/flow')
 const { Conversion } = require('./conversion')
 const { parseConvertOptions } = require('./options')
-const { promised } = require('./promised')
 
 /**
  * @typedef {import('./options').ConvertOptions} ConvertOptions
@@ -48,7 +48,7 @@ const { promised } = require('./promised')
  */
 function convert (from, to, options, cb) {
   if (typeof options === 'function') return convert(from, to, undefined, options)
-  return promised(cb, (cb) => {
+  return callbackOrPromise(cb, (cb) => {
     let conversion
     try {
       conversion = new Conversion(parseConvertOptions(from, to, options))

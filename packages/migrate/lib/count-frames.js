@@ -1,7 +1,7 @@
 'use strict'
 // Counts the frames of an offset framing between two of its boundaries.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 
 /**
  * @param {ReturnType<typeof import('@millrace/block-file').BlockFile>} blocks

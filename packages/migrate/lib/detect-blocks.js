@@ -1,7 +1,7 @@
 'use strict'
 // Tells which formats of blocks a file may have, by walking its first blocks as each of them.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { blockFormats } = require('./formats')
 
 // Few enough to be quick; enough that chance, or one damaged block, does not decide.

@@ -1,8 +1,8 @@
 'use strict'
 // Goes through the records of a file that offset-log reads.
 
-const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { countFrames } = require('./count-frames')
 const { Losses } = require('./losses')
 

@@ -3,7 +3,7 @@
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
-const { parseCodecName } = require('@millrace/offset-log/lib/codec')
+const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
 const BLOCK_SIZE = 64 * 1024

@@ -1,14 +1,14 @@
 'use strict'
 // A log of any format, to be read and nothing else.
 
-const { Lifecycle, resolvePath } = require('@millrace/block-file')
+const { resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { callbackOrPromise, Lifecycle } = require('@millrace/flow')
 const { BlockCursor } = require('./block-cursor')
 const { blockFormats, logFormats } = require('./formats')
 const { LogCursor } = require('./log-cursor')
 const { openFormat } = require('./open-format')
 const { parseSourceOptions } = require('./options')
-const { promised } = require('./promised')
 const { createRecordStream } = require('./record-stream')
 
 /**
@@ -63,7 +63,7 @@ class Source {
    * @returns {any}
    */
   _ready (cb) {
-    return promised(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
   }
 
   /** A pass over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */
@@ -90,7 +90,7 @@ class Source {
    * @returns {any}
    */
   _close (cb) {
-    return promised(cb, (cb) => this._lifecycle.close((cb) => {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => {
       if (this._opened === null) return cb(null)
       const { blocks, log } = this._opened
       if (log) log.close((err) => blocks.close((closeErr) => cb(err ?? closeErr)))

@@ -7,7 +7,7 @@
  */
 
 class AppendCallbacks {
-  /** @param {import('@millrace/block-file').Lifecycle} lifecycle  which every append has entered */
+  /** @param {import('@millrace/flow').Lifecycle} lifecycle  which every append has entered */
   constructor (lifecycle) {
     this._lifecycle = lifecycle
   }

@@ -3,12 +3,11 @@
 // every append is synced before it calls back, one sync serves all that were written together.
 
 const { performance } = require('node:perf_hooks')
-const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { ScratchBuffer } = require('@millrace/flow')
 const { AppendCallbacks } = require('./append-callbacks')
 const { AppendGroup } = require('./append-group')
 const { AppendQueue } = require('./append-queue')
-const { KeptBuffer } = require('./kept-buffer')
 const { tooLargeToAppend } = require('./record-errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
@@ -33,7 +32,7 @@ class Appender {
     this._waiting = new AppendQueue(WRITE_SIZE_MAX)
     this._callbacks = new AppendCallbacks(file.lifecycle)
     /** What is written is put together here, one write after the other. */
-    this._target = new KeptBuffer()
+    this._target = new ScratchBuffer()
     this._turnStartMs = 0
     this._isBusy = false
     /** Whether live streams will be woken in the next turn of the event loop. */
@@ -168,7 +167,7 @@ class Appender {
    */
   _settle (framed, seq) {
     framed.settle()
-    setIsolated(this._file.since, seq)
+    this._file.since.set(seq)
     if (!this._isWaking && this._file.waitingStreams.size > 0) this._wakeStreams()
   }
 

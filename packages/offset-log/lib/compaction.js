@@ -2,7 +2,6 @@
 // One compaction of a log: copies what is left beside appends and reads, stops appends for the last of it, and puts the
 // new file in the old one's place. Until then the old one is what it was; deletions wait.
 
-const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { closedError } = require('./closed-error')
 const { Compactor } = require('./framing/checked/compactor')
@@ -38,7 +37,7 @@ class Compaction {
   /**
    * @param {LogFile} file
    * @param {Appender} appender
-   * @param {import('@millrace/block-file').Obz<Progress>} progress
+   * @param {import('@millrace/flow').Obz<Progress>} progress
    */
   constructor (file, appender, progress) {
     this._file = file
@@ -173,7 +172,7 @@ class Compaction {
   _tell (isDone) {
     const { end: totalSize } = this._file
     const doneSize = isDone ? totalSize : Math.min(totalSize, this._compactor.copiedEnd)
-    setIsolated(this._progress, { doneSize, totalSize, isDone })
+    this._progress.set({ doneSize, totalSize, isDone })
   }
 }
 
@@ -182,7 +181,7 @@ class Compactions {
   /**
    * @param {LogFile} file
    * @param {Appender} appender
-   * @param {import('@millrace/block-file').Obz<Progress>} progress
+   * @param {import('@millrace/flow').Obz<Progress>} progress
    */
   constructor (file, appender, progress) {
     this._file = file

@@ -22,7 +22,7 @@
 
 /**
  * @template T
- * @typedef {import('@millrace/block-file').Observable<T>} Observable
+ * @typedef {import('@millrace/flow').Observable<T>} Observable
  */
 
 /**

@@ -2,7 +2,6 @@
 // What is on stable storage, and what to do when that cannot be known any more. Syncs that are asked for while one is
 // under way are done together.
 
-const { setIsolated } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 
 // What may be lost with the power, in time, under `fsync: 'interval'`.
@@ -18,7 +17,7 @@ class Durability {
   /**
    * @param {LogFile} file
    * @param {FsyncMode} mode
-   * @param {import('@millrace/block-file').Obz<number>} durable
+   * @param {import('@millrace/flow').Obz<number>} durable
    */
   constructor (file, mode, durable) {
     this.mode = mode
@@ -41,7 +40,7 @@ class Durability {
 
   /** @param {number} seq  what is on stable storage when the log is opened */
   begin (seq) {
-    setIsolated(this._durable, seq)
+    this._durable.set(seq)
   }
 
   /** Something was written: unless nobody wants it, it will be synced, and a checkpoint made, within an interval. */
@@ -142,7 +141,7 @@ class Durability {
       if (err || this.error) return this._end(waiting, err ?? this.error)
       for (const { settle } of waiting) settle()
       store.synced(mark, isTimely)
-      setIsolated(this._durable, mark.since)
+      this._durable.set(mark.since)
       this._end(waiting, null)
     })
   }

@@ -3,8 +3,9 @@
 // is new in it, and wakes the streams that wait for that.
 
 const { performance } = require('node:perf_hooks')
-const { call, fileStorage, setIsolated, toCallback } = require('@millrace/block-file')
+const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { call, toCallback } = require('@millrace/flow')
 const { TAIL_SUFFIX } = require('./framing/checked/layout')
 const { peekId } = require('./framing/checked/peek-id')
 const { openSteadily } = require('./load')
@@ -36,7 +37,7 @@ const TAIL_MS_MAX = 10_000
 class Follower {
   /**
    * @param {LogFile} file  loaded
-   * @param {import('@millrace/block-file').Obz<number>} durable
+   * @param {import('@millrace/flow').Obz<number>} durable
    */
   constructor (file, durable) {
     this._file = file
@@ -200,11 +201,11 @@ class Follower {
   _tell ({ since, durable }) {
     const { _file: file } = this
     if (since > file.since.value) {
-      setIsolated(file.since, since)
+      file.since.set(since)
       for (const stream of file.waitingStreams) process.nextTick(() => stream.wake())
     }
     const shown = Math.min(durable, file.since.value)
-    if (shown > this._durable.value) setIsolated(this._durable, shown)
+    if (shown > this._durable.value) this._durable.set(shown)
   }
 
   /** @param {Error | null} err */

@@ -1,11 +1,11 @@
 'use strict'
 // Gets single records: at once where the store finds them at once, which nearly always it does, or else in their turn.
 
-const { Turns } = require('@millrace/block-file')
+const { SyncBudget } = require('@millrace/flow')
 const { deleted } = require('./record-errors')
 
 /**
- * @typedef {import('./promised').Callback<any>} Callback
+ * @typedef {import('@millrace/flow').Callback<any>} Callback
  * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is nobody else's
  */
 
@@ -13,7 +13,7 @@ class Getter {
   /** @param {import('./log-file').LogFile} file */
   constructor (file) {
     this._file = file
-    this._turns = new Turns()
+    this._turns = new SyncBudget()
   }
 
   /**

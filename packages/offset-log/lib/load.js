@@ -1,7 +1,6 @@
 'use strict'
 // From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end.
 
-const { setIsolated } = require('@millrace/block-file')
 const { removeLeftover } = require('./compaction')
 const { openChecked } = require('./framing/checked/open-checked')
 const { detectFraming } = require('./framing/detect')
@@ -49,7 +48,7 @@ function beginWriting (file, recovery, cb) {
   blocks.reserve(store.reserveSize)
   if (store.durableLast === store.last) return announce(file, recovery, cb)
   // Where only what is on stable storage may be seen, what a crash left must be put there first.
-  durability.sync((err) => cb(err, recovery), () => setIsolated(file.since, store.last))
+  durability.sync((err) => cb(err, recovery), () => file.since.set(store.last))
 }
 
 /**
@@ -58,7 +57,7 @@ function beginWriting (file, recovery, cb) {
  * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
  */
 function announce ({ store, since, durability }, recovery, cb) {
-  setIsolated(since, store.last)
+  since.set(store.last)
   durability.begin(store.durableLast)
   cb(null, recovery)
 }

@@ -21,9 +21,9 @@
  * @property {import('@millrace/block-file/lib/storage').Storage | undefined} storage
  * @property {number} end  the seq that comes after all that can be read
  * @property {number} writtenSince  seq of the last record written, synced or not
- * @property {import('@millrace/block-file').Obz<number>} since
+ * @property {import('@millrace/flow').Obz<number>} since
  * @property {import('./durability').Durability} durability
- * @property {import('@millrace/block-file').Lifecycle} lifecycle
+ * @property {import('@millrace/flow').Lifecycle} lifecycle
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
  * @property {import('./replacement').Replacement} replacement  of the file by a compacted one
  * @property {import('./keep-alive').KeepAlive} keepAlive

@@ -1,8 +1,9 @@
 'use strict'
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
-const { BlockFile, Lifecycle, createObservable, resolvePath } = require('@millrace/block-file')
+const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
+const { callbackOrPromise, createObservable, Lifecycle } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
 const { Compactions } = require('./compaction')
@@ -13,7 +14,6 @@ const { KeepAlive } = require('./keep-alive')
 const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { finishAtProcessEnd } = require('./process-end')
-const { promised } = require('./promised')
 const { parseRange } = require('./range')
 const { tooLargeToAppend, unreadable } = require('./record-errors')
 const { Replacement } = require('./replacement')
@@ -28,7 +28,7 @@ const { Gate } = require('./threads/gate')
 
 /**
  * @template T
- * @typedef {import('./promised').Callback<T>} Callback  one of ours
+ * @typedef {import('@millrace/flow').Callback<T>} Callback  one of ours
  */
 
 /**
@@ -38,7 +38,7 @@ const { Gate } = require('./threads/gate')
 
 /**
  * @template T
- * @typedef {import('@millrace/block-file').Obz<T>} Obz
+ * @typedef {import('@millrace/flow').Obz<T>} Obz
  */
 
 /**
@@ -131,7 +131,7 @@ class Log {
    * @returns {any}
    */
   ready (cb) {
-    return promised(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
   }
 
   /**
@@ -140,7 +140,7 @@ class Log {
    * @returns {any}
    */
   append (values, cb) {
-    if (typeof cb !== 'function') return promised(cb, (cb) => this._append(values, cb))
+    if (typeof cb !== 'function') return callbackOrPromise(cb, (cb) => this._append(values, cb))
     this._append(values, /** @type {Callback<number>} */ (cb))
   }
 
@@ -197,7 +197,7 @@ class Log {
   get (seq, cb) {
     // Without the closure that a promise needs, where there is none.
     if (typeof cb === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (cb))
-    else return promised(cb, (cb) => this._getter.get(seq, cb))
+    else return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb))
   }
 
   /**
@@ -225,7 +225,7 @@ class Log {
    * @returns {any}
    */
   scan (options, onChunk, cb) {
-    return promised(cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
         const range = parseRange(options)
         if (options.threads !== undefined) return this._threads.run(range, options, onChunk, cb)
@@ -247,7 +247,7 @@ class Log {
    * @returns {any}
    */
   del (seqs, cb) {
-    return promised(cb, (cb) => this._runWrite('del', cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => this._runWrite('del', cb, (cb) => {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
@@ -281,7 +281,7 @@ class Log {
    * @returns {any}
    */
   sync (cb) {
-    return promised(cb, (cb) => this._runWrite('sync', cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => this._runWrite('sync', cb, (cb) => {
       this._appender.flush(() => this._compactions.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
     }))
   }
@@ -292,7 +292,7 @@ class Log {
    * @returns {any}
    */
   stats (cb) {
-    return promised(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
       const { store, blocks } = this._file
       const stats = {
         framing: store.name,
@@ -314,7 +314,7 @@ class Log {
    * @returns {any}
    */
   compact (cb) {
-    return promised(cb, (cb) => this._runWrite('compact', cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) return this._compactions.run(cb)
       cb(notSupported('compact', `${this._file.store.name} cannot leave out positions; convert it to the checked framing`))
     }))
@@ -328,7 +328,7 @@ class Log {
    */
   snapshot (path, cb) {
     const target = resolvePath(path, this._file.storage)
-    return promised(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
       if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
       require('./snapshot').snapshot(this._file, this.recovery, target, cb)
     }))
@@ -340,7 +340,7 @@ class Log {
    * @returns {any}
    */
   close (cb) {
-    return promised(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb))
   }
 
   /** @param {(err: Error | null) => void} cb */

@@ -3,7 +3,7 @@
 // one, and it writes nothing at all unless it is told to.
 
 const { resolvePath } = require('@millrace/block-file')
-const { promised } = require('./promised')
+const { callbackOrPromise } = require('@millrace/flow')
 const { examine } = require('./salvage/examine')
 const { checkPath, parseOptions } = require('./salvage/options')
 const { openSource } = require('./salvage/source')
@@ -11,7 +11,7 @@ const { writeRepaired } = require('./salvage/write-repaired')
 
 /**
  * @template T
- * @typedef {import('./promised').Callback<T>} Callback
+ * @typedef {import('@millrace/flow').Callback<T>} Callback
  */
 
 /**
@@ -68,7 +68,7 @@ const { writeRepaired } = require('./salvage/write-repaired')
  */
 function repair (path, out, options = {}, cb) {
   if (typeof options === 'function') return repair(path, out, {}, options)
-  return promised(cb, (cb) => {
+  return callbackOrPromise(cb, (cb) => {
     /** @type {ReturnType<typeof parseOptions>} */
     let parsed
     try {

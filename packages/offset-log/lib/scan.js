@@ -1,8 +1,8 @@
 'use strict'
 // Many records a call, without copies: what everything that reads a log is made of, offered as it is.
 
-const { trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { abortError, parseSignal } = require('./abort')
 const { applyFilter } = require('./apply-filter')
 const { openRange } = require('./open-range')

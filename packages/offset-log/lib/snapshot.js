@@ -2,8 +2,9 @@
 // A copy of a log that goes on meanwhile: all that could be read when it was asked for, as a log that was closed
 // cleanly. What is copied is verified, so damage is never copied.
 
-const { BlockFile, trampoline } = require('@millrace/block-file')
+const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { Chunk } = require('./chunk')
 const { readSource } = require('./framing/checked/salvage/read-source')
 const { Survey } = require('./framing/checked/salvage/survey')

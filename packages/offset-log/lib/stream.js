@@ -1,8 +1,8 @@
 'use strict'
 // A pull-stream source over a range of the log, which is also async-iterable.
 
-const { Piece, Slice, trampoline } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
+const { Piece, TimeSlice, trampoline } = require('@millrace/flow')
 const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
 const { closedError } = require('./closed-error')
@@ -55,7 +55,7 @@ class RecordStream {
     // How far the log reaches, as far as this stream is concerned.
     this._fileEnd = 0
     this._rewriteCount = 0
-    this._slice = new Slice()
+    this._slice = new TimeSlice()
     /** @type {End} */
     this._end = null
     /** @type {ReadCallback | null} of the read that was not answered yet */

@@ -1,14 +1,14 @@
 'use strict'
 // verify: goes through a log, however damaged, and says what is in it and what is wrong with it. It changes nothing.
 
-const { promised } = require('./promised')
+const { callbackOrPromise } = require('@millrace/flow')
 const { examine } = require('./salvage/examine')
 const { checkPath, parseOptions } = require('./salvage/options')
 const { openSource } = require('./salvage/source')
 
 /**
  * @template T
- * @typedef {import('./promised').Callback<T>} Callback
+ * @typedef {import('@millrace/flow').Callback<T>} Callback
  */
 
 /**
@@ -49,7 +49,7 @@ const { openSource } = require('./salvage/source')
  */
 function verify (path, options = {}, cb) {
   if (typeof options === 'function') return verify(path, {}, options)
-  return promised(cb, (cb) => {
+  return callbackOrPromise(cb, (cb) => {
     /** @type {ReturnType<typeof parseOptions>} */
     let parsed
     try {

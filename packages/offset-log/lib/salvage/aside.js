@@ -4,8 +4,9 @@
 // killed is in nobody's way, and known to whoever takes its lock.
 
 const path = require('node:path')
-const { BlockFile, call, fileStorage, toCallback } = require('@millrace/block-file')
+const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { call, toCallback } = require('@millrace/flow')
 const { Output } = require('./output')
 
 /**

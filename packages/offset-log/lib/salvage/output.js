@@ -2,7 +2,7 @@
 // A file that is being made: bytes are appended, what was appended can be changed or cut off again, all in the order in
 // which it was asked for. Nothing is written before `drain`, so that whoever goes through a log need not wait at each.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { guard } = require('./guard')
 
 const BUFFER_SIZE = 1024 * 1024

@@ -2,9 +2,9 @@
 // Opens a file for reading, however damaged it is, and tells which framing it has: by its beginning, or, where that is
 // lost, by what lies behind.
 
-const { BlockFile, toCallback } = require('@millrace/block-file')
+const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { eachInOrder } = require('../each-in-order')
+const { eachInOrder, toCallback } = require('@millrace/flow')
 const { readSource } = require('../framing/checked/salvage/read-source')
 const { TailCopy } = require('../framing/checked/tail-copy')
 const { detectFraming } = require('../framing/detect')

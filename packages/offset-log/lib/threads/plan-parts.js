@@ -1,7 +1,7 @@
 'use strict'
 // Cuts the range of a scan into parts for threads. A cut is a guess, which the thread that reads up to it confirms.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 
 // Handing out a part costs a tenth of a millisecond; a part should take some, and all threads be done at the same time.
 const PART_SIZES = { min: 2 * 1024 * 1024, max: 16 * 1024 * 1024 }

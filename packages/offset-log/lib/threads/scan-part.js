@@ -1,7 +1,7 @@
 'use strict'
 // One part of a scan, read in the thread that this runs in.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { applyFilter } = require('../apply-filter')
 const { RangeReader } = require('../open-range')
 

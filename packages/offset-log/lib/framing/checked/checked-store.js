@@ -1,8 +1,8 @@
 'use strict'
 // A log of the checked framing, once it is open: what its readers and writers share, and where each of them is found.
 
-const { Turns } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { SyncBudget } = require('@millrace/flow')
 const { Checkpoints } = require('./checkpoints')
 const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
@@ -84,7 +84,7 @@ class CheckedStore {
     this.erasedCount = null
     /** What `last` was of all that was on stable storage when the log was opened. */
     this.durableLast = -1
-    this._turns = new Turns()
+    this._turns = new SyncBudget()
     this.eraser = new Eraser(this)
     /** @type {TailFollower | null} */
     this._tailFollower = null

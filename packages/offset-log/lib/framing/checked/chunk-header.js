@@ -1,8 +1,7 @@
 'use strict'
 // The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
 
-const { Piece } = require('@millrace/block-file')
-const { putUint16, putUint32, putUint48 } = require('../../put-integers')
+const { Piece, putUint16, putUint32, putUint48 } = require('@millrace/flow')
 const { crc32, crc32OfFew } = require('./crc32')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 

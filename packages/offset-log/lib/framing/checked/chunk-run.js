@@ -2,7 +2,7 @@
 // Proves many chunks, headers and payloads, by one checksum over all of them: what it should be follows from the sums
 // that their headers say. To ask native code for each of them is a quarter of what a page's sum takes.
 
-const { Piece } = require('@millrace/block-file')
+const { Piece } = require('@millrace/flow')
 const { CRC_SIZE, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET } = require('./chunk-header')
 const { crc32, crc32OfFew } = require('./crc32')
 const { createShiftTable, shift } = require('./crc32-shift')

@@ -2,9 +2,9 @@
 // Writes what is left of a log into a new file beside it, each record with the seq that it had. The log may grow
 // meanwhile: `copyTo` is called again for what was appended, and at last once nothing more is.
 
-const { BlockFile, trampoline } = require('@millrace/block-file')
+const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { eachInOrder } = require('../../each-in-order')
+const { eachInOrder, trampoline } = require('@millrace/flow')
 const { encodeHead } = require('./head')
 const { SLOT_POSITIONS } = require('./layout')
 const { Repacker } = require('./repacker')

@@ -2,8 +2,7 @@
 // Deletes records in place: what they were becomes zeros, and the chunks around them get new checksums. A journal on
 // stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
 
-const { trampoline } = require('@millrace/block-file')
-const { eachInOrder } = require('../../each-in-order')
+const { eachInOrder, trampoline } = require('@millrace/flow')
 const { checkPage, readNext } = require('./check-page')
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
 const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')

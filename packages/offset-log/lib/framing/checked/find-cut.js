@@ -2,7 +2,7 @@
 // Where a checked log can be cut in two, to be read by two threads: at a page, between two records. What is read for it
 // is not verified: who reads up to the cut must say whether it is one.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { ChunkHeader, readChunkHeader } = require('./chunk-header')
 const { CHUNK_HEADER_SIZE, PAGE_SIZE } = require('./layout')
 

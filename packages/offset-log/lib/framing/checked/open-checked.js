@@ -1,8 +1,8 @@
 'use strict'
 // From an open file to a log of the checked framing: read the head, finish deletions, find the end, tell what happened.
 
-const { toCallback, trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { toCallback, trampoline } = require('@millrace/flow')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { CheckedStore } = require('./checked-store')
 const { readHead } = require('./head')

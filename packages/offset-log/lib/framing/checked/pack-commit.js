@@ -1,7 +1,7 @@
 'use strict'
 // Turns records into the chunks of one commit, ready to be appended. Bytes only, no I/O.
 
-const { putUint32 } = require('../../put-integers')
+const { putUint32 } = require('@millrace/flow')
 const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN

@@ -2,7 +2,7 @@
 // Finds where a checked log ends, and tells a torn tail from damage: what was once known to be on stable storage and is
 // not right any more is damage, and never cut; what is past that is a write that the power cut off.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { FILE_SIZE_MAX, HEAD_SIZE, PAGE_SIZE } = require('./layout')
 

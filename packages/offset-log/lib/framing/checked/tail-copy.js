@@ -6,8 +6,9 @@
 // which the next open replays if this one does not come to its end. See docs/format.md.
 
 const path = require('node:path')
-const { BlockFile, call, fileStorage } = require('@millrace/block-file')
+const { BlockFile, fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
 const { crc32 } = require('./crc32')
 const { CRC_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX } = require('./layout')
 

@@ -2,8 +2,8 @@
 // Follows a checked log that another process writes: what was committed behind the end that is known, which deletions
 // are under way, what is on stable storage. Nothing of a commit counts before its last chunk is whole.
 
-const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { readHead } = require('./head')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, LENGTH_SIZE } = require('./layout')

@@ -1,7 +1,7 @@
 'use strict'
 // Erases records: in the legacy framings, by zeros over their data.
 
-const { eachInOrder } = require('../../each-in-order')
+const { eachInOrder } = require('@millrace/flow')
 const { HEAD_SIZE } = require('./offset-framing')
 const { readRecord } = require('./read-record')
 

@@ -2,7 +2,7 @@
 // Where a log of these framings can be cut in two, to be read by two threads: at a place that looks like the end of a
 // frame. Bytes inside a record may look like that too: who reads up to the cut must say whether it is one.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { findFrameEnd, NO_FRAME } = require('./locate')
 
 // Records larger than this are rarely cut between.

@@ -1,7 +1,7 @@
 'use strict'
 // Follows a legacy log that another process writes: which whole frames there are behind the end that is known.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { Chunk } = require('../../chunk')
 
 /**

@@ -1,7 +1,7 @@
 'use strict'
 // Finds the frame boundary that a bound stands for, also when the bound falls between records.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { ChunkReader } = require('./chunk-reader')
 
 const NO_FRAME = -1

@@ -6,7 +6,7 @@
 // where `end` is the position in the file after the frame. From bytes to frames and back, without any I/O.
 
 const { LogError } = require('@millrace/errors')
-const { putUint32, putUint48, putUint53 } = require('../../put-integers')
+const { putUint32, putUint48, putUint53 } = require('@millrace/flow')
 const { tooLargeToRead } = require('../../record-errors')
 
 const HEAD_SIZE = 4

@@ -2,8 +2,8 @@
 // Finds where a legacy log really ends. A last write that was cut off leaves bytes that are no frame: they are copied
 // beside the log and cut. What looks like damage is never cut, and a file without one whole frame is never touched.
 
-const { trampoline } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
 const { keepCutBytes } = require('../../keep-cut-bytes')
 const { locateByWalking } = require('./locate')
 const { HEAD_SIZE } = require('./offset-framing')

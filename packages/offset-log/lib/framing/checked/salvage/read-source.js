@@ -3,7 +3,7 @@
 // finished, and how far the file was promised.
 
 const { LogError } = require('@millrace/errors')
-const { eachInOrder } = require('../../../each-in-order')
+const { eachInOrder } = require('@millrace/flow')
 const { encodeFileHeader } = require('../file-header')
 const { readHead } = require('../head')
 const {

@@ -2,7 +2,7 @@
 // When both copies of the file header are lost, what of it matters can be found again: every chunk's checksum is seeded
 // with the salt, and a checksum can be worked backwards to its seed.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET } = require('../chunk-header')
 const { crc32, crc32OfFew } = require('../crc32')
 const {

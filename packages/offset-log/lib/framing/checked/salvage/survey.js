@@ -2,7 +2,7 @@
 // Goes through a file of the checked framing from its first page to its end, past all that is damaged: what can be kept
 // goes to the salvage, what cannot on the list of damage, and what was never promised is a torn end.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { guard, once } = require('../../../salvage/guard')
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
 const { HEAD_SIZE } = require('../layout')

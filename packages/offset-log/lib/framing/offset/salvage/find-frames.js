@@ -3,7 +3,7 @@
 // bytes do by chance; so nearly all of the search is one look at each byte. Where its two sizes agree as well, nothing
 // more is asked of it: a good record between two damaged ones has no whole frame beside it.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { HEAD_SIZE } = require('../offset-framing')
 
 const BLOCK_SIZE = 16 * 1024

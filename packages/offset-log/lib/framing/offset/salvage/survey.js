@@ -1,7 +1,7 @@
 'use strict'
 // Goes through a file of a legacy framing from frame to frame, past those that contradict themselves.
 
-const { trampoline } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { guard, once } = require('../../../salvage/guard')
 const { HEAD_SIZE, isAllZero } = require('../offset-framing')
 const { NOWHERE, findFrames, isFrameAt } = require('./find-frames')

@@ -3,8 +3,8 @@
 
 const createObz = require('obz')
 const tape = require('tape')
+const { createObservable } = require('@millrace/flow')
 const { createRandom } = require('@millrace/testkit')
-const { createObservable } = require('../lib/observable')
 
 const seed = Date.now() % 2 ** 31
 

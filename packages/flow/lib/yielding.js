@@ -1,6 +1,6 @@
 'use strict'
-// When somebody who is busy with many small things should let the event loop have a turn. The clock is not looked at
-// for each of them: after how many follows from how long they take.
+// Decides when work yields to the event loop: a TimeSlice in a loop over many small things, a SyncBudget where
+// callbacks run before their call returns.
 
 const { performance } = require('node:perf_hooks')
 
@@ -9,6 +9,8 @@ const SLICE_MS = 2
 /** So long may pass until the clock is looked at again. */
 const LOOK_MS = 0.5
 const COUNT_MAX = 64
+// Answers before their call returns, in one turn.
+const SYNC_COUNT_MAX = 200
 
 /** How many turns of the event loop there were, of those that somebody asked for. */
 let turnCount = 0
@@ -24,7 +26,11 @@ function askForTurn () {
   })
 }
 
-class Slice {
+/**
+ * Says when a loop should wait for the next turn of the event loop. It does not look at the clock for each thing: after
+ * how many it looks follows from how long they take.
+ */
+class TimeSlice {
   /**
    * @param {object} [options]
    * @param {number} [options.countMax]  after how many things the clock is looked at, at most
@@ -58,4 +64,31 @@ class Slice {
   }
 }
 
-exports.Slice = Slice
+/**
+ * Lets callbacks run before their call returns, but only so many in one turn of the event loop. A caller who recurses
+ * cannot overflow the stack then, and one who awaits in a loop cannot starve timers.
+ */
+class SyncBudget {
+  constructor () {
+    this._syncCount = 0
+  }
+
+  /** Whether one more answer may come before its call returns. Counts it. */
+  mayAnswer () {
+    if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
+    return this._syncCount++ < SYNC_COUNT_MAX
+  }
+
+  /**
+   * @template T
+   * @param {(err: null, result: T) => void} cb
+   * @param {T} result
+   */
+  deliver (cb, result) {
+    if (this.mayAnswer()) cb(null, result)
+    else setImmediate(cb, null, result)
+  }
+}
+
+exports.TimeSlice = TimeSlice
+exports.SyncBudget = SyncBudget

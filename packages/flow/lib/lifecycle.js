@@ -2,11 +2,11 @@
 // What everything that opens, works and closes has in common: calls wait until it is open, fail when it is closed, call
 // back exactly once whatever happens, and closing waits for those under way.
 
-const { isolate } = require('./isolate')
+const { rethrowAsync } = require('./callbacks')
 
 /**
  * @template T
- * @typedef {(err: Error | null, result?: T) => void} Callback
+ * @typedef {import('./callbacks').Callback<T>} Callback
  */
 
 class Lifecycle {
@@ -33,7 +33,7 @@ class Lifecycle {
     this.isOpen = !err && !this.isClosed
     const waiting = this._whenOpen ?? []
     this._whenOpen = null
-    for (const run of waiting) isolate(() => run(err))
+    for (const run of waiting) rethrowAsync(() => run(err))
   }
 
   /**
@@ -136,15 +136,4 @@ function attempt (action, call) {
   }
 }
 
-/**
- * Sets an observable whose listeners are not ours.
- * @template T
- * @param {import('./obz').Obz<T>} observable
- * @param {T} value
- */
-function setIsolated (observable, value) {
-  isolate(() => observable.set(value))
-}
-
 exports.Lifecycle = Lifecycle
-exports.setIsolated = setIsolated

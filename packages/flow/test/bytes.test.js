@@ -2,8 +2,8 @@
 // Integers put into bytes, against what Buffer makes of them.
 
 const tape = require('tape')
+const { putUint16, putUint32, putUint48, putUint53 } = require('@millrace/flow')
 const { createRandom } = require('@millrace/testkit')
-const { putUint16, putUint32, putUint48, putUint53 } = require('../lib/put-integers')
 
 const seed = Number(process.env.SEED) || Date.now() % 2 ** 32
 const WIDTHS = [

@@ -1,15 +1,15 @@
 'use strict'
 
 const tape = require('tape')
+const { TimeSlice } = require('@millrace/flow')
 const { stopClock } = require('@millrace/testkit')
-const { Slice } = require('..')
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 tape('slice: whoever goes on for long is told to wait, soon after its time, however long each thing takes', (t) => {
   const clock = stopClock(t)
   for (const ms of [0.001, 0.02, 0.3, 2, 7]) {
-    const slice = new Slice()
+    const slice = new TimeSlice()
     const started = performance.now()
     while (!slice.isOver()) clock.pass(ms)
     const took = performance.now() - started
@@ -20,7 +20,7 @@ tape('slice: whoever goes on for long is told to wait, soon after its time, howe
 
 tape('slice: it begins anew after a turn, whoever let others have it', async (t) => {
   const clock = stopClock(t)
-  const slice = new Slice()
+  const slice = new TimeSlice()
   while (!slice.isOver()) clock.pass(0.1)
   await turn()
   await turn()

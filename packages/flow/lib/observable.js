@@ -2,11 +2,33 @@
 // A value, and whoever wants to know when it changes: what the package obz makes, but one listener that throws takes
 // nothing from the others, nor does one that sets the next value.
 
-const { isolate } = require('./isolate')
+const { rethrowAsync } = require('./callbacks')
+
+/**
+ * A value, and whoever wants to know when it changes. A listener that returns false is called no more; what listening
+ * returns takes it off too. It is called at once if there is a value already and `immediately` is not false.
+ * @template T
+ * @typedef {{
+ *   (listener: (value: T) => unknown, immediately?: boolean): () => void
+ *   once: (listener: (value: T) => unknown, immediately?: boolean) => () => void
+ *   readonly value: T | undefined
+ * }} Observable  undefined as long as no value was set
+ */
+
+/**
+ * The same for the one that sets it.
+ * @template T
+ * @typedef {{
+ *   (listener: (value: T) => unknown, immediately?: boolean): () => void
+ *   once: (listener: (value: T) => unknown, immediately?: boolean) => () => void
+ *   value: T
+ *   set: (value: T) => Obz<T>
+ * }} Obz
+ */
 
 /**
  * @template T
- * @returns {import('./obz').Obz<T>}
+ * @returns {Obz<T>}
  */
 function createObservable () {
   /** @type {T | undefined} undefined as long as none was set */
@@ -48,13 +70,13 @@ function createObservable () {
       // Who was taken off meanwhile is called no more; and a newer value was told to everybody.
       if (value !== next) return observable
       if (!listeners.includes(listener)) continue
-      isolate(() => { if (listener(next) === false) remove(listeners, listener) })
+      rethrowAsync(() => { if (listener(next) === false) remove(listeners, listener) })
     }
     for (const oncer of [...oncers]) {
       if (value !== next) return observable
       if (!oncers.includes(oncer)) continue
       remove(oncers, oncer)
-      isolate(() => oncer(next))
+      rethrowAsync(() => oncer(next))
     }
     return observable
   }

@@ -1,0 +1,48 @@
+'use strict'
+// What every layer of Millrace uses: lifecycles, callbacks and promises, observables, yielding, and bytes.
+
+const {
+  Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
+  readUInt53BE, writeUInt53BE
+} = require('./lib/bytes')
+const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, trampoline } = require('./lib/callbacks')
+const { Lifecycle } = require('./lib/lifecycle')
+const { createObservable } = require('./lib/observable')
+const { SyncBudget, TimeSlice } = require('./lib/yielding')
+
+/**
+ * @template T
+ * @typedef {import('./lib/callbacks').Callback<T>} Callback
+ */
+
+/**
+ * @template T
+ * @typedef {import('./lib/observable').Obz<T>} Obz
+ */
+
+/**
+ * @template T
+ * @typedef {import('./lib/observable').Observable<T>} Observable
+ */
+
+exports.Lifecycle = Lifecycle
+exports.trampoline = trampoline
+exports.eachInOrder = eachInOrder
+exports.callbackOrPromise = callbackOrPromise
+exports.toCallback = toCallback
+exports.call = call
+exports.rethrowAsync = rethrowAsync
+exports.createObservable = createObservable
+exports.TimeSlice = TimeSlice
+exports.SyncBudget = SyncBudget
+exports.Piece = Piece
+exports.allocateShared = allocateShared
+exports.ScratchBuffer = ScratchBuffer
+exports.putUint16 = putUint16
+exports.putUint32 = putUint32
+exports.putUint48 = putUint48
+exports.putUint53 = putUint53
+exports.readUInt32BE = readUInt32BE
+exports.readUInt48BE = readUInt48BE
+exports.readUInt53BE = readUInt53BE
+exports.writeUInt53BE = writeUInt53BE
