@@ -32,6 +32,27 @@ class BackwardReader extends RecordReader {
     /** What the page's last chunk must be known as, when the page after it was read. */
     this._nextPrevious = UNKNOWN
     this._isDone = false
+    /** Where the lost range begins that was met last: what is lost before it belongs to it. */
+    this._lostStart = Infinity
+    this._meetMissing()
+  }
+
+  /** What lies behind the file's end comes first, in this direction. */
+  _meetMissing () {
+    const { missing, tail } = this._store
+    if (missing === null || this._stop <= missing.start + tail.shift) return
+    if (this._skipsDamage) this._countLost(missing.start, missing.end)
+    else this._error = this._store.damageError(missing)
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   */
+  _countLost (start, end) {
+    super._countLost(start, end)
+    if (end === this._lostStart) this.lost.count--
+    this._lostStart = Math.min(this._lostStart, start)
   }
 
   /** Whether no record of the range can follow. */

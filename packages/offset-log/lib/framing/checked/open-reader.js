@@ -43,10 +43,20 @@ function openAtSeq (store, wanted, reverse, cb) {
   const bound = reverse ? Math.min(stop, store.logEnd) - 1 : Math.min(from, store.logEnd)
   findPage(store, Math.max(bound, 0), (err, pageStart = 0) => {
     if (err && !skipsDamage) return cb(err)
-    const page = Math.max(HEAD_SIZE, err ? HEAD_SIZE : pageStart)
+    // Where damage is in the way of finding the page, all of the log is gone through, from the end that comes first.
+    const page = err ? outermostPage(store, reverse) : Math.max(HEAD_SIZE, pageStart)
     if (!reverse) return cb(null, new ForwardReader(store, wanted, store.hasJumps ? store.pageBefore(page) : page))
     checkBound(store, stop, (err) => err ? cb(err) : cb(null, new BackwardReader(store, wanted, page)))
   })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {boolean} isLast
+ */
+function outermostPage ({ end }, isLast) {
+  const lastByte = isLast ? Math.max(HEAD_SIZE, end - 1) : HEAD_SIZE
+  return lastByte - lastByte % PAGE_SIZE
 }
 
 /**
@@ -70,7 +80,7 @@ function checkBound (store, seq, cb) {
 function findLast (store, before, cb) {
   const wanted = { from: 0, stop: before, isWanted: null, skipsDamage: true }
   findPage(store, Math.min(before, store.logEnd) - 1, (err, pageStart = 0) => {
-    const reader = new BackwardReader(store, wanted, err ? HEAD_SIZE : Math.max(HEAD_SIZE, pageStart))
+    const reader = new BackwardReader(store, wanted, err ? outermostPage(store, true) : Math.max(HEAD_SIZE, pageStart))
     reader.next(store.logEnd, (err, chunk) => {
       // One that is too large to be looked at is there all the same.
       if (err) return isTooLarge(err) ? cb(null, err.offset) : cb(err)
