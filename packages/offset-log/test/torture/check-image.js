@@ -201,15 +201,23 @@ async function checkAgain (OffsetLog, disk, expected, trace) {
   const log = await open(OffsetLog, disk, 'interval', 0)
   const found = await readAll(log)
   trace(() => `    closed, opened again: ${found.length} records, recovery: ${JSON.stringify(log.recovery)}`)
+  checkSame(found, expected)
+  checkObservables(log, found)
+}
+
+/**
+ * Closing has promised all of it, and that what was deleted is gone.
+ * @param {Found[]} found  after the log was closed and opened again
+ * @param {Found[]} expected
+ */
+function checkSame (found, expected) {
   for (let index = 0; index < Math.max(found.length, expected.length); index++) {
     const record = expected[index]
     const candidate = found[index]
     if (record && candidate && record.seq === candidate.seq && isEqual(record, candidate)) continue
-    // Closing has promised all of it, and that what was deleted is gone.
     throw new Violation('promised lost', `after appending and closing, record ${index} is ${describe(candidate)}, ` +
       `not ${describe(record)}`)
   }
-  checkObservables(log, found)
 }
 
 /**
@@ -236,4 +244,10 @@ function goneRecords ({ commits }, matched) {
   return all.filter(({ record, status }) => status === 'gone' && !matched.has(record)).map(({ record }) => record)
 }
 
+exports.checkGet = checkGet
 exports.checkImage = checkImage
+exports.checkObservables = checkObservables
+exports.checkSame = checkSame
+exports.goOn = goOn
+exports.goneRecords = goneRecords
+exports.readAll = readAll

@@ -119,5 +119,6 @@ function keep (point, isKept) {
 }
 
 exports.everyChoice = everyChoice
+exports.pickSubset = pickSubset
 exports.randomChoice = randomChoice
 exports.sampledChoices = sampledChoices

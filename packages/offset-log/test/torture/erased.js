@@ -13,11 +13,20 @@ const { Violation } = require('./violation')
  * @throws {Violation}
  */
 function checkErased (disk, records) {
+  checkNowhere(() => everythingOn(disk), records)
+}
+
+/**
+ * @param {() => Array<{ where: string, bytes: Buffer }>} findPlaces
+ * @param {Array<import('./ledger').RecordEntry>} records  deleted, and synced since
+ * @throws {Violation}
+ */
+function checkNowhere (findPlaces, records) {
   const windows = records.filter(({ kind }) => kind === 'random').flatMap(({ id, bytes }) => {
     return windowsOf(bytes).map((window) => ({ id, window }))
   })
   if (windows.length === 0) return
-  for (const { where, bytes } of everythingOn(disk)) {
+  for (const { where, bytes } of findPlaces()) {
     for (const { id, window } of windows) {
       const offset = bytes.indexOf(window)
       if (offset === -1) continue
@@ -40,3 +49,4 @@ function everythingOn (disk) {
 }
 
 exports.checkErased = checkErased
+exports.checkNowhere = checkNowhere

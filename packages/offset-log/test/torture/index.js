@@ -8,9 +8,17 @@ const { MisfitError } = require('./replay')
 const { printFailure, printFigures } = require('./report')
 const { OFFSET_LOG, runTorture } = require('./run-torture')
 
+/** This machine cannot do it. */
+class UnableError extends Error {}
+
 main(process.argv.slice(2)).then((hasFailed) => {
   process.exitCode = hasFailed ? 1 : 0
 }, (err) => {
+  if (err instanceof UnableError) {
+    console.error(`torture: ${err.message}`)
+    process.exitCode = 3
+    return
+  }
   const isUsage = err instanceof UsageError || err instanceof MisfitError
   console.error(isUsage ? `torture: ${err.message}; --help lists the options` : err)
   process.exitCode = isUsage ? 2 : 1
@@ -21,7 +29,7 @@ main(process.argv.slice(2)).then((hasFailed) => {
  * @returns {Promise<boolean>}  whether anything failed
  */
 async function main (args) {
-  const { help, replay, kill, planted, only, log, stop, ...others } = parseArguments(args)
+  const { help, replay, kill, planted, disk, only, log, stop, states, ...others } = parseArguments(args)
   if (help) {
     process.stdout.write(HELP)
     return false
@@ -30,10 +38,19 @@ async function main (args) {
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
   if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
   if (planted) return hasFailures(await require('./planted').runPlanted({ only, ...seedOf(others) }))
+  if (disk) return hasFailures(await runOnDisk({ states, only, logModule, stop, ...others }))
   if (replay) return require('./run-replay').runReplay(replay, logModule)
   const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)
   return hasFailures(result)
+}
+
+/** @param {object} options */
+function runOnDisk (options) {
+  const { runDisk, whyNot } = require('./disk')
+  const obstacle = whyNot()
+  if (obstacle) throw new UnableError(`--disk cannot be run here: ${obstacle}`)
+  return runDisk(options)
 }
 
 /** @param {{ seed?: number }} options */

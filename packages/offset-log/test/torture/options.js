@@ -16,17 +16,21 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --log PATH      the package to load instead of the one that ships
   --kill N        kills N real processes instead, with SIGKILL
   --planted       looks for bugs that are planted in copies of the source instead
-  --only PART     of these, those that have this in their names
+  --disk          runs on a real ext4 instead, on disks that lose what was not flushed, and fail for a moment;
+                  needs Linux, root, FUSE and loop devices, and ends with 3 where it cannot
+  --states N      how many states of these disks are examined, 2000 by default
+  --only PART     of the planted bugs, those that have this in their names; of the states of disks, those of
+                  history.generation, or only history.generation.state
   --help          this text
 
-The exit code is 1 after a failure and 2 when the options are wrong.
+The exit code is 1 after a failure, 2 when the options are wrong, and 3 when this machine cannot do what was asked.
 `
 
-const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill']
+const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill', 'states']
 const TEXTS = ['replay', 'log', 'only']
-const SWITCHES = ['stop', 'planted', 'help']
+const SWITCHES = ['stop', 'planted', 'disk', 'help']
 /** What goes with those options that say what to do instead. */
-const INSTEAD = { kill: ['seed', 'log'], planted: ['seed', 'only'], replay: ['log'] }
+const INSTEAD = { kill: ['seed', 'log'], planted: ['seed', 'only'], replay: ['log'], disk: ['seed', 'states', 'workers', 'only', 'log', 'stop'] }
 
 class UsageError extends Error {}
 
@@ -77,7 +81,13 @@ function checkTogether (options) {
     const misfit = given.find((name) => name !== mode && !others.includes(name))
     if (misfit) throw new UsageError(`--${mode} and --${misfit} do not go together`)
   }
-  if (options.only !== undefined && !options.planted) throw new UsageError('--only is for --planted')
+  if (options.only !== undefined && !options.planted && !options.disk) {
+    throw new UsageError('--only is for --planted and --disk')
+  }
+  if (options.disk && options.only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(options.only)) {
+    throw new UsageError(`--only needs history.generation.state, got ${options.only}`)
+  }
+  if (options.states !== undefined && !options.disk) throw new UsageError('--states is for --disk')
   if (options.seconds !== undefined && options.workloads !== undefined) {
     throw new UsageError('--seconds and --workloads do not go together: either may end it')
   }

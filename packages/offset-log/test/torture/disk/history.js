@@ -1,0 +1,253 @@
+'use strict'
+// One disk from its beginning: sessions run on it, the power goes, what is left is examined, and on one of the images
+// the next generation of sessions runs. All that is random follows from the campaign's seed and the history's number.
+
+const { spawn } = require('node:child_process')
+const crypto = require('node:crypto')
+const { once } = require('node:events')
+const fs = require('node:fs')
+const path = require('node:path')
+const { mixSeed, pickWeighted, seededRandom } = require('../seeded')
+const { Violation } = require('../violation')
+const { LOG_NAME, examineLog } = require('./examine')
+const { makeFileSystem } = require('./mounts')
+const { AFTER_ALL, DiskRecord, now } = require('./record')
+const { Story } = require('./story')
+
+const SESSION = path.join(__dirname, 'session.js')
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+const FSYNC_MODES = ['always', 'interval', 'never']
+const DATA_MODES = /** @type {const} */ (['ordered', 'writeback'])
+const GENERATIONS_MAX = 4
+const STATES_PER_GENERATION = 16
+const ENDINGS = [[3, 'close'], [1, 'exit'], [1, 'end'], [3, 'kill']]
+const FAULTS = [[4, 'data'], [2, 'sync'], [1, 'any']]
+const NEIGHBOUR_MS_MAX = 7
+const EXIT_KILLED = 'SIGKILL'
+
+/**
+ * @typedef {object} StateReport  of one that was examined
+ * @property {string} data
+ * @property {string} fsync
+ * @property {'cut' | 'fault'} kind  whether something failed in the generation, besides the power
+ * @property {number} generation
+ * @property {string} digest  of the image
+ * @property {boolean} hasRecovered
+ */
+
+/**
+ * @typedef {object} HistoryContext
+ * @property {import('./mounts').Mounts} mounts
+ * @property {string} folder  of one's own
+ * @property {string} logModule
+ * @property {string | null} bootFile  what all see as the id of the running kernel, if it can be changed
+ * @property {() => boolean} goesOn  false ends it early
+ * @property {(state: StateReport) => void} onState
+ * @property {(failure: { kind: string, message: string, generation: number, state: number | null }) => void} onFailure
+ * @property {{ generation: number, state: number | null } | null} only
+ */
+
+class History {
+  /**
+   * @param {number} seed
+   * @param {number} index
+   * @param {HistoryContext} context
+   */
+  constructor (seed, index, context) {
+    this._seed = [seed, index]
+    this._context = context
+    const random = seededRandom(seed, index)
+    const blockSize = random(3) === 0 ? 1024 : 4096
+    this._fileSystem = {
+      data: DATA_MODES[index % 2],
+      isDelayed: random(2) === 0,
+      blockSize,
+      sizeMib: blockSize === 1024 ? 20 : 32
+    }
+    this._firstMode = Math.floor(index / 2)
+    this._generations = 1 + random(GENERATIONS_MAX)
+    /** A disk may also go away and come back under the running kernel. */
+    this._hasReboots = context.bootFile !== null && random(3) > 0
+    this._story = new Story(mixSeed(seed, index, 1) >>> 1)
+    this._image = path.join(context.folder, 'base')
+    this._next = path.join(context.folder, 'next')
+    this._crashed = path.join(context.folder, 'crashed')
+  }
+
+  async run () {
+    const { only } = this._context
+    this._metadata = await makeFileSystem(this._image, this._fileSystem, mixSeed(...this._seed))
+    for (let generation = 0; generation < this._generations && this._context.goesOn(); generation++) {
+      if (only && generation > only.generation) return
+      if (!await this._live(generation)) return
+    }
+  }
+
+  /**
+   * @param {number} generation
+   * @returns {Promise<boolean>}  whether the next one can follow
+   */
+  async _live (generation) {
+    const { onFailure } = this._context
+    const random = seededRandom(...this._seed, generation, 1)
+    const plan = {
+      fsync: FSYNC_MODES[(this._firstMode + generation) % FSYNC_MODES.length],
+      fault: random(3) === 0 ? pickWeighted(random, FAULTS) : null
+    }
+    try {
+      await this._runSessions(generation, plan, random)
+      this._story.ledgerAt(AFTER_ALL)
+    } catch (err) {
+      if (!(err instanceof Violation)) throw err
+      onFailure({ kind: err.kind, message: err.message, generation, state: null })
+      return false
+    }
+    return this._examineStates(generation, plan)
+  }
+
+  /**
+   * @param {number} generation
+   * @param {{ fsync: string, fault: string | null }} plan
+   * @param {(limit: number) => number} random
+   */
+  async _runSessions (generation, { fsync, fault }, random) {
+    const { mounts, logModule } = this._context
+    this._reboot()
+    fs.rmSync(mounts.control, { force: true })
+    await mounts.mountRecorded(this._image, this._fileSystem, /** @type {any} */ (this._metadata))
+    const file = path.join(mounts.root, LOG_NAME)
+    const neighbour = random(2) === 0 ? new Neighbour(path.join(mounts.root, 'other')) : null
+    try {
+      const count = 1 + random(4)
+      const faultAt = fault === null ? -1 : random(count)
+      for (let index = 0; index < count; index++) {
+        if (faultAt >= 0 && index > faultAt && random(2) === 0) await mounts.forgetPages(file).catch(() => {})
+        this._story.add([{ what: 'begin', at: now(), fsync, hasLostPower: index === 0 }])
+        await this._runSession({
+          logModule,
+          file,
+          fsync,
+          salt: mixSeed(this._seed[0], this._seed[1], 1) >>> 1,
+          seed: [...this._seed, generation, index, 2],
+          firstId: this._story.nextId,
+          steps: 2 + random(22),
+          fault: index === faultAt ? fault : null,
+          mayFail: faultAt >= 0 && index > faultAt,
+          control: mounts.control,
+          ending: /** @type {any} */ (pickWeighted(random, /** @type {any} */ (ENDINGS)))
+        })
+        fs.rmSync(mounts.control, { force: true })
+      }
+    } finally {
+      await neighbour?.end()
+      await mounts.unmountRecorded()
+    }
+  }
+
+  /** The kernel's id changes with a reboot. */
+  _reboot () {
+    const { bootFile } = this._context
+    if (bootFile !== null && this._hasReboots) fs.writeFileSync(bootFile, `${crypto.randomUUID()}\n`)
+  }
+
+  /** @param {import('./session').SessionOptions} options */
+  async _runSession (options) {
+    const args = ['--pdeathsig', 'KILL', process.execPath, SESSION, JSON.stringify(options)]
+    const child = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+    let told = ''
+    let errors = ''
+    child.stdio[3]?.on('data', (text) => { told += text })
+    child.stderr?.on('data', (text) => { errors += text })
+    const [code, signal] = await once(child, 'close')
+    const lines = told.split('\n')
+    this._story.add(lines.slice(0, -1).map((line) => JSON.parse(line)))
+    if (code === 0 || signal === EXIT_KILLED) return
+    throw new Violation('thrown', `a session ended with ${code ?? signal}: ${errors}`)
+  }
+
+  /**
+   * @param {number} generation
+   * @param {{ fsync: string, fault: string | null }} plan
+   * @returns {Promise<boolean>}
+   */
+  async _examineStates (generation, plan) {
+    const { mounts, goesOn, only, onFailure } = this._context
+    const record = new DiskRecord(this._image, mounts.record)
+    const random = seededRandom(...this._seed, generation, 3)
+    const chosen = random(STATES_PER_GENERATION)
+    // In the order of the disk's life: each image is made from the one before.
+    const indices = Array.from({ length: STATES_PER_GENERATION }, () => record.pickMoment(random)).sort((a, b) => a - b)
+    indices[indices.length - 1] = record.entries.length
+    let nextAt = AFTER_ALL
+    for (const [state, index] of indices.entries()) {
+      if (!goesOn()) return false
+      const image = record.makeImage(index, seededRandom(...this._seed, generation, state, 4))
+      if (state === chosen) {
+        fs.writeFileSync(this._next, image)
+        nextAt = record.timeOf(index)
+      }
+      if (only && (generation !== only.generation || (only.state !== null && state !== only.state))) continue
+      try {
+        await this._examine(image, record.timeOf(index), { generation, state, plan })
+      } catch (err) {
+        if (!(err instanceof Violation)) throw err
+        onFailure({ kind: err.kind, message: err.message, generation, state })
+      }
+    }
+    this._story.cutAt(nextAt)
+    fs.renameSync(this._next, this._image)
+    return true
+  }
+
+  /**
+   * @param {Buffer} image
+   * @param {number} at  when the power went
+   * @param {{ generation: number, state: number, plan: { fsync: string, fault: string | null } }} where
+   */
+  async _examine (image, at, { generation, state, plan: { fsync, fault } }) {
+    const { mounts, logModule, onState } = this._context
+    const expectation = this._story.ledgerAt(at).expect(at, false)
+    fs.writeFileSync(this._crashed, image)
+    await mounts.mountImage(this._crashed, this._fileSystem)
+    try {
+      const { hasRecovered } = await examineLog({
+        root: mounts.root,
+        offsetLog: require(logModule),
+        expectation,
+        seed: [...this._seed, generation, state, 5]
+      })
+      const digest = crypto.createHash('sha256').update(image).digest('hex').slice(0, 16)
+      onState({ data: this._fileSystem.data, fsync, kind: fault === null ? 'cut' : 'fault', generation, digest, hasRecovered })
+    } finally {
+      await mounts.unmountImage()
+    }
+  }
+}
+
+/** Another program that syncs a file of its own all the time, and so the journal of the file system. */
+class Neighbour {
+  /** @param {string} file */
+  constructor (file) {
+    this._isOver = false
+    this._ended = this._run(file)
+  }
+
+  /** @param {string} file */
+  async _run (file) {
+    const handle = await fs.promises.open(file, 'a')
+    for (let count = 0; !this._isOver; count++) {
+      // It may be one of those for whom the disk fails.
+      await handle.write(String(count % 10)).then(() => handle.sync()).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, count % NEIGHBOUR_MS_MAX))
+    }
+    await handle.close().catch(() => {})
+  }
+
+  async end () {
+    this._isOver = true
+    await this._ended
+  }
+}
+
+exports.BOOT_ID = BOOT_ID
+exports.History = History

@@ -1,0 +1,53 @@
+'use strict'
+// One lane of the campaign: histories, one after the other, in a mount namespace that ends with it.
+// Usage, by index.js: unshare -m node lane.js <JSON of LaneOptions>, with a channel for messages
+
+const { execFileSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const { BOOT_ID, History } = require('./history')
+const { Mounts } = require('./mounts')
+
+/**
+ * @typedef {object} LaneOptions
+ * @property {string} folder  of its own
+ * @property {string} logModule
+ * @property {number} seed
+ * @property {number} first  number of the first history
+ * @property {number} stride  from one to the next
+ * @property {{ history: number, generation: number, state: number | null } | null} only
+ */
+
+/** @param {LaneOptions} options */
+async function run ({ folder, logModule, seed, first, stride, only }) {
+  const state = { isOver: false }
+  process.on('message', () => { state.isOver = true })
+  process.on('disconnect', () => process.exit(1))
+  const bootFile = path.join(folder, 'boot-id')
+  fs.copyFileSync(BOOT_ID, bootFile)
+  execFileSync('mount', ['--bind', bootFile, BOOT_ID])
+  const send = (message) => process.send?.(message)
+  for (let index = only?.history ?? first; !state.isOver; index += stride) {
+    const own = path.join(folder, String(index))
+    fs.mkdirSync(own)
+    const history = new History(seed, index, {
+      mounts: new Mounts(own),
+      folder: own,
+      logModule,
+      bootFile,
+      goesOn: () => !state.isOver,
+      onState: (examined) => send({ state: examined }),
+      onFailure: (failure) => send({ failure: { ...failure, history: index } }),
+      only
+    })
+    await history.run()
+    if (only !== null) state.isOver = true
+    fs.rmSync(own, { recursive: true, force: true })
+  }
+  process.exit(0)
+}
+
+run(JSON.parse(process.argv[2])).catch((err) => {
+  console.error(err)
+  process.exit(1)
+})
