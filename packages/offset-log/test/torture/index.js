@@ -29,7 +29,7 @@ main(process.argv.slice(2)).then((hasFailed) => {
  * @returns {Promise<boolean>}  whether anything failed
  */
 async function main (args) {
-  const { help, replay, kill, planted, disk, only, log, stop, states, ...others } = parseArguments(args)
+  const { help, replay, kill, planted, disk, only, log, stop, states, record, ...others } = parseArguments(args)
   if (help) {
     process.stdout.write(HELP)
     return false
@@ -38,7 +38,7 @@ async function main (args) {
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
   if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
   if (planted) return hasFailures(await require('./planted').runPlanted({ only, ...seedOf(others) }))
-  if (disk) return hasFailures(await runOnDisk({ states, only, logModule, stop, ...others }))
+  if (disk) return hasFailures(await runOnDisk({ states, only, record, logModule, stop, ...others }))
   if (replay) return require('./run-replay').runReplay(replay, logModule)
   const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)

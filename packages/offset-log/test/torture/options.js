@@ -19,6 +19,7 @@ const HELP = `Tortures the log: cuts the power and kills the process at every mo
   --disk          runs on a real ext4 instead, on disks that lose what was not flushed, and fail for a moment;
                   needs Linux, root, FUSE and loop devices, and ends with 3 where it cannot
   --states N      how many states of these disks are examined, 2000 by default
+  --record PATH   examines again what a failure of --disk has left there
   --only PART     of the planted bugs, those that have this in their names; of the states of disks, those of
                   history.generation, or only history.generation.state
   --help          this text
@@ -27,10 +28,15 @@ The exit code is 1 after a failure, 2 when the options are wrong, and 3 when thi
 `
 
 const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill', 'states']
-const TEXTS = ['replay', 'log', 'only']
+const TEXTS = ['replay', 'log', 'only', 'record']
 const SWITCHES = ['stop', 'planted', 'disk', 'help']
 /** What goes with those options that say what to do instead. */
-const INSTEAD = { kill: ['seed', 'log'], planted: ['seed', 'only'], replay: ['log'], disk: ['seed', 'states', 'workers', 'only', 'log', 'stop'] }
+const INSTEAD = {
+  kill: ['seed', 'log'],
+  planted: ['seed', 'only'],
+  replay: ['log'],
+  disk: ['seed', 'states', 'workers', 'only', 'log', 'stop', 'record']
+}
 
 class UsageError extends Error {}
 
@@ -87,7 +93,9 @@ function checkTogether (options) {
   if (options.disk && options.only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(options.only)) {
     throw new UsageError(`--only needs history.generation.state, got ${options.only}`)
   }
-  if (options.states !== undefined && !options.disk) throw new UsageError('--states is for --disk')
+  for (const name of ['states', 'record']) {
+    if (options[name] !== undefined && !options.disk) throw new UsageError(`--${name} is for --disk`)
+  }
   if (options.seconds !== undefined && options.workloads !== undefined) {
     throw new UsageError('--seconds and --workloads do not go together: either may end it')
   }

@@ -6,6 +6,7 @@ const { spawn } = require('node:child_process')
 const crypto = require('node:crypto')
 const { once } = require('node:events')
 const fs = require('node:fs')
+const os = require('node:os')
 const path = require('node:path')
 const { mixSeed, pickWeighted, seededRandom } = require('../seeded')
 const { Violation } = require('../violation')
@@ -22,10 +23,15 @@ const GENERATIONS_MAX = 4
 const STATES_PER_GENERATION = 16
 const ENDINGS = [[3, 'close'], [1, 'exit'], [1, 'end'], [3, 'kill']]
 const FAULTS = [[4, 'data'], [2, 'sync'], [1, 'any']]
+// Of what a failure leaves.
+const BASE_NAME = 'base'
+const RECORD_NAME = 'record'
+const STORY_NAME = 'story.json'
 const NEIGHBOUR_MS_MAX = 7
 const EXIT_KILLED = 'SIGKILL'
 
 /**
+ * @typedef {{ fsync: string, fault: string | null }} Plan  of a generation
  * @typedef {object} StateReport  of one that was examined
  * @property {string} data
  * @property {string} fsync
@@ -36,15 +42,26 @@ const EXIT_KILLED = 'SIGKILL'
  */
 
 /**
+ * @typedef {object} Failure
+ * @property {string} kind
+ * @property {string} message
+ * @property {number} generation
+ * @property {number | null} state  null if the sessions failed
+ * @property {string | null} record  the folder that has all to examine it again
+ */
+
+/**
  * @typedef {object} HistoryContext
  * @property {import('./mounts').Mounts} mounts
  * @property {string} folder  of one's own
  * @property {string} logModule
- * @property {string | null} bootFile  what all see as the id of the running kernel, if it can be changed
+ * @property {(id: string | null) => void} boot  changes the id of the running kernel for processes that begin; null: as
+ *   it is for this one
  * @property {() => boolean} goesOn  false ends it early
  * @property {(state: StateReport) => void} onState
- * @property {(failure: { kind: string, message: string, generation: number, state: number | null }) => void} onFailure
+ * @property {(failure: Failure) => void} onFailure
  * @property {{ generation: number, state: number | null } | null} only
+ * @property {string | null} record  a folder that a failure has left: its states are examined again
  */
 
 class History {
@@ -67,7 +84,7 @@ class History {
     this._firstMode = Math.floor(index / 2)
     this._generations = 1 + random(GENERATIONS_MAX)
     /** A disk may also go away and come back under the running kernel. */
-    this._hasReboots = context.bootFile !== null && random(3) > 0
+    this._hasReboots = random(3) > 0
     this._story = new Story(mixSeed(seed, index, 1) >>> 1)
     this._image = path.join(context.folder, 'base')
     this._next = path.join(context.folder, 'next')
@@ -75,7 +92,8 @@ class History {
   }
 
   async run () {
-    const { only } = this._context
+    const { only, record } = this._context
+    if (record !== null) return this._runKept(record)
     this._metadata = await makeFileSystem(this._image, this._fileSystem, mixSeed(...this._seed))
     for (let generation = 0; generation < this._generations && this._context.goesOn(); generation++) {
       if (only && generation > only.generation) return
@@ -99,7 +117,7 @@ class History {
       this._story.ledgerAt(AFTER_ALL)
     } catch (err) {
       if (!(err instanceof Violation)) throw err
-      onFailure({ kind: err.kind, message: err.message, generation, state: null })
+      onFailure({ kind: err.kind, message: err.message, generation, state: null, record: null })
       return false
     }
     return this._examineStates(generation, plan)
@@ -107,12 +125,12 @@ class History {
 
   /**
    * @param {number} generation
-   * @param {{ fsync: string, fault: string | null }} plan
+   * @param {Plan} plan
    * @param {(limit: number) => number} random
    */
   async _runSessions (generation, { fsync, fault }, random) {
     const { mounts, logModule } = this._context
-    this._reboot()
+    this._context.boot(this._hasReboots ? `${crypto.randomUUID()}\n` : null)
     fs.rmSync(mounts.control, { force: true })
     await mounts.mountRecorded(this._image, this._fileSystem, /** @type {any} */ (this._metadata))
     const file = path.join(mounts.root, LOG_NAME)
@@ -144,10 +162,33 @@ class History {
     }
   }
 
-  /** The kernel's id changes with a reboot. */
-  _reboot () {
-    const { bootFile } = this._context
-    if (bootFile !== null && this._hasReboots) fs.writeFileSync(bootFile, `${crypto.randomUUID()}\n`)
+  /**
+   * @param {number} generation
+   * @param {number} state  that failed
+   * @param {Plan} plan
+   * @returns {string | null}  the folder in which all of it is kept
+   */
+  _keep (generation, state, plan) {
+    const { mounts, record } = this._context
+    const [seed, history] = this._seed
+    if (record !== null) return null
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-disk-'))
+    fs.copyFileSync(this._image, path.join(folder, BASE_NAME))
+    fs.copyFileSync(mounts.record, path.join(folder, RECORD_NAME))
+    const { events } = this._story
+    const story = { seed, only: [history, generation, state].join('.'), plan, events }
+    fs.writeFileSync(path.join(folder, STORY_NAME), JSON.stringify(story))
+    return folder
+  }
+
+  /** @param {string} folder */
+  async _runKept (folder) {
+    const { mounts, only } = this._context
+    const { plan, events } = JSON.parse(fs.readFileSync(path.join(folder, STORY_NAME), 'utf8'))
+    fs.copyFileSync(path.join(folder, BASE_NAME), this._image)
+    fs.copyFileSync(path.join(folder, RECORD_NAME), mounts.record)
+    this._story.add(events)
+    await this._examineStates(only?.generation ?? 0, plan)
   }
 
   /** @param {import('./session').SessionOptions} options */
@@ -167,7 +208,7 @@ class History {
 
   /**
    * @param {number} generation
-   * @param {{ fsync: string, fault: string | null }} plan
+   * @param {Plan} plan
    * @returns {Promise<boolean>}
    */
   async _examineStates (generation, plan) {
@@ -191,7 +232,8 @@ class History {
         await this._examine(image, record.timeOf(index), { generation, state, plan })
       } catch (err) {
         if (!(err instanceof Violation)) throw err
-        onFailure({ kind: err.kind, message: err.message, generation, state })
+        const kept = this._keep(generation, state, plan)
+        onFailure({ kind: err.kind, message: err.message, generation, state, record: kept })
       }
     }
     this._story.cutAt(nextAt)
@@ -202,7 +244,7 @@ class History {
   /**
    * @param {Buffer} image
    * @param {number} at  when the power went
-   * @param {{ generation: number, state: number, plan: { fsync: string, fault: string | null } }} where
+   * @param {{ generation: number, state: number, plan: Plan }} where
    */
   async _examine (image, at, { generation, state, plan: { fsync, fault } }) {
     const { mounts, logModule, onState } = this._context
@@ -251,3 +293,4 @@ class Neighbour {
 
 exports.BOOT_ID = BOOT_ID
 exports.History = History
+exports.STORY_NAME = STORY_NAME

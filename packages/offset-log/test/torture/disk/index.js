@@ -6,6 +6,7 @@ const { spawn } = require('node:child_process')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { STORY_NAME } = require('./history')
 const { whyNot } = require('./mounts')
 
 const PACKAGE = path.join(__dirname, '..', '..', '..')
@@ -23,7 +24,8 @@ const NAMED = {
 }
 
 /**
- * @typedef {{ kind: string, message: string, history: number, generation: number, state: number | null }} DiskFailure
+ * @typedef {{ kind: string, message: string, history: number, generation: number, state: number | null,
+ *   record: string | null }} DiskFailure
  */
 
 /**
@@ -35,11 +37,13 @@ const NAMED = {
  * @param {boolean} [options.stop]  at the first failure
  * @param {string} [options.only]  history.generation or history.generation.state
  * @param {(line: string) => void} [options.print]
+ * @param {string} [options.record]  a folder that a failure has left, to examine its states again
  * @returns {Promise<{ failures: DiskFailure[], figures: Record<string, any> }>}
  */
-async function runDisk ({
-  states = STATES, seed = Date.now() % 2 ** 31, workers = 2, logModule = PACKAGE, stop = false, only, print = console.log
-} = {}) {
+async function runDisk (options = {}) {
+  const { states = STATES, workers = 2, logModule = PACKAGE, stop = false, record, print = console.log } = options
+  const kept = record === undefined ? null : readKept(record)
+  const { seed, only } = { seed: newSeed(), ...options, ...kept }
   const campaign = new Campaign({ states, seed, stop, print })
   const folder = fs.mkdtempSync(path.join(fs.existsSync(MEMORY) ? MEMORY : os.tmpdir(), 'millrace-disk-'))
   try {
@@ -48,13 +52,26 @@ async function runDisk ({
     await Promise.all(Array.from({ length: count }, (_, first) => {
       const own = path.join(folder, String(first))
       fs.mkdirSync(own)
-      return campaign.runLane({ folder: own, logModule, seed, first, stride: count, only: place })
+      const shared = { logModule, seed, stride: count, only: place, record: record ?? null }
+      return campaign.runLane({ ...shared, folder: own, first })
     }))
   } finally {
     fs.rmSync(folder, { recursive: true, force: true })
   }
   campaign.printFigures()
   return { failures: campaign.failures, figures: campaign.figures }
+}
+
+function newSeed () {
+  return Date.now() % 2 ** 31
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ seed: number, only: string }}
+ */
+function readKept (folder) {
+  return JSON.parse(fs.readFileSync(path.join(folder, STORY_NAME), 'utf8'))
 }
 
 /** @param {string} only */
@@ -121,10 +138,12 @@ class Campaign {
     this.failures.push(failure)
     // One that fails is examined too.
     if (failure.state !== null) this.figures.states++
-    const { kind, message, history, generation, state } = failure
+    const { kind, message, history, generation, state, record } = failure
     const place = [history, generation, ...(state === null ? [] : [state])].join('.')
     this._print(`FAILED  state ${place}: ${kind}: ${message}`)
     this._print(`  npm run torture -- --disk --seed ${this._seed} --only ${place}`)
+    // When the kernel writes what is never quite the same again.
+    if (record) this._print(`  npm run torture -- --disk --record ${record}`)
   }
 
   printFigures () {

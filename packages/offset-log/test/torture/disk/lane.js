@@ -16,15 +16,18 @@ const { Mounts } = require('./mounts')
  * @property {number} first  number of the first history
  * @property {number} stride  from one to the next
  * @property {{ history: number, generation: number, state: number | null } | null} only
+ * @property {string | null} record  a folder that a failure has left
  */
 
 /** @param {LaneOptions} options */
-async function run ({ folder, logModule, seed, first, stride, only }) {
+async function run ({ folder, logModule, seed, first, stride, only, record }) {
   const state = { isOver: false }
   process.on('message', () => { state.isOver = true })
   process.on('disconnect', () => process.exit(1))
+  await learnBoot(logModule, folder)
+  const bootId = fs.readFileSync(BOOT_ID, 'latin1')
   const bootFile = path.join(folder, 'boot-id')
-  fs.copyFileSync(BOOT_ID, bootFile)
+  fs.writeFileSync(bootFile, bootId)
   execFileSync('mount', ['--bind', bootFile, BOOT_ID])
   const send = (message) => process.send?.(message)
   for (let index = only?.history ?? first; !state.isOver; index += stride) {
@@ -34,17 +37,29 @@ async function run ({ folder, logModule, seed, first, stride, only }) {
       mounts: new Mounts(own),
       folder: own,
       logModule,
-      bootFile,
+      boot: (id) => fs.writeFileSync(bootFile, id ?? bootId),
       goesOn: () => !state.isOver,
       onState: (examined) => send({ state: examined }),
       onFailure: (failure) => send({ failure: { ...failure, history: index } }),
-      only
+      only,
+      record
     })
     await history.run()
     if (only !== null) state.isOver = true
     fs.rmSync(own, { recursive: true, force: true })
   }
   process.exit(0)
+}
+
+/**
+ * A process learns once which kernel it runs under. This one keeps what it has learned, and the sessions get other ids.
+ * @param {string} logModule
+ * @param {string} folder
+ */
+async function learnBoot (logModule, folder) {
+  const log = require(logModule).OffsetLog(path.join(folder, 'first'))
+  await log.ready()
+  await log.close()
 }
 
 run(JSON.parse(process.argv[2])).catch((err) => {
