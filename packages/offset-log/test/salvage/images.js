@@ -187,7 +187,44 @@ async function makeImages () {
   images.push(await makeCompacted('compacted and appended to', true), await makeCompacted('compacted, not closed', false))
   const compacted = fs.readFileSync(path.join(__dirname, '..', 'fixtures', 'v1', 'compacted.log'))
   images.push(finish('compacted', compacted, compacted.length, { isOfWriter: false }))
+  images.push(await makeCrashed('compacted between crashes'))
   return images
+}
+
+/** A log that lost power, was compacted, lost power again, and went on. */
+async function makeCrashed (name) {
+  const bytesOf = randomBytes(name.length)
+  const random = createRandom(name.length)
+  const earlier = []
+  const appended = new Map()
+  let disk = new SimulatedDisk({ defer: queueMicrotask })
+  for (let session = 0; session < 4; session++) {
+    const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+    const seqs = []
+    for (let count = 0; count < 25; count++) {
+      const data = bytesOf(count % 8 === 0 ? 5000 : 40 * count)
+      const seq = await log.append(data)
+      seqs.push(seq)
+      appended.set(seq, [...appended.get(seq) ?? [], data])
+      if (count === 12) await log.sync()
+    }
+    if (session === 1) {
+      await log.del(seqs.filter((_, index) => index % 3 === 0))
+      await log.compact()
+      // It is another file.
+      earlier.length = 0
+    }
+    earlier.push(disk.read(FILE))
+    if (session === 3) {
+      await log.close()
+      break
+    }
+    const after = disk.crash((count, what) => what.startsWith('sector') ? random(count) : count - 1)
+    await log.close().catch(() => {})
+    disk = after
+  }
+  const bytes = disk.read(FILE)
+  return finish(name, bytes, bytes.length, { earlier, appended })
 }
 
 /** A log that was compacted, and went on. */

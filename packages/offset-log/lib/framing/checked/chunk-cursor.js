@@ -247,11 +247,13 @@ class ChunkCursor {
   /**
    * Goes on behind damage.
    * @param {number} physical  what `findNextHeader` gave
+   * @param {number} [epoch]  the least that what comes there may have
    */
-  skipTo (physical) {
+  skipTo (physical, epoch = this._epoch) {
     this.at = this.chunkStart = this.chunkEnd = physical
     this.damage = null
     this._identity = UNKNOWN
+    this._epoch = epoch
     // It may be no place where a chunk was taken to begin.
     this.proveNone(this.window.end)
   }

@@ -1,6 +1,7 @@
 'use strict'
 // Says of a chunk that is not as it should be what it is, and of a place where no chunk is, what there was.
 
+const { ChunkHeader, readChunkHeader } = require('../chunk-header')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('../layout')
 const { Chain } = require('./chain')
 const { UNKNOWN } = require('./chunk-state')
@@ -14,7 +15,6 @@ const { WHAT } = require('./what')
  * @typedef {import('./read-source').Source} Source
  * @typedef {import('./salvage').Salvage} Salvage
  * @typedef {import('../chunk-cursor').ChunkCursor} ChunkCursor
- * @typedef {import('../chunk-header').ChunkHeader} ChunkHeader
  * @typedef {import('../../../salvage/damage-list').DamageList} DamageList
  * @typedef {(err: Error | null) => void} Done
  */
@@ -145,9 +145,9 @@ class Judge {
     const { _cursor: cursor, _salvage: salvage, _chain: chain } = this
     const { at, header } = cursor
     const { end } = salvage.state
-    if (what !== 'its epoch' && chain.isRightInstead(header, salvage.state) && !chain.belongsElsewhere(header)) {
-      // Where gaps are left out all behind the last damage may be somewhere else than it was written.
-      if (this._source.rules.hasGaps && header.epoch === chain.epoch) salvage.takeBackRun()
+    if (what !== 'its epoch' && this._isRightInstead()) {
+      // What was compacted was not taken back: all behind the last damage is somewhere else than it was written.
+      if (this._source.rules.hasGaps && !salvage.endsWithAppend) salvage.takeBackRun()
       else salvage.takeBackCommit()
       const start = salvage.state.end
       if (start < end) {
@@ -162,6 +162,15 @@ class Judge {
     }
     this._lose(WHAT.LINK, at, withFiller(at + CHUNK_HEADER_SIZE + header.size))
     chain.falseIdentity = header.identity
+  }
+
+  /** Of two chunks that do not fit: whether the one at the cursor is right. */
+  _isRightInstead () {
+    const { _cursor: { at, header }, _salvage: salvage, _chain: chain, _source: { rules: { hasGaps } } } = this
+    if (chain.belongsElsewhere(header)) return false
+    if (hasGaps && salvage.isElsewhere(header, at)) return false
+    if (hasGaps && !salvage.endsWithAppend && chain.isAnchored) return false
+    return chain.isRightInstead(header, salvage.state)
   }
 
   /** Whether the header at the cursor is that of a chunk that belongs there. */
@@ -217,8 +226,27 @@ class Judge {
    */
   _search (what, pageEnd) {
     const { _cursor: { at, window, view }, _salvage: { state }, _source: { rules } } = this
-    const next = findHeader(window, view, at + 1, pageEnd, rules, state.shift)
+    let next = at
+    do {
+      next = findHeader(window, view, next + 1, pageEnd, rules, state.shift)
+    } while (next !== -1 && rules.hasGaps && this._isFollowedElsewhere(next))
     this._lose(what, at, next === -1 ? pageEnd : next)
+  }
+
+  /**
+   * Whether the next page follows the chunk, though that does not reach there.
+   * @param {number} start  of a whole header
+   */
+  _isFollowedElsewhere (start) {
+    const { _cursor: { window, view }, _source: { rules: { salt } } } = this
+    const pageEnd = endOfPage(start)
+    const nextOffset = pageEnd - window.start
+    if (pageEnd + CHUNK_HEADER_SIZE > window.end || !isWhole(window.buffer, view, nextOffset, salt)) return false
+    const header = new ChunkHeader()
+    readChunkHeader(view, start - window.start, header)
+    const { identity, size } = header
+    readChunkHeader(view, nextOffset, header)
+    return header.previous === identity && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
   }
 
   /** @param {number} end */
@@ -249,7 +277,8 @@ class Judge {
     this.note(what, start, end, this._salvage.lose(start, end), null)
     if (isTakenBack) this._chain.break(UNKNOWN)
     else this._chain.break(identity === UNKNOWN ? this._chain.previous : identity)
-    this._cursor.skipTo(end)
+    // What is not kept says nothing of what comes behind it.
+    this._cursor.skipTo(end, this._chain.epoch)
   }
 
   /**

@@ -3,7 +3,7 @@
 // stay what they were. What is lost is filled up, so that the chain of chunks is whole.
 
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE,
   SPLIT_SIZE_MIN
 } = require('../layout')
 const { ChunkState, UNKNOWN } = require('./chunk-state')
@@ -87,24 +87,40 @@ class Salvage {
     if (header.position > this._positionMax) return false
     if (!hasGaps) return !hasJumps || this._isInOrder(header, start)
     if (header.firstSeq < state.contentEnd + (this.goesOn(header) ? header.continued : 0)) return false
-    return !this.isLost || !this._isElsewhere(header, start)
+    return !this.isLost || !this.isElsewhere(header, start)
   }
 
   /**
-   * Records only ever move towards the start of the file, so positions run further and further ahead. Compaction may
-   * lose a little of that again at each page's end, an append does not.
+   * Where gaps are left out: whether a chunk's position, or its kind, says that it was written elsewhere. Records only
+   * ever move towards the start of the file, so positions run further and further ahead. Compaction may lose a little
+   * of that again at each page's end. An append does not: behind what was compacted positions are as far ahead as at
+   * the end, but for what unclean ends left out.
    * @param {ChunkHeader} header
    * @param {number} start
    */
-  _isElsewhere ({ position, durable }, start) {
-    const { state, _slot: slot, _rules: { shift } } = this
-    const ahead = position - start
-    // Nothing of what compaction writes was durable when it was written.
-    const isAppended = durable > HEAD_SIZE + shift
-    if (isAppended && state.durable > HEAD_SIZE + shift && ahead < state.shift) return true
+  isElsewhere (header, start) {
+    const { state, _slot: slot } = this
+    const ahead = header.position - start
+    const isAppended = this._wasAppended(header)
+    if (this.endsWithAppend && (!isAppended || ahead < state.shift)) return true
     if (slot === null || start >= slot.end) return false
-    const pageCount = Math.ceil((slot.end - start) / PAGE_SIZE)
-    return ahead > slot.logicalEnd - slot.end + (isAppended ? 0 : pageCount * PAGE_LOSS_MAX)
+    const lead = slot.logicalEnd - slot.end
+    if (!isAppended) return ahead > lead + Math.ceil((slot.end - start) / PAGE_SIZE) * PAGE_LOSS_MAX
+    const isLikeLast = this.endsWithAppend && (ahead - state.shift) % JUMP_SIZE === 0
+    return ahead > lead || ((lead - ahead) % JUMP_SIZE !== 0 && !isLikeLast)
+  }
+
+  /** Whether the last chunk was appended to what was compacted. */
+  get endsWithAppend () {
+    return this._wasAppended(this.state)
+  }
+
+  /**
+   * Nothing of what compaction writes is durable when it is written.
+   * @param {{ durable: number }} chunk
+   */
+  _wasAppended ({ durable }) {
+    return durable > HEAD_SIZE + this._rules.shift
   }
 
   /**
