@@ -1,11 +1,9 @@
 'use strict'
 // One file as aligned blocks: read ranges through a bounded cache, append, overwrite, truncate, scan with read-ahead.
 
-const { Admission } = require('./lib/admission')
+const { Admission, BlockCache, Slab } = require('./lib/block-cache')
 const { BlockFile } = require('./lib/block-file')
-const { BlockCache } = require('./lib/block-cache')
 const { SpanReader } = require('./lib/span-reader')
-const { Slab } = require('./lib/slab')
 const { fileStorage, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 

@@ -4,6 +4,8 @@
 // Invariant: a cached block holds every byte of its block that lies below the file's size. The writer keeps it so by
 // patching what it wrote; the reader by offering only blocks that are complete.
 
+const { allocateShared, Piece } = require('@millrace/flow')
+
 const NO_SLOT = -1
 // Small blocks would need more for their bookkeeping than for their bytes.
 const SLOT_COUNT_MAX = 65536
@@ -150,4 +152,138 @@ class BlockCache {
   }
 }
 
+// Decides when a block is worth caching of which only a few bytes are wanted at a time. Reading them alone is cheap,
+// and finding them in the cache is cheaper; so they are read alone until that has cost about as much as reading the
+// block would have, which at most doubles the cost, whatever comes. So a log that is many times the cache is read at
+// random without ever filling it with what is not used again; a hot part of it is soon there.
+
+// While the cache has room, a block that is wanted a second time may as well be in it.
+const MISS_COUNT_WITH_ROOM = 2
+// Reading a few bytes takes as long as reading so many more of a block, and copying them into the cache.
+const SIZE_PER_MISS = 2048
+const COUNT_MAX = 32
+// So many blocks share one count, in a file that is many times the cache.
+const COUNTS_PER_SLOT = 8
+
+class Admission {
+  /**
+   * @param {BlockCache} cache
+   * @param {object} [counts]  how often a block must be missed to be worth caching
+   * @param {number} [counts.withRoom]  while none has to go for it
+   * @param {number} [counts.whenFull]
+   */
+  constructor (cache, { withRoom = MISS_COUNT_WITH_ROOM, whenFull = countFor(cache.blockSize) } = {}) {
+    this._cache = cache
+    this._countWithRoom = withRoom
+    this._countWhenFull = whenFull
+    /** How often each block was missed lately. @type {Uint8Array | null} */
+    this._counts = null
+    this._countsLeft = 0
+  }
+
+  /**
+   * @param {number} blockIndex  of a block that is not in the cache, and of which some bytes are wanted
+   * @param {boolean} inOrder  whether others of it will be wanted next
+   * @returns {boolean}  whether it is worth caching
+   */
+  isWorthIt (blockIndex, inOrder) {
+    const { _cache: cache } = this
+    if (cache.slotCount === 0) return false
+    if (inOrder) return true
+    const counts = (this._counts ??= new Uint8Array(2 ** Math.ceil(Math.log2(COUNTS_PER_SLOT * cache.slotCount))))
+    if (this._countsLeft === 0) this._forgetHalf(counts)
+    this._countsLeft--
+    const index = blockIndex & (counts.length - 1)
+    const count = counts[index] + 1
+    const isWorthIt = count >= (cache.hasRoom ? this._countWithRoom : this._countWhenFull)
+    counts[index] = isWorthIt ? 0 : count
+    return isWorthIt
+  }
+
+  /**
+   * What was missed long ago counts less. In the time between, blocks that fit into the cache together would each have
+   * been missed often enough.
+   * @param {Uint8Array} counts
+   */
+  _forgetHalf (counts) {
+    this._countsLeft = this._countWhenFull * this._cache.slotCount
+    for (let index = 0; index < counts.length; index++) counts[index] >>>= 1
+  }
+}
+
+/** @param {number} blockSize  in bytes */
+function countFor (blockSize) {
+  return Math.max(MISS_COUNT_WITH_ROOM, Math.min(COUNT_MAX, Math.ceil(blockSize / SIZE_PER_MISS)))
+}
+
+// Memory for small values, handed out piece by piece, and no piece twice: one allocation for many values, which whoever
+// gets one may keep.
+
+// Of a larger slab more would be kept by whoever keeps a single value; of smaller ones the last bytes are wasted more
+// often.
+const SLAB_SIZE = 16 * 1024
+// A larger copy gets memory of its own.
+const COPIED_SIZE_MAX = SLAB_SIZE / 4
+const ALIGNMENT = 8
+
+class Slab {
+  constructor () {
+    /** What is handed out of. It is replaced when it is used up. */
+    this.bytes = Buffer.alloc(0)
+    /** Over `bytes`. */
+    this.view = new DataView(this.bytes.buffer, 0, 0)
+    this._memory = this.bytes.buffer
+    this._size = 0
+    this._used = 0
+  }
+
+  /**
+   * @param {number} size  in bytes
+   * @returns {number}  where in `bytes` so many are free; they stay so until some are taken
+   */
+  reserve (size) {
+    if (this._used + size > this._size) this._renew(size)
+    return this._used
+  }
+
+  /**
+   * @param {number} start  in `bytes`, where some were reserved, or behind it
+   * @param {number} end
+   * @returns {Buffer}  what was put there, the caller's own
+   */
+  take (start, end) {
+    this._used = (end + ALIGNMENT - 1) & -ALIGNMENT
+    return new Piece(this._memory, start, end - start)
+  }
+
+  /**
+   * @param {Buffer} source
+   * @param {number} start  in the source
+   * @param {number} end
+   * @returns {Buffer}  a copy, the caller's own
+   */
+  copy (source, start, end) {
+    const size = end - start
+    if (size > COPIED_SIZE_MAX) {
+      const own = Buffer.allocUnsafeSlow(size)
+      source.copy(own, 0, start, end)
+      return own
+    }
+    const offset = this.reserve(size)
+    source.copy(this.bytes, offset, start, end)
+    return this.take(offset, offset + size)
+  }
+
+  /** @param {number} size  that must fit into it */
+  _renew (size) {
+    this._size = Math.max(SLAB_SIZE, size)
+    this.bytes = allocateShared(this._size)
+    this._memory = this.bytes.buffer
+    this.view = new DataView(this._memory, 0, this._size)
+    this._used = 0
+  }
+}
+
 exports.BlockCache = BlockCache
+exports.Admission = Admission
+exports.Slab = Slab

@@ -4,8 +4,8 @@
 /**
  * @typedef {import('./storage').StorageHandle} StorageHandle
  * @typedef {import('./block-cache').BlockCache} BlockCache
- * @typedef {import('./range-lock').RangeLock} RangeLock
- * @typedef {import('./pace').Pace} Pace
+ * @typedef {import('./writer').RangeLock} RangeLock
+ * @typedef {import('./whole-io').Pace} Pace
  */
 
 /**

@@ -1,10 +1,9 @@
 'use strict'
-// Reads ranges through the block cache, and ahead of a reader that goes through the file in order.
+// Reads ranges: through the block cache, past it, and ahead of a reader that goes through the file in order.
 
 const { LogError } = require('@millrace/errors')
 const { allocateShared, trampoline } = require('@millrace/flow')
-const { fetch } = require('./fetch')
-const { rangeError } = require('./range-error')
+const { readWhole, readWholeSync } = require('./whole-io')
 
 // Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
 const AHEAD_SIZE_MAX = 256 * 1024
@@ -237,4 +236,98 @@ function decodeInto (decode, buf, offset, cb) {
   cb(null, value)
 }
 
+// Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
+
+// A larger read would hold up the event loop even when the page cache has it all.
+const SYNC_SIZE_MAX = 1024 * 1024
+
+/**
+ * @param {OpenFile} file
+ * @param {Buffer} target  filled whole
+ * @param {number} position
+ * @param {(err: Error | null) => void} cb  may run before `fetch` returns
+ */
+function fetch (file, target, position, cb) {
+  const end = position + target.length
+  if (file.handle === null) return cb(closedError('read', file.path))
+  const { handle, lock, pace } = file
+  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && pace.mayBlock()) {
+    let count
+    try {
+      count = pace.time(() => readWholeSync(handle, target, position))
+    } catch (err) {
+      return cb(/** @type {Error} */ (err))
+    }
+    return cb(checkLength(file, target, position, count))
+  }
+  pace.noteAsync()
+  lock.read(position, end, (release) => {
+    readWhole(handle, target, position, (err, count) => {
+      release()
+      cb(err ?? checkLength(file, target, position, count))
+    })
+  })
+}
+
+/**
+ * The same where nobody has to wait, and nothing is made. What fails, or comes in part, is left to `fetch`.
+ * @param {OpenFile} file
+ * @param {Buffer} target
+ * @param {number} offset  in the target
+ * @param {number} size  in bytes; the file must have so many
+ * @param {number} position
+ * @returns {boolean}  whether they are in the target
+ */
+function fetchNow (file, target, offset, size, position) {
+  const { handle, lock, pace } = file
+  if (size > SYNC_SIZE_MAX || handle === null || !pace.mayBlock()) return false
+  if (!lock.isFree(position, position + size)) return false
+  const started = pace.begin()
+  try {
+    if (handle.readSync(target, offset, size, position) !== size) return false
+  } catch {
+    return false
+  }
+  pace.end(started)
+  return true
+}
+
+/**
+ * @param {OpenFile} file
+ * @param {Buffer} target
+ * @param {number} position
+ * @param {number} count
+ */
+function checkLength (file, target, position, count) {
+  if (count === target.length) return null
+  const end = position + count
+  return new LogError('ERR_FILE_SHORT_READ', `read: ${file.path} ends at ${end} but was ${file.size.value} bytes; ` +
+    'something else has cut it off: close it and look', { offset: end, path: file.path })
+}
+
+/**
+ * @param {string} what
+ * @param {string} path
+ */
+function closedError (what, path) {
+  return new LogError('ERR_FILE_CLOSED', `${what}: ${path} is closed; open it again first`, { path })
+}
+
+// The error for bytes that the file does not have.
+
+/**
+ * @param {string} what
+ * @param {number} start
+ * @param {number} end
+ * @param {import('./open-file').OpenFile} file
+ */
+function rangeError (what, start, end, { path, size }) {
+  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} were asked for, but ${path} ` +
+    `ends at ${size.value}; stay below its size`, { offset: start, path })
+}
+
 exports.Reader = Reader
+exports.fetch = fetch
+exports.fetchNow = fetchNow
+exports.closedError = closedError
+exports.rangeError = rangeError

@@ -2,8 +2,9 @@
 // A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
 // spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
 
-const { allocateShared, TimeSlice } = require('@millrace/flow')
-const { fetch, fetchNow } = require('./fetch')
+const { allocateShared, TimeSlice, trampoline } = require('@millrace/flow')
+const { Admission, Slab } = require('./block-cache')
+const { fetch, fetchNow } = require('./reader')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
 const SPAN_SIZE_MAX = 256 * 1024
@@ -210,4 +211,136 @@ class SpanReader {
   }
 }
 
+// Visits every block of a range in order, with read-ahead and without copying.
+
+/**
+ * @param {OpenFile} file
+ * @param {number} start
+ * @param {number} end
+ * @param {(block: Buffer, position: number) => unknown} onBlock  false ends the scan; the block is good till then
+ * @param {(err: Error | null) => void} cb
+ */
+function scanBlocks (file, start, end, onBlock, cb) {
+  const { blockSize } = file
+  const spans = new SpanReader(file)
+  let position = start
+
+  /** @returns {boolean}  whether to go on */
+  const visitLoaded = () => {
+    while (position < end) {
+      const blockEnd = Math.min((Math.floor(position / blockSize) + 1) * blockSize, end)
+      if (blockEnd > spans.end) return true
+      const block = spans.buffer.subarray(position - spans.start, blockEnd - spans.start)
+      const blockStart = position
+      position = blockEnd
+      if (onBlock(block, blockStart) === false) return false
+    }
+    return false
+  }
+
+  if (start === end) return cb(null)
+  trampoline((next) => {
+    spans.loadForward(position, blockSize, end, (err) => {
+      if (err) return cb(err)
+      let goOn
+      try {
+        goOn = visitLoaded()
+      } catch (err) {
+        return cb(/** @type {Error} */ (err))
+      }
+      if (goOn) next()
+      else cb(null)
+    })
+  })
+}
+
+// Looks at a few bytes anywhere in a file without waiting: in a cached block, in place, or read from the file into a
+// buffer that what is wanted of them can be cut out of. What cannot be answered at once is left to the reader.
+
+// Larger reads are the reader's.
+const READ_SIZE_MAX = 64 * 1024
+
+class Peeker {
+  /** @param {OpenFile} file */
+  constructor (file) {
+    this._file = file
+    this._admission = new Admission(file.cache)
+    /**
+     * Where the bytes lie that were looked at last; not to be used once anything else is read, written or awaited.
+     * @type {Buffer}
+     */
+    this.bytes = NOTHING
+    /** Over `bytes`. */
+    this.view = toView(NOTHING)
+    /** Where in `bytes` the first of them is. */
+    this.offset = 0
+    /** How many there are. */
+    this.size = 0
+    // What is read lies in here, and what is taken of it stays: so nothing is copied.
+    this._slab = new Slab()
+    /** @type {DataView | null} */
+    this._arenaView = null
+  }
+
+  /**
+   * @param {number} position  of the first byte
+   * @param {number} least  how many bytes are needed
+   * @param {number} wish  how many to read; the file must have so many. There are more if more of the block is cached
+   * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
+   * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
+   */
+  look (position, least, wish, inOrder) {
+    const { cache, blockSize, size: fileSize } = this._file
+    const blockIndex = Math.floor(position / blockSize)
+    const slotStart = cache.find(blockIndex)
+    if (slotStart === -1) {
+      return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wish)
+    }
+    const offsetInBlock = position - blockIndex * blockSize
+    // What is cached of a block is whole, up to the file's end.
+    const size = Math.min(blockSize - offsetInBlock, fileSize.value - position)
+    if (size < least) return this.read(position, wish)
+    this.bytes = cache.arena
+    this.view = (this._arenaView ??= toView(cache.arena))
+    this.offset = slotStart + offsetInBlock
+    this.size = size
+    return true
+  }
+
+  /**
+   * Reads past the cache.
+   * @param {number} position
+   * @param {number} size  in bytes; the file must have so many
+   * @returns {boolean}  whether they are in `bytes`
+   */
+  read (position, size) {
+    if (size > READ_SIZE_MAX) return false
+    const { _slab: slab } = this
+    const offset = slab.reserve(size)
+    if (!fetchNow(this._file, slab.bytes, offset, size, position)) return false
+    this.bytes = slab.bytes
+    this.view = slab.view
+    this.offset = offset
+    this.size = size
+    return true
+  }
+
+  /**
+   * @param {number} start  in `bytes`
+   * @param {number} end
+   * @returns {Buffer}  these bytes, the caller's own
+   */
+  take (start, end) {
+    const { bytes, _slab: slab } = this
+    return bytes === slab.bytes ? slab.take(start, end) : slab.copy(bytes, start, end)
+  }
+}
+
+/** @param {Buffer} buf */
+function toView (buf) {
+  return new DataView(buf.buffer, buf.byteOffset, buf.length)
+}
+
 exports.SpanReader = SpanReader
+exports.scanBlocks = scanBlocks
+exports.Peeker = Peeker

@@ -1,15 +1,15 @@
 'use strict'
-// The storage interface and its one real implementation: the only place in the core that touches the file system.
+// The storage interface and its one real implementation, the only place in the core that touches the file system; and
+// what a path means.
 
 const fs = require('node:fs')
 const path = require('node:path')
 const { toCallback } = require('@millrace/flow')
-const { makeFolder, makeFolderSync, syncFolder } = require('./folders')
+const { makeFolder, makeFolderSync, syncFolder } = require('./create-file')
 const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
 const { findHolder, lockFile } = require('./lock/lock-file')
-const { notAFile } = require('./not-a-file')
-const { findRealPath, toAbsolute } = require('./real-path')
-const { watchFile } = require('./watch-file')
+const { watchFile } = require('./file-watch')
+const { notAFile } = require('./whole-io')
 
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
 const FILE_MODE = 0o600
@@ -255,8 +255,6 @@ function resolvePath (filePath, storage = exports.fileStorage) {
   return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
 }
 
-exports.resolvePath = resolvePath
-
 /** @type {Storage} */
 exports.fileStorage = {
   open,
@@ -277,3 +275,48 @@ exports.fileStorage = {
   },
   findHolder
 }
+
+// What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
+// be made.
+
+/**
+ * Changes no other part of the path: what `..` leads to is known only once the links before it are followed.
+ * @param {string} filePath
+ * @returns {string}  absolute
+ */
+function toAbsolute (filePath) {
+  if (path.isAbsolute(filePath)) return filePath
+  try {
+    if (process.platform !== 'win32') return path.posix.join(process.cwd(), '/') + filePath
+    return path.resolve(filePath) + (/[/\\]$/.test(filePath) ? path.sep : '')
+  } catch {
+    // The working folder was removed: opening the file will say so.
+    return filePath
+  }
+}
+
+/**
+ * @param {string} filePath
+ * @param {(err: Error | null, realPath?: string) => void} cb
+ */
+function findRealPath (filePath, cb) {
+  fs.realpath.native(filePath, (err, realPath) => {
+    if (!err) return cb(null, realPath)
+    // With a slash at its end it is meant to be a folder, and no file can be made there.
+    if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) return cb(err)
+    const given = path.resolve(filePath)
+    findRealPath(path.dirname(given), (err, folder = '') => {
+      if (err) return cb(err)
+      const name = path.join(folder, path.basename(given))
+      fs.readlink(name, (err, target) => {
+        // It is no link, or it is there now: then opening it tells what is wrong with it.
+        if (err) cb(null, name)
+        else findRealPath(path.resolve(folder, target), cb)
+      })
+    })
+  })
+}
+
+exports.resolvePath = resolvePath
+exports.findRealPath = findRealPath
+exports.toAbsolute = toAbsolute

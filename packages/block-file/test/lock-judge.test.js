@@ -5,9 +5,7 @@ const { spawn } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
 const tape = require('tape')
-const { judge } = require('../lib/lock/judge')
-const { parseTask, readTaskSync } = require('../lib/lock/task')
-const { thisThread } = require('../lib/lock/this-thread')
+const { judge, parseTask, readTaskSync, thisThread } = require('../lib/lock/judge')
 const { Holder } = require('./lock-holder')
 
 const NOT_LINUX = process.platform !== 'linux'

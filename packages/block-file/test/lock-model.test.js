@@ -9,8 +9,8 @@ const tape = require('tape')
 const { explore } = require('./lock-model/explore')
 const { scenarios } = require('./lock-model/scenarios')
 
-const FOLDER = path.join(__dirname, '..', 'lib', 'lock')
-const { take } = require(path.join(FOLDER, 'take'))
+const SOURCE = path.join(__dirname, '..', 'lib', 'lock', 'acquire.js')
+const { take } = require(SOURCE)
 
 for (const [title, { quick, files }] of Object.entries(scenarios)) {
   tape(`lock: in every order, ${title}: never two, never none, never for ever`, (t) => {
@@ -23,46 +23,40 @@ for (const [title, { quick, files }] of Object.entries(scenarios)) {
   })
 }
 
-/** Bugs, each of which the model must find: the file, what to replace in it, and where it shows. */
+/** Bugs, each of which the model must find: what to replace in acquire.js, and where it shows. */
 const planted = [
   {
     what: 'that there is no second look under the claim',
-    file: 'acquire.js',
     find: 'if (!isSame) return',
     replace: 'if (err) return',
     where: 'the lock of a dead one'
   },
   {
     what: 'that the claim is given back before the record is replaced',
-    file: 'acquire.js',
     find: 'world.rename(this._aside, lockPath, (err) => release(() => {',
     replace: 'release(() => world.rename(this._aside, lockPath, (err) => {',
     where: 'the lock of a dead one'
   },
   {
     what: 'that who fails to get a claim goes on without it',
-    file: 'acquire.js',
     find: 'else this._end(null, undefined, obstacle)',
     replace: 'else this._replace(nonce, { isLinked: true, release: (_, cb) => cb(null) })',
     where: 'the lock of a dead one'
   },
   {
     what: 'that the claim of a dead one is taken over without a claim on it',
-    file: 'acquire.js',
     find: '_claim (nonce) {',
     replace: '_claim (nonce) {\n    if (this._lockPath.length > 30) return this._replace(nonce, { release: (_, cb) => cb(null) })',
     where: 'the lock of a dead one, claimed by a dead one'
   },
   {
     what: 'that a blank record counts as one that the power took, though it may be one that is being copied',
-    file: 'acquire.js',
     find: 'nonce === NONCE_OF_BLANK && !claim.isLinked',
     replace: 'false',
     where: 'no links, no lock'
   },
   {
     what: 'that leftovers are removed by who does not have the lock yet',
-    file: 'take.js',
     find: 'acquire(world, lockPath, record, (err, held, obstacle) => {',
     replace: 'world.list(lockPath, (_, paths) => removeAll(world, paths.filter((path) => path !== lockPath), () => ' +
       'acquire(world, lockPath, record, cb)))\n  const unused = (() => (err, held, obstacle) => {',
@@ -70,16 +64,15 @@ const planted = [
   },
   {
     what: 'that who misses what it has written aside gives up',
-    file: 'acquire.js',
     find: "if (err.code === 'ENOENT') return this.writeAside()",
     replace: "if (err.code === 'ENOENT') return this._fail(err)",
     where: 'the lock of a dead one'
   }
 ]
 
-for (const { what, file, find, replace, where } of planted) {
+for (const { what, find, replace, where } of planted) {
   tape(`lock: the model finds out ${what}`, (t) => {
-    const broken = loadPatched(file, find, replace)
+    const broken = loadPatched(find, replace)
     const { quick, files } = scenarios[where]
     const violations = quick.map((scenario) => explore({ ...scenario, files }, broken).violation)
     const found = violations.find((violation) => violation !== null)
@@ -89,18 +82,11 @@ for (const { what, file, find, replace, where } of planted) {
 }
 
 /** @returns {Function}  `take` with a bug in it */
-function loadPatched (file, find, replace) {
-  const load = (name) => {
-    let source = fs.readFileSync(path.join(FOLDER, name), 'utf8')
-    if (name === file) {
-      if (source.split(find).length !== 2) throw new Error(`not found once in ${name}: ${find}`)
-      source = source.replace(find, () => replace)
-    }
-    const requireThere = createRequire(path.join(FOLDER, name))
-    const exports = {}
-    // eslint-disable-next-line no-new-func
-    new Function('require', 'exports', source)((id) => id === './acquire' ? load('acquire.js') : requireThere(id), exports)
-    return exports
-  }
-  return load('take.js').take
+function loadPatched (find, replace) {
+  const source = fs.readFileSync(SOURCE, 'utf8')
+  if (source.split(find).length !== 2) throw new Error(`not found once: ${find}`)
+  const exports = {}
+  // eslint-disable-next-line no-new-func
+  new Function('require', 'exports', source.replace(find, () => replace))(createRequire(SOURCE), exports)
+  return exports.take
 }

@@ -4,7 +4,7 @@
 const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { stopClock } = require('@millrace/testkit')
-const { Pace } = require('../lib/pace')
+const { Pace } = require('../lib/whole-io')
 
 /** @returns {number}  how many calls go through the pool after one that took so long */
 function countAsync (pace, ms) {

@@ -4,8 +4,7 @@
 const tape = require('tape')
 const { failureOf, faultyStorage, stopClock } = require('@millrace/testkit')
 const { fileStorage } = require('..')
-const { Admission } = require('../lib/admission')
-const { BlockCache } = require('../lib/block-cache')
+const { Admission, BlockCache } = require('../lib/block-cache')
 const { counting, open } = require('./open-blocks')
 
 const bytesOf = ({ bytes, offset, size }) => bytes.subarray(offset, offset + size)

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { Slab } = require('../lib/slab')
+const { Slab } = require('../lib/block-cache')
 
 const seed = Date.now() % 2 ** 31
 

@@ -23,7 +23,7 @@
 //
 // test/lock-model.test.js takes these steps in every order, with deaths between any two of them.
 
-const { NONCE_OF_BLANK, encodeRecord, isBlank, parseRecord } = require('./record')
+const { encodeRecord, isBlank, NONCE_OF_BLANK, parseRecord } = require('./record')
 
 // Where names come and go as often as this, something else is at work.
 const ATTEMPT_COUNT_MAX = 1000
@@ -242,4 +242,37 @@ function acquire (world, lockPath, record, cb) {
   new Acquisition(world, lockPath, record, cb).writeAside()
 }
 
+// Takes a lock, and removes what others left beside it who were killed while they did the same.
+
+// What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
+const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
+
+/**
+ * @param {World} world
+ * @param {string} lockPath
+ * @param {Omit<import('./record').LockRecord, 'nonce'>} record
+ * @param {Acquired} cb
+ */
+function take (world, lockPath, record, cb) {
+  acquire(world, lockPath, record, (err, held, obstacle) => {
+    // To look through the folder each time would take too long: only where somebody is known to have been killed.
+    if (!held?.hasReplaced) return cb(err, held, obstacle)
+    world.list(lockPath, (_, paths = []) => {
+      const leftovers = paths.filter((path) => path.startsWith(lockPath) && LEFTOVER.test(path.slice(lockPath.length)))
+      removeAll(world, leftovers, () => cb(null, held))
+    })
+  })
+}
+
+/**
+ * @param {World} world
+ * @param {string[]} paths
+ * @param {() => void} cb  whether or not they could be removed: they do no harm
+ */
+function removeAll (world, [path, ...others], cb) {
+  if (path === undefined) return cb()
+  world.unlink(path, () => removeAll(world, others, cb))
+}
+
 exports.acquire = acquire
+exports.take = take

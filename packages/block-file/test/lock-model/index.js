@@ -4,7 +4,7 @@
 
 const { explore } = require('./explore')
 const { scenarios } = require('./scenarios')
-const { take } = require('../../lib/lock/take')
+const { take } = require('../../lib/lock/acquire')
 
 const [, , part = ''] = process.argv
 

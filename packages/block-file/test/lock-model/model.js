@@ -30,7 +30,7 @@ class Violation extends Error {}
 class Model {
   /**
    * @param {Scenario} scenario
-   * @param {Function} take  as in lib/lock/take.js
+   * @param {Function} take  as in lib/lock/acquire.js
    */
   constructor ({ actors, rounds = 1, deaths = 0, hasLinks = true, files = {} }, take) {
     this._take = take
