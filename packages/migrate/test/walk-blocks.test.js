@@ -135,7 +135,10 @@ function hostileData (random, size) {
   const kinds = [
     () => Buffer.alloc(size, random(256)),
     () => Buffer.alloc(size, Buffer.from([1 + random(9), 0])),
-    () => Buffer.concat(Array.from({ length: size }, () => frame(randomBytes(random, 1 + random(5))))).subarray(0, size),
+    () => {
+      const frames = Array.from({ length: size }, () => frame(randomBytes(random, 1 + random(5))))
+      return Buffer.concat(frames).subarray(0, size)
+    },
     () => randomBytes(random, size)
   ]
   return kinds[random(kinds.length)]()
