@@ -1,7 +1,7 @@
 'use strict'
 // repair: every good record comes back with its seq and its bytes, no other ever does, and the damaged log stays as it
 // is. MILLRACE_DAMAGE=all flips every byte of every log, and tries hundreds of each other injury, for hours;
-// MILLRACE_DAMAGE=2/4 the second quarter of that.
+// MILLRACE_DAMAGE=2/4 the second quarter of that. `node packages/offset-log/test/salvage 1 2000` runs as many seeds.
 
 const fs = require('node:fs')
 const path = require('node:path')
