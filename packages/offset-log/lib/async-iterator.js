@@ -46,6 +46,15 @@ class SourceIterator {
     return new Promise((resolve) => this._source(true, () => resolve({ done: true, value })))
   }
 
+  /**
+   * What a generator hands down that was told to throw in the middle of this iterator.
+   * @param {any} [err]
+   * @returns {Promise<Result>}  rejected with it
+   */
+  throw (err) {
+    return new Promise((resolve, reject) => this._source(true, () => reject(err)))
+  }
+
   [Symbol.asyncIterator] () {
     return this
   }

@@ -68,6 +68,7 @@
  *   (abort: Error | boolean | null, cb?: (end: Error | true | null, item: Item) => void): void
  *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
  *   readonly lost: Lost
+ *   readonly undecodable: Undecodable
  * }} Source
  */
 
@@ -85,6 +86,12 @@
 /**
  * @typedef {object} Lost  what damage took where it was skipped
  * @property {number} count  of ranges of the file
+ * @property {number} size  of all of them, in bytes
+ */
+
+/**
+ * @typedef {object} Undecodable  what was skipped though its bytes are sound
+ * @property {number} count  of records
  * @property {number} size  of all of them, in bytes
  */
 

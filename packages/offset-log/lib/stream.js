@@ -1,7 +1,7 @@
 'use strict'
 // A pull-stream source over a range of the log, which is also async-iterable.
 
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 const { Piece, TimeSlice, trampoline } = require('@millrace/flow')
 const { applyFilter } = require('./apply-filter')
 const { iterate } = require('./async-iterator')
@@ -37,6 +37,8 @@ class RecordStream {
      */
     this.isRef = !shape.unref && (Boolean(shape.ref) || file.blocks.flags === 'r')
     this._isUnref = Boolean(shape.unref)
+    /** The records that do not decode, under `onCorrupt: 'skip'`: how many so far, and their bytes. */
+    this.undecodable = { count: 0, size: 0 }
     // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
     // record was delivered, and perhaps written to.
     this._keepsBytes = this._hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
@@ -77,7 +79,7 @@ class RecordStream {
     if (this._end) return cb(this._end)
     if (this._reading) return cb(misuse('stream: read again before the read before was answered'))
     if (this._left > 0 && this._hasItem()) {
-      if (!this._slice.isOver()) return this._deliverItem(cb)
+      if (!this._slice.isOver()) return this._deliverItem(cb) || this._deliver()
       // To decode values, and what is done with them, may take long.
       this._reading = cb
       return setImmediate(() => this._deliver())
@@ -141,7 +143,7 @@ class RecordStream {
       if (this._left === 0) return this._finish(true)
       if (this._hasItem()) {
         this._reading = null
-        return this._deliverItem(cb)
+        return this._deliverItem(cb) || next()
       }
       if (this._range.live) this._fileEnd = this._file.end
       chunks.next(this._fileEnd, (err, chunk) => {
@@ -175,19 +177,42 @@ class RecordStream {
     return false
   }
 
-  /** @param {ReadCallback} cb */
+  /**
+   * @param {ReadCallback} cb
+   * @returns {boolean}  false if all that is left of the chunk does not decode, and was skipped: the read still waits
+   */
   _deliverItem (cb) {
     const chunk = /** @type {Chunk} */ (this._chunk)
-    const index = this._index++
-    let item
-    try {
-      item = this._shape(chunk, index)
-    } catch (err) {
-      this._reading = cb
-      return this._finish(/** @type {Error} */ (err))
+    while (this._index < chunk.count) {
+      const index = this._index++
+      let item
+      try {
+        item = this._shape(chunk, index)
+      } catch (err) {
+        if (this._skips(err, chunk, index)) continue
+        this._reading = cb
+        this._finish(/** @type {Error} */ (err))
+        return true
+      }
+      this._left--
+      cb(null, item)
+      return true
     }
-    this._left--
-    cb(null, item)
+    this._reading = cb
+    return false
+  }
+
+  /**
+   * @param {unknown} err
+   * @param {Chunk} chunk
+   * @param {number} index
+   */
+  _skips (err, { starts, ends }, index) {
+    const { _range: { skipsDamage = this._file.skipsDamage }, undecodable } = this
+    if (!skipsDamage || !(err instanceof LogError) || err.code !== 'ERR_CODEC_DECODE') return false
+    undecodable.count++
+    undecodable.size += ends[index] - starts[index]
+    return true
   }
 
   /**
@@ -291,6 +316,7 @@ function createSource (stream, whenReady) {
    */
   const source = (abort, cb) => stream.read(abort || null, cb ?? ignore, whenReady)
   Object.defineProperty(source, 'lost', { get: () => stream.lost })
+  Object.defineProperty(source, 'undecodable', { get: () => stream.undecodable })
   return Object.assign(source, {
     [Symbol.asyncIterator]: () => {
       stream.noteIterated()

@@ -83,3 +83,24 @@ tape('async iterator: return ends the read that is under way, and all that wait'
   t.deepEqual(await iterator.next(), { done: true, value: undefined })
   t.equal(iterator[Symbol.asyncIterator](), iterator)
 })
+
+tape('async iterator: throw ends it, and is rejected with what it was given', async (t) => {
+  for (const isLater of [() => false, () => true]) {
+    let ends = 0
+    const inner = createSource(10, { isLater })
+    const iterator = iterate((abort, cb) => {
+      if (abort) ends++
+      inner(abort, cb)
+    })
+    const delegate = async function * () { yield * iterator }
+    const outer = delegate()
+    await outer.next()
+    const reason = new Error('mine')
+    t.equal(await failureOf(() => outer.throw(reason)), reason)
+    t.equal(ends, 1)
+  }
+  const waiting = iterate(createSource(10, { isLater: () => true }))
+  const next = waiting.next()
+  t.equal(await failureOf(() => waiting.throw('text')), 'text')
+  t.deepEqual(await next, { done: true, value: undefined })
+})
