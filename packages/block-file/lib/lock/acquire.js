@@ -44,7 +44,8 @@ const ATTEMPT_COUNT_MAX = 1000
  * @property {(path: string, cb: (err: Error | null, paths?: string[]) => void) => void} list  the files of its folder
  * @property {(record: LockRecord, cb: import('./judge').Judged) => void} judge
  * @property {(count: number, cb: (isEnough: boolean) => void) => void} wait  some ms, for the count-th time
- * @property {boolean} [ignoresUnreadable]  what is no record holds nobody off: the kernel's lock is held
+ * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off, and nobody else
+ *   writes a record aside
  * @property {() => string} createNonce
  */
 
@@ -80,13 +81,25 @@ class Acquisition {
     this._world = world
     this._lockPath = lockPath
     this._record = { ...record, nonce: world.createNonce() }
-    this._aside = `${lockPath}.${this._record.nonce}.new`
+    // One name for all who hold the kernel's lock: what the power leaves of a record that was being taken is met by the
+    // next one, who writes over it.
+    this._aside = world.isKernelHeld ? `${lockPath}.new` : `${lockPath}.${this._record.nonce}.new`
     this._attemptCount = 0
     this._cb = cb
   }
 
   writeAside () {
-    this._world.write(this._aside, encodeRecord(this._record), (err) => err ? this._fail(err) : this._link())
+    this._write((err) => err ? this._fail(err) : this._link())
+  }
+
+  /** @param {Done} cb */
+  _write (cb) {
+    const { _world: world, _aside: aside } = this
+    const text = encodeRecord(this._record)
+    world.write(aside, text, (err) => {
+      if (err?.code !== 'EEXIST' || !world.isKernelHeld) return cb(err)
+      world.unlink(aside, (err) => err ? cb(err) : world.write(aside, text, cb))
+    })
   }
 
   _link () {
@@ -205,7 +218,7 @@ class Acquisition {
   _update (changes, cb) {
     const { _world: world, _aside: aside } = this
     Object.assign(this._record, changes)
-    world.write(aside, encodeRecord(this._record), (err) => {
+    this._write((err) => {
       if (err) return world.unlink(aside, () => cb(err))
       world.rename(aside, this._lockPath, cb)
     })
@@ -228,7 +241,7 @@ class Acquisition {
   /** @param {string} text  of a lock */
   _nonceOf (text) {
     if (isBlank(text)) return NONCE_OF_BLANK
-    return parseRecord(text)?.nonce ?? (this._world.ignoresUnreadable ? NONCE_OF_BLANK : undefined)
+    return parseRecord(text)?.nonce ?? (this._world.isKernelHeld ? NONCE_OF_BLANK : undefined)
   }
 }
 
@@ -245,7 +258,7 @@ function acquire (world, lockPath, record, cb) {
 // Takes a lock, and removes what others left beside it who were killed while they did the same.
 
 // What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
-const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
+const LEFTOVER = /^((\.[0-9a-f]{16})+(\.new)?|\.new)$/
 
 /**
  * @param {World} world

@@ -64,7 +64,7 @@ async function lock (filePath, wish) {
   }
   const world = {
     ...lockFiles,
-    ignoresUnreadable: isKernelHeld,
+    isKernelHeld,
     judge: (/** @type {LockRecord} */ holder, /** @type {import('./judge').Judged} */ cb) => {
       judgeHolder(holder, { self, file, isKernelHeld }).then((verdict) => cb(null, verdict), cb)
     }
