@@ -3,6 +3,7 @@
 
 const { LogError, misuse } = require('./lib/log-error')
 const { codes } = require('./lib/codes')
+const { asError, reasonOf } = require('./lib/reason-of')
 
 /**
  * @typedef {import('./lib/failure').ErrorCode} ErrorCode
@@ -20,4 +21,6 @@ const { codes } = require('./lib/codes')
 
 exports.LogError = LogError
 exports.misuse = misuse
+exports.asError = asError
+exports.reasonOf = reasonOf
 exports.codes = codes

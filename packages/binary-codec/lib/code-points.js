@@ -34,5 +34,23 @@ function rank (unit) {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
+/**
+ * @param {string} text
+ * @returns {boolean}  whether another text may have the same UTF-8: each half of a surrogate pair becomes U+FFFD
+ */
+function mayCollide (text) {
+  return !isWellFormed(text) || text.includes('\ufffd')
+}
+
+/**
+ * @param {string} text
+ * @returns {string}  what its UTF-8 says
+ */
+function toWellFormed (text) {
+  return /** @type {any} */ (text).toWellFormed()
+}
+
+exports.mayCollide = mayCollide
+exports.toWellFormed = toWellFormed
 exports.isWellFormed = isWellFormed
 exports.compareCodePoints = compareCodePoints

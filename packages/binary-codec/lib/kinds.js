@@ -38,7 +38,7 @@ function kindOfObject (value) {
   if (isUint8Array(value)) return kindOfBytes(value, prototype)
   if (isDate(value)) return EXTENSION
   if (subtypeOf(value) !== undefined) return BINARY
-  return isUnsupported(value) ? undefined : OBJECT
+  return isUnsupported(value) || isOpaque(value) ? undefined : OBJECT
 }
 
 /**
@@ -60,8 +60,15 @@ function kindOfBytes (bytes, prototype) {
  */
 function isUnsupported (value) {
   return isMap(value) || isSet(value) || isWeakMap(value) || isWeakSet(value) || isRegExp(value) || isPromise(value) ||
-    isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || isBoxedPrimitive(value) || isNativeError(value) ||
-    isOpaque(value)
+    isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || isBoxedPrimitive(value) || isNativeError(value)
+}
+
+/**
+ * @param {object} value  without enumerable keys
+ * @returns {boolean}  whether it holds something all the same, whatever its prototype
+ */
+function holdsHidden (value) {
+  return isDate(value) || isUnsupported(value) || subtypeOf(value) !== undefined
 }
 
 /**
@@ -105,6 +112,7 @@ function getValueType (value) {
 
 exports.BINARY = BINARY
 exports.SPLICE = SPLICE
+exports.holdsHidden = holdsHidden
 exports.isInt = isInt
 exports.kindOfObject = kindOfObject
 exports.resolve = resolve

@@ -24,18 +24,5 @@ function nameOf (value) {
   return Object.prototype.toString.call(value)
 }
 
-/**
- * @param {unknown} err  that a getter, a Proxy or a toJSON threw
- * @returns {string}
- */
-function reasonOf (err) {
-  try {
-    return err instanceof Error ? `${err.message}` : String(err)
-  } catch {
-    return 'something was thrown that has no text'
-  }
-}
-
 exports.refused = refused
 exports.nameOf = nameOf
-exports.reasonOf = reasonOf

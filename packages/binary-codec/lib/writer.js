@@ -2,11 +2,12 @@
 // A value's bytes, in one pass. A length stands before what it counts, so its size is guessed, the payload written, and
 // the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
 
+const { reasonOf } = require('@millrace/errors')
 const { byteLengthOf } = require('./binary')
-const { compareCodePoints, isWellFormed } = require('./code-points')
+const { compareCodePoints, isWellFormed, mayCollide, toWellFormed } = require('./code-points')
 const { decodeWhole } = require('./decode')
-const { BINARY, SPLICE, isInt, kindOfObject, resolve } = require('./kinds')
-const { nameOf, reasonOf, refused } = require('./refused')
+const { BINARY, SPLICE, holdsHidden, isInt, kindOfObject, resolve } = require('./kinds')
+const { nameOf, refused } = require('./refused')
 const { asTextBuffer } = require('./text')
 const { checkValue } = require('./validate')
 const { tagSize, writeTag } = require('./varint')
@@ -91,7 +92,7 @@ class Writer {
   value (given, key) {
     const value = resolve(given, key)
     switch (typeof value) {
-      case 'string': return this.string(value)
+      case 'string': this.string(value); return
       case 'number': return this.number(value)
       case 'object': return this.object(value)
       case 'boolean': return this.boolnull(value ? 1 : 0)
@@ -123,21 +124,46 @@ class Writer {
     if (this.isCanonical) return this.sortedProperties(object)
     const start = this.open()
     const { depth } = this
+    /** @type {Set<string> | null} keys that others may become */
+    let replaced = null
+    let isEmpty = true
     for (const key in object) {
       if (!hasOwnProperty.call(object, key)) continue
+      isEmpty = false
       this.enter(depth, key)
-      this.string(key)
+      if (this.string(key) !== key.length && mayCollide(key)) replaced = this.noteKey(replaced ?? new Set(), key)
       this.value(object[key], key)
       this.depth = depth // here too: a Proxy may throw when it is asked for the next key
     }
+    if (isEmpty) this.checkEmpty(object)
     this.close(start, GUESSED_TAG_SIZE, OBJECT)
+  }
+
+  /**
+   * @param {Set<string>} replaced  keys of the object as they will be read; gets this one
+   * @param {string} key
+   */
+  noteKey (replaced, key) {
+    const read = toWellFormed(key)
+    if (replaced.has(read)) throw this.refusal('a key that another one of its object becomes: half a surrogate pair has no UTF-8')
+    return replaced.add(read)
+  }
+
+  /**
+   * An object whose class is hidden by its prototype.
+   * @param {object} object  that has nothing to show
+   */
+  checkEmpty (object) {
+    if (holdsHidden(object)) throw this.refusal(`${nameOf(object)} has no binary form; encode what is to be kept of it`)
   }
 
   /** @param {any} object */
   sortedProperties (object) {
     const start = this.open()
     const { depth } = this
-    for (const key of Object.keys(object).sort(compareCodePoints)) {
+    const keys = Object.keys(object)
+    if (keys.length === 0) this.checkEmpty(object)
+    for (const key of keys.sort(compareCodePoints)) {
       this.enter(depth, key)
       this.string(key)
       this.value(object[key], key)
@@ -169,18 +195,22 @@ class Writer {
     if (!Object.hasOwn(array, index)) throw this.refusal('a hole, which has no canonical form; put undefined there')
   }
 
-  /** @param {string} text */
+  /**
+   * @param {string} text
+   * @returns {number}  bytes of its UTF-8
+   */
   string (text) {
     const length = text.length
     if (this.isCanonical) this.checkText(text)
     this.reserve(TAG_SIZE_MAX + (length < MEASURED_LENGTH_MIN ? length * UNIT_SIZE_MAX : this.measure(text)))
-    if (length < LOOP_LENGTH_MAX && this.shortAscii(text, length)) return
+    if (length < LOOP_LENGTH_MAX && this.shortAscii(text, length)) return length
     const start = this.pos
     const guessed = tagSize(length << TYPE_BITS)
     const size = this.buf.utf8Write(text, start + guessed)
     this.pos = start + guessed + size
     if (size === length) writeTag(this.buf, start, size << TYPE_BITS | STRING)
     else this.close(start, guessed, STRING)
+    return size
   }
 
   /** @param {string} text */

@@ -2,7 +2,7 @@
 // From what JSON.parse threw to a LogError that says at which byte.
 
 const { isUtf8 } = require('node:buffer')
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 
 /**
  * The engine tells a position in UTF-16 units, and in some messages only. It is a byte offset where all before it is
@@ -12,7 +12,7 @@ const { LogError } = require('@millrace/errors')
  * @returns {LogError}
  */
 function explainParseError (bytes, cause) {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   const offset = findOffset(bytes, reason)
   const where = offset === undefined ? '' : ` (at byte ${offset} of ${bytes.length})`
   return new LogError('ERR_CODEC_DECODE', `the record is no JSON text${where}: ${reason}`, { cause, offset })

@@ -1,9 +1,12 @@
 'use strict'
 // The codec itself: a value to the UTF-8 bytes of its JSON text, and back.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { compile } = require('./compile')
 const { explainParseError } = require('./explain-parse-error')
+const { DEPTH_MAX, findRefused, isTooDeep } = require('./find-refused')
+
+const KEYS_SHOWN_MAX = 10
 
 const jsonCodec = Object.freeze({
   name: 'json',
@@ -13,11 +16,14 @@ const jsonCodec = Object.freeze({
   /**
    * @param {any} value
    * @returns {Buffer}
-   * @throws {LogError} ERR_CODEC_ENCODE, with what JSON.stringify threw as its cause
+   * @throws {LogError} ERR_CODEC_ENCODE with `path`, and with what JSON.stringify threw as its cause
    */
   encode (value) {
     const text = stringify(value)
-    if (text === undefined) throw new LogError('ERR_CODEC_ENCODE', `a value of type ${typeof value} has no JSON text`)
+    if (text === undefined) {
+      throw new LogError('ERR_CODEC_ENCODE', `a value of type ${typeof value} has no JSON text`, { path: [] })
+    }
+    if (isTooDeep(text)) throw refused(value, new RangeError(`nested deeper than ${DEPTH_MAX} levels`))
     return Buffer.from(text)
   },
 
@@ -57,9 +63,18 @@ function stringify (value) {
   try {
     return JSON.stringify(value)
   } catch (err) {
-    const reason = err instanceof Error ? err.message : String(err)
-    throw new LogError('ERR_CODEC_ENCODE', `JSON.stringify refused the value: ${reason}`, { cause: err })
+    throw refused(value, err)
   }
+}
+
+/**
+ * @param {unknown} value
+ * @param {unknown} cause
+ */
+function refused (value, cause) {
+  const path = findRefused(value)
+  const shown = path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path
+  return new LogError('ERR_CODEC_ENCODE', `the value has no JSON text, at /${shown.join('/')}: ${reasonOf(cause)}`, { cause, path })
 }
 
 /**

@@ -2,7 +2,7 @@
 // The options of reading and converting, checked, with their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { asError, misuse } = require('@millrace/errors')
 const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
@@ -106,10 +106,28 @@ function parseConvertOptions (from, to, options = {}) {
     resume,
     verify,
     signal,
-    onProgress,
-    onRecord,
-    onBadRecord
+    onProgress: guarded('onProgress', onProgress),
+    onRecord: onRecord && guarded('onRecord', onRecord),
+    onBadRecord: guarded('onBadRecord', onBadRecord)
   }
+}
+
+/**
+ * @template {(...args: any[]) => any} Listener
+ * @param {string} name
+ * @param {Listener} listener  may throw anything
+ * @returns {Listener}  throws errors only
+ */
+function guarded (name, listener) {
+  /** @type {any} */
+  const guard = (/** @type {any[]} */ ...args) => {
+    try {
+      return listener(...args)
+    } catch (err) {
+      throw asError(err, `convert: ${name}`)
+    }
+  }
+  return guard
 }
 
 /**

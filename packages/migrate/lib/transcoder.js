@@ -1,8 +1,9 @@
 'use strict'
 // From a record in one codec to the same record in another, without loss; or the bytes as they are.
 
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 const { findDifference } = require('./find-difference')
+const { findJsonLoss } = require('./find-json-loss')
 
 /**
  * @typedef {import('./options').Codec} Codec
@@ -30,6 +31,7 @@ function createTranscoder ({ fromCodec, toCodec, verify }) {
     to,
     encode (bytes, seq) {
       const value = decode(fromCodec, bytes, seq)
+      if (verify) checkDecoded(fromCodec, bytes, value, seq)
       const encoded = encode(toCodec, value, seq)
       if (verify) checkLossless(toCodec, value, encoded, seq)
       return encoded
@@ -87,6 +89,49 @@ function decode (codec, bytes, seq) {
 }
 
 /**
+ * What reading JSON loses is not to be seen in the value any more.
+ * @param {Codec} codec
+ * @param {Buffer} bytes
+ * @param {unknown} value  that they were decoded to
+ * @param {number} seq
+ */
+function checkDecoded (codec, bytes, value, seq) {
+  if (givesBack(codec, value, bytes) || !isJsonOf(bytes, value)) return
+  const loss = findJsonLoss(bytes)
+  if (loss === null) return
+  throw new LogError('ERR_CODEC_DECODE', `convert: the codec ${nameOf(codec)} loses something of the record at ${seq}${at(loss.path)}: ` +
+    `${loss.what}; copy the bytes as they are, leave the record out with onBadRecord, or accept such losses with verify: false`,
+  { offset: seq, path: loss.path })
+}
+
+/**
+ * @param {Codec} codec
+ * @param {unknown} value
+ * @param {Buffer} bytes
+ * @returns {boolean}  whether encoding makes the same bytes again, so nothing was lost
+ */
+function givesBack (codec, value, bytes) {
+  try {
+    return encode(codec, value, 0).equals(bytes)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {unknown} value
+ * @returns {boolean}  whether it is what JSON.parse makes of the bytes, whatever the codec is called
+ */
+function isJsonOf (bytes, value) {
+  try {
+    return findDifference(JSON.parse(bytes.toString()), value) === null
+  } catch {
+    return false
+  }
+}
+
+/**
  * @param {Codec} codec
  * @param {unknown} value
  * @param {number} seq
@@ -133,8 +178,7 @@ function checkLossless (codec, value, encoded, seq) {
  */
 function badRecord (code, what, seq, cause) {
   const path = Array.isArray(cause?.path) ? cause.path : undefined
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new LogError(code, `convert: ${what}${path ? at(path) : ''}: ${reason}`, { cause, offset: seq, path })
+  return new LogError(code, `convert: ${what}${path ? at(path) : ''}: ${reasonOf(cause)}`, { cause, offset: seq, path })
 }
 
 /** @param {Array<string | number>} path */

@@ -112,6 +112,45 @@ tape('convert: a log that names another codec than fromCodec is refused', async 
   t.equal((await failureOf(() => convert(first, newPath(), { fromCodec: jsonCodec, toCodec: wrong }))).code, 'ERR_INVALID_ARGUMENT')
 })
 
+tape('convert: what reading JSON loses is told with its path, unless losses are accepted', async (t) => {
+  const cases = [
+    ['{"a":[0,12345678901234567890]}', ['a', 1]],
+    ['[-9007199254740993]', [0]],
+    ['1e400', []],
+    ['[1e-400]', [0]],
+    ['[1.2345678901234567891e19]', [0]],
+    ['{"a":1,"b":{"c":[],"c":2}}', ['b', 'c']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"__proto__":1,"__proto__":2}', ['__proto__']],
+    [Buffer.from([0x22, 0xff, 0x22]), []]
+  ]
+  for (const [text, path] of cases) {
+    for (const fromCodec of [jsonCodec, flumeJson]) {
+      const from = newPath()
+      await writers.offset32(from, [Buffer.from('{"a":1}'), Buffer.from(text)])
+      const codecs = { fromCodec, toCodec: binaryCodec }
+      const err = await failureOf(() => convert(from, newPath(), codecs))
+      t.equal(err?.code, 'ERR_CODEC_DECODE', err?.message)
+      t.deepEqual(err?.path, path)
+      const { leftOut, records } = await convert(from, newPath(), { ...codecs, onBadRecord: () => true })
+      t.deepEqual([leftOut, records], [1, 1])
+      t.equal((await convert(from, newPath(), { ...codecs, verify: false })).records, 2)
+      t.equal((await convert(from, newPath())).records, 2, 'bytes that are copied lose nothing')
+    }
+  }
+})
+
+tape('convert: JSON that is spelled otherwise loses nothing', async (t) => {
+  const records = ['{ "a" : 1 , "b" : [ "x,{\\"a\\":1}" , {} , [ ] ] }', '1.0', '1E3', '-0', '0.1000', '0.30000000000000004441', '9007199254740993.5',
+    '"\\u0061"', '{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '"{\\"a\\":1,\\"a\\":2}"', '123456789012345680000', '1e300', '[0e5, 0.0]', ' null ',
+    '[9007199254740992, -9007199254740994]', '{"":{"":""}}']
+  const from = newPath()
+  await writers.offset32(from, records.map((text) => Buffer.from(text)))
+  const to = newPath()
+  await convert(from, to, { fromCodec: jsonCodec, toCodec: binaryCodec })
+  t.deepEqual(await readLog(to, binaryCodec), records.map((text) => JSON.parse(text)))
+})
+
 tape('convert: what exists is not touched', async (t) => {
   const { file } = await writeJson()
   for (const make of [(to) => fs.writeFileSync(to, 'precious'), (to) => fs.mkdirSync(to)]) {

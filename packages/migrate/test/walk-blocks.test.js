@@ -135,13 +135,15 @@ function hostileData (random, size) {
   const kinds = [
     () => Buffer.alloc(size, random(256)),
     () => Buffer.alloc(size, Buffer.from([1 + random(9), 0])),
-    () => {
-      const frames = Array.from({ length: size }, () => frame(randomBytes(random, 1 + random(5))))
-      return Buffer.concat(frames).subarray(0, size)
-    },
+    () => frames(Array.from({ length: size }, () => randomBytes(random, 1 + random(5)))).subarray(0, size),
     () => randomBytes(random, size)
   ]
   return kinds[random(kinds.length)]()
+}
+
+/** @param {Buffer[]} records */
+function frames (records) {
+  return Buffer.concat(records.map(frame))
 }
 
 /** @param {Buffer} data */
@@ -156,7 +158,7 @@ tape(`flumelog-aligned-offset: of a log that was cut off no record is invented, 
   for (let round = 0; round < 300; round++) {
     const blockSize = 256 + random(512)
     const records = [1 + random(20), 1 + random(20), blockSize - 64].map((size) => hostileData(random, size))
-    const bytes = Buffer.concat(records.map(frame))
+    const bytes = frames(records)
     const ends = records.map((_, index) => records.slice(0, index + 1).reduce((sum, { length }) => sum + length + 4, 0))
     for (let size = 0; size < bytes.length; size += 1 + random(3)) {
       const walk = walkAlignedBlock(bytes.subarray(0, size), blockSize)
@@ -184,15 +186,15 @@ tape('flumelog-aligned-offset: of equal bytes that were cut off and appended to 
   for (let fill = 1; fill < 256; fill++) {
     const torn = frame(Buffer.alloc(60000, fill)).subarray(0, 50000)
     const last = [frame(Buffer.from('appended')), frame(Buffer.alloc(5000, 'later '))]
-    const frames = Buffer.concat([frame(Buffer.from('first')), torn, ...last])
+    const written = Buffer.concat([frame(Buffer.from('first')), torn, ...last])
     const block = Buffer.alloc(blockSize)
-    frames.copy(block)
-    block.writeUInt16LE(blockSize - 1, frames.length)
-    block.writeUInt32LE(frames.length, blockSize - 4)
+    written.copy(block)
+    block.writeUInt16LE(blockSize - 1, written.length)
+    block.writeUInt32LE(written.length, blockSize - 4)
     const walk = walkAlignedBlock(block, blockSize)
     if (walk.records.length !== 1 || walk.rest.length !== 2) t.fail(`${fill}: ${walk.records.length} and ${walk.rest.length}`)
     // Of the last block nothing says where its frames end.
-    const { rest } = walkAlignedBlock(frames, blockSize)
+    const { rest } = walkAlignedBlock(written, blockSize)
     if (rest.length !== 0) t.fail(`${fill}: ${rest.length} in the last block`)
   }
   t.pass()

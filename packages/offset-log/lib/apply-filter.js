@@ -1,7 +1,7 @@
 'use strict'
 // Leaves the records that a filter wants in a chunk. What a codec compiled is not ours: whatever it throws gets a code.
 
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 
 /**
  * @param {{ applyFilter: () => void }} reader  that delivered the chunk
@@ -14,8 +14,8 @@ function applyFilter (reader, codec) {
     return null
   } catch (err) {
     if (err instanceof LogError) return err
-    const text = err instanceof Error ? err.message : String(err)
-    return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codec.name} compiled has failed: ${text}`, { cause: err })
+    return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codec.name} compiled has failed: ${reasonOf(err)}`,
+      { cause: err })
   }
 }
 

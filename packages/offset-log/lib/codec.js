@@ -3,7 +3,7 @@
 
 // Not the global one, which is behind a getter: to ask it whether bytes are a Buffer takes longer than to frame them.
 const { Buffer } = require('node:buffer')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { matches } = require('@millrace/where')
 
 /**
@@ -75,7 +75,7 @@ class RecordCodec {
       bytes = this.codec.encode(value)
     } catch (err) {
       if (err instanceof LogError) throw err
-      throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} cannot encode the value: ${text(err)}`,
+      throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} cannot encode the value: ${reasonOf(err)}`,
         { cause: err })
     }
     if (Buffer.isBuffer(bytes)) return bytes
@@ -121,7 +121,7 @@ class RecordCodec {
    * @param {number} seq
    */
   _decodeError (err, seq) {
-    return new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot decode the record at ${seq}: ${text(err)}`,
+    return new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot decode the record at ${seq}: ${reasonOf(err)}`,
       { cause: err, offset: seq })
   }
 
@@ -153,7 +153,7 @@ class RecordCodec {
     try {
       return compile(where)
     } catch (err) {
-      throw new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot compile the filter: ${text(err)}`, { cause: err })
+      throw new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot compile the filter: ${reasonOf(err)}`, { cause: err })
     }
   }
 }
@@ -172,11 +172,6 @@ function parseCodecName (name = '') {
 /** @param {unknown} name */
 function describe (name) {
   return typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name
-}
-
-/** @param {unknown} err */
-function text (err) {
-  return err instanceof Error ? err.message : String(err)
 }
 
 exports.parseCodecName = parseCodecName

@@ -2,7 +2,7 @@
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
 const { BlockFile, resolvePath } = require('@millrace/block-file')
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, asError, misuse } = require('@millrace/errors')
 const { callbackOrPromise, createObservable, Lifecycle } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { closedError } = require('./closed-error')
@@ -209,7 +209,7 @@ class Log {
     try {
       range = parseRange(options)
     } catch (err) {
-      return failedSource(/** @type {Error} */ (err))
+      return failedSource(asError(err, 'stream: an option'))
     }
     const stream = new RecordStream(this._file, range, options)
     this._lifecycle.run('stream', () => {}, (cb) => { stream.begin(); cb(null) })

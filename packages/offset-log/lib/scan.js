@@ -1,7 +1,7 @@
 'use strict'
 // Many records a call, without copies: what everything that reads a log is made of, offered as it is.
 
-const { misuse } = require('@millrace/errors')
+const { asError, misuse } = require('@millrace/errors')
 const { trampoline } = require('@millrace/flow')
 const { abortError, parseSignal } = require('./abort')
 const { applyFilter } = require('./apply-filter')
@@ -41,8 +41,8 @@ function scan (file, range, signal, onChunk, cb) {
       try {
         goOn = (chunk.count === 0 || onChunk(chunk) !== false) && left > 0
       } catch (err) {
-        // Nothing, when it is thrown, is a failure all the same.
-        return cb(/** @type {Error} */ (err || misuse(`scan: the function threw ${String(err)}`)))
+        // What is no error, when it is thrown, is a failure all the same.
+        return cb(asError(err, 'scan: the function'))
       }
       if (goOn) next()
       else cb(null, { lost: chunks.lost })

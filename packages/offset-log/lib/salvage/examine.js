@@ -1,6 +1,7 @@
 'use strict'
 // Goes through a whole log once, whatever its framing, and says what it found.
 
+const { asError } = require('@millrace/errors')
 const { isShorter } = require('../framing/checked/salvage/read-source')
 const { Survey } = require('../framing/checked/salvage/survey')
 const { OffsetSurvey, isZeroRange } = require('../framing/offset/salvage/survey')
@@ -106,7 +107,7 @@ function guardListeners ({ onDamage, onProgress }) {
     try {
       if (listeners.error === null) run()
     } catch (err) {
-      listeners.error = /** @type {Error} */ (err)
+      listeners.error = asError(err, 'a listener')
     }
   }
   return listeners

@@ -31,13 +31,17 @@ function loadTask (path) {
  */
 function createTask (path, parameters, { where, codecName }) {
   const create = loadTask(path)
-  /** @type {Task} */
-  const task = run('threw when it was made', path, () => create(parameters))
-  if (typeof task?.onChunk !== 'function') throw misuse(`scan: what ${path} makes must have a function onChunk`)
-  const codec = new RecordCodec(task.codec)
+  // What it is made of may be getters.
+  const { task, hasOnChunk, codec: given } = run('threw when it was made', path, () => {
+    /** @type {Task} */
+    const task = create(parameters)
+    return { task, hasOnChunk: typeof task?.onChunk === 'function', codec: task?.codec }
+  })
+  if (!hasOnChunk) throw misuse(`scan: what ${path} makes must have a function onChunk`)
+  const codec = new RecordCodec(given)
   if (where !== null && codec.name !== codecName) {
     throw misuse(`scan: the log has the codec ${codecName}, which a filter needs in every thread: what ${path} makes must ` +
-      `have it as its codec, and has ${task.codec ? codec.name : 'none'}`)
+      `have it as its codec, and has ${given ? codec.name : 'none'}`)
   }
   return {
     codec,

@@ -1,0 +1,79 @@
+'use strict'
+// Functions of the user's may throw anything, also what has no text: it comes through as an error with a code.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { failureOf, flip, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog, verify } = require('..')
+
+const THROWN = [Object.create(null), undefined, null, 0, 'text', Symbol('symbol'), new Proxy({}, { get () { throw Object.create(null) } }),
+  Object.defineProperty(new Error('no'), 'message', { get () { throw Object.create(null) } })]
+
+async function makeLog () {
+  const file = path.join(temporaryFolder(), 'log')
+  const log = OffsetLog(file, { codec: jsonCodec })
+  const seqs = [await log.append({ a: 1 }), await log.append({ a: 2 })]
+  await log.close()
+  return { file, seqs }
+}
+
+async function drain (stream) {
+  const items = []
+  for await (const item of stream) items.push(item)
+  return items
+}
+
+for (const [index, thrown] of THROWN.entries()) {
+  const boom = () => { throw thrown }
+
+  tape(`thrown: a codec throws what is no error, ${index}`, async (t) => {
+    const { file, seqs: [seq] } = await makeLog()
+    const log = OffsetLog(file, { codec: { ...jsonCodec, encode: boom, decode: boom, decodeRange: boom } })
+    t.equal((await failureOf(() => log.append(1))).code, 'ERR_CODEC_ENCODE')
+    t.equal((await failureOf(() => log.get(seq))).code, 'ERR_CODEC_DECODE')
+    t.equal((await failureOf(() => drain(log.stream()))).code, 'ERR_CODEC_DECODE')
+    await log.close()
+    for (const compile of [boom, () => boom, () => Object.assign(() => true, { select: boom })]) {
+      const log = OffsetLog(file, { codec: { ...jsonCodec, compile } })
+      t.equal((await failureOf(() => drain(log.stream({ where: { path: ['a'], equals: 1 } })))).code, 'ERR_CODEC_DECODE')
+      await log.close()
+    }
+  })
+
+  tape(`thrown: a function of a scan, an option or a listener throws what is no error, ${index}`, async (t) => {
+    const { file, seqs: [seq] } = await makeLog()
+    const log = OffsetLog(file, { codec: jsonCodec })
+    const isError = thrown instanceof Error
+    const ways = {
+      scan: () => log.scan({}, boom),
+      stream: () => drain(log.stream({ get gt () { return boom() } })),
+      verify: () => verify(file, { onDamage: boom })
+    }
+    flip(file, seq + 4)
+    for (const [name, way] of Object.entries(ways)) {
+      if (name === 'scan') flip(file, seq + 4)
+      const err = await failureOf(way)
+      t.ok(isError ? err === thrown : err?.code === 'ERR_INVALID_ARGUMENT', name)
+      if (name === 'scan') flip(file, seq + 4)
+    }
+    await log.close()
+  })
+}
+
+tape('thrown: a task throws what is no error, wherever', async (t) => {
+  const { file } = await makeLog()
+  const log = OffsetLog(file, { codec: jsonCodec })
+  const boom = 'throw Object.create(null)'
+  const tasks = [boom, `module.exports = () => { ${boom} }`, `module.exports = () => ({ onChunk () { ${boom} } })`,
+    `module.exports = () => ({ onChunk () {}, end () { ${boom} } })`, `module.exports = () => ({ get onChunk () { ${boom} } })`,
+    `module.exports = () => ({ onChunk () {}, get codec () { ${boom} } })`]
+  for (const [index, text] of tasks.entries()) {
+    const task = path.join(path.dirname(file), `task-${index}.js`)
+    fs.writeFileSync(task, text)
+    const err = await failureOf(() => log.scan({ threads: 1 }, task))
+    t.equal(err?.code, 'ERR_SCAN_TASK', err?.message)
+  }
+  await log.close()
+})
