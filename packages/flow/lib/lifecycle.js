@@ -18,6 +18,8 @@ class Lifecycle {
     this.isClosed = false
     /** @type {Error | null} */
     this._openError = null
+    /** Whether a call has failed with it. */
+    this._isErrorTold = false
     /** @type {Array<(err: Error | null) => void> | null} null once it is open, or failed to open */
     this._whenOpen = []
     this._runningCount = 0
@@ -27,13 +29,26 @@ class Lifecycle {
     this._closers = null
   }
 
-  /** @param {Error | null} err  why it could not be opened; every call fails with it then */
+  /**
+   * @param {Error | null} err  why it could not be opened; every call fails with it then. If there is none before the
+   *   next turn of the event loop, the process is warned: somebody may wait for ever
+   */
   opened (err) {
     this._openError = err
     this.isOpen = !err && !this.isClosed
     const waiting = this._whenOpen ?? []
     this._whenOpen = null
     for (const run of waiting) rethrowAsync(() => run(err))
+    if (err) setImmediate(() => this._isErrorTold || warn(err))
+  }
+
+  /**
+   * Runs once it is open, at once if it is. It is not told of failures, and closing does not wait for it.
+   * @param {() => void} run
+   */
+  whenOpen (run) {
+    if (this._whenOpen === null) return this.isOpen && run()
+    this._whenOpen.push((err) => err || run())
   }
 
   /**
@@ -48,8 +63,15 @@ class Lifecycle {
     this.enter()
     const call = new Call(this, cb)
     if (this.isOpen) return attempt(action, call)
-    if (this._whenOpen === null) return process.nextTick(call.end, this._openError)
-    this._whenOpen.push((err) => err ? call.end(err) : attempt(action, call))
+    if (this._whenOpen === null) {
+      this._isErrorTold = true
+      return process.nextTick(call.end, this._openError)
+    }
+    this._whenOpen.push((err) => {
+      if (!err) return attempt(action, call)
+      this._isErrorTold = true
+      call.end(err)
+    })
   }
 
   /**
@@ -134,6 +156,12 @@ function attempt (action, call) {
     if (call.hasEnded) throw err
     call.end(/** @type {Error} */ (err))
   }
+}
+
+/** @param {Error & { code?: string }} err  why something could not be opened */
+function warn ({ message, code }) {
+  const options = { type: 'FailedOpenWarning', ...(typeof code === 'string' && { code }) }
+  process.emitWarning(`${message}. Nothing has asked whether it is open: call ready`, options)
 }
 
 exports.Lifecycle = Lifecycle

@@ -212,7 +212,7 @@ class Log {
       return failedSource(asError(err, 'stream: an option'))
     }
     const stream = new RecordStream(this._file, range, options)
-    this._lifecycle.run('stream', () => {}, (cb) => { stream.begin(); cb(null) })
+    this._lifecycle.whenOpen(() => stream.begin())
     return createSource(stream, (cb) => this._lifecycle.run('stream', cb, (cb) => cb(null)))
   }
 

@@ -1,0 +1,69 @@
+'use strict'
+// A log that cannot be opened: whoever asks is told, and if nobody does the process is warned.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { BlockFile } = require('@millrace/block-file')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+/** What warnings come while it runs, and for long enough afterwards. */
+async function warningsOf (run) {
+  const warnings = []
+  const note = (warning) => warnings.push(warning)
+  process.on('warning', note)
+  await run()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  process.off('warning', note)
+  return warnings
+}
+
+function makeNoLog () {
+  const file = path.join(temporaryFolder(), 'log')
+  fs.writeFileSync(file, 'no log at all '.repeat(100))
+  return file
+}
+
+tape('open: a failure that nobody asked about is a warning of the process', async (t) => {
+  const unasked = {
+    'nothing at all': (file) => OffsetLog(file),
+    'since is watched': (file) => OffsetLog(file).since(() => {}),
+    'a stream is made and not read': (file) => OffsetLog(file).stream(),
+    'it is closed': (file) => OffsetLog(file).close()
+  }
+  for (const [what, run] of Object.entries(unasked)) {
+    const file = makeNoLog()
+    const warnings = await warningsOf(() => { run(file) })
+    t.equal(warnings.length, 1, what)
+    t.deepEqual([warnings[0].name, warnings[0].code], ['FailedOpenWarning', 'ERR_LOG_UNKNOWN_FORMAT'])
+    t.ok(warnings[0].message.includes(file))
+  }
+  const missing = path.join(temporaryFolder(), 'missing')
+  const [warning] = await warningsOf(() => { OffsetLog(missing, { flags: 'r' }) })
+  t.equal(warning.code, 'ENOENT')
+  const [ofBlocks] = await warningsOf(() => { BlockFile(missing, { flags: 'r' }) })
+  t.equal(ofBlocks.code, 'ENOENT')
+})
+
+tape('open: whoever asked is told, and nobody is warned', async (t) => {
+  const asked = {
+    ready: (log) => log.ready(),
+    get: (log) => log.get(0),
+    append: (log) => log.append(Buffer.from('a')),
+    stream: (log) => log.stream()[Symbol.asyncIterator]().next(),
+    scan: (log) => log.scan({}, () => {}),
+    'ready with a callback': (log) => new Promise((resolve, reject) => log.ready((err) => err ? reject(err) : resolve()))
+  }
+  for (const [what, ask] of Object.entries(asked)) {
+    let err
+    const warnings = await warningsOf(async () => { err = await failureOf(() => ask(OffsetLog(makeNoLog()))) })
+    t.deepEqual([err?.code, warnings], ['ERR_LOG_UNKNOWN_FORMAT', []], what)
+  }
+  const warnings = await warningsOf(async () => {
+    const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+    log.stream()
+    await log.close()
+  })
+  t.deepEqual(warnings, [])
+})
