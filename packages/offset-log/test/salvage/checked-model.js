@@ -133,9 +133,11 @@ function isMendable (chunks, index, isHeaderHit, isPayloadHit, bytes, hurt, isOf
   if (hurt.length < end) return false
   const isHit = (other) => other in chunks && (isHeaderHit[other] || isPayloadHit[other])
   const wasErased = (bytes[at + 11] & 2) !== 0
+  // Compaction moves what comes behind an unclean end by as much as it likes: nothing else says its position.
+  const isMovedJump = (bytes[11] & 1) !== 0 && (bytes[at + 11] & 8) !== 0
   const isLast = index === chunks.length - 1
   const hasNeighbours = !isHit(index - 1) && !isHit(index + 1) && !isLast
-  if (isOfWriter && hasNeighbours && !wasErased) return true
+  if (isOfWriter && hasNeighbours && !wasErased && !isMovedJump) return true
   const bits = [...bytes.subarray(at, at + HEADER_SIZE)].reduce((sum, byte, offset) => {
     return sum + (byte ^ hurt[at + offset]).toString(2).replaceAll('0', '').length
   }, 0)
