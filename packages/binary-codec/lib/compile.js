@@ -3,6 +3,7 @@
 // answer is that of decoding and comparing.
 
 const { createSelect, parseWhere, matches } = require('@millrace/where')
+const { isWellFormed } = require('./code-points')
 const { decodeWhole } = require('./decode')
 const { createSearches } = require('./needle')
 const { readInt32, readFloat64 } = require('./scalars')
@@ -128,14 +129,6 @@ function countShared (path, before = []) {
   let count = 0
   while (count < path.length && count < before.length && path[count] === before[count]) count++
   return count
-}
-
-/**
- * @param {string} text
- * @returns {boolean}
- */
-function isWellFormed (text) {
-  return Buffer.from(text).toString() === text
 }
 
 /**

@@ -44,7 +44,10 @@ function searchLong (long) {
  */
 function encodeNeedles ({ path, equals, exists }) {
   if (exists === false) return []
-  const key = Buffer.concat(path.slice(-1).map(encodeText))
+  const [last] = path.slice(-1)
+  const key = last === undefined ? Buffer.alloc(0) : encodeText(last)
+  // What follows the beginning of a long key is the rest of it.
+  if (key.length >= LONG_SIZE_MAX) return [key]
   const values = equals === undefined ? [Buffer.alloc(0)] : encodeValues(equals)
   return values.map((value) => Buffer.concat([key, value])).filter(({ length }) => length > 0)
 }
@@ -59,9 +62,15 @@ function encodeValues (value) {
   return [withTag(BOOLNULL, value === null ? Buffer.alloc(0) : Buffer.from([value ? 1 : 0]))]
 }
 
-/** @param {string} text */
+/**
+ * @param {string} text
+ * @returns {Buffer}  of a long one the beginning, which is all that is searched for
+ */
 function encodeText (text) {
-  return withTag(STRING, Buffer.from(text))
+  if (text.length <= LONG_SIZE_MAX) return withTag(STRING, Buffer.from(text))
+  // The last unit may be half a pair, whose bytes are others.
+  const beginning = Buffer.from(text.slice(0, LONG_SIZE_MAX + 1)).subarray(0, LONG_SIZE_MAX)
+  return withTag(STRING, beginning, Buffer.byteLength(text))
 }
 
 /**
@@ -81,10 +90,11 @@ function encodeNumber (value) {
 /**
  * @param {number} type
  * @param {Buffer} payload
+ * @param {number} [size]  of the payload, if it goes on
  */
-function withTag (type, payload) {
+function withTag (type, payload, size = payload.length) {
   const tag = Buffer.alloc(TAG_SIZE_MAX)
-  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, payload.length << TYPE_BITS | type)), payload])
+  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, size << TYPE_BITS | type)), payload])
 }
 
 /**

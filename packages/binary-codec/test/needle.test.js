@@ -78,3 +78,22 @@ tape('walk: two conditions of one object are found in either order', (t) => {
   t.equal(seekKey(record, 0, 'nowhere'), -1)
   t.end()
 })
+
+tape('needle: of long texts the beginning is searched for, and all is compared', (t) => {
+  const lengths = [251, 252, 253, 254, 300]
+  const texts = lengths.flatMap((length) => ['x', 'é', '😀', '水'].map((character) => character.repeat(length)))
+  const halves = lengths.map((length) => `${'x'.repeat(length - 1)}😀`)
+  for (const text of [...texts, ...halves, 'x'.repeat(40e6)]) {
+    for (const [key, value] of [['a', text], [text, 'a']]) {
+      const isWanted = binaryCodec.compile({ path: [key], equals: value })
+      for (const [record, count] of [[{ [key]: value }, 1], [{ [key]: `${value}x` }, 0], [{ [`${key}x`]: value }, 0]]) {
+        const buffer = encode(record)
+        const found = isWanted.select({ buffer, starts: [0], ends: [buffer.length], count: 1 }, new Uint32Array(1))
+        const isRight = found === count && isWanted(buffer, 0, buffer.length) === Boolean(count)
+        if (!isRight) t.fail(`${text.length} of ${text.slice(0, 3)}, ${found} and not ${count}`)
+      }
+    }
+  }
+  t.pass()
+  t.end()
+})

@@ -2,6 +2,7 @@
 // Whether a long string may stand in a record, however it is spelled, without looking at most of its bytes.
 
 const { WORD_SIZE, WordMarks, createTextSearch } = require('@millrace/where')
+const { SEARCHED_LENGTH_MAX } = require('./prefilter')
 const { listSpellings, splitRuns } = require('./spellings')
 
 /** Below this so many words have to be looked up that a plain search is as fast. */
@@ -31,7 +32,8 @@ function createSearch (text) {
  * @returns {string[]}  characters of its longest run, or so many of it as are searched for
  */
 function chooseRun (text) {
-  const runs = splitRuns(text).map((run) => {
+  const isWhole = text.length <= SEARCHED_LENGTH_MAX
+  const runs = splitRuns(text.slice(0, SEARCHED_LENGTH_MAX), isWhole).map((run) => {
     let size = 0
     return run.filter((character) => (size += Buffer.byteLength(character)) <= SIZE_MAX)
   })

@@ -15,6 +15,8 @@
 
 const RUN = /[^"\\/\u0000-\u001f\ufffd\p{Surrogate}]+/gu // eslint-disable-line no-control-regex
 const ESCAPE = Buffer.from('\\u')
+/** Of a longer text the beginning is searched for: what is behind it says no more, and would be copied. */
+const SEARCHED_LENGTH_MAX = 4096
 
 /**
  * @param {Condition[]} conditions
@@ -33,7 +35,7 @@ function makeNeedles (conditions) {
  * @returns {Needle | null}
  */
 function textNeedle (text) {
-  const runs = text.match(RUN) ?? []
+  const runs = text.slice(0, SEARCHED_LENGTH_MAX).match(RUN) ?? []
   if (runs[0] === text) return { bytes: Buffer.from(`"${text}"`), escapable: true }
   const longest = runs.reduce((best, run) => run.length > best.length ? run : best, '')
   return longest === '' ? null : { bytes: Buffer.from(longest), escapable: true }
@@ -72,4 +74,5 @@ function makeNeedle (condition) {
 exports.makeNeedle = makeNeedle
 exports.makeNeedles = makeNeedles
 exports.ESCAPE = ESCAPE
+exports.SEARCHED_LENGTH_MAX = SEARCHED_LENGTH_MAX
 exports.mayMatch = mayMatch

@@ -6,16 +6,17 @@ const UNSEARCHABLE = /["\\\u0000-\u001f\ufffd\p{Surrogate}]/u // eslint-disable-
 
 /**
  * Runs of characters that stand for themselves, with the quotes that they adjoin.
- * @param {string} text  a string of a record
+ * @param {string} text  a string of a record, or the beginning of one
+ * @param {boolean} isWhole
  * @returns {string[][]}  the characters of each run
  */
-function splitRuns (text) {
+function splitRuns (text, isWhole) {
   const runs = [['"']]
   for (const character of text) {
     if (UNSEARCHABLE.test(character)) runs.push([])
     else runs[runs.length - 1].push(character)
   }
-  runs[runs.length - 1].push('"')
+  if (isWhole) runs[runs.length - 1].push('"')
   return runs
 }
 

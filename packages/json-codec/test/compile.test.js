@@ -1,5 +1,6 @@
 'use strict'
 
+const { spawnSync } = require('node:child_process')
 const { randomInt } = require('node:crypto')
 const tape = require('tape')
 const fc = require('fast-check')
@@ -135,5 +136,38 @@ tape(`compile: equals parse and compare, however the record is spelled (seed ${s
     })
   fc.assert(property, { seed, numRuns: 5000 })
   t.ok(hits > 500, `${hits} of 5000 matched`)
+  t.end()
+})
+
+tape('compile: a text of 40 million characters is not taken apart', (t) => {
+  const script = `
+    const { jsonCodec } = require(${JSON.stringify(require.resolve('..'))})
+    const where = { path: ['a'], equals: 'x'.repeat(40e6) }
+    const isWanted = jsonCodec.compile(where)
+    const select = (buf) => isWanted.select({ buffer: buf, starts: [0], ends: [buf.length], count: 1 }, new Uint32Array(1))
+    const [same, other] = [where.equals, where.equals + 'x'].map((a) => jsonCodec.encode({ a }))
+    console.log(isWanted(same, 0, same.length), isWanted(other, 0, other.length), select(same), select(other))`
+  // What took 1 GB does not fit: an array of its characters has 320 MB.
+  const { stdout, status } = spawnSync(process.execPath, ['--max-old-space-size=256', '-e', script], { encoding: 'utf8' })
+  t.equal(status, 0)
+  t.equal(stdout.trim(), 'true false 1 0')
+  t.end()
+})
+
+tape('compile: of long texts every spelling is found, whatever lies where the search ends', (t) => {
+  for (const length of [4094, 4095, 4096, 4097, 5000]) {
+    const texts = ['x', '"', 'é', '😀'].map((character) => character.repeat(length))
+    for (const text of [...texts, `${'x'.repeat(length - 1)}😀y`, `${'"'.repeat(length)}yes`]) {
+      const isWanted = jsonCodec.compile({ path: [text], equals: text })
+      const plain = JSON.stringify({ [text]: text })
+      for (const spelling of [plain, plain.replaceAll('x', '\\u0078').replaceAll('y', '\\u0079')]) {
+        const buffer = Buffer.from(spelling)
+        t.ok(isWanted(buffer, 0, buffer.length))
+        // Of nothing but quotes there is nothing to search for.
+        const records = { buffer, starts: [0], ends: [buffer.length], count: 1 }
+        t.equal(isWanted.select?.(records, new Uint32Array(1)) ?? 1, 1)
+      }
+    }
+  }
   t.end()
 })

@@ -36,7 +36,8 @@ const { misuse } = require('@millrace/errors')
  */
 function parseWhere (where) {
   const list = Array.isArray(where) ? where : [where]
-  return list.map(parseCondition)
+  // A hole is no condition: `map` would pass over it, and it would hold for every record.
+  return Array.from(list, parseCondition)
 }
 
 /**
@@ -54,7 +55,7 @@ function parseCondition (condition) {
     throw misuse(`where: a condition has equals or exists, not both; what equals a value exists. Got ${show(condition)}`)
   }
   const { path, equals, exists } = condition
-  if (!Array.isArray(path) || !path.every((key) => typeof key === 'string')) {
+  if (!Array.isArray(path) || ![...path].every((key) => typeof key === 'string')) {
     throw misuse(`where: path must be an array of strings, got ${show(path)}`)
   }
   return hasEquals ? { path: [...path], equals: checkEquals(equals) } : { path: [...path], exists: checkExists(exists) }

@@ -113,3 +113,13 @@ tape('parseWhere: copies, so that later changes do not matter', (t) => {
   t.deepEqual(conditions, [{ path: ['a'], equals: 1 }])
   t.end()
 })
+
+tape('parseWhere: a hole in a list, or in a path, is misuse', (t) => {
+  const condition = { path: ['a'], equals: 1 }
+  const paths = [new Array(1), Object.assign(new Array(2), ['a'])].map((path) => ({ path, equals: 1 }))
+  const lists = [Object.assign(new Array(2), { 1: condition }), Object.assign(new Array(2), [condition]), new Array(3)]
+  for (const where of [...lists, ...paths]) {
+    t.throws(() => parseWhere(where), { code: 'ERR_INVALID_ARGUMENT' })
+  }
+  t.end()
+})
