@@ -186,7 +186,8 @@ class LockedOpening {
     if (outcome === 'busy') throw isNew ? this._changesHands() : await this._describeHolder()
     if (!await isAt(handle, name)) throw this._changesHands()
     this._hasMadeAside = isNew && await call(handle, 'size') === 0
-    this._lock = await this._takeRecord({ createFolder: false, isKernelHeld: true })
+    const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }
+    this._lock = await this._takeRecord({ createFolder: false, isKernelHeld: true, inode })
     this._hasMadeAside ||= isNew
     return this._settle(await this._makeWhole(handle, isNew))
   }

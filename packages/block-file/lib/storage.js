@@ -94,6 +94,7 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  * @typedef {object} LockWish
  * @property {boolean} createFolder
  * @property {boolean} [isKernelHeld]  whether `tryLock` has the file already: the record only says who has it, then
+ * @property {bigint} [inode]  of the file that `tryLock` has
  */
 
 /**

@@ -44,8 +44,9 @@ const ATTEMPT_COUNT_MAX = 1000
  * @property {(path: string, cb: (err: Error | null, paths?: string[]) => void) => void} list  the files of its folder
  * @property {(record: LockRecord, cb: import('./judge').Judged) => void} judge
  * @property {(count: number, cb: (isEnough: boolean) => void) => void} wait  some ms, for the count-th time
- * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off, and nobody else
- *   writes a record aside
+ * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off
+ * @property {string | null} [mark]  16 hex digits that nobody else has, if the kernel's lock is held, and that the next
+ *   holder of this lock has again
  * @property {() => string} createNonce
  */
 
@@ -81,9 +82,8 @@ class Acquisition {
     this._world = world
     this._lockPath = lockPath
     this._record = { ...record, nonce: world.createNonce() }
-    // One name for all who hold the kernel's lock: what the power leaves of a record that was being taken is met by the
-    // next one, who writes over it.
-    this._aside = world.isKernelHeld ? `${lockPath}.new` : `${lockPath}.${this._record.nonce}.new`
+    // What a power cut leaves of a record that is not yet the lock's has a name that the next one meets, if it can be.
+    this._aside = `${lockPath}.${world.mark ?? this._record.nonce}.new`
     this._attemptCount = 0
     this._cb = cb
   }
@@ -97,7 +97,7 @@ class Acquisition {
     const { _world: world, _aside: aside } = this
     const text = encodeRecord(this._record)
     world.write(aside, text, (err) => {
-      if (err?.code !== 'EEXIST' || !world.isKernelHeld) return cb(err)
+      if (err?.code !== 'EEXIST' || !world.mark) return cb(err)
       world.unlink(aside, (err) => err ? cb(err) : world.write(aside, text, cb))
     })
   }
@@ -258,7 +258,7 @@ function acquire (world, lockPath, record, cb) {
 // Takes a lock, and removes what others left beside it who were killed while they did the same.
 
 // What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
-const LEFTOVER = /^((\.[0-9a-f]{16})+(\.new)?|\.new)$/
+const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
 
 /**
  * @param {World} world

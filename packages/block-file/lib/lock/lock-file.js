@@ -65,6 +65,7 @@ async function lock (filePath, wish) {
   const world = {
     ...lockFiles,
     isKernelHeld,
+    mark: wish.inode === undefined ? null : wish.inode.toString(16).padStart(16, '0'),
     judge: (/** @type {LockRecord} */ holder, /** @type {import('./judge').Judged} */ cb) => {
       judgeHolder(holder, { self, file, isKernelHeld }).then((verdict) => cb(null, verdict), cb)
     }
