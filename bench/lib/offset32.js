@@ -3,7 +3,7 @@
 // It looks with its own eyes, so that neither stack decides what the other is given.
 
 const fs = require('node:fs')
-const { UserError } = require('./user-error')
+const { UserError } = require('./command')
 
 const LENGTH_SIZE = 4
 const FRAME_OVERHEAD = 12
@@ -17,16 +17,16 @@ function inspectLog (file) {
   let fd
   try {
     const stat = fs.statSync(file, { throwIfNoEntry: false })
-    if (stat === undefined) throw new UserError(`--file: there is no file ${file}`)
-    if (stat.isDirectory()) throw new UserError(`--file: ${file} is a directory`)
-    if (stat.size === 0) throw new UserError(`--file: ${file} is empty`)
+    if (stat === undefined) throw new Error(`there is no file ${file}`)
+    if (stat.isDirectory()) throw new Error(`${file} is a directory`)
+    if (stat.size === 0) throw new Error(`${file} is empty`)
     fd = fs.openSync(file, 'r')
-    if (!beginsWithFrame(fd, stat.size)) throw new UserError(`--file: ${file} is not a log with 32-bit offsets`)
-    if (!beginsWithJson(fd)) throw new UserError(`--file: ${file} is a log, but not of JSON`)
-    if (!endsWithFrame(fd, stat.size)) throw new UserError(`--file: ${file} does not end with a whole record`)
+    if (!beginsWithFrame(fd, stat.size)) throw new Error(`${file} is not a log with 32-bit offsets`)
+    if (!beginsWithJson(fd)) throw new Error(`${file} is a log, but not of JSON`)
+    if (!endsWithFrame(fd, stat.size)) throw new Error(`${file} does not end with a whole record`)
     return { size: stat.size, mtimeMs: stat.mtimeMs }
   } catch (err) {
-    throw err instanceof UserError ? err : new UserError(`--file: ${/** @type {Error} */ (err).message}`)
+    throw new UserError(`--file: ${/** @type {Error} */ (err).message}`)
   } finally {
     if (fd !== undefined) fs.closeSync(fd)
   }

@@ -1,25 +1,90 @@
 'use strict'
-// What a layer keeps of what it is shown: exact counts of everything, and a digest of a sample. Samples are copied and
-// hashed after the clock has stopped, since hashing all of it would take longer than reading it.
+// What is kept of the items that a measurement is shown: exact counts of all, and a digest of a sample. Samples are
+// copied and hashed after the clock has stopped, since hashing all of it would take longer than reading it.
 
 const { createHash } = require('node:crypto')
 
-/** @typedef {import('./shapes').TallyResult} TallyResult */
+/**
+ * @typedef {object} TallyResult
+ * @property {number} records  how many items were delivered
+ * @property {number} delivered  their bytes; 0 where values were delivered
+ * @property {number} seqSum  the exact sum of their seqs or positions
+ * @property {string} seqDigest  of the seqs of the sampled items
+ * @property {string} digest  of the bytes or values of the sampled items
+ */
 
-// Fields of a class rather than variables of a closure: V8 keeps a double in a field without allocating on each write.
-class ByteTally {
-  /** @param {{ every: number }} options  1 keeps all, 1000 every thousandth, from the first on */
-  constructor ({ every }) {
-    this.every = every
+/**
+ * V8 keeps a double in the field of a class without allocating at each write; in a variable of a closure it does not.
+ */
+class Counts {
+  constructor () {
     this.records = 0
     this.delivered = 0
     this.seqSum = 0
+  }
+
+  /**
+   * @param {number} seq
+   * @param {any} item  borrowed bytes, with start and end, or a value
+   * @param {number} [start]
+   * @param {number} [end]
+   */
+  visit (seq, item, start, end) {
+    this.records++
+    this.seqSum += seq
+    if (start !== undefined && end !== undefined) this.delivered += end - start
+  }
+
+  /** @param {Pick<Counts, 'records' | 'delivered' | 'seqSum'>} counts */
+  add ({ records, delivered, seqSum }) {
+    this.records += records
+    this.delivered += delivered
+    this.seqSum += seqSum
+  }
+
+  /** @param {import('@millrace/offset-log').Chunk} chunk  no call for a record */
+  addChunk ({ count, seqs, starts, ends }) {
+    let [delivered, seqSum] = [0, 0]
+    for (let index = 0; index < count; index++) {
+      delivered += ends[index] - starts[index]
+      seqSum += seqs[index]
+    }
+    this.add({ records: count, delivered, seqSum })
+  }
+}
+
+/** Counts all that it visits, and keeps a sample. */
+class Tally extends Counts {
+  /** @param {{ every: number }} options  1 keeps all, 1000 every thousandth, from the first on */
+  constructor ({ every }) {
+    super()
+    this.every = every
     /** @type {number[]} */
     this.seqs = []
-    /** @type {Buffer[]} */
+    /** @type {any[]} */
     this.samples = []
   }
 
+  /**
+   * @param {number} seq
+   * @param {any} item
+   */
+  keep (seq, item) {
+    this.seqs.push(seq)
+    this.samples.push(item)
+  }
+
+  /** @returns {TallyResult} */
+  result () {
+    const { records, delivered, seqSum } = this
+    // A sum past 2^53 would round, and two stacks that differ could then look alike. 2^53 is far off: 8e13 for 343 MB.
+    if (!Number.isSafeInteger(seqSum)) throw new Error(`the sum of the seqs is not exact: ${seqSum}`)
+    const seqDigest = hash(this.seqs.map((seq) => Buffer.from(String(seq))))
+    return { records, delivered, seqSum, seqDigest, digest: hash(this.samples.map(toBytes)) }
+  }
+}
+
+class ByteTally extends Tally {
   /**
    * @param {number} seq
    * @param {Uint8Array} buf  borrowed: a sample is copied
@@ -27,96 +92,28 @@ class ByteTally {
    * @param {number} end
    */
   visit (seq, buf, start, end) {
-    if (this.records % this.every === 0) {
-      this.seqs.push(seq)
-      this.samples.push(Buffer.from(buf.subarray(start, end)))
-    }
+    if (this.records % this.every === 0) this.keep(seq, Buffer.from(buf.subarray(start, end)))
     this.records++
     this.delivered += end - start
     this.seqSum += seq
   }
-
-  /** @returns {TallyResult} */
-  result () {
-    return summarize(this, this.delivered, this.samples)
-  }
 }
 
-class ValueTally {
-  /** @param {{ every: number }} options */
-  constructor ({ every }) {
-    this.every = every
-    this.records = 0
-    this.seqSum = 0
-    /** @type {number[]} */
-    this.seqs = []
-    /** @type {unknown[]} */
-    this.samples = []
-  }
-
+class ValueTally extends Tally {
   /**
    * @param {number} seq
    * @param {unknown} value
    */
   visit (seq, value) {
-    if (this.records % this.every === 0) {
-      this.seqs.push(seq)
-      this.samples.push(value)
-    }
+    if (this.records % this.every === 0) this.keep(seq, value)
     this.records++
     this.seqSum += seq
   }
-
-  /** @returns {TallyResult} */
-  result () {
-    return summarize(this, 0, this.samples.map((value) => Buffer.from(JSON.stringify(value) ?? 'undefined')))
-  }
 }
 
-class BoundaryTally {
-  /** @param {{ every: number }} options */
-  constructor ({ every }) {
-    this.every = every
-    this.records = 0
-    this.delivered = 0
-    this.seqSum = 0
-    /** @type {number[]} */
-    this.seqs = []
-    /** @type {number[]} */
-    this.samples = []
-  }
-
-  /**
-   * @param {number} seq
-   * @param {number} length
-   */
-  visit (seq, length) {
-    if (this.records % this.every === 0) {
-      this.seqs.push(seq)
-      this.samples.push(length)
-    }
-    this.records++
-    this.delivered += length
-    this.seqSum += seq
-  }
-
-  /** @returns {TallyResult} */
-  result () {
-    return summarize(this, this.delivered, this.samples.map((length) => Buffer.from(String(length))))
-  }
-}
-
-/**
- * @param {{ records: number, seqSum: number, seqs: number[] }} tally
- * @param {number} delivered
- * @param {Buffer[]} samples
- * @returns {TallyResult}
- */
-function summarize ({ records, seqSum, seqs }, delivered, samples) {
-  // A sum past 2^53 would round, and two stacks that differ could then look alike. 2^53 is far off: 8e13 for 343 MB.
-  if (!Number.isSafeInteger(seqSum)) throw new Error(`the sum of the seqs is not exact: ${seqSum}`)
-  const seqDigest = hash(seqs.map((seq) => Buffer.from(String(seq))))
-  return { records, delivered, seqSum, seqDigest, digest: hash(samples) }
+/** @param {any} sample */
+function toBytes (sample) {
+  return Buffer.isBuffer(sample) ? sample : Buffer.from(JSON.stringify(sample) ?? 'undefined')
 }
 
 /**
@@ -129,6 +126,6 @@ function hash (parts) {
   return sha.digest('hex').slice(0, 16)
 }
 
+exports.Counts = Counts
 exports.ByteTally = ByteTally
 exports.ValueTally = ValueTally
-exports.BoundaryTally = BoundaryTally

@@ -22,7 +22,7 @@ const NO_ANSWER = '%nothing-has-this-root.sha256'
  * @param {{ next: () => unknown, query: string }} messages
  * @param {number} count
  * @param {{ json: string, binary: string }} files  new ones
- * @param {import('./progress').Progress} progress
+ * @param {import('./run').Progress} progress
  * @returns {Promise<Written>}
  */
 async function writeGenerated ({ next, query }, count, files, progress) {
@@ -43,7 +43,7 @@ async function writeGenerated ({ next, query }, count, files, progress) {
  * Re-encodes a log of JSON. The query asks for the root that most of its records have.
  * @param {string} from
  * @param {string} to  a new file
- * @param {import('./progress').Progress} progress  counts bytes
+ * @param {import('./run').Progress} progress  counts bytes
  * @returns {Promise<Written>}
  */
 async function writeBinary (from, to, progress) {
@@ -53,11 +53,12 @@ async function writeBinary (from, to, progress) {
   const source = openLog(from, jsonCodec, undefined, 'r')
   const binary = openLog(to, binaryCodec, 'offset32')
   try {
-    for await (const { seqs, values } of batches(source)) {
+    for await (const batch of batches(source)) {
+      const values = batch.map(({ value }) => value)
       countRoots(values, roots)
       await binary.append(values)
       records += values.length
-      progress.update(seqs[seqs.length - 1])
+      progress.update(batch[0].seq)
     }
   } finally {
     await Promise.all([source.close(), binary.close()])
@@ -71,15 +72,15 @@ async function writeBinary (from, to, progress) {
  * @param {string} from
  * @param {string} to  a new file
  * @param {import('@millrace/offset-log').FramingName} framing
- * @param {import('./progress').Progress} progress  counts bytes
+ * @param {import('./run').Progress} progress  counts bytes
  */
 async function copyLog (from, to, framing, progress) {
   const source = openLog(from, rawCodec, undefined, 'r')
   // A codec without a name: the copy may be opened with any, as its records need.
   const target = openLog(to, { ...rawCodec, name: undefined }, framing)
-  for await (const { seqs, values } of batches(source)) {
-    await target.append(values)
-    progress.update(seqs[seqs.length - 1])
+  for await (const batch of batches(source)) {
+    await target.append(batch.map(({ value }) => value))
+    progress.update(batch[0].seq)
   }
   await Promise.all([source.close(), target.close()])
 }
@@ -97,19 +98,14 @@ function openLog (file, codec, framing, flags) {
 
 /** @param {any} log */
 async function * batches (log) {
-  /** @type {number[]} */
-  let seqs = []
-  /** @type {unknown[]} */
-  let values = []
-  for await (const { seq, value } of log.stream()) {
-    seqs.push(seq)
-    values.push(value)
-    if (values.length < BATCH_SIZE) continue
-    yield { seqs, values }
-    seqs = []
-    values = []
+  /** @type {Array<{ seq: number, value: any }>} */
+  let batch = []
+  for await (const item of log.stream()) {
+    if (batch.push(item) < BATCH_SIZE) continue
+    yield batch
+    batch = []
   }
-  if (values.length > 0) yield { seqs, values }
+  if (batch.length > 0) yield batch
 }
 
 /**

@@ -3,9 +3,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { runBench: runInProcess } = require('../lib/bench')
-const { createMessages } = require('../lib/generate-messages')
-const { parseOptions } = require('../lib/options')
+const { runCases } = require('../layers/cases')
+const { parseOptions } = require('../layers/command')
+const { createMessages } = require('../lib/messages')
 const { makeFolder, runBench, frame } = require('./support')
 
 const LAYERS = ['file', 'blocks', 'log', 'json', 'stream', 'binary']
@@ -53,7 +53,7 @@ tape('bench: what a given log holds is left as it was', (t) => {
 
 tape('bench: when time is up, every case has still run once', async (t) => {
   const options = parseOptions(['--records', '200', '--blocks', '16', '--layers', 'log,binary'])
-  const { measurements, skipped } = await runInProcess({ ...options, budgetMs: 0 }, makeFolder(t))
+  const { measurements, skipped } = await runCases({ ...options, budgetMs: 0 }, makeFolder(t))
   t.equal(measurements.length, 6)
   t.ok(measurements.every(({ run }) => run === 1))
   t.equal(skipped, 12)

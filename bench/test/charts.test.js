@@ -3,19 +3,19 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { gatherCells } = require('../lib/cells')
-const { drawCharts } = require('../lib/charts/draw-charts')
-const { listLayers, listStacks } = require('../lib/registry')
+const { drawCharts } = require('../layers/charts')
+const { layers: allLayers, stacks: allStacks } = require('../layers/command')
+const { gatherCells } = require('../layers/report')
 const { makeFolder } = require('./support')
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'
 const KIB = 1024
 const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
 const setting = { facts, records: 458803, bytes: 342e6, runs: [3, 3] }
-const [ours, checked, reference] = listStacks()
+const [checked, ours, reference] = allStacks
 
 /** Times that only a test could wish for: the last stack takes ten times as long as the first. */
-function makeCells ({ stacks = [ours, reference], layers = listLayers(), kib = [1, 2, 4, 8, 16, 32, 64, 128] } = {}) {
+function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = [1, 2, 4, 8, 16, 32, 64, 128] } = {}) {
   const blockSizes = kib.map((size) => size * KIB)
   const measurements = layers.flatMap((layer, layerIndex) => blockSizes.flatMap((blockSize) => {
     return stacks.flatMap((stack, index) => [0.9, 1, 1.2].map((factor, run) => ({
@@ -58,9 +58,9 @@ tape('charts: three, each as SVG and as PNG', async (t) => {
 tape('linegraph: names layers, stacks, units, and what hollow marks are', async (t) => {
   const { svg } = await draw(t, makeCells())
   const texts = textsOf(svg('linegraph'))
-  for (const { name, meaning } of listLayers()) t.ok(texts.includes(name) && texts.includes(meaning), name)
-  for (const text of ['Millrace', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
-    'scaled from the first 64 MiB', 'Millrace is 10 times as fast as flumelog-offset']) {
+  for (const { name, meaning } of allLayers) t.ok(texts.includes(name) && texts.includes(meaning), name)
+  for (const text of ['Millrace, offset32', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
+    'scaled from the first 64 MiB', 'At 64 KiB Millrace, offset32 is 10 times as fast as flumelog-offset']) {
     t.ok(texts.includes(text), text)
   }
   t.ok(svg('linegraph').includes('stroke-dasharray="5 5"'), 'scaled points are joined by dashes')
@@ -70,7 +70,7 @@ tape('linegraph: names layers, stacks, units, and what hollow marks are', async 
 tape('barcharts: name layers, sizes, times with their unit, and ratios', async (t) => {
   const { svg } = await draw(t, makeCells())
   const texts = textsOf(svg('barchart')).map((text) => text.trim().replace(/\s+/g, ' '))
-  for (const text of ['Millrace', 'flumelog-offset', '16 KiB', '32 KiB', '64 KiB', '0 ms', '50 ms', '500 ms 10×',
+  for (const text of ['Millrace, offset32', 'flumelog-offset', '16 KiB', '32 KiB', '64 KiB', '0 ms', '50 ms', '500 ms 10×',
     'file every block, start to end', 'json every record, parsed as JSON']) {
     t.ok(texts.includes(text), text)
   }
@@ -79,33 +79,44 @@ tape('barcharts: name layers, sizes, times with their unit, and ratios', async (
 })
 
 tape('charts: three stacks have three colours and three labels', async (t) => {
-  const { svg } = await draw(t, makeCells({ stacks: [ours, checked, reference] }))
+  const { svg } = await draw(t, makeCells({ stacks: [checked, ours, reference] }))
   for (const name of ['linegraph', 'barchart2']) {
-    for (const label of ['Millrace', 'Millrace, checked', 'flumelog-offset']) t.ok(textsOf(svg(name)).includes(label))
+    for (const label of ['Millrace, checked', 'Millrace, offset32', 'flumelog-offset']) t.ok(textsOf(svg(name)).includes(label))
     for (const index of [0, 1, 2]) t.ok(svg(name).includes(`fill-${index}`), `${name}: colour ${index}`)
   }
   const texts = textsOf(svg('linegraph')).map((text) => text.trim())
-  t.equal(texts.filter((text) => text === '10×').length, listLayers().length, 'the gap to the last')
-  t.equal(texts.filter((text) => text === '2.0×').length, listLayers().length, 'and to the one between')
+  t.equal(texts.filter((text) => text === '10×').length, allLayers.length, 'the gap to the last')
+  t.equal(texts.filter((text) => text === '2.0×').length, allLayers.length, 'and to the one between')
 })
 
 tape('charts: what was not measured is left out, with a line that says so', async (t) => {
-  const [log] = listLayers().filter((layer) => layer.name === 'log')
+  const [log] = allLayers.filter((layer) => layer.name === 'log')
   const { files, said } = await draw(t, makeCells({ layers: [log], kib: [8] }))
   t.deepEqual(files, ['linegraph.svg', 'linegraph.png'])
   t.equal(said.length, 2)
   const alone = await draw(t, makeCells({ stacks: [ours], layers: [log], kib: [16] }))
   t.equal(alone.files.length, 6)
-  t.ok(textsOf(alone.svg('linegraph')).includes('Millrace: time to read a whole log'))
+  t.ok(textsOf(alone.svg('linegraph')).includes('Millrace, offset32: time to read a whole log'))
 })
 
 tape('charts: a title does not praise a stack that was slower', async (t) => {
   const { svg } = await draw(t, makeCells({ stacks: [reference, ours] }))
-  t.ok(textsOf(svg('linegraph')).includes('flumelog-offset is 10 times as fast as Millrace'), 'the first of the two')
+  t.ok(textsOf(svg('linegraph')).includes('At 64 KiB flumelog-offset is 10 times as fast as Millrace, offset32'), 'the first of the two')
   const cells = makeCells()
   const slower = { ...cells, ratio: () => 0.5 }
   const { svg: honest } = await draw(t, slower)
-  t.ok(textsOf(honest('linegraph')).includes('flumelog-offset takes 0.5 times as long as Millrace'))
+  t.ok(textsOf(honest('linegraph')).includes('At 64 KiB flumelog-offset takes 0.5 times as long as Millrace, offset32'))
+})
+
+tape('charts: a title speaks of what was read in full, and compares the default framing', async (t) => {
+  t.equal(checked.framing, 'checked', 'first of all stacks')
+  const cells = makeCells()
+  const { svg } = await draw(t, { ...cells, ratio: (stack, layer, blockSize) => blockSize === 64 * KIB ? 5 : 115 })
+  for (const name of ['linegraph', 'barchart', 'barchart2']) {
+    t.ok(textsOf(svg(name)).includes('At 64 KiB Millrace, offset32 is 5.0 times as fast as flumelog-offset'), name)
+  }
+  const { svg: small } = await draw(t, makeCells({ kib: [1] }))
+  t.ok(textsOf(small('linegraph')).includes('Time to read a whole log'), 'no figure where all are scaled')
 })
 
 tape('charts: the same cells give the same bytes', async (t) => {

@@ -3,13 +3,13 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { writeCsvs } = require('../lib/csv')
-const { gatherFacts } = require('../lib/facts')
-const { listLayers, listStacks } = require('../lib/registry')
+const { layers, stacks } = require('../layers/command')
+const { writeCsvs } = require('../layers/report')
+const { describeSource } = require('../lib/logs')
+const { gatherFacts } = require('../lib/report')
 const { makeFolder } = require('./support')
 
-const stacks = listStacks()
-const [file, blocks] = listLayers()
+const [file, blocks] = layers
 const row = (stack, run, more) => ({
   stack, layer: 'file', blockSize: 1024, run, ms: 12.34567, records: 5, bytes: 5000, peakMemory: 4096000, scaled: false, ...more
 })
@@ -19,7 +19,7 @@ function writeSample (t) {
   const log = path.join(folder, 'my.log')
   fs.writeFileSync(log, 'x'.repeat(10))
   const source = { title: 'my.log', json: log, binary: log, records: 5, hits: 1, query: '%x' }
-  const facts = gatherFacts('npm run bench', stacks, source)
+  const facts = gatherFacts('npm run bench', stacks.flatMap(({ packages }) => packages), describeSource(source))
   const measurements = [row('reference', 1, { scaled: true }), row('ours', 2), row('ours', 1)]
   return { folder, facts, files: writeCsvs(folder, { stacks, layers: [file, blocks] }, measurements, facts) }
 }

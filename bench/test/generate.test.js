@@ -2,7 +2,7 @@
 
 const { createHash } = require('node:crypto')
 const tape = require('tape')
-const { createMessages, DEFAULT_SEED } = require('../lib/generate-messages')
+const { createMessages, DEFAULT_SEED } = require('../lib/messages')
 const { createPrng } = require('../lib/prng')
 
 const PRNG_SAMPLE = [628251110, 212572038, 1878899064, 2690070499]

@@ -4,19 +4,18 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog, verify } = require('@millrace/offset-log')
-const { pickLayers } = require('../lib/registry')
-const { UserError } = require('../lib/user-error')
-const { findLongestBlock } = require('../limits/lib/event-loop')
-const { findTenFold } = require('../limits/lib/ten-fold')
-const { runPipeline } = require('../limits/lib/pipeline')
-const { writeLargeLog, writeSmallLog } = require('../limits/lib/large-log')
-const { drawLimits } = require('../limits/lib/chart')
-const { formatCsv } = require('../limits/lib/csv')
-const { judge } = require('../limits/lib/judge')
-const { parseOptions } = require('../limits/lib/options')
-const { createRecords, RECORD_SIZE } = require('../limits/lib/records')
-const { measureLog } = require('../limits/lib/scan-log')
-const { formatTable } = require('../limits/lib/table')
+const { layers } = require('../layers/command')
+const { UserError } = require('../lib/command')
+const { runPipeline } = require('../lib/pipeline')
+const { formatCsv } = require('../lib/report')
+const { drawGrowth, drawLimits } = require('../limits/charts')
+const { parseOptions } = require('../limits/command')
+const { formatTable, judge, toSheet } = require('../limits/report')
+const { findLongestBlock } = require('../limits/rows/event-loop')
+const { grow } = require('../limits/rows/growth')
+const { findLack, findTenFold } = require('../limits/rows/memory')
+const { writeLargeLog, writeSmallLog } = require('../limits/rows/opening')
+const { createRecords, measureLog, RECORD_SIZE } = require('../limits/runners')
 const { createFixedRow } = require('./support/fixed-row')
 const { createRunner, makeFolder } = require('./support')
 
@@ -35,14 +34,15 @@ function makeResult (row, ...rounds) {
 
 tape('limits options: the defaults are those of the README, lists and numbers are understood', (t) => {
   const { rows, runs, records, out, command } = parseOptions([])
-  t.deepEqual(rows.map((row) => row.order), rows.map((row) => row.order).sort((a, b) => a - b))
+  t.equal(new Set(rows.map(({ name }) => name)).size, 47 + 24, 'each row has a name of its own')
   t.equal(runs, 5)
   t.equal(records, 458803)
   t.equal(out, undefined)
   t.equal(command, 'npm run bench:limits')
   const some = parseOptions(['--rows', `space-single,${rowFile('fast')}`, '--runs', '2', '--out', '/some/where'])
-  t.deepEqual(some.rows.map((row) => row.name), ['fast', 'space-single'])
+  t.deepEqual(some.rows.map((row) => row.name), ['space-single', 'fast'])
   t.deepEqual(parseOptions(['--only', 'file,items']).rows.map((row) => row.name), ['file', 'items'])
+  t.equal(parseOptions(['--rows', 'growth']).rows.length, 24, 'a chapter')
   t.equal(some.command, 'npm run bench:limits -- --rows space-single,fast.js --runs 2', 'the command holds no path')
   t.end()
 })
@@ -115,13 +115,13 @@ tape('limits: the table fits a hundred columns, and explains what is not plain',
 })
 
 tape('limits: a row of speed is written the other way round, and judged the same', (t) => {
-  const row = createFixedRow({ name: 'a', goal: 1 / 8, isSpeed: true })
+  const row = createFixedRow({ name: 'a', goal: undefined, faster: 8 })
   const table = formatTable([makeResult(row, [1, 10], [1, 12.5], [1, 5])])
   t.ok(/10\.0× \(5\.00-12\.5\) +>= 8× +met/.test(table), table)
   t.equal(judge(makeResult(row, [1, 7.5])).isMet, false)
   t.equal(judge(makeResult(row, [1, 7.5])).isFailure, false)
   t.equal(judge(makeResult(row, [1, 7])).isFailure, true)
-  const slower = createFixedRow({ name: 'b', goal: 1 / 0.35, isSpeed: true })
+  const slower = createFixedRow({ name: 'b', goal: undefined, faster: 0.35 })
   t.ok(/0\.40× +>= 0\.35× +met/.test(formatTable([makeResult(slower, [2.5, 1])])))
   t.end()
 })
@@ -139,18 +139,19 @@ tape('limits: a goal that what bounds it misses too is out of reach, and missed 
   t.ok(/4\.00× +<= 3× +OUT OF REACH\n/.test(table), table)
   t.ok(/4\.00× +<= 3× +MISSED\n/.test(table), table)
   t.ok(table.includes('a: 3.10× at least, which is to do it\nb: 2.90× at least'), table)
-  const fast = createFixedRow({ name: 'c', goal: 1 / 4, isSpeed: true, bound: { what: 'do it' } })
+  const fast = createFixedRow({ name: 'c', goal: undefined, faster: 4, bound: { what: 'do it' } })
   t.ok(formatTable([makeResult(fast, [1, 2, 0.5])]).includes('c: 4.00× at most, which is to do it'))
   t.end()
 })
 
 tape('limits: the CSV file has a line a round, and one for the medians', (t) => {
   const facts = { command: 'npm run bench:limits', machine: 'M', node: 'v20', packages: 'p 1', input: 'i' }
-  const csv = formatCsv([
+  const csv = formatCsv(toSheet([
     makeResult(createFixedRow({ name: 'a', goal: 2 }), [10, 10], [40, 20], [90, 30]),
     makeResult(createFixedRow({ name: 'c', goal: 2 }), [10, 10, 5]),
-    { row: createFixedRow({ name: 'b' }), absent: 'x', rounds: [] }
-  ], facts)
+    { row: createFixedRow({ name: 'b' }), absent: 'x', rounds: [] },
+    makeResult(createFixedRow({ name: 'd', goal: undefined }), [10, 10])
+  ], facts))
   const lines = csv.split('\n')
   for (const word of ['npm run bench:limits', 'machine: M', 'p 1', 'row a: a : fixed']) t.ok(csv.includes(word), word)
   t.deepEqual(lines.filter((line) => !line.startsWith('#')), [
@@ -162,6 +163,8 @@ tape('limits: the CSV file has a line a round, and one for the medians', (t) => 
     'c,1,ms,10,10,1,2,,20,20,5',
     'c,median,ms,10,10,1,2,yes,,,0.5000',
     'b,median,ms,,,,1,absent,,,',
+    'd,1,ms,10,10,1,,,20,20,',
+    'd,median,ms,10,10,1,,,,,',
     ''
   ])
   t.end()
@@ -172,15 +175,15 @@ tape('limits: the chart has a bar a row that is drawn, as a multiple of the bare
   const results = [
     makeResult(createFixedRow({ name: 'scan', drawn: 'a scan', goal: 1.2 }), [55, 50, 52], [60, 50, 54], [65, 50, 56]),
     makeResult(createFixedRow({ name: 'items', drawn: 'a stream', goal: 3 }), [200, 50]),
-    makeResult(createFixedRow({ name: 'old', drawnBeside: { row: 'items', label: 'some other' } }), [200, 1100]),
+    makeResult(createFixedRow({ name: 'old', beside: { row: 'items', label: 'some other' } }), [200, 1100]),
     makeResult(createFixedRow({ name: 'plain' }), [1, 1]),
     { row: createFixedRow({ name: 'not', drawn: 'not run' }), absent: 'x', rounds: [] }
   ]
   const input = { facts, records: 458803, bytes: 342e6 }
   const svg = await drawLimits(results, input)
   const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').trim())
-  for (const text of ['1 of 2 ways to read a log are within their goals', 'a scan', 'a stream', '0×', '3×', 'its goal',
-    '1.20× the least: 1.08×', '4.00× some other: 22×']) {
+  for (const text of ['1 of 2 ways to read a log are within their goals', 'a scan', 'a stream', '0×', '3×',
+    '1.20× the least: 1.08×', '4.00× missed by 33%, some other: 22×']) {
     t.ok(texts.includes(text), text)
   }
   t.notOk(texts.some((text) => text.includes('not run')))
@@ -213,6 +216,13 @@ tape('limits: a goal missed by more than 10% is exit code 1, with the figures al
   t.end()
 })
 
+tape('limits: a row without a goal is shown, and not judged', (t) => {
+  const result = makeResult(createFixedRow({ name: 'a', goal: undefined }), [40, 10])
+  t.deepEqual([judge(result).isMet, judge(result).isFailure], [true, false])
+  t.ok(/a : fixed +40\.0 ms +10\.0 ms +4\.00×\n?$/m.test(formatTable([result])), formatTable([result]))
+  t.end()
+})
+
 for (const [name, words] of Object.entries({
   idle: ['row idle', 'records is 7 by peer, and 6 by ours'],
   wrong: ['row wrong', 'records is 6 by ours, and 7 by what was prepared'],
@@ -240,7 +250,7 @@ tape('limits: a log is tallied as the layer `log` of the bench does', async (t) 
   const file = path.join(makeFolder(t), 'any.log')
   const log = OffsetLog(file)
   await log.append(createRecords(2500))
-  const [{ createTally }] = pickLayers(['log'])
+  const { createTally } = layers.find(({ name }) => name === 'log')
   const tally = createTally()
   await log.scan({}, ({ buffer, count, seqs, starts, ends }) => {
     for (let index = 0; index < count; index++) tally.visit(seqs[index], buffer, starts[index], ends[index])
@@ -253,7 +263,7 @@ tape('limits: the large log is what a clean close leaves, with a hole in it', as
   const folder = makeFolder(t)
   const [small, large] = ['small', 'large'].map((name) => path.join(folder, name))
   await writeSmallLog(small, 1e6)
-  await writeLargeLog(large, 5e9, small)
+  writeLargeLog(large, 5e9, small)
   const { size, blocks } = fs.statSync(large)
   t.ok(size > 5e9 && size < 5.1e9)
   t.ok(blocks * 512 < 1e6, `${blocks * 512} bytes on the disk`)
@@ -332,10 +342,64 @@ tape('limits: every row runs, and both of its sides do the same', (t) => {
   const out = makeFolder(t)
   const { stdout, stderr } = runLimits('--runs', '1', '--samples', '0', '--records', '2000', '--out', out)
   t.ok(stdout.includes('written: '), stderr)
-  const lines = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8').split('\n')
-  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['limits.png', 'limits.svg'])
+  const read = (name) => fs.readFileSync(path.join(out, 'data', `${name}.csv`), 'utf8').split('\n')
+  const lines = ['limits', 'growth'].flatMap(read)
+  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['growth.png', 'growth.svg', 'limits.png', 'limits.svg'])
   for (const { name } of parseOptions([]).rows) {
     t.ok(lines.some((line) => line.startsWith(`${name},1,`) || line.startsWith(`${name},median,`)), name)
   }
   t.end()
+})
+
+tape('growth: a log that has grown in steps holds what one that has grown at once holds', async (t) => {
+  const folder = makeFolder(t)
+  const [steps, once] = ['steps', 'once'].map((name) => path.join(folder, name))
+  for (const size of [100e3, 400e3, 2e6]) await grow(steps, 'checked', size)
+  await grow(once, 'checked', 2e6)
+  const counts = await Promise.all([steps, once].map(async (file) => (await measureLog(file)).records))
+  t.ok(Math.abs(counts[0] - counts[1]) <= 1000, `${counts}: not more than batches apart`)
+  t.ok(fs.statSync(once).size >= 2e6)
+})
+
+tape('growth: too little room on the disk or in memory is said before anything is written', (t) => {
+  t.equal(findLack('.', 1e6, 1e3), undefined)
+  t.equal(findLack('.', 9e15, 1), '9000000 GB of memory')
+  t.equal(findLack('.', 1, 9e15), '9000000 GB of room on the disk')
+  t.end()
+})
+
+tape('growth: a log is measured at each size, beside the bare loop, and is gone afterwards', (t) => {
+  const out = makeFolder(t)
+  const names = ['scan', 'open', 'memory'].flatMap((panel) => ['10MB', '1GB'].map((size) => `${panel}-${size}`))
+  const few = ['--runs', '1', '--samples', '1', '--records', '5000']
+  const { stdout, stderr } = runLimits('--rows', names.join(','), ...few, '--out', out)
+  t.ok(stdout.includes('written: '), stderr)
+  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['growth.png', 'growth.svg'])
+  t.deepEqual(fs.readdirSync(path.join(out, 'data', 'generated')), [])
+  t.notOk(fs.existsSync(path.join(out, 'data', 'limits.csv')), 'other rows keep their figures')
+  const csv = fs.readFileSync(path.join(out, 'data', 'growth.csv'), 'utf8')
+  for (const name of names) t.ok(csv.includes(`\n${name},median,`), name)
+  t.notOk(csv.includes(out), 'no path of this machine')
+  t.end()
+})
+
+tape('growth chart: three panels with their units, sizes by name, and the bare loop', async (t) => {
+  const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
+  const resultOf = (panel, framing, size) => {
+    const row = createFixedRow({ name: panel, growth: { panel, framing, size } })
+    const result = makeResult(row, [size / 1e6, size / 2e6])
+    result.rounds[0].ours.answer = { records: size / 700 }
+    return { ...result, setting: { size } }
+  }
+  const draw = (sizes) => drawGrowth(['checked', 'offset48'].flatMap((framing) => {
+    return sizes.flatMap((size) => ['scan', 'open', 'memory'].map((panel) => resultOf(panel, framing, size)))
+  }), facts)
+  const svg = await draw([10e6, 100e6, 1e9, 10e9])
+  for (const text of ['Millrace, checked', 'Millrace, offset48', 'bare loop', 'ns a record', 'ms', '10 MB', '100 MB', '1 GB', '10 GB',
+    'size of the log', 'Some CPU']) {
+    t.ok(svg.includes(`>${text}<`) || svg.includes(text), text)
+  }
+  t.equal((svg.match(/class="panel"/g) ?? []).length, 3)
+  t.notOk((await draw([10e6])).includes('NaN'))
+  t.equal(await drawGrowth([makeResult(createFixedRow({ name: 'a' }), [1, 1])], facts), undefined)
 })

@@ -1,9 +1,9 @@
 'use strict'
 
 const tape = require('tape')
-const { createAgreement, DisagreementError } = require('../lib/agreement')
-const { planCases } = require('../lib/plan')
-const { listLayers, listStacks } = require('../lib/registry')
+const { createCaseAgreement: createAgreement, planCases } = require('../layers/cases')
+const { layers: allLayers, stacks } = require('../layers/command')
+const { DisagreementError } = require('../lib/run')
 
 const ours = { name: 'ours', framing: 'offset32' }
 const reference = { name: 'reference', framing: 'offset32', slowUpTo: 8192 }
@@ -117,8 +117,8 @@ tape('agreement: another framing has the same records elsewhere', (t) => {
 })
 
 tape('registry: every layer drives a primitive that every stack has', (t) => {
-  for (const stack of listStacks()) {
-    for (const layer of listLayers()) {
+  for (const stack of stacks) {
+    for (const layer of allLayers) {
       t.equal(typeof stack.primitives[layer.primitive], 'function', `${stack.name}: ${layer.primitive}`)
     }
   }

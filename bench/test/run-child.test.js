@@ -3,7 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { ChildError, runChild } = require('../lib/run-child')
+const { ChildError, runChild } = require('../lib/run')
 const { makeFolder } = require('./support')
 
 /** A script with that body. */

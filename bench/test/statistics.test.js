@@ -1,10 +1,9 @@
 'use strict'
 
 const tape = require('tape')
-const { gatherCells } = require('../lib/cells')
-const { formatMs, formatCount, formatRatio, formatKib } = require('../lib/format')
-const { median, summarize, scale } = require('../lib/statistics')
-const { formatTable } = require('../lib/table')
+const { scale } = require('../layers/cases')
+const { formatTable, gatherCells } = require('../layers/report')
+const { median, summarize, formatMs, formatCount, formatRatio, formatKib, formatSize } = require('../lib/report')
 
 tape('median: the middle one, or the mean of the middle two, whatever the order', (t) => {
   t.equal(median([3, 1, 2]), 2)
@@ -38,6 +37,7 @@ tape('format: figures as people read them', (t) => {
   t.equal(formatRatio(9.96), '10×')
   t.equal(formatRatio(23.4), '23×')
   t.equal(formatKib(16384), '16 KiB')
+  t.deepEqual([1e5, 1.5e6, 1e10].map(formatSize), ['100 KB', '1.5 MB', '10 GB'])
   t.end()
 })
 
@@ -59,7 +59,7 @@ tape('cells and table: medians, ratios and marks', (t) => {
 })
 
 tape('table: fits a hundred columns with three stacks', (t) => {
-  const stacks = ['Millrace', 'Millrace, checked', 'flumelog-offset'].map((label, index) => ({ name: `s${index}`, label }))
+  const stacks = ['Millrace, checked', 'Millrace, offset32', 'flumelog-offset'].map((label, index) => ({ name: `s${index}`, label }))
   const layers = [{ name: 'log', meaning: 'every record' }]
   const measurements = stacks.flatMap(({ name }) => [11111, 12222, 13333].map((ms) => {
     return { stack: name, layer: 'log', blockSize: 131072, ms, scaled: false }

@@ -3,7 +3,7 @@
 
 /** @param {object} row  what differs: `values` are those of ours and the peer, `answers` what they say they did */
 function createFixedRow ({ values = [1, 1], answers = [{}, {}], expected, ...row }) {
-  const open = (index) => () => {
+  const side = (index) => () => {
     let count = 0
     return {
       // The first sample is ten times the others, and must not count.
@@ -12,14 +12,13 @@ function createFixedRow ({ values = [1, 1], answers = [{}, {}], expected, ...row
     }
   }
   return {
-    order: 10,
     what: `${row.name} : fixed`,
     unit: 'ms',
     goal: 1,
     samples: 2,
     prepare: () => ({ expected }),
-    ours: { open: open(0) },
-    peer: { open: open(1) },
+    ours: side(0),
+    peer: side(1),
     ...row
   }
 }

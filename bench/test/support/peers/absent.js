@@ -3,7 +3,6 @@
 
 module.exports = {
   name: 'absent',
-  order: 90,
   label: 'Absent',
   kind: 'database',
   packages: ['no-such-package'],

@@ -6,7 +6,6 @@ const path = require('node:path')
 
 module.exports = {
   name: 'forgetful',
-  order: 91,
   label: 'Forgetful',
   kind: 'database',
   packages: [],
@@ -15,10 +14,13 @@ module.exports = {
   async open (folder) {
     const file = path.join(folder, 'records.json')
     const records = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : []
-    const append = async (more) => { records.push(...more.map((record) => record.toString('base64'))) }
+    const append = (more, cb) => {
+      records.push(...more.map((record) => record.toString('base64')))
+      cb()
+    }
     return {
       append,
-      appendOne: (record) => append([record]),
+      appendOne: (record, cb) => append([record], cb),
       async scan (visit) {
         for (const record of records.slice(0, -1).map((text) => Buffer.from(text, 'base64'))) visit(record, 0, record.length)
       },

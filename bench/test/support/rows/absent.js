@@ -3,4 +3,4 @@
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'absent', order: 40, needs: { 'no-such-package': () => require('no-such-package') } })
+module.exports = createFixedRow({ name: 'absent', needs: { 'no-such-package': () => require('no-such-package') } })

@@ -3,4 +3,4 @@
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'close', values: [105, 100], order: 20 })
+module.exports = createFixedRow({ name: 'close', values: [105, 100] })

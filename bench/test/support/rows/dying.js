@@ -5,6 +5,5 @@ const { createFixedRow } = require('../fixed-row')
 
 module.exports = createFixedRow({
   name: 'dying',
-  order: 70,
-  peer: { open () { throw new Error('the disk is made of cheese') } }
+  peer () { throw new Error('the disk is made of cheese') }
 })

@@ -3,4 +3,4 @@
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'idle', order: 50, answers: [{ records: 6 }, { records: 7 }] })
+module.exports = createFixedRow({ name: 'idle', answers: [{ records: 6 }, { records: 7 }] })

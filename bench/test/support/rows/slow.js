@@ -3,4 +3,4 @@
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'slow', values: [111, 100], order: 30 })
+module.exports = createFixedRow({ name: 'slow', values: [111, 100] })

@@ -3,4 +3,4 @@
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'wrong', order: 60, answers: [{ records: 6 }, { records: 6 }], expected: { records: 7 } })
+module.exports = createFixedRow({ name: 'wrong', answers: [{ records: 6 }, { records: 6 }], expected: { records: 7 } })

@@ -1,0 +1,163 @@
+'use strict'
+// How figures are written: medians, text tables, CSV files, and the facts that a reader needs to judge a figure.
+
+const fs = require('node:fs')
+const { createRequire } = require('node:module')
+const os = require('node:os')
+const path = require('node:path')
+
+const GIB = 1024 ** 3
+
+/**
+ * @typedef {object} Summary
+ * @property {number} median
+ * @property {number} min
+ * @property {number} max
+ * @property {number} spread  max - min, as a fraction of the median
+ */
+
+/**
+ * @param {number[]} values  at least one
+ * @returns {number}  the middle one, or the mean of the two in the middle
+ */
+function median (values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/**
+ * @param {number[]} values
+ * @returns {Summary}
+ */
+function summarize (values) {
+  const [middle, min, max] = [median(values), Math.min(...values), Math.max(...values)]
+  return { median: middle, min, max, spread: middle === 0 ? 0 : (max - min) / middle }
+}
+
+/** @param {number} ms */
+function formatMs (ms) {
+  return ms < 10 ? ms.toFixed(1) : formatCount(Math.round(ms))
+}
+
+/** @param {number} count */
+function formatCount (count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** @param {number} bytes */
+function formatKib (bytes) {
+  return `${bytes / 1024} KiB`
+}
+
+/** @param {number} ratio */
+function formatRatio (ratio) {
+  return `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`
+}
+
+/**
+ * @param {number} bytes
+ * @returns {string}  in decimal units: 10 GB
+ */
+function formatSize (bytes) {
+  const [unit, factor] = Object.entries({ KB: 1e3, MB: 1e6, GB: 1e9 }).findLast(([, factor]) => bytes >= factor) ?? ['bytes', 1]
+  return `${Number((bytes / factor).toPrecision(3))} ${unit}`
+}
+
+/**
+ * Figures are aligned at their end; words at their beginning.
+ * @param {string[][]} rows  the heads among them
+ * @param {string} gap  between two columns
+ * @param {(column: number) => boolean} [isWords]  which columns are words; the first by default
+ * @returns {string[]}  a line a row, without spaces at its end
+ */
+function alignColumns (rows, gap, isWords = (column) => column === 0) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  return rows.map((row) => row.map((text, column) => {
+    return isWords(column) ? text.padEnd(widths[column]) : text.padStart(widths[column])
+  }).join(gap).trimEnd())
+}
+
+/**
+ * @typedef {object} Facts
+ * @property {string} command
+ * @property {string} machine  all of it
+ * @property {string} node
+ * @property {string} packages  with versions
+ * @property {string} [input]  what was read
+ * @property {string} cpu  its model
+ * @property {number} cores
+ */
+
+/**
+ * Nothing that changes from one run to the next by itself, such as a date, or that belongs to one computer, such as a
+ * path.
+ * @param {string} command
+ * @param {string[]} packages  that are used; each is named once
+ * @param {string} [input]
+ * @returns {Facts}
+ */
+function gatherFacts (command, packages, input) {
+  const { MILLRACE_CRC32: crc } = process.env
+  const cpu = (os.cpus()[0]?.model ?? 'unknown CPU').replace(/\s+/g, ' ').trim()
+  const cores = os.availableParallelism()
+  return {
+    // The one variable of the environment that changes a figure.
+    command: crc === undefined ? command : `MILLRACE_CRC32=${crc} ${command}`,
+    machine: `${cpu}, ${cores} cores, ${Math.round(os.totalmem() / GIB)} GiB memory, ${os.type()} ${os.release()} ${os.arch()}`,
+    node: process.version,
+    packages: [...new Set(packages)].map(describePackage).join(', '),
+    input,
+    cpu,
+    cores
+  }
+}
+
+/** @param {string} name */
+function describePackage (name) {
+  // What comes with Node.js has its version.
+  if (name.startsWith('node:')) return name
+  const folders = createRequire(__filename).resolve.paths(name) ?? []
+  const file = folders.map((folder) => path.join(folder, name, 'package.json')).find((file) => fs.existsSync(file))
+  return `${name} ${file ? JSON.parse(fs.readFileSync(file, 'utf8')).version : 'not installed'}`
+}
+
+/**
+ * @typedef {object} Sheet
+ * @property {Omit<Facts, 'cpu' | 'cores'>} facts
+ * @property {string[]} notes  what a reader has to know beside the facts, a line each
+ * @property {string} columns
+ * @property {Array<Array<string | number>>} rows
+ */
+
+/** @param {Sheet} sheet */
+function formatCsv ({ facts: { command, machine, node, packages, input }, notes, columns, rows }) {
+  const facts = Object.entries({ command, machine, node, packages, input })
+    .flatMap(([name, value]) => value === undefined ? [] : `${name}: ${value}`)
+  const header = [...facts, ...notes].map((line) => `# ${line}`)
+  return [...header, columns, ...rows.map((row) => row.join(','))].join('\n') + '\n'
+}
+
+/**
+ * @param {string} folder
+ * @param {string} name  without .csv
+ * @param {Sheet} sheet
+ * @returns {string}  the file written
+ */
+function writeCsv (folder, name, sheet) {
+  const file = path.join(folder, `${name}.csv`)
+  fs.writeFileSync(file, formatCsv(sheet))
+  return file
+}
+
+exports.median = median
+exports.summarize = summarize
+exports.formatMs = formatMs
+exports.formatCount = formatCount
+exports.formatKib = formatKib
+exports.formatRatio = formatRatio
+exports.formatSize = formatSize
+exports.alignColumns = alignColumns
+exports.gatherFacts = gatherFacts
+exports.formatCsv = formatCsv
+exports.writeCsv = writeCsv

@@ -1,0 +1,163 @@
+'use strict'
+// Opening a log: after a clean close it must not depend on how much there is to open, and after a crash on no more than
+// what no sync had covered.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const { OffsetLog } = require('@millrace/offset-log')
+const { BLOCK_SIZE } = require('../../lib/readers')
+const { HEAD_SIZE, PAGE_SIZE, crc32, packFarCommit } = require('../insides')
+const { createRecords, time, timeSync } = require('../runners')
+const { nodeRsCrc32, toRows } = require('./shared')
+
+const SMALL_SIZE = 10 * 1000 ** 2
+const LARGE_SIZE = 10 * 1000 ** 3
+const BATCH_SIZE = 1000
+const CRASH = require.resolve('../crash')
+const MIB = 1024 * 1024
+const DURABLE_SIZE = 16 * MIB
+const TAIL_SIZE = 64 * MIB
+
+const zlib = { env: { MILLRACE_CRC32: 'zlib' } }
+
+exports.parts = toRows([
+  ['open-size', 'open after a clean close, 10 GB : 10 MB', { goal: 1.5, samples: 100 },
+    prepareSizes, ({ large }) => openAgain(large, LARGE_SIZE), ({ small }) => openAgain(small, SMALL_SIZE)],
+  // Beside the least that recovery can cost: to read the bytes that no sync had covered, and to work out their
+  // checksums. Nothing is torn, so nothing is cut and kept. Where nothing but Node is installed, and with the faster
+  // checksum.
+  ['recover-zlib', 'recover 64 MiB, zlib : read, checksum', { goal: 2, samples: 4, ...zlib },
+    prepareCrash, openRecovery, openReadAndChecksum],
+  ['recover-node-rs', 'recover 64 MiB, node-rs : read, checksum', { goal: 2, samples: 4, needs: nodeRsCrc32 },
+    prepareCrash, openRecovery, openReadAndChecksum]
+])
+
+/**
+ * What opening does not read is a hole in the file.
+ * @param {import('./shared').Context} context
+ */
+async function prepareSizes ({ folder }) {
+  const [small, large] = ['small.log', 'large.log'].map((name) => path.join(folder, name))
+  await writeSmallLog(small, SMALL_SIZE)
+  writeLargeLog(large, LARGE_SIZE, small)
+  return { small, large }
+}
+
+/** @param {import('./shared').Context} context */
+function prepareCrash ({ folder }) {
+  const file = path.join(folder, 'crashed.log')
+  const order = { file, durableSize: DURABLE_SIZE, tailSize: TAIL_SIZE }
+  const { signal, stderr } = spawnSync(process.execPath, [CRASH, JSON.stringify(order)], { encoding: 'utf8' })
+  if (signal !== 'SIGKILL') throw new Error(`crash.js ended by itself: ${stderr}`)
+  return { folder, file }
+}
+
+/**
+ * @param {string} file
+ * @param {number} size  bytes of records, at least
+ */
+async function writeSmallLog (file, size) {
+  const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
+  const records = createRecords(BATCH_SIZE)
+  const batchSize = records.reduce((total, { length }) => total + length, 0)
+  for (let written = 0; written < size; written += batchSize) await log.append(records)
+  await log.close()
+}
+
+/**
+ * The head of another log, and at its end one commit as the log itself would have put it there.
+ * @param {string} file
+ * @param {number} size  bytes, at least
+ * @param {string} small  a log that was closed cleanly
+ */
+function writeLargeLog (file, size, small) {
+  const head = Buffer.from(fs.readFileSync(small).subarray(0, HEAD_SIZE))
+  const { end, bytes } = packFarCommit(head, size, createRecords(3))
+  const fd = fs.openSync(file, 'w', 0o600)
+  fs.writeSync(fd, head, 0, head.length, 0)
+  fs.writeSync(fd, bytes, 0, bytes.length, end)
+  fs.fsyncSync(fd)
+  fs.closeSync(fd)
+}
+
+/**
+ * @param {string} path
+ * @param {number} sizeMin  below the size of the log
+ * @param {object} [options]  of the log
+ * @returns {import('../runners').Runner}
+ */
+function openAgain (path, sizeMin, options = {}) {
+  return {
+    async sample () {
+      const started = performance.now()
+      const log = OffsetLog(path, options)
+      await log.ready()
+      const ms = performance.now() - started
+      const { size } = await log.stats()
+      if (log.recovery !== null || size < sizeMin) throw new Error(`${path}: not a clean log of ${sizeMin} bytes`)
+      await log.close()
+      return ms
+    },
+    finish: () => ({})
+  }
+}
+
+/**
+ * @param {{ folder: string, file: string }} setting
+ * @returns {import('../runners').Runner}
+ */
+function openRecovery ({ folder, file: crashed }) {
+  const own = fs.mkdtempSync(path.join(folder, 'recover-'))
+  const file = path.join(own, 'copy.log')
+  let since = -1
+  return {
+    async sample () {
+      // On stable storage before the clock starts: what the kernel has yet to write would be written within it.
+      fs.copyFileSync(crashed, file)
+      const fd = fs.openSync(file, 'r+')
+      fs.fsyncSync(fd)
+      fs.closeSync(fd)
+      /** @type {any} */
+      let log
+      const ms = await time(() => {
+        log = OffsetLog(file)
+        return log.ready()
+      })
+      since = log.since.value ?? -1
+      await log.close()
+      if (since < DURABLE_SIZE + TAIL_SIZE) throw new Error(`recovery kept no more than ${since} bytes`)
+      return ms
+    },
+    finish () {
+      fs.rmSync(own, { recursive: true })
+      return { since }
+    }
+  }
+}
+
+/**
+ * @param {{ file: string }} setting
+ * @returns {import('../runners').Runner}
+ */
+function openReadAndChecksum ({ file }) {
+  const fd = fs.openSync(file, 'r')
+  const buf = Buffer.alloc(BLOCK_SIZE)
+  const end = fs.fstatSync(fd).size
+  return {
+    sample: () => timeSync(() => {
+      for (let position = end - TAIL_SIZE; position < end; position += BLOCK_SIZE) {
+        fs.readSync(fd, buf, 0, BLOCK_SIZE, position)
+        for (let start = 0; start < BLOCK_SIZE; start += PAGE_SIZE) crc32(buf.subarray(start, start + PAGE_SIZE))
+      }
+    }),
+    finish () {
+      fs.closeSync(fd)
+      return {}
+    }
+  }
+}
+
+exports.openAgain = openAgain
+exports.writeLargeLog = writeLargeLog
+exports.writeSmallLog = writeSmallLog

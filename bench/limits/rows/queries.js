@@ -1,0 +1,161 @@
+'use strict'
+// Filters that the codec answers in the bytes, and the binary codec alone.
+
+const { decode, encode } = require('@millrace/binary-codec')
+const { openRecords, openSeekRoot } = require('../../lib/readers')
+const { ValueTally } = require('../../lib/tally')
+const { loadRecords } = require('../context')
+const { timeReader, timeSync } = require('../runners')
+const { bareLoop, reads, readsAll, readsPath, toRows } = require('./shared')
+
+/** @typedef {import('./shared').FoundLog} FoundLog */
+/** @typedef {'json' | 'binary'} Format */
+/** @typedef {{ encode: (value: any) => Buffer, decode: (buf: Buffer) => any }} Codec */
+
+// Enough that no record is in the caches of the processor still when its turn comes again.
+const VALUES_MAX = 50000
+const EVERY = 1000
+
+/** @type {Codec} */
+const BINARY = { encode: (value) => encode(value), decode: (buf) => decode(buf) }
+/** @type {Codec} */
+const JSON_TEXT = { encode: (value) => Buffer.from(JSON.stringify(value)), decode: (buf) => JSON.parse(buf.toString()) }
+
+const over = { goal: 2.3, samples: 7 }
+const beside = { samples: 5, peerSamples: 1 }
+/** @type {import('./shared').OpenSide} */
+const inJson = (log) => openQuery(log, 'json')
+/** @type {import('./shared').OpenSide} */
+const inBinary = (log) => openQuery(log, 'binary')
+/** @type {import('./shared').OpenSide} */
+const parseAndCompare = ({ path, json = path, root }) => found(openParseAndCompare(json, root), 'json')
+
+exports.parts = toRows([
+  // A query that parses only what may answer it.
+  ['json-where', 'JSON where, 1 in 1,000 : bare loop', { ...over, goal: 1.8, drawn: 'a query of JSON, 1 in 1,000' },
+    readsAll('json', 'offset32', 'root'), inJson, bareLoop],
+  ['json-where-parse', 'JSON where : parse and compare',
+    { ...beside, faster: 12, beside: { row: 'json-where', label: 'parse and compare' } },
+    reads('json', 'offset32', 'root'), inJson, parseAndCompare],
+  // A long value, that is searched for in the bytes.
+  ['binary-root', 'binary, root == X : bare loop', { ...over, goal: 1.6, drawn: 'a binary query, root == X' },
+    readsAll('binary', 'offset32', 'root'), inBinary, bareLoop],
+  ['binary-root-bipf', 'binary, root == X : bipf, flumelog-offset',
+    { ...beside, faster: 8, beside: { row: 'binary-root', label: 'bipf, flumelog-offset' } },
+    reads('binary', 'offset32', 'root'), inBinary, ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary')],
+  ['binary-root-parse', 'binary, root == X : JSON, parse, compare', { ...beside, faster: 15 },
+    prepareBoth, inBinary, parseAndCompare],
+  // A value so short that many records have its bytes somewhere.
+  ['binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
+    readsAll('binary', 'offset32', 'short'), inBinary, bareLoop],
+  // A number has no text to search for.
+  ['binary-number', 'binary, number : bare loop', { ...over, drawn: 'a binary query, a number' },
+    readsAll('binary', 'offset32', 'number'), inBinary, bareLoop],
+  // Two conditions; most records fulfil the first or none.
+  ['binary-two', 'binary, two paths : bare loop', { ...over, drawn: 'a binary query, two paths' },
+    readsAll('binary', 'offset32', 'two'), inBinary, bareLoop],
+  // A field that some records have: it is walked to, and nothing is compared.
+  ['binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
+    readsAll('binary', 'offset32', 'presence'), inBinary, bareLoop],
+  ['binary-encode', 'binary.encode : JSON to a Buffer', { goal: 0.5, samples: 7 },
+    readsPath('json', 'offset32'), ({ path }) => openEncode(BINARY, path), ({ path }) => openEncode(JSON_TEXT, path)],
+  ['binary-decode', 'binary.decode : JSON.parse of a Buffer', { goal: 0.7, samples: 7 },
+    readsPath('json', 'offset32'), ({ path }) => openDecode(BINARY, path), ({ path }) => openDecode(JSON_TEXT, path)]
+])
+
+/** @param {import('./shared').Context} context */
+async function prepareBoth ({ findLog }) {
+  return { ...await findLog('binary', 'offset32', 'root'), json: (await findLog('json', 'offset32')).path }
+}
+
+/**
+ * @param {FoundLog} log
+ * @param {Format} codec
+ */
+function openQuery ({ path, where }, codec) {
+  return found(openRecords(path, { codec, where }), codec)
+}
+
+/**
+ * @param {Promise<import('../../lib/readers').Reader<any>>} reader
+ * @param {Format} decode
+ * @returns {Promise<import('../runners').Runner>}  whose digest is of the values that were found
+ */
+function found (reader, decode) {
+  return timeReader(reader, { decode, every: 1, keys: ['records', 'digest'] })
+}
+
+/**
+ * Without a filter to push down: every record is parsed, and one field of it compared.
+ * @param {string} path  of a log of JSON
+ * @param {string} root
+ * @returns {Promise<import('../../lib/readers').Reader<import('../../lib/readers').VisitBytes>>}
+ */
+async function openParseAndCompare (path, root) {
+  const { run, close } = await openRecords(path, { codec: 'json' })
+  return {
+    run: (visit) => run((seq, buf, start, end) => {
+      const text = /** @type {Buffer} */ (buf).toString('utf8', start, end)
+      if (JSON.parse(text).value?.content?.root === root) visit(seq, buf, start, end)
+    }),
+    close
+  }
+}
+
+/**
+ * @param {string} path  of a log of JSON
+ * @returns {Promise<any[]>}
+ */
+async function loadValues (path) {
+  const { bytes, starts, ends } = await loadRecords(path, VALUES_MAX)
+  return Array.from(starts, (start, index) => JSON.parse(bytes.toString('utf8', start, ends[index])))
+}
+
+/**
+ * @param {Codec} codec
+ * @param {string} path
+ * @returns {Promise<import('../runners').Runner>}
+ */
+async function openEncode (codec, path) {
+  const values = await loadValues(path)
+  let bytes = 0
+  return {
+    sample: () => timeSync(() => {
+      bytes = 0
+      for (const value of values) bytes += codec.encode(value).length
+    }),
+    finish () {
+      const bufs = values.map((value) => codec.encode(value))
+      if (bufs.reduce((sum, { length }) => sum + length, 0) !== bytes) throw new Error('encoded twice, to other sizes')
+      return tallyDecoded(codec, bufs)
+    }
+  }
+}
+
+/**
+ * @param {Codec} codec
+ * @param {string} path
+ * @returns {Promise<import('../runners').Runner>}
+ */
+async function openDecode (codec, path) {
+  const bufs = (await loadValues(path)).map((value) => codec.encode(value))
+  let timestamps = 0
+  return {
+    sample: () => timeSync(() => {
+      timestamps = 0
+      for (const buf of bufs) timestamps += codec.decode(buf).timestamp
+    }),
+    finish: () => ({ timestamps, ...tallyDecoded(codec, bufs) })
+  }
+}
+
+/**
+ * @param {Codec} codec
+ * @param {Buffer[]} bufs
+ */
+function tallyDecoded (codec, bufs) {
+  const tally = new ValueTally({ every: EVERY })
+  for (const [index, buf] of bufs.entries()) tally.visit(index, codec.decode(buf))
+  const { records, digest } = tally.result()
+  return { records, digest }
+}

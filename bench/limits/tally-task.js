@@ -1,0 +1,10 @@
+'use strict'
+// The task of a scan over threads: a tally of each part.
+
+const { Counts } = require('../lib/tally')
+
+/** @type {import('@millrace/offset-log').CreateTask} */
+module.exports = () => {
+  const counts = new Counts()
+  return { onChunk: (chunk) => counts.addChunk(chunk), end: () => ({ ...counts }) }
+}

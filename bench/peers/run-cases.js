@@ -1,0 +1,221 @@
+'use strict'
+// Finds out which peers are there, fills those that will be read, and runs round after round of the jobs, each in a
+// process of its own. All must come to the same.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { findPart, locate } = require('../lib/parts')
+const { ChildError, MeasureError, createAgreement, rotate, runTask, takeTurns } = require('../lib/run')
+const { fill } = require('./jobs')
+
+const SECONDS = 1.5
+// Far above what any task takes.
+const TIMEOUT_MS = 90_000
+
+/** @typedef {import('../stores').Peer} Peer */
+/** @typedef {import('./jobs').Job} Job */
+/** @typedef {import('./jobs').Outcome} Outcome */
+
+/**
+ * One cell of the table: a peer at a job, in one way.
+ * @typedef {object} Cell
+ * @property {Peer} peer
+ * @property {Job} job
+ * @property {string} way  empty but for queries
+ * @property {string} column  the name of the job, or of its case
+ * @property {string[]} packages
+ * @property {Outcome[]} runs
+ * @property {string | undefined} absent  why there are none
+ */
+
+/**
+ * @typedef {object} Context
+ * @property {string} folder  for the stores
+ * @property {{ binary: string, json: string }} logs  what the records are taken from
+ * @property {string} query
+ * @property {number} total  records
+ * @property {number} hits  of the query
+ */
+
+/**
+ * Another peer is first in each round.
+ * @param {{ peers: Peer[], jobs: Job[], runs: number, budgetMs: number }} options
+ * @param {Context} context
+ * @returns {Promise<Cell[]>}  of each job, peer and way
+ */
+async function runCases ({ peers, jobs, runs, budgetMs }, context) {
+  const cells = peers.flatMap((peer) => jobs.flatMap((job) => listCells(peer, job)))
+  await prepare(peers, cells, context)
+  const agree = createAgreement()
+  const { total, hits } = context
+  agree('query', 'what was generated', { hits })
+  for (const job of ['append', 'scan']) agree(job, 'what was generated', { records: total })
+  const turns = Array.from({ length: runs }, (_, run) => jobs.flatMap((job, index) => {
+    // What has cases comes to all of them at once.
+    const own = cells.filter((cell) => cell.job === job && (job.cases ?? [job.name])[0] === cell.column)
+    return rotate(own, run + index).map((cell) => ({ run, cell }))
+  })).flat()
+  await takeTurns(`measuring ${turns.length} cases`, turns, ({ cell }) => `${cell.job.name}, ${cell.peer.name}`, async ({ run, cell }) => {
+    if (cell.absent !== undefined || (run > 0 && performance.now() > budgetMs)) return
+    const own = cells.filter(({ peer, job, way }) => peer === cell.peer && job === cell.job && way === cell.way)
+    const outcomes = [await attempt(cell.peer, own, () => measure(cell, context)) ?? []].flat()
+    for (const [index, outcome] of outcomes.entries()) {
+      own[index].runs.push(outcome)
+      agree(cell.job.name, cell.peer.name, outcome.answer)
+    }
+  })
+  return cells
+}
+
+/**
+ * @param {Peer} peer
+ * @param {Job} job
+ * @returns {Cell[]}
+ */
+function listCells (peer, job) {
+  const ways = job.mode === 'query' ? peer.ways : ['']
+  const absent = job.mode === 'flumelog' && !peer.openFlumelog ? 'is no log for it' : peer.cannot?.[job.name]
+  return ways.flatMap((way) => (job.cases ?? [job.name]).map((column) => {
+    return { peer, job, way, column, packages: peer.packages, runs: [], absent }
+  }))
+}
+
+/**
+ * @param {Peer[]} peers
+ * @param {Cell[]} cells  those that cannot be measured are told why
+ * @param {Context} context
+ */
+async function prepare (peers, cells, context) {
+  await takeTurns(`preparing ${peers.length} peers`, peers, ({ name }) => name, async (peer) => {
+    const own = cells.filter((cell) => cell.peer === peer)
+    const found = await attempt(peer, own, () => inFolder(context.folder, (folder) => runPeer(peer, { task: 'probe' }, folder, context)))
+    for (const cell of own) cell.packages = found?.packages ?? []
+    for (const format of /** @type {const} */ (['binary', 'json'])) {
+      const readers = own.filter((cell) => cell.absent === undefined && formatOf(peer, cell.job) === format)
+      if (readers.length === 0) continue
+      const folder = fillFolder(peer, format, context)
+      fs.mkdirSync(folder)
+      await attempt(peer, readers, () => runPeer(peer, { task: 'fill', format }, folder, context))
+    }
+  })
+}
+
+/**
+ * What a job reads of a peer.
+ * @param {Peer} peer
+ * @param {Job} job
+ * @returns {'binary' | 'json' | undefined}
+ */
+function formatOf (peer, { mode }) {
+  if (mode === 'query') return peer.queried
+  return mode === 'read' ? 'binary' : undefined
+}
+
+/**
+ * @param {Peer} peer
+ * @param {'binary' | 'json'} format
+ * @param {Context} context
+ */
+function fillFolder (peer, format, { folder }) {
+  return path.join(folder, `${peer.name}.${format}`)
+}
+
+/**
+ * A peer that fails is absent, and the rest runs. One of ours that fails ends it all.
+ * @template T
+ * @param {Peer} peer
+ * @param {Cell[]} cells
+ * @param {() => Promise<T>} run
+ * @returns {Promise<T | undefined>}
+ */
+async function attempt (peer, cells, run) {
+  try {
+    return await run()
+  } catch (err) {
+    if (!(err instanceof ChildError)) throw err
+    if (peer.kind === 'millrace') throw new MeasureError(`${peer.name}, ${cells[0]?.job.name}: ${err.message}`)
+    // What a process died of may be long.
+    for (const cell of cells) cell.absent ??= err.message.split('\n')[0]
+    return undefined
+  }
+}
+
+/**
+ * @param {Cell} cell
+ * @param {Context} context
+ * @returns {Promise<Outcome | Outcome[]>}
+ */
+function measure ({ peer, job, way }, context) {
+  const order = { task: 'measure', job: locate(job), way }
+  const format = formatOf(peer, job)
+  if (format !== undefined) return runPeer(peer, order, fillFolder(peer, format, context), context)
+  return inFolder(context.folder, (folder) => runPeer(peer, order, folder, context))
+}
+
+/**
+ * @param {Peer} peer
+ * @param {{ task: string, job?: object, way?: string, format?: string }} order
+ * @param {string} folder
+ * @param {Context} context
+ */
+async function runPeer (peer, { task, way = '', ...order }, folder, { logs, query, total }) {
+  const setting = { folder, logs, query, way, total, seconds: SECONDS }
+  const answer = await runTask({ module: __filename, task: 'answer', what: task, peer: locate(peer), ...order, setting })
+  // Paths belong to the machine.
+  if ('failure' in answer) throw new ChildError(answer.failure.replaceAll(`${path.dirname(folder)}${path.sep}`, ''))
+  return answer
+}
+
+/**
+ * @template T
+ * @param {string} parent
+ * @param {(folder: string) => Promise<T>} use  a fresh one, gone afterwards
+ */
+async function inFolder (parent, use) {
+  const folder = fs.mkdtempSync(path.join(parent, 'case-'))
+  try {
+    return await use(folder)
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * In the child: what was asked for, or `{ failure }` where the peer has failed. Some peers throw where nobody can catch
+ * it, and some never call back.
+ * @param {any} order
+ */
+function answer ({ what, peer: place, job, format, setting }) {
+  /** @type {Peer} */
+  const peer = findPart(place)
+  const describe = (/** @type {any} */ err) => ({ failure: String(err?.message ?? err).split('\n')[0] })
+  return new Promise((resolve) => {
+    setTimeout(() => resolve({ failure: `did not come to its end within ${TIMEOUT_MS / 1000} s` }), TIMEOUT_MS)
+    process.on('uncaughtException', (err) => resolve(describe(err)))
+    const run = async () => {
+      if (what === 'probe') return probe(peer, setting)
+      if (what === 'measure') return findPart(job).measure(peer, setting)
+      await fill(peer, setting, format)
+      return {}
+    }
+    run().then(resolve, (err) => resolve(describe(err)))
+  })
+}
+
+/**
+ * Whether a peer is there at all: what it needs loads, and it takes a record.
+ * @param {Peer} peer
+ * @param {{ folder: string }} setting
+ * @returns {Promise<{ packages: string[] }>}
+ */
+async function probe (peer, { folder }) {
+  const store = await peer.open(folder, 'append')
+  await new Promise((resolve, reject) => store.append([Buffer.from('a record')], (err) => err ? reject(err) : resolve(undefined)))
+  await store.settle?.()
+  await store.close()
+  return { packages: store.packages ?? peer.packages }
+}
+
+exports.runCases = runCases
+exports.answer = answer
+exports.probe = probe

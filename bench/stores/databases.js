@@ -1,0 +1,239 @@
+'use strict'
+// SQLite, LMDB and LevelDB, each as a log: keys are numbers that count up.
+
+const { createRequire } = require('node:module')
+const path = require('node:path')
+
+// A name that the type checker cannot follow: these need not be there.
+const load = createRequire(__filename)
+const CACHE_SIZE = 128 * 1024 * 1024
+const LMDB_SIZE = 4 * 1024 ** 3
+// LevelDB is asked for so many values at once: a call for each record would take longer.
+const READ_COUNT = 1000
+const ROOT = "json_extract(data, '$.value.content.root')"
+
+/** @typedef {import('./index').Store} Store */
+/** @typedef {import('./index').Mode} Mode */
+
+/** @param {any} message  its content may be text: then it is private */
+function rootOf (message) {
+  return message.value.content.root
+}
+
+/**
+ * @param {(onMessage: (message: any) => void) => any} each  gives every message
+ * @returns {import('./index').Query}  that parses and compares
+ */
+function createParsed (each) {
+  return async (root, onHit) => each((message) => { if (rootOf(message) === root) onHit(message) })
+}
+
+/**
+ * SQLite by either of its two ways into Node.js, with the little of them that is used here.
+ * @typedef {object} Sqlite
+ * @property {string} name  of what is used
+ * @property {(sql: string) => void} exec
+ * @property {(sql: string) => { run: (...values: any[]) => void }} prepare
+ * @property {(sql: string) => { each: (...values: any[]) => Iterable<any>, get: (...values: any[]) => any }} column
+ *   the
+ *   first of each row
+ * @property {() => void} close
+ */
+
+/**
+ * @param {string} file
+ * @returns {Sqlite}
+ * @throws {Error}  where there is neither of them
+ */
+function connectSqlite (file) {
+  try {
+    const db = new (load('better-sqlite3'))(file)
+    return wrapSqlite('better-sqlite3', db, (sql) => {
+      const statement = db.prepare(sql).pluck()
+      return { each: (...values) => statement.iterate(...values), get: (...values) => statement.get(...values) }
+    })
+  } catch (err) {
+    if (!/find module|bindings/i.test(String(err))) throw err
+    const found = findNodeSqlite()
+    if (!found) throw new Error(`neither better-sqlite3 nor node:sqlite is there: ${String(err).split('\n')[0]}`)
+    const db = new found.DatabaseSync(file)
+    return wrapSqlite('node:sqlite', db, (sql) => {
+      const statement = db.prepare(sql)
+      return {
+        each: (...values) => firstColumn(statement.iterate(...values)),
+        get: (...values) => firstOf(statement.get(...values))
+      }
+    })
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {any} db
+ * @param {Sqlite['column']} column
+ * @returns {Sqlite}
+ */
+function wrapSqlite (name, db, column) {
+  return { name, column, exec: (sql) => { db.exec(sql) }, prepare: (sql) => db.prepare(sql), close: () => db.close() }
+}
+
+/** @param {Iterable<object>} rows */
+function * firstColumn (rows) {
+  for (const row of rows) yield firstOf(row)
+}
+
+/** @param {object | undefined} row */
+function firstOf (row) {
+  return row && Object.values(row)[0]
+}
+
+/** @returns {any}  the module, or undefined where Node.js has none */
+function findNodeSqlite () {
+  return /** @type {any} */ (process).getBuiltinModule?.('node:sqlite')
+}
+
+/**
+ * One table, its key the row's number.
+ * @param {string} folder
+ * @param {Mode} mode
+ * @returns {Promise<Store>}
+ */
+async function openSqlite (folder, mode) {
+  const db = connectSqlite(path.join(folder, 'sqlite'))
+  // FULL syncs at each commit, OFF never.
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${mode === 'durable' ? 'FULL' : 'OFF'};
+    PRAGMA cache_size = ${-CACHE_SIZE / 1024}; CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, data)`)
+  if (mode === 'query') db.exec(`CREATE INDEX IF NOT EXISTS roots ON messages (${ROOT})`)
+  const insert = db.prepare(`INSERT INTO messages (data) VALUES (${mode === 'query' ? 'CAST(? AS TEXT)' : '?'})`)
+  const [begin, commit] = [db.prepare('BEGIN'), db.prepare('COMMIT')]
+  /** @type {Store['append']} */
+  const append = (records, cb) => {
+    begin.run()
+    for (const record of records) insert.run(record)
+    commit.run()
+    cb()
+  }
+  const all = db.column('SELECT data FROM messages ORDER BY id')
+  const one = db.column('SELECT data FROM messages WHERE id = ?')
+  const ask = (/** @type {string} */ how) => {
+    const rows = db.column(`SELECT data FROM messages ${how} WHERE ${ROOT} = ? ORDER BY id`)
+    return async (/** @type {string} */ root, /** @type {(found: object) => void} */ onHit) => {
+      for (const text of rows.each(root)) onHit(JSON.parse(text))
+    }
+  }
+  return {
+    packages: [db.name],
+    append,
+    // A statement is a transaction of its own.
+    appendOne (record, cb) {
+      insert.run(record)
+      cb()
+    },
+    appendGroup: append,
+    async scan (visit) {
+      for (const record of all.each()) visit(record, 0, record.length)
+    },
+    queries: {
+      json_extract: ask('NOT INDEXED'),
+      parsed: createParsed((onMessage) => { for (const text of all.each()) onMessage(JSON.parse(text)) }),
+      index: ask('')
+    },
+    // Rows count from 1.
+    get: (key, cb) => cb(null, one.get(key + 1)),
+    close: async () => db.close()
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {Mode} mode
+ * @returns {Promise<Store>}
+ */
+async function openLmdb (folder, mode) {
+  const db = load('lmdb').open({
+    path: path.join(folder, 'data.mdb'),
+    encoding: 'binary',
+    keyEncoding: 'uint32',
+    mapSize: LMDB_SIZE,
+    ...(mode === 'durable' ? { overlappingSync: false } : { noSync: true })
+  })
+  let next = db.getKeysCount()
+  return {
+    append (records, cb) {
+      db.transactionSync(() => { for (const record of records) db.put(next++, record) })
+      cb()
+    },
+    appendOne: (record, cb) => db.put(next++, record).then(() => cb(), cb),
+    async scan (visit) {
+      for (const { value } of db.getRange()) visit(value, 0, value.length)
+    },
+    queries: {
+      parsed: createParsed((onMessage) => { for (const { value } of db.getRange()) onMessage(JSON.parse(value)) })
+    },
+    get: (key, cb) => cb(null, db.get(key)),
+    close: () => db.close()
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {Mode} mode
+ * @returns {Promise<Store>}
+ */
+async function openLevel (folder, mode) {
+  const { ClassicLevel } = load('classic-level')
+  const db = new ClassicLevel(folder, { keyEncoding: 'buffer', valueEncoding: 'buffer', cacheSize: CACHE_SIZE })
+  await db.open()
+  const sync = mode === 'durable'
+  const last = await db.keys({ reverse: true, limit: 1 }).all()
+  let next = last.length > 0 ? last[0].readUInt32BE(0) + 1 : 0
+  /** @type {Store['append']} */
+  const append = (records, cb) => {
+    db.batch(records.map((value) => ({ type: 'put', key: toKey(next++), value })), { sync }).then(() => cb(), cb)
+  }
+  const each = async (/** @type {string} */ valueEncoding, /** @type {(value: any) => void} */ onValue) => {
+    const values = db.values({ valueEncoding })
+    for (;;) {
+      const some = await values.nextv(READ_COUNT)
+      if (some.length === 0) return values.close()
+      some.forEach(onValue)
+    }
+  }
+  return {
+    append,
+    appendOne: (record, cb) => db.put(toKey(next++), record, { sync }).then(() => cb(), cb),
+    appendGroup: append,
+    scan: (visit) => each('buffer', (record) => visit(record, 0, record.length)),
+    queries: { parsed: createParsed((onMessage) => each('json', onMessage)) },
+    get: (key, cb) => db.get(toKey(key)).then((/** @type {Buffer} */ record) => cb(null, record), cb),
+    close: () => db.close()
+  }
+}
+
+/**
+ * @param {number} number
+ * @returns {Buffer}  four bytes that sort
+ */
+function toKey (number) {
+  const key = Buffer.allocUnsafe(4)
+  key.writeUInt32BE(number)
+  return key
+}
+
+/** @type {import('./index').Peer[]} */
+exports.parts = [
+  {
+    name: 'sqlite',
+    label: 'SQLite',
+    kind: 'database',
+    packages: ['better-sqlite3'],
+    queried: 'json',
+    ways: ['json_extract', 'parsed', 'index'],
+    open: openSqlite
+  },
+  { name: 'lmdb', label: 'LMDB', kind: 'database', packages: ['lmdb'], queried: 'json', ways: ['parsed'], open: openLmdb },
+  { name: 'leveldb', label: 'LevelDB', kind: 'database', packages: ['classic-level'], queried: 'json', ways: ['parsed'], open: openLevel }
+]
+
+exports.connectSqlite = connectSqlite
+exports.findNodeSqlite = findNodeSqlite

@@ -1,0 +1,84 @@
+'use strict'
+// Millrace in its own framing, which verifies every byte as it is read, and on the files of flumelog-offset.
+
+const path = require('node:path')
+const { binaryCodec, rawCodec } = require('@millrace/binary-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { BLOCK_SIZE, rootIs } = require('../lib/readers')
+
+/** @typedef {import('@millrace/offset-log').FramingName} FramingName */
+
+// What the stores that can be told may keep of what they have read.
+const CACHE_SIZE = 128 * 1024 * 1024
+
+/** Takes and gives records that are encoded already. */
+const encodedCodec = { ...rawCodec, name: binaryCodec.name }
+
+/**
+ * @param {FramingName} framing
+ * @param {string[]} packages
+ * @returns {import('./index').Peer}
+ */
+function createPeer (framing, packages) {
+  return {
+    name: framing,
+    label: `Millrace, ${framing}`,
+    kind: 'millrace',
+    packages: ['@millrace/offset-log', '@millrace/binary-codec', ...packages],
+    queried: 'binary',
+    ways: ['where'],
+    open: (folder, mode) => open(path.join(folder, 'log'), framing, mode),
+    openFlumelog: (file) => OffsetLog(file, { framing, blockSize: BLOCK_SIZE, cache: CACHE_SIZE })
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {FramingName} framing
+ * @param {import('./index').Mode} mode
+ * @returns {Promise<import('./index').Store>}
+ */
+async function open (file, framing, mode) {
+  /** @type {any} */
+  const log = OffsetLog(file, {
+    framing,
+    codec: mode === 'query' ? binaryCodec : encodedCodec,
+    fsync: mode === 'durable' ? 'always' : 'never',
+    blockSize: BLOCK_SIZE,
+    cache: CACHE_SIZE
+  })
+  await log.ready()
+  /** @typedef {import('@millrace/offset-log').Chunk} Chunk */
+  return {
+    append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
+    appendOne: (record, cb) => log.append(record, cb),
+    scan: (visit) => log.scan({}, (/** @type {Chunk} */ { buffer, count, starts, ends }) => {
+      for (let index = 0; index < count; index++) visit(buffer, starts[index], ends[index])
+    }),
+    queries: {
+      where (root, onHit) {
+        return log.scan({ where: rootIs(root) }, (/** @type {Chunk} */ { buffer, count, starts, ends }) => {
+          for (let index = 0; index < count; index++) onHit(buffer.subarray(starts[index], ends[index]))
+        })
+      }
+    },
+    listKeys: () => listSeqs(log),
+    get: (key, cb) => log.get(key, cb),
+    close: () => log.close()
+  }
+}
+
+/**
+ * @param {import('@millrace/offset-log').OffsetLog<any>} log
+ * @returns {Promise<number[]>}
+ */
+async function listSeqs (log) {
+  /** @type {number[]} */
+  const all = []
+  await log.scan({}, ({ count, seqs }) => {
+    for (let index = 0; index < count; index++) all.push(seqs[index])
+  })
+  return all
+}
+
+exports.parts = [createPeer('checked', ['@node-rs/crc32']), createPeer('offset32', [])]
