@@ -12,8 +12,8 @@ const { BLOCK_SIZE, rootIs } = require('../lib/readers')
 const CACHE_SIZE = 128 * 1024 * 1024
 
 /**
- * Takes and gives records that are encoded already, at no cost of its own. @type {import('@millrace/offset-
- * log').Codec}
+ * Takes and gives records that are encoded already, at no cost of its own.
+ * @type {import('@millrace/offset-log').Codec}
  */
 const encodedCodec = { name: binaryCodec.name, buffer: true, encode: (value) => value, decode: (bytes) => bytes }
 
