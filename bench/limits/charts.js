@@ -55,7 +55,12 @@ async function drawLimits (results, { facts, records, bytes }) {
  * @param {number} goal
  */
 function describeMiss ({ ratio, isMet }, goal) {
-  return isMet ? [] : [`missed by ${Math.max(1, Math.round(100 * (ratio.median / goal - 1)))}%`]
+  return isMet ? [] : [`missed by ${formatPercent(100 * (ratio.median / goal - 1))}%`]
+}
+
+/** @param {number} percent */
+function formatPercent (percent) {
+  return percent < 1 ? percent.toFixed(1) : percent.toFixed(0)
 }
 
 /**
