@@ -8,6 +8,7 @@
  * @property {unknown} [cause]  the error below this one, if there is one
  * @property {number} [offset]  where: a byte position, in the file or in the record that was decoded
  * @property {string | Array<string | number>} [path]  where: the file's path, or the keys that lead to a value
+ * @property {number} [index]  which value it was, of those handed over together
  * @property {Holder} [holder]  who has what was asked for
  */
 
@@ -35,6 +36,8 @@ class LogError extends Error {
     this.offset = details.offset
     /** @type {string | Array<string | number> | undefined} */
     this.path = details.path
+    /** @type {number | undefined} */
+    this.index = details.index
     /** @type {Holder | undefined} */
     this.holder = details.holder
   }

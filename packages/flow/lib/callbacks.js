@@ -53,12 +53,13 @@ function eachInOrder (list, visit, cb) {
  * @template T
  * @param {import('@millrace/errors').NodeCallback<T> | undefined} cb
  * @param {(cb: Callback<T>) => void} run  must call back once
+ * @param {string} name  of the method
  * @returns {any}  a promise of the result, when there is no callback
  * @throws {TypeError} when `cb` is neither a function nor left out
  */
-function callbackOrPromise (cb, run) {
+function callbackOrPromise (cb, run, name) {
   if (typeof cb === 'function') return run(/** @type {Callback<T>} */ (cb))
-  if (cb !== undefined) throw misuse(`expected a callback or nothing, got ${typeof cb}`)
+  if (cb !== undefined) throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
   return new Promise((resolve, reject) => {
     run((err, result) => err ? reject(err) : resolve(result))
   })

@@ -56,7 +56,7 @@ function convert (from, to, options, cb) {
       return process.nextTick(cb, /** @type {Error} */ (err))
     }
     conversion.run(cb)
-  })
+  }, 'convert')
 }
 
 exports.convert = convert

@@ -63,7 +63,7 @@ class Source {
    * @returns {any}
    */
   _ready (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
   /** A pass over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */
@@ -95,7 +95,7 @@ class Source {
       const { blocks, log } = this._opened
       if (log) log.close((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
       else blocks.close(cb)
-    }, cb))
+    }, cb), 'close')
   }
 }
 

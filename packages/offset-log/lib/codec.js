@@ -40,7 +40,7 @@ class RecordCodec {
   /** @param {Codec} [codec] */
   constructor (codec = bytesCodec) {
     if (!codec || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
-      throw misuse('codec must have the functions encode and decode')
+      throw misuse('OffsetLog: codec must have the functions encode and decode')
     }
     this.codec = codec
     /** What logs store of it, and compare; empty if it has none. */
@@ -166,7 +166,7 @@ class RecordCodec {
 function parseCodecName (name = '') {
   const isName = typeof name === 'string' && Buffer.byteLength(name) <= NAME_SIZE_MAX && Buffer.from(name).toString() === name
   if (isName) return name
-  throw misuse(`a codec's name must be a text of at most ${NAME_SIZE_MAX} bytes of UTF-8, got ${describe(name)}`)
+  throw misuse(`OffsetLog: a codec's name must be a text of at most ${NAME_SIZE_MAX} bytes of UTF-8, got ${describe(name)}`)
 }
 
 /** @param {unknown} name */

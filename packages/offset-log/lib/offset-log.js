@@ -15,7 +15,7 @@ const { load } = require('./load')
 const { parseOptions } = require('./options')
 const { finishAtProcessEnd } = require('./process-end')
 const { parseRange } = require('./range')
-const { tooLargeToAppend, unreadable } = require('./record-errors')
+const { ofBatch, tooLargeToAppend, unreadable } = require('./record-errors')
 const { Replacement } = require('./replacement')
 const { scan } = require('./scan')
 const { RecordStream, createSource } = require('./stream')
@@ -131,7 +131,7 @@ class Log {
    * @returns {any}
    */
   ready (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
   /**
@@ -140,7 +140,7 @@ class Log {
    * @returns {any}
    */
   append (values, cb) {
-    if (typeof cb !== 'function') return callbackOrPromise(cb, (cb) => this._append(values, cb))
+    if (typeof cb !== 'function') return callbackOrPromise(cb, (cb) => this._append(values, cb), 'append')
     this._append(values, /** @type {Callback<number>} */ (cb))
   }
 
@@ -180,9 +180,9 @@ class Log {
    */
   _appendBatch (records, cb) {
     let dataSize = 0
-    for (const record of records) {
+    for (const [index, record] of records.entries()) {
       const recordErr = this._checkRecord(record)
-      if (recordErr) return process.nextTick(cb, recordErr)
+      if (recordErr) return process.nextTick(cb, ofBatch(recordErr, index))
       dataSize += record.length
     }
     if (records.length === 0) cb(null, this.since.value)
@@ -197,7 +197,7 @@ class Log {
   get (seq, cb) {
     // Without the closure that a promise needs, where there is none.
     if (typeof cb === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (cb))
-    else return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb))
+    else return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
   }
 
   /**
@@ -207,7 +207,7 @@ class Log {
   stream (options = {}) {
     let range
     try {
-      range = parseRange(options)
+      range = parseRange('stream', options)
     } catch (err) {
       return failedSource(asError(err, 'stream: an option'))
     }
@@ -227,12 +227,12 @@ class Log {
   scan (options, onChunk, cb) {
     return callbackOrPromise(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
-        const range = parseRange(options)
+        const range = parseRange('scan', options)
         if (options.threads !== undefined) return this._threads.run(range, options, onChunk, cb)
         if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
         scan(this._file, range, options.signal, /** @type {any} */ (onChunk), cb)
       })
-    })
+    }, 'scan')
   }
 
   get _threads () {
@@ -253,7 +253,7 @@ class Log {
       }
       const list = typeof seqs === 'number' ? [seqs] : [...seqs]
       this._delete(list, cb)
-    }))
+    }), 'del')
   }
 
   /**
@@ -283,7 +283,7 @@ class Log {
   sync (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('sync', cb, (cb) => {
       this._appender.flush(() => this._compactions.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
-    }))
+    }), 'sync')
   }
 
   /**
@@ -305,7 +305,7 @@ class Log {
         reclaimableSize: 0
       }
       store.measureReclaimable((err, reclaimableSize = 0) => cb(err, { ...stats, reclaimableSize }))
-    }))
+    }), 'stats')
   }
 
   /**
@@ -317,7 +317,7 @@ class Log {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) return this._compactions.run(cb)
       cb(notSupported('compact', `${this._file.store.name} cannot leave out positions; convert it to the checked framing`))
-    }))
+    }), 'compact')
   }
 
   /**
@@ -331,7 +331,7 @@ class Log {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
       if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
       require('./snapshot').snapshot(this._file, this.recovery, target, cb)
-    }))
+    }), 'snapshot')
   }
 
   /**
@@ -340,7 +340,7 @@ class Log {
    * @returns {any}
    */
   close (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb), 'close')
   }
 
   /** @param {(err: Error | null) => void} cb */
@@ -428,7 +428,12 @@ class Log {
     // A codec that looks into the array might change it.
     const { length } = values
     const records = new Array(length)
-    for (let index = 0; index < length; index++) records[index] = codec.encode(values[index])
+    let index = 0
+    try {
+      for (; index < length; index++) records[index] = codec.encode(values[index])
+    } catch (err) {
+      throw ofBatch(err, index)
+    }
     return records
   }
 

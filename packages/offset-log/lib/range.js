@@ -40,11 +40,29 @@ const { parseWhere } = require('@millrace/where')
  */
 
 /**
+ * @param {'stream' | 'scan'} call  that was given them
  * @param {ReadOptions} [options]
  * @returns {Range}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseRange (options = {}) {
+function parseRange (call, options) {
+  try {
+    return parse(options)
+  } catch (err) {
+    throw isMisuse(err) ? misuse(`${call}: ${err.message}`) : err
+  }
+}
+
+/**
+ * @param {unknown} err
+ * @returns {err is Error}
+ */
+function isMisuse (err) {
+  return err instanceof TypeError && /** @type {any} */ (err).code === 'ERR_INVALID_ARGUMENT'
+}
+
+/** @param {ReadOptions} [options] */
+function parse (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
   const { onCorrupt } = options
   if (onCorrupt !== undefined && onCorrupt !== 'error' && onCorrupt !== 'skip') {

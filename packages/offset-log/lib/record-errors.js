@@ -4,11 +4,13 @@
 const { LogError } = require('@millrace/errors')
 
 /**
+ * @typedef {'get' | 'del'} Call  that was given a seq
+ * @param {Call} call
  * @param {string} path
  * @param {number} seq
  */
-function notFound (path, seq) {
-  return new LogError('ERR_RECORD_NOT_FOUND', `no record of ${path} begins at ${seq}; use a seq that append gave back ` +
+function notFound (call, path, seq) {
+  return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${seq}; use a seq that append gave back ` +
     'or a stream delivered', { offset: seq, path })
 }
 
@@ -60,6 +62,18 @@ function unreadable (thrown) {
 }
 
 /**
+ * @param {unknown} err  of one value
+ * @param {number} index  in its batch
+ * @returns {unknown}
+ */
+function ofBatch (err, index) {
+  if (!(err instanceof LogError)) return err
+  const { code, message, cause, offset, path } = err
+  return new LogError(code, `append: value ${index} of the batch: ${message.replace(/^append: /, '')}`,
+    { cause, offset, path, index })
+}
+
+/**
  * Whether the file ended where bytes had been before.
  * @param {Error | null} err
  */
@@ -68,6 +82,7 @@ function isShortRead (err) {
 }
 
 exports.notFound = notFound
+exports.ofBatch = ofBatch
 exports.unreadable = unreadable
 exports.seqLost = seqLost
 exports.deleted = deleted

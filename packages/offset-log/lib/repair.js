@@ -62,8 +62,7 @@ const { writeRepaired } = require('./salvage/write-repaired')
  * @param {string} path
  * @param {string} out  where the new log goes; nothing may be there
  * @param {RepairOptions | NodeCallback<RepairReport>} [options]
- * @param {NodeCallback<RepairReport>} [cb]  EEXIST when there is something at `out`, or at `<out>.new`, where it is
- *   written first
+ * @param {NodeCallback<RepairReport>} [cb]  EEXIST when there is something at `out`
  * @returns {any}  a promise of the report, when there is no callback
  */
 function repair (path, out, options = {}, cb) {
@@ -89,7 +88,7 @@ function repair (path, out, options = {}, cb) {
         })
       })
     })
-  })
+  }, 'repair')
 }
 
 /**

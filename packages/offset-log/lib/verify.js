@@ -64,7 +64,7 @@ function verify (path, options = {}, cb) {
         source.blocks.close((closeError) => cb(err ?? closeError, examination?.report))
       })
     })
-  })
+  }, 'verify')
 }
 
 exports.verify = verify

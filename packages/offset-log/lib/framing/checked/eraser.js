@@ -73,7 +73,7 @@ class Eraser {
     /** @type {Call[]} */
     const good = []
     eachInOrder(calls, (call, done) => {
-      eachInOrder(call.seqs, (seq, done) => findRecord(this._store, seq, done), (err) => {
+      eachInOrder(call.seqs, (seq, done) => findRecord(this._store, seq, 'del', done), (err) => {
         if (err) process.nextTick(call.cb, err)
         else good.push(call)
         done(null)
@@ -235,7 +235,7 @@ function findPieces (store, seqs, cb) {
   /** @type {Piece[]} */
   const pieces = []
   eachInOrder(seqs, (seq, done) => {
-    findRecord(store, seq, (err, frame, page) => {
+    findRecord(store, seq, 'del', (err, frame, page) => {
       if (err || !frame || !page) return done(err)
       if (frame.type === FRAME_TYPES.GAP) return done(null)
       const inChunk = Math.min(frame.size, frame.chunkEnd - frame.at - LENGTH_SIZE)

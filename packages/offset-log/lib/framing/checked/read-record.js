@@ -21,21 +21,22 @@ const CACHED_SIZE_MAX = 4 * PAGE_SIZE
 /**
  * @param {CheckedStore} store
  * @param {unknown} seq
+ * @param {import('../../record-errors').Call} call
  * @param {(err: Error | null, frame?: Frame, page?: Page) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
  */
-function findRecord (store, seq, cb) {
-  if (typeof seq !== 'number') return cb(misuse(`expected the seq of a record, got ${typeof seq}`))
-  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= store.logEnd) return cb(notFound(store.path, seq))
+function findRecord (store, seq, call, cb) {
+  if (typeof seq !== 'number') return cb(misuse(`${call}: expected the seq of a record, got ${typeof seq}`))
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= store.logEnd) return cb(notFound(call, store.path, seq))
   store.findPage(seq, (err, start = 0) => {
     if (err) return cb(err)
-    if (start < 0) return cb(notFound(store.path, seq))
+    if (start < 0) return cb(notFound(call, store.path, seq))
     store.pages.read(start, (err, page) => {
       if (err || !page) return cb(err)
       const frame = findFrame(page, seq, store.rules.hasGaps)
       // What compaction has left out was deleted.
       const isGap = frame !== null && frame.type === FRAME_TYPES.GAP
       const isMissing = frame === null || (isGap && !store.rules.hasGaps)
-      const answer = () => isMissing ? cb(notFound(store.path, seq)) : cb(null, frame, page)
+      const answer = () => isMissing ? cb(notFound(call, store.path, seq)) : cb(null, frame, page)
       if (frame !== UNSURE_GAP || !store.hasJumps) return answer()
       // It may have been lost; or what says where to look is itself from before it was.
       scanFor(store, seq, store.pageBefore(start), false, (err) => err ? cb(err) : answer())
@@ -64,7 +65,7 @@ function readRecord (store, seq, cb) {
  * @param {(err: Error | null, found?: Found) => void} cb
  */
 function readOnce (store, seq, cb) {
-  findRecord(store, seq, (err, frame, page) => {
+  findRecord(store, seq, 'get', (err, frame, page) => {
     if (err || !frame || !page) return cb(err)
     const { size, at, type } = frame
     if (type !== FRAME_TYPES.RECORD) return cb(null, { data: Buffer.alloc(0), isDeleted: true })

@@ -31,7 +31,7 @@ function findUndeleted (store, seqs, cb) {
   /** @type {Erasable[]} */
   const found = []
   eachInOrder(seqs, (seq, next) => {
-    readRecord(store, seq, (err, record) => {
+    readRecord(store, seq, 'del', (err, record) => {
       if (record && !record.isDeleted) found.push({ seq, size: record.data.length })
       next(err)
     })

@@ -175,7 +175,7 @@ class OffsetStore {
    * @param {(err: Error | null, found?: import('./read-record').Found) => void} cb
    */
   readRecord (seq, cb) {
-    readRecord(this, seq, cb)
+    readRecord(this, seq, 'get', cb)
   }
 
   /**
