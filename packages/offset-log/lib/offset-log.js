@@ -224,7 +224,7 @@ class Log {
    * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
    * @returns {any}
    */
-  scan (options, onChunk, cb) {
+  scan (options = {}, onChunk, cb) {
     return callbackOrPromise(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
         const range = parseRange('scan', options)

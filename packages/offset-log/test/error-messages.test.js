@@ -52,6 +52,7 @@ tape('errors: the message names the function that was called', async (t) => {
       repair: [() => repair(5), () => repair('a', 'b', {}, 5)],
       OffsetLog: [() => OffsetLog('a', { codec: 5 }), () => OffsetLog('a', { framing: 'x' }), () => OffsetLog('a', null)]
     }
+    t.equal(await failureOf(() => log.scan(undefined, () => {})), null, 'no options at all')
     for (const [name, all] of Object.entries(calls)) {
       for (const call of all) {
         const err = await failureOf(call)
