@@ -141,8 +141,8 @@ class LogBuilder {
     bytes.fill(0x1d, 16, 32)
     bytes.writeUIntBE(base, 32, 6)
     bytes[38] = 1
-    bytes[39] = 4
-    bytes.write('hand', 40)
+    bytes[39] = 5
+    bytes.write('bytes', 40)
     bytes.writeUInt32BE(crc(bytes.subarray(0, 60)), 60)
     return bytes
   }
