@@ -23,4 +23,14 @@ function createFixedRow ({ values = [1, 1], answers = [{}, {}], expected, ...row
   }
 }
 
+/** A result of rounds that took so many milliseconds, each [ours, peer], and perhaps what bounds it. */
+function makeResult (row, ...rounds) {
+  const outcome = (value) => ({ first: value * 2, value, answer: {} })
+  const sides = rounds.map(([ours, peer, bound]) => {
+    return { ours: outcome(ours), peer: outcome(peer), bound: bound && outcome(bound) }
+  })
+  return { row, absent: undefined, rounds: sides }
+}
+
 exports.createFixedRow = createFixedRow
+exports.makeResult = makeResult
