@@ -5,9 +5,6 @@
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { AppendCallbacks } = require('./append-callbacks')
-const { AppendGroup } = require('./append-group')
-const { AppendQueue } = require('./append-queue')
 const { tooLargeToAppend } = require('./record-errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
@@ -18,7 +15,6 @@ const BATCH_SIZE_MAX = 2 ** 31
 /**
  * @typedef {import('./log-file').LogFile} LogFile
  * @typedef {import('./log-file').Framed} Framed
- * @typedef {import('./append-group').Done} Done
  */
 
 // Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
@@ -243,4 +239,217 @@ class Appender {
   }
 }
 
+// Appends that are written together, as lists that are used again: an object for each append would come from new memory
+// each time, and drive the records that are to be copied out of the processor's cache.
+
+/** @typedef {(err: Error | null, seq?: number) => void} Done */
+
+/** It takes the place of what is done with, so that nothing is kept that nobody wants. */
+const NO_RECORD = Buffer.alloc(0)
+
+class AppendGroup {
+  constructor () {
+    /** Of all appends, one after the other. @type {Buffer[]} */
+    this.records = []
+    /** Where the records of each append end. @type {number[]} */
+    this.ends = []
+    /** Of the last record of each append, once it is framed. @type {number[]} */
+    this.seqs = []
+    /** Who waits for it. @type {Done[]} */
+    this.dones = []
+    /** How many records and how many appends there are: the lists may be longer. */
+    this.recordCount = 0
+    this.count = 0
+    /** Bytes of the frames. */
+    this.size = 0
+  }
+
+  /** Seq of the last record, once it is framed. */
+  get lastSeq () {
+    return this.seqs[this.count - 1]
+  }
+
+  /**
+   * @param {Buffer} record
+   * @param {number} size  of its frame
+   * @param {Done} done
+   */
+  addOne (record, size, done) {
+    this.records[this.recordCount++] = record
+    this._close(size, done)
+  }
+
+  /**
+   * @param {Buffer[]} records  none in an append that only waits for those before it
+   * @param {number} size  of their frames
+   * @param {Done} done
+   */
+  addBatch (records, size, done) {
+    let { recordCount } = this
+    for (const record of records) this.records[recordCount++] = record
+    this.recordCount = recordCount
+    this._close(size, done)
+  }
+
+  /**
+   * @param {number} size
+   * @param {Done} done
+   */
+  _close (size, done) {
+    const { count } = this
+    this.ends[count] = this.recordCount
+    // So that the list has no holes, and stays one of numbers.
+    this.seqs[count] = -1
+    this.dones[count] = done
+    this.count = count + 1
+    this.size += size
+  }
+
+  /**
+   * @param {number} index
+   * @returns {Buffer[]}  of that append
+   */
+  recordsOf (index) {
+    return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])
+  }
+
+  /** Nobody waits for the append any more. @param {number} index */
+  forget (index) {
+    this.dones[index] = ignore
+  }
+
+  /** Makes it empty. All of its appends must be forgotten. */
+  clear () {
+    this.records.fill(NO_RECORD, 0, this.recordCount)
+    this.recordCount = this.count = this.size = 0
+  }
+}
+
+function ignore () {}
+
+// Appends that wait, in order, already divided into what will be written together.
+
+// One is being written and one filled, or two if the writer has more than enough to do.
+const SPARE_COUNT_MAX = 3
+// Lists of more records than these are not kept: there are so many only where records are tiny.
+const KEPT_COUNT_MAX = 16 * 1024
+
+class AppendQueue {
+  /** @param {number} sizeMax  bytes of frames in a group, unless one append has more */
+  constructor (sizeMax) {
+    this._sizeMax = sizeMax
+    /** @type {AppendGroup[]} */
+    this._groups = []
+    /** The last of them. @type {AppendGroup | null} */
+    this._last = null
+    /** @type {AppendGroup[]} */
+    this._spare = []
+  }
+
+  get isEmpty () {
+    return this._last === null
+  }
+
+  /**
+   * @param {number} size  of an append's frames; 0 if it only waits for those before it
+   * @returns {AppendGroup}  where it is to be added
+   */
+  groupFor (size) {
+    const last = this._last
+    // Those that only wait are in groups of their own: all before them must be written.
+    if (last !== null && last.size + size <= this._sizeMax && (last.size === 0) === (size === 0)) return last
+    const next = this._spare.pop() ?? new AppendGroup()
+    this._groups.push(next)
+    return (this._last = next)
+  }
+
+  /** @returns {AppendGroup | null}  the first one, which gets no more; null if none waits */
+  take () {
+    const group = this._groups.shift() ?? null
+    if (group === this._last) this._last = null
+    return group
+  }
+
+  /** @param {AppendGroup} group  one that was taken, and that nobody uses any more */
+  giveBack (group) {
+    group.clear()
+    const isLarge = group.records.length > KEPT_COUNT_MAX || group.dones.length > KEPT_COUNT_MAX
+    if (!isLarge && this._spare.length < SPARE_COUNT_MAX) this._spare.push(group)
+  }
+}
+
+// Calls back those whose appends were written, or have failed: all of them, whatever one of them throws.
+
+class AppendCallbacks {
+  /** @param {import('@millrace/flow').Lifecycle} lifecycle  which every append has entered */
+  constructor (lifecycle) {
+    this._lifecycle = lifecycle
+  }
+
+  /**
+   * @param {AppendGroup} group  all of it is forgotten
+   * @param {Error | null} err  why it failed
+   * @param {() => void} cb  runs when all were called
+   */
+  callInOrder (group, err, cb) {
+    process.nextTick(() => this._callFrom(group, 0, err, cb))
+  }
+
+  /**
+   * The same for who does not wait for it.
+   * @param {AppendGroup} group
+   * @param {Error | null} err
+   */
+  callLater (group, err) {
+    for (let index = 0; index < group.count; index++) {
+      this.callOneLater(group.dones[index], err)
+      group.forget(index)
+    }
+  }
+
+  /**
+   * @param {Done} done
+   * @param {Error | null} err
+   */
+  callOneLater (done, err) {
+    process.nextTick(() => this._call(done, err, -1))
+  }
+
+  /**
+   * @param {AppendGroup} group
+   * @param {number} index
+   * @param {Error | null} err
+   * @param {() => void} cb
+   */
+  _callFrom (group, index, err, cb) {
+    const { dones, seqs, count } = group
+    try {
+      while (index < count) {
+        const done = dones[index]
+        const seq = seqs[index]
+        group.forget(index++)
+        this._call(done, err, seq)
+      }
+    } finally {
+      // A callback that throws keeps nobody from being called.
+      if (index < count) process.nextTick(() => this._callFrom(group, index, err, cb))
+      else cb()
+    }
+  }
+
+  /**
+   * @param {Done} done
+   * @param {Error | null} err
+   * @param {number} seq
+   */
+  _call (done, err, seq) {
+    this._lifecycle.leave()
+    if (err) done(err)
+    else done(null, seq)
+  }
+}
+
 exports.Appender = Appender
+exports.AppendGroup = AppendGroup
+exports.AppendQueue = AppendQueue
+exports.AppendCallbacks = AppendCallbacks

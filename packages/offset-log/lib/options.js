@@ -3,8 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { RecordCodec } = require('./codec')
-const { createFileHeader } = require('./framing/checked/file-header')
-const { encodeHead } = require('./framing/checked/head')
+const { createFileHeader, encodeHead } = require('./framing/checked/head')
 const { offsetFramings } = require('./framing/offset/offset-framing')
 
 const RECORD_SIZE_MAX = 2 ** 30

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { AppendQueue } = require('../lib/append-queue')
+const { AppendQueue } = require('../lib/appender')
 
 const seed = Date.now() % 2 ** 31
 const SIZE_MAX = 1000

@@ -7,7 +7,7 @@ const tape = require('tape')
 const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { packCommit, packedSizeMax } = require('../lib/framing/checked/pack-commit')
-const { AppendGroup } = require('../lib/append-group')
+const { AppendGroup } = require('../lib/appender')
 const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
 const { crc, decodeChunks, decodeFrames, decodeLog } = require('./checked-oracle')
 

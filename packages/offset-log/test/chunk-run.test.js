@@ -6,7 +6,7 @@ const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
 const { OffsetLog, verify } = require('..')
 const { ChunkCursor } = require('../lib/framing/checked/chunk-cursor')
 const { ChunkRun } = require('../lib/framing/checked/chunk-run')
-const { createShiftTable, shift } = require('../lib/framing/checked/crc32-shift')
+const { createShiftTable, shift } = require('../lib/framing/checked/crc32')
 const { LogBuilder, buildRandomLog, randomData } = require('./checked-builder')
 const { crc, decodeLog } = require('./checked-oracle')
 

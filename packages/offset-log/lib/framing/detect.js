@@ -3,7 +3,7 @@
 // that agree.
 
 const { LogError } = require('@millrace/errors')
-const { hasMagic } = require('./checked/file-header')
+const { hasMagic } = require('./checked/head')
 const { HEADER_POSITIONS, HEADER_SIZE } = require('./checked/layout')
 const { HEAD_SIZE, offsetFramings } = require('./offset/offset-framing')
 

@@ -2,10 +2,9 @@
 // Writes the new log of a repair, and verifies it before it gets its name.
 
 const { LogError } = require('@millrace/errors')
-const { encodeFileHeader } = require('../framing/checked/file-header')
+const { encodeFileHeader, encodeSlot } = require('../framing/checked/head')
 const { FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, SLOT_POSITIONS } = require('../framing/checked/layout')
 const { Session } = require('../framing/checked/session')
-const { encodeSlot } = require('../framing/checked/slot')
 const { Aside } = require('./aside')
 const { examine } = require('./examine')
 const { parseOptions } = require('./options')

@@ -2,7 +2,7 @@
 // Checks all chunks of one page, in a buffer, and finds frames in one that has been checked.
 
 const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
-const { finishChunk } = require('./finish-chunk')
+const { finishChunk } = require('./pack-commit')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('./layout')
@@ -35,7 +35,7 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
 /**
  * @param {Page} page
  * @param {Rules} rules
- * @param {Map<number, import('./journal').Entry[]>} unfinished
+ * @param {Map<number, import('./head').Entry[]>} unfinished
  * @returns {Damage | null}
  */
 function checkPage (page, rules, unfinished) {

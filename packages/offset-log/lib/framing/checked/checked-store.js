@@ -8,15 +8,13 @@ const { measureCompacted } = require('./compactor')
 const { Eraser } = require('./eraser')
 const { findCut } = require('./find-cut')
 const { findPage } = require('./find-page')
-const { Jumps } = require('./jumps')
+const { beginOfNext, Jumps, needsPreparing, prepareAppend, Session } = require('./session')
 const { FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX } = require('./layout')
 const { findExtent, findLast, openReader } = require('./open-reader')
 const { packCommit, packedSizeMax } = require('./pack-commit')
 const { PageCache } = require('./page-cache')
 const { RecordPeeker } = require('./peek-record')
-const { beginOfNext, needsPreparing, prepareAppend } = require('./prepare-append')
 const { readRecord } = require('./read-record')
-const { Session } = require('./session')
 const { damageError } = require('./record-reader')
 const { TailFollower } = require('./tail-follower')
 
@@ -25,11 +23,11 @@ const RESERVE_SIZE = 64 * 1024
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
- * @typedef {import('../../append-group').AppendGroup} AppendGroup
+ * @typedef {import('../../appender').AppendGroup} AppendGroup
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('./chunk-cursor').Damage} Damage
- * @typedef {import('./journal').Entry} Entry
+ * @typedef {import('./head').Entry} Entry
  * @typedef {import('./pack-commit').Tail} Tail
  * @typedef {import('../../follower').News} News
  * @typedef {(err: Error | null) => void} Done

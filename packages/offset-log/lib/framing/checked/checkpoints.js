@@ -2,9 +2,8 @@
 // What is known to be on stable storage, and the slots that say so to the next open.
 
 const { LogError } = require('@millrace/errors')
-const { encodeHead } = require('./head')
+const { encodeHead, encodeSlot } = require('./head')
 const { AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE } = require('./layout')
-const { encodeSlot } = require('./slot')
 
 // A log that syncs every append need not write a slot each time: chunks say what was durable too.
 const SLOT_DISTANCE = 1024 * 1024
@@ -12,7 +11,7 @@ const SLOT_DISTANCE = 1024 * 1024
 /**
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('../../log-file').Mark} Mark
- * @typedef {import('./slot').Slot} Slot
+ * @typedef {import('./head').Slot} Slot
  * @typedef {(err: Error | null) => void} Done
  */
 

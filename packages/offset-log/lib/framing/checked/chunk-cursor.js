@@ -3,7 +3,7 @@
 
 const { ChunkHeader, POSITION_END, checkChunk, isHeaderAt } = require('./chunk-header')
 const { ChunkRun } = require('./chunk-run')
-const { finishChunk } = require('./finish-chunk')
+const { finishChunk } = require('./pack-commit')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('./layout')
@@ -19,7 +19,7 @@ const NO_VIEW = new DataView(new ArrayBuffer(0))
 /**
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
  * @typedef {import('./chunk-header').Rules} Rules
- * @typedef {import('./journal').Entry} Entry
+ * @typedef {import('./head').Entry} Entry
  * @typedef {{ start: number, end: number, what: string }} Damage  a range of the file, and what of it is wrong
  */
 

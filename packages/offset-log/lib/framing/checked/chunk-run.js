@@ -4,8 +4,7 @@
 
 const { Piece } = require('@millrace/flow')
 const { CRC_SIZE, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET } = require('./chunk-header')
-const { crc32, crc32OfFew } = require('./crc32')
-const { createShiftTable, shift } = require('./crc32-shift')
+const { crc32, crc32OfFew, createShiftTable, shift } = require('./crc32')
 const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, PAGE_SIZE } = require('./layout')
 
 /** Nearly all chunks of a log that was written in bulk have so much payload. */

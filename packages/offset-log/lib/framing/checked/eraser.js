@@ -5,16 +5,15 @@
 const { eachInOrder, trampoline } = require('@millrace/flow')
 const { checkPage, readNext } = require('./check-page')
 const { ChunkHeader, readChunkHeader, writeChunkHeader } = require('./chunk-header')
-const { PATCH_COUNT_MAX, applyEntry, encodeJournal, fitsJournal } = require('./journal')
-const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE
-} = require('./layout')
+const { applyEntry, encodeJournal, fitsJournal, PATCH_COUNT_MAX } = require('./head')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { finishChunk } = require('./pack-commit')
 const { findRecord } = require('./read-record')
 
 /**
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
- * @typedef {import('./journal').Entry} Entry
- * @typedef {import('./journal').Patch} Patch
+ * @typedef {import('./head').Entry} Entry
+ * @typedef {import('./head').Patch} Patch
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ seqs: number[], cb: Done }} Call
  * @typedef {{ chunkStart: number, patch: Patch }} Piece  of an erased record
@@ -299,4 +298,84 @@ function groupByChunk (pieces) {
   })
 }
 
+// Finishes the deletions that a crash cut off, from their journals.
+
+/** @typedef {import('./head').Journal} Journal */
+
+/**
+ * The journals may be in the page cache only, after a sync that failed: they are written again, and synced, before they
+ * are believed. Afterwards all that they say is on stable storage.
+ * @param {CheckedStore} store
+ * @param {Journal[]} journals  oldest first
+ * @param {Done} cb
+ */
+function redoErasures (store, journals, cb) {
+  const { blocks, rules: { salt } } = store
+  const areas = journals.map((journal) => ({
+    position: JOURNAL_POSITIONS[journal.round % 2],
+    bytes: encodeJournal(journal, salt)
+  }))
+  writeAll(store, areas, (err) => {
+    if (err) return cb(err)
+    blocks.sync((err) => {
+      if (err) return cb(err)
+      applyAll(store, [...entriesByChunk(journals).values()], (err) => err ? cb(err) : blocks.sync(cb))
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {Array<{ position: number, bytes: Buffer }>} areas
+ * @param {Done} cb
+ */
+function writeAll (store, [area, ...others], cb) {
+  if (area === undefined) return cb(null)
+  store.blocks.writeQuietly(area.bytes, area.position, (err) => err ? cb(err) : writeAll(store, others, cb))
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {Entry[][]} chunks  what becomes of each, oldest first
+ * @param {Done} cb
+ */
+function applyAll (store, [entries, ...others], cb) {
+  if (entries === undefined) return cb(null)
+  const { blocks } = store
+  const { position, header } = entries[0]
+  const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
+  // A file that ends before is damaged, as the walk over its tail will find.
+  if (position + chunk.length > blocks.size.value) return applyAll(store, others, cb)
+  blocks.readInto(chunk, position, (err) => {
+    if (err) return cb(err)
+    // So is a chunk that this does not make whole: it is left as it is.
+    if (!finishChunk(entries, chunk, store.rules)) return applyAll(store, others, cb)
+    blocks.write(chunk, position, (err) => err ? cb(err) : applyAll(store, others, cb))
+  })
+}
+
+/**
+ * What a log that may not be written, or not yet, keeps in mind instead.
+ * @param {{ unfinished: Map<number, Entry[]> }} store
+ * @param {Journal[]} journals  oldest first
+ */
+function rememberErasures ({ unfinished }, journals) {
+  for (const [position, entries] of entriesByChunk(journals)) unfinished.set(position, entries)
+}
+
+/**
+ * @param {Journal[]} journals  oldest first
+ * @returns {Map<number, Entry[]>}
+ */
+function entriesByChunk (journals) {
+  /** @type {Map<number, Entry[]>} */
+  const chunks = new Map()
+  for (const entry of journals.flatMap(({ entries }) => entries)) {
+    chunks.set(entry.position, [...(chunks.get(entry.position) ?? []), entry])
+  }
+  return chunks
+}
+
 exports.Eraser = Eraser
+exports.redoErasures = redoErasures
+exports.rememberErasures = rememberErasures

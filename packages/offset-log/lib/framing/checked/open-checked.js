@@ -8,7 +8,7 @@ const { CheckedStore } = require('./checked-store')
 const { readHead } = require('./head')
 const { EPOCH_MAX, HEAD_SIZE } = require('./layout')
 const { walkTail } = require('./recover')
-const { redoErasures, rememberErasures } = require('./redo')
+const { redoErasures, rememberErasures } = require('./eraser')
 const { TailCopy } = require('./tail-copy')
 
 const ZEROS = Buffer.alloc(64 * 1024)

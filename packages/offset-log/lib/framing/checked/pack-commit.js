@@ -2,9 +2,11 @@
 // Turns records into the chunks of one commit, ready to be appended. Bytes only, no I/O.
 
 const { putUint32 } = require('@millrace/flow')
-const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
+const { checkChunk, ChunkHeader, ERASED_COUNT_OFFSET, writeChunkHeader } = require('./chunk-header')
+const { applyEntry } = require('./head')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE,
+  SPLIT_SIZE_MIN
 } = require('./layout')
 
 /**
@@ -24,7 +26,7 @@ const {
  */
 
 /**
- * @typedef {Pick<import('../../append-group').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} Appended  one append
+ * @typedef {Pick<import('../../appender').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} Appended  one append
  *   with records at least, and none without
  */
 
@@ -206,5 +208,30 @@ function packCommit (group, tail, writer, target) {
   return new CommitPacker(tail, writer, target).pack(group)
 }
 
+// Finishes what a crash left of the deletions in one chunk, from the journals' entries for it. Bytes only, no I/O.
+
+/**
+ * @param {import('./head').Entry[]} entries  of this chunk, oldest first
+ * @param {Buffer} chunk  from its header on; changed in place, where it is not yet as the entries want it. One that was
+ *   erased further since stays as it is
+ * @param {import('./chunk-header').Rules} rules
+ * @returns {boolean}  whether it is whole now; one that is not was damaged otherwise
+ */
+function finishChunk (entries, chunk, rules) {
+  const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length)
+  const now = new ChunkHeader()
+  const { position } = entries[0]
+  const strict = { ...rules, verify: true }
+  const isWhole = () => checkChunk(chunk, view, 0, position, chunk.length, strict, now) === null
+  for (const entry of entries) {
+    if (isWhole() && now.erasedCount >= entry.header.readUInt16BE(ERASED_COUNT_OFFSET)) continue
+    // The file may end before, where it was cut off.
+    if (CHUNK_HEADER_SIZE + entry.header.readUInt16BE(8) > chunk.length) return false
+    applyEntry(entry, chunk)
+  }
+  return isWhole()
+}
+
 exports.packCommit = packCommit
 exports.packedSizeMax = packedSizeMax
+exports.finishChunk = finishChunk

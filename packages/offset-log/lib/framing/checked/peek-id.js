@@ -2,7 +2,7 @@
 // Tells which log a file beside this one is of, without opening it as a log.
 
 const { BlockFile } = require('@millrace/block-file')
-const { decodeFileHeader } = require('./file-header')
+const { decodeFileHeader } = require('./head')
 const { AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE } = require('./layout')
 
 const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE

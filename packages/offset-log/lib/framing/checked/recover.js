@@ -29,8 +29,8 @@ class TailWalk {
    * @param {object} log
    * @param {import('./chunk-cursor').BlockFile} log.blocks
    * @param {import('./chunk-header').Rules} log.rules
-   * @param {Map<number, import('./journal').Entry[]>} log.unfinished
-   * @param {import('./slot').Slot | null} slot  null when both are lost: then all of the file counts as promised
+   * @param {Map<number, import('./head').Entry[]>} log.unfinished
+   * @param {import('./head').Slot | null} slot  null when both are lost: then all of the file counts as promised
    * @param {number} fileSize
    */
   constructor ({ blocks, rules, unfinished }, slot, fileSize) {
@@ -131,7 +131,7 @@ class TailWalk {
 
 /**
  * @param {ConstructorParameters<typeof TailWalk>[0]} log
- * @param {import('./slot').Slot | null} slot
+ * @param {import('./head').Slot | null} slot
  * @param {number} fileSize
  * @param {(err: Error | null, report?: TailReport) => void} cb
  */

@@ -100,7 +100,7 @@ class Session {
 }
 
 /**
- * @param {import('./slot').Slot | null} slot  the newest that is whole
+ * @param {import('./head').Slot | null} slot  the newest that is whole
  * @param {boolean} lostSlot  the other one may have been newer
  * @returns {number}
  */
@@ -110,4 +110,86 @@ function findLostCeiling (slot, lostSlot) {
   return lostSlot ? Math.min(U48_MAX, Math.max(slot.ceiling, slot.logicalEnd) + JUMP_SIZE) : slot.ceiling
 }
 
+// What must be on stable storage before a commit is written: how far records may go, so that no position is ever given
+// twice; and that somebody writes, which tells a killed process from a power cut.
+
+/** @typedef {import('./checked-store').CheckedStore} CheckedStore */
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} size  that the next commit has at most
+ * @returns {boolean}  whether it must wait until `prepareAppend` has called back
+ */
+function needsPreparing (store, size) {
+  const { session } = store
+  const isUnknown = session.isKept && !session.isVouchedFor && !session.isBehindLoss
+  return isUnknown || !session.canReach(beginOfNext(store) + size)
+}
+
+/**
+ * Nobody may see a record before it is on stable storage how far records may go: if the power then takes them, their
+ * positions are known not to be free.
+ * @param {CheckedStore} store
+ * @param {number} size  that the next commit has at most
+ * @param {(err: Error | null) => void} cb
+ */
+function prepareAppend (store, size, cb) {
+  const { session, file: { durability }, blocks, checkpoints } = store
+  const begin = beginOfNext(store)
+  const vouch = () => {
+    if (session.isVouchedFor || session.isBehindLoss) return cb(null)
+    session.isVouchedFor = true
+    // Who cannot is taken for one that may have lost something, and no harm is done.
+    blocks.vouch(true, () => cb(null))
+  }
+  if (session.canReach(begin + size)) return vouch()
+  durability.runExclusive((done) => checkpoints.raiseCeiling(begin, (err) => {
+    done()
+    if (err) cb(err)
+    else vouch()
+  }))
+}
+
+/**
+ * @param {CheckedStore} store
+ * @returns {number}  logical position where the next commit begins
+ */
+function beginOfNext ({ session, tail }) {
+  return tail.end + tail.shift + session.jumpFrom(tail)
+}
+
+// Where positions were left out, behind unclean ends, since the log was opened: from there on they are further ahead of
+// their places in the file than they were before.
+
+class Jumps {
+  constructor () {
+    /** @type {Array<{ start: number, position: number, shift: number }>} */
+    this._jumps = []
+  }
+
+  /**
+   * @param {{ end: number, shift: number }} tail  in front of it
+   * @param {number} shift  behind it
+   */
+  note ({ end, shift: before }, shift) {
+    this._jumps.push({ start: end, position: end + shift, shift: before })
+  }
+
+  /**
+   * @param {number} logEnd  a logical position at or after the log's end when it was opened
+   * @param {{ end: number, tail: { shift: number } }} store
+   * @returns {number}  how far the log reaches in the file
+   */
+  toPhysicalEnd (logEnd, { end, tail }) {
+    for (const { start, position, shift } of this._jumps) {
+      if (logEnd <= position) return Math.min(end, start, logEnd - shift)
+    }
+    return Math.min(end, logEnd - tail.shift)
+  }
+}
+
 exports.Session = Session
+exports.beginOfNext = beginOfNext
+exports.needsPreparing = needsPreparing
+exports.prepareAppend = prepareAppend
+exports.Jumps = Jumps

@@ -7,7 +7,7 @@ const { trampoline } = require('@millrace/flow')
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { readHead } = require('./head')
 const { FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, LENGTH_SIZE } = require('./layout')
-const { rememberErasures } = require('./redo')
+const { rememberErasures } = require('./eraser')
 
 /**
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
@@ -27,7 +27,7 @@ class TailFollower {
     /** The head as it was read last. */
     this._head = head
     this._durable = store.durableLast
-    /** @type {import('./slot').Slot | null} one that speaks of what was not yet found */
+    /** @type {import('./head').Slot | null} one that speaks of what was not yet found */
     this._pendingSlot = null
   }
 

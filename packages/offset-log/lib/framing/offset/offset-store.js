@@ -14,7 +14,7 @@ const { readRecord } = require('./read-record')
 
 /**
  * @typedef {import('../../log-file').LogFile} LogFile
- * @typedef {import('../../append-group').AppendGroup} AppendGroup
+ * @typedef {import('../../appender').AppendGroup} AppendGroup
  * @typedef {import('../../log-file').Framed} Framed
  * @typedef {import('../../log-file').Mark} Mark
  * @typedef {import('../../range').Range} Range

@@ -4,7 +4,7 @@
 exports.why = 'after a sync that failed the disk does not have it, and a second crash leaves chunks that do not verify'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/redo.js',
+  file: 'packages/offset-log/lib/framing/checked/eraser.js',
   find: 'writeAll(store, areas, (err) => {',
   replace: 'process.nextTick((err) => {'
 }]

@@ -4,7 +4,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { readHead } = require('../head')
-const { rememberErasures } = require('../redo')
+const { rememberErasures } = require('../eraser')
 const { endOfPage, isZeroIn } = require('./find-header')
 const { haveSameJournals, readHeadBytes } = require('./read-source')
 

@@ -4,19 +4,18 @@
 
 const { LogError } = require('@millrace/errors')
 const { eachInOrder } = require('@millrace/flow')
-const { encodeFileHeader } = require('../file-header')
-const { readHead } = require('../head')
+const { encodeFileHeader, readHead } = require('../head')
 const {
   AREA_SIZE, CHUNK_HEADER_SIZE, FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE
 } = require('../layout')
 const { walkTail } = require('../recover')
-const { rememberErasures } = require('../redo')
+const { rememberErasures } = require('../eraser')
 const { rescueHeader } = require('./rescue-header')
 
 /**
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
  * @typedef {import('../head').Head} Head
- * @typedef {import('../journal').Entry} Entry
+ * @typedef {import('../head').Entry} Entry
  */
 
 /**

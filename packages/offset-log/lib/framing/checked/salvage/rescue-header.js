@@ -8,7 +8,7 @@ const { crc32, crc32OfFew } = require('../crc32')
 const {
   CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('../layout')
-const { decodeSlot } = require('../slot')
+const { decodeSlot } = require('../head')
 const { FrameCount } = require('./count-frames')
 const { isWhole, isZeroIn } = require('./find-header')
 
@@ -22,7 +22,7 @@ const CANDIDATES_MAX = 1024
 
 /**
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
- * @typedef {import('../file-header').FileHeader} FileHeader
+ * @typedef {import('../head').FileHeader} FileHeader
  * @typedef {{ page: number, bytes: Buffer }} Page  `bytes` begins with the page
  */
 

@@ -22,7 +22,7 @@ const PAGE_LOSS_MAX = 2 * CHUNK_SIZE_MIN + 3 * LENGTH_SIZE + SPLIT_SIZE_MIN
 class Salvage {
   /**
    * @param {import('../chunk-header').Rules} rules
-   * @param {import('../slot').Slot | null} slot  the newest that is whole
+   * @param {import('../head').Slot | null} slot  the newest that is whole
    * @param {number} fileSize
    * @param {import('../../../salvage/output').Output | null} output  null for who only wants to know
    */

@@ -11,7 +11,7 @@
 
 class Unanchored {
   /**
-   * @param {import('../slot').Slot | null} slot
+   * @param {import('../head').Slot | null} slot
    * @param {number} rangesMax  how many to keep
    */
   constructor (slot, rangesMax) {
