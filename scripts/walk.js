@@ -16,7 +16,7 @@ const WARM_UP_COUNT = 50
 const DATA = Buffer.from('a record')
 
 /**
- * @typedef {{ files: Map<string, string[]>, fileCount: number, functionCount: number }} Walk  names of functions by file
+ * @typedef {{ files: Map<string, string[]>, fileCount: number, functionCount: number }} Walk  function names by file
  * @typedef {{ file: string, log: ReturnType<typeof OffsetLog>, seq: number }} Setting
  */
 
