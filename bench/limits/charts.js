@@ -116,7 +116,7 @@ async function drawGrowth (results, facts) {
   const panels = [
     { name: 'scan', meaning: 'ns a record', series: [...scanned, loop] },
     { name: 'open', meaning: 'ms', series: seriesOf('open', ({ verdict }) => verdict.ours) },
-    { name: 'memory', meaning: 'peak of a scan beyond bare Node.js, MB', series: seriesOf('memory', ({ verdict }) => verdict.ours / MB) }
+    { name: 'memory', meaning: 'MB at most, over bare Node.js', series: seriesOf('memory', ({ verdict }) => verdict.ours / MB) }
   ].filter(({ series }) => series.flat().length > 0).map((panel) => {
     const y = canvas.d3.scaleLinear().domain([0, Math.max(...panel.series.flat().map(({ y }) => y)) * 1.15])
     return { ...panel, y, ticks: y.ticks(5) }
