@@ -417,3 +417,42 @@ tape('compact: the gap at the end may be a byte more than a frame is', async (t)
     await log.close()
   }
 })
+
+tape('compact: old pages that a file system shows again behind the end are a torn end, no damage', async (t) => {
+  const PAGE_SIZE = 16 * 1024
+  const file = path.join(temporaryFolder(), 'log')
+  const record = (fill) => Buffer.alloc(3000, fill)
+  const log = OffsetLog(file, { fsync: 'never' })
+  const seqs = []
+  for (let index = 0; index < 40; index++) seqs.push(await log.append(record(index)))
+  await log.sync()
+  // Chunks that say that all before them is durable.
+  for (let index = 40; index < 50; index++) await log.append(record(index))
+  await log.close()
+  const before = fs.readFileSync(file)
+  const again = OffsetLog(file, { fsync: 'never' })
+  await again.del(seqs.slice(0, 30))
+  await again.compact()
+  await again.append(record(50))
+  await again.sync()
+  const { size } = await again.stats()
+  await again.append(Buffer.alloc(80_000, 51))
+  // The power goes. Of the last append nothing was written, and its blocks were the log's before the compaction.
+  const after = fs.readFileSync(file)
+  await again.close()
+  const pageEnd = size - size % PAGE_SIZE + PAGE_SIZE
+  after.fill(0, size)
+  before.copy(after, pageEnd, pageEnd, after.length)
+  t.ok(before.length >= after.length, 'all of it is of the old file')
+  const crashed = path.join(temporaryFolder(), 'log')
+  fs.writeFileSync(crashed, after)
+  const found = OffsetLog(crashed)
+  await found.ready()
+  t.deepEqual(found.recovery?.damage, [])
+  t.equal(found.recovery?.offset, size)
+  const values = []
+  for await (const { value } of found.stream()) values.push(value[0])
+  t.deepEqual(values, [...Array(21).keys()].map((index) => index + 30))
+  await found.append(record(52))
+  await found.close()
+})

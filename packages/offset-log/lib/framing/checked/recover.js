@@ -72,6 +72,10 @@ class TailWalk {
 
   _meetChunk () {
     const { header, chunkStart, chunkEnd } = this._cursor
+    if (this._isOfEarlierFile(header, chunkStart)) {
+      this._firstDamage ??= { start: chunkStart, end: chunkEnd, what: 'its position' }
+      return
+    }
     const shift = this._cursor.shift + this._cursor.measureGaps()
     const { end, identity } = this._slot
     if (header.isBehindLoss) this._jumps.push({ start: chunkStart, shift: this._shift })
@@ -97,8 +101,20 @@ class TailWalk {
     const damage = /** @type {Damage} */ (cursor.damage)
     this._firstDamage ??= damage
     // What a header says was durable was so, even when its own payload is not.
-    if (cursor.hasHeader) this._claim(cursor.header, cursor.at)
+    if (cursor.hasHeader && !this._isOfEarlierFile(cursor.header, cursor.at)) this._claim(cursor.header, cursor.at)
     cursor.skipTo(Math.max(damage.start + 1, cursor.findNextHeader(this._fileSize)))
+  }
+
+  /**
+   * A file system may give a file blocks that were those of the log before its last compaction, and fail to write what
+   * was to be in them: then old chunks lie behind the end, each right in itself. All of them were written before the
+   * checkpoint of that compaction, so their positions are less far ahead than any is behind it.
+   * @param {import('./chunk-header').ChunkHeader} header
+   * @param {number} start  of its chunk
+   */
+  _isOfEarlierFile ({ position }, start) {
+    const { end, logicalEnd } = this._slot
+    return start >= end && position - start < logicalEnd - end
   }
 
   /**

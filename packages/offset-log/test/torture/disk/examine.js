@@ -123,9 +123,14 @@ function checkBeside (root) {
   if (others.length > 0) throw new Violation('left over', `beside a closed log there is ${others.join(', ')}`)
 }
 
-/** @param {string} root */
+/**
+ * Without what recovery has cut: where the file system could not write, it may show what its blocks were before, and
+ * these may have been the log's.
+ * @param {string} root
+ */
 function filesIn (root) {
-  const files = fs.readdirSync(root).map((name) => path.join(root, name)).filter((file) => fs.statSync(file).isFile())
+  const names = fs.readdirSync(root).filter((name) => !name.includes('.cut-'))
+  const files = names.map((name) => path.join(root, name)).filter((file) => fs.statSync(file).isFile())
   return files.map((where) => ({ where, bytes: fs.readFileSync(where) }))
 }
 

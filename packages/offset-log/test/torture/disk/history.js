@@ -117,7 +117,8 @@ class History {
       this._story.ledgerAt(AFTER_ALL)
     } catch (err) {
       if (!(err instanceof Violation)) throw err
-      onFailure({ kind: err.kind, message: err.message, generation, state: null, record: null })
+      const record = this._keep(generation, null, plan)
+      onFailure({ kind: err.kind, message: err.message, generation, state: null, record })
       return false
     }
     return this._examineStates(generation, plan)
@@ -164,7 +165,7 @@ class History {
 
   /**
    * @param {number} generation
-   * @param {number} state  that failed
+   * @param {number | null} state  that failed; null if the sessions did
    * @param {Plan} plan
    * @returns {string | null}  the folder in which all of it is kept
    */
@@ -176,7 +177,7 @@ class History {
     fs.copyFileSync(this._image, path.join(folder, BASE_NAME))
     fs.copyFileSync(mounts.record, path.join(folder, RECORD_NAME))
     const { events } = this._story
-    const story = { seed, only: [history, generation, state].join('.'), plan, events }
+    const story = { seed, only: [history, generation, ...(state === null ? [] : [state])].join('.'), plan, events }
     fs.writeFileSync(path.join(folder, STORY_NAME), JSON.stringify(story))
     return folder
   }
