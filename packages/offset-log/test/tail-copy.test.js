@@ -7,6 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
 const { OffsetLog, repair, verify } = require('..')
 
 const FILE = '/folder/log'
@@ -92,6 +93,36 @@ tape('tail: whatever step a power cut or a kill comes at, the next open has all 
       t.equal((await textsOf(once)).length, texts.length + 1)
       await once.close()
     }
+  }
+})
+
+tape('tail: a kill right behind the naming of the copy, and a power cut while it is replayed, lose nothing', async (t) => {
+  const { disk, texts } = await unsyncedLog({ count: 1, size: 300 })
+  const synced = disk.clone()
+  await new Promise((resolve) => synced.storage.open(FILE, { flags: 'r+' }, (_, handle) => handle.sync(resolve)))
+  const opened = synced.clone()
+  let killed = null
+  opened.onChange = ({ name, path }) => {
+    // What is left when the process ends before it has synced the folder.
+    if (name === 'syncFolder' && opened.list().includes(`${FILE}.tail`)) killed ??= opened.clone()
+  }
+  const log = OffsetLog(FILE, { storage: opened.storage })
+  await log.ready()
+  await log.close()
+  t.deepEqual(killed.list(), [FILE, `${FILE}.tail`])
+  const moments = []
+  killed.onChange = () => moments.push(killed.clone())
+  const again = OffsetLog(FILE, { storage: killed.storage })
+  await again.ready()
+  killed.onChange = null
+  await again.close()
+  for (const moment of moments) {
+    // Of each file all that it was made of is kept, of the folder only what was synced.
+    const point = new CrashPoint(moment)
+    const choice = { ...point.all(), names: point.none().names }
+    const found = OffsetLog(FILE, { storage: point.choose(choice).toDisk().storage })
+    t.deepEqual(await textsOf(found), texts)
+    await found.close()
   }
 })
 

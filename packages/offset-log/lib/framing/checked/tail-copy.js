@@ -65,7 +65,11 @@ class TailCopy {
       const range = await this._read(copy)
       if (range === null) return 0
       const isOutdated = this._isOutdated(range)
-      if (!isOutdated) await this._writeAnew(copy, range)
+      if (!isOutdated) {
+        // Whoever gave the copy its name may have been killed before that was on stable storage.
+        await call(this._storage, 'syncFolder', path.dirname(this._path))
+        await this._writeAnew(copy, range)
+      }
       await this._remove()
       return isOutdated ? 0 : range.offset + range.size
     } finally {
