@@ -210,6 +210,20 @@ tape('repair: a chunk that has but the last two bytes of a record can be lost, a
   decodeLog(disk.read(OUT))
 })
 
+tape('repair: seqs of records that were cut off the end of a closed log are not used again', async (t) => {
+  for (const keptSize of [HEAD_SIZE + 2 * PAGE_SIZE, HEAD_SIZE + PAGE_SIZE + 77, HEAD_SIZE]) {
+    const { disk, storage, records } = await makeLog(Array(12).fill(5000))
+    disk.put(FILE, disk.read(FILE).subarray(0, keptSize))
+    const report = await repair(FILE, OUT, { storage, write: true })
+    t.ok(report.recovered < records.length, `${report.recovered} of ${records.length}`)
+    const log = OffsetLog(OUT, { storage })
+    const seq = await log.append(Buffer.from('new'))
+    t.ok(seq > records.at(-1).seq, `${seq} > ${records.at(-1).seq}`)
+    await log.close()
+    disk.storage.unlink(OUT, () => {})
+  }
+})
+
 tape('repair: a deletion that was cut off is finished', async (t) => {
   const disk = new SimulatedDisk({ defer: queueMicrotask })
   const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })

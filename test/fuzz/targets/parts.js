@@ -123,9 +123,9 @@ function fixSize (bytes, size) {
  * @type {Record<string, (library: Library, bytes: Buffer, salt: number) => any>}
  */
 const READERS = {
-  header: (library, bytes) => library.load(`${CHECKED}file-header.js`).decodeFileHeader(bytes),
-  slot: (library, bytes, salt) => library.load(`${CHECKED}slot.js`).decodeSlot(bytes, salt),
-  journal: (library, bytes, salt) => library.load(`${CHECKED}journal.js`).decodeJournal(bytes, salt),
+  header: (library, bytes) => library.load(`${CHECKED}head.js`).decodeFileHeader(bytes),
+  slot: (library, bytes, salt) => library.load(`${CHECKED}head.js`).decodeSlot(bytes, salt),
+  journal: (library, bytes, salt) => library.load(`${CHECKED}head.js`).decodeJournal(bytes, salt),
   head: (library, bytes) => describeHead(library.load(`${CHECKED}head.js`).readHead(bytes, '/log')),
   file: (library, bytes) => detect(library, bytes)
 }
@@ -173,9 +173,9 @@ function detect (library, bytes) {
  * @type {Record<string, (library: Library, value: any, salt: number) => Buffer>}
  */
 const WRITERS = {
-  header: (library, value) => library.load(`${CHECKED}file-header.js`).encodeFileHeader(value),
-  slot: (library, value, salt) => library.load(`${CHECKED}slot.js`).encodeSlot(value, salt),
-  journal: (library, value, salt) => library.load(`${CHECKED}journal.js`).encodeJournal(value, salt)
+  header: (library, value) => library.load(`${CHECKED}head.js`).encodeFileHeader(value),
+  slot: (library, value, salt) => library.load(`${CHECKED}head.js`).encodeSlot(value, salt),
+  journal: (library, value, salt) => library.load(`${CHECKED}head.js`).encodeJournal(value, salt)
 }
 
 /**

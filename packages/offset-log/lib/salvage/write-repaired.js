@@ -35,9 +35,7 @@ function writeRepaired (out, source, options, cb) {
         if (err) return fail(err)
         if (source.checked && examination.survey) {
           const { head } = source.checked
-          const { state: { end, shift } } = examination.survey.salvage
-          const ceiling = new Session(head, false).ceilingFor(end + shift, true)
-          putHead(output, source.checked, examination.survey, ceiling)
+          putHead(output, source.checked, examination.survey, ceilingOf(head, examination.survey.salvage.state))
         }
         aside.close((err) => {
           if (err) return fail(err)
@@ -59,6 +57,18 @@ function unrestoredError (path, { offset, size, path: copy }) {
   return new LogError('ERR_NOT_SUPPORTED', `repair: ${copy} holds the ${size} bytes of ${path} from ${offset} on, which were ` +
     'being written anew when the process ended. Open the log for writing once, which brings them back; then repair it if it must be',
   { offset, path: copy })
+}
+
+/**
+ * @param {import('../framing/checked/head').Head} head  of the damaged log
+ * @param {NonNullable<Examination['survey']>['salvage']['state']} state  all that is left
+ * @returns {number}  a logical position that nothing reaches that may be lost; 0 if nothing may be
+ */
+function ceilingOf (head, { end, shift, logicalEnd }) {
+  const ceiling = new Session(head, false).ceilingFor(end + shift, true)
+  const before = head.header.hasJumps ? head.slot?.logicalEnd ?? 0 : 0
+  // What the file lacks at its end was shown once: its seqs are left out too.
+  return before > logicalEnd ? Math.max(ceiling, before) : ceiling
 }
 
 /**
