@@ -121,13 +121,23 @@ class Compaction {
     const { _compactor: compactor, _file: file, _store: store } = this
     this._copyTo(file.end, (err) => {
       if (err) return cb(err)
-      compactor.finish((err) => {
+      this._syncOld((err) => err ? cb(err) : compactor.finish((err) => {
         if (err) return cb(err)
         // From here on readers wait: what they read next is in one file or in the other.
         file.replacement.begin(store)
         file.blocks.replaceWith(file.blocks.realPath + SUFFIX, (err) => this._replaced(err, cb))
-      })
+      }))
     })
+  }
+
+  /**
+   * A process that is killed when the new file has its name, and before the folder is synced, leaves that file to the
+   * next one, which says of all in it that it is durable. The power may yet bring back the old file.
+   * @param {Done} cb
+   */
+  _syncOld (cb) {
+    const { blocks, durability } = this._file
+    blocks.sync((err) => cb(err && durability.poison(err)))
   }
 
   /**

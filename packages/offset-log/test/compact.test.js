@@ -456,3 +456,30 @@ tape('compact: old pages that a file system shows again behind the end are a tor
   await found.append(record(52))
   await found.close()
 })
+
+tape('compact: what the next process calls durable survives the power, though the last one was killed behind the rename', async (t) => {
+  const FILE = '/folder/log'
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage, fsync: 'never' })
+  const first = await log.append(Buffer.alloc(100, 1))
+  await log.append(Buffer.alloc(100, 2))
+  await log.sync()
+  await log.del(first)
+  const last = await log.append(Buffer.alloc(100, 3))
+  let isRenamed = false
+  let killed = null
+  disk.onChange = ({ name }) => {
+    if (isRenamed && name === 'syncFolder') killed ??= disk.clone()
+    isRenamed ||= name === 'rename'
+  }
+  await log.compact()
+  await log.close()
+  const next = OffsetLog(FILE, { storage: killed.storage, fsync: 'never' })
+  await next.ready()
+  t.equal(next.durable.value, last)
+  const left = OffsetLog(FILE, { storage: killed.crash(() => 0).storage })
+  t.equal((await left.get(last).catch((err) => err)).length, 100)
+  t.equal((await left.get(first).catch((err) => err)).code, 'flumelog:deleted')
+  await left.close()
+  await next.close()
+})
