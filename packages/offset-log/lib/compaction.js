@@ -121,12 +121,15 @@ class Compaction {
     const { _compactor: compactor, _file: file, _store: store } = this
     this._copyTo(file.end, (err) => {
       if (err) return cb(err)
-      this._syncOld((err) => err ? cb(err) : compactor.finish((err) => {
+      this._syncOld((err) => {
         if (err) return cb(err)
-        // From here on readers wait: what they read next is in one file or in the other.
-        file.replacement.begin(store)
-        file.blocks.replaceWith(file.blocks.realPath + SUFFIX, (err) => this._replaced(err, cb))
-      }))
+        compactor.finish((err) => {
+          if (err) return cb(err)
+          // From here on readers wait: what they read next is in one file or in the other.
+          file.replacement.begin(store)
+          file.blocks.replaceWith(file.blocks.realPath + SUFFIX, (err) => this._replaced(err, cb))
+        })
+      })
     })
   }
 
