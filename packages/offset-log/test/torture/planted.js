@@ -9,7 +9,8 @@ const path = require('node:path')
 const { applyPatches, copySource } = require('./copy-source')
 
 const FOLDER = path.join(__dirname, 'planted')
-const RUN_ORACLE = path.join(__dirname, 'oracles', 'run-oracle.js')
+const ORACLES = path.join(__dirname, 'oracles')
+const RUN_ORACLE = path.join(ORACLES, 'run-oracle.js')
 const SEED = 1
 // An oracle that has not ended by then never will.
 const ORACLE_MS_MAX = 180_000
@@ -38,8 +39,9 @@ const ORACLE_MS_MAX = 180_000
 async function runPlanted ({ seed = SEED, only = '', print = console.log } = {}) {
   const bugs = loadBugs()
   const failures = checkPatches(bugs)
-  const chosen = bugs.filter(({ name }) => name.includes(only))
-  if (chosen.length === 0) failures.push({ kind: 'nothing to do', message: `no bug has ${only} in its name` })
+  const wanted = bugs.filter(({ name }) => name.includes(only))
+  const chosen = wanted.filter((bug) => canRun(bug, print))
+  if (wanted.length === 0) failures.push({ kind: 'nothing to do', message: `no bug has ${only} in its name` })
   const figures = { bugs: chosen.length, caught: 0 }
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-planted-'))
   const fail = (kind, message) => failures.push({ kind, message })
@@ -56,6 +58,17 @@ async function runPlanted ({ seed = SEED, only = '', print = console.log } = {})
   for (const { kind, message } of failures) print(`FAILED  ${kind}: ${message}`)
   print(`planted: ${figures.caught} of ${figures.bugs} bugs caught; seed ${seed}`)
   return { failures, figures }
+}
+
+/**
+ * @param {Bug} bug
+ * @param {(line: string) => void} print
+ * @returns {boolean}  whether this machine has what its oracle needs
+ */
+function canRun ({ name, oracle }, print) {
+  const obstacle = require(path.join(ORACLES, oracle)).whyNot?.() ?? null
+  if (obstacle !== null) print(`left out    ${name}: ${oracle} cannot be run here: ${obstacle}`)
+  return obstacle === null
 }
 
 class Runner {
