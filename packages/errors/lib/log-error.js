@@ -32,14 +32,11 @@ class LogError extends Error {
     this.name = 'LogError'
     /** @type {FailureCode} */
     this.code = code
-    /** @type {number | undefined} */
-    this.offset = details.offset
-    /** @type {string | Array<string | number> | undefined} */
-    this.path = details.path
-    /** @type {number | undefined} */
-    this.index = details.index
-    /** @type {Holder | undefined} */
-    this.holder = details.holder
+    // What there is nothing to say of is left out, so that a printed error says what it knows.
+    if (details.offset !== undefined) this.offset = details.offset
+    if (details.path !== undefined) this.path = details.path
+    if (details.index !== undefined) this.index = details.index
+    if (details.holder !== undefined) this.holder = details.holder
   }
 }
 

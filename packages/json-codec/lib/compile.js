@@ -3,6 +3,7 @@
 // compare. The search may let a record through that does not match; it must never hold back one that does.
 
 const { createSelect, parseWhere, matches } = require('@millrace/where')
+const { parseText } = require('./parse-text')
 const { makeNeedles, mayMatch } = require('./prefilter')
 const { createSearches } = require('./searches')
 
@@ -22,7 +23,7 @@ function compile (where) {
     const record = buf.subarray(start, end)
     if (!mayMatch(record, needles)) return false
     try {
-      return matches(conditions, JSON.parse(record.toString()))
+      return matches(conditions, parseText(record.toString()))
     } catch {
       return false // bytes that are no JSON text
     }

@@ -5,6 +5,7 @@ const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { compile } = require('./compile')
 const { explainParseError } = require('./explain-parse-error')
 const { DEPTH_MAX, findRefused, isTooDeep } = require('./find-refused')
+const { parseText } = require('./parse-text')
 
 const KEYS_SHOWN_MAX = 10
 
@@ -86,7 +87,7 @@ function refused (value, cause) {
 function parse (bytes, start, end) {
   const buf = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
-    return JSON.parse(buf.toString('utf8', start, end))
+    return parseText(buf.toString('utf8', start, end))
   } catch (err) {
     throw explainParseError(buf.subarray(start, end), err)
   }

@@ -7,6 +7,7 @@ const { parseArgs } = require('node:util')
 const { parseWhere, matches } = require('@millrace/where')
 const { createRandom } = require('@millrace/testkit')
 const { jsonCodec } = require('..')
+const { parseRightly } = require('./parse-rightly')
 
 const KEYS = ['a', 'b', 'root', '__proto__', 'constructor', 'toString', 'length', '0', '1', '-1', '', 'a.b', '.', 'a/b', '"',
   '\\', '\\u0061', 'u0061', '\n', 'é', '😀', '\ufffd', '\ud800', '\udc00\ud800', 'a\ud800b', '\u2028', 'x'.repeat(70)]
@@ -41,7 +42,7 @@ function pick (random, list) {
 
 function parse (record) {
   try {
-    return JSON.parse(record.toString())
+    return parseRightly(record.toString())
   } catch {
     return undefined
   }
