@@ -7,11 +7,13 @@ module.exports = [
   {
     rules: {
       'max-len': ['error', { code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
-      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }]
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      complexity: ['error', 15]
     }
   },
   {
     files: ['**/test/**', 'packages/testkit/**'],
-    rules: { 'max-lines-per-function': 'off' }
+    rules: { 'max-lines-per-function': 'off', 'max-lines': 'off', complexity: 'off' }
   }
 ]

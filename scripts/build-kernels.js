@@ -10,7 +10,7 @@ const root = path.join(__dirname, '..')
 const LINE_SIZE = 100
 /** Sources, and what is made of them. */
 const KERNELS = [
-  ['packages/where/lib/byte-search/find.wat', 'packages/where/lib/byte-search/find-wasm.js']
+  ['packages/where/lib/find.wat', 'packages/where/lib/find-wasm.js']
 ]
 
 /**

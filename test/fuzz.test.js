@@ -35,7 +35,7 @@ const PLANTED = [
   {
     what: 'a slot that is believed whatever it says',
     target: 'logs',
-    file: 'offset-log/lib/framing/checked/head.js',
+    file: 'framing/lib/head.js',
     line: 'if (slot !== null && isPossible(slot, header)) return slot',
     planted: 'if (slot !== null) return slot',
     kinds: ['thrown', 'no code', 'wrong answer']
@@ -46,7 +46,7 @@ const PLANTED = [
 function plant ({ file, line, planted }) {
   const root = temporaryFolder()
   for (const name of fs.readdirSync(path.join(ROOT, 'packages'))) {
-    for (const part of ['lib', 'index.js', 'package.json']) {
+    for (const part of ['lib', 'index.js', 'survey.js', 'copying.js', 'package.json']) {
       const from = path.join(ROOT, 'packages', name, part)
       if (fs.existsSync(from)) fs.cpSync(from, path.join(root, 'packages', name, part), { recursive: true })
     }

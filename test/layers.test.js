@@ -7,12 +7,23 @@ const tape = require('tape')
 
 const packages = path.join(__dirname, '..', 'packages')
 const layerOf = {
-  errors: 0, flow: 0.5, where: 0.5, 'block-file': 1, 'json-codec': 1, 'binary-codec': 1, 'offset-log': 2, migrate: 3
+  errors: 0,
+  flow: 0.5,
+  where: 0.5,
+  'block-file': 1,
+  framing: 1,
+  'json-codec': 1,
+  'binary-codec': 1,
+  'offset-log': 2,
+  migrate: 3,
+  repair: 3
 }
 
 /** Every module that the sources of a package require. */
 function importsOf (name) {
-  const sources = ['index.js', ...fs.readdirSync(path.join(packages, name, 'lib'), { recursive: true }).map((file) => `lib/${file}`)]
+  const sources = ['', 'lib'].flatMap((folder) => {
+    return fs.readdirSync(path.join(packages, name, folder), { recursive: folder !== '' }).map((file) => path.join(folder, file))
+  })
   return new Set(sources.filter((file) => file.endsWith('.js')).flatMap((file) => {
     const source = fs.readFileSync(path.join(packages, name, file), 'utf8')
     return [...source.matchAll(/require\('([^'.][^']*)'\)/g)].map((match) => match[1])
@@ -24,11 +35,14 @@ for (const [name, layer] of Object.entries(layerOf)) {
     const { dependencies, peerDependencies = {} } = JSON.parse(fs.readFileSync(path.join(packages, name, 'package.json'), 'utf8'))
     const imports = [...importsOf(name)].filter((module) => !module.startsWith('node:'))
     for (const module of imports.filter((module) => module.startsWith('@millrace/'))) {
-      const imported = module.slice('@millrace/'.length)
+      const [, imported, entry] = module.match(/^@millrace\/([^/]+)(?:\/(.+))?$/)
       t.ok(layerOf[imported] < layer, module)
+      // A file beside index.js, if it is not that: nothing in lib.
+      if (entry) t.ok(fs.existsSync(path.join(packages, imported, `${entry}.js`)) && !entry.includes('/'), `${module} is an entry`)
     }
+    const imported = new Set(imports.map((module) => module.replace(/^(@[^/]+\/[^/]+)\/.*/, '$1')))
     const declared = Object.keys({ ...dependencies, ...peerDependencies })
-    t.deepEqual(imports.sort(), declared.sort(), 'exactly its dependencies')
+    t.deepEqual([...imported].sort(), declared.sort(), 'exactly its dependencies')
     t.end()
   })
 }

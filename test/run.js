@@ -1,6 +1,6 @@
 'use strict'
 // Runs every test file of the house, each in a process of its own, two at a time, and ends with "N passed, N failed".
-// Usage: node test/run.js [part of a file's path ...]
+// Usage: node test/run.js [--long] [part of a file's path ...]   Long runs have more of the random cases.
 
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
@@ -8,7 +8,8 @@ const os = require('node:os')
 const path = require('node:path')
 
 const root = path.join(__dirname, '..')
-const filters = process.argv.slice(2)
+const isLong = process.argv.includes('--long')
+const filters = process.argv.slice(2).filter((argument) => argument !== '--long')
 
 main()
 
@@ -46,7 +47,8 @@ function findTestFiles () {
 function runTestFile (file) {
   return new Promise((resolve) => {
     const started = Date.now()
-    const child = spawn(process.execPath, [file], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    const env = isLong ? { ...process.env, MILLRACE_TESTS: 'long' } : process.env
+    const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     /** @type {Buffer[]} */
     const chunks = []
     child.stdout.on('data', (chunk) => chunks.push(chunk))

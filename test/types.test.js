@@ -12,7 +12,7 @@ const { emitTypes } = require('../scripts/emit-types')
 const root = path.join(__dirname, '..')
 const names = fs.readdirSync(path.join(root, 'packages'))
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|index\.js|lib\/.+\.(?:js|wat)|types\/(?:index|lib\/.+)\.d\.ts)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|copying)\.js|lib\/.+\.(?:js|wat)|types\/(?:index|survey|copying|lib\/.+)\.d\.ts)$/
 const OPTIONS = {
   strict: true,
   skipLibCheck: false,

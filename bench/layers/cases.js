@@ -6,6 +6,7 @@ const { formatKib } = require('../lib/report')
 const { createInputs, findSource } = require('../lib/logs')
 const { findPart, locate } = require('../lib/parts')
 const { createAgreement, rotate, runTask, takeTurns } = require('../lib/run')
+const { Tally } = require('../lib/tally')
 
 /** @typedef {import('./stacks').Stack} Stack */
 /** @typedef {import('./layers').Layer} Layer */
@@ -56,38 +57,24 @@ const { createAgreement, rotate, runTask, takeTurns } = require('../lib/run')
  * @param {Choice & { runs: number }} choice
  * @returns {Case[]}
  */
-function planCases ({ runs, ...choice }) {
-  const { layers, stacks } = choice
-  const planPart = (/** @type {Layer[]} */ layers, /** @type {number} */ firstRun, /** @type {number} */ lastRun) => {
-    return planRounds({ ...choice, layers }, firstRun, lastRun)
-  }
-  const cases = [
-    ...planPart(layers, 1, 1),
-    ...planPart(layers.filter((layer) => !layer.isSlow), 2, runs),
-    ...planPart(layers.filter((layer) => layer.isSlow), 2, runs)
-  ]
-  return [...planWitnesses(stacks, cases), ...cases]
-}
-
-/**
- * @param {Choice} choice
- * @param {number} firstRun
- * @param {number} lastRun
- */
-function planRounds ({ stacks, layers, blockSizes, isLong }, firstRun, lastRun) {
+function planCases ({ stacks, layers, blockSizes, runs, isLong }) {
   /** @type {Case[]} */
   const cases = []
-  for (let run = firstRun; run <= lastRun; run++) {
-    for (const [sizeIndex, blockSize] of [...blockSizes].reverse().entries()) {
-      for (const [layerIndex, layer] of layers.entries()) {
-        for (const stack of rotate(stacks, run + sizeIndex + layerIndex)) {
-          const prefix = isLong(layer.log) && isSlow(stack, blockSize)
-          if (!prefix || run === 1) cases.push({ stack, layer, blockSize, run, prefix, unmeasured: false })
+  const plan = (/** @type {Layer[]} */ own, /** @type {number} */ firstRun, /** @type {number} */ lastRun) => {
+    for (let run = firstRun; run <= lastRun; run++) {
+      for (const [sizeIndex, blockSize] of [...blockSizes].reverse().entries()) {
+        for (const [layerIndex, layer] of own.entries()) {
+          for (const stack of rotate(stacks, run + sizeIndex + layerIndex)) {
+            const prefix = isLong(layer.log) && isSlow(stack, blockSize)
+            if (!prefix || run === 1) cases.push({ stack, layer, blockSize, run, prefix, unmeasured: false })
+          }
         }
       }
     }
   }
-  return cases
+  plan(layers, 1, 1)
+  for (const isLast of [false, true]) plan(layers.filter(({ isSlow = false }) => isSlow === isLast), 2, runs)
+  return [...planWitnesses(stacks, cases), ...cases]
 }
 
 /**
@@ -134,22 +121,18 @@ async function runCases (options, folder) {
   const measurements = []
   let skipped = 0
   await takeTurns(`measuring ${cases.length} cases`, cases, describeCase, async (one) => {
-    if (one.run > 1 && performance.now() > options.budgetMs) {
-      skipped++
-      return
-    }
+    if (one.run > 1 && performance.now() > options.budgetMs) return skipped++
     const { stack, layer, blockSize, run, prefix: scaled, unmeasured } = one
+    const parts = { stack: locate(stack), layer: locate(layer) }
+    const order = { ...parts, path: pathOf(inputOf(one)), blockSize, query: source.query }
     /** @type {Answer} */
-    const answer = await runTask({
-      module: __filename, task: 'measureCase', stack: locate(stack), layer: locate(layer), path: pathOf(inputOf(one)), blockSize, query: source.query
-    })
+    const answer = await runTask({ module: __filename, task: 'measureCase', ...order })
     agree(one, answer)
     if (unmeasured) return
     const { records, bytes, peakMemory } = answer
     const whole = fs.statSync(pathOf({ ...inputOf(one), prefix: false })).size
     const ms = scale(answer.ms, { bytesRead: bytes, bytesWhole: whole })
-    const place = { stack: stack.name, layer: layer.name, blockSize, run }
-    measurements.push({ ...place, ms, records, bytes, peakMemory, scaled })
+    measurements.push({ stack: stack.name, layer: layer.name, blockSize, run, ms, records, bytes, peakMemory, scaled })
   })
   return { measurements, source, skipped }
 }
@@ -165,7 +148,7 @@ async function measureCase ({ path, blockSize, query, ...order }) {
   const stack = findPart(order.stack)
   /** @type {Layer} */
   const layer = findPart(order.layer)
-  const tally = layer.createTally()
+  const tally = new Tally(layer)
   const visit = tally.visit.bind(tally)
   const reader = await stack.primitives[layer.primitive](path, { blockSize, query })
 

@@ -3,7 +3,7 @@
 // that which Millrace uses unless it is told another.
 
 const { drawBars } = require('../lib/charts/bars')
-const { createCanvas, describeSetting, saveChart, write } = require('../lib/charts/canvas')
+const { add, createCanvas, describeSetting, write } = require('../lib/charts/canvas')
 const { drawLines } = require('../lib/charts/lines')
 const { formatCount, formatKib, formatMs, formatRatio } = require('../lib/report')
 
@@ -20,24 +20,36 @@ const BAR_CHARTS = [
 ]
 
 /**
- * @param {string} folder
  * @param {Cells} cells
- * @param {{ facts: import('../lib/report').Facts, records: number, bytes: number, runs: number[] }} input
+ * @param {{ facts: import('../lib/report').Facts, records: number, bytes: number }} input
  * @param {(line: string) => void} say  told of a chart that there is nothing to draw for
- * @returns {Promise<string[]>}  the files written
+ * @returns {Promise<Record<string, string>>}  SVG by name
  */
-async function drawCharts (folder, cells, { facts, records, bytes, runs }, say) {
+async function drawCharts (cells, { facts, records, bytes }, say) {
   const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${formatCount(Math.round(bytes / 1e6))} MB`
-  const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, runs)
-  const files = saveChart(folder, 'linegraph', await drawLineGraph(cells, setting))
+  const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, countRuns(cells))
+  /** @type {Record<string, string>} */
+  const charts = { linegraph: await drawLineGraph(cells, setting) }
   for (const { name, layers } of BAR_CHARTS) {
     const shown = cells.layers.filter((layer) => layers.includes(layer.name))
     const blockSizes = cells.blockSizes.filter((blockSize) => BAR_BLOCK_SIZES.includes(blockSize))
     if (shown.length > 0 && blockSizes.length > 0) {
-      files.push(...saveChart(folder, name, await drawBarChart({ ...cells, layers: shown, blockSizes }, setting)))
+      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, setting)
     } else say(`${name}: skipped, it shows ${layers.join(', ')} at 16, 32 and 64 KiB and none of these was measured`)
   }
-  return files
+  return charts
+}
+
+/**
+ * @param {Cells} cells
+ * @returns {number[]}  how often each case ran, but for those that run once by design
+ */
+function countRuns ({ stacks, layers, blockSizes, get }) {
+  const counts = blockSizes.flatMap((size) => layers.flatMap((layer) => stacks.flatMap((stack) => {
+    const cell = get(stack, layer, size)
+    return cell && !cell.scaled ? cell.runs : []
+  })))
+  return counts.length > 0 ? counts : [1]
 }
 
 /**
@@ -53,12 +65,11 @@ function compareStacks ({ stacks, layers, blockSizes, get, ratio }) {
     return get(last, layer, blockSize)?.scaled ? [] : ratio(last, layer, blockSize) ?? []
   })
   if (ratios.length === 0) return 'Time to read a whole log'
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => formatRatio(ratio).replace('×', ''))
-  const span = least === most ? least : `${least} to ${most}`
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const span = [...new Set([least, most].map((ratio) => formatRatio(ratio).replace('×', '')))].join(' to ')
   // "Times as fast" below one would be a boast that is none.
-  const isSlower = Math.min(...ratios) < 1
-  return `At ${formatKib(blockSize)} ` +
-    (isSlower ? `${last.label} takes ${span} times as long as ${first.label}` : `${first.label} is ${span} times as fast as ${last.label}`)
+  const words = least < 1 ? [last.label, `takes ${span} times as long as`, first.label] : [first.label, `is ${span} times as fast as`, last.label]
+  return `At ${formatKib(blockSize)} ${words.join(' ')}`
 }
 
 /** @param {number[]} blockSizes */
@@ -91,15 +102,25 @@ async function drawLineGraph (cells, setting) {
   })
   const times = points.map(({ y }) => y)
   // Below the lowest mark there is room for the ratios of those between.
-  const domain = [Math.min(...times) / (stacks.length > 2 ? 2.5 : 1.6), Math.max(...times) * 1.6]
+  const [least, most] = [Math.min(...times) / (stacks.length > 2 ? 2.5 : 1.6), Math.max(...times) * 1.6]
+  // Powers of ten, and what lies between them where few of these fit.
+  const steps = most / least > 300 ? [1] : [1, 3]
+  const ticks = canvas.d3.range(-3, 9).flatMap((/** @type {number} */ power) => steps.map((step) => Number(`${step}e${power}`)))
   const bottom = drawLines(canvas, panels.map(({ layer, series }) => ({
     name: layer.name,
     meaning: layer.meaning,
     series,
-    y: canvas.d3.scaleLog().domain(domain),
-    ticks: listTimeTicks(domain),
+    y: canvas.d3.scaleLog().domain([least, most]),
+    ticks: ticks.filter((/** @type {number} */ tick) => tick >= least && tick <= most),
     annotate: (group, scales) => drawRatios(group, scales, cells, layer)
-  })), { sizes: blockSizes, named: listBlockTicks(blockSizes), formatSize: (size) => String(size / 1024), axis: 'block size, KiB', unit: 'ms' })
+  })), {
+    sizes: blockSizes,
+    // Round sizes are enough when there are many; when there are few, each is named.
+    named: blockSizes.filter((size) => blockSizes.length <= 8 || Number.isInteger(Math.log2(size))),
+    formatSize: (size) => String(size / 1024),
+    axis: 'block size, KiB',
+    unit: 'ms'
+  })
   return canvas.finish([setting], bottom + 46)
 }
 
@@ -132,27 +153,8 @@ function drawRatios (group, { x, y }, { stacks, blockSizes, get, ratio }, layer)
   const between = write(group, '', { x: x(blockSize), y: lowest + 19, size: 12, bold: true, anchor: 'middle' })
   for (const [index, ratio] of ratios.entries()) {
     if (index === 0 || ratio === undefined) continue
-    between.append('tspan').attr('class', `fill-${index}`).attr('dx', index === 1 ? 0 : 6).text(formatRatio(ratio))
+    add(between, 'tspan', { class: `fill-${index}`, dx: index === 1 ? 0 : 6 }, formatRatio(ratio))
   }
-}
-
-/**
- * @param {number[]} domain
- * @returns {number[]}  powers of ten, and what lies between them where few of these fit
- */
-function listTimeTicks ([least, most]) {
-  const powers = Array.from({ length: 12 }, (_, index) => 10 ** (index - 3))
-  const steps = most / least > 300 ? [1] : [1, 3]
-  const ticks = powers.flatMap((power) => steps.map((step) => Number((power * step).toPrecision(1))))
-  return ticks.filter((tick) => tick >= least && tick <= most)
-}
-
-/**
- * Round sizes are enough when there are many; when there are few, each is named.
- * @param {number[]} blockSizes
- */
-function listBlockTicks (blockSizes) {
-  return blockSizes.length > 8 ? blockSizes.filter((size) => Number.isInteger(Math.log2(size))) : blockSizes
 }
 
 /**

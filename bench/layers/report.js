@@ -2,12 +2,12 @@
 // The measurements of a bench, gathered: one cell for each layer, block size and stack. And the table of these: a
 // block a layer, a row a block size, and behind each time how many times as long as the first stack's it is.
 
-const { alignColumns, formatKib, formatMs, formatRatio, summarize, writeCsv } = require('../lib/report')
+const { alignColumns, formatKib, formatMs, formatRatio, summarize } = require('../lib/report')
 
 /** @typedef {import('./cases').Measurement} Measurement */
 /** @typedef {import('./stacks').Stack} Stack */
 /** @typedef {import('./layers').Layer} Layer */
-/** @typedef {import('../lib/report').Summary & { scaled: boolean }} Cell */
+/** @typedef {import('../lib/report').Summary & { scaled: boolean, runs: number }} Cell */
 
 /**
  * @typedef {object} Cells
@@ -27,16 +27,13 @@ const GAP = '   '
  * @returns {Cells}
  */
 function gatherCells ({ stacks, layers, blockSizes }, measurements) {
-  /** @type {Map<string, Measurement[]>} */
-  const runs = new Map()
-  for (const one of measurements) {
-    const key = `${one.stack} ${one.layer} ${one.blockSize}`
-    runs.set(key, [...(runs.get(key) ?? []), one])
-  }
   /** @type {Cells['get']} */
   const get = (stack, layer, blockSize) => {
-    const own = runs.get(`${stack.name} ${layer.name} ${blockSize}`)
-    return own && { ...summarize(own.map((one) => one.ms)), scaled: own.some((one) => one.scaled) }
+    const own = measurements.filter((one) => {
+      return one.stack === stack.name && one.layer === layer.name && one.blockSize === blockSize
+    })
+    if (own.length === 0) return undefined
+    return { ...summarize(own.map(({ ms }) => ms)), scaled: own.some(({ scaled }) => scaled), runs: own.length }
   }
   /** @type {Cells['ratio']} */
   const ratio = (stack, layer, blockSize) => {
@@ -87,18 +84,15 @@ function formatTime (cell) {
 
 /**
  * One file a layer: every run of every stack.
- * @param {string} folder
  * @param {{ stacks: Stack[], layers: Layer[] }} choice
  * @param {Measurement[]} measurements
  * @param {import('../lib/report').Facts} facts
- * @returns {string[]}  the files written
+ * @returns {Record<string, import('../lib/report').Sheet>}  by the names of the layers
  */
-function writeCsvs (folder, { stacks, layers }, measurements, facts) {
-  const rank = new Map(stacks.map((stack, index) => [stack.name, index]))
-  const sorted = [...measurements].sort((a, b) => {
-    return Number(rank.get(a.stack)) - Number(rank.get(b.stack)) || a.blockSize - b.blockSize || a.run - b.run
-  })
-  return layers.map(({ name, meaning, log }) => writeCsv(folder, name, {
+function toSheets ({ stacks, layers }, measurements, facts) {
+  const rank = (/** @type {Measurement} */ one) => stacks.findIndex(({ name }) => name === one.stack)
+  const sorted = [...measurements].sort((a, b) => rank(a) - rank(b) || a.blockSize - b.blockSize || a.run - b.run)
+  return Object.fromEntries(layers.map(({ name, meaning, log }) => [name, {
     facts,
     notes: [
       `layer: ${name}, ${meaning} (reads the ${log} log)`,
@@ -110,9 +104,9 @@ function writeCsvs (folder, { stacks, layers }, measurements, facts) {
       const { stack, blockSize, run, ms, records, bytes, peakMemory, scaled } = one
       return [stack, blockSize, run, ms.toFixed(3), records, bytes, peakMemory, scaled ? 'yes' : 'no']
     })
-  }))
+  }]))
 }
 
 exports.gatherCells = gatherCells
 exports.formatTable = formatTable
-exports.writeCsvs = writeCsvs
+exports.toSheets = toSheets

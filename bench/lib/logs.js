@@ -5,12 +5,13 @@
 const { createHash } = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { UserError } = require('./command')
+const { binaryCodec, rawCodec } = require('@millrace/binary-codec')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
 const { createMessages, DEFAULT_SEED, GENERATOR_VERSION } = require('./messages')
-const { findLastEnd, inspectLog } = require('./offset32')
+const { UserError } = require('./options')
 const { createProgress } = require('./run')
 const { writeWhole } = require('./work-file')
-const { copyLog, writeBinary, writeGenerated } = require('./write-logs')
 
 // Rises when the conversion to binary gives other bytes: the version is part of the name of what was made.
 const CONVERSION_VERSION = 1
@@ -22,8 +23,21 @@ const PREFIX_SIZE = 64 * 1024 * 1024
 // What findSource makes, and the only framing that a prefix can be cut in.
 const SOURCE_FRAMING = 'offset32'
 const WARM_SIZE = 1024 * 1024
+const BLOCK_SIZE = 65536
+const BATCH_SIZE = 1000
+// <length> data <length> <end of the record>
+const FRAME_OVERHEAD = 12
+/** The query when no record can answer it. */
+const NO_ANSWER = '%nothing-has-this-root.sha256'
 
-/** @typedef {import('./write-logs').Written} Written */
+/**
+ * @typedef {object} Written
+ * @property {number} records
+ * @property {string} query  what `value.content.root` is compared with
+ * @property {number} hits  how many records answer it
+ */
+
+/** @typedef {{ values: any[], done: number }} Batch  `done` is how far the work is with it */
 
 /**
  * @typedef {object} Logs
@@ -55,15 +69,27 @@ async function findGenerated (records, folder) {
   const title = `generated, ${records} messages, seed ${DEFAULT_SEED}, generator ${GENERATOR_VERSION}`
   const [json, binary] = ['json', 'binary'].map((log) => path.join(folder, `${name}.${log}.offset32`))
   const written = await makeOnce(folder, name, [json, binary], async ([json, binary]) => {
-    const progress = createProgress(`generating ${records} messages`, records)
-    const result = await writeGenerated(createMessages(DEFAULT_SEED), records, { json, binary }, progress)
-    progress.end()
-    return result
+    const messages = createMessages(DEFAULT_SEED)
+    const targets = [createLog(json, jsonCodec), createLog(binary, binaryCodec)]
+    const roots = await pour(`generating ${records} messages`, records, generate(messages, records), targets)
+    return { records, query: messages.query, hits: roots.get(messages.query) ?? 0 }
   })
   return { name, title, json, binary, ...written }
 }
 
 /**
+ * @param {{ next: () => unknown }} messages
+ * @param {number} count
+ */
+function * generate ({ next }, count) {
+  for (let done = 0; done < count;) {
+    const values = Array.from({ length: Math.min(BATCH_SIZE, count - done) }, next)
+    yield { values, done: done += values.length }
+  }
+}
+
+/**
+ * The query asks for the root that most records of the log have.
  * @param {string} file
  * @param {string} folder
  * @returns {Promise<Source>}
@@ -74,18 +100,57 @@ async function findGiven (file, folder) {
   const name = `given-${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
   const binary = path.join(folder, `${name}.binary.offset32`)
   const written = await makeOnce(folder, name, [binary], async ([draft]) => {
-    const progress = createProgress('converting to binary', size)
+    let records = 0
     try {
-      return await writeBinary(file, draft, progress)
+      const counted = readBatches(file, jsonCodec, (values) => { records += values.length })
+      const roots = await pour('converting to binary', size, counted, [createLog(draft, binaryCodec)])
+      // Among equals the one that sorts first, so that every run asks the same.
+      const [[query, hits]] = [...roots, /** @type {[string, number]} */ ([NO_ANSWER, 0])]
+        .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1))
+      return { records, query, hits }
     } catch (err) {
       if (/** @type {any} */ (err).code !== 'ERR_CODEC_DECODE') throw err
       throw new UserError(`--file: ${file} holds a record that is not JSON: ${/** @type {Error} */ (err).message}`)
-    } finally {
-      progress.end()
     }
   })
-  const json = isWritable(file) ? file : await copyOnce(file, path.join(folder, `${name}.json.offset32`))
+  const json = isWritable(file) ? file : path.join(folder, `${name}.json.offset32`)
+  if (sizeOf(json) !== size) await writeWhole([json], async ([draft]) => fs.copyFileSync(file, draft))
   return { name, title: path.basename(file), json, binary, ...written }
+}
+
+/**
+ * With its own eyes, so that no stack decides what the others are given.
+ * @param {string} file
+ * @returns {fs.Stats}
+ * @throws {UserError}  one line that says what the file is, when it is not a log of whole records
+ */
+function inspectLog (file) {
+  let fd
+  try {
+    fd = fs.openSync(file, 'r')
+    const stat = fs.fstatSync(fd)
+    if (!hasWholeEnds(fd, stat.size)) throw new Error('does not begin and end with whole records of 32-bit offsets')
+    return stat
+  } catch (err) {
+    throw new UserError(`--file: ${file}: ${/** @type {Error} */ (err).message}`)
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {number} size
+ */
+function hasWholeEnds (fd, size) {
+  const buf = Buffer.alloc(4)
+  // A number that is not there is like none that is.
+  const readAt = (/** @type {number} */ position) => {
+    return position >= 0 && fs.readSync(fd, buf, 0, 4, position) === 4 ? buf.readUInt32BE(0) : NaN
+  }
+  const [first, last] = [readAt(0), readAt(size - 8)]
+  return readAt(first + 4) === first && readAt(first + 8) === first + FRAME_OVERHEAD &&
+    readAt(size - 4) === size && readAt(size - last - FRAME_OVERHEAD) === last
 }
 
 /**
@@ -120,15 +185,6 @@ function isWritable (file) {
   } catch {
     return false
   }
-}
-
-/**
- * @param {string} from
- * @param {string} to
- */
-async function copyOnce (from, to) {
-  if (sizeOf(to) !== sizeOf(from)) await writeWhole([to], async ([draft]) => fs.copyFileSync(from, draft))
-  return to
 }
 
 /**
@@ -173,14 +229,79 @@ function createInputs (source, folder) {
 }
 
 /**
+ * The same records in another framing.
  * @param {string} from
  * @param {string} to
  * @param {import('@millrace/offset-log').FramingName} framing
  */
 async function convert (from, to, framing) {
-  const progress = createProgress(`copying to ${framing}`, fs.statSync(from).size)
-  await writeWhole([to], ([draft]) => copyLog(from, draft, framing, progress))
-  progress.end()
+  await writeWhole([to], async ([draft]) => {
+    // A codec without a name: the copy may be opened with any, as its records need.
+    const target = createLog(draft, { ...rawCodec, name: undefined }, framing)
+    await pour(`copying to ${framing}`, fs.statSync(from).size, readBatches(from, rawCodec), [target])
+  })
+}
+
+/**
+ * @param {string} file  a new one
+ * @param {any} codec
+ * @param {import('@millrace/offset-log').FramingName} [framing]
+ */
+function createLog (file, codec, framing = SOURCE_FRAMING) {
+  // Closing syncs, and a log that was not closed is not used.
+  return OffsetLog(file, { codec, framing, blockSize: BLOCK_SIZE, fsync: 'never' })
+}
+
+/**
+ * @param {string} file  of a log
+ * @param {any} codec
+ * @param {(values: any[]) => void} [look]
+ * @returns {AsyncGenerator<Batch>}  their `done` counts bytes
+ */
+async function * readBatches (file, codec, look = () => {}) {
+  const log = OffsetLog(file, { codec, flags: 'r', blockSize: BLOCK_SIZE })
+  try {
+    /** @type {Batch} */
+    let batch = { values: [], done: 0 }
+    for await (const { seq, value } of log.stream()) {
+      batch.values.push(value)
+      if (batch.values.length < BATCH_SIZE) continue
+      look(batch.values)
+      yield { ...batch, done: seq }
+      batch = { values: [], done: seq }
+    }
+    look(batch.values)
+    if (batch.values.length > 0) yield batch
+  } finally {
+    await log.close()
+  }
+}
+
+/**
+ * Appends every batch to each of the logs, and closes them.
+ * @param {string} title
+ * @param {number} total
+ * @param {AsyncIterable<Batch> | Iterable<Batch>} batches
+ * @param {Array<ReturnType<typeof OffsetLog>>} targets
+ * @returns {Promise<Map<string, number>>}  how many records have a root, for each
+ */
+async function pour (title, total, batches, targets) {
+  /** @type {Map<string, number>} */
+  const roots = new Map()
+  const progress = createProgress(title, total)
+  try {
+    for await (const { values, done } of batches) {
+      await Promise.all(targets.map((log) => log.append(values)))
+      for (const root of values.map((value) => value?.value?.content?.root)) {
+        if (typeof root === 'string') roots.set(root, (roots.get(root) ?? 0) + 1)
+      }
+      progress.update(done)
+    }
+  } finally {
+    await Promise.all(targets.map((log) => log.close()))
+    progress.end()
+  }
+  return roots
 }
 
 /**
@@ -195,6 +316,19 @@ async function cutPrefix (from, to) {
   fs.closeSync(fd)
   const prefix = buf.subarray(0, findLastEnd(buf.subarray(0, bytesRead)))
   await writeWhole([to], async ([draft]) => fs.writeFileSync(draft, prefix))
+}
+
+/**
+ * @param {Buffer} buf  the beginning of a log
+ * @returns {number}  where the last record ends that is in it whole
+ */
+function findLastEnd (buf) {
+  let end = 0
+  for (let next = 0; next <= buf.length; next = buf.readUInt32BE(end) + end + FRAME_OVERHEAD) {
+    end = next
+    if (end + 4 > buf.length) break
+  }
+  return end
 }
 
 /**
@@ -215,6 +349,7 @@ function describeSource ({ title, records, json, binary, hits, query }) {
 }
 
 exports.findSource = findSource
+exports.findLastEnd = findLastEnd
 exports.createInputs = createInputs
 exports.describeSource = describeSource
 exports.warm = warm

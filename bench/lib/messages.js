@@ -5,7 +5,7 @@
 // name of the generated log.
 
 const { createPrng } = require('./prng')
-const { channels, skewed, writeName, writeText } = require('./text')
+const words = require('./words.json')
 
 const GENERATOR_VERSION = 1
 const DEFAULT_SEED = 343
@@ -128,7 +128,7 @@ function createPost (world) {
   const { prng } = world
   /** @type {Fields} */
   const content = { type: 'post', text: writeText(prng, skewed(prng, 38, 1200)) }
-  if (prng.chance(0.3)) content.channel = prng.pick(channels)
+  if (prng.chance(0.3)) content.channel = prng.pick(words.channels)
   addMentions(world, content)
   return content
 }
@@ -139,7 +139,7 @@ function createReply (world) {
   const root = prng.chance(HIT_SHARE / REPLY_SHARE) ? query : pickOther(world)
   /** @type {Fields} */
   const content = { type: 'post', text: writeText(prng, skewed(prng, 25, 1200)) }
-  if (prng.chance(0.2)) content.channel = prng.pick(channels)
+  if (prng.chance(0.2)) content.channel = prng.pick(words.channels)
   if (prng.chance(0.3)) content.reply = { [keys.pick()]: people.pick() }
   // `root` is never the last field of its object: bipf 1.9.0 misses a last field that is short.
   content.root = root
@@ -186,7 +186,7 @@ function createMention ({ prng, keys, people }) {
 function createVote ({ prng, keys }) {
   const expression = prng.pick(['Like', 'Like', 'Like', 'Unlike', 'dig', 'yup', '👍', '❤️'])
   const vote = { link: keys.pick(), value: prng.chance(0.96) ? 1 : 0, expression }
-  return prng.chance(0.2) ? { type: 'vote', channel: prng.pick(channels), vote } : { type: 'vote', vote }
+  return prng.chance(0.2) ? { type: 'vote', channel: prng.pick(words.channels), vote } : { type: 'vote', vote }
 }
 
 /** @param {World} world */
@@ -211,7 +211,7 @@ function createAbout ({ prng, people }, author) {
 function createRarity (world) {
   const { prng, keys, people } = world
   const kind = prng.below(4)
-  if (kind === 0) return { type: 'channel', channel: prng.pick(channels), subscribed: prng.chance(0.8) }
+  if (kind === 0) return { type: 'channel', channel: prng.pick(words.channels), subscribed: prng.chance(0.8) }
   if (kind === 1) {
     return { type: 'pub', address: { host: `${writeName(prng, 1)}.example`, port: 8008, key: people.pick() } }
   }
@@ -242,6 +242,65 @@ function createMemory (prng, first) {
       else list[prng.below(MEMORY_SIZE)] = text
     }
   }
+}
+
+// Text as people write it: sentences of words, now and then in another script, with links, quotes and line breaks. Its
+// words are mostly English; the rest bring characters of two, three and four bytes, since a log of pure ASCII flatters
+// every codec. Only + - * / are used, since these alone give the same bits on every machine: Math.log and Math.pow
+// need not.
+
+/**
+ * A count that is mostly small and sometimes large: a Pareto tail, cut off.
+ * @param {Prng} prng
+ * @param {number} typical  about half of all counts are below it
+ * @param {number} max
+ */
+function skewed (prng, typical, max) {
+  const tail = typical / (prng.fraction() + 0.02) - typical * 0.9
+  return Math.min(max, Math.max(1, Math.floor(tail * (0.35 + 0.35 * prng.fraction()))))
+}
+
+/**
+ * @param {Prng} prng
+ * @param {number} count  of words
+ * @returns {string}
+ */
+function writeText (prng, count) {
+  const vocabulary = prng.chance(0.09) ? prng.pick(words.others) : words.english
+  let text = ''
+  for (let left = count; left > 0;) {
+    const length = Math.min(left, 3 + prng.below(14))
+    text += writeSentence(prng, vocabulary, length)
+    left -= length
+    if (left > 0) text += prng.chance(0.15) ? '\n\n' : ' '
+  }
+  return prng.chance(0.06) ? `${text} ${prng.pick(words.emoji)}` : text
+}
+
+/**
+ * @param {Prng} prng
+ * @param {ReadonlyArray<string>} vocabulary
+ * @param {number} length  in words
+ */
+function writeSentence (prng, vocabulary, length) {
+  const first = prng.pick(vocabulary)
+  let sentence = first[0].toUpperCase() + first.slice(1)
+  for (let i = 1; i < length; i++) {
+    const word = prng.pick(vocabulary)
+    if (i > 1 && prng.chance(0.06)) sentence += ','
+    sentence += prng.chance(0.01) ? ` "${word}"` : ` ${word}`
+  }
+  return sentence + prng.pick(['.', '.', '.', '.', '!', '?', ':)'])
+}
+
+/**
+ * @param {Prng} prng
+ * @param {number} count  of words
+ * @returns {string}  a name or a title: no sentence
+ */
+function writeName (prng, count) {
+  const vocabulary = prng.chance(0.09) ? prng.pick(words.others) : words.english
+  return Array.from({ length: count }, () => prng.pick(vocabulary)).join(' ')
 }
 
 exports.createMessages = createMessages

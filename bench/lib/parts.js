@@ -4,11 +4,11 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { UserError, toNames } = require('./command')
+const { UserError, toNames } = require('./options')
 
 /** @typedef {{ name: string, order?: number }} Part */
 
-/** Where each part was loaded from. @type {WeakMap<Part, string>} */
+/** Where each part was loaded from. @type {WeakMap<Part, any>} */
 const homes = new WeakMap()
 
 /**
@@ -27,9 +27,7 @@ function loadParts (file) {
  * @returns {{ file: string, name: string }}  for `findPart`, in a child
  */
 function locate (part) {
-  const file = homes.get(part)
-  if (file === undefined) throw new Error(`${part.name} was not loaded from a file`)
-  return { file, name: part.name }
+  return { file: homes.get(part), name: part.name }
 }
 
 /**

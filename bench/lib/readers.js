@@ -2,6 +2,7 @@
 // The ways to read a log that are timed: each layer of Millrace as a user calls it, and the packages that it succeeds
 // as their documentation shows them. The framing of the file makes no difference to the calls.
 
+const fs = require('node:fs')
 const createBlocks = require('aligned-block-file')
 const bipf = require('bipf')
 const createFlumelog = require('flumelog-offset')
@@ -26,7 +27,7 @@ const { call, eachRange } = require('./pipeline')
  * @typedef {(seq: number, value: unknown) => void} VisitValue
  */
 
-/** @typedef {import('@millrace/offset-log').Chunk} Chunk */
+/** @typedef {import('@millrace/offset-log').RecordRun} RecordRun */
 /** @typedef {keyof typeof CODECS} CodecName */
 /** @typedef {{ blockSize?: number, codec?: CodecName, where?: import('@millrace/where').Where }} ReadOptions */
 
@@ -71,19 +72,74 @@ async function openFile (path, { blockSize = BLOCK_SIZE } = {}) {
 /**
  * @param {string} path
  * @param {ReadOptions} [options]  `where` leaves out records
- * @returns {Promise<Reader<VisitBytes>>}  of the bytes of records, by `scan`
+ * @returns {Promise<Reader<VisitBytes> & { log: any }>}  of the bytes of records, by `scan`
  */
 async function openRecords (path, { where, ...options } = {}) {
   const log = await openLog(path, options)
   return {
-    run: async (visit) => {
-      await log.scan({ where }, (/** @type {Chunk} */ { buffer, count, seqs, starts, ends }) => {
-        for (let index = 0; index < count; index++) visit(seqs[index], buffer, starts[index], ends[index])
-      })
-    },
+    log,
+    run: (visit) => scanRecords(log, { where }, visit),
     close: async () => { await log.close() }
   }
 }
+
+/**
+ * @param {any} log
+ * @param {object} options  of the scan
+ * @param {VisitBytes} visit
+ * @returns {Promise<void>}
+ */
+function scanRecords (log, options, visit) {
+  return log.scan(options, (/** @type {RecordRun} */ { buffer, count, seqs, starts, ends }) => {
+    for (let index = 0; index < count; index++) visit(seqs[index], buffer, starts[index], ends[index])
+  })
+}
+
+/**
+ * @template Item
+ * @param {string} path
+ * @param {(seq: number, buf: Uint8Array, start: number, end: number) => Item} toItem  of borrowed bytes
+ * @returns {Promise<Item[]>}  of all records
+ */
+async function listRecords (path, toItem) {
+  /** @type {Item[]} */
+  const items = []
+  const { run, close } = await openRecords(path)
+  await run((seq, buf, start, end) => { items.push(toItem(seq, buf, start, end)) })
+  await close()
+  return items
+}
+
+/**
+ * The records of a log already in memory, for peers that need no log.
+ * @typedef {object} Loaded
+ * @property {Buffer} bytes  of the whole file
+ * @property {number[]} seqs
+ * @property {Uint32Array} starts  of the records, in `bytes`
+ * @property {Uint32Array} ends
+ */
+
+/**
+ * @param {string} path  of a log in an offset framing: its records are whole in the file
+ * @param {number} [recordsMax]
+ * @returns {Promise<Loaded>}
+ */
+async function loadRecords (path, recordsMax = Infinity) {
+  // The frame begins with a length of four bytes, at its seq.
+  const all = await listRecords(path, (seq, buf, start, end) => ({ seq, start: seq + 4, end: seq + 4 + end - start }))
+  const some = all.slice(0, recordsMax)
+  return {
+    bytes: fs.readFileSync(path),
+    seqs: some.map(({ seq }) => seq),
+    starts: Uint32Array.from(some, ({ start }) => start),
+    ends: Uint32Array.from(some, ({ end }) => end)
+  }
+}
+
+/** @type {(seq: number) => number} */
+const toSeq = (seq) => seq
+/** @type {(seq: number, buf: Uint8Array, start: number, end: number) => Buffer} */
+const toRecord = (seq, buf, start, end) => Buffer.from(buf.subarray(start, end))
 
 /**
  * @param {string} path
@@ -152,17 +208,12 @@ function showItem (visit) {
 }
 
 /** Hands out bytes as they are. */
+const same = (/** @type {any} */ value) => value
 const identity = { encode: same, decode: same, buffer: true }
-
-/** @param {any} value */
-function same (value) {
-  return value
-}
 
 /**
  * The query of programs that keep binary records: bipf.seekKey, field by field, without decoding the rest. Keys and
- * query
- * are encoded once: bipf would do it again for each record.
+ * query are encoded once: bipf would do it again for each record.
  * @param {string} root
  * @returns {(record: Uint8Array) => boolean}
  */
@@ -196,7 +247,13 @@ function rootIs (root) {
 exports.openBlocks = openBlocks
 exports.openSections = openSections
 exports.openRecords = openRecords
+exports.scanRecords = scanRecords
+exports.drain = drain
 exports.openItems = openItems
+exports.listRecords = listRecords
+exports.loadRecords = loadRecords
+exports.toSeq = toSeq
+exports.toRecord = toRecord
 exports.openAlignedBlocks = openAlignedBlocks
 exports.openFlumelog = openFlumelog
 exports.openSeekRoot = openSeekRoot

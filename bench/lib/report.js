@@ -2,7 +2,6 @@
 // How figures are written: medians, text tables, CSV files, and the facts that a reader needs to judge a figure.
 
 const fs = require('node:fs')
-const { createRequire } = require('node:module')
 const os = require('node:os')
 const path = require('node:path')
 
@@ -117,7 +116,7 @@ function gatherFacts (command, packages, input) {
 function describePackage (name) {
   // What comes with Node.js has its version.
   if (name.startsWith('node:')) return name
-  const folders = createRequire(__filename).resolve.paths(name) ?? []
+  const folders = require.resolve.paths(name) ?? []
   const file = folders.map((folder) => path.join(folder, name, 'package.json')).find((file) => fs.existsSync(file))
   return `${name} ${file ? JSON.parse(fs.readFileSync(file, 'utf8')).version : 'not installed'}`
 }

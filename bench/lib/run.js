@@ -31,9 +31,9 @@ class DisagreementError extends Error {}
  * @returns {Promise<any>}  the JSON that it prints
  * @throws {ChildError}
  */
-async function runChild (script, order, { env = {}, exitMs = EXIT_MS } = {}) {
-  const options = { env: { ...process.env, ...env }, exitMs }
-  const { code, signal, stdout, stderr, isOverdue } = await run([script, JSON.stringify(order)], options)
+async function runChild (script, order, { env, exitMs = EXIT_MS } = {}) {
+  const args = [script, JSON.stringify(order)]
+  const { code, signal, stdout, stderr, isOverdue } = await run(args, { ...process.env, ...env }, exitMs)
   if (code === 0 || isOverdue) {
     try {
       return JSON.parse(stdout)
@@ -55,14 +55,14 @@ async function runChild (script, order, { env = {}, exitMs = EXIT_MS } = {}) {
 
 /**
  * @param {string[]} args
- * @param {{ env: NodeJS.ProcessEnv, exitMs: number }} options
+ * @param {NodeJS.ProcessEnv} env
+ * @param {number} exitMs
  * @returns {Promise<Ending>}
  */
-function run (args, { env, exitMs }) {
+function run (args, env, exitMs) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, {
-      env, stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT_MS, killSignal: 'SIGKILL'
-    })
+    const ends = { timeout: TIMEOUT_MS, killSignal: /** @type {const} */ ('SIGKILL') }
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...ends })
     // A bench that is interrupted leaves no child behind.
     const kill = () => child.kill()
     process.once('exit', kill)
@@ -100,7 +100,7 @@ function runTask (order, env) {
  * @param {string} title
  * @param {Turn[]} turns
  * @param {(turn: Turn) => string} describe
- * @param {(turn: Turn) => Promise<void>} take  names itself in a ChildError's stead
+ * @param {(turn: Turn) => Promise<unknown>} take  names itself in a ChildError's stead
  */
 async function takeTurns (title, turns, describe, take) {
   const progress = createProgress(title, turns.length)
@@ -142,7 +142,7 @@ function createAgreement () {
  * @returns {T[]}  another one first
  */
 function rotate (list, by) {
-  const start = list.length === 0 ? 0 : by % list.length
+  const start = by % list.length || 0
   return [...list.slice(start), ...list.slice(0, start)]
 }
 

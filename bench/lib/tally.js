@@ -42,8 +42,8 @@ class Counts {
     this.seqSum += seqSum
   }
 
-  /** @param {import('@millrace/offset-log').Chunk} chunk  no call for a record */
-  addChunk ({ count, seqs, starts, ends }) {
+  /** @param {import('@millrace/offset-log').RecordRun} chunk  no call for a record */
+  addRecords ({ count, seqs, starts, ends }) {
     let [delivered, seqSum] = [0, 0]
     for (let index = 0; index < count; index++) {
       delivered += ends[index] - starts[index]
@@ -67,11 +67,16 @@ class Tally extends Counts {
 
   /**
    * @param {number} seq
-   * @param {any} item
+   * @param {any} item  borrowed bytes, with start and end: a sample is copied; or a value
+   * @param {number} [start]
+   * @param {number} [end]
    */
-  keep (seq, item) {
-    this.seqs.push(seq)
-    this.samples.push(item)
+  visit (seq, item, start, end) {
+    if (this.records % this.every === 0) {
+      this.seqs.push(seq)
+      this.samples.push(start === undefined ? item : Buffer.from(item.subarray(start, end)))
+    }
+    super.visit(seq, item, start, end)
   }
 
   /** @returns {TallyResult} */
@@ -79,53 +84,23 @@ class Tally extends Counts {
     const { records, delivered, seqSum } = this
     // A sum past 2^53 would round, and two stacks that differ could then look alike. 2^53 is far off: 8e13 for 343 MB.
     if (!Number.isSafeInteger(seqSum)) throw new Error(`the sum of the seqs is not exact: ${seqSum}`)
-    const seqDigest = hash(this.seqs.map((seq) => Buffer.from(String(seq))))
-    return { records, delivered, seqSum, seqDigest, digest: hash(this.samples.map(toBytes)) }
+    return { records, delivered, seqSum, seqDigest: hash(this.seqs), digest: hash(this.samples) }
   }
-}
-
-class ByteTally extends Tally {
-  /**
-   * @param {number} seq
-   * @param {Uint8Array} buf  borrowed: a sample is copied
-   * @param {number} start
-   * @param {number} end
-   */
-  visit (seq, buf, start, end) {
-    if (this.records % this.every === 0) this.keep(seq, Buffer.from(buf.subarray(start, end)))
-    this.records++
-    this.delivered += end - start
-    this.seqSum += seq
-  }
-}
-
-class ValueTally extends Tally {
-  /**
-   * @param {number} seq
-   * @param {unknown} value
-   */
-  visit (seq, value) {
-    if (this.records % this.every === 0) this.keep(seq, value)
-    this.records++
-    this.seqSum += seq
-  }
-}
-
-/** @param {any} sample */
-function toBytes (sample) {
-  return Buffer.isBuffer(sample) ? sample : Buffer.from(JSON.stringify(sample) ?? 'undefined')
 }
 
 /**
- * @param {Buffer[]} parts  each is preceded by its length, so that "ab" + "c" is not "a" + "bc"
+ * Each part is preceded by its length, so that "ab" + "c" is not "a" + "bc".
+ * @param {any[]} parts  bytes, or values
  * @returns {string}  the first 64 bits of a SHA-256
  */
 function hash (parts) {
   const sha = createHash('sha256')
-  for (const part of parts) sha.update(`${part.length}:`).update(part)
+  for (const part of parts) {
+    const bytes = Buffer.isBuffer(part) ? part : Buffer.from(JSON.stringify(part) ?? 'undefined')
+    sha.update(`${bytes.length}:`).update(bytes)
+  }
   return sha.digest('hex').slice(0, 16)
 }
 
 exports.Counts = Counts
-exports.ByteTally = ByteTally
-exports.ValueTally = ValueTally
+exports.Tally = Tally

@@ -50,6 +50,16 @@ async function withFolder (parent, name, use) {
 }
 
 /**
+ * What the kernel has yet to write would be written while others are measured.
+ * @param {string} file
+ */
+function syncFile (file) {
+  const fd = fs.openSync(file, 'r+')
+  fs.fsyncSync(fd)
+  fs.closeSync(fd)
+}
+
+/**
  * @param {string} file
  * @returns {string}  what it is called until it is whole: nothing of that name is there
  */
@@ -70,16 +80,10 @@ function begin (file) {
 function isLeft (file) {
   const pid = Number(UNFINISHED.exec(path.basename(file))?.[1])
   if (pid === process.pid) return ![...unfinished].some((draft) => file.startsWith(draft))
-  return pid > 0 && !isRunning(pid)
-}
-
-/** @param {number} pid */
-function isRunning (pid) {
   try {
-    process.kill(pid, 0)
-    return true
+    return pid > 0 && !process.kill(pid, 0)
   } catch (err) {
-    return /** @type {NodeJS.ErrnoException} */ (err).code !== 'ESRCH'
+    return /** @type {NodeJS.ErrnoException} */ (err).code === 'ESRCH'
   }
 }
 
@@ -103,3 +107,4 @@ function clear (folder, isGone) {
 
 exports.writeWhole = writeWhole
 exports.withFolder = withFolder
+exports.syncFile = syncFile

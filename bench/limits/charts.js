@@ -6,7 +6,7 @@ const { drawBars } = require('../lib/charts/bars')
 const { createCanvas, describeSetting } = require('../lib/charts/canvas')
 const { drawLines } = require('../lib/charts/lines')
 const { formatCount, formatSize } = require('../lib/report')
-const { goalOf, judge } = require('./report')
+const { judge } = require('./report')
 
 const MB = 1e6
 const NS = 1e6
@@ -23,7 +23,7 @@ const NS = 1e6
 async function drawLimits (results, { facts, records, bytes }) {
   const drawn = results.flatMap((result) => {
     const verdict = judge(result)
-    return result.row.drawn && verdict ? [{ row: result.row, verdict, goal: goalOf(result.row) }] : []
+    return result.row.drawn && verdict ? [{ row: result.row, verdict }] : []
   })
   if (drawn.length === 0) return undefined
   const missed = drawn.filter(({ verdict }) => !verdict.isMet)
@@ -33,34 +33,31 @@ async function drawLimits (results, { facts, records, bytes }) {
     stacks: ['Millrace'],
     marks: 'bars'
   })
-  const rows = drawn.map(({ row: { name, drawn = '' }, verdict, goal }) => ({
+  const rows = drawn.map(({ row: { name, drawn = '' }, verdict }) => ({
     label: drawn,
     bars: [{
       look: 0,
       value: verdict.ratio.median,
       min: verdict.ratio.min,
       max: verdict.ratio.max,
-      goal,
+      goal: verdict.goal,
       text: formatMultiple(verdict.ratio.median),
-      more: { text: [...describeMiss(verdict, goal), ...listBeside(results, name, verdict)].join(', '), class: 'muted' }
+      more: { text: [...describeMiss(verdict), ...listBeside(results, name, verdict)].join(', '), class: 'muted' }
     }]
   }))
   const bottom = drawBars(canvas, [{ rows }], { barHeight: 14, rowGap: 12, labelWidth: 200, valueWidth: 250, formatTick: (tick) => `${tick}×` })
   const size = `${formatCount(records)} messages, ${formatCount(Math.round(bytes / MB))} MB of JSON`
-  return canvas.finish([describeSetting(size, facts, drawn.map(({ verdict }) => verdict.rounds))], bottom + 54)
+  const least = drawn.flatMap(({ row, verdict }) => verdict.bound === undefined ? [] : row.bound?.what ?? [])
+  return canvas.finish([
+    ...new Set(least.map((what) => `The least: to ${what}, and nothing else.`)),
+    describeSetting(size, facts, drawn.map(({ verdict }) => verdict.rounds))
+  ], bottom + (least.length > 0 ? 68 : 54))
 }
 
-/**
- * @param {Verdict} verdict
- * @param {number} goal
- */
-function describeMiss ({ ratio, isMet }, goal) {
-  return isMet ? [] : [`missed by ${formatPercent(100 * (ratio.median / goal - 1))}%`]
-}
-
-/** @param {number} percent */
-function formatPercent (percent) {
-  return percent < 1 ? percent.toFixed(1) : percent.toFixed(0)
+/** @param {Verdict} verdict */
+function describeMiss ({ ratio, isMet, goal }) {
+  const percent = 100 * (ratio.median / goal - 1)
+  return isMet ? [] : [`missed by ${percent.toFixed(percent < 1 ? 1 : 0)}%`]
 }
 
 /**
@@ -122,20 +119,18 @@ async function drawGrowth (results, facts) {
     return { ...panel, y, ticks: y.ticks(5) }
   })
   const sizes = [...new Set(panels.flatMap(({ series }) => series.flat().map(({ x }) => x)))].sort((a, b) => a - b)
-  const bottom = drawLines(canvas, panels, { sizes, named: nameSizes(sizes), formatSize: (size) => formatSize(Number(size.toPrecision(1))), axis: 'size of the log' })
+  const bottom = drawLines(canvas, panels, {
+    sizes,
+    // Two logs of one size differ by some bytes: one name for both.
+    named: sizes.filter((size, index) => index === 0 || size > sizes[index - 1] * 1.2),
+    formatSize: (size) => formatSize(Number(size.toPrecision(1))),
+    axis: 'size of the log'
+  })
   const counts = measured.map(({ verdict }) => verdict.rounds)
   return canvas.finish([
     'A file of some MB fits the caches of the processor, which is faster: the bare loop shows by how much.',
     describeSetting('Messages of some 690 bytes', facts, counts)
   ], bottom + 62)
-}
-
-/**
- * Two logs of one size differ by some bytes: one name for both.
- * @param {number[]} sizes  ascending
- */
-function nameSizes (sizes) {
-  return sizes.filter((size, index) => index === 0 || size > sizes[index - 1] * 1.2)
 }
 
 exports.drawLimits = drawLimits

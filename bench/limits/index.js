@@ -1,8 +1,76 @@
 'use strict'
-// `npm run bench:limits`. Exit codes: 0 done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong
-// option.
+// `npm run bench:limits`: measures what must hold, each figure against another one from the same run. Exit codes: 0
+// done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong option.
 
+const fs = require('node:fs')
 const { runCommand } = require('../lib/command')
-const { COMMAND, parseOptions, run } = require('./command')
+const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('../lib/logs')
+const { countOption, readOptions, toNames } = require('../lib/options')
+const { loadParts, pickParts } = require('../lib/parts')
+const { gatherFacts } = require('../lib/report')
+const { drawGrowth, drawLimits } = require('./charts')
+const { formatTable, judge, toSheet } = require('./report')
+const { runRows } = require('./run-rows')
 
-runCommand(COMMAND, parseOptions, run)
+const CHAPTERS = ['scans', 'queries', 'opening', 'appends', 'event-loop', 'gets', 'memory', 'growth']
+const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@millrace/json-codec', '@millrace/binary-codec',
+  '@node-rs/crc32', 'flumelog-offset', 'bipf', 'lmdb', 'classic-level', 'better-sqlite3']
+
+/** @type {Map<string, import('./rows/shared').Row[]>} */
+const chapters = new Map(CHAPTERS.map((name) => [name, loadParts(require.resolve(`./rows/${name}`))]))
+const rows = [...chapters.values()].flat()
+
+/** @type {import('../lib/command').Command} */
+const COMMAND = {
+  name: 'bench:limits',
+  about: `Measures what must hold, each figure against another one from the same run; writes limits and
+growth to data/*.csv and images/*. Ends with exit code 1 when a goal is missed by more than 10%.`,
+  options: {
+    rows: { takes: 'LIST', about: 'rows, chapters of rows, or paths of modules', standard: 'all', read: pickRows },
+    only: { takes: 'LIST', about: 'the same', read: pickRows },
+    runs: countOption('how often each side of a row runs', { initial: 5 }),
+    samples: countOption('samples of a process after the first', { min: 0, standard: 'what each row needs' }),
+    records: countOption('messages in the generated log; with fewer, logs of growth are shorter too', {
+      max: MAX_RECORDS, initial: DEFAULT_RECORDS
+    })
+  },
+  parts: [...chapters].map(([chapter, rows]) => [chapter, rows.map(({ name, what }) => [name, what])]),
+  refine: ({ given, rows, only }) => ({ rows: given.rows === undefined ? only : rows }),
+  run
+}
+
+/**
+ * @param {string | undefined} text
+ * @param {string} option
+ * @returns {import('./rows/shared').Row[]}
+ */
+function pickRows (text, option) {
+  const words = toNames(option, text).flatMap((word) => chapters.get(word)?.map(({ name }) => name) ?? word)
+  return pickParts(option, rows, words, (part) => typeof part.peer === 'function')
+}
+
+/**
+ * @param {any} options
+ * @param {string} generated
+ * @returns {Promise<import('../lib/command').Results>}
+ */
+async function run (options, generated) {
+  const { results, source } = await runRows(options, generated)
+  const facts = gatherFacts(options.command, PACKAGES, source ? describeSource(source) : 'no log of the bench')
+  const growth = results.filter(({ row }) => row.growth)
+  const limits = results.filter(({ row }) => !row.growth)
+  const input = source && { facts, records: source.records, bytes: fs.statSync(source.json).size }
+  return {
+    table: `${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`,
+    sheets: {
+      ...(limits.length > 0 && { limits: toSheet(limits, facts) }),
+      ...(growth.length > 0 && { growth: toSheet(growth, facts) })
+    },
+    charts: { limits: input && await drawLimits(results, input), growth: await drawGrowth(results, facts) },
+    isFailure: results.some((result) => judge(result)?.isFailure)
+  }
+}
+
+if (require.main === module) runCommand(COMMAND)
+
+exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)

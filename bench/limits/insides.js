@@ -5,14 +5,11 @@
 const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
 const { AppendGroup } = require('@millrace/offset-log/lib/appender')
-const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET } = require('@millrace/offset-log/lib/framing/checked/chunk-header')
-const { crc32 } = require('@millrace/offset-log/lib/framing/checked/crc32')
-const { decodeFileHeader, decodeSlot, encodeSlot } = require('@millrace/offset-log/lib/framing/checked/head')
 const {
-  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS,
-  SLOT_SIZE
-} = require('@millrace/offset-log/lib/framing/checked/layout')
-const { packCommit, packedSizeMax } = require('@millrace/offset-log/lib/framing/checked/pack-commit')
+  CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, crc32, decodeFileHeader, decodeSlot, encodeSlot, CHUNK_HEADER_SIZE,
+  CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE, packCommit,
+  packedSizeMax
+} = require('@millrace/framing')
 
 /**
  * From the head of a log that was closed cleanly to that of one which ends elsewhere, and its last commit, as the log

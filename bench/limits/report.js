@@ -8,6 +8,8 @@ const { alignColumns, formatCount, median, summarize } = require('../lib/report'
 
 /**
  * @typedef {object} Verdict
+ * @property {number} goal  the most that the ratio may be; Infinity where it is not judged
+ * @property {string} word  for the table
  * @property {number} ours  median of the rounds
  * @property {number} peer
  * @property {import('../lib/report').Summary} ratio  of the ratios of the rounds
@@ -24,7 +26,7 @@ const HEADS = ['what', 'ours', 'peer', 'ratio (range)', 'goal', '']
 const CLOSE = 'close'
 const MB = 1e6
 
-/** @param {Row} row */
+/** @param {Pick<Row, 'goal' | 'faster'>} row */
 function goalOf ({ goal, faster }) {
   return goal ?? (faster === undefined ? Infinity : 1 / faster)
 }
@@ -40,15 +42,20 @@ function judge ({ row, rounds }) {
   const bounds = rounds.flatMap(({ bound, peer }) => bound ? [bound.value / peer.value] : [])
   const bound = bounds.length > 0 ? median(bounds) : undefined
   const isMet = ratio.median <= goal
+  const isOutOfReach = !isMet && bound !== undefined && bound > goal
+  const isFailure = ratio.median > goal * (1 + TOLERANCE)
+  const missed = !isFailure ? CLOSE : isOutOfReach ? 'OUT OF REACH' : 'MISSED'
   return {
+    goal,
+    word: goal === Infinity ? '' : isMet ? 'met' : missed,
     ours: median(rounds.map(({ ours }) => ours.value)),
     peer: median(rounds.map(({ peer }) => peer.value)),
     ratio,
     rounds: rounds.length,
     bound,
     isMet,
-    isOutOfReach: !isMet && bound !== undefined && bound > goal,
-    isFailure: ratio.median > goal * (1 + TOLERANCE)
+    isOutOfReach,
+    isFailure
   }
 }
 
@@ -59,7 +66,7 @@ function judge ({ row, rounds }) {
 function formatTable (results) {
   const lines = alignColumns([HEADS, ...results.map(formatRow)], '  ', (column) => column === 0 || column === HEADS.length - 1)
   const notes = results.flatMap(({ row, absent }) => absent === undefined ? [] : `absent: ${row.name} needs ${absent}`)
-  if (results.some((result) => describeVerdict(result) === CLOSE)) notes.push(`${CLOSE}: missed by less than 10%`)
+  if (results.some((result) => judge(result)?.word === CLOSE)) notes.push(`${CLOSE}: missed by less than 10%`)
   notes.push(...results.flatMap(explainBound))
   return [
     'medians; ratio: ours to the peer, or how many times as fast, the median of the rounds', '', ...lines,
@@ -88,16 +95,7 @@ function formatRow (result) {
   const figures = verdict === undefined
     ? ['-', '-', '-']
     : [formatValue(verdict.ours, row.unit), formatValue(verdict.peer, row.unit), formatRange(verdict.ratio, row)]
-  return [row.what, ...figures, formatGoal(row), describeVerdict(result)]
-}
-
-/** @param {Result} result */
-function describeVerdict (result) {
-  const verdict = judge(result)
-  if (verdict === undefined) return 'absent'
-  if (goalOf(result.row) === Infinity) return ''
-  if (verdict.isMet) return 'met'
-  return verdict.isFailure ? verdict.isOutOfReach ? 'OUT OF REACH' : 'MISSED' : CLOSE
+  return [row.what, ...figures, formatGoal(row), verdict?.word ?? 'absent']
 }
 
 /**
@@ -157,26 +155,24 @@ function toSheet (results, facts) {
 /** @param {Result} result */
 function toLines (result) {
   const { row: { name, unit = 'ms', ...row }, rounds } = result
-  const limit = goalOf({ name, ...row })
-  const goal = limit === Infinity ? '' : Number(limit.toPrecision(4))
+  const isJudged = goalOf(row) !== Infinity
+  const goal = isJudged ? Number(goalOf(row).toPrecision(4)) : ''
   const verdict = judge(result)
   if (verdict === undefined) return [[name, 'median', unit, '', '', '', goal, 'absent', '', '', '']]
   const lines = rounds.map(({ ours, peer, bound }, index) => {
     const figures = [ours.value, peer.value, ours.value / peer.value].map(format)
-    return [name, index + 1, unit, ...figures, goal, '', format(ours.first), format(peer.first), bound ? format(bound.value) : '']
+    return [name, index + 1, unit, ...figures, goal, '', ...[ours.first, peer.first, bound?.value].map(format)]
   })
-  const { ours, peer, ratio, bound, isMet } = verdict
-  const met = limit === Infinity ? '' : isMet ? 'yes' : 'no'
-  const medians = [ours, peer, ratio.median].map(format)
-  return [...lines, [name, 'median', unit, ...medians, goal, met, '', '', bound === undefined ? '' : format(bound)]]
+  const medians = [verdict.ours, verdict.peer, verdict.ratio.median].map(format)
+  const met = isJudged ? (verdict.isMet ? 'yes' : 'no') : ''
+  return [...lines, [name, 'median', unit, ...medians, goal, met, '', '', format(verdict.bound)]]
 }
 
-/** @param {number} value */
+/** @param {number | undefined} value */
 function format (value) {
-  return Number.isInteger(value) ? String(value) : value.toFixed(4)
+  return value === undefined ? '' : Number.isInteger(value) ? String(value) : value.toFixed(4)
 }
 
-exports.goalOf = goalOf
 exports.judge = judge
 exports.formatTable = formatTable
 exports.toSheet = toSheet

@@ -1,14 +1,36 @@
 'use strict'
 // Runs the rows, stage by stage: prepares them, then round after round every side of every row in a process of its own,
-// and insists that the sides of a row did the same work.
+// and insists that the sides of a row did the same work. Rows are prepared with the logs of the bench, found once, and
+// with what is in them by the slow way that leaves no doubt.
 
+const fs = require('node:fs')
+const path = require('node:path')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { matches, parseWhere } = require('@millrace/where')
+const { DEFAULT_RECORDS, createInputs, findSource } = require('../lib/logs')
 const { locate } = require('../lib/parts')
+const { rootIs } = require('../lib/readers')
 const { createAgreement, runTask, takeTurns } = require('../lib/run')
+const { Tally } = require('../lib/tally')
 const { withFolder } = require('../lib/work-file')
+const { measureLog } = require('./runners')
 
 const SIDE = require.resolve('./side')
 
 /** @typedef {import('./rows/shared').Row} Row */
+/** @typedef {import('./rows/shared').Context} Context */
+/** @typedef {import('./rows/shared').FoundLog} FoundLog */
+/** @typedef {import('../lib/logs').Source} Source */
+/** @typedef {'root' | 'short' | 'number' | 'two' | 'presence'} QueryName */
+/** @typedef {Record<QueryName, import('@millrace/where').Where>} Queries */
+
+/**
+ * @typedef {object} Contexts
+ * @property {(name: string, shared: string) => Context} create  for the row of that name
+ * @property {() => Source | undefined} source  what was read, if anything was
+ */
+
 /** @typedef {import('./side').Outcome} Outcome */
 /** @typedef {{ ours: Outcome, peer: Outcome, bound?: Outcome }} Round */
 
@@ -21,12 +43,12 @@ const SIDE = require.resolve('./side')
  */
 
 /**
- * @param {{ rows: Row[], runs: number, samples?: number }} options
- * @param {import('./context').Contexts} contexts
+ * @param {{ rows: Row[], runs: number, records: number, samples?: number }} options
  * @param {string} folder  for what the rows make
- * @returns {Promise<Result[]>}
+ * @returns {Promise<{ results: Result[], source: Source | undefined }>}  and what was read, if anything was
  */
-async function runRows ({ rows, ...options }, contexts, folder) {
+async function runRows ({ rows, records, ...options }, folder) {
+  const contexts = createContexts(records, folder)
   /** @type {Result[]} */
   const results = rows.map((row) => ({ row, setting: undefined, absent: findAbsent(row), rounds: [] }))
   const agree = createAgreement()
@@ -43,7 +65,7 @@ async function runRows ({ rows, ...options }, contexts, folder) {
       await runRounds(stage, own.filter(({ absent }) => absent === undefined), agree, options)
     })
   }
-  return results
+  return { results, source: contexts.source() }
 }
 
 /**
@@ -83,6 +105,92 @@ function findAbsent ({ needs = {} }) {
       return true
     }
   })
+}
+
+/**
+ * @param {number} records  of the generated log
+ * @param {string} folder  where made logs are kept
+ * @returns {Contexts}
+ */
+function createContexts (records, folder) {
+  /** @type {Source | undefined} */
+  let source
+  /** @type {Awaited<ReturnType<typeof findAnswers>> | undefined} */
+  let answers
+  /** @type {Map<string, FoundLog>} */
+  const found = new Map()
+
+  /** @type {Context['findLog']} */
+  async function findLog (log, framing, query) {
+    source ??= await findSource({ records }, folder)
+    const key = `${log} ${framing}`
+    const whole = found.get(key) ?? await findWhole(source, log, framing)
+    found.set(key, whole)
+    if (query === undefined) return whole
+    const queries = createQueries(source.query)
+    answers ??= await findAnswers(source.json, queries)
+    return { ...whole, where: queries[query], expected: answers[query] }
+  }
+
+  /**
+   * @param {Source} source
+   * @param {'json' | 'binary'} log
+   * @param {import('./rows/shared').FramingName} framing
+   * @returns {Promise<FoundLog>}
+   */
+  async function findWhole (source, log, framing) {
+    const inputs = createInputs(source, folder)
+    await inputs.prepare([{ log, framing }])
+    const { records, delivered, digest } = await measureLog(source[log])
+    return { path: inputs.pathOf({ log, framing }), root: source.query, expected: { records, delivered, digest } }
+  }
+
+  return {
+    create (name, shared) {
+      const own = path.join(shared, name)
+      fs.mkdirSync(own)
+      return { folder: own, shared, records, growth: Math.min(1, records / DEFAULT_RECORDS), findLog }
+    },
+    source: () => source
+  }
+}
+
+/**
+ * @param {string} root  that one record in a thousand has
+ * @returns {Queries}
+ */
+function createQueries (root) {
+  return {
+    root: rootIs(root),
+    // One in a hundred has the first, and one in a thousand the others, more or less.
+    short: { path: ['value', 'content', 'type'], equals: 'pub' },
+    number: { path: ['value', 'sequence'], equals: 117 },
+    two: [{ path: ['value', 'content', 'type'], equals: 'post' }, { path: ['value', 'content', 'channel'], equals: 'baking' }],
+    // One in twenty, posts of two kinds.
+    presence: { path: ['value', 'content', 'channel'], exists: true }
+  }
+}
+
+/**
+ * In one pass for all of them.
+ * @param {string} path  of a log of JSON
+ * @param {Queries} queries
+ * @returns {Promise<Record<string, import('../lib/run').Answer>>}  by the names of the queries
+ */
+async function findAnswers (path, queries) {
+  const asked = Object.entries(queries).map(([name, where]) => {
+    return { name, conditions: parseWhere(where), tally: new Tally({ every: 1 }) }
+  })
+  const log = OffsetLog(path, { codec: jsonCodec, flags: 'r' })
+  for await (const { seq, value } of log.stream()) {
+    for (const { conditions, tally } of asked) if (matches(conditions, value)) tally.visit(seq, value)
+  }
+  await log.close()
+  return Object.fromEntries(asked.map(({ name, tally }) => {
+    // Seqs are those of this file; the values are in all of them.
+    const { records, digest } = tally.result()
+    return [name, { records, digest }]
+  }))
 }
 
 exports.runRows = runRows

@@ -4,8 +4,8 @@
 const fs = require('node:fs')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createPrng } = require('../lib/prng')
-const { BLOCK_SIZE, CODECS } = require('../lib/readers')
-const { ByteTally, Counts, ValueTally } = require('../lib/tally')
+const { BLOCK_SIZE, CODECS, openRecords } = require('../lib/readers')
+const { Counts, Tally } = require('../lib/tally')
 const { HEAD_SIZE, PAGE_SIZE, crc32, walkPage } = require('./insides')
 
 /**
@@ -15,8 +15,8 @@ const { HEAD_SIZE, PAGE_SIZE, crc32, walkPage } = require('./insides')
  */
 
 /** @typedef {import('../lib/run').Answer} Answer */
-/** @typedef {import('@millrace/offset-log').Chunk} Chunk */
-/** @typedef {ReturnType<typeof OffsetLog>} Log */
+/** @typedef {import('@millrace/offset-log').RecordRun} RecordRun */
+/** @typedef {import('../lib/readers').Reader<any>} Reader */
 
 const EVERY = 1000
 // Which blocks the digest is of.
@@ -33,16 +33,6 @@ const SEED = 690
 async function time (work) {
   const started = performance.now()
   await work()
-  return performance.now() - started
-}
-
-/**
- * @param {() => void} work
- * @returns {number}  ms
- */
-function timeSync (work) {
-  const started = performance.now()
-  work()
   return performance.now() - started
 }
 
@@ -83,33 +73,24 @@ async function writeCommits (file, { commitCount, recordsPerCommit }) {
 }
 
 /**
- * The floor of every scan: the file read into one buffer, block by block, and nothing done with it.
+ * The floor of every scan: the file read into one buffer, block by block, and nothing done with it but to count.
  * @param {string} path
- * @param {{ isTallied?: boolean }} [options]  whether its answer is about the blocks too
- * @returns {Runner}
+ * @param {Kind} [kind]  where its answer is about the blocks too
+ * @returns {Promise<Runner>}
  */
-function openBareLoop (path, { isTallied = false } = {}) {
+async function openBareLoop (path, kind) {
   const fd = fs.openSync(path, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
-  let bytes = 0
-  return {
-    sample: () => timeSync(() => {
-      for (let bytesRead = -1, position = 0; bytesRead !== 0; bytes = position) {
-        bytesRead = fs.readSync(fd, buf, 0, buf.length, position)
-        position += bytesRead
+  const { sample, finish } = await timeReader({
+    async run (visit) {
+      for (let position = 0, size = -1; size !== 0; position += size) {
+        size = fs.readSync(fd, buf, 0, buf.length, position)
+        if (size > 0) visit(position, buf, 0, size)
       }
-    }),
-    finish () {
-      const tally = new ByteTally({ every: BLOCKS_EVERY })
-      const end = isTallied ? bytes : 0
-      for (let position = 0; position < end; position += BLOCK_SIZE) {
-        tally.visit(position, buf, 0, fs.readSync(fd, buf, 0, buf.length, position))
-      }
-      fs.closeSync(fd)
-      const { seqDigest, ...answer } = tally.result()
-      return isTallied ? { bytes, ...answer } : /** @type {Answer} */ ({ bytes })
-    }
-  }
+    },
+    close: async () => fs.closeSync(fd)
+  }, kind ?? { every: Infinity, keys: ['delivered'] })
+  return { sample, finish: async () => kind ? finish() : { bytes: (await finish()).delivered } }
 }
 
 /**
@@ -125,7 +106,7 @@ function openSummedLoop (path) {
   let counts = new Counts()
   let bytes = 0
   return {
-    sample: () => timeSync(() => {
+    sample: () => time(() => {
       counts = new Counts()
       bytes = 0
       for (let size = -1; size !== 0; bytes += size) {
@@ -146,45 +127,13 @@ function openSummedLoop (path) {
 /**
  * A scan of a whole log, counted by the chunk: next to nothing beside a loop that only reads.
  * @param {string} path
- * @param {object} [options]  of the log
- * @returns {Promise<Runner>}
+ * @param {{ blockSize?: number }} [options]  of the log
+ * @param {(reader: any, counts: Counts) => Promise<unknown>} [count]  another way to scan
  */
-function openScan (path, options) {
-  return openTally(path, options, async (log) => {
-    const counts = new Counts()
-    await log.scan({}, (/** @type {Chunk} */ chunk) => counts.addChunk(chunk))
-    return counts
-  })
-}
-
-/**
- * @param {string} path
- * @param {object | undefined} options  of the log
- * @param {(log: Log) => Promise<Counts>} scan  what is timed
- * @returns {Promise<Runner>}
- */
-async function openTally (path, options, scan) {
-  const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r', ...options })
-  await log.ready()
-  let counts = new Counts()
-  return {
-    sample: () => time(async () => { counts = await scan(log) }),
-    async finish () {
-      const { digest, seqSum, delivered, records } = await tallyLog(log)
-      checkCounts(counts, { seqSum, delivered, records })
-      await log.close()
-      return { records, delivered, digest, seqSum }
-    }
-  }
-}
-
-/**
- * @param {Counts} counts
- * @param {{ records: number, delivered: number, seqSum: number }} again
- */
-function checkCounts (counts, { records, delivered, seqSum }) {
-  if (records === counts.records && delivered === counts.delivered && seqSum === counts.seqSum) return
-  throw new Error(`two runs gave ${records} and ${counts.records} records, or not the same ones`)
+function openScan (path, options, count = ({ log }, counts) => {
+  return log.scan({}, (/** @type {RecordRun} */ chunk) => counts.addRecords(chunk))
+}) {
+  return timeReader(openRecords(path, options), { keys: ['records', 'delivered', 'digest', 'seqSum'] }, count)
 }
 
 /**
@@ -193,25 +142,16 @@ function checkCounts (counts, { records, delivered, seqSum }) {
  * @returns {Promise<import('../lib/tally').TallyResult>}
  */
 async function measureLog (path) {
-  const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r' })
-  const result = await tallyLog(log)
-  await log.close()
-  return result
-}
-
-/** @param {Log} log */
-async function tallyLog (log) {
-  const tally = new ByteTally({ every: EVERY })
-  await log.scan({}, (/** @type {Chunk} */ { buffer, count, seqs, starts, ends }) => {
-    for (let index = 0; index < count; index++) tally.visit(seqs[index], buffer, starts[index], ends[index])
-  })
+  const tally = new Tally({ every: EVERY })
+  const { run, close } = await openRecords(path)
+  await run(tally.visit.bind(tally))
+  await close()
   return tally.result()
 }
 
 /**
  * What a reader shows, and how it is tallied.
  * @typedef {object} Kind
- * @property {boolean} [values]  it shows values, not bytes
  * @property {'json' | 'binary'} [decode]  the digest is of the values in the bytes: those of two formats compare so
  * @property {number} [every]  which of them the digest is of
  * @property {Array<keyof import('../lib/tally').TallyResult>} keys  what both sides of a row, and the log that was
@@ -220,47 +160,57 @@ async function tallyLog (log) {
 
 /**
  * Times a reader, and checks what it delivered: by counts within the time, by a digest after it.
- * @param {import('../lib/readers').Reader<any> | Promise<import('../lib/readers').Reader<any>>} opening
+ * @param {Reader | Promise<Reader>} opening
  * @param {Kind} kind
+ * @param {(reader: any, counts: Counts) => Promise<unknown>} [count]  what is timed
  * @returns {Promise<Runner>}
  */
-async function timeReader (opening, { values = false, decode, every = EVERY, keys }) {
+async function timeReader (opening, { decode, every = EVERY, keys }, count = countEach) {
   const reader = await opening
   let counts = new Counts()
   return {
     sample () {
       const timed = counts = new Counts()
-      /** @type {Counts['visit']} */
-      const visit = (seq, one, start, end) => timed.visit(seq, one, start, end)
-      return time(() => reader.run(visit))
+      return time(() => count(reader, timed))
     },
     async finish () {
       const check = new Counts()
-      const tally = values || decode ? new ValueTally({ every }) : new ByteTally({ every })
+      const tally = new Tally({ every })
       const codec = decode && CODECS[decode]
       /** @type {Counts['visit']} */
-      const visit = (seq, one, start = 0, end = 0) => {
+      const visit = (seq, one, start, end) => {
         check.visit(seq, one, start, end)
-        tally.visit(seq, codec ? codec.decodeRange(one, start, end) : one, start, end)
+        if (codec) tally.visit(seq, codec.decodeRange(one, Number(start), Number(end)))
+        else tally.visit(seq, one, start, end)
       }
       await reader.run(visit)
       await reader.close()
-      checkCounts(counts, check)
+      if (JSON.stringify(check) !== JSON.stringify(counts)) {
+        throw new Error(`two runs gave ${check.records} and ${counts.records} records, or not the same ones`)
+      }
       const result = tally.result()
       return Object.fromEntries(keys.map((key) => [key, result[key]]))
     }
   }
 }
 
+/**
+ * @param {Reader} reader
+ * @param {Counts} counts
+ */
+function countEach (reader, counts) {
+  /** @type {Counts['visit']} */
+  const visit = (seq, one, start, end) => counts.visit(seq, one, start, end)
+  return reader.run(visit)
+}
+
 exports.time = time
-exports.timeSync = timeSync
 exports.createLimit = createLimit
 exports.createRecords = createRecords
 exports.writeCommits = writeCommits
 exports.openBareLoop = openBareLoop
 exports.openSummedLoop = openSummedLoop
 exports.openScan = openScan
-exports.openTally = openTally
 exports.measureLog = measureLog
 exports.timeReader = timeReader
 exports.BLOCKS_EVERY = BLOCKS_EVERY

@@ -6,5 +6,5 @@ const { Counts } = require('../lib/tally')
 /** @type {import('@millrace/offset-log').CreateTask} */
 module.exports = () => {
   const counts = new Counts()
-  return { onChunk: (chunk) => counts.addChunk(chunk), end: () => ({ ...counts }) }
+  return { onRecords: (chunk) => counts.addRecords(chunk), end: () => ({ ...counts }) }
 }

@@ -1,7 +1,81 @@
 'use strict'
-// `npm run bench:peers`. Exit codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
+// `npm run bench:peers`: Millrace beside the logs that it succeeds and the databases that one may use instead. Exit
+// codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
 
+const fs = require('node:fs')
 const { runCommand } = require('../lib/command')
-const { COMMAND, parseOptions, run } = require('./command')
+const { findSource } = require('../lib/logs')
+const { UserError, countOption, readOptions, toNames } = require('../lib/options')
+const { loadParts, pickParts } = require('../lib/parts')
+const { formatCount, gatherFacts } = require('../lib/report')
+const { withFolder } = require('../lib/work-file')
+const { drawPeers, formatTable, toSheet } = require('./report')
+const { runCases } = require('./run-cases')
 
-runCommand(COMMAND, parseOptions, run)
+// All of them are in memory at once, to be appended.
+const MAX_RECORDS = 1_000_000
+
+/** @type {import('../stores').Peer[]} */
+const peers = loadParts(require.resolve('../stores'))
+/** @type {import('./jobs').Job[]} */
+const jobs = loadParts(require.resolve('./jobs'))
+
+/** @type {import('../lib/command').Command} */
+const COMMAND = {
+  name: 'bench:peers',
+  about: 'Gives the same records to Millrace, to its predecessors and to databases, and writes data/peers.csv and images/peers.*.',
+  options: {
+    only: { takes: 'LIST', about: 'peers, paths of modules, and jobs', standard: 'all but bench-flumelog', read: toPeersAndJobs },
+    runs: countOption('how often each case runs', { initial: 3, standard: '3, while 7 minutes are not up' }),
+    records: countOption(`messages, up to ${MAX_RECORDS}`, { max: MAX_RECORDS, initial: 200_000 })
+  },
+  // A default run must end within ten minutes, also where a machine is slow or shared.
+  budgetMs: 7 * 60_000,
+  parts: [
+    ['Peers', peers.map(({ name }) => [name, ''])],
+    ['Jobs', jobs.map(({ name, meaning }) => [name, meaning])]
+  ],
+  refine: ({ only }) => only,
+  run
+}
+
+/**
+ * @param {string | undefined} text  peers, jobs, or both; of a kind that none is named of, all
+ * @param {string} option
+ */
+function toPeersAndJobs (text, option) {
+  const words = toNames(option, text)
+  const names = [...peers, ...jobs].map(({ name }) => name)
+  const unknown = words.find((word) => !names.includes(word) && !word.endsWith('.js'))
+  if (unknown !== undefined) throw new UserError(`${option}: unknown "${unknown}", choose from ${names.join(', ')}`)
+  const isJob = (/** @type {string} */ word) => jobs.some(({ name }) => name === word)
+  return {
+    peers: pickParts(option, peers, words.filter((word) => !isJob(word)), (part) => typeof part.open === 'function'),
+    jobs: pickParts(option, words.some(isJob) ? jobs : jobs.filter(({ cases }) => !cases), words.filter(isJob))
+  }
+}
+
+/**
+ * @param {any} options
+ * @param {string} generated
+ * @returns {Promise<import('../lib/command').Results>}
+ */
+async function run (options, generated) {
+  const { json, binary, query, hits, records: total } = await findSource({ records: options.records }, generated)
+  const context = { logs: { binary, json }, query, total, hits }
+  const cells = await withFolder(generated, 'peers', (folder) => runCases(options, { ...context, folder }))
+  const size = (/** @type {string} */ file) => `${Math.round(fs.statSync(file).size / total)} bytes`
+  const input = `${formatCount(total)} messages of ${size(binary)} in the binary format, ${size(json)} as JSON`
+  const facts = gatherFacts(options.command, cells.flatMap(({ packages }) => packages), input)
+  return {
+    table: `\n${formatTable(cells, facts)}\n`,
+    sheets: { peers: toSheet(cells, facts) },
+    charts: { peers: await drawPeers(cells, facts) }
+  }
+}
+
+if (require.main === module) runCommand(COMMAND)
+
+exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.peers = peers
+exports.jobs = jobs

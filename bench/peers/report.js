@@ -2,7 +2,7 @@
 // From the runs to rates: the table, in Markdown as it stands in the README, the CSV file, and the chart.
 
 const { drawBars } = require('../lib/charts/bars')
-const { createCanvas, describeSetting, saveChart } = require('../lib/charts/canvas')
+const { createCanvas, describeSetting } = require('../lib/charts/canvas')
 const { formatCount, median } = require('../lib/report')
 
 /** @typedef {import('./run-cases').Cell} Cell */
@@ -154,18 +154,17 @@ function toSheet (cells, facts) {
 
 /**
  * images/peers: a panel a job, a bar a peer.
- * @param {string} folder
  * @param {Cell[]} cells
  * @param {Facts} facts
- * @returns {Promise<string[]>}  the files written; none, where nothing was measured
+ * @returns {Promise<string | undefined>}  SVG; undefined where nothing was measured
  */
-async function drawPeers (folder, cells, facts) {
+async function drawPeers (cells, facts) {
   const kinds = /** @type {Array<keyof typeof KINDS>} */ (Object.keys(KINDS))
     .filter((kind) => cells.some(({ peer, runs }) => peer.kind === kind && runs.length > 0))
   // A peer's first way to query stands for it.
   const rows = listRows(cells.filter(({ peer, way }) => way === '' || way === peer.ways[0]))
     .filter((row) => row.cells.some(({ runs }) => runs.length > 0))
-  if (rows.length === 0) return []
+  if (rows.length === 0) return undefined
   const canvas = await createCanvas({
     title: 'One log of messages, kept and read by Millrace, by other logs, and by databases',
     subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
@@ -184,11 +183,11 @@ async function drawPeers (folder, cells, facts) {
     })
   }))
   const bottom = drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3, labelWidth: 168, valueWidth: 56 })
-  return saveChart(folder, 'peers', canvas.finish([
+  return canvas.finish([
     'Queries as each is used: where, bipf.seekKey, json_extract without an index in SQLite, JSON.parse in LMDB and LevelDB.',
     'Thin lines go from the slowest run to the fastest.',
     describeSetting(String(facts.input), facts, cells.flatMap(({ runs }) => runs.length > 0 ? [runs.length] : []))
-  ], bottom + 60))
+  ], bottom + 60)
 }
 
 exports.formatRate = formatRate

@@ -5,7 +5,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { findPart, locate } = require('../lib/parts')
+const { call } = require('../lib/pipeline')
 const { ChildError, MeasureError, createAgreement, rotate, runTask, takeTurns } = require('../lib/run')
+const { withFolder } = require('../lib/work-file')
 const { fill } = require('./jobs')
 
 const SECONDS = 1.5
@@ -88,7 +90,7 @@ function listCells (peer, job) {
 async function prepare (peers, cells, context) {
   await takeTurns(`preparing ${peers.length} peers`, peers, ({ name }) => name, async (peer) => {
     const own = cells.filter((cell) => cell.peer === peer)
-    const found = await attempt(peer, own, () => inFolder(context.folder, (folder) => runPeer(peer, { task: 'probe' }, folder, context)))
+    const found = await attempt(peer, own, () => runPeer(peer, { task: 'probe' }, undefined, context))
     for (const cell of own) cell.packages = found?.packages ?? []
     for (const format of /** @type {const} */ (['binary', 'json'])) {
       const readers = own.filter((cell) => cell.absent === undefined && formatOf(peer, cell.job) === format)
@@ -146,38 +148,26 @@ async function attempt (peer, cells, run) {
  * @returns {Promise<Outcome | Outcome[]>}
  */
 function measure ({ peer, job, way }, context) {
-  const order = { task: 'measure', job: locate(job), way }
   const format = formatOf(peer, job)
-  if (format !== undefined) return runPeer(peer, order, fillFolder(peer, format, context), context)
-  return inFolder(context.folder, (folder) => runPeer(peer, order, folder, context))
+  const folder = format && fillFolder(peer, format, context)
+  return runPeer(peer, { task: 'measure', job: locate(job), way }, folder, context)
 }
 
 /**
  * @param {Peer} peer
  * @param {{ task: string, job?: object, way?: string, format?: string }} order
- * @param {string} folder
+ * @param {string | undefined} folder  without one it gets a fresh one, gone afterwards
  * @param {Context} context
+ * @returns {Promise<any>}
  */
-async function runPeer (peer, { task, way = '', ...order }, folder, { logs, query, total }) {
+async function runPeer (peer, { task, way = '', ...order }, folder, context) {
+  const { logs, query, total } = context
+  if (!folder) return withFolder(context.folder, 'case', (own) => runPeer(peer, { task, way, ...order }, own, context))
   const setting = { folder, logs, query, way, total, seconds: SECONDS }
   const answer = await runTask({ module: __filename, task: 'answer', what: task, peer: locate(peer), ...order, setting })
   // Paths belong to the machine.
   if ('failure' in answer) throw new ChildError(answer.failure.replaceAll(`${path.dirname(folder)}${path.sep}`, ''))
   return answer
-}
-
-/**
- * @template T
- * @param {string} parent
- * @param {(folder: string) => Promise<T>} use  a fresh one, gone afterwards
- */
-async function inFolder (parent, use) {
-  const folder = fs.mkdtempSync(path.join(parent, 'case-'))
-  try {
-    return await use(folder)
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true })
-  }
 }
 
 /**
@@ -188,17 +178,17 @@ async function inFolder (parent, use) {
 function answer ({ what, peer: place, job, format, setting }) {
   /** @type {Peer} */
   const peer = findPart(place)
-  const describe = (/** @type {any} */ err) => ({ failure: String(err?.message ?? err).split('\n')[0] })
+  const fail = (/** @type {any} */ err) => ({ failure: String(err?.message ?? err).split('\n')[0] })
+  /** @type {Record<string, () => Promise<any>>} */
+  const tasks = {
+    probe: () => probe(peer, setting),
+    fill: () => fill(peer, setting, format),
+    measure: () => findPart(job).measure(peer, setting)
+  }
   return new Promise((resolve) => {
-    setTimeout(() => resolve({ failure: `did not come to its end within ${TIMEOUT_MS / 1000} s` }), TIMEOUT_MS)
-    process.on('uncaughtException', (err) => resolve(describe(err)))
-    const run = async () => {
-      if (what === 'probe') return probe(peer, setting)
-      if (what === 'measure') return findPart(job).measure(peer, setting)
-      await fill(peer, setting, format)
-      return {}
-    }
-    run().then(resolve, (err) => resolve(describe(err)))
+    setTimeout(() => resolve(fail(`did not come to its end within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS)
+    process.on('uncaughtException', (err) => resolve(fail(err)))
+    tasks[what]().then(resolve, (err) => resolve(fail(err)))
   })
 }
 
@@ -210,7 +200,7 @@ function answer ({ what, peer: place, job, format, setting }) {
  */
 async function probe (peer, { folder }) {
   const store = await peer.open(folder, 'append')
-  await new Promise((resolve, reject) => store.append([Buffer.from('a record')], (err) => err ? reject(err) : resolve(undefined)))
+  await call((cb) => store.append([Buffer.from('a record')], cb))
   await store.settle?.()
   await store.close()
   return { packages: store.packages ?? peer.packages }

@@ -2,7 +2,7 @@
 // Ways to append to a store, and to read it back to see that all of it is there.
 
 const { runPipeline, call } = require('../lib/pipeline')
-const { ByteTally } = require('../lib/tally')
+const { Tally } = require('../lib/tally')
 
 // Which records the digest is of.
 const EVERY = 100
@@ -50,7 +50,7 @@ async function appendDurably ({ appendOne, appendGroup }, records, appenders, is
  * @returns {{ visit: import('./index').Visit, result: () => { records: number, bytes: number, digest: string } }}
  */
 function tallyRecords () {
-  const tally = new ByteTally({ every: EVERY })
+  const tally = new Tally({ every: EVERY })
   let index = 0
   return {
     // Stores call records by keys of their own; what all of them have is the order.

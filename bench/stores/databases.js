@@ -1,11 +1,10 @@
 'use strict'
 // SQLite, LMDB and LevelDB, each as a log: keys are numbers that count up.
 
-const { createRequire } = require('node:module')
 const path = require('node:path')
 
 // A name that the type checker cannot follow: these need not be there.
-const load = createRequire(__filename)
+const load = require
 const CACHE_SIZE = 128 * 1024 * 1024
 const LMDB_SIZE = 4 * 1024 ** 3
 // LevelDB is asked for so many values at once: a call for each record would take longer.
@@ -15,29 +14,22 @@ const ROOT = "json_extract(data, '$.value.content.root')"
 /** @typedef {import('./index').Store} Store */
 /** @typedef {import('./index').Mode} Mode */
 
-/** @param {any} message  its content may be text: then it is private */
-function rootOf (message) {
-  return message.value.content.root
-}
-
 /**
  * @param {(onMessage: (message: any) => void) => any} each  gives every message
  * @returns {import('./index').Query}  that parses and compares
  */
 function createParsed (each) {
-  return async (root, onHit) => each((message) => { if (rootOf(message) === root) onHit(message) })
+  // Content may be text: then it is private.
+  return async (root, onHit) => each((message) => { if (message.value.content.root === root) onHit(message) })
 }
 
 /**
  * SQLite by either of its two ways into Node.js, with the little of them that is used here.
  * @typedef {object} Sqlite
  * @property {string} name  of what is used
- * @property {(sql: string) => void} exec
- * @property {(sql: string) => { run: (...values: any[]) => void }} prepare
- * @property {(sql: string) => { each: (...values: any[]) => Iterable<any>, get: (...values: any[]) => any }} column
- *   the
- *   first of each row
- * @property {() => void} close
+ * @property {any} db
+ * @property {(sql: string) => { iterate: (...values: any[]) => Iterable<any>, get: (...values: any[]) => any }} column
+ *   the first of each row
  */
 
 /**
@@ -48,43 +40,23 @@ function createParsed (each) {
 function connectSqlite (file) {
   try {
     const db = new (load('better-sqlite3'))(file)
-    return wrapSqlite('better-sqlite3', db, (sql) => {
-      const statement = db.prepare(sql).pluck()
-      return { each: (...values) => statement.iterate(...values), get: (...values) => statement.get(...values) }
-    })
+    return { name: 'better-sqlite3', db, column: (sql) => db.prepare(sql).pluck() }
   } catch (err) {
     if (!/find module|bindings/i.test(String(err))) throw err
     const found = findNodeSqlite()
     if (!found) throw new Error(`neither better-sqlite3 nor node:sqlite is there: ${String(err).split('\n')[0]}`)
     const db = new found.DatabaseSync(file)
-    return wrapSqlite('node:sqlite', db, (sql) => {
-      const statement = db.prepare(sql)
-      return {
-        each: (...values) => firstColumn(statement.iterate(...values)),
-        get: (...values) => firstOf(statement.get(...values))
-      }
-    })
+    return { name: 'node:sqlite', db, column: (sql) => pluck(db.prepare(sql)) }
   }
 }
 
-/**
- * @param {string} name
- * @param {any} db
- * @param {Sqlite['column']} column
- * @returns {Sqlite}
- */
-function wrapSqlite (name, db, column) {
-  return { name, column, exec: (sql) => { db.exec(sql) }, prepare: (sql) => db.prepare(sql), close: () => db.close() }
-}
-
-/** @param {Iterable<object>} rows */
-function * firstColumn (rows) {
-  for (const row of rows) yield firstOf(row)
-}
-
-/** @param {object | undefined} row */
-function firstOf (row) {
-  return row && Object.values(row)[0]
+/** @param {any} statement  of node:sqlite, which gives whole rows */
+function pluck (statement) {
+  const firstOf = (/** @type {object | undefined} */ row) => row && Object.values(row)[0]
+  return {
+    * iterate (/** @type {any[]} */ ...values) { for (const row of statement.iterate(...values)) yield firstOf(row) },
+    get: (/** @type {any[]} */ ...values) => firstOf(statement.get(...values))
+  }
 }
 
 /** @returns {any}  the module, or undefined where Node.js has none */
@@ -99,7 +71,7 @@ function findNodeSqlite () {
  * @returns {Promise<Store>}
  */
 async function openSqlite (folder, mode) {
-  const db = connectSqlite(path.join(folder, 'sqlite'))
+  const { name, db, column } = connectSqlite(path.join(folder, 'sqlite'))
   // FULL syncs at each commit, OFF never.
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${mode === 'durable' ? 'FULL' : 'OFF'};
     PRAGMA cache_size = ${-CACHE_SIZE / 1024}; CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, data)`)
@@ -113,16 +85,16 @@ async function openSqlite (folder, mode) {
     commit.run()
     cb()
   }
-  const all = db.column('SELECT data FROM messages ORDER BY id')
-  const one = db.column('SELECT data FROM messages WHERE id = ?')
+  const all = column('SELECT data FROM messages ORDER BY id')
+  const one = column('SELECT data FROM messages WHERE id = ?')
   const ask = (/** @type {string} */ how) => {
-    const rows = db.column(`SELECT data FROM messages ${how} WHERE ${ROOT} = ? ORDER BY id`)
+    const rows = column(`SELECT data FROM messages ${how} WHERE ${ROOT} = ? ORDER BY id`)
     return async (/** @type {string} */ root, /** @type {(found: object) => void} */ onHit) => {
-      for (const text of rows.each(root)) onHit(JSON.parse(text))
+      for (const text of rows.iterate(root)) onHit(JSON.parse(text))
     }
   }
   return {
-    packages: [db.name],
+    packages: [name],
     append,
     // A statement is a transaction of its own.
     appendOne (record, cb) {
@@ -131,11 +103,11 @@ async function openSqlite (folder, mode) {
     },
     appendGroup: append,
     async scan (visit) {
-      for (const record of all.each()) visit(record, 0, record.length)
+      for (const record of all.iterate()) visit(record, 0, record.length)
     },
     queries: {
       json_extract: ask('NOT INDEXED'),
-      parsed: createParsed((onMessage) => { for (const text of all.each()) onMessage(JSON.parse(text)) }),
+      parsed: createParsed((onMessage) => { for (const text of all.iterate()) onMessage(JSON.parse(text)) }),
       index: ask('')
     },
     // Rows count from 1.

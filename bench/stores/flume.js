@@ -1,13 +1,12 @@
 'use strict'
 // The logs of the flume family. All of them stream records, and have no scan, query or list of keys.
 
-const { createRequire } = require('node:module')
 const path = require('node:path')
 const { call } = require('../lib/pipeline')
-const { BLOCK_SIZE, createSeekRoot } = require('../lib/readers')
+const { BLOCK_SIZE, createSeekRoot, drain } = require('../lib/readers')
 
 // A name that the type checker cannot follow: these have no types, or need not be there.
-const load = createRequire(__filename)
+const load = require
 // What async-append-only-log waits for more before it writes: 250 by itself, and this is the least.
 const WRITE_TIMEOUT_MS = 1
 const FILL_COUNT = 1_000_000
@@ -121,13 +120,11 @@ exports.parts = [
     packages: ['flumelog-offset', 'aligned-block-file', 'bipf'],
     cannot,
     async open (folder) {
-      const [log, pull] = [createOffset(path.join(folder, 'log')), load('pull-stream')]
+      const log = createOffset(path.join(folder, 'log'))
       await new Promise((resolve) => log.since.once(resolve))
-      /** @type {Drain} */
-      const drain = (options, onItem) => call((cb) => pull(log.stream(options), pull.drain(onItem, cb)))
       return {
         append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
-        ...createReads(log, drain, { seqs: false }),
+        ...createReads(log, (options, onItem) => drain(log.stream(options), onItem), { seqs: false }),
         close: async () => {} // It has no close.
       }
     },

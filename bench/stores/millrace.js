@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { BLOCK_SIZE, rootIs } = require('../lib/readers')
+const { BLOCK_SIZE, rootIs, scanRecords } = require('../lib/readers')
 
 /** @typedef {import('@millrace/offset-log').FramingName} FramingName */
 
@@ -51,37 +51,24 @@ async function open (file, framing, mode) {
     cache: CACHE_SIZE
   })
   await log.ready()
-  /** @typedef {import('@millrace/offset-log').Chunk} Chunk */
   return {
     append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
     appendOne: (record, cb) => log.append(record, cb),
-    scan: (visit) => log.scan({}, (/** @type {Chunk} */ { buffer, count, starts, ends }) => {
-      for (let index = 0; index < count; index++) visit(buffer, starts[index], ends[index])
-    }),
+    scan: (visit) => scanRecords(log, {}, (seq, buf, start, end) => visit(buf, start, end)),
     queries: {
-      where (root, onHit) {
-        return log.scan({ where: rootIs(root) }, (/** @type {Chunk} */ { buffer, count, starts, ends }) => {
-          for (let index = 0; index < count; index++) onHit(buffer.subarray(starts[index], ends[index]))
-        })
+      where: (root, onHit) => {
+        return scanRecords(log, { where: rootIs(root) }, (seq, buf, start, end) => onHit(buf.subarray(start, end)))
       }
     },
-    listKeys: () => listSeqs(log),
+    async listKeys () {
+      /** @type {number[]} */
+      const keys = []
+      await scanRecords(log, {}, (seq) => { keys.push(seq) })
+      return keys
+    },
     get: (key, cb) => log.get(key, cb),
     close: () => log.close()
   }
-}
-
-/**
- * @param {import('@millrace/offset-log').OffsetLog<any>} log
- * @returns {Promise<number[]>}
- */
-async function listSeqs (log) {
-  /** @type {number[]} */
-  const all = []
-  await log.scan({}, ({ count, seqs }) => {
-    for (let index = 0; index < count; index++) all.push(seqs[index])
-  })
-  return all
 }
 
 exports.parts = [createPeer('checked', ['@node-rs/crc32']), createPeer('offset32', [])]

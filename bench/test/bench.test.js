@@ -4,7 +4,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { runCases } = require('../layers/cases')
-const { parseOptions } = require('../layers/command')
+const { parseOptions } = require('..')
 const { createMessages } = require('../lib/messages')
 const { makeFolder, runBench, frame } = require('./support')
 

@@ -3,10 +3,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { layers, stacks } = require('../layers/command')
-const { writeCsvs } = require('../layers/report')
+const { layers, stacks } = require('..')
+const { toSheets } = require('../layers/report')
 const { describeSource } = require('../lib/logs')
-const { gatherFacts } = require('../lib/report')
+const { gatherFacts, writeCsv } = require('../lib/report')
 const { makeFolder } = require('./support')
 
 const [file, blocks] = layers
@@ -21,7 +21,8 @@ function writeSample (t) {
   const source = { title: 'my.log', json: log, binary: log, records: 5, hits: 1, query: '%x' }
   const facts = gatherFacts('npm run bench', stacks.flatMap(({ packages }) => packages), describeSource(source))
   const measurements = [row('reference', 1, { scaled: true }), row('ours', 2), row('ours', 1)]
-  return { folder, facts, files: writeCsvs(folder, { stacks, layers: [file, blocks] }, measurements, facts) }
+  const sheets = toSheets({ stacks, layers: [file, blocks] }, measurements, facts)
+  return { folder, facts, files: Object.entries(sheets).map(([name, sheet]) => writeCsv(folder, name, sheet)) }
 }
 
 tape('csv: one file a layer, with a header and a line a run', (t) => {

@@ -3,8 +3,8 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { parseOptions } = require('../layers/command')
-const { UserError } = require('../lib/command')
+const { parseOptions } = require('..')
+const { UserError } = require('../lib/options')
 const { makeFolder, runBench, frame } = require('./support')
 
 const names = (parts) => parts.map((part) => part.name)

@@ -2,7 +2,7 @@
 
 const tape = require('tape')
 const { createCaseAgreement: createAgreement, planCases } = require('../layers/cases')
-const { layers: allLayers, stacks } = require('../layers/command')
+const { layers: allLayers, stacks } = require('..')
 const { DisagreementError } = require('../lib/run')
 
 const ours = { name: 'ours', framing: 'offset32' }

@@ -1,17 +1,14 @@
 'use strict'
 // Binary records that are read in place: the bipf wire format, checked at every step.
 
-const { encodeCanonical, isCanonical } = require('./lib/canonical')
 const { binaryCodec, canonicalCodec, rawCodec } = require('./lib/codecs')
 const { compare, compareString, createCompareAt } = require('./lib/compare')
-const { decode } = require('./lib/decode')
-const { encode, encodeIdempotent, encodingLength } = require('./lib/encode')
+const { decode, validate } = require('./lib/decode')
+const { encode, encodeCanonical, encodeIdempotent, encodingLength, isCanonical } = require('./lib/encode')
 const { getEncodedLength, getEncodedType, iterate, pluck, slice } = require('./lib/iterate')
-const { getValueType } = require('./lib/kinds')
+const { getValueType, isIdempotent, markIdempotent } = require('./lib/kinds')
 const { createSeekPath, seekKey, seekPath } = require('./lib/seek')
-const { isIdempotent, markIdempotent } = require('./lib/splice')
-const { types } = require('./lib/types')
-const { validate } = require('./lib/validate')
+const { types } = require('./lib/wire-format')
 
 exports.binaryCodec = binaryCodec
 exports.canonicalCodec = canonicalCodec

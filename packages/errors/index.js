@@ -1,22 +1,21 @@
 'use strict'
 // The one error class and the table of codes: every failure in the house is told by its code, never by its message.
 
-const { LogError, misuse } = require('./lib/log-error')
 const { codes } = require('./lib/codes')
-const { asError, reasonOf } = require('./lib/reason-of')
+const { LogError, asError, misuse, reasonOf } = require('./lib/log-error')
 
 /**
- * @typedef {import('./lib/failure').ErrorCode} ErrorCode
- * @typedef {import('./lib/failure').SystemCode} SystemCode
- * @typedef {import('./lib/failure').FailureCode} FailureCode
- * @typedef {import('./lib/failure').Failure} Failure
+ * @typedef {import('./lib/log-error').ErrorCode} ErrorCode
+ * @typedef {import('./lib/log-error').SystemCode} SystemCode
+ * @typedef {import('./lib/log-error').FailureCode} FailureCode
+ * @typedef {import('./lib/log-error').Failure} Failure
  * @typedef {import('./lib/log-error').LogErrorDetails} LogErrorDetails
  * @typedef {import('./lib/log-error').Holder} Holder
  */
 
 /**
  * @template Result
- * @typedef {import('./lib/failure').NodeCallback<Result>} NodeCallback
+ * @typedef {import('./lib/log-error').NodeCallback<Result>} NodeCallback
  */
 
 exports.LogError = LogError

@@ -8,7 +8,7 @@ const {
 const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, trampoline } = require('./lib/callbacks')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
-const { SyncBudget, TimeSlice } = require('./lib/yielding')
+const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
 
 /**
  * @template T
@@ -33,6 +33,7 @@ exports.toCallback = toCallback
 exports.call = call
 exports.rethrowAsync = rethrowAsync
 exports.createObservable = createObservable
+exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget
 exports.Piece = Piece

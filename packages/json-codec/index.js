@@ -2,5 +2,7 @@
 // JSON records: the codec, whose filter parses only the records that may match.
 
 const { jsonCodec } = require('./lib/json-codec')
+const { parseText } = require('./lib/parse-text')
 
 exports.jsonCodec = jsonCodec
+exports.parseText = parseText

@@ -10,9 +10,9 @@ const { openSource } = require('./lib/source')
  * @typedef {import('./lib/options').Progress} Progress
  * @typedef {import('./lib/options').SourceOptions} SourceOptions
  * @typedef {import('./lib/options').Format} Format
- * @typedef {import('./lib/conversion').Result} Result
- * @typedef {import('./lib/losses').LostRange} LostRange
- * @typedef {import('./lib/record-stream').RecordStream} RecordStream
+ * @typedef {import('./lib/convert').Result} Result
+ * @typedef {import('./lib/cursors').LostRange} LostRange
+ * @typedef {import('./lib/source').RecordStream} RecordStream
  * @typedef {ReturnType<typeof openSource>} Source
  */
 

@@ -10,17 +10,13 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
  * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
  * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
- * @typedef {import('./lib/contract').Chunk} Chunk
+ * @typedef {import('./lib/contract').RecordRun} RecordRun
  * @typedef {import('./lib/contract').Lost} Lost
  * @typedef {import('./lib/contract').Recovery} Recovery
  * @typedef {import('./lib/contract').Stats} Stats
  * @typedef {import('./lib/contract').Supports} Supports
  * @typedef {import('./lib/contract').FramingName} FramingName
  * @typedef {import('./lib/contract').FsyncMode} FsyncMode
- * @typedef {import('./lib/verify').VerifyOptions} VerifyOptions
- * @typedef {import('./lib/verify').Report} Report
- * @typedef {import('./lib/repair').RepairOptions} RepairOptions
- * @typedef {import('./lib/repair').RepairReport} RepairReport
  */
 
 /**
@@ -49,13 +45,5 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').CreateTask<Parameters, Result>} CreateTask
  */
 
-/** @type {typeof import('./lib/verify').verify} */
-const verify = (/** @type {[any, any]} */ ...args) => require('./lib/verify').verify(...args)
-
-/** @type {typeof import('./lib/repair').repair} */
-const repair = (/** @type {[any, any, any]} */ ...args) => require('./lib/repair').repair(...args)
-
 exports.OffsetLog = OffsetLog
 exports.parseCodecName = parseCodecName
-exports.verify = verify
-exports.repair = repair

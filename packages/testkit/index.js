@@ -1,15 +1,17 @@
 'use strict'
-// What every log and every codec must pass, and what a test needs to hurt a file.
+// The suites that every log and every codec must pass, and what tests need to damage files, storages and disks.
 
 const { testCodec } = require('./lib/codec-suite')
-const { testLog } = require('./lib/log-suite')
 const { flip, garble, misdirect, splice, swap, truncate, zero } = require('./lib/damage')
-const { failureOf } = require('./lib/failure-of')
 const { faultyStorage } = require('./lib/faulty-storage')
-const { createRandom } = require('./lib/random')
+const { testLog } = require('./lib/log-suite')
+const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
-const { stopClock } = require('./lib/stop-clock')
-const { temporaryFolder } = require('./lib/temporary-folder')
+const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder } = require('./lib/tools')
+
+/**
+ * @typedef {import('./lib/simulated-crash').Choice} Choice
+ */
 
 exports.testCodec = testCodec
 exports.testLog = testLog
@@ -24,5 +26,9 @@ exports.failureOf = failureOf
 exports.faultyStorage = faultyStorage
 exports.createRandom = createRandom
 exports.SimulatedDisk = SimulatedDisk
+exports.CrashPoint = CrashPoint
+exports.TEAR = TEAR
+exports.inQuickRuns = inQuickRuns
+exports.isLongRun = isLongRun
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder

@@ -9,9 +9,11 @@ import { getValueType, iterate, rawCodec, seekKey, types } from '@millrace/binar
 import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
 import { jsonCodec } from '@millrace/json-codec'
-import { OffsetLog, repair, verify } from '@millrace/offset-log'
-import type { Chunk, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
-import type { Recovery, RepairReport, Report } from '@millrace/offset-log'
+import { OffsetLog } from '@millrace/offset-log'
+import type { RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
+import type { Recovery } from '@millrace/offset-log'
+import { repair, verify } from '@millrace/repair'
+import type { RepairReport, Report } from '@millrace/repair'
 import { fileStorage as deepStorage } from '@millrace/block-file/lib/storage'
 import { matches, parseWhere } from '@millrace/where'
 import type { Condition, Where } from '@millrace/where'
@@ -174,7 +176,7 @@ export function filter (log: OffsetLog<Message>) {
 export async function scan (log: OffsetLog<Message>) {
   const where = { path: ['author'], equals: 'ada' }
   is<{ lost: { count: number, size: number } }>()(await log.scan({ where }, (chunk) => {
-    is<Chunk>()(chunk)
+    is<RecordRun>()(chunk)
     const { buffer, count, seqs, starts, ends } = chunk
     is<Buffer>()(buffer)
     is<Float64Array>()(seqs)
@@ -182,7 +184,7 @@ export async function scan (log: OffsetLog<Message>) {
     return buffer.toString('utf8', starts[0], ends[0]).length + seqs[count - 1] > 0
   }))
   is<void>()(log.scan({}, () => {}, (err, result) => err ?? result.lost.count))
-  const create: CreateTask<{ size: number }, string[]> = ({ size }) => ({ onChunk: (chunk) => chunk.count < size, end: () => ['a'] })
+  const create: CreateTask<{ size: number }, string[]> = ({ size }) => ({ onRecords: (chunk) => chunk.count < size, end: () => ['a'] })
   is<string[] | undefined>()(create({ size: 1 }).end?.())
   is<{ lost: { count: number, size: number }, results: any[] }>()(await log.scan({ threads: 2, gt: 5, where }, '/task.js'))
   is<void>()(log.scan({ threads: 2, parameters: { size: 1 } }, new URL('file:///task.js'), (err, { results }) => err ?? results))

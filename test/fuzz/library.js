@@ -26,7 +26,7 @@ class Library {
   }
 
   /**
-   * @param {string} name  of a package, and perhaps a file of it: 'offset-log/lib/framing/checked/head.js'
+   * @param {string} name  of a package, and perhaps a file of it: 'framing/lib/head.js'
    * @returns {any}  what it exports
    */
   load (name) {

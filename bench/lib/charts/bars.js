@@ -1,7 +1,7 @@
 'use strict'
 // Horizontal bars from zero, so that length is time, or speed.
 
-const { write, MARGIN, WIDTH } = require('./canvas')
+const { add, drawLine, write, MARGIN, WIDTH } = require('./canvas')
 
 /**
  * @typedef {object} Bar
@@ -50,14 +50,14 @@ function drawBars (canvas, groups, { columns = 1, labelWidth, valueWidth, format
   for (const [index, group] of groups.entries()) {
     const x = MARGIN + labelWidth + index % columns * (width + GAP)
     const y = canvas.top + 8 + Math.floor(index / columns) * height
-    const panel = canvas.svg.append('g').attr('class', 'panel').attr('transform', `translate(${x},${y})`)
+    const panel = add(canvas.svg, 'g', { class: 'panel', transform: `translate(${x},${y})` })
     const look = { titleX: columns === 1 ? -labelWidth : 0, hasGrid: Boolean(shared), hasLabels: index % columns === 0 }
     drawGroup(panel, group, { ...layout, ...look, scale: shared ?? createScale([group]) })
     bottom = y + height
   }
   for (const tick of shared?.ticks(TICKS) ?? []) {
-    const text = /** @type {(tick: number) => string} */ (formatTick)(tick)
-    write(canvas.svg, text, { x: MARGIN + labelWidth + shared(tick), y: bottom + 8, size: 11, muted: true, anchor: 'middle' })
+    const x = MARGIN + labelWidth + shared(tick)
+    write(canvas.svg, formatTick?.(tick) ?? '', { x, y: bottom + 8, size: 11, muted: true, anchor: 'middle' })
   }
   return bottom
 }
@@ -85,12 +85,12 @@ function measureGroup ({ title, rows }, { barHeight, rowGap }) {
 function drawGroup (panel, group, { scale, hasGrid, hasLabels, titleX, barHeight, rowGap }) {
   const top = group.title ? TITLE_HEIGHT : 0
   if (group.title) {
-    write(panel, group.title, { x: titleX, y: 13, size: 13, bold: true }).append('tspan').attr('class', 'muted')
-      .attr('font-weight', 'normal').attr('font-size', 11).attr('dx', 8).text(group.meaning)
+    const title = write(panel, group.title, { x: titleX, y: 13, size: 13, bold: true })
+    add(title, 'tspan', { class: 'muted', 'font-weight': 'normal', 'font-size': 11, dx: 8 }, group.meaning)
   }
+  const bottom = measureGroup(group, { barHeight, rowGap }) - GROUP_GAP
   for (const tick of hasGrid ? scale.ticks(TICKS) : [0]) {
-    panel.append('line').attr('class', tick === 0 ? 'axis' : 'grid').attr('x1', scale(tick)).attr('x2', scale(tick))
-      .attr('y1', top - 2).attr('y2', measureGroup(group, { barHeight, rowGap }) - GROUP_GAP)
+    drawLine(panel, tick === 0 ? 'axis' : 'grid', [scale(tick), scale(tick), top - 2, bottom])
   }
   let y = top
   for (const { label, bars, note } of group.rows) {
@@ -111,20 +111,17 @@ function drawGroup (panel, group, { scale, hasGrid, hasLabels, titleX, barHeight
  * @param {number} height
  */
 function drawBar (panel, scale, { look, value, min, max, isHollow, goal, text, more }, y, height) {
-  const line = (/** @type {number[]} */ [from, to], /** @type {number[]} */ [top, bottom]) => {
-    return panel.append('line').attr('class', 'whisker').attr('x1', scale(from)).attr('x2', scale(to))
-      .attr('y1', top).attr('y2', bottom)
-  }
-  const middle = y + height / 2
-  panel.append('rect').attr('class', isHollow ? `hollow stroke-${look}` : `fill-${look}`).attr('x', 0).attr('y', y + 0.5)
-    .attr('height', height - 1).attr('width', Math.max(1, scale(value)))
-  if (scale(max) - scale(min) >= 2) line([min, max], [middle, middle])
-  if (goal !== undefined) line([goal, goal], [y - 3, y + height + 3]).attr('stroke-width', 2.5)
-  const end = scale(Math.max(max, goal ?? 0))
-  const label = write(panel, text, { x: end + 6, y: middle + 4, size: 10.5, bold: goal !== undefined })
+  const [left, right, middle] = [scale(min), scale(max), y + height / 2]
+  const kind = isHollow ? `hollow stroke-${look}` : `fill-${look}`
+  add(panel, 'rect', { class: kind, x: 0, y: y + 0.5, height: height - 1, width: Math.max(1, scale(value)) })
+  if (right - left >= 2) drawLine(panel, 'whisker', [left, right, middle, middle])
+  const mark = goal === undefined ? 0 : scale(goal)
+  if (goal !== undefined) drawLine(panel, 'whisker', [mark, mark, y - 3, y + height + 3], { 'stroke-width': 2.5 })
+  const place = { x: Math.max(right, mark) + 6, y: middle + 4, size: 10.5, bold: goal !== undefined }
+  const label = write(panel, text, place)
   if (more === undefined) return
-  label.append('tspan').attr('class', more.class).attr('font-weight', more.class === 'muted' ? 'normal' : 'bold')
-    .attr('dx', 7).text(more.text)
+  const weight = more.class === 'muted' ? 'normal' : 'bold'
+  add(label, 'tspan', { class: more.class, 'font-weight': weight, dx: 7 }, more.text)
 }
 
 exports.drawBars = drawBars

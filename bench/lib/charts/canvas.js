@@ -14,20 +14,20 @@ const CHAR_WIDTH = 0.62
 const FONTS = path.join(path.dirname(require.resolve('dejavu-fonts-ttf/package.json')), 'ttf')
 // Twice the size in the README, for screens with fine pixels.
 const ZOOM = 2
-// A stack keeps its colour when another joins: the first is always the first here, the last always the second. Those
+// A stack keeps its colour when another joins: the first is always the first here, the last always the last. Those
 // between are finer: they often take as long as the first, and are drawn over it, so that both can still be seen.
-const FIRST = { light: '#0072b2', dark: '#56b4e9', marker: 'circle', markerSize: 50, lineWidth: 3 }
-const LAST = { light: '#d55e00', dark: '#f0a030', marker: 'square', markerSize: 44, lineWidth: 2.2 }
 const FINE = { markerSize: 22, lineWidth: 1.5 }
+const FIRST = { light: '#0072b2', dark: '#56b4e9', marker: 'symbolCircle', markerSize: 50, lineWidth: 3 }
+const LAST = { light: '#d55e00', dark: '#f0a030', marker: 'symbolSquare', markerSize: 44, lineWidth: 2.2 }
 const BETWEEN = [
-  { light: '#009e73', dark: '#2fc89a', marker: 'triangle', ...FINE },
-  { light: '#cc79a7', dark: '#e39ac2', marker: 'diamond', ...FINE },
-  { light: '#8a6d00', dark: '#f0e442', marker: 'cross', ...FINE }
+  { light: '#009e73', dark: '#2fc89a', marker: 'symbolTriangle', ...FINE },
+  { light: '#cc79a7', dark: '#e39ac2', marker: 'symbolDiamond', ...FINE },
+  { light: '#8a6d00', dark: '#f0e442', marker: 'symbolCross', ...FINE }
 ]
 
 /**
- * `markerSize` is an area, as d3 has it.
- * @typedef {{ light: string, dark: string, marker: string, markerSize: number, lineWidth: number }} Look
+ * `marker` is what d3 calls it, and `markerSize` an area.
+ * @typedef {typeof FIRST} Look
  */
 
 /**
@@ -35,10 +35,8 @@ const BETWEEN = [
  * @returns {Look[]}  one for each, in order
  */
 function chooseLooks (count) {
-  return Array.from({ length: count }, (_, index) => {
-    if (index === 0) return FIRST
-    return index === count - 1 ? LAST : BETWEEN[(index - 1) % BETWEEN.length]
-  })
+  const between = Array.from({ length: Math.max(0, count - 2) }, (_, index) => BETWEEN[index % BETWEEN.length])
+  return [FIRST, ...between, LAST].slice(0, count)
 }
 
 /**
@@ -75,28 +73,29 @@ function writeStyle (looks) {
  */
 
 /**
- * @param {object} words
- * @param {string} words.title
- * @param {string} words.subtitle
- * @param {string[]} words.stacks  labels for the legend
- * @param {'lines' | 'bars'} words.marks  what the legend explains
- * @param {string} [words.hollow]  what hollow marks mean, if there are any
+ * @typedef {object} Words
+ * @property {string} title
+ * @property {string} subtitle
+ * @property {string[]} stacks  labels for the legend
+ * @property {'lines' | 'bars'} marks  what the legend explains
+ * @property {string} [hollow]  what hollow marks mean, if there are any
+ */
+
+/**
+ * @param {Words} words
  * @returns {Promise<Canvas>}
  */
-async function createCanvas ({ title, subtitle, stacks, marks, hollow }) {
+async function createCanvas ({ title, subtitle, ...words }) {
   const { D3Node } = await import('d3-node')
   const node = new D3Node()
-  const looks = chooseLooks(stacks.length)
-  const svg = node.createSVG(WIDTH, 1)
-  svg.attr('role', 'img').attr('aria-label', `${title}. ${subtitle}`)
-  svg.append('title').text(title)
-  svg.append('style').text(writeStyle(looks))
-  const card = svg.append('rect').attr('class', 'card').attr('x', 0.5).attr('y', 0.5).attr('rx', 8)
-
+  const looks = chooseLooks(words.stacks.length)
+  const svg = node.createSVG(WIDTH, 1).attr('role', 'img').attr('aria-label', `${title}. ${subtitle}`)
+  add(svg, 'title', {}, title)
+  add(svg, 'style', {}, writeStyle(looks))
+  const card = add(svg, 'rect', { class: 'card', x: 0.5, y: 0.5, rx: 8 })
   write(svg, title, { x: MARGIN, y: 36, size: 17, bold: true })
   write(svg, subtitle, { x: MARGIN, y: 57, size: 12, muted: true })
-  drawLegend(node.d3, svg, looks, { stacks, marks, hollow })
-
+  drawLegend(node.d3, svg, looks, words)
   return {
     d3: node.d3,
     svg,
@@ -118,32 +117,27 @@ async function createCanvas ({ title, subtitle, stacks, marks, hollow }) {
  * @param {any} d3
  * @param {Selection} svg
  * @param {Look[]} looks
- * @param {{ stacks: string[], marks: 'lines' | 'bars', hollow: string | undefined }} words
+ * @param {Omit<Words, 'title' | 'subtitle'>} words
  */
 function drawLegend (d3, svg, looks, { stacks, marks, hollow }) {
-  const legend = svg.append('g').attr('class', 'legend')
+  const legend = add(svg, 'g', { class: 'legend' })
   let x = MARGIN
-  const add = (/** @type {string} */ label, /** @type {number} */ width) => {
-    write(legend, label, { x: x + width, y: 84, size: 12 })
-    x += width + label.length * 12 * CHAR_WIDTH + 24
+  const label = (/** @type {string} */ text) => {
+    write(legend, text, { x: x + 32, y: 84, size: 12 })
+    x += 32 + text.length * 12 * CHAR_WIDTH + 24
   }
-  for (const [index, label] of stacks.entries()) {
-    if (marks === 'bars') {
-      legend.append('rect').attr('class', `fill-${index}`)
-        .attr('x', x).attr('y', 74).attr('width', 24).attr('height', 11)
-    } else {
-      legend.append('line').attr('class', `stroke-${index}`).attr('stroke-width', looks[index].lineWidth)
-        .attr('x1', x).attr('x2', x + 24).attr('y1', 80).attr('y2', 80)
+  for (const [index, stack] of stacks.entries()) {
+    if (marks === 'bars') add(legend, 'rect', { class: `fill-${index}`, x, y: 74, width: 24, height: 11 })
+    else {
+      drawLine(legend, `stroke-${index}`, [x, x + 24, 80, 80], { 'stroke-width': looks[index].lineWidth })
       drawMarker(d3, legend, looks[index], index, { x: x + 12, y: 80 })
     }
-    add(label, 32)
+    label(stack)
   }
   if (hollow === undefined) return
-  legend.append('line').attr('class', 'axis').attr('stroke-width', 2)
-    .attr('stroke-dasharray', '5 4').attr('x1', x).attr('x2', x + 24).attr('y1', 80).attr('y2', 80)
-  legend.append('circle').attr('class', 'hollow axis').attr('stroke-width', 2)
-    .attr('cx', x + 12).attr('cy', 80).attr('r', 4)
-  add(hollow, 32)
+  drawLine(legend, 'axis', [x, x + 24, 80, 80], { 'stroke-width': 2, 'stroke-dasharray': '5 4' })
+  add(legend, 'circle', { class: 'hollow axis', 'stroke-width': 2, cx: x + 12, cy: 80, r: 4 })
+  label(hollow)
 }
 
 /**
@@ -154,32 +148,47 @@ function drawLegend (d3, svg, looks, { stacks, marks, hollow }) {
  * @param {{ x: number, y: number, scale?: number, hollow?: boolean }} place  `scale` is of its area
  */
 function drawMarker (d3, parent, look, index, { x, y, scale = 1, hollow = false }) {
-  const shapes = {
-    circle: d3.symbolCircle,
-    square: d3.symbolSquare,
-    triangle: d3.symbolTriangle,
-    diamond: d3.symbolDiamond,
-    cross: d3.symbolCross
-  }
-  const shape = shapes[/** @type {keyof typeof shapes} */ (look.marker)]
-  parent.append('path').attr('d', d3.symbol(shape, look.markerSize * scale)()).attr('transform', `translate(${x},${y})`)
-    .attr('class', `${hollow ? 'hollow' : `fill-${index}`} stroke-${index}`).attr('stroke-width', hollow ? 1.6 : 0)
+  add(parent, 'path', {
+    d: d3.symbol(d3[look.marker], look.markerSize * scale)(),
+    transform: `translate(${x},${y})`,
+    class: `${hollow ? 'hollow' : `fill-${index}`} stroke-${index}`,
+    'stroke-width': hollow ? 1.6 : 0
+  })
+}
+
+/**
+ * @param {Selection} parent
+ * @param {string} kind  its class
+ * @param {number[]} ends  x1, x2, y1, y2
+ * @param {Record<string, any>} [more]  attributes
+ */
+function drawLine (parent, kind, [x1, x2, y1, y2], more) {
+  add(parent, 'line', { class: kind, ...more, x1, x2, y1, y2 })
 }
 
 /**
  * @param {Selection} parent
  * @param {string} text
- * @param {object} look
- * @param {number} look.x
- * @param {number} look.y
- * @param {number} look.size
- * @param {boolean} [look.bold]
- * @param {boolean} [look.muted]
- * @param {string} [look.anchor]
+ * @param {{ x: number, y: number, size: number, bold?: boolean, muted?: boolean, anchor?: string }} look
+ * @returns {Selection}
  */
 function write (parent, text, { x, y, size, bold, muted, anchor = 'start' }) {
-  return parent.append('text').attr('x', x).attr('y', y).attr('font-size', size).attr('class', muted ? 'muted' : null)
-    .attr('font-weight', bold ? 'bold' : null).attr('text-anchor', anchor).text(text)
+  const weight = bold ? 'bold' : null
+  const place = { x, y, 'font-size': size, class: muted ? 'muted' : null }
+  return add(parent, 'text', { ...place, 'font-weight': weight, 'text-anchor': anchor }, text)
+}
+
+/**
+ * @param {Selection} parent
+ * @param {string} kind  of element
+ * @param {Record<string, any>} attributes  null for none
+ * @param {string} [text]
+ * @returns {Selection}
+ */
+function add (parent, kind, attributes, text = '') {
+  const element = parent.append(kind)
+  for (const [name, value] of Object.entries(attributes)) element.attr(name, value)
+  return text ? element.text(text) : element
 }
 
 /**
@@ -187,15 +196,9 @@ function write (parent, text, { x, y, size, bold, muted, anchor = 'start' }) {
  * @returns {Buffer}
  */
 function renderPng (svg) {
-  const resvg = new Resvg(svg, {
-    fitTo: { mode: 'zoom', value: ZOOM },
-    font: {
-      fontFiles: [path.join(FONTS, 'DejaVuSans.ttf'), path.join(FONTS, 'DejaVuSans-Bold.ttf')],
-      loadSystemFonts: false,
-      defaultFontFamily: 'DejaVu Sans'
-    }
-  })
-  return resvg.render().asPng()
+  const fontFiles = ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'].map((name) => path.join(FONTS, name))
+  const font = { fontFiles, loadSystemFonts: false, defaultFontFamily: 'DejaVu Sans' }
+  return new Resvg(svg, { fitTo: { mode: 'zoom', value: ZOOM }, font }).render().asPng()
 }
 
 /**
@@ -225,6 +228,8 @@ function saveChart (folder, name, svg) {
 
 exports.createCanvas = createCanvas
 exports.drawMarker = drawMarker
+exports.drawLine = drawLine
+exports.add = add
 exports.write = write
 exports.describeSetting = describeSetting
 exports.saveChart = saveChart

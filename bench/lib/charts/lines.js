@@ -1,7 +1,7 @@
 'use strict'
 // Small panels of lines, all on one logarithmic axis of sizes, so that the eye compares heights only.
 
-const { drawMarker, write, MARGIN, WIDTH } = require('./canvas')
+const { add, drawLine, drawMarker, write, MARGIN, WIDTH } = require('./canvas')
 
 /** @typedef {{ x: number, y: number, isHollow?: boolean }} Point */
 /** @typedef {{ x: any, y: any }} Scales */
@@ -50,7 +50,7 @@ function drawLines (canvas, panels, { columns = Math.min(3, panels.length), size
     const column = index % columns
     const left = MARGIN + AXIS_WIDTH + column * (width + GAP + (unit ? 0 : AXIS_WIDTH))
     const top = canvas.top + 50 + Math.floor(index / columns) * PANEL_HEIGHT
-    const group = canvas.svg.append('g').attr('class', 'panel').attr('transform', `translate(${left},${top})`)
+    const group = add(canvas.svg, 'g', { class: 'panel', transform: `translate(${left},${top})` })
     const scales = { x, y: panel.y.range([PLOT_HEIGHT, 0]) }
     write(group, panel.name, { x: 0, y: -25, size: 14, bold: true })
     write(group, panel.meaning, { x: 0, y: -9, size: 11, muted: true })
@@ -70,17 +70,13 @@ function drawLines (canvas, panels, { columns = Math.min(3, panels.length), size
  *   look
  */
 function drawAxes (group, { x, y }, ticks, { named, formatSize, axis, width, hasFigures }) {
-  const line = (/** @type {string} */ kind, /** @type {number[]} */ [x1, x2, y1, y2]) => {
-    group.append('line').attr('class', kind).attr('x1', x1).attr('x2', x2).attr('y1', y1).attr('y2', y2)
-  }
   for (const tick of ticks) {
-    line(tick === 0 ? 'axis' : 'grid', [0, width, y(tick), y(tick)])
-    const text = tick >= 1000 ? tick.toLocaleString('en') : String(tick)
-    if (hasFigures) write(group, text, { x: -8, y: y(tick) + 4, size: 11, muted: true, anchor: 'end' })
+    drawLine(group, tick === 0 ? 'axis' : 'grid', [0, width, y(tick), y(tick)])
+    if (hasFigures) write(group, tick.toLocaleString('en'), { x: -8, y: y(tick) + 4, size: 11, muted: true, anchor: 'end' })
   }
-  line('axis', [0, width, PLOT_HEIGHT, PLOT_HEIGHT])
+  drawLine(group, 'axis', [0, width, PLOT_HEIGHT, PLOT_HEIGHT])
   for (const size of named) {
-    line('axis', [x(size), x(size), PLOT_HEIGHT, PLOT_HEIGHT + 4])
+    drawLine(group, 'axis', [x(size), x(size), PLOT_HEIGHT, PLOT_HEIGHT + 4])
     write(group, formatSize(size), { x: x(size), y: PLOT_HEIGHT + 17, size: 11, muted: true, anchor: 'middle' })
   }
   write(group, axis, { x: width / 2, y: PLOT_HEIGHT + 33, size: 11, muted: true, anchor: 'middle' })
@@ -94,16 +90,14 @@ function drawAxes (group, { x, y }, ticks, { named, formatSize, axis, width, has
  * @param {Point[]} points
  */
 function drawSeries ({ d3, looks }, group, { x, y }, look, points) {
-  for (const [index, to] of points.entries()) {
-    const from = points[index - 1]
-    if (index === 0) continue
-    group.append('line').attr('class', `stroke-${look}`).attr('stroke-width', looks[look].lineWidth)
-      .attr('stroke-linecap', 'round').attr('stroke-dasharray', from.isHollow || to.isHollow ? '5 5' : null)
-      .attr('x1', x(from.x)).attr('y1', y(from.y)).attr('x2', x(to.x)).attr('y2', y(to.y))
+  for (const [from, to] of d3.pairs(points)) {
+    const dashes = from.isHollow || to.isHollow ? '5 5' : null
+    const pen = { 'stroke-width': looks[look].lineWidth, 'stroke-linecap': 'round', 'stroke-dasharray': dashes }
+    drawLine(group, `stroke-${look}`, [x(from.x), x(to.x), y(from.y), y(to.y)], pen)
   }
+  const scale = points.length > 20 ? 0.3 : 1
   for (const point of points) {
-    const place = { x: x(point.x), y: y(point.y), scale: points.length > 20 ? 0.3 : 1, hollow: point.isHollow }
-    drawMarker(d3, group, looks[look], look, place)
+    drawMarker(d3, group, looks[look], look, { x: x(point.x), y: y(point.y), scale, hollow: point.isHollow })
   }
 }
 

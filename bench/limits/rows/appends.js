@@ -56,8 +56,7 @@ function store (name) {
 /**
  * Each record is on stable storage before the next step: so many appenders at once, each so many records; in SQLite so
  * many records a transaction, one transaction after the other. SQLite's first sample brings its WAL to the length at
- * which
- * it begins to write it anew from the start, and is from then on faster: that is the state to be compared with.
+ * which it begins to write it anew from the start, and is from then on faster: that is the state to be compared with.
  * @param {string} name
  * @param {string} what
  * @param {{ appenderCount: number, roundCount: number }} work

@@ -6,8 +6,8 @@ const { OffsetLog } = require('@millrace/offset-log')
 const createFlumelog = require('flumelog-offset')
 const { runPipeline } = require('../../lib/pipeline')
 const { createPrng } = require('../../lib/prng')
-const { BLOCK_SIZE, openRecords } = require('../../lib/readers')
-const { ByteTally } = require('../../lib/tally')
+const { BLOCK_SIZE, listRecords, toRecord, toSeq } = require('../../lib/readers')
+const { Tally } = require('../../lib/tally')
 const { openStore } = require('../../stores')
 const { toBatches } = require('../../stores/appends')
 const { time } = require('../runners')
@@ -17,7 +17,7 @@ const { lmdb, readsPath, toRows } = require('./shared')
  * @typedef {object} Getter
  * @property {number} count  of the records that there are
  * @property {(index: number, cb: (err: any, value?: any) => void) => void} get  the record at an index
- * @property {() => Promise<void>} close
+ * @property {() => Promise<unknown>} close
  */
 
 const GETS = 20000
@@ -36,7 +36,8 @@ exports.parts = toRows([
   // Beside a tree whose pages are the page cache itself.
   ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: lmdb }, prepareLmdb,
     ({ log }) => timeGets(openMillrace(log)), ({ log, folder }) => timeGets(openLmdb(folder, log))],
-  ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 }, prepareChecked,
+  ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 },
+    async ({ findLog }) => ({ checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }),
     ({ checked }) => timeGets(openMillrace(checked)), ({ old }) => timeGets(openFlumelog(old))],
   // The cache hands out copies.
   ['get-cache', 'get from the cache : a Map of Buffers', { faster: 0.25, samples: 5 }, readsPath('json', 'offset32'),
@@ -44,18 +45,10 @@ exports.parts = toRows([
 ])
 
 /** @param {import('./shared').Context} context */
-async function prepareChecked ({ findLog }) {
-  return { checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }
-}
-
-/** @param {import('./shared').Context} context */
 async function prepareLmdb ({ findLog, folder }) {
   const { path: log } = await findLog('json', 'offset32')
   const store = await openStore('lmdb', folder, 'append')
-  /** @type {Buffer[]} */
-  const records = []
-  await eachRecord(log, (seq, record) => records.push(record))
-  for (const batch of toBatches(records, FILL_COUNT)) store.append(batch, () => {})
+  for (const batch of toBatches(await listRecords(log, toRecord), FILL_COUNT)) store.append(batch, () => {})
   await store.close()
   return { log, folder }
 }
@@ -80,7 +73,7 @@ async function timeGets (opening) {
       })))
     },
     async finish () {
-      const tally = new ByteTally({ every: 1 })
+      const tally = new Tally({ every: 1 })
       await runPipeline(GETS / EVERY, 1, (turn, cb) => {
         const index = below(count)
         get(index, (err, value) => {
@@ -104,8 +97,7 @@ async function openMillrace (path, cache = CACHE_SIZE) {
   const seqs = await listSeqs(path)
   const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r', cache })
   await log.ready()
-  const get = (/** @type {number} */ index, /** @type {any} */ cb) => { log.get(seqs[index], cb) }
-  return { count: seqs.length, get, close: async () => { await log.close() } }
+  return { count: seqs.length, get: (index, cb) => { log.get(seqs[index], cb) }, close: () => log.close() }
 }
 
 /**
@@ -126,9 +118,9 @@ async function openFlumelog (path) {
  * @returns {Promise<Getter>}
  */
 async function openLmdb (folder, path) {
-  const { length } = await listSeqs(path)
+  const { length: count } = await listSeqs(path)
   const { get = () => {}, close } = await openStore('lmdb', folder, 'read')
-  return { count: length, get, close }
+  return { count, get, close }
 }
 
 /**
@@ -136,32 +128,12 @@ async function openLmdb (folder, path) {
  * @returns {Promise<Getter>}  of Buffers in a Map, by their seqs
  */
 async function openMap (path) {
-  /** @type {Map<number, Buffer>} */
-  const map = new Map()
-  await eachRecord(path, (seq, record) => map.set(seq, record))
-  const seqs = Float64Array.from(map.keys())
+  const seqs = await listSeqs(path)
+  const map = new Map((await listRecords(path, toRecord)).map((record, index) => [seqs[index], record]))
   return { count: seqs.length, get: (index, cb) => cb(null, map.get(seqs[index])), close: async () => {} }
 }
 
-/**
- * @param {string} path
- * @param {(seq: number, record: Buffer) => void} visit  a copy
- */
-async function eachRecord (path, visit) {
-  const { run, close } = await openRecords(path)
-  await run((seq, buf, start, end) => visit(seq, Buffer.from(buf.subarray(start, end))))
-  await close()
-}
-
-/**
- * @param {string} path
- * @returns {Promise<Float64Array>}
- */
+/** @param {string} path */
 async function listSeqs (path) {
-  /** @type {number[]} */
-  const all = []
-  const { run, close } = await openRecords(path)
-  await run((seq) => all.push(seq))
-  await close()
-  return Float64Array.from(all)
+  return Float64Array.from(await listRecords(path, toSeq))
 }

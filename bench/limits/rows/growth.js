@@ -3,15 +3,14 @@
 // what it needs only, so that nothing heavy is required up here.
 
 const fs = require('node:fs')
-const { createRequire } = require('node:module')
 const path = require('node:path')
 const { formatSize } = require('../../lib/report')
-const { count, findLack, limit, measurePeak } = require('./memory')
+const { count, countOnce, findLack, limit, measurePeak } = require('./memory')
 const { toRows } = require('./shared')
 
 /** @typedef {'checked' | 'offset48'} GrowthFraming */
 
-const load = createRequire(__filename)
+const load = require
 // offset32 ends at 4 GiB, and offset53 differs from offset48 by two bytes a record.
 /** @type {GrowthFraming[]} */
 const FRAMINGS = ['checked', 'offset48']
@@ -57,9 +56,8 @@ async function prepareGrowth ({ shared, growth }, framing, wanted) {
   const absent = findLack(shared, 1.5 * size, 1.1 * size)
   if (absent) return { absent }
   const [file, small] = [size, smallSize].map((size) => path.join(shared, `${framing}-${size}`))
-  for (const [target, bytes] of /** @type {Array<[string, number]>} */ ([[file, size], [small, smallSize]])) {
-    if (!fs.existsSync(target)) await grow(target, framing, bytes)
-  }
+  if (!fs.existsSync(file)) await grow(file, framing, size)
+  if (!fs.existsSync(small)) await grow(small, framing, smallSize)
   load('../../lib/logs').warm(file)
   return { file, small, size: fs.statSync(file).size }
 }
@@ -74,12 +72,7 @@ async function openCounting (file) {
   await log.ready()
   let records = 0
   return {
-    async sample () {
-      records = 0
-      const started = performance.now()
-      await log.scan({}, (/** @type {{ count: number }} */ { count }) => { records += count })
-      return performance.now() - started
-    },
+    sample: () => load('../runners').time(async () => { records = await countOnce(log) }),
     async finish () {
       await log.close()
       return { records }

@@ -4,16 +4,16 @@
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
-const { createRequire } = require('node:module')
 const os = require('node:os')
 const path = require('node:path')
+const { call } = require('../../lib/pipeline')
 const { formatSize } = require('../../lib/report')
 const { peakMemory } = require('../peak-memory')
 const { readsPath, toRows } = require('./shared')
 
 /** @typedef {import('../runners').Runner} Runner */
 
-const load = createRequire(__filename)
+const load = require
 const PEAK_SCRIPT = require.resolve('../peak-memory')
 const BLOCK_SIZE = 64 * 1024
 const LIMIT = 24 * 1024 ** 2
@@ -67,9 +67,15 @@ function measurePeak (count, fold = 1) {
 async function count (path) {
   const log = load('@millrace/offset-log').OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r' })
   await log.ready()
+  const records = await countOnce(log)
+  await log.close()
+  return records
+}
+
+/** @param {any} log */
+async function countOnce (log) {
   let records = 0
   await log.scan({}, (/** @type {{ count: number }} */ { count }) => { records += count })
-  await log.close()
   return records
 }
 
@@ -81,11 +87,9 @@ async function countFlumelog (path) {
   const log = load('flumelog-offset')(path, { blockSize: BLOCK_SIZE, flags: 'r' })
   const pull = load('pull-stream')
   await new Promise((resolve) => { log.since.once(resolve) })
-  return new Promise((resolve, reject) => {
-    let records = 0
-    const onEnd = (/** @type {any} */ err) => err ? reject(err) : resolve(records)
-    pull(log.stream(), pull.drain(() => { records++ }, onEnd))
-  })
+  let records = 0
+  await call((cb) => pull(log.stream(), pull.drain(() => { records++ }, cb)))
+  return records
 }
 
 /**
@@ -125,9 +129,7 @@ async function findTenFold (file) {
   const isThere = fs.statSync(large, { throwIfNoEntry: false })?.size === size
   const absent = findLack(folder, 2 * size, isThere ? 0 : 2 * size)
   if (absent) return { absent }
-  /** @typedef {typeof import('../../lib/work-file')} WorkFile */
-  const { writeWhole } = /** @type {WorkFile} */ (load('../../lib/work-file'))
-  if (!isThere) await writeWhole([large], ([draft]) => writeTenFold(file, draft))
+  if (!isThere) await load('../../lib/work-file').writeWhole([large], (/** @type {string[]} */ [draft]) => writeTenFold(file, draft))
   load('../../lib/logs').warm(large)
   return { large }
 }
@@ -150,7 +152,7 @@ function findLack (folder, memory, disk) {
  * @param {string} to
  */
 async function writeTenFold (from, to) {
-  const { bytes, ends } = await load('../context').loadRecords(from)
+  const { bytes, ends } = await load('../../lib/readers').loadRecords(from)
   const progress = load('../../lib/run').createProgress(`writing ${FOLD} times as much`, FOLD)
   const fd = fs.openSync(to, 'w')
   for (let fold = 0; fold < FOLD; fold++) {
@@ -166,6 +168,7 @@ async function writeTenFold (from, to) {
 }
 
 exports.count = count
+exports.countOnce = countOnce
 exports.findLack = findLack
 exports.findTenFold = findTenFold
 exports.limit = limit

@@ -7,8 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
 const { BLOCK_SIZE } = require('../../lib/readers')
+const { syncFile } = require('../../lib/work-file')
 const { HEAD_SIZE, PAGE_SIZE, crc32, packFarCommit } = require('../insides')
-const { createRecords, time, timeSync } = require('../runners')
+const { RECORD_SIZE, createRecords, time, writeCommits } = require('../runners')
 const { nodeRsCrc32, toRows } = require('./shared')
 
 const SMALL_SIZE = 10 * 1000 ** 2
@@ -39,7 +40,8 @@ exports.parts = toRows([
  */
 async function prepareSizes ({ folder }) {
   const [small, large] = ['small.log', 'large.log'].map((name) => path.join(folder, name))
-  await writeSmallLog(small, SMALL_SIZE)
+  const commitCount = Math.ceil(SMALL_SIZE / (RECORD_SIZE * BATCH_SIZE))
+  await writeCommits(small, { commitCount, recordsPerCommit: BATCH_SIZE })
   writeLargeLog(large, LARGE_SIZE, small)
   return { small, large }
 }
@@ -54,18 +56,6 @@ function prepareCrash ({ folder }) {
 }
 
 /**
- * @param {string} file
- * @param {number} size  bytes of records, at least
- */
-async function writeSmallLog (file, size) {
-  const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
-  const records = createRecords(BATCH_SIZE)
-  const batchSize = records.reduce((total, { length }) => total + length, 0)
-  for (let written = 0; written < size; written += batchSize) await log.append(records)
-  await log.close()
-}
-
-/**
  * The head of another log, and at its end one commit as the log itself would have put it there.
  * @param {string} file
  * @param {number} size  bytes, at least
@@ -77,8 +67,8 @@ function writeLargeLog (file, size, small) {
   const fd = fs.openSync(file, 'w', 0o600)
   fs.writeSync(fd, head, 0, head.length, 0)
   fs.writeSync(fd, bytes, 0, bytes.length, end)
-  fs.fsyncSync(fd)
   fs.closeSync(fd)
+  syncFile(file)
 }
 
 /**
@@ -113,11 +103,8 @@ function openRecovery ({ folder, file: crashed }) {
   let since = -1
   return {
     async sample () {
-      // On stable storage before the clock starts: what the kernel has yet to write would be written within it.
       fs.copyFileSync(crashed, file)
-      const fd = fs.openSync(file, 'r+')
-      fs.fsyncSync(fd)
-      fs.closeSync(fd)
+      syncFile(file)
       /** @type {any} */
       let log
       const ms = await time(() => {
@@ -145,7 +132,7 @@ function openReadAndChecksum ({ file }) {
   const buf = Buffer.alloc(BLOCK_SIZE)
   const end = fs.fstatSync(fd).size
   return {
-    sample: () => timeSync(() => {
+    sample: () => time(() => {
       for (let position = end - TAIL_SIZE; position < end; position += BLOCK_SIZE) {
         fs.readSync(fd, buf, 0, BLOCK_SIZE, position)
         for (let start = 0; start < BLOCK_SIZE; start += PAGE_SIZE) crc32(buf.subarray(start, start + PAGE_SIZE))
@@ -160,4 +147,3 @@ function openReadAndChecksum ({ file }) {
 
 exports.openAgain = openAgain
 exports.writeLargeLog = writeLargeLog
-exports.writeSmallLog = writeSmallLog

@@ -2,10 +2,9 @@
 // Filters that the codec answers in the bytes, and the binary codec alone.
 
 const { decode, encode } = require('@millrace/binary-codec')
-const { openRecords, openSeekRoot } = require('../../lib/readers')
-const { ValueTally } = require('../../lib/tally')
-const { loadRecords } = require('../context')
-const { timeReader, timeSync } = require('../runners')
+const { loadRecords, openRecords, openSeekRoot } = require('../../lib/readers')
+const { Tally } = require('../../lib/tally')
+const { time, timeReader } = require('../runners')
 const { bareLoop, reads, readsAll, readsPath, toRows } = require('./shared')
 
 /** @typedef {import('./shared').FoundLog} FoundLog */
@@ -44,7 +43,8 @@ exports.parts = toRows([
     { ...beside, faster: 8, beside: { row: 'binary-root', label: 'bipf, flumelog-offset' } },
     reads('binary', 'offset32', 'root'), inBinary, ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary')],
   ['binary-root-parse', 'binary, root == X : JSON, parse, compare', { ...beside, faster: 15 },
-    prepareBoth, inBinary, parseAndCompare],
+    async ({ findLog }) => ({ ...await findLog('binary', 'offset32', 'root'), json: (await findLog('json', 'offset32')).path }),
+    inBinary, parseAndCompare],
   // A value so short that many records have its bytes somewhere.
   ['binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
     readsAll('binary', 'offset32', 'short'), inBinary, bareLoop],
@@ -62,11 +62,6 @@ exports.parts = toRows([
   ['binary-decode', 'binary.decode : JSON.parse of a Buffer', { goal: 0.7, samples: 7 },
     readsPath('json', 'offset32'), ({ path }) => openDecode(BINARY, path), ({ path }) => openDecode(JSON_TEXT, path)]
 ])
-
-/** @param {import('./shared').Context} context */
-async function prepareBoth ({ findLog }) {
-  return { ...await findLog('binary', 'offset32', 'root'), json: (await findLog('json', 'offset32')).path }
-}
 
 /**
  * @param {FoundLog} log
@@ -120,7 +115,7 @@ async function openEncode (codec, path) {
   const values = await loadValues(path)
   let bytes = 0
   return {
-    sample: () => timeSync(() => {
+    sample: () => time(() => {
       bytes = 0
       for (const value of values) bytes += codec.encode(value).length
     }),
@@ -141,7 +136,7 @@ async function openDecode (codec, path) {
   const bufs = (await loadValues(path)).map((value) => codec.encode(value))
   let timestamps = 0
   return {
-    sample: () => timeSync(() => {
+    sample: () => time(() => {
       timestamps = 0
       for (const buf of bufs) timestamps += codec.decode(buf).timestamp
     }),
@@ -154,7 +149,7 @@ async function openDecode (codec, path) {
  * @param {Buffer[]} bufs
  */
 function tallyDecoded (codec, bufs) {
-  const tally = new ValueTally({ every: EVERY })
+  const tally = new Tally({ every: EVERY })
   for (const [index, buf] of bufs.entries()) tally.visit(index, codec.decode(buf))
   const { records, digest } = tally.result()
   return { records, digest }

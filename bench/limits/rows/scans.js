@@ -3,11 +3,9 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { openBlocks, openFlumelog, openItems } = require('../../lib/readers')
-const { Counts } = require('../../lib/tally')
-const { loadRecords } = require('../context')
+const { loadRecords, openBlocks, openFlumelog, openItems } = require('../../lib/readers')
 const {
-  BLOCKS_EVERY, measureLog, openBareLoop, openScan, openSummedLoop, openTally, timeReader, writeCommits
+  BLOCKS_EVERY, measureLog, openBareLoop, openScan, openSummedLoop, timeReader, writeCommits
 } = require('../runners')
 const { bareLoop, nodeRsCrc32, reads, readsAll, readsPath, secondCore, toRows } = require('./shared')
 
@@ -19,7 +17,7 @@ const BLOCKS = { every: BLOCKS_EVERY, keys: ['records', 'delivered', 'seqSum', '
 /** @type {import('../runners').Kind} */
 const ITEMS = { keys: ['records', 'delivered', 'digest', 'seqSum'] }
 /** @type {import('../runners').Kind} */
-const VALUES = { values: true, keys: ['seqSum', 'seqDigest', 'digest'] }
+const VALUES = { keys: ['seqSum', 'seqDigest', 'digest'] }
 
 const bound = {
   what: 'read the file, sum all of it, and go from record to record',
@@ -33,7 +31,7 @@ const items = ({ path }) => timeReader(openItems(path), ITEMS)
 exports.parts = toRows([
   ['file', 'BlockFile.scan, 64 KiB : bare loop', { goal: 1.1, samples: 9, drawn: 'every block' },
     readsPath('json', 'offset32'), ({ path }) => timeReader(openBlocks(path), BLOCKS),
-    ({ path }) => openBareLoop(path, { isTallied: true })],
+    ({ path }) => openBareLoop(path, BLOCKS)],
   // What finding the records costs, where nothing is verified.
   ['scan-offset', 'scan, offset framing : bare loop', { goal: 1.2, samples: 9, drawn: 'every record, offset framing' },
     readsAll('json', 'offset32'), scan, bareLoop],
@@ -49,7 +47,7 @@ exports.parts = toRows([
     prepareSingles, scan, bareLoop],
   ['scan-threads', 'scan over two threads : bare loop',
     { goal: 0.85, samples: 15, drawn: 'every record, two threads', needs: secondCore },
-    readsAll('json', 'offset32'), ({ path }) => openTally(path, {}, scanOverThreads), bareLoop],
+    readsAll('json', 'offset32'), ({ path }) => openScan(path, {}, scanOverThreads), bareLoop],
   // The block size is the unit of caching: a scan must not care.
   ['small-blocks', 'scan, 1 KiB blocks : 64 KiB blocks', { goal: 1.3, samples: 7 },
     reads('json', 'offset32'), ({ path }) => openScan(path, { blockSize: 1024 }), scan],
@@ -73,12 +71,13 @@ async function prepareSingles ({ folder, records }) {
   return { path: file, expected: { records: count, delivered, digest, bytes: fs.statSync(file).size } }
 }
 
-/** @param {import('../runners').Log} log */
-async function scanOverThreads (log) {
+/**
+ * @param {any} reader
+ * @param {import('../../lib/tally').Counts} sum
+ */
+async function scanOverThreads ({ log }, sum) {
   const { results } = await log.scan({ threads: 2 }, TASK)
-  const sum = new Counts()
   for (const counts of results) sum.add(counts)
-  return sum
 }
 
 /**

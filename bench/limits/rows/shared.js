@@ -3,7 +3,6 @@
 // nothing heavy: rows of memory are among those that need it.
 
 const fs = require('node:fs')
-const { createRequire } = require('node:module')
 const os = require('node:os')
 
 /** @typedef {import('../runners').Runner} Runner */
@@ -50,7 +49,7 @@ const os = require('node:os')
  */
 
 /** @typedef {import('@millrace/offset-log').FramingName} FramingName */
-/** @typedef {import('../context').QueryName} QueryName */
+/** @typedef {import('../run-rows').QueryName} QueryName */
 /** @typedef {(log: 'json' | 'binary', framing: FramingName, query?: QueryName) => Promise<FoundLog>} FindLog */
 
 /**
@@ -64,7 +63,7 @@ const os = require('node:os')
 
 // A name that the type checker cannot follow: it would look for packages that may be absent. Each is used: one may be
 // installed without the part that was to be compiled.
-const load = createRequire(__filename)
+const load = require
 const nodeRsCrc32 = { '@node-rs/crc32': () => load('@node-rs/crc32').crc32(Buffer.from('any')) }
 const betterSqlite3 = { 'better-sqlite3': () => new (load('better-sqlite3'))(':memory:').close() }
 const lmdb = { lmdb: () => load('lmdb').open }

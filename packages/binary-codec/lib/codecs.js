@@ -2,11 +2,10 @@
 // The codecs that a log takes: one that decodes, one that also writes canonically, and one that hands out the bytes.
 
 const { LogError } = require('@millrace/errors')
-const { encodeCanonical } = require('./canonical')
 const { compile } = require('./compile')
-const { takeRange } = require('./damage')
 const { decodeWhole } = require('./decode')
-const { encode } = require('./encode')
+const { encode, encodeCanonical } = require('./encode')
+const { sliceRange } = require('./errors')
 
 /** @typedef {import('./compile').Test} Test */
 
@@ -34,7 +33,7 @@ const binaryCodec = Object.freeze({
    * @param {number} end
    * @returns {any}  keeps no reference to `buf`. Offsets of errors count from `start`
    */
-  decodeRange: (buf, start, end) => decodeWhole(takeRange(buf, start, end), true),
+  decodeRange: (buf, start, end) => decodeWhole(sliceRange(buf, start, end), true),
 
   compile
 })
@@ -80,7 +79,7 @@ const rawCodec = Object.freeze({
    * @param {number} end
    * @returns {Buffer}  a copy
    */
-  decodeRange: (buf, start, end) => Buffer.from(takeRange(buf, start, end))
+  decodeRange: (buf, start, end) => Buffer.from(sliceRange(buf, start, end))
 })
 
 exports.binaryCodec = binaryCodec

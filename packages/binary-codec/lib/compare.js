@@ -3,11 +3,10 @@
 // booleans, extensions, undefined. Strings, buffers, arrays and objects by their bytes; ints and doubles as numbers.
 
 const { misuse } = require('@millrace/errors')
-const { requireTag } = require('./damage')
+const { requireTag } = require('./errors')
 const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scalars')
 const { createSeekPath } = require('./seek')
-const { tagSize } = require('./varint')
-const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK } = require('./types')
+const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK, tagSize } = require('./wire-format')
 
 const NULL_RANK = -1
 const UNDEFINED_RANK = 8

@@ -2,18 +2,17 @@
 // A filter over raw bytes: search many records for what one must have; then seek to the paths and compare in place. The
 // answer is that of decoding and comparing.
 
-const { createSelect, parseWhere, matches } = require('@millrace/where')
-const { isWellFormed } = require('./code-points')
+const {
+  OFFSET_MAX, WORD_SIZE, WordMarks, createByteSearch, createSelect, createTextSearch, matches, parseWhere
+} = require('@millrace/where')
 const { decodeWhole } = require('./decode')
-const { createSearches } = require('./needle')
 const { readInt32, readFloat64 } = require('./scalars')
-const { toSteps, fits, isWhole, equalBytes } = require('./seek')
-const { readTag, tagSize } = require('./varint')
-const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS } = require('./types')
-const { followTurns, makeTurn } = require('./walk')
+const { equalBytes, fits, followProbes, isWhole, toProbe, toSteps } = require('./seek')
+const { isWellFormed } = require('./text')
+const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS, TAG_SIZE_MAX, readTag, tagSize, writeTag } = require('./wire-format')
 
 /**
- * @typedef {import('@millrace/where/lib/parse-where').Condition} Condition
+ * @typedef {import('@millrace/where').Condition} Condition
  * @typedef {(buf: Buffer, start: number, end: number) => boolean} Test
  */
 
@@ -87,10 +86,10 @@ function hasHalfPair ({ path, equals }) {
 function compileWalk (conditions) {
   const walks = conditions.map(({ path, equals, exists }, index) => {
     const known = countShared(path, conditions[index - 1]?.path)
-    return { known, turns: toSteps(path).map(makeTurn), equalsAt: compileEquals(equals), mustExist: exists !== false }
+    return { known, probes: toSteps(path).map(toProbe), equalsAt: compileEquals(equals), mustExist: exists !== false }
   })
   // Where the path of the condition before was found, as far as it was: the next one begins where the two part.
-  const found = new Array(1 + Math.max(0, ...walks.map(({ turns }) => turns.length))).fill(0)
+  const found = new Array(1 + Math.max(0, ...walks.map(({ probes }) => probes.length))).fill(0)
   /** @type {Buffer} */
   let last = NO_BYTES
   /** @type {DataView} */
@@ -104,10 +103,10 @@ function compileWalk (conditions) {
     found[0] = start
     let reached = 0
     for (let index = 0; index < walks.length; index++) {
-      const { known, turns, equalsAt, mustExist } = walks[index]
-      if (turns.length === 0 && !fits(buf, start, end)) return false
-      reached = followTurns(buf, words, end, turns, found, Math.min(known, reached))
-      const isThere = reached === turns.length
+      const { known, probes, equalsAt, mustExist } = walks[index]
+      if (probes.length === 0 && !fits(buf, start, end)) return false
+      reached = followProbes(buf, words, end, probes, found, Math.min(known, reached))
+      const isThere = reached === probes.length
       if (isThere !== mustExist) return false
       if (isThere ? !equalsAt(buf, found[reached], end) : !isWhole(buf, found[reached], end)) return false
     }
@@ -166,4 +165,122 @@ function numberAt (buf, pos, end) {
   return tag === DOUBLE_TAG ? readFloat64(buf, pos + 1) : NaN
 }
 
+// Whether a field may be in a record, without walking through it. A key, the value's tag and the value adjoin, and have
+// few encodings, mostly one: so they are searched for as one.
+
+/** From this on most bytes need not be looked at. */
+const LONG_SIZE_MIN = 24
+/** Of longer ones so much is searched for. */
+const LONG_SIZE_MAX = OFFSET_MAX
+
+/**
+ * @param {Condition[]} conditions
+ * @returns {import('@millrace/where').Search[]}  each for what a record that fulfils them all contains
+ */
+function createSearches (conditions) {
+  const searches = conditions.map((condition) => {
+    const needles = encodeNeedles(condition)
+    const isLong = needles.length === 1 && needles[0].length >= LONG_SIZE_MIN
+    return isLong ? searchLong(needles[0]) : createByteSearch(needles)
+  })
+  return searches.filter((search) => search !== null)
+}
+
+/** @param {Buffer} long */
+function searchLong (long) {
+  const needle = long.subarray(0, LONG_SIZE_MAX)
+  return createTextSearch({
+    size: needle.length,
+    part: (from, to) => cutNeedle(needle, from, to),
+    isAround: (buf, start, end, first, offset, literal) => isAt(buf, start, end, first, literal),
+    mayBeSpelled: () => false
+  })
+}
+
+/**
+ * @param {Condition} condition
+ * @returns {Buffer[]}  a record that fulfils it contains one of these; none if there is nothing that it must contain
+ */
+function encodeNeedles ({ path, equals, exists }) {
+  if (exists === false) return []
+  const [last] = path.slice(-1)
+  const key = last === undefined ? Buffer.alloc(0) : encodeText(last)
+  // What follows the beginning of a long key is the rest of it.
+  if (key.length >= LONG_SIZE_MAX) return [key]
+  const values = equals === undefined ? [Buffer.alloc(0)] : encodeValues(equals)
+  return values.map((value) => Buffer.concat([key, value])).filter(({ length }) => length > 0)
+}
+
+/**
+ * @param {string | number | boolean | null} value
+ * @returns {Buffer[]}  its encodings; an empty one if they are too many
+ */
+function encodeValues (value) {
+  if (typeof value === 'string') return [encodeText(value)]
+  if (typeof value === 'number') return encodeNumber(value)
+  return [withTag(BOOLNULL, value === null ? Buffer.alloc(0) : Buffer.from([value ? 1 : 0]))]
+}
+
+/**
+ * @param {string} text
+ * @returns {Buffer}  of a long one the beginning, which is all that is searched for
+ */
+function encodeText (text) {
+  if (text.length <= LONG_SIZE_MAX) return withTag(STRING, Buffer.from(text))
+  // The last unit may be half a pair, whose bytes are others.
+  const beginning = Buffer.from(text.slice(0, LONG_SIZE_MAX + 1)).subarray(0, LONG_SIZE_MAX)
+  return withTag(STRING, beginning, Buffer.byteLength(text))
+}
+
+/**
+ * @param {number} value
+ * @returns {Buffer[]}
+ */
+function encodeNumber (value) {
+  // There are two doubles of it, besides the int.
+  if (value === 0) return [Buffer.alloc(0)]
+  const [int, double] = [Buffer.alloc(4), Buffer.alloc(8)]
+  double.writeDoubleLE(value)
+  if ((value | 0) !== value) return [withTag(DOUBLE, double)]
+  int.writeInt32LE(value)
+  return [withTag(INT, int), withTag(DOUBLE, double)]
+}
+
+/**
+ * @param {number} type
+ * @param {Buffer} payload
+ * @param {number} [size]  of the payload, if it goes on
+ */
+function withTag (type, payload, size = payload.length) {
+  const tag = Buffer.alloc(TAG_SIZE_MAX)
+  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, size << TYPE_BITS | type)), payload])
+}
+
+/**
+ * @param {Buffer} needle
+ * @param {number} from
+ * @param {number} to
+ */
+function cutNeedle (needle, from, to) {
+  const literal = needle.subarray(from, to)
+  const words = new WordMarks()
+  for (let offset = 0; offset <= literal.length - WORD_SIZE; offset++) words.add(literal.readInt32LE(offset), offset)
+  return { from, literal, words }
+}
+
+/**
+ * @param {Buffer} buf
+ * @param {number} start
+ * @param {number} end
+ * @param {number} first
+ * @param {Buffer} needle
+ * @returns {boolean}  whether the needle is there, inside of the record
+ */
+function isAt (buf, start, end, first, needle) {
+  if (first < start || first + needle.length > end) return false
+  for (let i = 0; i < needle.length; i++) if (buf[first + i] !== needle[i]) return false
+  return true
+}
+
 exports.compile = compile
+exports.createSearches = createSearches

@@ -1,14 +1,17 @@
 'use strict'
-// From bytes to a value. Every child is checked against its parent before it is read, so damage is found, not followed.
+// From bytes to a value, and the check whether they are one. Every child is checked against its parent before it is
+// read, so damage is found, not followed.
 
-const { LogError } = require('@millrace/errors')
-const { damaged, explainTag, requirePosition } = require('./damage')
+const { LogError, misuse } = require('@millrace/errors')
+const { damaged, explainTag, requirePosition } = require('./errors')
 const { firstNode, nextNode, addNode } = require('./key-tree')
-const { beginValue, endValue, takeFloat64, takeString } = require('./record-text')
-const { readInt, readDouble, readBoolnull, readExtension } = require('./scalars')
-const { asTextBuffer, commonKey } = require('./text')
-const { readTag, tagSize } = require('./varint')
-const { STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX } = require('./types')
+const { readInt, readDouble, readBoolnull, readExtension, inspectExtension } = require('./scalars')
+const {
+  asTextBuffer, beginValue, commonKey, endValue, readKey, readString, readViewedFloat64
+} = require('./text')
+const {
+  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX, readTag, tagSize
+} = require('./wire-format')
 
 /** @typedef {import('./text').TextBuffer} TextBuffer */
 
@@ -35,7 +38,7 @@ function decodeWhole (buf, copyBuffers) {
 }
 
 /**
- * What the engine itself refuses, such as a string above its size limit, gets a code like all else.
+ * Failures of the engine itself, such as a string above its size limit, get a code too.
  * @param {TextBuffer} buf
  * @param {number} start
  * @param {boolean} copyBuffers
@@ -81,11 +84,11 @@ function readRoot (buf, start, copyBuffers, isWhole) {
  */
 function readValue (buf, type, pos, end, depth, copyBuffers) {
   switch (type) {
-    case STRING: return takeString(buf, pos, end)
+    case STRING: return readString(buf, pos, end)
     case INT: return readInt(buf, pos, end)
     case OBJECT: return readObject(buf, pos, end, depth + 1, copyBuffers)
     case ARRAY: return readArray(buf, pos, end, depth + 1, copyBuffers)
-    case DOUBLE: return end - pos === 8 ? takeFloat64(pos) : readDouble(buf, pos, end)
+    case DOUBLE: return end - pos === 8 ? readViewedFloat64(pos) : readDouble(buf, pos, end)
     case BOOLNULL: return readBoolnull(buf, pos, end)
     case BUFFER: return copyBuffers ? Buffer.from(buf.subarray(pos, end)) : buf.subarray(pos, end)
     default: return readExtension(buf, pos, end)
@@ -123,6 +126,7 @@ function readArray (buf, pos, end, depth, copyBuffers) {
  * @param {boolean} copyBuffers
  * @returns {object}
  */
+// eslint-disable-next-line complexity -- the hot loop of decoding
 function readObject (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   /** @type {Record<string, any>} */
@@ -141,7 +145,7 @@ function readObject (buf, pos, end, depth, copyBuffers) {
     let key = node === null ? commonKey(buf, keyPos, keyEnd) : node.key
     const isCommon = key !== ''
     if (node === null) {
-      if (!isCommon) key = takeString(buf, keyPos, keyEnd)
+      if (!isCommon) key = readString(buf, keyPos, keyEnd)
       if (Object.hasOwn(object, key)) throw duplicateKey(key, pos)
       if (isCommon && before !== null) node = addNode(before, key, buf, keyPos, keyEnd, keyTag)
     }
@@ -159,7 +163,7 @@ function readObject (buf, pos, end, depth, copyBuffers) {
 }
 
 /**
- * For `__proto__`, which an assignment would take for the prototype, and whatever else objects inherit.
+ * For `__proto__`, which an assignment would take for the prototype, and other names that objects inherit.
  * @param {object} object
  * @param {string} key
  * @param {any} value
@@ -177,6 +181,83 @@ function duplicateKey (key, offset) {
   return damaged(offset, `the key ${JSON.stringify(key.slice(0, 80))} for the second time in one object`)
 }
 
+/**
+ * Whether bytes are a value, without making it. Refuses exactly what decode refuses, at the same offset.
+ * @param {Uint8Array} buf
+ * @param {number} [start]  where the value begins
+ * @param {number} [end]  what the value must not reach past
+ * @returns {number}  the offset behind the value: equal to `end` when nothing follows it
+ * @throws {LogError} ERR_CODEC_DECODE with `offset`, a position in `buf`
+ */
+function validate (buf, start = 0, end = buf.length) {
+  requirePosition(buf, start)
+  if (!Number.isInteger(end) || end < start || end > buf.length) {
+    throw misuse(`validate: end must be a position from ${start} to ${buf.length}, got ${String(end)}`)
+  }
+  return checkValue(asTextBuffer(buf), start, end, 0)
+}
+
+/**
+ * @param {TextBuffer} buf
+ * @param {number} start
+ * @param {number} parentEnd
+ * @param {number} depth  how many arrays and objects are around it
+ * @returns {number}  the offset behind the value
+ */
+function checkValue (buf, start, parentEnd, depth) {
+  const tag = readTag(buf, start, parentEnd)
+  const pos = start + tagSize(tag)
+  const end = pos + (tag >> TYPE_BITS)
+  if (tag < 0 || end > parentEnd) throw explainTag(buf, start, parentEnd)
+  switch (tag & TYPE_MASK) {
+    case STRING: case BUFFER: break
+    case INT: readInt(buf, pos, end); break
+    case DOUBLE: readDouble(buf, pos, end); break
+    case BOOLNULL: readBoolnull(buf, pos, end); break
+    case ARRAY: checkArray(buf, pos, end, depth + 1); break
+    case OBJECT: checkObject(buf, pos, end, depth + 1); break
+    default: inspectExtension(buf, pos, end)
+  }
+  return end
+}
+
+/**
+ * @param {TextBuffer} buf
+ * @param {number} pos
+ * @param {number} end
+ * @param {number} depth
+ * @returns {void}
+ */
+function checkArray (buf, pos, end, depth) {
+  if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
+  while (pos < end) pos = checkValue(buf, pos, end, depth)
+}
+
+/**
+ * @param {TextBuffer} buf
+ * @param {number} pos
+ * @param {number} end
+ * @param {number} depth
+ * @returns {void}
+ */
+function checkObject (buf, pos, end, depth) {
+  if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
+  /** @type {Set<string>} */
+  const seen = new Set()
+  while (pos < end) {
+    const keyTag = readTag(buf, pos, end)
+    const keyPos = pos + tagSize(keyTag)
+    const keyEnd = keyPos + (keyTag >> TYPE_BITS)
+    if (keyTag < 0 || keyEnd > end) throw explainTag(buf, pos, end)
+    if ((keyTag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${keyTag & TYPE_MASK}; it must be a string`)
+    const key = readKey(buf, keyPos, keyEnd)
+    if (seen.has(key)) throw duplicateKey(key, pos)
+    seen.add(key)
+    pos = checkValue(buf, keyEnd, end, depth)
+  }
+}
+
 exports.decode = decode
 exports.decodeWhole = decodeWhole
-exports.duplicateKey = duplicateKey
+exports.validate = validate
+exports.checkValue = checkValue

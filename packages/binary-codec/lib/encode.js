@@ -1,11 +1,37 @@
 'use strict'
-// From a value to its bytes: a buffer of their own, or a place in one of the caller's.
+// From a value to its bytes, or to its canonical ones: a buffer of their own, or a place in one of the caller's.
 
 const { misuse } = require('@millrace/errors')
-const { markIdempotent } = require('./splice')
-const { createWithWritten } = require('./writers')
+const { decodeWhole } = require('./decode')
+const { sliceRange } = require('./errors')
+const { markIdempotent } = require('./kinds')
+const { Writer } = require('./writer')
 
-const withWritten = createWithWritten({ isCanonical: false })
+/** A toJSON that encodes needs a writer of its own. Deeper than this each gets a new one, which is not kept. */
+const IDLE_COUNT_MAX = 8
+
+const writeThen = createWriteThen({ isCanonical: false })
+const writeCanonicalThen = createWriteThen({ isCanonical: true })
+
+/**
+ * Keeps writers at hand: one for the value that is being encoded, and one more for each that its toJSON encodes
+ * meanwhile. Each keeps its memory, so that what is encoded within others shares some as well.
+ * @param {{ isCanonical: boolean }} options
+ * @returns {<T>(value: unknown, use: (writer: Writer, size: number) => T) => T}  writes a value; `use` may take what
+ *   was written
+ */
+function createWriteThen ({ isCanonical }) {
+  /** @type {Writer[]} */
+  const idle = []
+  return (value, use) => {
+    const writer = idle.pop() ?? new Writer({ isCanonical })
+    try {
+      return use(writer, writer.write(value))
+    } finally {
+      if (idle.length < IDLE_COUNT_MAX) idle.push(writer)
+    }
+  }
+}
 
 /**
  * @overload
@@ -28,9 +54,9 @@ const withWritten = createWithWritten({ isCanonical: false })
  * @returns {Buffer | number}
  */
 function encode (value, buf, start = 0) {
-  if (buf === undefined) return withWritten(value, take)
+  if (buf === undefined) return writeThen(value, finish)
   if (!(buf instanceof Uint8Array)) throw misuse(`encode: expected a Buffer to write to, got ${typeof buf}`)
-  return withWritten(value, (writer, size) => {
+  return writeThen(value, (writer, size) => {
     if (!Number.isInteger(start) || start < 0 || start + size > buf.length) {
       throw misuse(`encode: ${size} bytes from ${String(start)} do not fit into a buffer of ${buf.length}`)
     }
@@ -40,8 +66,8 @@ function encode (value, buf, start = 0) {
 }
 
 /** @param {import('./writer').Writer} writer */
-function take (writer) {
-  return writer.take()
+function finish (writer) {
+  return writer.finish()
 }
 
 /**
@@ -49,7 +75,7 @@ function take (writer) {
  * @returns {number}  the size of its bytes; found by encoding it, so `encode(value)` alone is half the work of both
  */
 function encodingLength (value) {
-  return withWritten(value, (writer, size) => size)
+  return writeThen(value, (writer, size) => size)
 }
 
 /**
@@ -60,6 +86,33 @@ function encodeIdempotent (value) {
   return markIdempotent(encode(value))
 }
 
+/**
+ * @param {unknown} value
+ * @returns {Buffer}  the same bytes for all values that come back deeply equal, and for no others
+ * @throws {LogError} ERR_CODEC_ENCODE with `path`
+ */
+function encodeCanonical (value) {
+  return writeCanonicalThen(value, finish)
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} [start]
+ * @param {number} [end]
+ * @returns {boolean}  whether these bytes are one value and what `encodeCanonical` makes of it; false for what `decode`
+ *   refuses. It decodes and encodes to find out
+ */
+function isCanonical (buf, start = 0, end = buf?.length) {
+  const record = sliceRange(buf, start, end)
+  try {
+    return encodeCanonical(decodeWhole(record, false)).equals(record)
+  } catch {
+    return false
+  }
+}
+
 exports.encode = encode
 exports.encodingLength = encodingLength
 exports.encodeIdempotent = encodeIdempotent
+exports.encodeCanonical = encodeCanonical
+exports.isCanonical = isCanonical

@@ -1,9 +1,8 @@
 'use strict'
 // Looking at an encoded value from outside: its type and length, its bytes, its children one by one.
 
-const { damaged, explainTag, requireTag } = require('./damage')
-const { readTag, tagSize } = require('./varint')
-const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK } = require('./types')
+const { damaged, explainTag, requireTag } = require('./errors')
+const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = require('./wire-format')
 
 /**
  * @param {Buffer} buf

@@ -1,18 +1,25 @@
 'use strict'
-// Which type of the wire format a JavaScript value gets.
+// Which type of the wire format a JavaScript value gets; and the buffers that hold an encoded value already.
 
 const {
   isBoxedPrimitive, isDate, isUint8Array, isAnyArrayBuffer, isMap, isSet, isWeakMap, isWeakSet, isRegExp, isPromise,
   isNativeError
 } = require('node:util').types
-const { subtypeOf } = require('./binary')
-const { isIdempotent } = require('./splice')
-const { STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_MASK } = require('./types')
+const { misuse } = require('@millrace/errors')
+const { subtypeOf } = require('./scalars')
+const { STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_MASK } = require('./wire-format')
 
-/** What `kindOfObject` says of a buffer whose bytes are an encoded value. Not a type of the wire format. */
+/** What `kindOfObject` gives for a buffer whose bytes are an encoded value. Not a type of the wire format. */
 const SPLICE = 8
 /** The same of a typed array or the like, whose type is that of all extensions. */
 const BINARY = 9
+
+/**
+ * Buffers whose bytes encode copies in as they are. Kept in a set beside them, so that marking leaves no property on
+ * the buffer.
+ * @type {WeakSet<Uint8Array>}
+ */
+const marked = new WeakSet()
 
 const bufferPrototype = Buffer.prototype // looking up the global takes a while
 
@@ -110,6 +117,25 @@ function getValueType (value) {
   }
 }
 
+/**
+ * @template {Uint8Array} T
+ * @param {T} buf  holds exactly one encoded value by the time it is encoded into another; `encode` checks it then
+ * @returns {T}  the same buffer
+ */
+function markIdempotent (buf) {
+  if (!(buf instanceof Uint8Array)) throw misuse(`markIdempotent: expected a Buffer, got ${typeof buf}`)
+  marked.add(buf)
+  return buf
+}
+
+/**
+ * @param {any} buf
+ * @returns {boolean}
+ */
+function isIdempotent (buf) {
+  return marked.has(buf)
+}
+
 exports.BINARY = BINARY
 exports.SPLICE = SPLICE
 exports.holdsHidden = holdsHidden
@@ -117,3 +143,5 @@ exports.isInt = isInt
 exports.kindOfObject = kindOfObject
 exports.resolve = resolve
 exports.getValueType = getValueType
+exports.markIdempotent = markIdempotent
+exports.isIdempotent = isIdempotent

@@ -2,12 +2,12 @@
 // Where values are written: one behind the other, in memory that they share and stay in, as in Node's own pool. To
 // copy each out of a scratch buffer took a tenth of encoding it. Only what is too large for that is still copied.
 
-const { markAsUntransferable } = require('node:worker_threads')
+const { Piece, allocateShared } = require('@millrace/flow')
 const { asTextBuffer } = require('./text')
 
-/** Whoever keeps one small value keeps the neighbours that lie in as much memory as this. */
+/** A small value that is kept keeps alive the neighbours that lie in as much memory as this. */
 const SLAB_SIZE = 16 * 1024
-/** A slab with less left is done with, so that few of the small values begin where they do not fit. */
+/** A slab with less room left is not used any more, so that few small values begin in one that they do not fit into. */
 const ROOM_MIN = 1024
 /** Larger values are copied out when they do not fit, and leave the rest of the slab to smaller ones. */
 const SHARED_SIZE_MAX = SLAB_SIZE / 4
@@ -17,17 +17,11 @@ const SCRATCH_KEPT_SIZE_MAX = 4 * 1024 * 1024
 
 /** @typedef {import('./text').TextBuffer} TextBuffer */
 
-/**
- * The class that Node makes Buffers of: what `subarray` gives, in a third of the time.
- * @type {new (memory: ArrayBufferLike, byteOffset: number, length: number) => Buffer}
- */
-const Piece = /** @type {any} */ (Buffer)[Symbol.species]
-
 class WriteMemory {
   constructor () {
     /** Where the value begins in `bytes`. */
     this.start = 0
-    this._slab = allocateShared(SLAB_SIZE)
+    this._slab = asTextBuffer(allocateShared(SLAB_SIZE))
     this._slabView = new DataView(this._slab.buffer)
     /** @type {TextBuffer | null} */
     this._scratch = null
@@ -64,7 +58,7 @@ class WriteMemory {
    * @param {number} end  of the value
    * @returns {Buffer}  its bytes, which are not written again
    */
-  take (end) {
+  finish (end) {
     const { bytes, start } = this
     if (bytes !== this._slab) {
       // What did not fit behind the others would not the next time either.
@@ -76,22 +70,10 @@ class WriteMemory {
   }
 
   _renewSlab () {
-    this._slab = allocateShared(SLAB_SIZE)
+    this._slab = asTextBuffer(allocateShared(SLAB_SIZE))
     this._slabView = new DataView(this._slab.buffer)
     this.start = 0
   }
-}
-
-/**
- * Whoever transfers a part of it to another thread gives it a copy, or gets an error, from Node.js 21 on. Otherwise all
- * other values in it would be empty from then on.
- * @param {number} size  in bytes
- * @returns {TextBuffer}  not filled with zeros
- */
-function allocateShared (size) {
-  const bytes = Buffer.allocUnsafeSlow(size)
-  markAsUntransferable(bytes.buffer)
-  return asTextBuffer(bytes)
 }
 
 exports.WriteMemory = WriteMemory

@@ -3,19 +3,16 @@
 // the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
 
 const { reasonOf } = require('@millrace/errors')
-const { byteLengthOf } = require('./binary')
-const { compareCodePoints, isWellFormed, mayCollide, toWellFormed } = require('./code-points')
-const { decodeWhole } = require('./decode')
+const { checkValue, decodeWhole } = require('./decode')
+const { nameOf, refused } = require('./errors')
 const { BINARY, SPLICE, holdsHidden, isInt, kindOfObject, resolve } = require('./kinds')
-const { nameOf, refused } = require('./refused')
-const { asTextBuffer } = require('./text')
-const { checkValue } = require('./validate')
-const { tagSize, writeTag } = require('./varint')
-const { WriteMemory } = require('./write-memory')
-const { clearNaN, writeBigInt, writeBinary, writeDate } = require('./write-scalars')
+const { byteLengthOf, clearNaN, writeBigInt, writeBinary, writeDate } = require('./scalars')
+const { asTextBuffer, compareCodePoints, isWellFormed, mayCollide, toWellFormed } = require('./text')
 const {
-  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_BITS, TAG_SIZE_MAX, PAYLOAD_SIZE_MAX, DEPTH_MAX
-} = require('./types')
+  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_BITS, TAG_SIZE_MAX, PAYLOAD_SIZE_MAX, DEPTH_MAX,
+  tagSize, writeTag
+} = require('./wire-format')
+const { WriteMemory } = require('./write-memory')
 
 /** Most arrays and objects have 16 to 2047 bytes. */
 const GUESSED_TAG_SIZE = 2
@@ -72,8 +69,8 @@ class Writer {
   }
 
   /** @returns {Buffer}  what was written last; its bytes are the caller's own */
-  take () {
-    return this.memory.take(this.pos)
+  finish () {
+    return this.memory.finish(this.pos)
   }
 
   /**
@@ -131,7 +128,7 @@ class Writer {
       if (!hasOwnProperty.call(object, key)) continue
       isEmpty = false
       this.enter(depth, key)
-      if (this.string(key) !== key.length && mayCollide(key)) replaced = this.noteKey(replaced ?? new Set(), key)
+      if (this.string(key) !== key.length && mayCollide(key)) replaced = this.addKey(replaced ?? new Set(), key)
       this.value(object[key], key)
       this.depth = depth // here too: a Proxy may throw when it is asked for the next key
     }
@@ -143,7 +140,7 @@ class Writer {
    * @param {Set<string>} replaced  keys of the object as they will be read; gets this one
    * @param {string} key
    */
-  noteKey (replaced, key) {
+  addKey (replaced, key) {
     const read = toWellFormed(key)
     if (replaced.has(read)) throw this.refusal('a key that another one of its object becomes: half a surrogate pair has no UTF-8')
     return replaced.add(read)

@@ -2,7 +2,7 @@
 
 const tape = require('tape')
 const { binaryCodec, decode, encode } = require('..')
-const { readTag, tagSize } = require('../lib/varint')
+const { readTag, tagSize } = require('../lib/wire-format')
 const { createRandom } = require('./random-values')
 const { throwsWith } = require('./helpers')
 

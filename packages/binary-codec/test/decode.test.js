@@ -2,7 +2,7 @@
 
 const tape = require('tape')
 const { binaryCodec, rawCodec, decode, encode, validate, seekKey, seekPath, iterate } = require('..')
-const { DEPTH_MAX } = require('../lib/types')
+const { DEPTH_MAX } = require('../lib/wire-format')
 const { createRandom, mutate } = require('./random-values')
 const { throwsWith, thrownBy } = require('./helpers')
 

@@ -3,7 +3,7 @@
 const vm = require('node:vm')
 const tape = require('tape')
 const { encode, encodingLength, decode, binaryCodec, getValueType, types } = require('..')
-const { DEPTH_MAX } = require('../lib/types')
+const { DEPTH_MAX } = require('../lib/wire-format')
 const { throwsWith } = require('./helpers')
 
 const hex = (value) => encode(value).toString('hex')

@@ -6,7 +6,7 @@ const vm = require('node:vm')
 const tape = require('tape')
 const { isDeepStrictEqual } = require('node:util')
 const { binaryCodec, decode, encode, seekKey, slice, validate } = require('..')
-const { reverseElements } = require('../lib/binary')
+const { reverseElements } = require('../lib/scalars')
 const { mutate } = require('./random-values')
 const { TYPED_ARRAYS, createExtendedRandom } = require('./random-extended')
 const { throwsWith, thrownBy } = require('./helpers')
@@ -44,10 +44,10 @@ for (const [name, hex, value] of EXAMPLES) {
   })
 }
 
-tape('extension: the README has these bytes', (t) => {
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+tape('extension: the description of the format has these bytes', (t) => {
+  const description = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'docs', 'binary-format.md'), 'utf8')
   for (const [name, hex] of [...EXAMPLES, FLOAT16]) {
-    t.ok(readme.split('\n').some((line) => line.includes(`\`${name}\``) && line.includes(`\`${hex}\``)), name)
+    t.ok(description.split('\n').some((line) => line.includes(`\`${name}\``) && line.includes(`\`${hex}\``)), name)
   }
   t.end()
 })

@@ -3,10 +3,11 @@
 
 const { isDeepStrictEqual } = require('node:util')
 const tape = require('tape')
+const { inQuickRuns } = require('@millrace/testkit')
 const { binaryCodec, canonicalCodec, validate } = require('..')
 const { createExtendedRandom } = require('./random-extended')
 
-const ROUND_COUNT = 20000
+const ROUND_COUNT = inQuickRuns(20_000)
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 const TEXTS = ['\ud800', '\udfff', '\udc00\ud800', 'a\ud800b', 'a\udfffb', '\ufffd', 'a\ufffdb', '\ufffd\ufffd', '😀', '\ud83d', 'é', '', 'a',

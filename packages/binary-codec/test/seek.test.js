@@ -1,6 +1,7 @@
 'use strict'
 
 const tape = require('tape')
+const { inQuickRuns } = require('@millrace/testkit')
 const fc = require('fast-check')
 const { isDeepStrictEqual } = require('node:util')
 const {
@@ -144,7 +145,7 @@ tape(`seekPath: finds every path that decode has, of fast-check's objects (seed 
     const bytes = encode(value)
     const isFound = (part) => pluck(bytes, seekPath(bytes, 0, part.path)).equals(encode(part.value))
     return listPaths(decode(bytes)).every(isFound)
-  }), { seed, numRuns: 2000 })
+  }), { seed, numRuns: inQuickRuns(2000) })
   t.pass('2000 objects')
   t.end()
 })

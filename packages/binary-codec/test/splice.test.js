@@ -4,7 +4,7 @@ const tape = require('tape')
 const {
   encode, encodeIdempotent, decode, encodingLength, markIdempotent, isIdempotent, pluck, seekKey, getValueType, types
 } = require('..')
-const { DEPTH_MAX } = require('../lib/types')
+const { DEPTH_MAX } = require('../lib/wire-format')
 const { throwsWith } = require('./helpers')
 
 tape('markIdempotent: a marked buffer is copied in as it is', (t) => {

@@ -7,10 +7,10 @@ const { createObservable, Lifecycle, SyncBudget, readUInt32BE, readUInt48BE, rea
 const { BlockCache } = require('./block-cache')
 const { closedError, fetch, fetchNow, rangeError, Reader } = require('./reader')
 const { FileWatch } = require('./file-watch')
-const { closeLocked, openLocked, replaceLocked } = require('./open-locked')
+const { closeLocked, openLocked, replaceLocked } = require('./open')
 const { parseOptions } = require('./options')
 const { resolvePath } = require('./storage')
-const { Pace } = require('./whole-io')
+const { AdaptiveIo } = require('./whole-io')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
 const { RangeLock, Writer } = require('./writer')
 
@@ -21,7 +21,7 @@ const QUICK_COUNT_MIN = 64
 
 /**
  * @typedef {import('./options').BlockFileOptions} BlockFileOptions
- * @typedef {import('./open-file').OpenFile} OpenFile
+ * @typedef {import('./reader').OpenFile} OpenFile
  */
 
 /**
@@ -71,7 +71,7 @@ class BlockFileHandle {
       size: this.size,
       cache: new BlockCache(blockSize, cache),
       lock: new RangeLock(),
-      pace: new Pace({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
+      adaptiveIo: new AdaptiveIo({ asyncCountMin: ASYNC_COUNT_MIN, quickCountMin: QUICK_COUNT_MIN }),
       storage,
       hasUnsyncedName: false,
       lockHeld: null,
@@ -86,8 +86,8 @@ class BlockFileHandle {
      * @type {import('./storage').Past}
      */
     this.past = 'unknown'
-    const wish = { flags, createFolder, initial, lock, lockTimeout }
-    openLocked(storage, path, wish, (err, opened) => this._opened(err, opened))
+    const request = { flags, createFolder, initial, lock, lockTimeout }
+    openLocked(storage, path, request, (err, opened) => this._opened(err, opened))
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -271,10 +271,10 @@ class BlockFileHandle {
    * @param {boolean} isIntact
    * @param {Callback<void>} cb
    */
-  vouch (isIntact, cb) {
-    this._runWrite('vouch', cb, (cb) => {
+  markIntact (isIntact, cb) {
+    this._runWrite('markIntact', cb, (cb) => {
       const { lockHeld } = this._file
-      if (lockHeld?.vouch) lockHeld.vouch(isIntact, cb)
+      if (lockHeld?.markIntact) lockHeld.markIntact(isIntact, cb)
       else cb(null)
     })
   }
@@ -426,7 +426,7 @@ class BlockFileHandle {
 
   /**
    * @param {Error | null} err
-   * @param {import('./open-locked').Opened} [opened]
+   * @param {import('./open').Opened} [opened]
    */
   _opened (err, opened) {
     if (err || !opened) return this._lifecycle.opened(err)

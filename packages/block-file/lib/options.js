@@ -29,6 +29,7 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @returns {Required<BlockFileOptions>}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
+// eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {

@@ -10,7 +10,21 @@ const AHEAD_SIZE_MAX = 256 * 1024
 
 const NOTHING = Buffer.alloc(0)
 
-/** @typedef {import('./open-file').OpenFile} OpenFile */
+/**
+ * What the reader, the writer and the span readers of one block file share.
+ * @typedef {object} OpenFile
+ * @property {string} path  as it was given until the file is open for writing, then with no symlink in it
+ * @property {import('./storage').StorageHandle | null} handle  null before the file is open and after it was closed
+ * @property {import('@millrace/flow').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
+ * @property {number} blockSize  in bytes
+ * @property {import('./block-cache').BlockCache} cache
+ * @property {import('./writer').RangeLock} lock
+ * @property {import('./whole-io').AdaptiveIo} adaptiveIo
+ * @property {import('./storage').Storage} storage
+ * @property {boolean} hasUnsyncedName  its name may not be on stable storage yet
+ * @property {import('./storage').StorageLock | null} lockHeld  what keeps other writers out
+ * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
+ */
 
 class Reader {
   /** @param {OpenFile} file */
@@ -250,17 +264,17 @@ const SYNC_SIZE_MAX = 1024 * 1024
 function fetch (file, target, position, cb) {
   const end = position + target.length
   if (file.handle === null) return cb(closedError('read', file.path))
-  const { handle, lock, pace } = file
-  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && pace.mayBlock()) {
+  const { handle, lock, adaptiveIo } = file
+  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && adaptiveIo.mayBlock()) {
     let count
     try {
-      count = pace.time(() => readWholeSync(handle, target, position))
+      count = adaptiveIo.time(() => readWholeSync(handle, target, position))
     } catch (err) {
       return cb(/** @type {Error} */ (err))
     }
     return cb(checkLength(file, target, position, count))
   }
-  pace.noteAsync()
+  adaptiveIo.noteAsync()
   lock.read(position, end, (release) => {
     readWhole(handle, target, position, (err, count) => {
       release()
@@ -279,16 +293,16 @@ function fetch (file, target, position, cb) {
  * @returns {boolean}  whether they are in the target
  */
 function fetchNow (file, target, offset, size, position) {
-  const { handle, lock, pace } = file
-  if (size > SYNC_SIZE_MAX || handle === null || !pace.mayBlock()) return false
+  const { handle, lock, adaptiveIo } = file
+  if (size > SYNC_SIZE_MAX || handle === null || !adaptiveIo.mayBlock()) return false
   if (!lock.isFree(position, position + size)) return false
-  const started = pace.begin()
+  const started = adaptiveIo.begin()
   try {
     if (handle.readSync(target, offset, size, position) !== size) return false
   } catch {
     return false
   }
-  pace.end(started)
+  adaptiveIo.end(started)
   return true
 }
 
@@ -319,7 +333,7 @@ function closedError (what, path) {
  * @param {string} what
  * @param {number} start
  * @param {number} end
- * @param {import('./open-file').OpenFile} file
+ * @param {OpenFile} file
  */
 function rangeError (what, start, end, { path, size }) {
   return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} were asked for, but ${path} ` +

@@ -15,7 +15,7 @@ const SPAN_SIZE_MIN = 16 * 1024
 const SMALL_SPAN_SIZE_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
-/** @typedef {import('./open-file').OpenFile} OpenFile */
+/** @typedef {import('./reader').OpenFile} OpenFile */
 
 class SpanReader {
   /**
@@ -285,21 +285,21 @@ class Peeker {
   /**
    * @param {number} position  of the first byte
    * @param {number} least  how many bytes are needed
-   * @param {number} wish  how many to read; the file must have so many. There are more if more of the block is cached
+   * @param {number} wanted  how many to read; the file must have so many. There are more if more of the block is cached
    * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
    * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
    */
-  look (position, least, wish, inOrder) {
+  look (position, least, wanted, inOrder) {
     const { cache, blockSize, size: fileSize } = this._file
     const blockIndex = Math.floor(position / blockSize)
     const slotStart = cache.find(blockIndex)
     if (slotStart === -1) {
-      return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wish)
+      return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wanted)
     }
     const offsetInBlock = position - blockIndex * blockSize
     // What is cached of a block is whole, up to the file's end.
     const size = Math.min(blockSize - offsetInBlock, fileSize.value - position)
-    if (size < least) return this.read(position, wish)
+    if (size < least) return this.read(position, wanted)
     this.bytes = cache.arena
     this.view = (this._arenaView ??= toView(cache.arena))
     this.offset = slotStart + offsetInBlock

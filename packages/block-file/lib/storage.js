@@ -4,8 +4,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { toCallback } = require('@millrace/flow')
-const { makeFolder, makeFolderSync, syncFolder } = require('./create-file')
+const { call, toCallback } = require('@millrace/flow')
 const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
@@ -82,8 +81,8 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  *   symlink followed. A storage without it has no symlinks
  * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives one file the owner, the
  *   group and the mode of another
- * @property {(path: string, wish: LockWish, cb: Callback<StorageLock>) => void} [lock]  of a file, there or not, by its
- *   real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another has it, in this
+ * @property {(path: string, how: LockRequest, cb: Callback<StorageLock>) => void} [lock]  of a file, there or not, by
+ *   its real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another has it, in this
  *   process or in another one. A storage without it cannot be reached from elsewhere
  * @property {(path: string, options: { createFolder: boolean }, cb: Callback<boolean>) => void} [hasKernelLocks]
  *   whether a file that is yet to be made there can be locked with `tryLock`. A storage without it has no such locks
@@ -91,7 +90,7 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  */
 
 /**
- * @typedef {object} LockWish
+ * @typedef {object} LockRequest
  * @property {boolean} createFolder
  * @property {boolean} [isKernelHeld]  whether `tryLock` has the file already: the record only says who has it, then
  * @property {bigint} [inode]  of the file that `tryLock` has
@@ -121,8 +120,8 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
  *   can be told from the lock
  * @property {(cb: Callback<void>) => void} forgetFile  it is going to be replaced
  * @property {(cb: Callback<Past>) => void} [findPast]
- * @property {(isIntact: boolean, cb: Callback<void>) => void} [vouch]  notes whether all that was ever shown of the
- *   file is there, for as long as this kernel runs
+ * @property {(isIntact: boolean, cb: Callback<void>) => void} [markIntact]  notes whether all that was ever shown of
+ *   the file is there, for as long as this kernel runs
  * @property {(path: string, cb: Callback<void>) => void} release  `path` is where the file is now
  * @property {() => void} [releaseSync]  as the process ends; throws on failure
  */
@@ -205,9 +204,8 @@ function toFileState ({ size, mtimeNs, ctimeNs, dev, ino, nlink }) {
 function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }, cb) {
   const locking = isExclusive ? lockingFlags() : 0
   if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags] | locking, cb)
-  const mode = CREATE_MODE | locking
-  if (!createFolder) return openFile(filePath, mode, cb)
-  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : openFile(filePath, mode, cb))
+  const create = () => openFile(filePath, CREATE_MODE | locking, cb)
+  inFolder(path.dirname(filePath), { createFolder }, (err) => err ? cb(err) : create())
 }
 
 /**
@@ -267,14 +265,81 @@ exports.fileStorage = {
   toAbsolute,
   realPath: findRealPath,
   copyOwnership,
-  lock: lockFile,
-  hasKernelLocks: (filePath, { createFolder }, cb) => {
+  lock: (filePath, request, cb) => {
+    inFolder(path.dirname(filePath), request, (err) => err ? cb(err) : lockFile(filePath, request, cb))
+  },
+  hasKernelLocks: (filePath, request, cb) => {
     const folder = path.dirname(filePath)
-    const look = () => toCallback(hasKernelLocks(folder), cb)
-    if (createFolder) makeFolder(folder, (err) => err ? cb(err) : look())
-    else look()
+    inFolder(folder, request, (err) => err ? cb(err) : toCallback(hasKernelLocks(folder), cb))
   },
   findHolder
+}
+
+// Folders: makes them, and puts the names in them on stable storage.
+
+/**
+ * @param {string} folder
+ * @param {{ createFolder: boolean }} request
+ * @param {Callback<void>} cb  the folder is there, if it is to be made
+ */
+function inFolder (folder, { createFolder }, cb) {
+  if (createFolder) toCallback(makeFolder(folder), cb)
+  else cb(null)
+}
+
+/**
+ * Makes a folder and those above it that are missing; their names are on stable storage then.
+ * @param {string} folder
+ */
+async function makeFolder (folder) {
+  const last = path.resolve(folder)
+  const firstCreated = await fs.promises.mkdir(last, { recursive: true })
+  if (firstCreated === undefined) return
+  for (const created of foldersBetween(path.resolve(firstCreated), last)) {
+    await call({ syncFolder }, 'syncFolder', path.dirname(created))
+  }
+}
+
+/**
+ * The same at once, for those who put files into it before the log is open, as flume's views do.
+ * @param {string} folder
+ * @throws what the file system says
+ */
+function makeFolderSync (folder) {
+  const last = path.resolve(folder)
+  const firstCreated = fs.mkdirSync(last, { recursive: true })
+  if (firstCreated === undefined || process.platform === 'win32') return
+  for (const created of foldersBetween(path.resolve(firstCreated), last)) {
+    const fd = fs.openSync(path.dirname(created), fs.constants.O_RDONLY)
+    try {
+      fs.fsyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+}
+
+/**
+ * @param {string} first
+ * @param {string} last  below the first, or the same
+ * @returns {string[]}
+ */
+function foldersBetween (first, last) {
+  const folders = [last]
+  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
+  return folders
+}
+
+/**
+ * @param {string} folder
+ * @param {Callback<void>} cb
+ */
+function syncFolder (folder, cb) {
+  if (process.platform === 'win32') return process.nextTick(cb, null)
+  fs.open(folder, fs.constants.O_RDONLY, (err, fd) => {
+    if (err) return cb(err)
+    fs.fsync(fd, (err) => fs.close(fd, (closeErr) => cb(err ?? closeErr ?? null)))
+  })
 }
 
 // What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
@@ -319,5 +384,4 @@ function findRealPath (filePath, cb) {
 }
 
 exports.resolvePath = resolvePath
-exports.findRealPath = findRealPath
 exports.toAbsolute = toAbsolute

@@ -104,7 +104,7 @@ const ASYNC_COUNT_MAX = 32
 const TIMED_COUNT = 64
 const TOGETHER_COUNT = 4
 
-class Pace {
+class AdaptiveIo {
   /**
    * @param {object} [options]
    * @param {number} [options.slowMs]  how long a call may take
@@ -199,5 +199,5 @@ exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole
 exports.writeWholeSync = writeWholeSync
-exports.Pace = Pace
+exports.AdaptiveIo = AdaptiveIo
 exports.notAFile = notAFile

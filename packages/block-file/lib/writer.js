@@ -4,10 +4,10 @@
 
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { trampoline } = require('@millrace/flow')
-const { openSized } = require('./create-file')
+const { call, toCallback, trampoline } = require('@millrace/flow')
+const { openSized } = require('./open')
 const { closedError, rangeError } = require('./reader')
-const { Pace, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
+const { AdaptiveIo, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
 // So much is read, or synced, without asking a thread, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
@@ -17,7 +17,7 @@ const INLINE_WRITE_SIZE_MAX = 1024 * 1024
 const SLOW_SYNC_MS = 2
 
 /**
- * @typedef {import('./open-file').OpenFile} OpenFile
+ * @typedef {import('./reader').OpenFile} OpenFile
  * @typedef {import('./storage').StorageHandle} StorageHandle
  * @typedef {(err: Error | null) => void} Done
  */
@@ -31,8 +31,8 @@ class Writer {
     this._isBusy = false
     // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
     this._hasDebris = false
-    this._writePace = new Pace()
-    this._syncPace = new Pace({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
+    this._writeIo = new AdaptiveIo()
+    this._syncIo = new AdaptiveIo({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
     this._unsyncedSize = 0
     // How many zeros to keep behind the end, and where those that are there end.
     this._reserveSize = 0
@@ -95,14 +95,14 @@ class Writer {
    * @param {(err: Error | null, count: number) => void} done
    */
   _read (handle, target, position, done) {
-    const { pace } = this._file
-    if (target.length > INLINE_SIZE_MAX || !pace.mayBlock()) {
-      pace.noteAsync()
+    const { adaptiveIo } = this._file
+    if (target.length > INLINE_SIZE_MAX || !adaptiveIo.mayBlock()) {
+      adaptiveIo.noteAsync()
       return readWhole(handle, target, position, done)
     }
     let count
     try {
-      count = pace.time(() => readWholeSync(handle, target, position))
+      count = adaptiveIo.time(() => readWholeSync(handle, target, position))
     } catch (err) {
       return done(/** @type {Error} */ (err), 0)
     }
@@ -118,12 +118,12 @@ class Writer {
   _write (handle, bytes, position, done) {
     this._unsyncedSize += bytes.length
     const { writeSync } = handle
-    if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writePace.mayBlock()) {
-      this._writePace.noteAsync()
+    if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writeIo.mayBlock()) {
+      this._writeIo.noteAsync()
       return writeWhole(handle, bytes, position, done)
     }
     try {
-      this._writePace.time(() => writeWholeSync(writeSync, bytes, position))
+      this._writeIo.time(() => writeWholeSync(writeSync, bytes, position))
     } catch (err) {
       return done(/** @type {Error} */ (err))
     }
@@ -221,31 +221,40 @@ class Writer {
    * @param {Done} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
    */
   replaceWith (from, cb) {
-    const { storage, path: filePath, lock, lockHeld } = this._file
+    this._enqueue('replace', (handle, done) => toCallback(this._replace(handle, from), done), cb)
+  }
+
+  /**
+   * @param {StorageHandle} handle
+   * @param {string} from
+   */
+  async _replace (handle, from) {
+    const { storage, path: filePath, lockHeld } = this._file
     const isExclusive = lockHeld?.kind === 'kernel'
-    const options = { flags: /** @type {const} */ ('r+'), createFolder: false, mustExist: true, isExclusive }
-    this._enqueue('replace', (handle, done) => {
-      openSized(storage, from, options, (err, newHandle, newSize = 0) => {
-        if (err || !newHandle) return done(err)
-        // Nobody may be in the middle of a read.
-        lock.write(0, Infinity, (release) => {
-          const end = (/** @type {Error | null} */ err) => {
-            release()
-            done(err)
-          }
-          this._mayReplace(handle, from, newHandle, (err) => {
-            if (err) return newHandle.close(() => end(err))
-            storage.rename(from, filePath, (err) => {
-              if (err) return newHandle.close(() => end(err))
-              storage.syncFolder(path.dirname(filePath), (err) => {
-                this._goOnWith(newHandle, newSize)
-                handle.close(() => end(err ? nameNotSynced(err, filePath) : null))
-              })
-            })
-          })
-        })
-      })
-    }, cb)
+    const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
+    const release = await this._excludeReaders()
+    try {
+      await this._mayReplace(handle, from, next.handle)
+      await call(storage, 'rename', from, filePath)
+    } catch (err) {
+      await call(next.handle, 'close').catch(() => {})
+      release()
+      throw err
+    }
+    /** @type {Error | null} */
+    const syncError = await call(storage, 'syncFolder', path.dirname(filePath)).then(() => null, (err) => err)
+    this._goOnWith(next)
+    await call(handle, 'close').catch(() => {})
+    release()
+    if (syncError) throw nameNotSynced(syncError, filePath)
+  }
+
+  /**
+   * Nobody may be in the middle of a read while the handle changes.
+   * @returns {Promise<() => void>}  ends it
+   */
+  _excludeReaders () {
+    return new Promise((resolve) => this._file.lock.write(0, Infinity, resolve))
   }
 
   /**
@@ -254,32 +263,18 @@ class Writer {
    * @param {StorageHandle} handle
    * @param {string} from
    * @param {StorageHandle} newHandle
-   * @param {Done} cb
    */
-  _mayReplace (handle, from, newHandle, cb) {
+  async _mayReplace (handle, from, newHandle) {
     const { storage, path: filePath, lockHeld } = this._file
-    this._lockNew(newHandle, lockHeld?.kind === 'kernel', (err) => {
-      if (err) return cb(err)
-      this._checkName(handle, false, (err) => {
-        if (err || !storage.copyOwnership) return cb(err)
-        storage.copyOwnership(filePath, from, (err) => cb(err))
-      })
-    })
-  }
-
-  /**
-   * @param {StorageHandle} handle
-   * @param {boolean} isKernelHeld  whether the kernel holds the lock on the file that it is to replace
-   * @param {Done} cb
-   */
-  _lockNew (handle, isKernelHeld, cb) {
-    if (!isKernelHeld || !handle.tryLock) return cb(null)
-    handle.tryLock((err, outcome) => {
-      if (err || outcome === 'held') return cb(err)
-      const { path } = this._file
-      cb(new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${path} cannot be locked (${outcome}): ` +
-        'something else has it open; try again', { path }))
-    })
+    if (lockHeld?.kind === 'kernel' && newHandle.tryLock) {
+      const outcome = await call(newHandle, 'tryLock')
+      if (outcome !== 'held') {
+        throw new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${filePath} cannot be locked (${outcome}): ` +
+          'something else has it open; try again', { path: filePath })
+      }
+    }
+    await call(this, '_checkName', handle, false)
+    if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
   }
 
   /**
@@ -308,26 +303,20 @@ class Writer {
    * @param {Done} cb
    */
   reopen (cb) {
-    const { storage, path: filePath, lock } = this._file
-    this._enqueue('reopen', (handle, done) => {
-      openSized(storage, filePath, { flags: 'r', createFolder: false }, (err, newHandle, newSize = 0) => {
-        if (err || !newHandle) return done(err)
-        lock.write(0, Infinity, (release) => {
-          this._goOnWith(newHandle, newSize)
-          handle.close((err) => {
-            release()
-            done(err)
-          })
-        })
-      })
-    }, cb)
+    this._enqueue('reopen', (handle, done) => toCallback(this._reopen(handle), done), cb)
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @param {number} newSize
-   */
-  _goOnWith (handle, newSize) {
+  /** @param {StorageHandle} handle */
+  async _reopen (handle) {
+    const { storage, path: filePath } = this._file
+    const next = await openSized(storage, filePath, { flags: 'r', createFolder: false })
+    const release = await this._excludeReaders()
+    this._goOnWith(next)
+    await call(handle, 'close').finally(release)
+  }
+
+  /** @param {import('./open').Sized} next */
+  _goOnWith ({ handle, size: newSize }) {
     const { cache, size } = this._file
     this._file.handle = handle
     this._file.rewriteCount++
@@ -344,7 +333,7 @@ class Writer {
       this._unsyncedSize = 0
       this._syncHandle(handle, isSmall, (err) => {
         if (err) return done(err)
-        this._checkName(handle, this._syncPace.mayBlock(), (err) => err ? done(err) : this._syncName(done))
+        this._checkName(handle, this._syncIo.mayBlock(), (err) => err ? done(err) : this._syncName(done))
       })
     }, cb)
   }
@@ -356,12 +345,12 @@ class Writer {
    */
   _syncHandle (handle, isSmall, done) {
     const { syncSync } = handle
-    if (!isSmall || syncSync === undefined || !this._syncPace.mayBlock()) {
-      this._syncPace.noteAsync()
+    if (!isSmall || syncSync === undefined || !this._syncIo.mayBlock()) {
+      this._syncIo.noteAsync()
       return handle.sync(done)
     }
     try {
-      this._syncPace.time(syncSync)
+      this._syncIo.time(syncSync)
     } catch (err) {
       return done(/** @type {Error} */ (err))
     }

@@ -99,7 +99,7 @@ tape('close: every caller is told when it is closed, with the same error', async
 tape('close: waits for a scan that was asked before', async (t) => {
   const { scan, close, blocks, ready } = open(Buffer.alloc(3000000), { blockSize: 1024 })
   await ready()
-  blocks._file.pace.mayBlock = () => false
+  blocks._file.adaptiveIo.mayBlock = () => false
   let count = 0
   const scanned = scan({}, () => { count++ })
   await close()

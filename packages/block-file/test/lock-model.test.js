@@ -33,8 +33,8 @@ const planted = [
   },
   {
     what: 'that the claim is given back before the record is replaced',
-    find: 'world.rename(this._aside, lockPath, (err) => release(() => {',
-    replace: 'release(() => world.rename(this._aside, lockPath, (err) => {',
+    find: 'world.rename(this._temporaryPath, lockPath, (err) => release(() => {',
+    replace: 'release(() => world.rename(this._temporaryPath, lockPath, (err) => {',
     where: 'the lock of a dead one'
   },
   {
@@ -64,7 +64,7 @@ const planted = [
   },
   {
     what: 'that who misses what it has written aside gives up',
-    find: "if (err.code === 'ENOENT') return this.writeAside()",
+    find: "if (err.code === 'ENOENT') return this.writeTemporary()",
     replace: "if (err.code === 'ENOENT') return this._fail(err)",
     where: 'the lock of a dead one'
   }

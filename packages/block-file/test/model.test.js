@@ -30,7 +30,7 @@ tape(`BlockFile: random work gives what a Buffer gives (seed ${seed})`, async (t
       const file = path.join(temporaryFolder(), 'blocks')
       const blocks = BlockFile(file, { blockSize, cache: cachedBlocks * blockSize })
       const subject = { blocks, window: null, peeker: null, taken: [], model: Buffer.alloc(0) }
-      if (!mayBlock) blocks._file.pace.mayBlock = () => false
+      if (!mayBlock) blocks._file.adaptiveIo.mayBlock = () => false
       await promisify(blocks.ready.bind(blocks))()
       for (const operation of operations) await run(subject, operation)
       for (const { bytes, wanted } of subject.taken) same(bytes, wanted)
@@ -85,9 +85,9 @@ async function moveWindow (subject, isForward, start, end, wanted) {
  * What is taken stays as it is, whatever comes after it; and its owner may write to it. There may be more than was
  * wished for: what is cached of a block.
  */
-function peek (subject, start, least, wish, inOrder) {
+function peek (subject, start, least, request, inOrder) {
   const peeker = (subject.peeker ??= subject.blocks.createPeeker())
-  if (!peeker.look(start, least, wish, inOrder)) return
+  if (!peeker.look(start, least, request, inOrder)) return
   const { bytes, view, offset, size } = peeker
   if (size < least || start + size > subject.model.length) throw new Error(`${size} bytes`)
   const wanted = subject.model.subarray(start, start + size)

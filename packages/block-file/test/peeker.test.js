@@ -50,7 +50,7 @@ tape('look: nothing but small reads, and none that the disk makes wait', async (
   const peeker = blocks.createPeeker()
   t.ok(peeker.look(0, 4, 65536, false))
   t.notOk(peeker.look(0, 4, 65537, false))
-  blocks._file.pace.note(50)
+  blocks._file.adaptiveIo.note(50)
   t.notOk(peeker.look(0, 4, 100, false), 'after a slow read')
   await close()
 })

@@ -45,7 +45,7 @@ tape('read: in order, each read is the caller\'s own, and sees what was written 
     const bytes = Buffer.from(counting(4000))
     const { read, write, truncate, append, blocks, ready, close } = open(bytes, { blockSize: 64, cache: 16 * 64 })
     await ready()
-    blocks._file.pace.mayBlock = () => mayBlock
+    blocks._file.adaptiveIo.mayBlock = () => mayBlock
     for (let start = 0; start < 4000; start += 50) {
       const found = await read(start, start + 50)
       if (!found.equals(bytes.subarray(start, start + 50))) t.fail(`at ${start}`)
@@ -95,7 +95,7 @@ tape('read: short reads are continued, synchronous and not', async (t) => {
   const { read, blocks, close, ready } = open(bytes, { storage })
   await ready()
   t.deepEqual(await read(0, 500), bytes.subarray(0, 500))
-  blocks._file.pace.mayBlock = () => false
+  blocks._file.adaptiveIo.mayBlock = () => false
   t.deepEqual(await read(500, 1000), bytes.subarray(500))
   await close()
 })
@@ -107,7 +107,7 @@ tape('read: an error of the disk is passed on, and the next read works', async (
     const storage = faultyStorage(fileStorage, ({ name }) => failing && /^read/.test(name) ? { error: broken } : {})
     const { read, readUInt32BE, blocks, ready, scan, close } = open(counting(100), { storage })
     await ready()
-    blocks._file.pace.mayBlock = () => mayBlock
+    blocks._file.adaptiveIo.mayBlock = () => mayBlock
     t.equal(await failureOf(() => read(0, 10)), broken)
     t.equal(await failureOf(() => readUInt32BE(0)), broken)
     t.equal(await failureOf(() => scan({}, () => {})), broken)
@@ -229,7 +229,7 @@ tape('createSpanReader: what was overwritten while it read on is read again', as
   })
   const { blocks, ready, write, close } = open(counting(40000), { storage })
   await ready()
-  blocks._file.pace.mayBlock = () => false
+  blocks._file.adaptiveIo.mayBlock = () => false
   const reader = blocks.createSpanReader()
   const load = (...args) => new Promise((resolve, reject) => {
     reader.loadForward(...args, (err) => err ? reject(err) : resolve())
@@ -296,7 +296,7 @@ tape('read: what is cached in part is not half from before an overwrite and half
     const storage = faultyStorage(fileStorage, ({ name }) => name === 'write' ? { after } : undefined)
     const { read, write, blocks, ready, close } = open(Buffer.alloc(32, 'a'), { storage })
     await ready()
-    blocks._file.pace.mayBlock = () => mayBlock
+    blocks._file.adaptiveIo.mayBlock = () => mayBlock
     await read(0, 8)
     const written = write(Buffer.alloc(32, 'b'), 0)
     const found = read(0, 32)

@@ -100,7 +100,7 @@ tape('small writes and syncs are done at once while the disk is fast, large ones
   await sync()
   t.deepEqual(counts, { writeSync: 1, syncSync: 1, write: 1, sync: 1 })
   // A slow disk would keep all else waiting.
-  for (const pace of [blocks._writer._writePace, blocks._writer._syncPace]) pace.mayBlock = () => false
+  for (const adaptiveIo of [blocks._writer._writeIo, blocks._writer._syncIo]) adaptiveIo.mayBlock = () => false
   await append(Buffer.from('small'))
   await sync()
   t.deepEqual(counts, { writeSync: 1, syncSync: 1, write: 2, sync: 2 })

@@ -140,7 +140,7 @@ tape('write: a reader sees all of an overwrite or nothing of it', async (t) => {
   letGo()
   await Promise.all([written, ...reads])
   t.deepEqual(seen[1], Buffer.alloc(32, 0xff))
-  blocks._file.pace.mayBlock = () => false
+  blocks._file.adaptiveIo.mayBlock = () => false
   const slow = read(0, 32)
   await write(Buffer.alloc(32, 1), 0)
   t.deepEqual(await slow, Buffer.alloc(32, 0xff), 'an overwrite waits for a read that had begun')

@@ -1,7 +1,18 @@
 'use strict'
-// LogError: what was found, where, and what to do, under a code that programs can rely on.
+// LogError: what was found, where, and what to do, under a code that programs can rely on; and what calls fail with.
 
-/** @typedef {import('./failure').FailureCode} FailureCode */
+/**
+ * @typedef {keyof typeof import('./codes').codes} ErrorCode
+ * @typedef {keyof typeof import('node:os').constants.errno} SystemCode  what the file system fails with
+ * @typedef {ErrorCode | SystemCode} FailureCode
+ * @typedef {Error & { code?: FailureCode }} Failure  of a codec or a storage from elsewhere: perhaps no code
+ */
+
+/**
+ * What users pass. As everywhere in Node.js, there is a result only when there is no error.
+ * @template Result
+ * @typedef {(err: Failure | null, result: Result) => void} NodeCallback
+ */
 
 /**
  * @typedef {object} LogErrorDetails
@@ -16,7 +27,7 @@
  * @typedef {object} Holder
  * @property {string} host
  * @property {number} pid
- * @property {number | null} thread  the system's number of the thread; null where it cannot be told
+ * @property {number | null} thread  the system's number of the thread; null if it is unknown
  * @property {string} since  an ISO date
  */
 
@@ -32,7 +43,7 @@ class LogError extends Error {
     this.name = 'LogError'
     /** @type {FailureCode} */
     this.code = code
-    // What there is nothing to say of is left out, so that a printed error says what it knows.
+    // Unknown details are left out, so that a printed error shows only what is known.
     if (details.offset !== undefined) this.offset = details.offset
     if (details.path !== undefined) this.path = details.path
     if (details.index !== undefined) this.index = details.index
@@ -49,5 +60,30 @@ function misuse (message) {
   return Object.assign(new TypeError(message), /** @type {const} */ ({ code: 'ERR_INVALID_ARGUMENT' }))
 }
 
+/**
+ * Anything can be thrown: also what has no text, or throws when it is asked for one.
+ * @param {unknown} thrown
+ * @returns {string}
+ */
+function reasonOf (thrown) {
+  try {
+    return thrown instanceof Error ? `${thrown.message}` : String(thrown)
+  } catch {
+    return 'a value that has no text'
+  }
+}
+
+/**
+ * @param {unknown} thrown  by a function of the user's
+ * @param {string} what  that is, such as `scan: the function`
+ * @returns {Error}  an error that was thrown as it is; anything else as the cause of one with a code
+ */
+function asError (thrown, what) {
+  if (thrown instanceof Error) return thrown
+  return Object.assign(misuse(`${what} threw ${reasonOf(thrown)}; throw an Error`), { cause: thrown })
+}
+
 exports.LogError = LogError
 exports.misuse = misuse
+exports.reasonOf = reasonOf
+exports.asError = asError

@@ -90,5 +90,15 @@ class SyncBudget {
   }
 }
 
+/**
+ * By the global timer, so that who runs the library under a clock of his own can let it pass.
+ * @param {number} ms
+ * @returns {Promise<void>}
+ */
+function pause (ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget

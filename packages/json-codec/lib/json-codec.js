@@ -1,12 +1,14 @@
 'use strict'
-// The codec itself: a value to the UTF-8 bytes of its JSON text, and back.
+// The codec itself: a value to the UTF-8 bytes of its JSON text, and back; and what to say when there is no such text.
 
+const { isUtf8 } = require('node:buffer')
+const { isBigIntObject } = require('node:util').types
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { compile } = require('./compile')
-const { explainParseError } = require('./explain-parse-error')
-const { DEPTH_MAX, findRefused, isTooDeep } = require('./find-refused')
 const { parseText } = require('./parse-text')
 
+/** Arrays and objects inside one another, as in binaryCodec. Engines differ in what they bear; all bear this. */
+const DEPTH_MAX = 1000
 const KEYS_SHOWN_MAX = 10
 
 const jsonCodec = Object.freeze({
@@ -31,7 +33,8 @@ const jsonCodec = Object.freeze({
   /**
    * @param {Uint8Array} buf  one JSON text and nothing else
    * @returns {any}
-   * @throws {LogError} ERR_CODEC_DECODE, with what JSON.parse threw as its cause, and with `offset` where that tells it
+   * @throws {LogError} ERR_CODEC_DECODE, with what JSON.parse threw as its cause, and with `offset` if that tells the
+   *   position
    */
   decode (buf) {
     if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
@@ -91,6 +94,111 @@ function parse (bytes, start, end) {
   } catch (err) {
     throw explainParseError(buf.subarray(start, end), err)
   }
+}
+
+/**
+ * JSON.stringify does not say where it failed, so this walks the value as it does.
+ * @param {unknown} root  that JSON.stringify refuses, or that is nested too deep
+ * @returns {Array<string | number>}  the keys and indexes that lead to the refused part; empty if it is all of it
+ */
+function findRefused (root) {
+  /** @type {Array<string | number>} to the value in hand, or to the one that was found */
+  const path = []
+  /** @type {object[]} */
+  const ancestors = []
+  const visit = (/** @type {any} */ holder, /** @type {string | number} */ key) => {
+    let value
+    let keys
+    try {
+      value = resolve(holder[key], key)
+      if (typeof value === 'bigint' || isBigIntObject(value)) return true
+      if (typeof value !== 'object' || value === null) return false
+      keys = Array.isArray(value) ? value.keys() : Object.keys(value)
+    } catch {
+      return true
+    }
+    if (ancestors.includes(value) || ancestors.length === DEPTH_MAX) return true
+    ancestors.push(value)
+    for (const key of keys) {
+      path.push(key)
+      if (visit(value, key)) return true
+      path.pop()
+    }
+    ancestors.pop()
+    return false
+  }
+  visit({ '': root }, '')
+  return path
+}
+
+/**
+ * @param {any} value
+ * @param {string | number} key
+ */
+function resolve (value, key) {
+  const mayConvert = (typeof value === 'object' && value !== null) || typeof value === 'bigint'
+  return mayConvert && typeof value.toJSON === 'function' ? value.toJSON(String(key)) : value
+}
+
+/**
+ * @param {string} text  a JSON text
+ * @returns {boolean}  whether something in it is nested deeper than DEPTH_MAX
+ */
+function isTooDeep (text) {
+  // Nearly always there are too few brackets for that, and the engine finds them faster.
+  if (text.length <= 2 * DEPTH_MAX || !hasManyBrackets(text)) return false
+  let depth = 0
+  let isString = false
+  for (let at = 0; at < text.length; at++) {
+    const unit = text[at]
+    if (isString && unit === '\\') at++
+    else if (unit === '"') isString = !isString
+    else if (isString) continue
+    else if (unit === '[' || unit === '{') depth++
+    else if (unit === ']' || unit === '}') depth--
+    if (depth > DEPTH_MAX) return true
+  }
+  return false
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean}  whether there are more than DEPTH_MAX that open something
+ */
+function hasManyBrackets (text) {
+  let count = 0
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      if (++count > DEPTH_MAX) return true
+    }
+  }
+  return false
+}
+
+/**
+ * The engine tells a position in UTF-16 units, and in some messages only. It is a byte offset where all before it is
+ * ASCII, and can be turned into one in valid UTF-8; after invalid bytes it is unknown.
+ * @param {Buffer} bytes  that were parsed
+ * @param {unknown} cause
+ * @returns {LogError}
+ */
+function explainParseError (bytes, cause) {
+  const reason = reasonOf(cause)
+  const offset = findOffset(bytes, reason)
+  const where = offset === undefined ? '' : ` (at byte ${offset} of ${bytes.length})`
+  return new LogError('ERR_CODEC_DECODE', `the record is no JSON text${where}: ${reason}`, { cause, offset })
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {string} reason
+ * @returns {number | undefined}
+ */
+function findOffset (bytes, reason) {
+  if (/^Unexpected end /.test(reason)) return bytes.length
+  const position = / at position (\d+)/.exec(reason)
+  if (position === null || !isUtf8(bytes)) return undefined
+  return Buffer.byteLength(bytes.toString().slice(0, Number(position[1])))
 }
 
 exports.jsonCodec = jsonCodec

@@ -24,7 +24,7 @@ function parseText (text) {
   return new ValidText(text).readValue()
 }
 
-/** Reads a text that JSON.parse has accepted: what is left to do is to find where its parts begin and end. */
+/** Reads a text that JSON.parse has accepted, so it checks nothing: it only finds where each part begins and ends. */
 class ValidText {
   /** @param {string} text */
   constructor (text) {

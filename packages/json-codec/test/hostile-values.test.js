@@ -4,6 +4,7 @@
 const { isDeepStrictEqual } = require('node:util')
 const fc = require('fast-check')
 const tape = require('tape')
+const { inQuickRuns } = require('@millrace/testkit')
 const { jsonCodec } = require('..')
 const { parseRightly } = require('./parse-rightly')
 
@@ -33,7 +34,7 @@ tape(`hostile values: jsonCodec refuses with a path, or decode gives back what t
     }
     const found = jsonCodec.decode(bytes)
     return isDeepStrictEqual(found, parseRightly(JSON.stringify(value))) && jsonCodec.encode(found).equals(bytes)
-  }), { seed, numRuns: 5000 })
+  }), { seed, numRuns: inQuickRuns(5000) })
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} values`)
   t.end()
 })

@@ -3,7 +3,7 @@
 const tape = require('tape')
 const { parseWhere } = require('@millrace/where')
 const { jsonCodec } = require('..')
-const { makeNeedles, mayMatch } = require('../lib/prefilter')
+const { makeNeedles, mayMatch } = require('../lib/compile')
 const { runPresenceCases } = require('./presence-cases')
 
 function holds (where, text) {

@@ -1,34 +1,55 @@
 'use strict'
-// Names in a folder: whether something has one, and taking it away.
+// Files by their names, and closing what was opened.
+
+const { call } = require('@millrace/flow')
+
+/** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
- * @typedef {import('@millrace/block-file/lib/storage').Storage} Storage
+ * Uses something, and closes it even if that fails. If both fail, it throws the first failure.
+ * @template T
+ * @param {object} opened  with a method `close` that takes a callback
+ * @param {() => Promise<T>} use
+ * @returns {Promise<T>}
  */
+async function closing (opened, use) {
+  const closed = () => call(opened, 'close')
+  const result = await use().catch((err) => closed().then(() => { throw err }, () => { throw err }))
+  await closed()
+  return result
+}
 
 /**
  * @param {Storage} storage
  * @param {string} path
- * @param {(err: Error | null, isThere?: boolean) => void} cb
+ * @returns {Promise<boolean>}  whether something has that name
  */
-function exists (storage, path, cb) {
-  storage.open(path, { flags: 'r', createFolder: false }, (err, handle) => {
-    if (handle) return handle.close((err) => cb(err, true))
-    const { code = '' } = /** @type {any} */ (err)
-    if (code === 'ENOENT') cb(null, false)
+async function exists (storage, path) {
+  let handle
+  try {
+    handle = await call(storage, 'open', path, { flags: 'r', createFolder: false })
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') return false
     // A folder, or a device, has the name as well.
-    else if (code === 'EISDIR' || code === 'ERR_INVALID_ARGUMENT') cb(null, true)
-    else cb(err)
-  })
+    if (err.code === 'EISDIR' || err.code === 'ERR_INVALID_ARGUMENT') return true
+    throw err
+  }
+  await call(handle, 'close')
+  return true
 }
 
 /**
  * @param {Storage} storage
  * @param {string} path  of a file that need not be there
- * @param {(err: Error | null) => void} cb
  */
-function remove (storage, path, cb) {
-  storage.unlink(path, (err) => cb(/** @type {any} */ (err)?.code === 'ENOENT' ? null : err))
+async function remove (storage, path) {
+  try {
+    await call(storage, 'unlink', path)
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ENOENT') throw err
+  }
 }
 
+exports.closing = closing
 exports.exists = exists
 exports.remove = remove

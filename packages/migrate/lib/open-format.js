@@ -1,128 +1,174 @@
 'use strict'
-// Opens a file as what it is: finds out which formats fit, and settles on one or says why that cannot be done.
+// Opens a file as the format that it has: finds out which formats fit, and takes the only one or says what is in the
+// way.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { detectBlocks } = require('./detect-blocks')
 const { exists } = require('./files')
 const { blockFormats, logFormats } = require('./formats')
 
-// Blocks are read past the cache; it serves those who count frames.
+// Blocks are read past the cache. It serves the counting of frames.
 const CACHE_SIZE = 256 * 1024
+// Few enough to be quick; enough that neither chance nor one damaged block decides.
+const PROBED_BLOCKS_MAX = 16
+const SOUND_PER_DAMAGED = 4
 
 /**
  * @typedef {ReturnType<typeof import('./options').parseSourceOptions>} Options
  * @typedef {ReturnType<typeof BlockFile>} BlockFileHandle
- * @typedef {ReturnType<typeof OffsetLog>} Log
+ * @typedef {import('./formats').BlockFormat} BlockFormat
+ * @typedef {ReturnType<import('./formats').WalkBlock>} BlockWalk
  */
 
 /**
- * @typedef {object} Opened
+ * @typedef {object} Chosen
  * @property {import('./formats').Format | 'empty'} format
- * @property {BlockFileHandle} blocks
  * @property {string | null} codec  the name of the one that the log was made with; null if it says none
- * @property {Log | null} log  of the formats that offset-log reads
+ * @property {ReturnType<typeof OffsetLog> | null} log  of the formats that offset-log reads
  * @property {number} end  where the records end: in the file, or in the seqs of a log
- * @typedef {Omit<Opened, 'blocks'>} Chosen
+ * @typedef {Chosen & { blocks: BlockFileHandle }} Opened
  */
 
 /**
  * @param {string} path
  * @param {Options} options
- * @param {(err: Error | null, opened?: Opened) => void} cb  ERR_LOG_UNKNOWN_FORMAT, ERR_LOG_AMBIGUOUS_FORMAT, and what
- *   opening a file or a log may fail with; nothing is left open then
+ * @returns {Promise<Opened>}
+ * @throws ERR_LOG_UNKNOWN_FORMAT, ERR_LOG_AMBIGUOUS_FORMAT, and what opening a file or a log may fail with; nothing is
+ *   left open then
  */
-function openFormat (path, options, cb) {
+async function openFormat (path, options) {
   const blocks = BlockFile(path, { flags: 'r', cache: CACHE_SIZE, storage: options.storage })
-  blocks.ready((err) => {
-    if (err) return blocks.close(() => cb(err))
-    choose(blocks, path, options, (err, chosen) => {
-      if (err || !chosen) blocks.close(() => cb(err))
-      else cb(null, { ...chosen, blocks })
-    })
-  })
+  try {
+    await call(blocks, 'ready')
+    return { ...await chooseFormat(blocks, path, options), blocks }
+  } catch (err) {
+    await call(blocks, 'close').catch(() => {})
+    throw err
+  }
 }
 
 /**
  * @param {BlockFileHandle} blocks
  * @param {string} path
  * @param {Options} options
- * @param {(err: Error | null, chosen?: Chosen) => void} cb
+ * @returns {Promise<Chosen>}
  */
-function choose (blocks, path, options, cb) {
+// eslint-disable-next-line complexity -- one decision, told in one place
+async function chooseFormat (blocks, path, options) {
   const { format, blockSize, storage } = options
   const size = blocks.size.value
-  /** @param {import('./formats').Format} name */
-  const takeBlocks = (name) => {
-    checkCompaction(path, name, storage, (err) => cb(err, { format: name, codec: null, log: null, end: size }))
+  // A file of no bytes may be of any format.
+  if (size === 0) return { format: format ?? 'empty', codec: null, log: null, end: 0 }
+  if (format !== undefined && format in blockFormats) return chooseBlocks(path, format, size, storage)
+  const { opened, reason } = await openLog(path, storage)
+  try {
+    if (format !== undefined && opened?.format !== format) throw anotherFormat(path, format, opened, reason)
+    const names = format === undefined ? await detectBlocks(blocks, blockSize) : []
+    const candidates = opened ? [opened.format, ...names] : names
+    if (candidates.length > 1) throw ambiguousFormat(path, candidates)
+    if (opened) return opened
+    if (names.length === 1) return await chooseBlocks(path, names[0], size, storage)
+    throw unknownFormat(path, reason)
+  } catch (err) {
+    await opened?.log?.close().catch(() => {})
+    throw err
   }
-  // Of no bytes any format has made nothing.
-  if (size === 0) return cb(null, { format: format ?? 'empty', codec: null, log: null, end: 0 })
-  if (format !== undefined && format in blockFormats) return takeBlocks(format)
-  openLog(path, storage, (err, opened, reason) => {
-    if (err) return cb(err)
-    if (format !== undefined) {
-      return settle(opened, opened?.format === format ? null : anotherFormat(path, format, opened, reason), cb)
-    }
-    detectBlocks(blocks, blockSize, (err, names = []) => {
-      const candidates = opened ? [opened.format, ...names] : names
-      if (err || candidates.length > 1) return settle(opened, err ?? ambiguousFormat(path, candidates), cb)
-      if (opened) cb(null, opened)
-      else if (names.length === 1) takeBlocks(names[0])
-      else cb(unknownFormat(path, reason))
-    })
-  })
-}
-
-/**
- * @param {Chosen | undefined} opened
- * @param {Error | null} err  why it must be closed again
- * @param {(err: Error | null, chosen?: Chosen) => void} cb
- */
-function settle (opened, err, cb) {
-  if (err && opened?.log) opened.log.close(() => cb(err))
-  else cb(err, opened)
 }
 
 /**
  * @param {string} path
+ * @param {import('./formats').Format} format
+ * @param {number} size  of the file
  * @param {Options['storage']} storage
- * @param {(err: Error | null, opened?: Chosen, reason?: Error) => void} cb  nothing but the reason if it is no such log
+ * @returns {Promise<Chosen>}
  */
-function openLog (path, storage, cb) {
-  const log = OffsetLog(path, { flags: 'r', storage })
-  log.ready((/** @type {any} */ err) => {
-    // A log that could not be opened has closed its file already.
-    if (err) return err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? cb(null, undefined, err) : cb(err)
-    log.stats((/** @type {Error | null} */ err, /** @type {any} */ stats) => {
-      if (err) log.close(() => cb(err))
-      else cb(null, { format: stats.framing, codec: stats.codec, log, end: stats.size })
-    })
-  })
-}
-
-/**
- * While async-append-only-log compacts, its file has some records twice, and only a file beside it tells which.
- * @param {string} path
- * @param {string} format
- * @param {Options['storage']} storage
- * @param {(err: Error | null) => void} cb
- */
-function checkCompaction (path, format, storage, cb) {
-  if (format !== 'async-append-only-log') return cb(null)
+async function chooseBlocks (path, format, size, storage) {
   const statePath = `${path}.compaction`
-  exists(storage, statePath, (err, isThere) => {
-    if (err || !isThere) return cb(err)
-    cb(new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} is there, and ` +
-      'some records may be in the log twice. Open it once with async-append-only-log, which finishes that', { path }))
-  })
+  // While async-append-only-log compacts, its file has some records twice, and only a file beside it tells which.
+  if (format === 'async-append-only-log' && await exists(storage, statePath)) {
+    throw new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} is there, and ` +
+      'some records may be in the log twice. Open it once with async-append-only-log, which finishes that', { path })
+  }
+  return { format, codec: null, log: null, end: size }
+}
+
+/**
+ * @param {string} path
+ * @param {Options['storage']} storage
+ * @returns {Promise<{ opened: Chosen | null, reason?: Error }>}  why it is no log of these formats, if it is none
+ */
+async function openLog (path, storage) {
+  const log = OffsetLog(path, { flags: 'r', storage })
+  try {
+    await log.ready()
+  } catch (/** @type {any} */ err) {
+    // A log that could not be opened has closed its file already.
+    if (err.code === 'ERR_LOG_UNKNOWN_FORMAT') return { opened: null, reason: err }
+    throw err
+  }
+  try {
+    const { framing, codec, size } = await log.stats()
+    return { opened: { format: /** @type {import('./formats').LogFormat} */ (framing), codec, log, end: size } }
+  } catch (err) {
+    await log.close().catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * Walks the first blocks as each of the block formats.
+ * @param {BlockFileHandle} blocks  open and not empty
+ * @param {number} blockSize
+ * @returns {Promise<BlockFormat[]>}  the formats that fit
+ */
+async function detectBlocks (blocks, blockSize) {
+  const fileSize = blocks.size.value
+  const stop = Math.min(fileSize, PROBED_BLOCKS_MAX * blockSize)
+  /** @type {Record<BlockFormat, BlockWalk[]>} */
+  const walks = { 'flumelog-aligned-offset': [], 'async-append-only-log': [] }
+  const names = /** @type {BlockFormat[]} */ (Object.keys(blockFormats))
+  for (let position = 0; position < stop; position += blockSize) {
+    const block = Buffer.allocUnsafe(Math.min(blockSize, fileSize - position))
+    await call(blocks, 'readInto', block, position)
+    for (const name of names) walks[name].push(blockFormats[name](block, blockSize))
+  }
+  return names.filter((name) => fits[name](walks[name], fileSize, blockSize))
+}
+
+/** @type {Record<BlockFormat, (walks: BlockWalk[], fileSize: number, blockSize: number) => boolean>} */
+const fits = {
+  // Two sizes that agree are good evidence; a single frame must also end where the file or the block does.
+  'flumelog-aligned-offset': (walks) => {
+    const isCutOff = walks.some(({ torn }) => torn !== null)
+    const frameCount = walks.reduce((sum, walk) => sum + walk.frameCount, 0)
+    return isMostlySound(walks) && frameCount >= (isCutOff ? 2 : 1)
+  },
+  // A chain of sizes that ends in zeros may be chance, in a file with many zeros. Files of whole blocks are rare, and
+  // so is a second such chain.
+  'async-append-only-log': (walks, fileSize, blockSize) => {
+    const whole = walks.filter(({ torn }) => torn === null)
+    const soundCount = whole.filter(isSound).length
+    return isMostlySound(whole) && soundCount >= (fileSize % blockSize === 0 ? 1 : 2)
+  }
+}
+
+/** @param {BlockWalk[]} walks */
+function isMostlySound (walks) {
+  const damagedCount = walks.filter(({ flaw }) => flaw !== null).length
+  return walks.filter(isSound).length >= SOUND_PER_DAMAGED * damagedCount
+}
+
+/** @param {BlockWalk} walk */
+function isSound ({ flaw, frameCount }) {
+  return flaw === null && frameCount > 0
 }
 
 /**
  * @param {string} path
  * @param {string} wanted
- * @param {Chosen | undefined} found
+ * @param {Chosen | null} found
  * @param {Error | undefined} cause
  */
 function anotherFormat (path, wanted, found, cause) {

@@ -15,9 +15,7 @@ const SOURCE_NAMES = ['format', 'blockSize', 'onCorrupt', 'storage']
 const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 'resume', 'verify', 'signal', 'onProgress', 'onRecord',
   'onBadRecord']
 
-/**
- * @typedef {import('./formats').Format} Format
- */
+/** @typedef {import('./formats').Format} Format */
 
 /**
  * @typedef {object} SourceOptions
@@ -25,7 +23,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  * @property {number} [blockSize]  bytes: of flumelog-aligned-offset and async-append-only-log; 64 KiB by default
  * @property {'error' | 'skip'} [onCorrupt]  at damage: end with ERR_LOG_CORRUPT, the default, or go on behind it and
  *   count what was lost
- * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
+ * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  */
 
 /** @typedef {import('@millrace/offset-log').Codec} Codec */
@@ -83,6 +81,7 @@ function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
  * @param {ConvertOptions} [options]
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
+// eslint-disable-next-line complexity -- a default for each option
 function parseConvertOptions (from, to, options = {}) {
   const source = parseSourceOptions('convert', from, options, CONVERT_NAMES)
   if (typeof to !== 'string' || to === '') throw misuse(`convert: expected the path of a new log, got ${String(to)}`)

@@ -1,21 +1,46 @@
 'use strict'
-// The new log while it is being made: `<to>.converting`, with a note beside it, renamed to `to` when it is whole.
+// The new log while it is being made: `<to>.converting`, with a manifest beside it, renamed to `to` when it is whole.
 
 const path = require('node:path')
+const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { parseText } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { exists, remove } = require('./files')
-const { inOrder } = require('./in-order')
-const { LogCursor } = require('./log-cursor')
-const { agreeOnNote } = require('./note')
-const { RecordReader } = require('./record-reader')
+const { LogCursor, RecordReader } = require('./cursors')
+const { closing, exists, remove } = require('./files')
+
+const MANIFEST_VERSION = 1
+const MANIFEST_SIZE_MAX = 64 * 1024
 
 /**
- * @typedef {import('@millrace/block-file/lib/storage').Storage} Storage
- * @typedef {(err?: Error | null) => void} Done
+ * @typedef {import('@millrace/block-file').Storage} Storage
+ */
+
+/**
+ * What is being converted, and how. It is written once, before the first record; how far the conversion has come is
+ * told by the new log itself.
+ * @typedef {object} Manifest
+ * @property {number} sourceSize  in bytes
+ * @property {string} format
+ * @property {number} blockSize
+ * @property {string} onCorrupt
+ * @property {string} from  codec; empty when bytes are copied
+ * @property {string} to
  */
 
 class Target {
+  #manifestPath
+  #storage
+  /** @type {ReturnType<typeof OffsetLog> | null} while it is open */
+  #log = null
+  /** Whether there is a manifest that agrees with this conversion. */
+  #hasManifest = false
+  /** @type {boolean | null} null before it was opened */
+  #isEmpty = null
+  /** @type {{ path: string, lock: import('@millrace/block-file').StorageLock } | null} */
+  #held = null
+
   /**
    * @param {string} to
    * @param {Storage} storage
@@ -23,67 +48,45 @@ class Target {
   constructor (to, storage) {
     this.to = to
     this.path = `${to}.converting`
-    this._notePath = `${to}.converting.json`
-    this._storage = storage
-    /** @type {ReturnType<typeof OffsetLog> | null} while it is open */
-    this._log = null
-    /** Whether there is a note that agrees with what is being done. */
-    this._hasNote = false
-    /** @type {boolean | null} null before it was opened */
-    this._isEmpty = null
-    /** @type {{ path: string, lock: import('@millrace/block-file/lib/storage').StorageLock } | null} */
-    this._held = null
+    this.#manifestPath = `${to}.converting.json`
+    this.#storage = storage
   }
 
   /**
    * Nobody else makes or writes this log until it is unlocked.
-   * @param {Done} cb  ERR_LOG_LOCKED
+   * @throws ERR_LOG_LOCKED
    */
-  lock (cb) {
-    const { lock, realPath = (_, cb) => cb(null, this.to) } = this._storage
-    // What has no locks cannot be reached from elsewhere.
-    if (!lock) return cb(null)
-    realPath(this.to, (err, path = '') => {
-      if (err) return cb(err)
-      lock(path, { createFolder: true }, (err, held) => {
-        if (held) this._held = { path, lock: held }
-        cb(err)
-      })
-    })
+  async lock () {
+    const storage = this.#storage
+    // What a storage without locks holds cannot be reached from elsewhere.
+    if (!storage.lock) return
+    const path = storage.realPath ? await call(storage, 'realPath', this.to) : this.to
+    this.#held = { path, lock: await call(storage, 'lock', path, { createFolder: true }) }
   }
 
-  /** @param {Done} cb */
-  unlock (cb) {
-    const held = this._held
-    this._held = null
-    if (held === null) cb(null)
-    else held.lock.release(held.path, cb)
+  async unlock () {
+    const held = this.#held
+    this.#held = null
+    if (held !== null) await call(held.lock, 'release', held.path)
   }
 
   /**
-   * Finds out what is there: nothing in the way, or the log of a conversion that ended just before it could say so.
    * @param {boolean} resume
-   * @param {(err: Error | null, isPublished?: boolean) => void} cb  EEXIST
+   * @returns {Promise<boolean>}  whether `to` is there, made by a conversion that ended before it had removed its
+   *   manifest
+   * @throws EEXIST if `to` is there otherwise
    */
-  lookAround (resume, cb) {
-    exists(this._storage, this.to, (err, isThere) => {
-      if (err || !isThere) return cb(err, false)
-      exists(this._storage, this._notePath, (err, hasNote) => {
-        if (err || !hasNote || !resume) return cb(err ?? this.existsError())
-        exists(this._storage, this.path, (err, isUnfinished) => {
-          if (err || isUnfinished) cb(err ?? this.existsError())
-          else cb(null, true)
-        })
-      })
-    })
+  async findPublished (resume) {
+    if (!await exists(this.#storage, this.to)) return false
+    const isOurs = resume && await exists(this.#storage, this.#manifestPath) && !await exists(this.#storage, this.path)
+    if (!isOurs) throw this.existsError()
+    return true
   }
 
-  /** @param {Done} cb  what an interrupted conversion has left is gone */
-  removeLeftovers (cb) {
-    inOrder([
-      (done) => remove(this._storage, this.path, done),
-      (done) => this.removeNote(done)
-    ], cb)
+  /** Removes what an interrupted conversion has left. */
+  async removeLeftovers () {
+    await remove(this.#storage, this.path)
+    await this.removeManifest()
   }
 
   /** @param {unknown} [cause] */
@@ -93,98 +96,116 @@ class Target {
   }
 
   /**
-   * @param {import('./note').NoteContents} contents
-   * @param {Done} cb
+   * Writes the manifest, whole and synced. If there is one, it must say the same.
+   * @param {Manifest} manifest
+   * @throws ERR_SOURCE_CHANGED, or ERR_INVALID_ARGUMENT when other options were given
    */
-  agreeOnNote (contents, cb) {
-    agreeOnNote(this._notePath, contents, this._storage, (err) => {
-      this._hasNote = !err
-      cb(err)
-    })
+  async agreeOnManifest (manifest) {
+    const initial = () => Buffer.from(JSON.stringify({ version: MANIFEST_VERSION, ...manifest }, null, 2) + '\n')
+    const file = BlockFile(this.#manifestPath, { createFolder: true, cache: 0, initial, storage: this.#storage })
+    await call(file, 'ready')
+    const bytes = await closing(file, () => call(file, 'read', 0, Math.min(file.size.value, MANIFEST_SIZE_MAX)))
+    checkManifest(this.#manifestPath, bytes, manifest)
+    this.#hasManifest = true
   }
 
   /**
+   * Opens the unfinished log, with whatever an interrupted conversion has left in it.
    * @param {import('./options').Codec} codec  takes and gives bytes
-   * @param {Done} cb  it is open, with whatever an interrupted conversion has left in it
    */
-  open (codec, cb) {
-    const log = OffsetLog(this.path, { codec, storage: this._storage })
-    log.ready((err) => {
-      if (err) return cb(err.code === 'ERR_CODEC_MISMATCH' ? this._notOurs(err) : err)
-      this._log = log
-      this._isEmpty = log.since.value === -1
-      const { damage = [], keptAt = null } = log.recovery ?? {}
-      if (damage.length > 0) {
-        return cb(new LogError('ERR_LOG_CORRUPT', `convert: the unfinished ${this.path} is damaged: ${damage[0].what}; begin anew with ` +
-          'resume: false', { offset: damage[0].offset, path: this.path }))
-      }
-      // Half a commit of our own making: the source has it whole.
-      if (keptAt !== null) remove(this._storage, keptAt, (err) => err ? cb(err) : this._checkFraming(cb))
-      else this._checkFraming(cb)
-    })
+  async open (codec) {
+    const log = OffsetLog(this.path, { codec, storage: this.#storage })
+    await log.ready().catch((err) => { throw err.code === 'ERR_CODEC_MISMATCH' ? this.#notOurs(err) : err })
+    this.#log = log
+    this.#isEmpty = log.since.value === -1
+    const { damage = [], keptAt = null } = log.recovery ?? {}
+    if (damage.length > 0) {
+      throw new LogError('ERR_LOG_CORRUPT', `convert: the unfinished ${this.path} is damaged: ${damage[0].what}; begin anew with ` +
+        'resume: false', { offset: damage[0].offset, path: this.path })
+    }
+    // Half a commit of an earlier run: the source has it whole.
+    if (keptAt !== null) await remove(this.#storage, keptAt)
+    const { framing } = await log.stats()
+    if (framing === 'checked') return
+    throw misuse(`convert: ${this.path} is no log that a conversion has begun, but one of ${framing}; move it away`)
   }
 
   /** @param {Error} cause */
-  _notOurs (cause) {
+  #notOurs (cause) {
     return new LogError('ERR_SOURCE_CHANGED', `convert: ${this.path} is no log that this conversion has begun: it has records of ` +
       'another codec; begin anew with resume: false', { cause, path: this.path })
   }
 
   /** @returns {RecordReader}  over what is in it now */
   createReader () {
-    const log = /** @type {ReturnType<typeof OffsetLog>} */ (this._log)
-    return new RecordReader(new LogCursor({ log, end: 0, skipsDamage: false, blocks: null, overhead: null }))
+    return new RecordReader(new LogCursor({ log: this.#openLog, end: 0 }))
   }
 
-  /**
-   * @param {Buffer[]} records  there after a crash as a whole or not at all
-   * @param {Done} cb
-   */
-  append (records, cb) {
-    this._isEmpty = false
-    this._log?.append(records, (/** @type {Error | null} */ err) => cb(err))
+  /** @param {Buffer[]} records  there after a crash as a whole or not at all */
+  async append (records) {
+    this.#isEmpty = false
+    await this.#openLog.append(records)
   }
 
-  /** @param {Done} cb  all of it is on stable storage */
-  close (cb) {
-    const log = this._log
-    this._log = null
-    if (log === null) cb(null)
-    else log.close(cb)
+  /** All of it is on stable storage then. */
+  async close () {
+    const log = this.#log
+    this.#log = null
+    if (log !== null) await log.close()
   }
 
-  /** @param {Done} cb  it is closed; and gone, with its note, if nothing was converted that could be gone on with */
-  giveUp (cb) {
-    this.close((err) => {
-      if (err || !this._hasNote || this._isEmpty === false) return cb(err)
-      if (this._isEmpty) return this.removeLeftovers(cb)
-      exists(this._storage, this.path, (err, isThere) => err || isThere ? cb(err) : this.removeNote(cb))
-    })
+  /** Closes it; removes it, with its manifest, if it holds nothing that a later run could go on with. */
+  async abandon () {
+    await this.close()
+    if (!this.#hasManifest || this.#isEmpty === false) return
+    if (this.#isEmpty) await this.removeLeftovers()
+    else if (!await exists(this.#storage, this.path)) await this.removeManifest()
   }
 
-  /** @param {Done} cb  `to` is there, whole, and the note is not */
-  publish (cb) {
-    exists(this._storage, this.to, (err, isThere) => {
-      if (err || isThere) return cb(err ?? this.existsError())
-      inOrder([
-        (done) => this._storage.rename(this.path, this.to, done),
-        (done) => this._storage.syncFolder(path.dirname(this.to), done),
-        (done) => this.removeNote(done)
-      ], cb)
-    })
+  /** `to` is there, whole, and the manifest is not. */
+  async publish () {
+    if (await exists(this.#storage, this.to)) throw this.existsError()
+    await call(this.#storage, 'rename', this.path, this.to)
+    await call(this.#storage, 'syncFolder', path.dirname(this.to))
+    await this.removeManifest()
   }
 
-  /** @param {Done} cb */
-  removeNote (cb) {
-    remove(this._storage, this._notePath, cb)
+  async removeManifest () {
+    await remove(this.#storage, this.#manifestPath)
   }
 
-  /** @param {Done} cb */
-  _checkFraming (cb) {
-    this._log?.stats((/** @type {Error | null} */ err, /** @type {any} */ stats) => {
-      if (err || stats.framing === 'checked') return cb(err)
-      cb(misuse(`convert: ${this.path} is no log that a conversion has begun, but one of ${stats.framing}; move it away`))
-    })
+  get #openLog () {
+    return /** @type {ReturnType<typeof OffsetLog>} */ (this.#log)
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {Buffer} bytes  of the manifest that is there
+ * @param {Manifest} manifest  of this conversion
+ */
+function checkManifest (path, bytes, manifest) {
+  const found = parseManifest(bytes)
+  if (found?.version !== MANIFEST_VERSION) {
+    throw misuse(`convert: ${path} is no manifest of a conversion that this version can go on with; remove it, or pass resume: false`)
+  }
+  if (found.sourceSize !== manifest.sourceSize) {
+    throw new LogError('ERR_SOURCE_CHANGED', `convert: the source had ${found.sourceSize} bytes when the conversion began, and has ` +
+      `${manifest.sourceSize} now; begin anew with resume: false (${path} says so)`, { path })
+  }
+  for (const [name, value] of Object.entries(manifest)) {
+    if (found[name] === value) continue
+    throw misuse(`convert: the conversion was begun with another ${name}, ${JSON.stringify(found[name])} and not ` +
+      `${JSON.stringify(value)}; give what was given then, or begin anew with resume: false (${path} says so)`)
+  }
+}
+
+/** @param {Buffer} bytes */
+function parseManifest (bytes) {
+  try {
+    return parseText(bytes.toString())
+  } catch {
+    return null
   }
 }
 

@@ -1,12 +1,16 @@
 'use strict'
-// From a record in one codec to the same record in another, without loss; or the bytes as they are.
+// From a record in one codec to the same record in another, without loss, or the bytes as they are; and the batches of
+// records for the new log.
 
 const { LogError, reasonOf } = require('@millrace/errors')
-const { findDifference } = require('./find-difference')
-const { findJsonLoss } = require('./find-json-loss')
+const { findDifference, findJsonLoss } = require('./value-loss')
+
+// A batch is held in memory twice.
+const BATCH_SIZE_MAX = 4 * 1024 * 1024
 
 /**
  * @typedef {import('./options').Codec} Codec
+ * @typedef {import('./options').OnBadRecord} OnBadRecord
  */
 
 /**
@@ -89,15 +93,15 @@ function decode (codec, bytes, seq) {
 }
 
 /**
- * What reading JSON loses is not to be seen in the value any more.
+ * The value does not show what reading JSON has lost.
  * @param {Codec} codec
  * @param {Buffer} bytes
  * @param {unknown} value  that they were decoded to
  * @param {number} seq
  */
 function checkDecoded (codec, bytes, value, seq) {
-  if (givesBack(codec, value, bytes) || !isJsonOf(bytes, value)) return
-  const loss = findJsonLoss(bytes)
+  if (givesBack(codec, value, bytes)) return
+  const loss = findJsonLoss(bytes, value)
   if (loss === null) return
   throw new LogError('ERR_CODEC_DECODE', `convert: the codec ${nameOf(codec)} loses something of the record at ${seq}${at(loss.path)}: ` +
     `${loss.what}; copy the bytes as they are, leave the record out with onBadRecord, or accept such losses with verify: false`,
@@ -113,19 +117,6 @@ function checkDecoded (codec, bytes, value, seq) {
 function givesBack (codec, value, bytes) {
   try {
     return encode(codec, value, 0).equals(bytes)
-  } catch {
-    return false
-  }
-}
-
-/**
- * @param {Buffer} bytes
- * @param {unknown} value
- * @returns {boolean}  whether it is what JSON.parse makes of the bytes, whatever the codec is called
- */
-function isJsonOf (bytes, value) {
-  try {
-    return findDifference(JSON.parse(bytes.toString()), value) === null
   } catch {
     return false
   }
@@ -152,7 +143,7 @@ function encode (codec, value, seq) {
 }
 
 /**
- * A value that comes back changed is told now, not when all has been converted.
+ * Reports a value that comes back changed now, not when all has been converted.
  * @param {Codec} codec
  * @param {unknown} value
  * @param {Buffer} encoded
@@ -186,5 +177,91 @@ function at (path) {
   return path.length === 0 ? '' : `, at ${JSON.stringify(path)}`
 }
 
+/** Makes the records of the new log, and asks what to do with those that cannot be made. */
+class RecordMaker {
+  #transcoder
+  #onBadRecord
+
+  /**
+   * @param {Transcoder} transcoder
+   * @param {OnBadRecord} onBadRecord
+   */
+  constructor (transcoder, onBadRecord) {
+    this.isSame = transcoder.isSame
+    /** How many records were left out. */
+    this.leftOut = 0
+    this.#transcoder = transcoder
+    this.#onBadRecord = onBadRecord
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} seq
+   * @returns {Buffer | null}  null for a record that is to be left out
+   * @throws what the codecs or the user's function threw
+   */
+  make (bytes, seq) {
+    try {
+      return this.#transcoder.encode(bytes, seq)
+    } catch (err) {
+      if (this.#onBadRecord(/** @type {any} */ (err), { seq, bytes }) !== true) throw err
+      this.leftOut++
+      return null
+    }
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} seq
+   * @returns {boolean}  whether it cannot be made
+   */
+  isBad (bytes, seq) {
+    try {
+      this.#transcoder.encode(bytes, seq)
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /**
+   * Adds records to a batch, as far as they are at hand.
+   * @param {import('./cursors').RecordReader} reader
+   * @param {RecordBatch} batch
+   * @throws as `make`
+   */
+  makeBatch (reader, batch) {
+    for (; reader.hasRecord && !batch.isFull; reader.advance()) {
+      const record = this.make(reader.bytes, reader.seq)
+      if (record !== null) batch.add(record)
+    }
+  }
+}
+
+/** What one append hands over. */
+class RecordBatch {
+  #countMax
+  #size = 0
+
+  /** @param {number} countMax */
+  constructor (countMax) {
+    /** @type {Buffer[]} */
+    this.records = []
+    this.#countMax = countMax
+  }
+
+  get isFull () {
+    return this.records.length >= this.#countMax || this.#size >= BATCH_SIZE_MAX
+  }
+
+  /** @param {Buffer} record */
+  add (record) {
+    this.records.push(record)
+    this.#size += record.length
+  }
+}
+
+exports.RecordBatch = RecordBatch
+exports.RecordMaker = RecordMaker
 exports.bytesOf = bytesOf
 exports.createTranscoder = createTranscoder

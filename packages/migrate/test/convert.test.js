@@ -140,6 +140,28 @@ tape('convert: what reading JSON loses is told with its path, unless losses are 
   }
 })
 
+tape('convert: on engines that mistake keys with escapes, no key is taken for another one', async (t) => {
+  const texts = ['{"b":1,"\\\\":2}', '{"b":1,"\\n":3}', '{"b":1, "\\t":{"\\b":[4]}}']
+  const expected = [{ b: 1, '\\': 2 }, { b: 1, '\n': 3 }, { b: 1, '\t': { '\b': [4] } }]
+  for (const text of texts) JSON.parse(text)
+  const file = await writeLog(texts.map((text) => Buffer.from(text)), { framing: 'offset32' })
+  const to = newPath()
+  await convert(file, to, { fromCodec: jsonCodec, toCodec: binaryCodec })
+  t.deepEqual(await readLog(to, binaryCodec), expected)
+
+  const twice = await writeLog([...texts, '{"b":1,"\\n":3,"\\n":4}'].map((text) => Buffer.from(text)), { framing: 'offset32' })
+  const err = await failureOf(() => convert(twice, newPath(), { fromCodec: jsonCodec, toCodec: binaryCodec }))
+  t.equal(err.code, 'ERR_CODEC_DECODE', 'a key that comes twice is noticed still')
+  t.deepEqual(err.path, ['\n'])
+
+  // flumecodec calls JSON.parse itself. If that mistakes the key, the record is refused, and not converted wrongly.
+  const isMistaken = JSON.stringify(JSON.parse(texts[1])) !== texts[1]
+  const other = newPath()
+  const outcome = await failureOf(() => convert(file, other, { fromCodec: flumeJson, toCodec: binaryCodec }))
+  t.equal(outcome?.code, isMistaken ? 'ERR_CODEC_DECODE' : undefined, outcome?.message ?? 'this engine reads keys rightly')
+  if (!isMistaken) t.deepEqual(await readLog(other, binaryCodec), expected)
+})
+
 tape('convert: JSON that is spelled otherwise loses nothing', async (t) => {
   const records = ['{ "a" : 1 , "b" : [ "x,{\\"a\\":1}" , {} , [ ] ] }', '1.0', '1E3', '-0', '0.1000', '0.30000000000000004441', '9007199254740993.5',
     '"\\u0061"', '{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '"{\\"a\\":1,\\"a\\":2}"', '123456789012345680000', '1e300', '[0e5, 0.0]', ' null ',

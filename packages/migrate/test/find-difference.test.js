@@ -4,7 +4,7 @@
 const { isDeepStrictEqual } = require('node:util')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { findDifference } = require('../lib/find-difference')
+const { findDifference } = require('../lib/value-loss')
 
 const seed = Date.now() % 2 ** 31
 

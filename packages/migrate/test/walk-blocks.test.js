@@ -4,8 +4,7 @@
 const fs = require('node:fs')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
-const { walkAlignedBlock } = require('../lib/walk-aligned-block')
-const { walkAppendOnlyBlock } = require('../lib/walk-append-only-block')
+const { walkAlignedBlock, walkAppendOnlyBlock } = require('../lib/formats')
 const { newPath, randomBytes } = require('./helpers')
 const { writers } = require('./old-packages')
 

@@ -5,7 +5,7 @@
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { tooLargeToAppend } = require('./record-errors')
+const { tooLargeToAppend } = require('./errors')
 
 // Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
 const WRITE_SIZE_MAX = 512 * 1024
@@ -13,8 +13,8 @@ const WRITE_SIZE_MAX = 512 * 1024
 const BATCH_SIZE_MAX = 2 ** 31
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
- * @typedef {import('./log-file').Framed} Framed
+ * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./load').Framed} Framed
  */
 
 // Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
@@ -452,4 +452,3 @@ class AppendCallbacks {
 exports.Appender = Appender
 exports.AppendGroup = AppendGroup
 exports.AppendQueue = AppendQueue
-exports.AppendCallbacks = AppendCallbacks

@@ -6,13 +6,14 @@
  * @typedef {'live' | 'old' | 'seqs' | 'values' | 'ref' | 'unref'} StreamOption  that no scan has
  * @typedef {Omit<ReadOptions, StreamOption> & { signal?: AbortSignal }} ScanOptions
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
- * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & import('./threads/options').ThreadOptions} ThreadedScanOptions
+ * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
+ * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & ThreadOptions} ThreadedScanOptions
  * @typedef {import('./options').FramingName} FramingName
  * @typedef {import('./durability').FsyncMode} FsyncMode
- * @typedef {import('./log-file').Recovery} Recovery
- * @typedef {import('./compaction').LogStats} Stats
- * @typedef {import('./compaction').Compacted} Compacted
- * @typedef {import('./compaction').Progress} Progress
+ * @typedef {import('./load').Recovery} Recovery
+ * @typedef {import('./maintenance').LogStats} Stats
+ * @typedef {import('./maintenance').Compacted} Compacted
+ * @typedef {import('./maintenance').Progress} Progress
  */
 
 /**
@@ -96,9 +97,10 @@
  */
 
 /**
- * Many records: record `i`, below `count`, is the bytes of `buffer` from `starts[i]` to `ends[i]`. The arrays are
+ * A run of records: record `i`, below `count`, is the bytes of `buffer` from `starts[i]` to `ends[i]`. The arrays are
  * longer than `count`, and all of it is used again after the call.
- * @typedef {Readonly<Pick<import('./chunk').Chunk, 'buffer' | 'count' | 'seqs' | 'starts' | 'ends'>>} Chunk
+ * @typedef {'buffer' | 'count' | 'seqs' | 'starts' | 'ends'} RunField
+ * @typedef {Readonly<Pick<import('./record-run').RecordRun, RunField>>} RecordRun
  */
 
 /**
@@ -117,7 +119,7 @@
 /**
  * @template [Result=any]
  * @typedef {object} Task  for one part of the log
- * @property {(chunk: Chunk) => unknown} onChunk  false leaves out what comes behind
+ * @property {(records: RecordRun) => unknown} onRecords  false leaves out what comes behind
  * @property {() => Result} [end]  what the part comes to: anything that can be cloned
  * @property {import('./codec').Codec} [codec]  that of the log, for `where`
  */
@@ -125,7 +127,7 @@
 /**
  * Many a call and undecoded; false from the function ends it. With `threads` it is the path of a module, or its URL.
  * @typedef {Method<[options: ThreadedScanOptions, task: string | URL], ThreadedScanResult> &
- *   Method<[options: PlainScanOptions, onChunk: (chunk: Chunk) => unknown], { lost: Lost }>} Scan
+ *   Method<[options: PlainScanOptions, onRecords: (records: RecordRun) => unknown], { lost: Lost }>} Scan
  */
 
 /**

@@ -9,7 +9,7 @@ const INTERVAL_MS = 1000
 
 /**
  * @typedef {'always' | 'interval' | 'never'} FsyncMode
- * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./load').LogFile} LogFile
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -80,7 +80,7 @@ class Durability {
    */
   poison (cause) {
     const { path } = this._file.blocks
-    this._file.blocks.vouch(false, () => {})
+    this._file.blocks.markIntact(false, () => {})
     this.error ??= new LogError('ERR_LOG_POISONED', `${path} could not be written to stable storage (${cause.message}); ` +
       'nothing more is promised or taken. Records before can be read; close the log, check the disk, open it again',
     { cause, path })
@@ -157,4 +157,79 @@ class Durability {
   }
 }
 
+// Logs that are open for writing when their process ends. When the event loop has nothing more to do they are synced
+// and marked clean, as `close` would do, and can still be used. When the process exits, that is done at once, for those
+// where nothing is under way; the others are left to the next open, as after a crash. The kernel drops their locks.
+
+class OpenLog {
+  /**
+   * @param {LogFile} file  loaded, and not damaged
+   * @param {import('./appender').Appender} appender
+   * @param {import('./maintenance').Maintenance} maintenance
+   */
+  constructor (file, appender, maintenance) {
+    this._file = file
+    this._appender = appender
+    this._maintenance = maintenance
+    /** How many changes there were when it was finished last, or was to be: a failure is not tried again and again. */
+    this._finishedCount = -1
+  }
+
+  get _isInUse () {
+    const { lifecycle, durability } = this._file
+    return lifecycle.isOpen && durability.error === null && this._maintenance.isIdle
+  }
+
+  /** Begins to leave the log as it should be. The event loop goes on until that is done. */
+  finish () {
+    const { durability } = this._file
+    const { changeCount, isFinished } = durability
+    if (!this._isInUse || isFinished || changeCount === this._finishedCount) return
+    this._finishedCount = changeCount
+    // No deletion and no append may come between. Who appends meanwhile waits, and has the log finished once more.
+    this._maintenance.gate.enter('deletion', () => this._appender.hold(() => durability.finish(() => {
+      this._appender.release()
+      this._maintenance.gate.leave()
+    })))
+  }
+
+  /** Leaves it as it should be, if that can be done at once. */
+  finishNow () {
+    const { blocks, durability, store } = this._file
+    if (!this._isInUse || !durability.isIdle || !blocks.canEndNow || !store.canFinishNow) return
+    try {
+      if (!durability.isFinished) store.finishNow()
+      blocks.unlockNow()
+    } catch {
+      // Nobody is left to be told. The next open finds what a crash would have left.
+    }
+  }
+}
+
+/** @type {Set<OpenLog>} of this thread */
+const openLogs = new Set()
+
+function finishAll () {
+  for (const log of openLogs) log.finish()
+}
+
+function finishAllNow () {
+  for (const log of openLogs) log.finishNow()
+}
+
+/**
+ * @param {ConstructorParameters<typeof OpenLog>} args
+ * @returns {() => void}  call it when the log is closed
+ */
+function finishAtProcessEnd (...args) {
+  const log = new OpenLog(...args)
+  if (openLogs.size === 0) process.on('beforeExit', finishAll).on('exit', finishAllNow)
+  openLogs.add(log)
+  return () => {
+    openLogs.delete(log)
+    if (openLogs.size === 0) process.off('beforeExit', finishAll).off('exit', finishAllNow)
+  }
+}
+
 exports.Durability = Durability
+exports.finishAtProcessEnd = finishAtProcessEnd

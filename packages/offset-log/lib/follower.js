@@ -6,10 +6,10 @@ const { performance } = require('node:perf_hooks')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
-const { TAIL_SUFFIX } = require('./framing/checked/layout')
-const { peekId } = require('./framing/checked/peek-id')
+const { isShortRead } = require('./errors')
+const { TAIL_SUFFIX } = require('@millrace/framing')
+const { peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
-const { isShortRead } = require('./record-errors')
 
 // What is read while it is being changed looks damaged; a change takes less than this, so it is read again after it.
 const LOOK_AGAIN_MS = [0, 10, 50]
@@ -23,7 +23,7 @@ const TAIL_POLL_MS = 10
 const TAIL_MS_MAX = 10_000
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./load').LogFile} LogFile
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -171,23 +171,21 @@ class Follower {
   _goOn (attempt) {
     const { _file: file } = this
     file.replacement.begin(file.store)
-    const end = (/** @type {Error | null} */ err) => {
+    toCallback(this._openReplacement(), (err) => {
       file.replacement.end(file.store)
       if (err) return this._end(err)
       this._watch.restart()
       this._look(attempt)
-    }
-    file.blocks.reopen((err) => {
-      if (err) return end(err)
-      openSteadily(file, '', (err, store) => {
-        if (store) {
-          file.store = store
-          // What was appended before the file was replaced is not behind the new one's end.
-          file.writtenSince = Math.max(file.writtenSince, store.last)
-        }
-        end(err)
-      })
     })
+  }
+
+  async _openReplacement () {
+    const { _file: file } = this
+    await call(file.blocks, 'reopen')
+    const { store } = await openSteadily(file, '')
+    file.store = store
+    // What was appended before the file was replaced is not behind the new one's end.
+    file.writtenSince = Math.max(file.writtenSince, store.last)
   }
 
   /** @param {Error} cause */
@@ -240,4 +238,34 @@ async function hasTailCopy ({ blocks, storage = fileStorage }) {
   }
 }
 
+// While a log's file is being replaced, readers wait; afterwards they go on in the one that it is.
+
+class Replacement {
+  constructor () {
+    /** @type {Array<() => void> | null} who waits; null when nothing is being replaced */
+    this._waiting = null
+  }
+
+  /** @param {{ isReplaced: boolean }} store  that nobody may rely on from now on */
+  begin (store) {
+    store.isReplaced = true
+    this._waiting = []
+  }
+
+  /** @param {{ isReplaced: boolean }} store  to go on with: another one, or the same */
+  end (store) {
+    store.isReplaced = false
+    const waiting = this._waiting ?? []
+    this._waiting = null
+    for (const run of waiting) process.nextTick(run)
+  }
+
+  /** @param {() => void} run  at once, unless something is being replaced */
+  wait (run) {
+    if (this._waiting) this._waiting.push(run)
+    else run()
+  }
+}
+
 exports.Follower = Follower
+exports.Replacement = Replacement

@@ -2,7 +2,7 @@
 // Gets single records: at once where the store finds them at once, which nearly always it does, or else in their turn.
 
 const { SyncBudget } = require('@millrace/flow')
-const { deleted } = require('./record-errors')
+const { deleted } = require('./errors')
 
 /**
  * @typedef {import('@millrace/flow').Callback<any>} Callback
@@ -10,7 +10,7 @@ const { deleted } = require('./record-errors')
  */
 
 class Getter {
-  /** @param {import('./log-file').LogFile} file */
+  /** @param {import('./load').LogFile} file */
   constructor (file) {
     this._file = file
     this._turns = new SyncBudget()

@@ -1,88 +1,150 @@
 'use strict'
-// From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end.
+// From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end. Says
+// what the parts of one open log share, too.
 
-const { removeLeftover } = require('./compaction')
-const { openChecked } = require('./framing/checked/open-checked')
-const { detectFraming } = require('./framing/detect')
-const { offsetFramings } = require('./framing/offset/offset-framing')
-const { openOffset } = require('./framing/offset/open-offset')
-
-/**
- * @typedef {import('./log-file').LogFile} LogFile
- * @typedef {import('./log-file').Recovery} Recovery
- * @typedef {import('./log-file').Store} Store
- * @typedef {(err: Error | null, store?: Store, recovery?: Recovery | null) => void} Opened
- */
+const { call, pause } = require('@millrace/flow')
+const { openChecked } = require('./recover/open-checked')
+const { detectFraming } = require('./recover/identify')
+const { offsetFramings } = require('@millrace/framing')
+const { openOffset } = require('./recover/open-offset')
+const { removeLeftover } = require('./maintenance')
 
 // A change that was under way when the log was looked at is over after this.
 const SETTLE_MS = 10
 const ATTEMPT_COUNT_MAX = 50
 
 /**
+ * @typedef {import('@millrace/block-file').BlockFile} BlockFile
+ * @typedef {import('./codec').RecordCodec} RecordCodec
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {import('./offset-store').OffsetStore} OffsetStore
+ * @typedef {CheckedStore | OffsetStore} Store  the log as its framing has it
+ */
+
+/**
+ * @typedef {object} LogFile
+ * @property {BlockFile} blocks
+ * @property {Store} store  set once the log is loaded
+ * @property {RecordCodec} codec
+ * @property {number} maxRecordSize  in bytes
+ * @property {boolean} verify  whether checksums are checked
+ * @property {boolean} skipsDamage  what streams and scans do unless they say otherwise
+ * @property {number} cacheSize  bytes that records may be kept in
+ * @property {import('@millrace/block-file').Storage | undefined} storage
+ * @property {number} end  the seq that comes after all that can be read
+ * @property {number} writtenSince  seq of the last record written, synced or not
+ * @property {import('@millrace/flow').Obz<number>} since
+ * @property {import('./durability').Durability} durability
+ * @property {import('@millrace/flow').Lifecycle} lifecycle
+ * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
+ * @property {import('./follower').Replacement} replacement  of the file by a compacted one
+ * @property {import('./stream').KeepAlive} keepAlive
+ * @property {import('./follower').Follower | null} follower  of a log that another process may write
+ */
+
+/**
+ * The bytes of one write, and what to do with it.
+ * @typedef {object} Framed
+ * @property {Buffer} bytes
+ * @property {() => void} written  call it once they are in the file
+ * @property {() => void} settle  call it to make them readable
+ */
+
+/**
+ * What a sync covers.
+ * @typedef {object} Mark
+ * @property {number} since  seq of the last record
+ * @property {number} end  position in the file
+ * @property {number} shift  what to add for the seq there
+ * @property {number} identity  of the chunk before
+ * @property {number} last  seq of the last record that is not deleted
+ */
+
+/**
+ * Where a log can be read on from.
+ * @typedef {object} Cut
+ * @property {number} seq  the lowest that may come behind it
+ * @property {number} at  position in the file
+ */
+
+/**
+ * Where in the file the records of a range are, but for what of the last one may reach further.
+ * @typedef {{ start: number, end: number }} Extent
+ */
+
+/**
+ * @typedef {object} Recovery  what opening found, and what it did about it
+ * @property {number} offset  where the log ends now, when its end was cut off
+ * @property {number} size  how many bytes past it were no whole commit; 0 when there were none
+ * @property {string | null} keptAt  the file they were copied to before they were cut; null when nothing was cut
+ * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  an end that an earlier session left
+ *   unsynced, and that may be in the page cache only, could not be copied and made durable: the log is read-only
+ * @property {{ offset: number, size: number, path: string } | null} [unrestored]  of a log that is open for reading:
+ *   the end that only the file `path` has, since an open for writing was cut off while it wrote these bytes anew
+ * @property {Array<{ what: string, offset: number, size: number }>} damage  what is not as it was when it was on stable
+ *   storage: the log is read-only
+ * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used, and
+ *   that there is another copy of: the next close mends them
+ */
+
+/**
  * @param {LogFile} file  gets its `store`, `end` and `since`
  * @param {string} framing  of a file that is empty
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
+ * @returns {Promise<Recovery | null>}
  */
-function load (file, framing, cb) {
-  file.blocks.ready((err) => {
-    if (err) return cb(err)
-    const open = file.blocks.flags === 'r' ? openSteadily : openStore
-    open(file, framing, (err, store, recovery = null) => {
-      if (err || !store) return cb(err)
-      file.store = store
-      file.writtenSince = store.last
-      if (file.blocks.flags === 'r' || recovery?.damage.length || recovery?.uncopied) return announce(file, recovery, cb)
-      removeLeftover(file, (err) => err ? cb(err) : beginWriting(file, recovery, cb))
-    })
-  })
-}
-
-/**
- * @param {LogFile} file
- * @param {Recovery | null} recovery
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
- */
-function beginWriting (file, recovery, cb) {
-  const { store, durability, blocks } = file
-  if (durability.mode !== 'always') return announce(file, recovery, cb)
-  blocks.reserve(store.reserveSize)
-  if (store.durableLast === store.last) return announce(file, recovery, cb)
-  // Where only what is on stable storage may be seen, what a crash left must be put there first.
-  durability.sync((err) => cb(err, recovery), () => file.since.set(store.last))
-}
-
-/**
- * @param {LogFile} file
- * @param {Recovery | null} recovery
- * @param {(err: Error | null, recovery?: Recovery | null) => void} cb
- */
-function announce ({ store, since, durability }, recovery, cb) {
+async function load (file, framing) {
+  const { blocks, durability, since } = file
+  await call(blocks, 'ready')
+  const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
+  file.store = store
+  file.writtenSince = store.last
+  if (blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied) {
+    await removeLeftover(file)
+    if (durability.mode === 'always') {
+      blocks.reserve(store.reserveSize)
+      // Only what is on stable storage may be seen: first of all, what a crash left must be put there.
+      if (store.durableLast !== store.last) {
+        await new Promise((resolve, reject) => {
+          durability.sync((err) => err ? reject(err) : resolve(null), () => since.set(store.last))
+        })
+        return recovery
+      }
+    }
+  }
   since.set(store.last)
   durability.begin(store.durableLast)
-  cb(null, recovery)
+  return recovery
 }
 
 /**
  * Another process may be writing what is read here: what looks wrong is believed once it looks the same twice.
  * @param {LogFile} file
  * @param {string} framing
- * @param {Opened} cb
- * @param {string} [before]  what was wrong the last time
- * @param {number} [attempt]
+ * @returns {Promise<{ store: Store, recovery: Recovery | null }>}
  */
-function openSteadily (file, framing, cb, before = '', attempt = 1) {
-  openStore(file, framing, (err, store, recovery) => {
-    const found = describeFault(err, recovery)
-    if (found === before || found === '' || attempt === ATTEMPT_COUNT_MAX) return cb(err, store, recovery)
-    setTimeout(() => {
-      file.blocks.refresh((err) => err ? cb(err) : openSteadily(file, framing, cb, found, attempt + 1))
-    }, SETTLE_MS)
-  })
+async function openSteadily (file, framing) {
+  let before = ''
+  for (let attempt = 1; ; attempt++) {
+    /** @type {Error | null} */
+    let failure = null
+    const opened = await openStore(file, framing).catch((err) => {
+      failure = err
+      return null
+    })
+    const found = describeFault(failure, opened?.recovery ?? null)
+    if (found === before || found === '' || attempt === ATTEMPT_COUNT_MAX) {
+      if (opened === null) throw failure
+      return opened
+    }
+    before = found
+    await pause(SETTLE_MS)
+    await call(file.blocks, 'refresh')
+  }
 }
 
 /**
  * @param {Error | null} err
- * @param {Recovery | null} [recovery]
+ * @param {Recovery | null} recovery
  */
 function describeFault (err, recovery) {
   if (err) return err.message
@@ -93,18 +155,15 @@ function describeFault (err, recovery) {
 /**
  * @param {LogFile} file
  * @param {string} framing
- * @param {Opened} cb
+ * @returns {Promise<{ store: Store, recovery: Recovery | null }>}
  */
-function openStore (file, framing, cb) {
+async function openStore (file, framing) {
   // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.
   if (file.blocks.size.value === 0) {
-    return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32, cb)
+    return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
-  detectFraming(file.blocks, (err, framing) => {
-    if (err || !framing) cb(err)
-    else if (framing === 'checked') openChecked(file, cb)
-    else openOffset(file, framing, cb)
-  })
+  const found = await call({ detectFraming }, 'detectFraming', file.blocks)
+  return found === 'checked' ? openChecked(file) : openOffset(file, found)
 }
 
 exports.load = load

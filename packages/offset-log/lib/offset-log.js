@@ -3,23 +3,18 @@
 
 const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { callbackOrPromise, createObservable, Lifecycle } = require('@millrace/flow')
+const { callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
-const { closedError } = require('./closed-error')
-const { Compactions } = require('./compaction')
-const { Durability } = require('./durability')
-const { Follower } = require('./follower')
+const { closedError, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
+const { Durability, finishAtProcessEnd } = require('./durability')
+const { Follower, Replacement } = require('./follower')
 const { Getter } = require('./getter')
-const { KeepAlive } = require('./keep-alive')
 const { load } = require('./load')
+const { Maintenance } = require('./maintenance')
 const { parseOptions } = require('./options')
-const { finishAtProcessEnd } = require('./process-end')
 const { parseRange } = require('./range')
-const { ofBatch, tooLargeToAppend, unreadable } = require('./record-errors')
-const { Replacement } = require('./replacement')
 const { scan } = require('./scan')
-const { RecordStream, createSource } = require('./stream')
-const { Gate } = require('./threads/gate')
+const { createSource, KeepAlive, RecordStream } = require('./stream')
 
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
@@ -64,16 +59,15 @@ class Log {
     this.methods = { del: /** @type {const} */ ('async') }
     /** What this log can do of what some logs cannot; set once loaded. */
     this.supports = { atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false }
-    /** @type {import('./log-file').Recovery | null} what opening found wrong; set once loaded */
+    /** @type {import('./load').Recovery | null} what opening found wrong; set once loaded */
     this.recovery = null
     this._file = this._createFile(path, parsed)
     this._lifecycle = this._file.lifecycle
     this._getter = new Getter(this._file)
     this._appender = new Appender(this._file)
-    /** @type {Obz<import('./compaction').Progress>} how far a compaction has come, while one runs */
+    /** @type {Obz<import('./maintenance').Progress>} how far a compaction has come, while one runs */
     this.compactionProgress = createObservable()
-    this._compactions = new Compactions(this._file, this._appender, this.compactionProgress)
-    this._gate = new Gate()
+    this._maintenance = new Maintenance(this._file, this._appender, this.compactionProgress)
     /** @type {import('./threads/threaded-scans').ThreadedScans | null} made for the first of them */
     this._threadedScans = null
     /** Whether it is loaded, opened for writing, and not damaged. */
@@ -94,13 +88,13 @@ class Log {
     this.compact = this.compact.bind(this)
     this.snapshot = this.snapshot.bind(this)
     this.close = this.close.bind(this)
-    load(this._file, parsed.framing, (err, recovery) => this._loaded(err, recovery ?? null))
+    toCallback(load(this._file, parsed.framing), (err, recovery) => this._loaded(err, recovery ?? null))
   }
 
   /**
    * @param {string} path
    * @param {ReturnType<typeof parseOptions>} parsed
-   * @returns {import('./log-file').LogFile}
+   * @returns {import('./load').LogFile}
    */
   _createFile (path, parsed) {
     /** @type {any} */
@@ -217,27 +211,27 @@ class Log {
   }
 
   /**
-   * @param {ReadOptions & Partial<import('./threads/options').ThreadOptions> & { signal?: AbortSignal }} options
+   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions> & { signal?: AbortSignal }} options
    *   those of `stream`, except live, and more
-   * @param {unknown} onChunk  a function that gets a chunk of many records a call, and ends the scan with false; with
+   * @param {unknown} onRecords  a function that gets a run of many records a call, and ends the scan with false; with
    *   the option `threads` the path of a module
    * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
    * @returns {any}
    */
-  scan (options = {}, onChunk, cb) {
+  scan (options = {}, onRecords, cb) {
     return callbackOrPromise(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
         const range = parseRange('scan', options)
-        if (options.threads !== undefined) return this._threads.run(range, options, onChunk, cb)
-        if (typeof onChunk !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onChunk}`))
-        scan(this._file, range, options.signal, /** @type {any} */ (onChunk), cb)
+        if (options.threads !== undefined) return this._threads.run(range, options, onRecords, cb)
+        if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
+        scan(this._file, range, options.signal, /** @type {any} */ (onRecords), cb)
       })
     }, 'scan')
   }
 
   get _threads () {
     const { ThreadedScans } = require('./threads/threaded-scans')
-    return (this._threadedScans ??= new ThreadedScans(this._file, this._gate))
+    return (this._threadedScans ??= new ThreadedScans(this._file, this._maintenance.gate))
   }
 
   /**
@@ -251,29 +245,8 @@ class Log {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
-      const list = typeof seqs === 'number' ? [seqs] : [...seqs]
-      this._delete(list, cb)
+      this._maintenance.deleteRecords(typeof seqs === 'number' ? [seqs] : [...seqs], cb)
     }), 'del')
-  }
-
-  /**
-   * @param {number[]} seqs
-   * @param {Callback<void>} cb
-   */
-  _delete (seqs, cb) {
-    const { _compactions: compactions, _gate: gate, _file: file } = this
-    compactions.whenIdle(() => gate.enter('deletion', () => {
-      // One may have begun while it waited for threads.
-      if (!compactions.isIdle) {
-        gate.leave()
-        return this._delete(seqs, cb)
-      }
-      file.store.deleteRecords(seqs, (err) => {
-        gate.leave()
-        if (err || file.durability.mode !== 'always') cb(err)
-        else compactions.clean((err) => err ? cb(err) : file.durability.sync(cb))
-      })
-    }))
   }
 
   /**
@@ -282,13 +255,13 @@ class Log {
    */
   sync (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('sync', cb, (cb) => {
-      this._appender.flush(() => this._compactions.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
+      this._appender.flush(() => this._maintenance.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
     }), 'sync')
   }
 
   /**
    * Reads all of a checked log, to say what a compaction would give back.
-   * @param {NodeCallback<import('./compaction').LogStats>} [cb]
+   * @param {NodeCallback<import('./maintenance').LogStats>} [cb]
    * @returns {any}
    */
   stats (cb) {
@@ -310,12 +283,12 @@ class Log {
 
   /**
    * Gives back the space of deleted records. Records keep their seqs; appends and reads go on, deletions wait.
-   * @param {NodeCallback<import('./compaction').Compacted>} [cb]
+   * @param {NodeCallback<import('./maintenance').Compacted>} [cb]
    * @returns {any}
    */
   compact (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
-      if (this.supports.compact) return this._compactions.run(cb)
+      if (this.supports.compact) return toCallback(this._maintenance.compact(), cb)
       cb(notSupported('compact', `${this._file.store.name} cannot leave out positions; convert it to the checked framing`))
     }), 'compact')
   }
@@ -359,7 +332,7 @@ class Log {
 
   /**
    * @param {Error | null} err
-   * @param {import('./log-file').Recovery | null} recovery
+   * @param {import('./load').Recovery | null} recovery
    */
   _loaded (err, recovery) {
     // Nothing will be read from it: the file need not stay open until somebody closes the log.
@@ -373,8 +346,7 @@ class Log {
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
     if (this._isWritable) {
-      const { _appender: appender, _compactions: compactions, _gate: gate } = this
-      this._forgetProcessEnd = finishAtProcessEnd(this._file, { appender, compactions, gate })
+      this._forgetProcessEnd = finishAtProcessEnd(this._file, this._appender, this._maintenance)
     }
     this._lifecycle.opened(null)
   }
@@ -459,7 +431,7 @@ function notSupported (name, advice) {
 /**
  * @param {string} name
  * @param {string} path
- * @param {NonNullable<import('./log-file').Recovery['uncopied']>} uncopied
+ * @param {NonNullable<import('./load').Recovery['uncopied']>} uncopied
  */
 function uncopiedError (name, path, { offset, size, cause }) {
   return new LogError('ERR_LOG_READ_ONLY', `${name}: the ${size} bytes of ${path} from ${offset} on may not be on the disk, ` +

@@ -3,8 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { RecordCodec } = require('./codec')
-const { createFileHeader, encodeHead } = require('./framing/checked/head')
-const { offsetFramings } = require('./framing/offset/offset-framing')
+const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
 
 const RECORD_SIZE_MAX = 2 ** 30
 const CACHE_SIZE = 16 * 1024 * 1024
@@ -32,7 +31,7 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
  * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
  *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
- * @property {import('@millrace/block-file/lib/storage').Storage} [storage]  the file system by default
+ * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  */
 
 /**

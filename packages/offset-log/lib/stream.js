@@ -3,17 +3,16 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { Piece, TimeSlice, trampoline } = require('@millrace/flow')
-const { applyFilter } = require('./apply-filter')
-const { iterate } = require('./async-iterator')
-const { closedError } = require('./closed-error')
-const { openRange } = require('./open-range')
+const { closedError } = require('./errors')
+const { openRange } = require('./range')
+const { applyFilter } = require('./record-run')
 
 /**
- * @typedef {import('./log-file').LogFile} LogFile
+ * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./range').Range} Range
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {import('./open-range').RangeReader} Reader
- * @typedef {import('./chunk').Chunk} Chunk
+ * @typedef {import('./range').RangeReader} Reader
+ * @typedef {import('./record-run').RecordRun} RecordRun
  * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
  * @typedef {(end: End, item?: any) => void} ReadCallback
  * @typedef {(run: (err: Error | null) => void) => void} WhenReady  runs it once the log is loaded, or failed to
@@ -45,11 +44,11 @@ class RecordStream {
     // Whether it is live and has come to the log's end once.
     this._isSettled = false
     /** @type {Reader | null} */
-    this._chunks = null
-    /** @type {Chunk | null} the chunk being delivered, from `_index` on */
-    this._chunk = null
+    this._reader = null
+    /** @type {RecordRun | null} the run being delivered, from `_index` on */
+    this._records = null
     this._index = 0
-    // What the chunk's bytes lie in, and where in it they begin.
+    // What the run's bytes lie in, and where in it they begin.
     this._memory = new ArrayBuffer(0)
     this._memoryStart = 0
     // Where the log ended when the stream was made: one that is not live ends there, one without old records begins.
@@ -66,7 +65,7 @@ class RecordStream {
 
   /** What damage took so far, under `onCorrupt: 'skip'`. */
   get lost () {
-    return this._chunks?.lost ?? { count: 0, size: 0 }
+    return this._reader?.lost ?? { count: 0, size: 0 }
   }
 
   /**
@@ -85,7 +84,7 @@ class RecordStream {
       return setImmediate(() => this._deliver())
     }
     this._reading = cb
-    if (this._chunks) return this._deliver()
+    if (this._reader) return this._deliver()
     // flumeview-reduce begins to read, and then sets the value that it begins with: what comes before that is lost.
     process.nextTick(() => whenReady((err) => this._open(err)))
   }
@@ -127,15 +126,15 @@ class RecordStream {
       from: old ? from : Math.max(from, this._begunAt),
       stop: isEarlier ? Math.min(stop, this._begunAt) : stop
     }
-    openRange(this._file, range, (err, chunks) => {
-      if (err || !chunks) return this._fail(err)
-      this._chunks = chunks
+    openRange(this._file, range, (err, reader) => {
+      if (err || !reader) return this._fail(err)
+      this._reader = reader
       this._deliver()
     })
   }
 
   _deliver () {
-    const chunks = /** @type {Reader} */ (this._chunks)
+    const reader = /** @type {Reader} */ (this._reader)
     trampoline((next) => {
       const cb = this._reading
       // It was aborted meanwhile.
@@ -146,23 +145,23 @@ class RecordStream {
         return this._deliverItem(cb) || next()
       }
       if (this._range.live) this._fileEnd = this._file.end
-      chunks.next(this._fileEnd, (err, chunk) => {
+      reader.next(this._fileEnd, (err, records) => {
         if (this._reading === null) return
-        if (err || !chunk) return this._fail(err)
-        if (chunk.count === 0) return this._awaitAppend(next)
-        const filterErr = applyFilter(chunks, this._file.codec)
+        if (err || !records) return this._fail(err)
+        if (records.count === 0) return this._awaitAppend(next)
+        const filterErr = applyFilter(reader, this._file.codec)
         if (filterErr) return this._finish(filterErr)
-        this._take(chunk)
+        this._take(records)
         this._rewriteCount = this._file.blocks.rewriteCount
         next()
       })
     })
   }
 
-  /** @param {Chunk} chunk */
-  _take (chunk) {
-    const { buffer } = chunk
-    this._chunk = chunk
+  /** @param {RecordRun} records */
+  _take (records) {
+    const { buffer } = records
+    this._records = records
     this._index = 0
     this._memory = /** @type {ArrayBuffer} */ (buffer.buffer)
     this._memoryStart = buffer.byteOffset
@@ -170,26 +169,26 @@ class RecordStream {
 
   /** Whether there is a record at hand. After an overwrite those at hand may be deleted: they are read anew. */
   _hasItem () {
-    if (this._chunk === null || this._index >= this._chunk.count) return false
+    if (this._records === null || this._index >= this._records.count) return false
     if (this._rewriteCount === this._file.blocks.rewriteCount) return true
-    this._chunks?.rewindTo(this._index)
-    this._chunk = null
+    this._reader?.rewindTo(this._index)
+    this._records = null
     return false
   }
 
   /**
    * @param {ReadCallback} cb
-   * @returns {boolean}  false if all that is left of the chunk does not decode, and was skipped: the read still waits
+   * @returns {boolean}  false if all that is left of the run does not decode, and was skipped: the read still waits
    */
   _deliverItem (cb) {
-    const chunk = /** @type {Chunk} */ (this._chunk)
-    while (this._index < chunk.count) {
+    const records = /** @type {RecordRun} */ (this._records)
+    while (this._index < records.count) {
       const index = this._index++
       let item
       try {
-        item = this._shape(chunk, index)
+        item = this._shape(records, index)
       } catch (err) {
-        if (this._skips(err, chunk, index)) continue
+        if (this._skips(err, records, index)) continue
         this._reading = cb
         this._finish(/** @type {Error} */ (err))
         return true
@@ -204,7 +203,7 @@ class RecordStream {
 
   /**
    * @param {unknown} err
-   * @param {Chunk} chunk
+   * @param {RecordRun} records
    * @param {number} index
    */
   _skips (err, { starts, ends }, index) {
@@ -216,7 +215,7 @@ class RecordStream {
   }
 
   /**
-   * @param {Chunk} chunk
+   * @param {RecordRun} records
    * @param {number} index
    */
   _shape ({ buffer, seqs, starts, ends }, index) {
@@ -232,7 +231,7 @@ class RecordStream {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Buffer}  these bytes of the chunk, without a copy
+   * @returns {Buffer}  these bytes of the run, without a copy
    */
   _cut (start, end) {
     return new Piece(this._memory, this._memoryStart + start, end - start)
@@ -240,10 +239,10 @@ class RecordStream {
 
   /** @param {() => void} next */
   _awaitAppend (next) {
-    const chunks = /** @type {Reader} */ (this._chunks)
-    if (!this._range.live || chunks.isDone || this._file.lifecycle.isClosed) return this._finish(true)
+    const reader = /** @type {Reader} */ (this._reader)
+    if (!this._range.live || reader.isDone || this._file.lifecycle.isClosed) return this._finish(true)
     if (this._file.end > this._fileEnd) return next()
-    this._settleAtEnd(chunks)
+    this._settleAtEnd(reader)
     this._file.waitingStreams.add(this)
     if (this.isRef) this._file.keepAlive.hold()
   }
@@ -251,13 +250,13 @@ class RecordStream {
   /**
    * What a stream reads that has caught up is a few records at a time, and the buffer of each time would be there until
    * the next: with many such streams long enough to be taken for one that stays. So the records are copied.
-   * @param {Reader} chunks
+   * @param {Reader} reader
    */
-  _settleAtEnd (chunks) {
+  _settleAtEnd (reader) {
     if (this._isSettled) return
     this._isSettled = true
     this._keepsBytes = false
-    chunks.settleAtEnd()
+    reader.settleAtEnd()
   }
 
   /** @returns {boolean}  whether a read was waiting for an append */
@@ -278,7 +277,7 @@ class RecordStream {
    */
   _finish (end) {
     this._end = end
-    this._chunk = null
+    this._records = null
     if (end === true) this._answer(end)
     else setImmediate(() => this._answer(end))
   }
@@ -291,7 +290,7 @@ class RecordStream {
   _abort (abort, cb) {
     this._stopWaiting()
     this._end = abort
-    this._chunk = null
+    this._records = null
     this._answer(abort)
     cb(abort)
   }
@@ -327,5 +326,141 @@ function createSource (stream, whenReady) {
 
 function ignore () {}
 
+// A pull-stream source as an async iterator: one read at a time, in the order they were asked for. Nearly every read is
+// answered before it returns; such a one makes nothing but its result and one promise.
+
+/**
+ * @typedef {(end: Error | true | null, item?: any) => void} Answer
+ * @typedef {(abort: Error | true | null, cb: Answer) => void} Source
+ * @typedef {{ done: boolean, value: any }} Result
+ * @typedef {{ resolve: (result: Result | PromiseLike<Result>) => void, reject: (err: unknown) => void }} Waiting
+ */
+
+class SourceIterator {
+  /** @param {Source} source */
+  constructor (source) {
+    this._source = source
+    this._hasEnded = false
+    this._isReading = false
+    /** Whether the read that is under way was not left yet. */
+    this._isInRead = false
+    /** What a read was answered with before it was left. @type {{ end: Error | true | null, item: any }} */
+    this._answer = { end: null, item: undefined }
+    /** Who asked for the read that is under way. @type {Waiting | null} */
+    this._asking = null
+    /** Who asked meanwhile, from `_answeredCount` on. @type {Waiting[]} */
+    this._waiting = []
+    this._answeredCount = 0
+    /** @type {Answer} */
+    this._hear = (end, item) => this._heard(end, item)
+  }
+
+  /** @returns {Promise<Result>} */
+  next () {
+    // A source may not be asked again while it is answering.
+    if (this._isReading) return new Promise((resolve, reject) => this._waiting.push({ resolve, reject }))
+    const result = this._read()
+    if (this._waiting.length > 0) this._readOn()
+    return result
+  }
+
+  /**
+   * An abort does not wait: it is what ends a live stream's open read.
+   * @param {any} [value]
+   * @returns {Promise<Result>}
+   */
+  return (value) {
+    return new Promise((resolve) => this._source(true, () => resolve({ done: true, value })))
+  }
+
+  /**
+   * What a generator hands down that was told to throw in the middle of this iterator.
+   * @param {any} [err]
+   * @returns {Promise<Result>}  rejected with it
+   */
+  throw (err) {
+    return new Promise((resolve, reject) => this._source(true, () => reject(err)))
+  }
+
+  [Symbol.asyncIterator] () {
+    return this
+  }
+
+  /** @returns {Promise<Result>} */
+  _read () {
+    if (this._hasEnded) return Promise.resolve({ done: true, value: undefined })
+    this._isReading = this._isInRead = true
+    this._source(null, this._hear)
+    this._isInRead = false
+    if (this._isReading) return new Promise((resolve, reject) => { this._asking = { resolve, reject } })
+    const { end, item } = this._answer
+    this._answer.item = undefined
+    return end instanceof Error ? Promise.reject(end) : Promise.resolve({ done: end === true, value: item })
+  }
+
+  /**
+   * @param {Error | true | null} end
+   * @param {any} item
+   */
+  _heard (end, item) {
+    this._isReading = false
+    this._hasEnded = Boolean(end)
+    if (this._isInRead) {
+      this._answer.end = end
+      this._answer.item = item
+      return
+    }
+    const { resolve, reject } = /** @type {Waiting} */ (this._asking)
+    this._asking = null
+    if (end && end !== true) reject(end)
+    else resolve({ done: end === true, value: item })
+    if (this._waiting.length > 0) this._readOn()
+  }
+
+  /** For those who asked while another read was under way. */
+  _readOn () {
+    while (!this._isReading && this._answeredCount < this._waiting.length) {
+      const { resolve } = this._waiting[this._answeredCount++]
+      resolve(this._read())
+    }
+    if (this._answeredCount < this._waiting.length) return
+    this._waiting = []
+    this._answeredCount = 0
+  }
+}
+
+/**
+ * @param {Source} source
+ * @returns {AsyncIterableIterator<any>}
+ */
+function iterate (source) {
+  return new SourceIterator(source)
+}
+
+// Keeps the process running while somebody waits for a record that is yet to be appended, as an open socket would.
+
+// Node.js knows no longer intervals.
+const INTERVAL_MS = 2 ** 31 - 1
+
+class KeepAlive {
+  constructor () {
+    this._count = 0
+    /** @type {NodeJS.Timeout | undefined} */
+    this._timer = undefined
+  }
+
+  /** One more waits. */
+  hold () {
+    if (this._count++ === 0) this._timer = setInterval(() => {}, INTERVAL_MS)
+  }
+
+  /** One waits no more. */
+  release () {
+    if (--this._count === 0) clearInterval(this._timer)
+  }
+}
+
 exports.RecordStream = RecordStream
 exports.createSource = createSource
+exports.iterate = iterate
+exports.KeepAlive = KeepAlive

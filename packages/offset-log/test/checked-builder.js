@@ -136,7 +136,7 @@ class LogBuilder {
     const bytes = Buffer.alloc(64)
     bytes.write('89464c470d0a1a0a', 'hex')
     bytes.writeUInt16BE(1, 8)
-    bytes.writeUInt16BE(Number(hasGaps), 10)
+    bytes.writeUInt16BE(2 + Number(hasGaps), 10)
     bytes.writeUInt32BE(salt, 12)
     bytes.fill(0x1d, 16, 32)
     bytes.writeUIntBE(base, 32, 6)

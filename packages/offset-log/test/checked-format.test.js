@@ -4,12 +4,12 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { packCommit, packedSizeMax } = require('../lib/framing/checked/pack-commit')
+const { packCommit, packedSizeMax } = require('@millrace/framing')
 const { AppendGroup } = require('../lib/appender')
 const { LogBuilder, buildRandomLog, randomData, randomSize } = require('./checked-builder')
-const { crc, decodeChunks, decodeFrames, decodeLog } = require('./checked-oracle')
+const { crc, decodeChunks, decodeFrames, decodeLog, findLosses } = require('./checked-oracle')
 
 const PAGE_SIZE = 16384
 const HEAD_SIZE = 32768
@@ -72,16 +72,30 @@ async function checkReads (t, log, frames, random, name, since = lastOf(frames))
     const other = seq + [-1, 1, 4, -40][random(4)]
     if (seqs.has(other)) continue
     const err = await failureOf(() => log.get(other))
-    // Between records compaction may have left something out.
-    const codes = ['ERR_RECORD_NOT_FOUND', ...log._file.store.rules.hasGaps ? ['flumelog:deleted'] : []]
+    // Between records compaction, or an unclean end, may have left something out.
+    const leftOut = log._file.store.rules.hasGaps ? ['flumelog:deleted'] : []
+    const codes = ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', ...leftOut]
     if (!codes.includes(err?.code)) t.fail(`${name}: get(${other}), where nothing begins: ${err?.stack}`)
   }
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < inQuickRuns(30); round++) {
     const options = randomRange(random, frames)
     const expected = applyRange(there, options)
-    compare(await collect(log.stream(options)), expected, JSON.stringify(options))
-    compare(await scanAll(log, options), expected, `scan ${JSON.stringify(options)}`)
+    const check = async (/** @type {() => Promise<any>} */ read, /** @type {string} */ what) => {
+      const found = await read().catch((err) => err)
+      if (found.code === 'ERR_LOG_SEQ_LOST' && beginsInLoss(log.filename, options)) return
+      if (found instanceof Error) throw found
+      compare(found, expected, what)
+    }
+    await check(() => collect(log.stream(options)), JSON.stringify(options))
+    await check(() => scanAll(log, options), `scan ${JSON.stringify(options)}`)
   }
+}
+
+/** Whether the range begins where an unclean end left positions out: seq-lost.test.js says exactly where that fails. */
+function beginsInLoss (file, { gt, gte, lt, lte, reverse }) {
+  const losses = findLosses(fs.readFileSync(file))
+  const bounds = reverse ? [gt, gte, lt, lte] : [gt, gte]
+  return bounds.some((bound) => losses.some(({ end, position }) => bound >= end - 1 && bound <= position + 1))
 }
 
 /** Bounds at seqs, beside them, and far from all. */
@@ -104,7 +118,7 @@ function applyRange (records, { gt = -1, gte = -1, lt = Infinity, lte = Infinity
 
 tape(`writer: what is appended and deleted decodes by the page, and reads back every way (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < inQuickRuns(15); round++) {
     const file = newPath()
     const frames = []
     for (let opening = 1 + random(3); opening > 0; opening--) {
@@ -194,7 +208,7 @@ tape(`reader: everything that the page allows is read, in files that no writer m
     const decoded = decodeLog(bytes)
     if (decoded.frames.length !== builder.frames.length) t.fail('the oracle reads what the builder makes')
     const log = OffsetLog(putFile(bytes), { flags: ['r', 'r+'][random(2)], cache: [0, 2 ** 18][random(2)] })
-    if (random(2)) log._file.blocks._file.pace.mayBlock = () => false
+    if (random(2)) log._file.blocks._file.adaptiveIo.mayBlock = () => false
     await checkReads(t, log, builder.frames, random, `round ${round}`)
     if (log.recovery !== null) t.fail(`round ${round}: ${JSON.stringify(log.recovery)}`)
     await log.close()
@@ -344,7 +358,7 @@ tape('reader: each rule of a good chunk, broken by one whose checksums are right
     'a size that reaches past the file': (bytes, at) => bytes.writeUInt16BE(bytes.readUInt16BE(at + 8) + 1, at + 8),
     'fewer bytes than it continues': (bytes, at) => bytes.writeUInt16BE(bytes.readUInt16BE(at + 8) + 1, at + 28),
     'fewer bytes than a length': (bytes, at) => bytes.writeUInt16BE(3, at + 8),
-    'an unknown flag': (bytes, at) => { bytes[at + 11] |= 8 },
+    'an unknown flag': (bytes, at) => { bytes[at + 11] |= 16 },
     'another place': (bytes, at) => bytes.writeUIntBE(at + 1, at + 16, 6),
     'the rest of a record, in the middle of a page': (bytes, at) => bytes.writeUInt16BE(4, at + 28),
     'a lower epoch': (bytes, at) => bytes.writeUInt32BE(1, at + 12),

@@ -41,7 +41,7 @@ function decodeLog (file) {
   const last = chunks.at(-1)
   check(slot.identity === (last ? last.identity : header.salt), 'the slot knows the last chunk')
   check(slot.logicalEnd === (last ? last.logicalEnd : header.base), `the slot's logical end, ${slot.logicalEnd}`)
-  check(slot.ceiling === 0 || (header.hasJumps && slot.ceiling >= slot.logicalEnd), `the slot's ceiling, ${slot.ceiling}`)
+  check(slot.ceiling === 0 || slot.ceiling >= slot.logicalEnd, `the slot's ceiling, ${slot.ceiling}`)
   check(slot.epoch >= (last ? last.epoch : 1), 'the slot has the epoch of the last writer')
   const erased = chunks.reduce((sum, chunk) => sum + chunk.erased, 0)
   check(slot.erased === null || slot.erased === erased, `the slot counts ${slot.erased} erased, the chunks ${erased}`)
@@ -83,12 +83,11 @@ function decodeHeader (file) {
   check(bytes.equals(file.subarray(8192, 8192 + 64)), 'the copies of the header are the same')
   check(isZero(file.subarray(64, 4096)) && isZero(file.subarray(8192 + 64, 12288)), 'zeros around the header')
   check(bytes.toString('hex', 0, 8) === MAGIC, 'the magic')
-  check(bytes.readUInt16BE(8) === 1 && bytes.readUInt16BE(10) <= 3 && bytes[38] === 1, 'version, flags, checksum')
+  check(bytes.readUInt16BE(8) === 1 && (bytes.readUInt16BE(10) & ~1) === 2 && bytes[38] === 1, 'version, flags, checksum')
   check(crc(bytes.subarray(0, 60)) === bytes.readUInt32BE(60), 'the crc of the header')
   return {
     salt: bytes.readUInt32BE(12),
     hasGaps: (bytes.readUInt16BE(10) & 1) !== 0,
-    hasJumps: (bytes.readUInt16BE(10) & 2) !== 0,
     base: bytes.readUIntBE(32, 6),
     codec: bytes.toString('utf8', 40, 40 + bytes[39])
   }
@@ -115,12 +114,11 @@ function decodeSlot (area, salt) {
  * @param {number} log.salt
  * @param {number} log.base
  * @param {boolean} log.hasGaps
- * @param {boolean} [log.hasJumps]
  * @param {number} log.start
  * @param {number} log.previous  identity of the chunk before
  * @param {number} [log.ahead]  what unclean ends before have left out
  */
-function decodeChunks (bytes, { salt, base, hasGaps, hasJumps = false, start, previous, ahead = 0 }) {
+function decodeChunks (bytes, { salt, base, hasGaps, start, previous, ahead = 0 }) {
   const chunks = []
   let epoch = 0
   for (let offset = 0; offset < bytes.length;) {
@@ -134,7 +132,6 @@ function decodeChunks (bytes, { salt, base, hasGaps, hasJumps = false, start, pr
     const chunk = decodeChunk(bytes.subarray(offset, offset + left), at, salt)
     const { position, continued, payload } = chunk
     const expected = at + base - HEAD_SIZE
-    check(hasJumps || !chunk.isBehindLoss, `no unclean end in front of the chunk at ${at}`)
     if (!hasGaps && chunk.isBehindLoss) {
       const jump = position - expected - ahead
       check(jump > 0 && jump % 2 ** 32 === 0, `the jump in front of the chunk at ${at}: ${jump}`)

@@ -2,7 +2,7 @@
 // The checkpoint slots, on their own: who waits for one is called once.
 
 const tape = require('tape')
-const { Checkpoints } = require('../lib/framing/checked/checkpoints')
+const { Checkpoints } = require('../lib/append/checkpoints')
 
 /** What checkpoints need of a log: writes and syncs end when `release` is called. */
 function createStore () {

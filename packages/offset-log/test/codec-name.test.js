@@ -8,7 +8,8 @@ const tape = require('tape')
 const { binaryCodec, canonicalCodec, rawCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { failureOf, flip, temporaryFolder } = require('@millrace/testkit')
-const { OffsetLog, repair, verify } = require('..')
+const { OffsetLog } = require('..')
+const { repair, verify } = require('@millrace/repair')
 
 const COUNT = path.join(__dirname, 'threads', 'count-records.js')
 const VALUE = { n: 1 }

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { createRandom, failureOf, SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 /** @param {any} log  @param {object} [options] */
@@ -90,7 +90,7 @@ tape('compact: random logs, compacted again and again, are what they were', asyn
   const seed = Date.now() % 2 ** 31
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
-  for (let round = 0; round < 25; round++) {
+  for (let round = 0; round < inQuickRuns(25); round++) {
     const disk = new SimulatedDisk()
     const name = `seed ${seed}, round ${round}`
     let log = OffsetLog('/log', { storage: disk.storage, fsync: ['never', 'always'][random(2)], verify: random(2) === 0 })

@@ -42,7 +42,7 @@ for (const mayBlock of [true, false]) {
   test(`del: a stream or a get beside it sees all of a record or nothing (blocking: ${mayBlock})`, async (t, create) => {
     for (const size of [20000, 100000, 600000]) {
       const log = create()
-      log._file.blocks._file.pace.mayBlock = () => mayBlock
+      log._file.blocks._file.adaptiveIo.mayBlock = () => mayBlock
       await log.append(Buffer.from('small'))
       const seq = await log.append(Buffer.alloc(size, 'x'))
       const stream = log.stream()
@@ -125,7 +125,7 @@ test('close: a stream that has more to read afterwards ends with ERR_LOG_CLOSED'
 
 test('close: waits for a scan and a get that were asked before', async (t, create) => {
   const log = create({ blockSize: 1024 })
-  log._file.blocks._file.pace.mayBlock = () => false
+  log._file.blocks._file.adaptiveIo.mayBlock = () => false
   const seqs = []
   for (let i = 0; i < 20; i++) seqs.push(await log.append(Buffer.alloc(100000, 1)))
   let count = 0
@@ -148,7 +148,7 @@ test('close: from the callback of a deletion closes once', async (t, create) => 
 
 test('abort: while a live stream loads, the read is answered', async (t, create) => {
   const log = create()
-  log._file.blocks._file.pace.mayBlock = () => false
+  log._file.blocks._file.adaptiveIo.mayBlock = () => false
   await log.del(await log.append(Buffer.from('a')))
   const stream = log.stream({ live: true })
   const answer = read(stream)
@@ -168,7 +168,7 @@ test('abort: while a read is under way it is answered, and so is the abort', asy
     let release = null
     const storage = faultyStorage(fileStorage, ({ name }) => release && name === 'read' ? { after: gate } : {})
     const log = create({ file, storage })
-    log._file.blocks._file.pace.mayBlock = () => false
+    log._file.blocks._file.adaptiveIo.mayBlock = () => false
     await log.ready()
     const gate = new Promise((resolve) => { release = resolve })
     const stream = log.stream()

@@ -10,7 +10,7 @@ for (const framing of ['checked', 'offset32', 'offset48', 'offset53']) {
   // A cold disk answers later: every read goes through the thread pool.
   testLog(tape, (path, options) => {
     const log = OffsetLog(path, { framing, ...options })
-    log._file.blocks._file.pace.mayBlock = () => false
+    log._file.blocks._file.adaptiveIo.mayBlock = () => false
     return log
   }, { name: `${framing}, asynchronous reads` })
 }

@@ -3,8 +3,7 @@
 // synced in it; the legacy ones only that what was synced is not lost.
 
 const tape = require('tape')
-const { SimulatedDisk, createRandom, testLog } = require('@millrace/testkit')
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint, SimulatedDisk, createRandom, testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'

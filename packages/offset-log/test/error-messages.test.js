@@ -5,7 +5,8 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
-const { OffsetLog, repair, verify } = require('..')
+const { OffsetLog } = require('..')
+const { repair, verify } = require('@millrace/repair')
 
 tape('append: the error of a batch says which value it is', async (t) => {
   for (const framing of ['checked', 'offset32']) {

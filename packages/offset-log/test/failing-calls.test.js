@@ -20,7 +20,7 @@ async function work (disk, { framing, first, content }, isAsync) {
   const notes = { promised: [], firstName: content ? 'z' : '', isErased: false, errors: [] }
   const unpromised = []
   const log = OffsetLog(FILE, { storage: disk.storage, framing, ...OPTIONS })
-  if (isAsync) log._file.blocks._file.pace.mayBlock = () => false
+  if (isAsync) log._file.blocks._file.adaptiveIo.mayBlock = () => false
   const succeeds = async (run) => {
     const err = await failureOf(run)
     if (err) notes.errors.push(err)

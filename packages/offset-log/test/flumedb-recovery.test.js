@@ -81,7 +81,7 @@ for (const framing of FRAMINGS) {
     for (let n = 0; n < 10; n++) seqs.push(await db.append({ n, text: 'x'.repeat(50) }))
     await db.close()
     flip(file, seqs[8] - 1)
-    fs.rmSync(path.join(path.dirname(file), 'sum.json'))
+    fs.rmSync(path.join(path.dirname(file), 'sum.json'), { force: true }) // flumedb may not have written it yet
     const messages = []
     const { error } = console
     console.error = ({ message }) => messages.push(message)

@@ -177,7 +177,7 @@ tape('open: a chunk that says of something behind it that it was on stable stora
 tape('open: a chunk that reaches past the last position that there is is damaged', async (t) => {
   const { bytes, seqs } = buildLog()
   for (const start of [0, 8192]) {
-    bytes.writeUInt16BE(1, start + 10)
+    bytes.writeUInt16BE(3, start + 10)
     bytes.writeUIntBE(2 ** 48 - 2, start + 32, 6)
     bytes.writeUInt32BE(crc32(bytes.subarray(start, start + 60)), start + 60)
   }

@@ -153,8 +153,8 @@ tape('misuse: options that are none, and functions that are none', async (t) => 
     t.equal(err?.code, 'ERR_INVALID_ARGUMENT', `stream ${String(options)}`)
     t.equal(await codeOf((cb) => log.scan(options, () => {}, cb)), 'ERR_INVALID_ARGUMENT', `scan ${String(options)}`)
   }
-  for (const onChunk of [undefined, null, 5, {}]) {
-    t.equal(await codeOf((cb) => log.scan({}, onChunk, cb)), 'ERR_INVALID_ARGUMENT', `scan with ${onChunk}`)
+  for (const onRecords of [undefined, null, 5, {}]) {
+    t.equal(await codeOf((cb) => log.scan({}, onRecords, cb)), 'ERR_INVALID_ARGUMENT', `scan with ${onRecords}`)
   }
   for (const nothing of [undefined, null, 0, '']) {
     const code = await codeOf((cb) => log.scan({}, () => { throw nothing }, cb))

@@ -8,7 +8,7 @@ const { LogError } = require('@millrace/errors')
 const { failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
-const { offsetFramings } = require('../lib/framing/offset/offset-framing')
+const { offsetFramings } = require('@millrace/framing')
 
 const newPath = () => path.join(temporaryFolder(), 'folder', 'log')
 const FRAMINGS = ['checked', 'offset32']

@@ -4,7 +4,7 @@
 const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { HEAD_SIZE, PAGE_SIZE } = require('../lib/framing/checked/layout')
+const { HEAD_SIZE, PAGE_SIZE } = require('@millrace/framing')
 
 const FILE = '/folder/log'
 const seed = Date.now() % 2 ** 31
@@ -14,7 +14,7 @@ async function openLog (options) {
   const log = OffsetLog(FILE, { framing: 'checked', fsync: 'never', storage: disk.storage, ...options })
   await log.ready()
   // However busy the machine is.
-  log._file.blocks._file.pace.mayBlock = () => true
+  log._file.blocks._file.adaptiveIo.mayBlock = () => true
   return { disk, log, pages: log._file.store.pages }
 }
 

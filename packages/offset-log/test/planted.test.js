@@ -17,10 +17,14 @@ tape('planted: every patch applies to the source, in one place', (t) => {
 })
 
 tape('planted: an open that is never answered does not hang its oracle', async (t) => {
-  const bug = loadBugs().find(({ name }) => name.startsWith('11-'))
+  const silent = {
+    file: 'packages/block-file/lib/open.js',
+    find: "await call(handle, 'close').catch(() => {})\n    throw err",
+    replace: 'return new Promise(() => {})'
+  }
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-planted-'))
   t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }))
-  const logModule = copySource(path.join(folder, 'patched'), bug.patches)
+  const logModule = copySource(path.join(folder, 'patched'), [silent])
   const { failures } = await require('./torture/oracles/calls').examine({ logModule, seed: 1 })
   t.deepEqual(failures.map(({ kind }) => kind), ['no answer'])
 })

@@ -9,7 +9,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { readHead } = require('../lib/framing/checked/head')
+const { readHead } = require('@millrace/framing')
 
 const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
 const HEAD = `

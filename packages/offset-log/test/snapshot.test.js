@@ -6,7 +6,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
-const { OffsetLog, verify } = require('..')
+const { OffsetLog } = require('..')
+const { verify } = require('@millrace/repair')
 const { decodeLog } = require('./checked-oracle')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
@@ -280,7 +281,7 @@ tape('snapshot: of a log that another process writes, through a handle that only
   const folder = temporaryFolder()
   await Promise.all([['checked', 'always'], ['checked', 'never']].map(async ([framing, fsync]) => {
     const file = path.join(folder, fsync)
-    const child = spawn(process.execPath, [path.join(__dirname, 'salvage', 'live-writer.js'), file, framing, fsync, '1500'])
+    const child = spawn(process.execPath, [path.join(__dirname, '..', '..', 'repair', 'test', 'salvage', 'live-writer.js'), file, framing, fsync, '1500'])
     const writer = { isOver: false }
     child.on('exit', () => { writer.isOver = true })
     while (!fs.existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 10))

@@ -18,7 +18,7 @@ function open (framing, options = {}) {
 
 /** A disk that answers later, as a cold one does, so that reads are under way for a while. */
 function readLater (log) {
-  log._file.blocks._file.pace.mayBlock = () => false
+  log._file.blocks._file.adaptiveIo.mayBlock = () => false
   return log
 }
 

@@ -44,7 +44,7 @@ function open (framing, { isAsync = false } = {}) {
 
 /** A disk that answers later, as a cold one does. */
 function readLater (log) {
-  log._file.blocks._file.pace.mayBlock = () => false
+  log._file.blocks._file.adaptiveIo.mayBlock = () => false
   return log
 }
 

@@ -6,9 +6,9 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
-const { OffsetLog, repair, verify } = require('..')
+const { CrashPoint, SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+const { repair, verify } = require('@millrace/repair')
 
 const FILE = '/folder/log'
 const bytes = (text) => Buffer.from(text)

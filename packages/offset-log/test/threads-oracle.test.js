@@ -8,7 +8,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { createRandom, garble, swap, temporaryFolder, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
-const { SpreadScan } = require('../lib/threads/spread-scan')
+const { SpreadScan } = require('../lib/threads/pool')
 const createTask = require('./threads/list-records')
 
 const TASK = require.resolve('./threads/list-records')
@@ -20,9 +20,9 @@ const rounds = Number(process.env.MILLRACE_ROUNDS) || 10
 
 /** What the scan shows, or fails with, through one function for all of it. */
 async function scanPlainly (log, options) {
-  const { onChunk, end } = createTask()
+  const { onRecords, end } = createTask()
   try {
-    const { lost } = await log.scan(options, onChunk)
+    const { lost } = await log.scan(options, onRecords)
     return { lost, records: end() }
   } catch ({ code, message, offset }) {
     return { code, message, offset }

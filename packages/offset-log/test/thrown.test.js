@@ -6,7 +6,8 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { failureOf, flip, temporaryFolder } = require('@millrace/testkit')
-const { OffsetLog, verify } = require('..')
+const { OffsetLog } = require('..')
+const { verify } = require('@millrace/repair')
 
 const THROWN = [Object.create(null), undefined, null, 0, 'text', Symbol('symbol'), new Proxy({}, { get () { throw Object.create(null) } }),
   Object.defineProperty(new Error('no'), 'message', { get () { throw Object.create(null) } })]
@@ -66,9 +67,9 @@ tape('thrown: a task throws what is no error, wherever', async (t) => {
   const { file } = await makeLog()
   const log = OffsetLog(file, { codec: jsonCodec })
   const boom = 'throw Object.create(null)'
-  const tasks = [boom, `module.exports = () => { ${boom} }`, `module.exports = () => ({ onChunk () { ${boom} } })`,
-    `module.exports = () => ({ onChunk () {}, end () { ${boom} } })`, `module.exports = () => ({ get onChunk () { ${boom} } })`,
-    `module.exports = () => ({ onChunk () {}, get codec () { ${boom} } })`]
+  const tasks = [boom, `module.exports = () => { ${boom} }`, `module.exports = () => ({ onRecords () { ${boom} } })`,
+    `module.exports = () => ({ onRecords () {}, end () { ${boom} } })`, `module.exports = () => ({ get onRecords () { ${boom} } })`,
+    `module.exports = () => ({ onRecords () {}, get codec () { ${boom} } })`]
   for (const [index, text] of tasks.entries()) {
     const task = path.join(path.dirname(file), `task-${index}.js`)
     fs.writeFileSync(task, text)

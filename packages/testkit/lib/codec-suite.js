@@ -285,8 +285,8 @@ function collectPaths (value, path = []) {
 /**
  * @param {any} value
  * @param {string[]} [path]
- * @returns {Array<{ path: string[], equals: any }>}  filters that hold only for who follows more than own properties of
- *   objects: an array's length and items, a string's units, what is inherited
+ * @returns {Array<{ path: string[], equals: any }>}  filters that hold only if a codec follows more than own properties
+ *   of objects: an array's length and items, a string's units, what is inherited
  */
 function collectTraps (value, path = []) {
   if (value === null || value === undefined) return [{ path, equals: 'null' }]

@@ -2,7 +2,7 @@
 // Hurts a file the way disks, crashes and careless programs do.
 
 const fs = require('node:fs')
-const { createRandom } = require('./random')
+const { createRandom } = require('./tools')
 
 /**
  * Flips one bit.

@@ -4,16 +4,10 @@
 //   testLog(tape, (path, options) => OffsetLog(path, options), { name: 'offset32' })
 
 const path = require('node:path')
-const { temporaryFolder } = require('./temporary-folder')
-
-const parts = [
-  require('./log-suite/append'),
-  require('./log-suite/read'),
-  require('./log-suite/ranges'),
-  require('./log-suite/live'),
-  require('./log-suite/delete'),
-  require('./log-suite/lifecycle')
-]
+const { addRangeTests } = require('./log-suite/ranges')
+const { addLiveTests, addReadTests } = require('./log-suite/reading')
+const { addAppendTests, addDeleteTests, addLifecycleTests } = require('./log-suite/writing')
+const { temporaryFolder } = require('./tools')
 
 /**
  * @typedef {object} LogSuiteOptions
@@ -37,7 +31,13 @@ function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 }
       await run(t, (options) => createLog(file, { codec: jsonText, ...options }))
     })
   }
-  for (const part of parts) part.addTests({ name, seed, test })
+  const suite = { name, seed, test }
+  addAppendTests(suite)
+  addReadTests(suite)
+  addRangeTests(suite)
+  addLiveTests(suite)
+  addDeleteTests(suite)
+  addLifecycleTests(suite)
 }
 
 /** JSON as a codec of strings: flumecodec's shape, which every log must take. */

@@ -34,6 +34,8 @@ const { Inode } = require('./simulated-inode')
  *   leaves, just before it does, with its number from 0. An `open` that makes a new file is a `create`
  */
 
+/** Calls that may change what a crash leaves. */
+const CHANGES = new Set(['write', 'truncate', 'sync', 'rename', 'unlink', 'syncFolder'])
 /** @type {DiskFault} */
 const NO_FAULT = Object.freeze({})
 
@@ -212,30 +214,6 @@ class SimulatedDisk {
   }
 
   /**
-   * The same, for a call that may change what a crash leaves.
-   * @param {Call} call
-   * @param {Callback} cb
-   * @param {(fault: DiskFault) => any} run
-   */
-  _change (call, cb, run) {
-    this._answer(call, cb, (fault) => {
-      this._announce(call)
-      return run(fault)
-    })
-  }
-
-  /**
-   * @param {Call} call
-   * @param {(fault: DiskFault) => any} run
-   */
-  _changeNow (call, run) {
-    return this._perform(call, (fault) => {
-      this._announce(call)
-      return run(fault)
-    })
-  }
-
-  /**
    * @param {Call} call
    * @param {(fault: DiskFault) => any} run
    */
@@ -243,6 +221,7 @@ class SimulatedDisk {
     this.callCount++
     const fault = this.decide(call) ?? NO_FAULT
     if (fault.code) throw diskError(fault.code, call.name, call.path)
+    if (CHANGES.has(call.name)) this._announce(call)
     return run(fault)
   }
 
@@ -274,7 +253,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _rename (from, to, cb) {
-    this._change({ name: 'rename', path: from }, cb, () => {
+    this._answer({ name: 'rename', path: from }, cb, () => {
       const inode = this._names.get(from)
       if (!inode) throw diskError('ENOENT', 'rename', from)
       this._changeNames(path.dirname(to), [[from, null], [to, inode]])
@@ -286,7 +265,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _unlink (file, cb) {
-    this._change({ name: 'unlink', path: file }, cb, () => {
+    this._answer({ name: 'unlink', path: file }, cb, () => {
       if (!this._names.has(file)) throw diskError('ENOENT', 'unlink', file)
       this._changeNames(path.dirname(file), [[file, null]])
     })
@@ -297,7 +276,7 @@ class SimulatedDisk {
    * @param {Callback} cb
    */
   _syncFolder (folder, cb) {
-    this._change({ name: 'syncFolder', path: folder }, cb, () => {
+    this._answer({ name: 'syncFolder', path: folder }, cb, () => {
       for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
       this._nameChanges.delete(folder)
     })
@@ -342,17 +321,17 @@ class SimulatedDisk {
       },
       write: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
         const write = { ...call('write', position, length), buf, offset }
-        this._change(write, cb, writeTo(buf, offset, length, position))
+        this._answer(write, cb, writeTo(buf, offset, length, position))
       },
       writeSync: (/** @type {any[]} */ ...[buf, offset, length, position]) => {
         const write = { ...call('write', position, length), buf, offset }
-        return this._changeNow(write, writeTo(buf, offset, length, position))
+        return this._perform(write, writeTo(buf, offset, length, position))
       },
       truncate: (/** @type {number} */ size, /** @type {Callback} */ cb) => {
-        this._change(call('truncate', size), cb, () => inode.truncate(size))
+        this._answer(call('truncate', size), cb, () => inode.truncate(size))
       },
-      sync: (/** @type {Callback} */ cb) => this._change(call('sync'), cb, sync),
-      syncSync: () => this._changeNow(call('sync'), sync),
+      sync: (/** @type {Callback} */ cb) => this._answer(call('sync'), cb, sync),
+      syncSync: () => this._perform(call('sync'), sync),
       size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cacheSize),
       close: (/** @type {Callback} */ cb) => this._answer(call('close'), cb, () => {})
     }

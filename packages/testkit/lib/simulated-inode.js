@@ -5,7 +5,7 @@ const { SECTOR_SIZE, ZERO_SECTOR, copyOut, makeSectors } = require('./simulated-
 
 /** @typedef {import('./simulated-sector').Sector} Sector */
 
-// The unit in which a file system notes whether anything was ever written where it has given room to a file.
+// The unit in which a file system notes whether anything was ever written to the space that it has given to a file.
 const BLOCK_SECTORS = 8
 
 class Inode {
@@ -263,7 +263,7 @@ function flatten (sectors, size) {
 function tear (before, after, pick) {
   const torn = before.cut(SECTOR_SIZE)
   const bytes = torn.view()
-  // Eight bytes at a time by choice, since 2^512 mixtures are more than anybody can ask for.
+  // Eight bytes at a time by choice, since nothing can go through 2^512 mixtures.
   for (let start = 0; start < SECTOR_SIZE; start += 8) {
     const mask = pick(256, 'bytes')
     for (let bit = 0; bit < 8; bit++) if (mask & (1 << bit)) bytes[start + bit] = after.view()[start + bit]

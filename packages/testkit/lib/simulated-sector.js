@@ -93,7 +93,7 @@ function makeArena (size) {
 
 /**
  * @param {number} count
- * @returns {Sector[]}  adjoining, with bytes of any kind in them: to be filled before anybody else sees them
+ * @returns {Sector[]}  adjoining, with bytes of any kind in them: to be filled before they are handed on
  */
 function makeSectors (count) {
   const size = count * SECTOR_SIZE

@@ -2,9 +2,7 @@
 
 const { promisify } = require('node:util')
 const tape = require('tape')
-const { createRandom } = require('..')
-const { SimulatedDisk } = require('../lib/simulated-disk')
-const { CrashPoint, TEAR } = require('../lib/simulated-crash')
+const { CrashPoint, SimulatedDisk, TEAR, createRandom } = require('..')
 
 const FOLDER = '/folder'
 const FILE = '/folder/file'

@@ -3,9 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const {
-  faultyStorage, flip, garble, misdirect, splice, swap, temporaryFolder, testLog, truncate, zero
-} = require('..')
+const { faultyStorage, flip, garble, misdirect, splice, swap, temporaryFolder, testLog, truncate, zero } = require('..')
 
 function makeFile (text) {
   const file = path.join(temporaryFolder(), 'file')

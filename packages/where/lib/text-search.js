@@ -1,19 +1,85 @@
 'use strict'
 // Whether a text may stand in a record, without looking at most of its bytes. In a text of 54 bytes 51 positions each
-// begin four bytes that are known: so one word in 51 bytes is looked up, and hardly any of them is found.
+// begin four bytes that are known: so one word in 51 bytes is looked up by its hash, and hardly any of them is found.
 
-const { ELSEWHERE, SEVERAL, WORD_SIZE, findMarked, hashWord } = require('./word-marks')
+const WORD_SIZE = 4
+/** 64 KiB, a byte for each hash: as much as stays near the processor. */
+const HASH_BITS = 16
+/** Of Knuth: 2^32 divided by the golden ratio. */
+const HASH_FACTOR = 0x9e3779b1
 
-/** How many words can be looked up in the time that it takes to see that one was found by chance. */
-const CHANCE_COST = 25
-/** After so many chances the part of the text that is searched for is chosen anew; then after so many times as many. */
-const CHANCES_FIRST = 256
-const CHANCES_FACTOR = 8
+/** No word has this hash. A mark from 1 to OFFSET_MAX + 1 is one more than the offset of the only word that has it. */
+const NONE = 0
+/** The word stands in several places, or there is more than one of that hash. */
+const SEVERAL = 254
+/** Words of that hash stand nowhere in the text as it is, only in another spelling of it. */
+const ELSEWHERE = 255
+const OFFSET_MAX = SEVERAL - 2
+
+/** How many words can be looked up in the time that it takes to see that one was a false positive. */
+const FALSE_POSITIVE_COST = 25
+/** After so many false positives another part of the text is searched for; then after so many times as many. */
+const FALSE_POSITIVES_FIRST = 256
+const FALSE_POSITIVES_FACTOR = 8
+
+/** @typedef {import('./select').Search} Search */
+
+/** Which words of four bytes stand in a text that is searched for, by their hashes: what a search looks up. */
+class WordMarks {
+  constructor () {
+    /** By `hashWord`. */
+    this.marks = new Uint8Array(2 ** HASH_BITS)
+    /** @type {Map<number, number[]>} by hashes */
+    this._offsets = new Map()
+  }
+
+  /**
+   * @param {number} word  its bytes, little-endian
+   * @param {number} offset  in the text, at most OFFSET_MAX; -1 for a word of another spelling
+   */
+  add (word, offset) {
+    const { marks, _offsets: all } = this
+    const hash = hashWord(word)
+    if (offset < 0) {
+      if (marks[hash] === NONE) marks[hash] = ELSEWHERE
+      return
+    }
+    const offsets = all.get(hash) ?? []
+    if (!offsets.includes(offset)) offsets.push(offset)
+    all.set(hash, offsets)
+    marks[hash] = offsets.length === 1 ? offset + 1 : SEVERAL
+  }
+
+  /**
+   * @param {number} word
+   * @returns {number[]}  every offset in the text at which it may stand
+   */
+  offsetsOf (word) {
+    return this._offsets.get(hashWord(word)) ?? []
+  }
+}
 
 /**
- * @typedef {import('./word-marks').WordMarks} WordMarks
- * @typedef {import('./select-records').Search} Search
+ * The loop in which a search spends its time. Nothing is called in it, so all that it looks at stays in registers.
+ * @param {DataView} view
+ * @param {Uint8Array} marks
+ * @param {number} pos  of the first word to look at
+ * @param {number} last  where the last one may begin
+ * @param {number} stride  from word to word, in bytes
+ * @returns {number}  the position of the first word that is marked; beyond `last` when none is
  */
+function findMarked (view, marks, pos, last, stride) {
+  while (pos <= last && marks[hashWord(view.getInt32(pos, true))] === NONE) pos += stride
+  return pos
+}
+
+/**
+ * @param {number} word
+ * @returns {number}
+ */
+function hashWord (word) {
+  return Math.imul(word, HASH_FACTOR) >>> (32 - HASH_BITS)
+}
 
 /**
  * @typedef {object} Part  of the text
@@ -28,7 +94,7 @@ const CHANCES_FACTOR = 8
  * @param {Buffer} buf
  * @param {number} start  from where on it is searched for: of the record, or of the records before it
  * @param {number} end  likewise
- * @param {number} first  where it begins, if nothing of it is spelled in another way
+ * @param {number} first  where it begins, if all of it is in the shortest spelling
  * @param {number} offset  of the word that was found there
  * @param {Buffer} literal  the part that is searched for
  * @returns {boolean}
@@ -47,9 +113,9 @@ const CHANCES_FACTOR = 8
 class SearchedPart {
   /**
    * @param {Part} part
-   * @param {number} chancesMax  after how many another one is chosen
+   * @param {number} falsePositivesMax  after how many another one is chosen
    */
-  constructor ({ from, literal, words }, chancesMax) {
+  constructor ({ from, literal, words }, falsePositivesMax) {
     this.literal = literal
     this.words = words
     /** Words that begin so many bytes apart: one of them must be in the part, wherever it stands. */
@@ -57,20 +123,20 @@ class SearchedPart {
     /** How many bytes were searched for it. */
     this.searched = 0
     this._from = from
-    this._chancesMax = chancesMax
-    this._chanceCount = 0
+    this._falsePositivesMax = falsePositivesMax
+    this._falsePositiveCount = 0
     /** How often each word, by its offset, was found without the others. */
-    this._chances = new Float64Array(literal.length)
+    this._falsePositives = new Float64Array(literal.length)
   }
 
   /**
-   * The text was not there after all.
+   * A word was found, but not the text.
    * @param {number} mark  of the word that was found
    * @returns {boolean}  whether to choose another part
    */
-  noteChance (mark) {
-    if (mark < SEVERAL) this._chances[mark - 1]++
-    return ++this._chanceCount >= this._chancesMax
+  addFalsePositive (mark) {
+    if (mark < SEVERAL) this._falsePositives[mark - 1]++
+    return ++this._falsePositiveCount >= this._falsePositivesMax
   }
 
   /**
@@ -80,18 +146,18 @@ class SearchedPart {
   narrow (text) {
     const { from, to } = this._findCheapest()
     const part = text.part(this._from + from, this._from + to + WORD_SIZE - 1)
-    return new SearchedPart(part, CHANCES_FACTOR * this._chancesMax)
+    return new SearchedPart(part, FALSE_POSITIVES_FACTOR * this._falsePositivesMax)
   }
 
   /** Going by what was seen so far. @returns {{ from: number, to: number }}  offsets of words */
   _findCheapest () {
-    const { stride, searched, _chances: chances } = this
+    const { stride, searched, _falsePositives: falsePositives } = this
     let [best, bestCost] = [{ from: 0, to: stride }, Infinity]
     for (let from = 0; 2 * from < stride; from++) {
       // Of the places where a word stands one is met in as many as there are bytes from one look to the next.
       let cost = searched
       for (let to = from + 1; to <= stride; to++) {
-        cost += CHANCE_COST * stride * chances[to - 1]
+        cost += FALSE_POSITIVE_COST * stride * falsePositives[to - 1]
         const count = to - from
         if (2 * count < stride || cost / count >= bestCost) continue
         best = { from, to }
@@ -107,7 +173,7 @@ class SearchedPart {
  * @returns {Search}
  */
 function createTextSearch (text) {
-  let chosen = new SearchedPart(text.part(0, text.size), CHANCES_FIRST)
+  let chosen = new SearchedPart(text.part(0, text.size), FALSE_POSITIVES_FIRST)
 
   const isThere = (/** @type {Buffer} */ buf, /** @type {number} */ word, /** @type {number} */ mark,
     /** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end) => {
@@ -131,7 +197,7 @@ function createTextSearch (text) {
       const word = view.getInt32(pos, true)
       const mark = marks[hashWord(word)]
       if (isThere(buf, word, mark, pos, start, end)) return pos
-      if (chosen.noteChance(mark)) chosen = chosen.narrow(text)
+      if (chosen.addFalsePositive(mark)) chosen = chosen.narrow(text)
       before = pos + 1
     }
   }
@@ -151,3 +217,6 @@ function createTextSearch (text) {
 }
 
 exports.createTextSearch = createTextSearch
+exports.WordMarks = WordMarks
+exports.OFFSET_MAX = OFFSET_MAX
+exports.WORD_SIZE = WORD_SIZE

@@ -18,7 +18,6 @@ const { mixSeed, pickWeighted, seededRandom } = require('../../../packages/offse
  * @typedef {{ part: string, salt: number, shift: number }} Plan
  */
 
-const CHECKED = 'offset-log/lib/framing/checked/'
 const BASE_COUNT = 20
 
 exports.name = 'parts'
@@ -60,7 +59,7 @@ exports.make = (random, bases) => {
 /** @param {Random} random */
 function makeHeader (random) {
   const bytes = Buffer.alloc(64)
-  Buffer.from('89464c470d0a1a0a0001', 'hex').copy(bytes)
+  Buffer.from('89464c470d0a1a0a00010002', 'hex').copy(bytes)
   makeNoise(random, 20).copy(bytes, 12)
   writeNumber(bytes, 32, 6, 32768)
   bytes[38] = 1
@@ -123,10 +122,10 @@ function fixSize (bytes, size) {
  * @type {Record<string, (library: Library, bytes: Buffer, salt: number) => any>}
  */
 const READERS = {
-  header: (library, bytes) => library.load(`${CHECKED}head.js`).decodeFileHeader(bytes),
-  slot: (library, bytes, salt) => library.load(`${CHECKED}head.js`).decodeSlot(bytes, salt),
-  journal: (library, bytes, salt) => library.load(`${CHECKED}head.js`).decodeJournal(bytes, salt),
-  head: (library, bytes) => describeHead(library.load(`${CHECKED}head.js`).readHead(bytes, '/log')),
+  header: (library, bytes) => library.load('framing/lib/head.js').decodeFileHeader(bytes),
+  slot: (library, bytes, salt) => library.load('framing/lib/head.js').decodeSlot(bytes, salt),
+  journal: (library, bytes, salt) => library.load('framing/lib/journal.js').decodeJournal(bytes, salt),
+  head: (library, bytes) => describeHead(library.load('framing/lib/head.js').readHead(bytes, '/log')),
   file: (library, bytes) => detect(library, bytes)
 }
 
@@ -160,7 +159,7 @@ function detect (library, bytes) {
   }
   let answer
   let answerCount = 0
-  library.load('offset-log/lib/framing/detect.js').detectFraming(blocks, (err, framing) => {
+  library.load('offset-log/lib/recover/identify.js').detectFraming(blocks, (err, framing) => {
     answerCount++
     if (err) throw err
     answer = framing?.name ?? framing
@@ -173,9 +172,9 @@ function detect (library, bytes) {
  * @type {Record<string, (library: Library, value: any, salt: number) => Buffer>}
  */
 const WRITERS = {
-  header: (library, value) => library.load(`${CHECKED}head.js`).encodeFileHeader(value),
-  slot: (library, value, salt) => library.load(`${CHECKED}head.js`).encodeSlot(value, salt),
-  journal: (library, value, salt) => library.load(`${CHECKED}head.js`).encodeJournal(value, salt)
+  header: (library, value) => library.load('framing/lib/head.js').encodeFileHeader(value),
+  slot: (library, value, salt) => library.load('framing/lib/head.js').encodeSlot(value, salt),
+  journal: (library, value, salt) => library.load('framing/lib/journal.js').encodeJournal(value, salt)
 }
 
 /**

@@ -28,7 +28,7 @@ exports.limits = {
   callCount: { fixed: 3000, perByte: 1 },
   transferred: { fixed: 4_000_000, perByte: 100 }
 }
-exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('offset-log/lib/repair.js')
+exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('repair/lib/repair.js')
 
 exports.prepare = prepareBases
 
@@ -59,7 +59,8 @@ exports.make = (random, bases) => {
  */
 exports.run = async ({ bytes, plan }, surroundings) => {
   const { write, keepSuspects, pick, isSteady } = plan
-  const { OffsetLog, repair } = surroundings.library.load('offset-log')
+  const { OffsetLog } = surroundings.library.load('offset-log')
+  const { repair } = surroundings.library.load('repair')
   const storage = surroundings.createStorage(pick, isSteady)
   storage.put(FILE, Buffer.from(bytes))
   const report = await ask('repair', (cb) => repair(FILE, OUT, { write, keepSuspects, storage }, cb))

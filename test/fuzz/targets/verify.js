@@ -28,7 +28,7 @@ exports.limits = {
   callCount: { fixed: 2000, perByte: 0.6 },
   transferred: { fixed: 1_000_000, perByte: 60 }
 }
-exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('offset-log/lib/verify.js')
+exports.isThere = (/** @type {import('../library').Library} */ library) => library.has('repair/lib/verify.js')
 
 exports.prepare = prepareBases
 
@@ -59,7 +59,8 @@ exports.make = (random, bases) => {
  */
 exports.run = async ({ bytes, plan }, surroundings) => {
   const { framing, rangesMax, suspects, pick, isSteady } = plan
-  const { OffsetLog, verify } = surroundings.library.load('offset-log')
+  const { OffsetLog } = surroundings.library.load('offset-log')
+  const { verify } = surroundings.library.load('repair')
   const storage = surroundings.createStorage(pick, isSteady)
   storage.put(FILE, bytes)
   /** @type {any[]} */

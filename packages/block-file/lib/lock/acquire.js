@@ -16,7 +16,7 @@
 //   4. Who fails has seen the record of a live one, in the lock or in a claim. Who holds a claim goes on until it has
 //      the lock, or finds that another has taken it. So never none, unless those who would have won are killed.
 //   5. Who has the lock may remove what others left beside it: claims on records that are gone guard nothing, and who
-//      misses the record that it has written aside writes it again.
+//      misses the record that it has written under a temporary name writes it again.
 //
 // A record appears whole or not at all. So one with nothing in it is one whose bytes the power took: nobody alive has
 // it. Only where files cannot be linked, and are copied instead, may it be one that is just being made.
@@ -42,7 +42,7 @@ const ATTEMPT_COUNT_MAX = 1000
  * @property {(path: string, cb: Done) => void} unlink
  * @property {(path: string, cb: (err: NodeJS.ErrnoException | null, text?: string) => void) => void} read
  * @property {(path: string, cb: (err: Error | null, paths?: string[]) => void) => void} list  the files of its folder
- * @property {(record: LockRecord, cb: import('./judge').Judged) => void} judge
+ * @property {(record: LockRecord, cb: import('./liveness').LivenessCallback) => void} checkLiveness
  * @property {(count: number, cb: (isEnough: boolean) => void) => void} wait  some ms, for the count-th time
  * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off
  * @property {string | null} [mark]  16 hex digits that nobody else has, if the kernel's lock is held, and that the next
@@ -83,36 +83,36 @@ class Acquisition {
     this._lockPath = lockPath
     this._record = { ...record, nonce: world.createNonce() }
     // What a power cut leaves of a record that is not yet the lock's has a name that the next one meets, if it can be.
-    this._aside = `${lockPath}.${world.mark ?? this._record.nonce}.new`
+    this._temporaryPath = `${lockPath}.${world.mark ?? this._record.nonce}.new`
     this._attemptCount = 0
     this._cb = cb
   }
 
-  writeAside () {
+  writeTemporary () {
     this._write((err) => err ? this._fail(err) : this._link())
   }
 
   /** @param {Done} cb */
   _write (cb) {
-    const { _world: world, _aside: aside } = this
+    const { _world: world, _temporaryPath: temporary } = this
     const text = encodeRecord(this._record)
-    world.write(aside, text, (err) => {
+    world.write(temporary, text, (err) => {
       if (err?.code !== 'EEXIST' || !world.mark) return cb(err)
-      world.unlink(aside, (err) => err ? cb(err) : world.write(aside, text, cb))
+      world.unlink(temporary, (err) => err ? cb(err) : world.write(temporary, text, cb))
     })
   }
 
   _link () {
-    const { _world: world, _aside: aside, _lockPath: lockPath } = this
+    const { _world: world, _temporaryPath: temporary, _lockPath: lockPath } = this
     if (this._attemptCount++ === ATTEMPT_COUNT_MAX) return this._meetUnknown(new Error('it comes and goes'))
-    world.link(aside, lockPath, (err) => {
+    world.link(temporary, lockPath, (err) => {
       if (!err) return this._succeed(true)
       if (err.code === 'EEXIST') return this._look(1)
-      if (err.code === 'ENOENT') return this.writeAside()
-      world.copy(aside, lockPath, (err) => {
+      if (err.code === 'ENOENT') return this.writeTemporary()
+      world.copy(temporary, lockPath, (err) => {
         if (!err) this._succeed(false)
         else if (err.code === 'EEXIST') this._look(1)
-        else if (err.code === 'ENOENT') this.writeAside()
+        else if (err.code === 'ENOENT') this.writeTemporary()
         else this._fail(err)
       })
     })
@@ -124,7 +124,7 @@ class Acquisition {
       if (err?.code === 'ENOENT') return this._link()
       if (err) return this._meetUnknown(err)
       const record = parseRecord(text)
-      if (record) return this._judge(record)
+      if (record) return this._check(record)
       // It may be one that is being copied.
       this._world.wait(count, (isEnough) => {
         if (!isEnough) this._look(count + 1)
@@ -135,12 +135,12 @@ class Acquisition {
   }
 
   /** @param {LockRecord} record */
-  _judge (record) {
+  _check (record) {
     // A network may lose the answer and ask again: then the link that could not be made is our own.
     if (record.nonce === this._record.nonce) return this._succeed(false)
-    this._world.judge(record, (err, verdict) => {
-      if (!err && verdict === 'dead') this._claim(record.nonce)
-      else this._meet({ record, isForeign: verdict === 'foreign' || verdict === 'hidden', cause: null })
+    this._world.checkLiveness(record, (err, liveness) => {
+      if (!err && liveness === 'dead') this._claim(record.nonce)
+      else this._meet({ record, isForeign: liveness === 'foreign' || liveness === 'hidden', cause: null })
     })
   }
 
@@ -167,9 +167,9 @@ class Acquisition {
       if (nonce === NONCE_OF_BLANK && !claim.isLinked) {
         return release(() => this._meetUnknown(new Error('it is empty')))
       }
-      world.rename(this._aside, lockPath, (err) => release(() => {
+      world.rename(this._temporaryPath, lockPath, (err) => release(() => {
         if (!err) this._succeed(claim.isLinked, true, parseRecord(text))
-        else if (err.code === 'ENOENT') this.writeAside()
+        else if (err.code === 'ENOENT') this.writeTemporary()
         else this._fail(err)
       }))
     })
@@ -208,7 +208,7 @@ class Acquisition {
    */
   _end (err, held, obstacle) {
     // There is nothing there after a rename, and nothing to do about it if it cannot be removed.
-    this._world.unlink(this._aside, () => this._cb(err, held, obstacle))
+    this._world.unlink(this._temporaryPath, () => this._cb(err, held, obstacle))
   }
 
   /**
@@ -216,11 +216,11 @@ class Acquisition {
    * @param {Done} cb
    */
   _update (changes, cb) {
-    const { _world: world, _aside: aside } = this
+    const { _world: world, _temporaryPath: temporary } = this
     Object.assign(this._record, changes)
     this._write((err) => {
-      if (err) return world.unlink(aside, () => cb(err))
-      world.rename(aside, this._lockPath, cb)
+      if (err) return world.unlink(temporary, () => cb(err))
+      world.rename(temporary, this._lockPath, cb)
     })
   }
 
@@ -252,7 +252,7 @@ class Acquisition {
  * @param {Acquired} cb
  */
 function acquire (world, lockPath, record, cb) {
-  new Acquisition(world, lockPath, record, cb).writeAside()
+  new Acquisition(world, lockPath, record, cb).writeTemporary()
 }
 
 // Takes a lock, and removes what others left beside it who were killed while they did the same.

@@ -7,10 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { promisify } = require('node:util')
 const { call, toCallback } = require('@millrace/flow')
-const { makeFolder } = require('../create-file')
 const { notAFile } = require('../whole-io')
 const { identifyMount, nameOfLocal } = require('./kernel-lock')
-const { askForLifeSign, giveLifeSign, judge, removeLifeSign, thisThread } = require('./judge')
+const { askForLifeSign, giveLifeSign, checkLiveness, removeLifeSign, thisThread } = require('./liveness')
 const { lockedError, lockFiles, parseRecord, readLockSync } = require('./record')
 const { take } = require('./acquire')
 
@@ -18,7 +17,7 @@ const { take } = require('./acquire')
  * @typedef {import('./record').FileIdentity} FileIdentity
  * @typedef {import('./record').LockRecord} LockRecord
  * @typedef {import('./acquire').Obstacle} Obstacle
- * @typedef {import('./judge').Place} Place
+ * @typedef {import('./liveness').Place} Place
  * @typedef {(err: Error | null) => void} Done
  * @typedef {object} Company  what goes with the record: a sign of life, or a guard
  * @property {() => Promise<void>} leave
@@ -28,29 +27,28 @@ const { take } = require('./acquire')
 // libuv's flag for opening a file that nobody else may open; fs.constants does not name it.
 const UV_FS_O_EXLOCK = 0x10000000
 
-/** @typedef {import('../storage').LockWish} LockWish */
+/** @typedef {import('../storage').LockRequest} LockRequest */
 
 /**
  * @param {string} filePath  with no symlink in it
- * @param {LockWish} wish
+ * @param {LockRequest} request
  * @param {import('../storage').Callback<import('../storage').StorageLock>} cb  ERR_LOG_LOCKED if somebody else has it
  */
-function lockFile (filePath, wish, cb) {
-  if (!wish.createFolder) return toCallback(lock(filePath, wish), cb)
-  makeFolder(path.dirname(filePath), (err) => err ? cb(err) : toCallback(lock(filePath, wish), cb))
+function lockFile (filePath, request, cb) {
+  toCallback(lock(filePath, request), cb)
 }
 
 /**
  * @param {string} filePath
- * @param {LockWish} wish
+ * @param {LockRequest} request
  * @returns {Promise<FileLock>}
  */
-async function lock (filePath, wish) {
+async function lock (filePath, request) {
   const [file, localFileSystem] = await Promise.all([identify(filePath), nameOfLocal(path.dirname(filePath))])
   const self = { ...thisThread(), localFileSystem }
   const guard = await openGuard(filePath)
   if (guard === 'busy') throw (await describeHolder(filePath)).error
-  const isKernelHeld = wish.isKernelHeld === true || guard !== null
+  const isKernelHeld = request.isKernelHeld === true || guard !== null
   const lifeSign = isKernelHeld ? null : await giveLifeSign(filePath, crypto.randomBytes(8).toString('hex'))
   const since = new Date().toISOString()
   const record = { ...self, file, since, lock: kindOf(isKernelHeld), socket: lifeSign?.name ?? null }
@@ -65,9 +63,9 @@ async function lock (filePath, wish) {
   const world = {
     ...lockFiles,
     isKernelHeld,
-    mark: wish.inode === undefined ? null : wish.inode.toString(16).padStart(16, '0'),
-    judge: (/** @type {LockRecord} */ holder, /** @type {import('./judge').Judged} */ cb) => {
-      judgeHolder(holder, { self, file, isKernelHeld }).then((verdict) => cb(null, verdict), cb)
+    mark: request.inode === undefined ? null : request.inode.toString(16).padStart(16, '0'),
+    checkLiveness: (/** @type {LockRecord} */ holder, /** @type {import('./liveness').LivenessCallback} */ cb) => {
+      checkHolder(holder, { self, file, isKernelHeld }).then((liveness) => cb(null, liveness), cb)
     }
   }
   const { err, held, obstacle } = await taken(world, `${filePath}.lock`, record)
@@ -121,12 +119,12 @@ function taken (world, lockPath, record) {
 /**
  * @param {LockRecord} holder
  * @param {{ self: Place, file: FileIdentity, isKernelHeld: boolean }} asker
- * @returns {Promise<import('./judge').Verdict>}
+ * @returns {Promise<import('./liveness').Liveness>}
  */
-async function judgeHolder (holder, { self, file, isKernelHeld }) {
-  const verdict = await verdictOn(holder, self)
-  if (verdict !== 'foreign' && verdict !== 'hidden' && isOfAnother(holder.file, file)) return 'dead'
-  if (verdict !== 'hidden') return verdict
+async function checkHolder (holder, { self, file, isKernelHeld }) {
+  const liveness = await livenessOf(holder, self)
+  if (liveness !== 'foreign' && liveness !== 'hidden' && isOfAnother(holder.file, file)) return 'dead'
+  if (liveness !== 'hidden') return liveness
   // Under one kernel two cannot hold its lock, and now it is ours.
   if (isKernelHeld && holder.lock === 'kernel') return 'dead'
   const sign = await askForLifeSign(file.path, holder.socket)
@@ -136,11 +134,11 @@ async function judgeHolder (holder, { self, file, isKernelHeld }) {
 /**
  * @param {LockRecord} holder
  * @param {Place} self
- * @returns {Promise<import('./judge').Verdict>}
+ * @returns {Promise<import('./liveness').Liveness>}
  */
-function verdictOn (holder, self) {
+function livenessOf (holder, self) {
   return new Promise((resolve, reject) => {
-    judge(holder, self, (err, verdict) => err || !verdict ? reject(err) : resolve(verdict))
+    checkLiveness(holder, self, (err, liveness) => err || !liveness ? reject(err) : resolve(liveness))
   })
 }
 
@@ -165,7 +163,7 @@ async function describeHolder (filePath) {
     const error = lockedError(filePath, { lockPath, record: null, isForeign: false, cause: null }, self)
     return { state: 'nameless', error }
   }
-  const isDead = await verdictOn(record, self).catch(() => 'unknown') === 'dead'
+  const isDead = await livenessOf(record, self).catch(() => 'unknown') === 'dead'
   const error = lockedError(filePath, { lockPath, record, isForeign: false, cause: null }, self)
   return { state: isDead ? 'dying' : 'alive', error }
 }
@@ -199,7 +197,7 @@ class FileLock {
     this.deadNonce = held?.replaced?.nonce ?? null
     /** What the lock cannot keep out, for people to read; null if nothing. */
     this.blindSpot = describeBlindSpot(self, isKernelHeld)
-    this._isVouchedFor = false
+    this._isMarkedIntact = false
     /** One change of the record at a time. @type {Array<() => void>} */
     this._waiting = []
     this._isBusy = false
@@ -211,11 +209,11 @@ class FileLock {
    * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
    */
   findPast (cb) {
-    toCallback(this._judgePast(), cb)
+    toCallback(this._comparePast(), cb)
   }
 
   /** @returns {Promise<import('../storage').Past>} */
-  async _judgePast () {
+  async _comparePast () {
     const { _file: { device, inode }, _self: { boot, localFileSystem } } = this
     const before = this._held?.replaced ?? null
     if (before === null || before.boot === null || boot === null) return 'unknown'
@@ -235,12 +233,12 @@ class FileLock {
    * @param {boolean} isIntact
    * @param {Done} cb
    */
-  vouch (isIntact, cb) {
+  markIntact (isIntact, cb) {
     this._enqueue((done) => {
-      if (this._held === null || this._isVouchedFor === isIntact) return process.nextTick(done, null)
+      if (this._held === null || this._isMarkedIntact === isIntact) return process.nextTick(done, null)
       const update = (/** @type {string | null} */ mount) => this._held?.update({ isIntact, mount }, (err) => {
         // If it cannot be seen whether it was written, it is written again.
-        this._isVouchedFor = err ? !isIntact : isIntact
+        this._isMarkedIntact = err ? !isIntact : isIntact
         done(err)
       })
       if (isIntact) toCallback(this._findMount(), (_, mount) => update(mount))

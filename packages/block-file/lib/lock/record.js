@@ -20,11 +20,11 @@ const NONCE_OF_BLANK = '0'.repeat(16)
 
 /**
  * What is missing was not known to the version that has written it.
- * @typedef {import('./judge').Identity & {
+ * @typedef {import('./liveness').Identity & {
  *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,
  *   socket?: string | null, isIntact?: boolean, mount?: string | null
  * }} LockRecord  `since` is when it was taken, for people to read. `lock` says what locks the file: the kernel, or this
- *   record. `localFileSystem` and `mount` are from file-system.js, `socket` from life-sign.js. `isIntact` says that all
+ *   record. `localFileSystem` and `mount` are from kernel-lock.js, `socket` from liveness.js. `isIntact` says that all
  *   is in the file, or in the page cache of the running kernel, that its holder has shown to anybody
  */
 
@@ -59,6 +59,7 @@ function isBlank (text) {
 }
 
 /** @param {any} record */
+// eslint-disable-next-line complexity -- a default for each field
 function isRecord (record) {
   if (record === null || typeof record !== 'object' || record.file === null || typeof record.file !== 'object') return false
   const { host, machine, boot, pidNamespace, timeNamespace, pid, thread, started, file, nonce, since } = record
@@ -155,7 +156,7 @@ function patiently (run, cb, count = 1) {
   })
 }
 
-/** @type {Omit<import('./acquire').World, 'judge'>} */
+/** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
 exports.lockFiles = {
   write: (filePath, text, cb) => fs.writeFile(filePath, text, { flag: 'wx', mode: MODE }, cb),
   link: (from, to, cb) => fs.link(from, to, cb),
@@ -173,7 +174,7 @@ exports.lockFiles = {
 /**
  * @param {string} path  of the file
  * @param {import('./acquire').Obstacle} obstacle
- * @param {import('./judge').Identity} self
+ * @param {import('./liveness').Identity} self
  * @returns {LogError}
  */
 function lockedError (path, { lockPath, record, isForeign, cause }, self) {
@@ -197,7 +198,7 @@ it is surely gone, remove ${lockPath}`
 
 /**
  * @param {LockRecord} record
- * @param {import('./judge').Identity} self
+ * @param {import('./liveness').Identity} self
  */
 function describeThread ({ pid, thread, boot, pidNamespace }, self) {
   const isOurs = pid === self.pid && boot === self.boot && pidNamespace === self.pidNamespace

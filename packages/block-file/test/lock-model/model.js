@@ -145,7 +145,7 @@ class Model {
       unlink: (path, cb) => ask('unlink', () => end(cb, missing(path), () => files.delete(path))),
       read: (path, cb) => ask('read', () => end(cb, missing(path), () => files.get(path).text)),
       list: (path, cb) => ask('list', () => end(cb, null, () => [...files.keys()])),
-      judge: ({ pid }, cb) => ask('judge', () => end(cb, null, () => this.isAlive(pid) ? 'alive' : 'dead')),
+      checkLiveness: ({ pid }, cb) => ask('checkLiveness', () => end(cb, null, () => this.isAlive(pid) ? 'alive' : 'dead')),
       wait: (count, cb) => ask('wait', () => end(() => cb(count === 2), null)),
       createNonce: () => actor.createNonce()
     }

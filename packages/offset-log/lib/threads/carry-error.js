@@ -2,7 +2,7 @@
 // Errors on their way from a worker thread: a copy made by the structured clone loses class, code and cause.
 
 const { types } = require('node:util')
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 
 // A chain of causes may be a circle.
 const DEPTH_MAX = 16
@@ -136,5 +136,16 @@ function describe (value) {
   }
 }
 
+/**
+ * @param {string} what  the task did
+ * @param {string} path  of its module
+ * @param {unknown} [cause]
+ */
+function taskFailed (what, path, cause) {
+  const reason = cause === undefined ? '' : `: ${reasonOf(cause)}`
+  return new LogError('ERR_SCAN_TASK', `scan: the task ${path} ${what}${reason}`, { cause, path })
+}
+
+exports.taskFailed = taskFailed
 exports.packError = packError
 exports.unpackError = unpackError

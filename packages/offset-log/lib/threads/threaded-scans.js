@@ -2,26 +2,26 @@
 // The scans of one log that are spread over worker threads, and the threads themselves.
 
 const path = require('node:path')
-const { misuse } = require('@millrace/errors')
-const { parseSignal } = require('../abort')
-const { checkSkipping } = require('../open-range')
-const { findObstacle, parseSpread } = require('./options')
-const { PART_SIZES, planParts } = require('./plan-parts')
-const { Pool } = require('./pool')
-const { SpreadScan } = require('./spread-scan')
+const { fileURLToPath } = require('node:url')
+const { fileStorage } = require('@millrace/block-file')
+const { LogError, misuse } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
+const { parseSignal } = require('../errors')
+const { checkSkipping } = require('../range')
+const { Pool, SpreadScan } = require('./pool')
 
 /**
- * @typedef {import('../log-file').LogFile} LogFile
+ * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../range').Range} Range
- * @typedef {import('./scan-part').PartRead} PartRead
- * @typedef {import('./spread-scan').Spread} Spread
+ * @typedef {import('./worker').PartRead} PartRead
+ * @typedef {import('./pool').Spread} Spread
  * @typedef {(err: Error | null, result?: Spread) => void} Scanned
  */
 
 class ThreadedScans {
   /**
    * @param {LogFile} file
-   * @param {import('./gate').Gate} gate  which deletions go through too
+   * @param {import('../maintenance').Gate} gate  which deletions go through too
    */
   constructor (file, gate) {
     this._file = file
@@ -37,7 +37,7 @@ class ThreadedScans {
 
   /**
    * @param {Range} range
-   * @param {Partial<import('./options').ThreadOptions> & { signal?: AbortSignal }} options
+   * @param {Partial<ThreadOptions> & { signal?: AbortSignal }} options
    * @param {unknown} task  path of a module
    * @param {Scanned} cb
    * @throws {TypeError} ERR_INVALID_ARGUMENT
@@ -57,7 +57,7 @@ class ThreadedScans {
 
   /**
    * @param {Range} range
-   * @param {import('./options').Spread} spread
+   * @param {Plan} spread
    * @param {boolean} skipsDamage
    * @param {AbortSignal | null} signal
    * @param {Scanned} cb
@@ -68,7 +68,7 @@ class ThreadedScans {
     const request = { id, task, parameters, where: range.where, codecName: codec.name }
     const { rewriteCount } = blocks
     const scan = ++this._scanCount
-    const describe = (/** @type {import('./plan-parts').Part} */ part) => {
+    const describe = (/** @type {Part} */ part) => {
       return { ...request, part: { ...part, end, skipsDamage }, version: `${scan} ${this._version()}` }
     }
     planParts(store, range, threads, this.partSizes, (parts) => {
@@ -104,7 +104,7 @@ class ThreadedScans {
 }
 
 /**
- * @param {import('../log-file').Store} store
+ * @param {import('../load').Store} store
  * @param {PartRead[]} read  all of the log
  */
 function findMiscount (store, read) {
@@ -124,6 +124,110 @@ function sumLost (read) {
     sum.size += size
   }
   return sum
+}
+
+// What a scan over threads was asked for, checked.
+
+const THREAD_COUNT_MAX = 256
+
+/**
+ * @typedef {object} ThreadOptions
+ * @property {number} threads  how many worker threads to spread the scan over
+ * @property {unknown} [parameters]  what the task is made with: anything that can be cloned
+ * @typedef {{ threads: number, task: string, parameters: unknown }} Plan  over so many threads, by the module's path
+ */
+
+/**
+ * @param {Partial<ThreadOptions>} options
+ * @param {unknown} task
+ * @param {import('../range').Range} range
+ * @returns {Plan}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseSpread ({ threads, parameters }, task, range) {
+  if (!Number.isInteger(threads) || Number(threads) < 1 || Number(threads) > THREAD_COUNT_MAX) {
+    throw misuse(`scan: threads must be a whole number from 1 to ${THREAD_COUNT_MAX}, got ${String(threads)}`)
+  }
+  if (range.reverse) throw misuse('scan: threads take the parts of a range in no order; leave out reverse, or threads')
+  // A range in which nothing can be has the limit 0 too.
+  if (range.limit !== Infinity && range.from < range.stop) {
+    throw misuse('scan: which records a limit leaves is known only in order; leave out limit, or threads')
+  }
+  return { threads: Number(threads), task: parseTask(task), parameters }
+}
+
+/** @param {unknown} task */
+function parseTask (task) {
+  const expected = 'scan: a function cannot go to other threads; with threads, give the absolute path, or the file: URL, ' +
+    'of a module that exports one,'
+  if (typeof task !== 'string' && !(task instanceof URL)) throw misuse(`${expected} not ${typeof task}`)
+  let file = String(task)
+  try {
+    if (task instanceof URL || file.startsWith('file:')) file = fileURLToPath(file)
+  } catch (err) {
+    throw misuse(`${expected} not ${file}: ${/** @type {Error} */ (err).message}`)
+  }
+  if (!path.isAbsolute(file)) throw misuse(`${expected} not ${JSON.stringify(file)}; require.resolve makes one of a name`)
+  return file
+}
+
+/**
+ * @param {import('../load').LogFile} file
+ * @returns {LogError | null}  why it cannot be read by other threads
+ */
+function findObstacle ({ storage }) {
+  if (!storage || storage === fileStorage) return null
+  return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage that this log was ' +
+    'given; leave out threads')
+}
+
+// Cuts the range of a scan into parts for threads. A cut is a guess, which the thread that reads up to it confirms.
+
+// Handing out a part costs a tenth of a millisecond; a part should take some, and all threads be done at the same time.
+const PART_SIZES = { min: 2 * 1024 * 1024, max: 16 * 1024 * 1024 }
+// So many parts a thread, where that is within the sizes.
+const PARTS_A_THREAD = 6
+
+/**
+ * @typedef {object} Part
+ * @property {number} from  the lowest seq wanted
+ * @property {number} stop  one past the highest
+ * @property {number} [at]  where in the file it begins; the first one, and one that has no bounds, has yet to find out
+ */
+
+/**
+ * @param {import('../load').Store} store
+ * @param {{ from: number, stop: number }} range
+ * @param {number} threads
+ * @param {{ min: number, max: number }} sizes  of parts, in bytes
+ * @param {(parts: Part[]) => void} cb  at least one; what one stops at the next begins with
+ */
+function planParts (store, { from, stop }, threads, sizes, cb) {
+  /** @type {Part[]} */
+  const parts = [{ from, stop }]
+  if (from >= stop || threads === 1) return cb(parts)
+  store.findExtent(from, stop, (err, extent) => {
+    // Where nothing can be found there may be damage, which whoever scans all of it meets in its turn.
+    if (err || !extent) return cb(parts)
+    const { start, end } = extent
+    const size = Math.round(Math.min(sizes.max, Math.max(sizes.min, (end - start) / (threads * PARTS_A_THREAD))))
+    let target = start + size
+    trampoline((next) => {
+      // Half a part is no part.
+      if (target > end - size / 2) return cb(parts)
+      store.findCut(target, end, (err, cut) => {
+        if (err) return cb(parts)
+        const last = parts[parts.length - 1]
+        if (cut && cut.seq > last.from && cut.seq < stop) {
+          last.stop = cut.seq
+          parts.push({ from: cut.seq, stop, at: cut.at })
+          target = Math.max(target, cut.at)
+        }
+        target += size
+        next()
+      })
+    })
+  })
 }
 
 exports.ThreadedScans = ThreadedScans

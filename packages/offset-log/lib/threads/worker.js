@@ -3,12 +3,134 @@
 // makes of a part of it.
 
 const { isMainThread, workerData } = require('node:worker_threads')
-const { LogError } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
+const { trampoline } = require('@millrace/flow')
+const { RecordCodec } = require('../codec')
 const { OffsetLog } = require('../offset-log')
-const { packError } = require('./carry-error')
-const { scanPart } = require('./scan-part')
-const { createTask } = require('./task')
-const { taskFailed } = require('./task-failed')
+const { RangeReader } = require('../range')
+const { applyFilter } = require('../record-run')
+const { packError, taskFailed } = require('./carry-error')
+
+/**
+ * @typedef {object} PartRequest
+ * @property {number} from
+ * @property {number} stop
+ * @property {number} [at]
+ * @property {number} end  how far the log reached when the scan began
+ * @property {boolean} skipsDamage
+ *
+ * @typedef {object} PartRead
+ * @property {import('../range').Seam} seam
+ * @property {{ count: number, size: number }} lost
+ * @property {boolean} hasEnded  whether nothing behind the part is wanted
+ */
+
+// One part of a scan.
+
+const NO_SEAM = { begunAt: -1, hasMet: false, erasedCount: null }
+
+/**
+ * @param {import('../load').LogFile} file
+ * @param {PartRequest} part
+ * @param {object} work
+ * @param {import('../codec').RecordCodec} work.codec
+ * @param {import('../codec').RecordFilter | null} work.isWanted
+ * @param {(records: import('../record-run').RecordRun) => unknown} work.onRecords  throws only what is to end the part
+ * @param {(err: Error | null, read?: PartRead) => void} cb
+ */
+function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, isWanted, onRecords }, cb) {
+  if (from >= stop) return cb(null, { seam: NO_SEAM, lost: { count: 0, size: 0 }, hasEnded: false })
+  // What was appended since is not for this scan. Behind the end of what was there may be damage to tell of.
+  const last = file.end > end ? Math.min(stop, end) : stop
+  const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null }
+  const range = { ...plain, from, stop: last, at, skipsDamage }
+  new RangeReader(file, range, isWanted).open((err, reader) => {
+    if (err || !reader) return cb(err)
+    const logEnd = file.end
+    const finish = (/** @type {boolean} */ hasEnded) => {
+      cb(null, { seam: reader.describeSeam(Math.min(last, end), stop > end), lost: reader.lost, hasEnded })
+    }
+    trampoline((next) => {
+      reader.next(logEnd, (err, records) => {
+        if (err || !records) return cb(err)
+        if (records.count === 0) return finish(false)
+        const filterErr = applyFilter(reader, codec)
+        if (filterErr) return cb(filterErr)
+        let goOn
+        try {
+          goOn = records.count === 0 || onRecords(records) !== false
+        } catch (err) {
+          return cb(/** @type {Error} */ (err))
+        }
+        if (goOn) next()
+        else finish(true)
+      })
+    })
+  })
+}
+
+// The user's side of a thread: his module, what it makes, and the codec that he says the log has.
+
+/** @typedef {import('../contract').Task} Task */
+
+/**
+ * @param {string} path
+ * @returns {(parameters: unknown) => Task}
+ * @throws ERR_SCAN_TASK, ERR_INVALID_ARGUMENT
+ */
+function loadTask (path) {
+  let exported
+  try {
+    exported = require(path)
+  } catch (err) {
+    throw taskFailed('cannot be loaded', path, err)
+  }
+  const create = typeof exported === 'function' ? exported : exported?.default
+  if (typeof create === 'function') return create
+  throw misuse(`scan: the module ${path} must export a function that makes a task, not ${typeof exported}`)
+}
+
+/**
+ * @param {string} path  of the module
+ * @param {unknown} parameters
+ * @param {{ where: import('../range').Range['where'], codecName: string }} filter
+ */
+function createTask (path, parameters, { where, codecName }) {
+  const create = loadTask(path)
+  // What it is made of may be getters.
+  const { task, hasOnRecords, codec: given } = run('threw when it was made', path, () => {
+    /** @type {Task} */
+    const task = create(parameters)
+    return { task, hasOnRecords: typeof task?.onRecords === 'function', codec: task?.codec }
+  })
+  if (!hasOnRecords) throw misuse(`scan: what ${path} makes must have a function onRecords`)
+  const codec = new RecordCodec(given)
+  if (where !== null && codec.name !== codecName) {
+    throw misuse(`scan: the log has the codec ${codecName}, which a filter needs in every thread: what ${path} makes must ` +
+      `have it as its codec, and has ${given ? codec.name : 'none'}`)
+  }
+  return {
+    codec,
+    isWanted: codec.compile(where),
+    onRecords: (/** @type {import('../record-run').RecordRun} */ records) => run('threw', path, () => task.onRecords(records)),
+    end: () => run('threw at its end', path, () => task.end?.())
+  }
+}
+
+/**
+ * @template T
+ * @param {string} what  it does if it throws
+ * @param {string} path
+ * @param {() => T} call
+ * @returns {T}
+ */
+function run (what, path, call) {
+  try {
+    return call()
+  } catch (err) {
+    throw taskFailed(what, path, err)
+  }
+}
 
 /**
  * @typedef {object} Setting  what a thread is for
@@ -18,7 +140,7 @@ const { taskFailed } = require('./task-failed')
  *
  * @typedef {object} Request
  * @property {number} requestId
- * @property {import('./scan-part').PartRequest} part
+ * @property {PartRequest} part
  * @property {string} version  of the file: if it is another one than the last time, what is known of it is old
  * @property {Uint8Array | null} id  of the log
  * @property {string} task
@@ -27,11 +149,11 @@ const { taskFailed } = require('./task-failed')
  * @property {string} codecName
  *
  * @typedef {object} Answer
- * @property {import('./scan-part').PartRead} [read]
+ * @property {PartRead} [read]
  * @property {unknown} [result]  of the task
  * @property {import('./carry-error').Carried} [error]
  *
- * @typedef {import('../log-file').LogFile} LogFile
+ * @typedef {import('../load').LogFile} LogFile
  */
 
 class Reader {

@@ -4,7 +4,7 @@
 module.exports = (parameters) => {
   let count = 0
   return {
-    onChunk (chunk) { count += chunk.count },
+    onRecords (chunk) { count += chunk.count },
     end: () => ({ count, parameters })
   }
 }

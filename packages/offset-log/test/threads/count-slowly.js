@@ -4,7 +4,7 @@
 module.exports = ({ waitMs }) => {
   let count = 0
   return {
-    onChunk (chunk) {
+    onRecords (chunk) {
       count += chunk.count
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs)
     },

@@ -14,7 +14,7 @@ module.exports = ({ how, from = 0, stop = Infinity }) => {
   }
   let isDue = false
   return {
-    onChunk ({ count, seqs }) {
+    onRecords ({ count, seqs }) {
       const isHere = seqs[0] >= from && seqs[0] < stop
       isDue ||= isHere
       if (isHere) ways[how]?.()

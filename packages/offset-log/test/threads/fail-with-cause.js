@@ -22,4 +22,4 @@ const ways = {
   'no prototype': () => Object.create(null)
 }
 
-module.exports = (name) => ({ onChunk () { throw ways[name]() } })
+module.exports = (name) => ({ onRecords () { throw ways[name]() } })

@@ -4,7 +4,7 @@
 module.exports = ({ seq }) => {
   const seen = []
   return {
-    onChunk ({ count, seqs }) {
+    onRecords ({ count, seqs }) {
       seen.push(...seqs.subarray(0, count))
       return !seen.includes(seq)
     },

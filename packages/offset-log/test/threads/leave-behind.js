@@ -3,7 +3,7 @@
 
 module.exports = ({ how }) => {
   return {
-    onChunk () {},
+    onRecords () {},
     end () {
       setTimeout(() => {
         if (how === 'exit') process.exit(5)

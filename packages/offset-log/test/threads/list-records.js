@@ -5,7 +5,7 @@ module.exports = ({ codec } = {}) => {
   const records = []
   return {
     ...(codec && { codec: require(codec).jsonCodec }),
-    onChunk ({ buffer, count, seqs, starts, ends }) {
+    onRecords ({ buffer, count, seqs, starts, ends }) {
       for (let index = 0; index < count; index++) {
         let sum = 0
         for (let at = starts[index]; at < ends[index]; at++) sum = (sum * 31 + buffer[at]) | 0

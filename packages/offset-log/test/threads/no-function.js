@@ -1,4 +1,4 @@
 'use strict'
 // A module that is no task.
 
-exports.onChunk = () => {}
+exports.onRecords = () => {}

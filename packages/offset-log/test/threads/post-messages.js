@@ -8,7 +8,7 @@ parentPort.on('message', () => parentPort.postMessage('heard'))
 module.exports = ({ closes = false } = {}) => {
   let count = 0
   return {
-    onChunk (chunk) {
+    onRecords (chunk) {
       count += chunk.count
       parentPort.postMessage({ read: null, result: 'not an answer' })
     },

@@ -1,7 +1,7 @@
 'use strict'
 // Which images to make of one moment: all combinations where these can be counted, a good sample where they cannot.
 
-const { TEAR } = require('@millrace/testkit/lib/simulated-crash')
+const { TEAR } = require('@millrace/testkit')
 const { pickWeighted } = require('./seeded')
 
 // 2^8 combinations of kept and lost sectors are all tried; of more sectors only some are.
@@ -10,8 +10,8 @@ const SAMPLE_COUNT = 40
 const TEAR_SEED_MAX = 2 ** 20
 
 /**
- * @typedef {import('@millrace/testkit/lib/simulated-crash').CrashPoint} CrashPoint
- * @typedef {import('@millrace/testkit/lib/simulated-crash').Choice} Choice
+ * @typedef {import('@millrace/testkit').CrashPoint} CrashPoint
+ * @typedef {import('@millrace/testkit').Choice} Choice
  * @typedef {(limit: number) => number} Random
  */
 

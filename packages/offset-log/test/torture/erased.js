@@ -1,7 +1,7 @@
 'use strict'
 // Deleted and synced means gone: the bytes are nowhere on the disk any more.
 
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint } = require('@millrace/testkit')
 const { windowsOf } = require('./records')
 const { Violation } = require('./violation')
 

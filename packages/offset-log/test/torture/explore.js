@@ -2,7 +2,7 @@
 // Makes the images of one workload, and checks each: power cuts and kills at its moments, and during the recovery from
 // these.
 
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint } = require('@millrace/testkit')
 const { checkImage } = require('./check-image')
 const { compare } = require('./compare')
 const { everyChoice, randomChoice, sampledChoices } = require('./choices')
@@ -22,7 +22,7 @@ const NESTED_SUBSET_SECTORS_MAX = 2
 
 /**
  * @typedef {import('@millrace/testkit').SimulatedDisk} SimulatedDisk
- * @typedef {import('@millrace/testkit/lib/simulated-crash').Choice} Choice
+ * @typedef {import('@millrace/testkit').Choice} Choice
  * @typedef {import('./ledger').Expectation} Expectation
  */
 

@@ -25,7 +25,7 @@ const APPEND_COUNTS = [1, 4, 32, 250]
 
 /**
  * @typedef {{ kind: string, message: string }} Failure
- * @typedef {import('../../lib/log-file').Recovery} Recovery
+ * @typedef {import('../../lib/load').Recovery} Recovery
  * @typedef {object} Figures  of one mode
  * @property {number} rounds  processes killed
  * @property {number} logs

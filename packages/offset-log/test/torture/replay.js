@@ -1,7 +1,7 @@
 'use strict'
 // A failure as one line, and back: the same workload, the same crashes, the same look at what they left.
 
-const { CrashPoint, TEAR } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint, TEAR } = require('@millrace/testkit')
 const { checkImage } = require('./check-image')
 const { Performance } = require('./perform')
 const { describeCall } = require('./stage')

@@ -2,7 +2,7 @@
 // Makes a failing case smaller while it goes on failing in the same way: fewer operations, smaller records, fewer
 // sectors that differ from a crash which keeps all or nothing.
 
-const { CrashPoint, TEAR } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint, TEAR } = require('@millrace/testkit')
 const { Explorer, ImageFailure } = require('./explore')
 const { Figures } = require('./figures')
 const { Performance } = require('./perform')

@@ -2,8 +2,7 @@
 // The simulated disk that a workload runs on: it injects the faults, answers late, counts the calls that change it, and
 // is kept as it is before each of them.
 
-const { SimulatedDisk } = require('@millrace/testkit')
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint, SimulatedDisk } = require('@millrace/testkit')
 const { randomChoice } = require('./choices')
 const { seededRandom } = require('./seeded')
 

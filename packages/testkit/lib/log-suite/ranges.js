@@ -1,13 +1,13 @@
 'use strict'
-// Ranges, limits and filters, against a plain array that answers the same question.
+// The part of the log suite about ranges, limits and filters, against a plain array that answers the same question.
 
-const { createRandom } = require('../random')
+const { createRandom } = require('../tools')
 const { collect, isSame, scanAll } = require('./helpers')
 
 const ROUND_COUNT = 400
 
 /** @param {import('../log-suite').Suite} suite */
-function addTests ({ seed, test }) {
+function addRangeTests ({ seed, test }) {
   test(`stream and scan: random options give what an array gives (seed ${seed})`, async (t, create) => {
     const random = createRandom(seed)
     const log = create({ blockSize: 64 + random(4096) })
@@ -97,4 +97,4 @@ function select (model, options) {
 /** @param {Model} items */
 const seqsOf = (items) => items.map(({ seq }) => seq).join(' ')
 
-exports.addTests = addTests
+exports.addRangeTests = addRangeTests

@@ -21,7 +21,7 @@ const FSYNC_WEIGHTS = [[4, 'interval'], [1, 'always'], [3, 'never']]
 /**
  * @param {object} state
  * @param {string} state.root  where the disk is mounted
- * @param {any} state.offsetLog  the package
+ * @param {any} state.offsetLog  the package, and `verify`
  * @param {import('../ledger').Expectation} state.expectation
  * @param {number[]} state.seed  of what is done
  * @returns {Promise<{ count: number, hasRecovered: boolean }>}

@@ -255,7 +255,7 @@ class History {
     try {
       const { hasRecovered } = await examineLog({
         root: mounts.root,
-        offsetLog: require(logModule),
+        offsetLog: { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) },
         expectation,
         seed: [...this._seed, generation, state, 5]
       })

@@ -2,7 +2,7 @@
 // Whether a log that one call to its storage fails, or all from one on, keeps what it has promised: every call of a
 // script fails in turn, in every way that there is, and what is left is opened again.
 
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint } = require('@millrace/testkit')
 const { randomChoice } = require('../choices')
 const { Environment } = require('../environment')
 const { Guard } = require('../guard')

@@ -3,8 +3,7 @@
 // not belong here. A disk that loses a write leaves such, and so does a file system that gives a file old blocks. And
 // states of slots and journals that random crashes seldom bring about.
 
-const { SimulatedDisk } = require('@millrace/testkit')
-const { CrashPoint } = require('@millrace/testkit/lib/simulated-crash')
+const { CrashPoint, SimulatedDisk } = require('@millrace/testkit')
 const { makeRecord } = require('../records')
 const { readLog } = require('../read-log')
 const { Violation } = require('../violation')

@@ -5,6 +5,6 @@ exports.why = 'the kernel has forgotten what it could not write: the second sync
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/block-file/lib/writer.js',
-  find: '(err) => err ? done(err) : this._syncName(done))',
-  replace: '(err) => err ? handle.sync(done) : this._syncName(done))'
+  find: 'isSmall, (err) => {\n        if (err) return done(err)',
+  replace: 'isSmall, (err) => {\n        if (err) return handle.sync(done)'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'after a sync that failed, the next process promises what only its page cache has'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/open-checked.js',
-  find: 'const range = { offset: promisedEnd, size: end - promisedEnd }',
-  replace: 'return settled()\n    const range = { offset: promisedEnd, size: end - promisedEnd }'
+  file: 'packages/offset-log/lib/recover/open-checked.js',
+  find: "const isDurable = blocks.past === 'intact' || this._restoredEnd >= end",
+  replace: 'const isDurable = true'
 }]

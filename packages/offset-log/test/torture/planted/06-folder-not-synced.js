@@ -4,9 +4,9 @@
 exports.why = 'the file is gone with its name when the power goes'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/block-file/lib/create-file.js',
-  find: 'storage.syncFolder(path.dirname(filePath), (err) => cb(err))',
-  replace: 'cb(null)'
+  file: 'packages/block-file/lib/open.js',
+  find: "await call(storage, 'syncFolder', path.dirname(filePath))",
+  replace: ''
 }, {
   file: 'packages/block-file/lib/block-file.js',
   find: "hasUnsyncedName = this.flags === 'r+'",

@@ -4,7 +4,7 @@
 exports.why = 'a crash leaves a log with half a head, which nobody can open'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/block-file/lib/create-file.js',
+  file: 'packages/block-file/lib/open.js',
   find: 'filePath}.new`',
   replace: 'filePath}`'
 }]

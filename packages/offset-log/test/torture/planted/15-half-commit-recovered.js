@@ -4,7 +4,7 @@
 exports.why = 'after a crash part of a batch is there'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  file: 'packages/framing/lib/tail-walk.js',
   find: 'if (header.commitContinues) return',
   replace: ''
 }]

@@ -4,7 +4,7 @@
 exports.why = 'a write that the power cut off is called damage'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/checked-store.js',
+  file: 'packages/offset-log/lib/checked-store.js',
   find: 'durable = this.checkpoints.durableEnd + shift',
   replace: 'durable = tail.end + shift'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'sectors reach the disk in any order: a write that the power cut off is called damage'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  file: 'packages/framing/lib/tail-walk.js',
   find: 'this._claimedEnd, start - (position - durable))',
   replace: 'this._claimedEnd, start)'
 }]

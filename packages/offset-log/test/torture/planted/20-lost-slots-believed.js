@@ -4,7 +4,7 @@
 exports.why = 'what was on stable storage is thrown away for one flipped bit'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  file: 'packages/framing/lib/tail-walk.js',
   find: 'this._isBlind ? this._fileSize :',
   replace: ''
 }]

@@ -4,7 +4,7 @@
 exports.why = 'what the power cut off lies in the middle of the log'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/recover.js',
+  file: 'packages/framing/lib/tail-walk.js',
   find: 'const last = Math.max(HEAD_SIZE, end - 1)',
   replace: 'const last = Math.max(HEAD_SIZE, fileSize - 1)'
 }]

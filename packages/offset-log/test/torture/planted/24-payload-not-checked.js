@@ -4,7 +4,7 @@
 exports.why = 'flipped bits are read as records'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
+  file: 'packages/framing/lib/chunk-header.js',
   find: 'crc32(payload) === header.payloadCrc',
   replace: 'crc32(payload) >= 0'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'flipped bits in what the header alone says go unseen'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
+  file: 'packages/framing/lib/chunk-header.js',
   find: 'if (isSummed && crc32OfFew(',
   replace: 'if (!isSummed && crc32OfFew('
 }]

@@ -4,7 +4,7 @@
 exports.why = 'get gives records with flipped bits in them'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/page-cache.js',
+  file: 'packages/offset-log/lib/read/page-cache.js',
   find: 'checkPage(page, rules, unfinished)',
   replace: 'checkPage(page, { ...rules, verify: false }, unfinished)'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'old blocks that the file gets again pass for what was appended'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/chunk-cursor.js',
+  file: 'packages/framing/lib/chunk-cursor.js',
   find: 'this._identity !== UNKNOWN && header.previous !== this._identity',
   replace: 'header.previous < 0'
 }]

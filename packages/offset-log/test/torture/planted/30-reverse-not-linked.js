@@ -4,7 +4,7 @@
 exports.why = 'a lost write brings back what recovery took back'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/backward-reader.js',
+  file: 'packages/offset-log/lib/read/backward-reader.js',
   find: 'const isBroken = this',
   replace: 'const isBroken = false && this'
 }]

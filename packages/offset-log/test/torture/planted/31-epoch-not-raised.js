@@ -4,16 +4,16 @@
 exports.why = 'what recovery took back fits again, once the same is appended'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/open-checked.js',
+  file: 'packages/offset-log/lib/recover/open-checked.js',
   find: 'Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))',
   replace: 'Math.min(EPOCH_MAX, epoch)'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/offset-log/lib/framing/checked/session.js',
+  file: 'packages/framing/lib/session.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
 }, {
-  file: 'packages/offset-log/lib/framing/checked/checked-store.js',
+  file: 'packages/offset-log/lib/checked-store.js',
   find: 'const { isBehindLoss } = this.session',
   replace: 'const isBehindLoss = false'
 }]

@@ -4,11 +4,11 @@
 exports.why = 'a page of another log passes'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
+  file: 'packages/framing/lib/chunk-header.js',
   find: 'header.crc = crc32OfFew(bytes, offset + 4, payloadStart, salt)',
   replace: 'header.crc = crc32OfFew(bytes, offset + 4, payloadStart, 0)'
 }, {
-  file: 'packages/offset-log/lib/framing/checked/chunk-header.js',
+  file: 'packages/framing/lib/chunk-header.js',
   find: 'payloadStart, rules.salt) !== header.crc',
   replace: 'payloadStart, 0) !== header.crc'
 }]

@@ -4,12 +4,12 @@
 exports.why = 'a lost write gives the beginning of one record and the end of another'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/check-page.js',
+  file: 'packages/framing/lib/pages.js',
   find: 'header.previous === identity ? header : null',
   replace: 'header'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/offset-log/lib/framing/checked/session.js',
+  file: 'packages/framing/lib/session.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
 }]

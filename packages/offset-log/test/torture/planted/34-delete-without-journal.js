@@ -4,7 +4,7 @@
 exports.why = 'a crash in between leaves chunks that do not verify, and a log that is read-only'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  file: 'packages/offset-log/lib/append/eraser.js',
   find: 'blocks.writeQuietly(encodeJournal(journal, store.rules.salt), area, (err) => {',
   replace: 'process.nextTick((err) => {'
 }]

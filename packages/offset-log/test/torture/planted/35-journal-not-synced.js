@@ -4,7 +4,7 @@
 exports.why = 'the chunks may reach the disk first: a crash leaves some that do not verify'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  file: 'packages/offset-log/lib/append/eraser.js',
   find: 'durability.sync((err) => {',
   replace: 'process.nextTick((err) => {'
 }]

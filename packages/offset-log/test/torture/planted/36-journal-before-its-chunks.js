@@ -4,7 +4,7 @@
 exports.why = 'a crash takes the chunks, and the journal counts what is not there'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/eraser.js',
+  file: 'packages/offset-log/lib/append/eraser.js',
   find: 'if (lastStart < checkpoints.durableEnd) cb(null)',
   replace: 'if (lastStart >= 0) cb(null)'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'a chunk gets the header that it had before its last deletion'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/head.js',
+  file: 'packages/framing/lib/head.js',
   find: 'a.round - b.round',
   replace: 'b.round - a.round'
 }]

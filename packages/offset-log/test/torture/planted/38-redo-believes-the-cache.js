@@ -4,7 +4,7 @@
 exports.why = 'after a sync that failed the disk does not have it, and a second crash leaves chunks that do not verify'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/eraser.js',
-  find: 'writeAll(store, areas, (err) => {',
-  replace: 'process.nextTick((err) => {'
+  file: 'packages/offset-log/lib/append/eraser.js',
+  find: 'for (const journal of journals) {\n    await call(',
+  replace: 'for (const journal of []) {\n    await call('
 }]

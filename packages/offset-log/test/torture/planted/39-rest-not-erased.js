@@ -4,7 +4,7 @@
 exports.why = 'deleted bytes can still be found in the file'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/head.js',
+  file: 'packages/framing/lib/journal.js',
   find: 'payload.fill(0, start, start + size)',
   replace: 'if (mark !== 0) payload.fill(0, start, start + size)'
 }]

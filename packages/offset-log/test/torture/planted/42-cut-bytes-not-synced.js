@@ -4,7 +4,7 @@
 exports.why = 'a second crash takes both'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/keep-cut-bytes.js',
-  find: 'if (position === end) return copy.sync(cb)',
-  replace: 'if (position === end) return cb(null)'
+  file: 'packages/offset-log/lib/recover/keep-cut-bytes.js',
+  find: "await call(copy, 'sync')",
+  replace: ''
 }]

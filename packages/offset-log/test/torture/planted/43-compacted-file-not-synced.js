@@ -4,12 +4,12 @@
 exports.why = 'after a power cut the log has a file with parts that never came there'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/compactor.js',
+  file: 'packages/offset-log/lib/compactor.js',
   find: `      (done) => this._write(done),
       (done) => this._target.sync(done),`,
   replace: '      (done) => this._write(done),'
 }, {
-  file: 'packages/offset-log/lib/framing/checked/compactor.js',
+  file: 'packages/offset-log/lib/compactor.js',
   find: `SLOT_POSITIONS[0], done),
       (done) => this._target.sync(done),`,
   replace: 'SLOT_POSITIONS[0], done),'

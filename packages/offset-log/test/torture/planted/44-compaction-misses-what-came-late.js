@@ -4,7 +4,7 @@
 exports.why = 'records that were acknowledged are in no file any more'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/compaction.js',
-  find: 'this._copyTo(file.end, (err) => {',
-  replace: 'this._copyTo(this._compactor.copiedEnd, (err) => {'
+  file: 'packages/offset-log/lib/maintenance.js',
+  find: 'await this._copyTo(file.end)\n    await this._syncOld()',
+  replace: 'await this._syncOld()'
 }]

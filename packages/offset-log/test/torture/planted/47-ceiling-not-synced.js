@@ -4,7 +4,7 @@
 exports.why = 'if the power takes that too, nobody knows that anything is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/checkpoints.js',
+  file: 'packages/offset-log/lib/append/checkpoints.js',
   find: `      sync((err) => {
         if (!err) session.noteReach(this._ownCeiling)
         cb(err)

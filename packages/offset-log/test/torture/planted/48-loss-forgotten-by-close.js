@@ -4,7 +4,7 @@
 exports.why = 'the next one goes on with the seqs of what is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/session.js',
+  file: 'packages/framing/lib/session.js',
   find: 'if (this.isBehindLoss) {',
   replace: 'if (this.isBehindLoss && !isLast) {'
 }]

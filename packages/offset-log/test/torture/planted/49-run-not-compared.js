@@ -4,7 +4,7 @@
 exports.why = 'flipped bits are read as records wherever two chunks lie together'
 exports.oracle = 'damage'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/chunk-run.js',
+  file: 'packages/framing/lib/chunk-cursor.js',
   find: 'if ((sum | 0) === this._expected)',
   replace: 'if ((sum | 0) !== NaN)'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'after a failed writeback ext4 keeps new blocks marked as never written, and a rewrite in place is lost'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
   find: `    await call(this._blocks, 'truncate', offset)
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this._blocks, 'append', bytes))`,
   replace: `    let at = offset

@@ -4,7 +4,7 @@
 exports.why = 'the power takes both, and records that were shown are gone though the disk had them'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
   find: `      await call(copy, 'append', trailer)
       await call(copy, 'sync')`,
   replace: "      await call(copy, 'append', trailer)"

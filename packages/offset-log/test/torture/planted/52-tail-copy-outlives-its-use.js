@@ -4,11 +4,11 @@
 exports.why = 'the next open cuts what was appended since, and puts the copy there'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
   find: "    await call(this._blocks, 'removeBeside', TAIL_SUFFIX)\n",
   replace: ''
 }, {
-  file: 'packages/offset-log/lib/framing/checked/tail-copy.js',
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
   find: 'this._sequence > sequence',
   replace: 'false'
 }]

@@ -1,0 +1,142 @@
+'use strict'
+// The numbers that the writer and every reader share, and tags. docs/binary-format.md describes them.
+//
+// A tag is one varint that holds a payload's length and type. Little-endian groups of 7 bits, the high bit set on all
+// but the last byte, never longer than needed: so a tag's size follows from its value, and no reader keeps state.
+
+const STRING = 0
+const BUFFER = 1
+const INT = 2
+const DOUBLE = 3
+const ARRAY = 4
+const OBJECT = 5
+const BOOLNULL = 6
+/** Reserved in bipf 1.x, which refuses to decode it: what JSON-like types cannot say lives here, under a subtype. */
+const EXTENSION = 7
+
+/** A tag is the payload's length shifted by this much, with the type in the low bits. */
+const TYPE_BITS = 3
+const TYPE_MASK = 7
+
+/**
+ * bipf computes a length as a signed 32-bit `tag >> 3`, so no payload that it can read back has 2^28 bytes or more.
+ * The same bound keeps every tag here inside an int32.
+ */
+const PAYLOAD_SIZE_MAX = 2 ** 28 - 1
+
+/** The bytes of the longest tag, and the largest value that a byte in its last place may have: 2^31 - 1 in all. */
+const TAG_SIZE_MAX = 5
+const TAG_LAST_BYTE_MAX = 7
+
+/** Arrays and objects inside one another, counting the outermost. Keeps recursion far from the end of the stack. */
+const DEPTH_MAX = 1000
+
+/** The first payload byte of an extension. */
+const DATE = 1
+const BIGINT = 2
+/** From here on there is one for each kind of typed array and the like: `scalars.js` lists them. */
+const FIRST_BINARY = 3
+
+/** Bytes of a BigInt's magnitude. Engines differ in the largest one they hold; all of them hold this one. */
+const BIGINT_SIZE_MAX = 2 ** 20
+
+/** What `getEncodedType` and `getValueType` return, by name. `reserved` is bipf's name for the extension type. */
+const types = Object.freeze({
+  string: 0,
+  buffer: 1,
+  int: 2,
+  double: 3,
+  array: 4,
+  object: 5,
+  boolnull: 6,
+  extension: 7,
+  reserved: 7
+})
+
+/** What `readTag` returns for bytes that are no tag. Its low bits are those of no type that has children. */
+const BAD_TAG = -1
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos  where the tag begins
+ * @param {number} end  no byte at or behind it is read
+ * @returns {number}  the tag; BAD_TAG when it is cut off by `end`, not minimal, or above 2^31 - 1
+ */
+function readTag (buf, pos, end) {
+  if (pos >= end) return BAD_TAG
+  const byte = buf[pos]
+  if (byte < 0x80) return byte
+  const second = pos + 1 < end ? buf[pos + 1] : 0
+  // Not 0, which adds nothing and would not be minimal; from 0x80 on more bytes follow.
+  return second > 0 && second < 0x80 ? byte & 0x7f | second << 7 : readLongTag(buf, pos, end)
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {number}
+ */
+function readLongTag (buf, pos, end) {
+  const stop = Math.min(end, pos + TAG_SIZE_MAX)
+  let tag = buf[pos] & 0x7f
+  let shift = 7
+  for (let next = pos + 1; next < stop; next++) {
+    const byte = buf[next]
+    if (shift === 28 && byte > TAG_LAST_BYTE_MAX) return BAD_TAG
+    tag |= (byte & 0x7f) << shift
+    if (byte < 0x80) return byte === 0 ? BAD_TAG : tag // a zero last byte adds nothing: not minimal
+    shift += 7
+  }
+  return BAD_TAG
+}
+
+/**
+ * @param {number} tag  not BAD_TAG
+ * @returns {number}  how many bytes it takes
+ */
+function tagSize (tag) {
+  if (tag < 0x80) return 1
+  if (tag < 0x4000) return 2
+  if (tag < 0x200000) return 3
+  return tag < 0x10000000 ? 4 : 5
+}
+
+/**
+ * @param {Uint8Array} buf  with room for the tag
+ * @param {number} pos
+ * @param {number} tag
+ * @returns {number}  the position behind it
+ */
+function writeTag (buf, pos, tag) {
+  while (tag >= 0x80) {
+    buf[pos++] = (tag & 0x7f) | 0x80
+    tag >>>= 7
+  }
+  buf[pos] = tag
+  return pos + 1
+}
+
+exports.STRING = STRING
+exports.BUFFER = BUFFER
+exports.INT = INT
+exports.DOUBLE = DOUBLE
+exports.ARRAY = ARRAY
+exports.OBJECT = OBJECT
+exports.BOOLNULL = BOOLNULL
+exports.EXTENSION = EXTENSION
+exports.TYPE_BITS = TYPE_BITS
+exports.TYPE_MASK = TYPE_MASK
+exports.PAYLOAD_SIZE_MAX = PAYLOAD_SIZE_MAX
+exports.TAG_SIZE_MAX = TAG_SIZE_MAX
+exports.TAG_LAST_BYTE_MAX = TAG_LAST_BYTE_MAX
+exports.DEPTH_MAX = DEPTH_MAX
+exports.DATE = DATE
+exports.BIGINT = BIGINT
+exports.FIRST_BINARY = FIRST_BINARY
+exports.BIGINT_SIZE_MAX = BIGINT_SIZE_MAX
+exports.types = types
+exports.BAD_TAG = BAD_TAG
+exports.readTag = readTag
+exports.tagSize = tagSize
+exports.writeTag = writeTag

@@ -1,0 +1,59 @@
+'use strict'
+// What can be wrong with a chunk, or with what lies between chunks: a name for the code, words for people.
+
+const { LogError } = require('@millrace/errors')
+
+/**
+ * @typedef {keyof typeof FAULTS} Fault
+ * @typedef {{ start: number, end: number, fault: Fault }} Damage  a range of the file, and what of it is wrong
+ */
+
+const FAULTS = Object.freeze({
+  HEADER: 'its header',
+  SIZE: 'its size',
+  FLAGS: 'its flags',
+  ERASED_COUNT: 'its number of erased records',
+  PLACE: 'its place',
+  DURABLE: 'its durable position',
+  DATA: 'its data',
+  LINK: 'its link to the chunk before',
+  NEXT_LINK: 'the link to the chunk after it',
+  EPOCH: 'its epoch',
+  POSITION: 'its position',
+  CHECKPOINT: 'its place at the last checkpoint',
+  FILLER: 'the zeros at a page\'s end',
+  PIECE: 'its part of a record',
+  LENGTH: 'the length of a record',
+  BATCH: 'the end of its last batch',
+  ABSENT: 'all of it: it is missing',
+  CUT_OFF: 'all of it, since the file ends before,'
+})
+
+/** @param {Damage} damage */
+function describeFault ({ fault }) {
+  return FAULTS[fault]
+}
+
+/**
+ * @param {Damage} damage
+ * @param {string} path
+ */
+function damageError (damage, path) {
+  const { start, end } = damage
+  return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
+    'copy of the file; onCorrupt: "skip" reads what is behind', { offset: start, path })
+}
+
+/**
+ * @param {number} seq
+ * @param {number} size
+ * @param {number} maxRecordSize
+ */
+function tooLargeToRead (seq, size, maxRecordSize) {
+  return new LogError('ERR_RECORD_TOO_LARGE', `the record at ${seq} has ${size} bytes, more than maxRecordSize, ` +
+    `${maxRecordSize}; open the log with a larger one`, { offset: seq })
+}
+
+exports.describeFault = describeFault
+exports.damageError = damageError
+exports.tooLargeToRead = tooLargeToRead

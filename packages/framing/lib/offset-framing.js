@@ -1,0 +1,283 @@
+'use strict'
+// The framings offset32, offset48 and offset53, byte for byte those of flumelog-offset 3 (see docs/format.md):
+//
+//   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
+//
+// where `end` is the position in the file after the frame. From bytes to frames and back, without any I/O.
+
+const { LogError } = require('@millrace/errors')
+const { putUint32, putUint48, putUint53 } = require('@millrace/flow')
+const { tooLargeToRead } = require('./faults')
+
+const FRAME_HEAD_SIZE = 4
+const TWO_32 = 2 ** 32
+
+/**
+ * Where a walk notes the records that it finds.
+ * @typedef {object} RecordRun
+ * @property {number} count
+ * @property {boolean} isFull
+ * @property {Float64Array} seqs
+ * @property {Uint32Array} starts
+ * @property {Uint32Array} ends
+ * @property {(seq: number, start: number, end: number) => void} add
+ * @property {(count: number) => void} take
+ */
+
+/**
+ * @typedef {{ buffer: Buffer, start: number, end: number }} Window  bytes of the file, from position start to end
+ */
+
+/**
+ * How a walk over a window ended.
+ * @typedef {object} Walk
+ * @property {number} position  of the next frame: its start going forward, its end going backward
+ * @property {number} need  bytes from there that the window must hold to go on; 0 when bytes are not what is missing
+ * @property {LogError | null} error  the frame at the position contradicts itself, or is too large
+ * @property {number} maxRecordSize  in bytes
+ */
+
+class OffsetFraming {
+  /**
+   * @param {string} name
+   * @param {number} endSize  width of the `end` field, in bytes
+   * @param {(buf: Buffer, value: number, offset: number) => void} writeEnd
+   */
+  constructor (name, endSize, writeEnd) {
+    this.name = name
+    /** Bytes that a frame takes beside its data. */
+    this.overhead = FRAME_HEAD_SIZE + 4 + endSize
+    this.endSize = endSize
+    this.trailerSize = 4 + endSize
+    /** The largest file that `end` can describe. */
+    this.fileSizeMax = Math.min(2 ** (8 * endSize) - 1, Number.MAX_SAFE_INTEGER)
+    this._writeEnd = writeEnd
+  }
+
+  /**
+   * An all-zero payload is how a deleted record looks, so such records cannot be written.
+   * @param {Buffer} data
+   * @returns {LogError | null}
+   */
+  checkRecord (data) {
+    if (!isAllZero(data, 0, data.length)) return null
+    const found = data.length === 0 ? 'an empty record' : `a record of ${data.length} zero bytes`
+    return new LogError('ERR_RECORD_UNREPRESENTABLE', `append: ${found} would read as deleted in ${this.name}; ` +
+      'encode the value so that it has a byte other than zero')
+  }
+
+  /**
+   * @param {Buffer} data
+   * @param {number} seq  where in the file the frame will be
+   * @param {Buffer} target  of at least the data's size and the overhead, from `offset`
+   * @param {number} offset
+   * @returns {number}  bytes of the frame
+   */
+  writeFrame (data, seq, target, offset) {
+    const { length } = data
+    const size = length + this.overhead
+    putUint32(target, length, offset)
+    target.set(data, offset + FRAME_HEAD_SIZE)
+    putUint32(target, length, offset + FRAME_HEAD_SIZE + length)
+    this._writeEnd(target, seq + size, offset + size - this.endSize)
+    return size
+  }
+
+  /**
+   * Collects the undeleted records whose frames begin at `walk.position` or after, and before `stop`.
+   * @param {Window} window
+   * @param {DataView} view  over the window's buffer
+   * @param {Walk} walk  in and out
+   * @param {number} stop
+   * @param {number} fileEnd  where the last frame of the log ends
+   * @param {RecordRun} chunk  records are added until it is full
+   */
+  walkForward (window, view, walk, stop, fileEnd, chunk) {
+    const { buffer, start: base } = window
+    const { overhead, trailerSize } = this
+    const held = window.end - base
+    const stopOffset = Math.min(stop, fileEnd) - base
+    walk.need = 0
+    let offset = this._walkOrdinary(window, view, walk, stopOffset, chunk)
+    while (offset < stopOffset && !chunk.isFull) {
+      if (offset + FRAME_HEAD_SIZE > held) {
+        if (base + offset + overhead > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
+        else walk.need = overhead
+        break
+      }
+      const size = view.getUint32(offset)
+      const frameEnd = offset + size + overhead
+      if (frameEnd > held || size > walk.maxRecordSize) {
+        if (base + frameEnd > fileEnd) walk.error = this._pastEnd(base + offset, fileEnd)
+        else if (size > walk.maxRecordSize) walk.error = tooLargeToRead(base + offset, size, walk.maxRecordSize)
+        else walk.need = size + overhead
+        break
+      }
+      if (view.getUint32(frameEnd - trailerSize) !== size || !this._isEnd(view, frameEnd, base + frameEnd)) {
+        walk.error = this.contradiction(base + offset, base + frameEnd)
+        break
+      }
+      const dataStart = offset + FRAME_HEAD_SIZE
+      if (!isAllZero(buffer, dataStart, dataStart + size)) chunk.add(base + offset, dataStart, dataStart + size)
+      offset = frameEnd
+    }
+    walk.position = base + offset
+  }
+
+  /**
+   * Passes the frames from `walk.position` on that nothing is to be said about: nearly all of them. What it stops at is
+   * for `walkForward` to judge.
+   * @param {Window} window
+   * @param {DataView} view
+   * @param {Walk} walk
+   * @param {number} stopOffset
+   * @param {RecordRun} chunk
+   * @returns {number}  offset in the window of the next frame
+   */
+  // eslint-disable-next-line complexity -- the hot loop of legacy scans
+  _walkOrdinary ({ buffer, start: base, end }, view, { position, maxRecordSize }, stopOffset, chunk) {
+    const { overhead, trailerSize, endSize } = this
+    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    const held = end - base | 0
+    const lastStart = Math.min(stopOffset - 1, held - FRAME_HEAD_SIZE) | 0
+    const high = Math.floor(base / TWO_32)
+    let offset = position - base | 0
+    // The upper half of all ends in the window is the same, or there is none.
+    if (Math.floor(end / TWO_32) !== high || (endSize === 4 && high > 0)) return offset
+    const { seqs, starts, ends } = chunk
+    const low = base | 0
+    const room = seqs.length
+    let { count } = chunk
+    while (offset <= lastStart && count < room) {
+      // As a signed number: a size of 2 GiB and more is not ordinary.
+      const size = view.getInt32(offset)
+      const frameEnd = offset + size + overhead
+      if (size < 1 || size > maxRecordSize || frameEnd > held) break
+      if (view.getInt32(frameEnd - trailerSize) !== size || view.getInt32(frameEnd - 4) !== (low + frameEnd | 0)) break
+      if (endSize === 6 && view.getUint16(frameEnd - 6) !== high) break
+      if (endSize === 8 && view.getUint32(frameEnd - 8) !== high) break
+      // It may be a deleted one.
+      if (buffer[offset + FRAME_HEAD_SIZE] === 0) break
+      seqs[count] = base + offset
+      starts[count] = offset + FRAME_HEAD_SIZE
+      ends[count] = offset + FRAME_HEAD_SIZE + size
+      count++
+      offset = frameEnd
+    }
+    chunk.take(count)
+    return offset
+  }
+
+  /**
+   * Collects the undeleted records whose frames end at `walk.position` or before, last first, down to seq `stop`.
+   * @param {Window} window
+   * @param {DataView} view  over the window's buffer
+   * @param {Walk} walk  in and out; its position ends at the last frame's start
+   * @param {number} stop  the lowest seq wanted
+   * @param {RecordRun} chunk
+   */
+  walkBackward (window, view, walk, stop, chunk) {
+    const { buffer, start: base } = window
+    const { overhead, trailerSize } = this
+    let frameEnd = walk.position - base
+    walk.need = 0
+    while (base + frameEnd > stop && !chunk.isFull) {
+      if (frameEnd < trailerSize) {
+        if (base === 0) walk.error = this.contradiction(0, frameEnd)
+        else walk.need = overhead
+        break
+      }
+      const size = view.getUint32(frameEnd - trailerSize)
+      const offset = frameEnd - size - overhead
+      if (base + offset >= 0 && (offset < 0 || size > walk.maxRecordSize)) {
+        if (size > walk.maxRecordSize) walk.error = tooLargeToRead(base + offset, size, walk.maxRecordSize)
+        else walk.need = size + overhead
+        break
+      }
+      if (offset < 0 || view.getUint32(offset) !== size || !this._isEnd(view, frameEnd, base + frameEnd)) {
+        walk.error = this.contradiction(Math.max(0, base + offset), base + frameEnd)
+        break
+      }
+      if (base + offset < stop) {
+        walk.position = base + offset
+        return
+      }
+      const dataStart = offset + FRAME_HEAD_SIZE
+      if (!isAllZero(buffer, dataStart, dataStart + size)) chunk.add(base + offset, dataStart, dataStart + size)
+      frameEnd = offset
+    }
+    walk.position = base + frameEnd
+  }
+
+  /**
+   * Whether the `end` field that lies before `offset` says `position`.
+   * @param {DataView} view
+   * @param {number} offset
+   * @param {number} position
+   */
+  isEndAt (view, offset, position) {
+    return offset >= this.endSize && this._isEnd(view, offset, position)
+  }
+
+  /**
+   * Whether the `end` field that these bytes end with says `position`.
+   * @param {Buffer} bytes
+   * @param {number} position
+   */
+  isEndIn (bytes, position) {
+    return this.isEndAt(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length, position)
+  }
+
+  /**
+   * @param {DataView} view
+   * @param {number} offset
+   * @param {number} position
+   */
+  _isEnd (view, offset, position) {
+    if (view.getUint32(offset - 4) !== position >>> 0) return false
+    if (this.endSize === 4) return position < TWO_32
+    const high = Math.floor(position / TWO_32)
+    return this.endSize === 6 ? view.getUint16(offset - 6) === high : view.getUint32(offset - 8) === high
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} frameEnd
+   */
+  contradiction (seq, frameEnd) {
+    return new LogError('ERR_LOG_CORRUPT', `the frame from ${seq} to ${frameEnd} contradicts itself: its two sizes and ` +
+      'its end do not agree; keep a copy of the file before you go on', { offset: seq })
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} fileEnd
+   */
+  _pastEnd (seq, fileEnd) {
+    return new LogError('ERR_LOG_CORRUPT', `the frame at ${seq} would reach past the end of the log, ${fileEnd}; ` +
+      'keep a copy of the file before you go on', { offset: seq })
+  }
+}
+
+/**
+ * @param {Buffer} buf
+ * @param {number} start
+ * @param {number} end
+ */
+function isAllZero (buf, start, end) {
+  for (let offset = start; offset < end; offset++) {
+    if (buf[offset] !== 0) return false
+  }
+  return true
+}
+
+/** The legacy framings by name, narrowest first. @type {Record<string, OffsetFraming>} */
+exports.offsetFramings = {
+  offset32: new OffsetFraming('offset32', 4, putUint32),
+  offset48: new OffsetFraming('offset48', 6, putUint48),
+  offset53: new OffsetFraming('offset53', 8, putUint53)
+}
+
+exports.OffsetFraming = OffsetFraming
+exports.FRAME_HEAD_SIZE = FRAME_HEAD_SIZE
+exports.isAllZero = isAllZero

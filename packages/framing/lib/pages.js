@@ -1,0 +1,118 @@
+'use strict'
+// Checks all chunks of one page, in a buffer, and finds frames in one that has been checked.
+
+const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
+const { finishChunk } = require('./journal')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+} = require('./layout')
+
+const NO_FRAME = null
+// That of the chunk that is being checked: pages are checked one after the other, and often.
+const header = new ChunkHeader()
+/** @type {Frame} */
+const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, identity: -1 })
+/** @type {Frame} one that may have been left by an unclean end, or by damage */
+const UNSURE_GAP = Object.freeze({ ...GAP })
+
+/**
+ * @typedef {import('./chunk-header').Rules} Rules
+ * @typedef {import('./faults').Damage} Damage
+ * @typedef {{ bytes: Buffer, view?: DataView, offset: number, start: number, end: number }} Page  positions `start` to
+ *   `end` of the file, from `offset` of the bytes on
+ */
+
+/**
+ * @typedef {object} Frame
+ * @property {number} type  one of FRAME_TYPES
+ * @property {number} size  of the record, in bytes
+ * @property {number} at  physical position of the length field
+ * @property {number} chunkStart  physical
+ * @property {number} chunkEnd  physical
+ * @property {number} identity  of its chunk
+ */
+
+/**
+ * @param {Page} page
+ * @param {Rules} rules
+ * @param {Map<number, import('./journal').Entry[]>} unfinished
+ * @returns {Damage | null}
+ */
+function checkPage (page, rules, unfinished) {
+  const { bytes, offset, start, end } = page
+  const view = page.view ?? new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  let identity = -1
+  for (let at = start; at < end; at += CHUNK_HEADER_SIZE + header.size) {
+    const chunkOffset = offset + at - start
+    if (start + PAGE_SIZE - at < CHUNK_SIZE_MIN) {
+      const isFiller = bytes.subarray(chunkOffset, offset + end - start).every((byte) => byte === 0)
+      return isFiller ? null : { start: at, end, fault: 'FILLER' }
+    }
+    if (end - at < CHUNK_HEADER_SIZE) return { start: at, end, fault: 'HEADER' }
+    const entries = unfinished.get(at)
+    if (entries) finishChunk(entries, bytes.subarray(chunkOffset, offset + end - start), rules)
+    let fault = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
+    if (fault === null && identity !== -1 && header.previous !== identity) fault = 'LINK'
+    if (fault !== null) return { start: at, end, fault }
+    identity = header.identity
+  }
+  return null
+}
+
+/**
+ * Walks the frames of a page, as its chunks have them, until one begins at or after the seq.
+ * @param {Page} page  checked
+ * @param {number} seq
+ * @param {boolean} hasGaps  whether the file was compacted: only there gaps move positions
+ * @returns {Frame | null}  null when no frame begins exactly there, or when it lies within one; a gap when it lies
+ *   between two, where compaction has left something out
+ */
+function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const header = new ChunkHeader()
+  // Where the record ends that was passed last.
+  let recordEnd = -1
+  let isSure = false
+  for (let chunkStart = start; start + PAGE_SIZE - chunkStart >= CHUNK_SIZE_MIN && chunkStart < end;) {
+    readChunkHeader(view, offset + chunkStart - start, header)
+    if (header.position > seq) {
+      isSure = !header.isBehindLoss
+      break
+    }
+    const chunkEnd = chunkStart + CHUNK_HEADER_SIZE + header.size
+    let at = chunkStart + CHUNK_HEADER_SIZE + header.continued
+    let shift = header.position - chunkStart
+    while (chunkEnd - at >= LENGTH_SIZE && at + shift <= seq) {
+      const word = view.getUint32(offset + at - start)
+      const type = word >>> 30
+      const size = word & FRAME_LENGTH_MASK
+      if (type === FRAME_TYPES.PADDING) break
+      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd, identity: header.identity }
+      at += LENGTH_SIZE
+      if (type !== FRAME_TYPES.GAP) at += size
+      else if (hasGaps) shift += size
+      if (type !== FRAME_TYPES.GAP) recordEnd = at + shift
+    }
+    isSure = chunkEnd - at >= LENGTH_SIZE && at + shift > seq
+    chunkStart = chunkEnd
+  }
+  if (seq < recordEnd) return NO_FRAME
+  return isSure ? GAP : UNSURE_GAP
+}
+
+/**
+ * The first chunk of a page, if it comes after the one that a record is on.
+ * @param {Page} page  checked
+ * @param {number} identity  of the chunk before
+ * @returns {ChunkHeader | null}
+ */
+function readNext ({ bytes, offset }, identity) {
+  const header = new ChunkHeader()
+  readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
+  return header.previous === identity ? header : null
+}
+
+exports.checkPage = checkPage
+exports.readNext = readNext
+exports.findFrame = findFrame
+exports.UNSURE_GAP = UNSURE_GAP

@@ -1,0 +1,311 @@
+'use strict'
+// Mends the header of a chunk whose payload is whole: by its checksum if one bit of it was flipped, else from what the
+// neighbours say. Nothing is believed that no checksum proves. Bytes only, no I/O.
+
+const { ChunkHeader, checkChunk, readChunkHeader, writeChunkHeader } = require('../chunk-header')
+const { crc32, crc32OfFew } = require('../crc32')
+const { FrameCount } = require('../frames')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE } = require('../layout')
+
+const UNKNOWN = -1
+
+/**
+ * What the neighbours of a chunk say of it.
+ * @typedef {object} Neighbours
+ * @property {number} physical  where the chunk is
+ * @property {number[]} positions  what its logical position may be
+ * @property {boolean} isPositionSure  whether it is the first of these
+ * @property {number} previous  identity of the chunk before, or UNKNOWN
+ * @property {number} continued  how much of it belongs to a record begun before, or UNKNOWN
+ * @property {number} rest  how much of that record is in this chunk and behind it
+ * @property {boolean} isRestErased  whether that record is erased
+ * @property {number[]} epochs  of those around it, that of the chunk before first
+ * @property {number[]} durables  what it may say was durable, what the chunk before says first
+ * @property {End[]} ends
+ */
+
+/**
+ * Where a chunk may end.
+ * @typedef {object} End
+ * @property {number} size  of the chunk then, in bytes
+ * @property {number} identity  what the chunk behind it knows it by then, or UNKNOWN
+ */
+
+/**
+ * @typedef {object} Mended
+ * @property {Buffer} chunk  header and payload
+ * @property {ChunkHeader} header
+ * @property {boolean} isExact  whether the header is known to be what it was; else it is made up, though its position,
+ *   its size and what it continues are right
+ */
+
+/**
+ * @param {Buffer} bytes  from the chunk's start to the end of its page, or of the file
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}  null when the payload is not whole, or not known to be this chunk's
+ */
+function mendHeader (bytes, neighbours, rules) {
+  return mendFlippedBit(bytes, neighbours, rules) ?? mendFields(bytes, neighbours, rules)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}
+ */
+function mendFlippedBit (bytes, neighbours, rules) {
+  const head = unflip(bytes.subarray(0, CHUNK_HEADER_SIZE), rules.salt)
+  return head && accept(bytes, head, neighbours, rules)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}
+ */
+function mendFields (bytes, neighbours, rules) {
+  const positions = new Set(neighbours.positions)
+  if (rules.hasGaps) positions.add(bytes.readUIntBE(16, 6))
+  for (const end of neighbours.ends) {
+    const payload = bytes.subarray(CHUNK_HEADER_SIZE, end.size)
+    const payloadCrc = crc32(payload)
+    if (!isLikely(bytes, end, payloadCrc, neighbours)) continue
+    for (const position of positions) {
+      const head = fillKnown(bytes, end.size, payloadCrc, position, neighbours)
+      const mended = guessRest(bytes, head, end, neighbours, rules)
+      if (mended) return mended
+    }
+    const rebuilt = rebuild(bytes, end, payloadCrc, neighbours, rules)
+    if (rebuilt) return rebuilt
+  }
+  return null
+}
+
+/**
+ * Where nothing at all is as it should be, nothing will be proven.
+ * @param {Buffer} bytes
+ * @param {End} end
+ * @param {number} payloadCrc
+ * @param {Neighbours} neighbours
+ */
+function isLikely (bytes, { identity }, payloadCrc, { positions, previous }) {
+  return identity !== UNKNOWN || bytes.readUInt32BE(4) === payloadCrc || bytes.readUInt32BE(32) === previous ||
+    positions.includes(bytes.readUIntBE(16, 6))
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} size
+ * @param {number} payloadCrc
+ * @param {number} position
+ * @param {Neighbours} neighbours
+ * @returns {Buffer}  the header, with all that is known for certain if the chunk has that size and that position
+ */
+function fillKnown (bytes, size, payloadCrc, position, { previous, continued }) {
+  const head = Buffer.from(bytes.subarray(0, CHUNK_HEADER_SIZE))
+  head.writeUInt32BE(payloadCrc, 4)
+  head.writeUInt16BE(size - CHUNK_HEADER_SIZE, 8)
+  head.writeUIntBE(position, 16, 6)
+  if (continued !== UNKNOWN) head.writeUInt16BE(continued, 28)
+  if (previous !== UNKNOWN) head.writeUInt32BE(previous, 32)
+  return head
+}
+
+/**
+ * Tries what the other fields are likely to say, until the header's own checksum, or what the next chunk knows it by,
+ * says that this is it.
+ * @param {Buffer} bytes
+ * @param {Buffer} head
+ * @param {End} end
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}
+ */
+function guessRest (bytes, head, end, neighbours, rules) {
+  const stored = new ChunkHeader()
+  readChunkHeader(viewOf(bytes), 0, stored)
+  const { crc: storedCrc, flags, epoch, durable } = stored
+  const trial = Buffer.from(head)
+  const isAhead = head.readUIntBE(16, 6) !== neighbours.positions[0]
+  // In a compacted log a gap moves a chunk ahead, too.
+  const losses = isAhead ? [CHUNK_FLAGS.BEHIND_LOSS, ...(rules.hasGaps ? [0] : [])] : [0]
+  for (const erasure of guessErasure(bytes, stored, end, neighbours)) {
+    trial.writeUInt16BE(erasure.erasedCount, 30)
+    trial.writeUInt32BE(erasure.birth, 36)
+    const ends = losses.map((loss) => erasure.flags | loss)
+    for (const guess of new Set([flags, ...ends, ...ends.map((end) => end | CHUNK_FLAGS.COMMIT_CONTINUES)])) {
+      trial.writeUInt16BE(guess, 10)
+      for (const guess of new Set([epoch, ...neighbours.epochs])) {
+        trial.writeUInt32BE(guess, 12)
+        for (const guess of new Set([durable, ...neighbours.durables])) {
+          trial.writeUIntBE(guess, 22, 6)
+          const crc = headerCrc(trial, rules)
+          if (crc !== storedCrc && (crc !== end.identity || isNamedByBirth(trial))) continue
+          trial.writeUInt32BE(crc, 0)
+          const mended = accept(bytes, trial, neighbours, rules)
+          if (mended) return mended
+        }
+      }
+    }
+  }
+  return null
+}
+
+/**
+ * Once something of a chunk is erased, the next chunk knows it by its birth: a checksum that equals that name says
+ * nothing of this header, it may be the one from before the deletion.
+ * @param {Buffer} head
+ */
+function isNamedByBirth (head) {
+  return (head.readUInt16BE(10) & CHUNK_FLAGS.WAS_ERASED) !== 0
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {ChunkHeader} stored
+ * @param {End} end
+ * @param {Neighbours} neighbours
+ * @returns {Array<{ flags: number, erasedCount: number, birth: number }>}  what the header may say of erased records
+ */
+function guessErasure (bytes, { flags, erasedCount, birth }, { size, identity }, { continued, isRestErased }) {
+  const guesses = [{ flags: 0, erasedCount: 0, birth: 0 }, { flags, erasedCount, birth }]
+  const erased = countFrames(bytes.subarray(0, size), Math.max(0, continued)).erasedCount
+  const isRest = isRestErased && continued > 0
+  if (erased > 0 || isRest) {
+    guesses.push({
+      flags: CHUNK_FLAGS.WAS_ERASED | (isRest ? CHUNK_FLAGS.REST_ERASED : 0),
+      erasedCount: erased + Number(isRest),
+      birth: identity === UNKNOWN ? birth : identity
+    })
+  }
+  return guesses
+}
+
+/**
+ * The payload has the checksum that the header says, and the header is surely that of a chunk at this place: it names
+ * the one before, or is named by the one behind. What it says else is lost.
+ * @param {Buffer} bytes
+ * @param {End} end
+ * @param {number} payloadCrc
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}
+ */
+function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
+  const { positions, isPositionSure, previous, continued, isRestErased } = neighbours
+  const isFollowed = identity !== UNKNOWN && bytes.readUInt32BE(0) === identity
+  const isFollowing = previous !== UNKNOWN && bytes.readUInt32BE(32) === previous
+  // The checksum of no bytes is zero, and proves nothing.
+  const isWhole = bytes.readUInt32BE(4) === payloadCrc && size > CHUNK_HEADER_SIZE
+  if (!isWhole || !(isFollowed || isFollowing) || !isPositionSure || continued === UNKNOWN) return null
+  const chunk = Buffer.from(bytes.subarray(0, size))
+  const header = new ChunkHeader()
+  readChunkHeader(viewOf(fillKnown(bytes, size, payloadCrc, positions[0], neighbours)), 0, header)
+  const isRest = isRestErased && continued > 0
+  const { erasedCount, openOffset } = countFrames(chunk, continued)
+  header.flags = CHUNK_FLAGS.WAS_ERASED | (isRest ? CHUNK_FLAGS.REST_ERASED : 0)
+  if (openOffset !== -1 || neighbours.rest > continued) header.flags |= CHUNK_FLAGS.COMMIT_CONTINUES
+  header.epoch = neighbours.epochs[0]
+  header.durable = neighbours.durables[0]
+  // Its identity cannot be that of its checksum any more, so it counts as one of which something was erased.
+  header.erasedCount = Math.max(1, erasedCount + Number(isRest))
+  header.birth = header.crc
+  writeChunkHeader(header, chunk, 0, rules.salt)
+  const isRight = checkChunk(chunk, viewOf(chunk), 0, neighbours.physical, chunk.length, rules, header) === null
+  return isRight ? { chunk, header, isExact: false } : null
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Buffer} head
+ * @param {Neighbours} neighbours
+ * @param {import('../chunk-header').Rules} rules
+ * @returns {Mended | null}  null unless the chunk is good with this header
+ */
+function accept (bytes, head, neighbours, rules) {
+  const { physical, previous, epochs: [epoch] } = neighbours
+  const chunk = Buffer.from(bytes)
+  head.copy(chunk)
+  const header = new ChunkHeader()
+  if (checkChunk(chunk, viewOf(chunk), 0, physical, chunk.length, rules, header) !== null) return null
+  if ((previous !== UNKNOWN && header.previous !== previous) || header.epoch < epoch) return null
+  return { chunk: chunk.subarray(0, CHUNK_HEADER_SIZE + header.size), header, isExact: true }
+}
+
+/**
+ * @param {Buffer} chunk
+ * @param {number} continued
+ */
+function countFrames (chunk, continued) {
+  const frames = new FrameCount()
+  frames.count(viewOf(chunk), CHUNK_HEADER_SIZE + continued, chunk.length, 0)
+  return frames
+}
+
+/**
+ * @param {Buffer} head
+ * @param {import('../chunk-header').Rules} rules
+ */
+function headerCrc (head, { salt }) {
+  return crc32OfFew(head, 4, CHUNK_HEADER_SIZE, salt)
+}
+
+/** @param {Buffer} bytes */
+function viewOf (bytes) {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+// Finds the one bit of a chunk's header that was flipped. A flipped bit changes a checksum by the same difference
+// whatever the other bits are, and each bit by another one.
+
+/** By that difference: which bit it is, from bit 0 of byte 0 on. */
+const bitsByDifference = findDifferences()
+
+function findDifferences () {
+  const head = Buffer.alloc(CHUNK_HEADER_SIZE)
+  const base = differenceOf(head, 0)
+  /** @type {Map<number, number>} */
+  const bits = new Map()
+  for (let bit = 0; bit < 8 * CHUNK_HEADER_SIZE; bit++) {
+    flip(head, bit)
+    bits.set((differenceOf(head, 0) ^ base) >>> 0, bit)
+    flip(head, bit)
+  }
+  return bits
+}
+
+/**
+ * @param {Buffer} head  a chunk's header
+ * @param {number} salt
+ * @returns {Buffer | null}  a copy of it that has its own checksum; null if not one bit makes the difference
+ */
+function unflip (head, salt) {
+  const bit = bitsByDifference.get(differenceOf(head, salt))
+  if (bit === undefined) return null
+  const copy = Buffer.from(head)
+  flip(copy, bit)
+  return copy
+}
+
+/**
+ * @param {Buffer} head
+ * @param {number} salt
+ * @returns {number}  between the checksum that it has and the one that it should have
+ */
+function differenceOf (head, salt) {
+  return (crc32OfFew(head, 4, CHUNK_HEADER_SIZE, salt) ^ head.readUInt32BE(0)) >>> 0
+}
+
+/**
+ * @param {Buffer} head
+ * @param {number} bit
+ */
+function flip (head, bit) {
+  head[bit >>> 3] ^= 1 << (bit & 7)
+}
+
+exports.mendHeader = mendHeader
+exports.unflip = unflip

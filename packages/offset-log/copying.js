@@ -1,0 +1,19 @@
+'use strict'
+// What copies of logs are made with: for @millrace/repair, which goes with this version. No promise to anybody else.
+
+const { detectFraming } = require('./lib/recover/identify')
+const { TailCopy } = require('./lib/recover/tail-copy')
+const { Aside } = require('./lib/copy/aside')
+const { isShorter, readHeadBytes, surveyFile } = require('./lib/copy/survey-file')
+
+/**
+ * @typedef {import('./lib/copy/aside').Output} Output
+ * @typedef {import('./lib/recover/tail-copy').Unrestored} Unrestored
+ */
+
+exports.detectFraming = detectFraming
+exports.TailCopy = TailCopy
+exports.Aside = Aside
+exports.isShorter = isShorter
+exports.readHeadBytes = readHeadBytes
+exports.surveyFile = surveyFile

@@ -1,0 +1,315 @@
+'use strict'
+// Reads the undeleted records of a range from the last to the first. A page is walked forwards, since only that checks
+// it, and what was found in it is delivered backwards.
+
+const {
+  ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
+} = require('@millrace/framing')
+const { RecordReader } = require('./record-reader')
+
+const { ENTERED, AT_END, DAMAGED } = ENTRY
+const UNKNOWN = -1
+const NOWHERE = -1
+
+/** @typedef {import('../record-run').RecordRun} RecordRun */
+
+class BackwardReader extends RecordReader {
+  /**
+   * @param {import('../checked-store').CheckedStore} store
+   * @param {import('./record-reader').Wanted} wanted
+   * @param {number} pageStart  of the page that holds the range's last frame
+   */
+  constructor (store, wanted, pageStart) {
+    super(store, wanted, pageStart)
+    this._page = pageStart
+    /** The records found in the page, in order; those from `_foundCount` on are delivered. */
+    /** @type {number[]} */
+    this._found = []
+    this._foundCount = 0
+    this._foundPage = pageStart
+    /** How far the record reaches that began before the page that was read last. */
+    this._keepEnd = 0
+    /** What the page's last chunk must be known as, when the page after it was read. */
+    this._nextPrevious = UNKNOWN
+    this._isDone = false
+    /** Where the lost range begins that was met last: what is lost before it belongs to it. */
+    this._lostStart = Infinity
+    this._meetMissing()
+  }
+
+  /** What lies behind the file's end comes first, in this direction. */
+  _meetMissing () {
+    const { missing, tail } = this._store
+    if (missing === null || this._stop <= missing.start + tail.shift) return
+    if (this._skipsDamage) this._countLost(missing.start, missing.end)
+    else this._error = this._store.damageError(missing)
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   */
+  _countLost (start, end) {
+    super._countLost(start, end)
+    if (end === this._lostStart) this.lost.count--
+    this._lostStart = Math.min(this._lostStart, start)
+  }
+
+  /** Whether no record of the range can follow. */
+  get isDone () {
+    return this._isDone
+  }
+
+  /**
+   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * @param {number} index  in the run
+   */
+  rewindTo (index) {
+    const seq = this._records.seqs[index]
+    this._stop = seq + 1
+    this._isDone = false
+    this._error = null
+    this._reread(this._foundPage)
+  }
+
+  /**
+   * @param {number} logEnd  how far the log reaches, as a logical position
+   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is good until the next call, and empty only
+   *   when nothing is left. Damage comes after the records behind it. May run before `next` returns
+   */
+  next (logEnd, cb) {
+    const { _records: chunk } = this
+    const limit = this._store.toPhysicalEnd(logEnd)
+    chunk.clear()
+    for (;;) {
+      if (this._isStale) this._reread(this._foundCount > 0 ? this._foundPage : this._page)
+      if (this._foundCount > 0) {
+        this._deliver()
+        return cb(null, chunk)
+      }
+      if (this._error) return cb(this._error)
+      if (this._isDone || this._page < HEAD_SIZE) return cb(null, chunk)
+      if (this._holdsPage(limit)) {
+        if (!this._tryPage(limit)) return this._lookAgain(() => this.next(logEnd, cb))
+        continue
+      }
+      let isLoaded = false
+      let isSync = true
+      this._load(limit, (err) => {
+        if (err) return cb(err)
+        isLoaded = true
+        if (!isSync) this.next(logEnd, cb)
+      })
+      isSync = false
+      if (!isLoaded) return
+    }
+  }
+
+  /** @param {number} pageStart */
+  _reread (pageStart) {
+    this._page = pageStart
+    this._foundCount = 0
+    this._keepEnd = 0
+    this._nextPrevious = UNKNOWN
+    this._noteFresh()
+    this._cursor.restart(pageStart)
+  }
+
+  /** @param {number} limit */
+  _holdsPage (limit) {
+    const { _cursor: cursor, _page: page } = this
+    cursor.begin(page)
+    return page >= limit || cursor.holds(Math.max(this._keepEnd, Math.min(limit, page + PAGE_SIZE)))
+  }
+
+  /**
+   * @param {number} limit
+   * @param {(err: Error | null) => void} cb
+   */
+  _load (limit, cb) {
+    const { _page: page } = this
+    const to = Math.max(this._keepEnd, Math.min(limit, page + PAGE_SIZE))
+    this._window.loadBackward(to, to - page, HEAD_SIZE, cb)
+  }
+
+  /** Delivers what was found, last first, as far as the chunk takes it. */
+  _deliver () {
+    const { _records: chunk, _found: found } = this
+    chunk.buffer = this._cursor.window.buffer
+    while (this._foundCount > 0 && !chunk.isFull) {
+      this._foundCount -= 3
+      const at = this._foundCount
+      chunk.add(found[at], found[at + 1], found[at + 2])
+      this._stop = found[at]
+    }
+  }
+
+  /**
+   * @param {number} limit
+   * @returns {boolean}  false when the page looks damaged and is to be read again first
+   */
+  _tryPage (limit) {
+    const page = this._page
+    const lost = { ...this.lost }
+    this._damageStart = NOWHERE
+    this._readPage(limit)
+    if (this._damageStart === NOWHERE || !this._isSuspect(this._damageStart)) return true
+    Object.assign(this.lost, lost)
+    this._error = null
+    this._isDone = false
+    this._reread(page)
+    return false
+  }
+
+  /**
+   * Finds the wanted records of the page, and moves on to the one before, unless more bytes are needed first.
+   * @param {number} limit
+   */
+  _readPage (limit) {
+    const { _cursor: cursor, _page: page } = this
+    const end = Math.min(limit, page + PAGE_SIZE)
+    const lost = { ...this.lost }
+    let first = { previous: UNKNOWN, firstSeq: Infinity, keepEnd: 0 }
+    let identity = UNKNOWN
+    this._foundCount = 0
+    while (cursor.chunkEnd < end) {
+      const status = cursor.enter(end)
+      if (status === DAMAGED) this._passDamage(end)
+      if (status === AT_END) break
+      identity = status === DAMAGED ? UNKNOWN : cursor.header.identity
+      if (status !== ENTERED) continue
+      if (cursor.chunkStart === page) first = this._describeFirst(end)
+      if (!this._walkFrames(limit)) {
+        Object.assign(this.lost, lost)
+        this._foundCount = 0
+        return
+      }
+    }
+    this._checkLink(identity, end)
+    this._nextPrevious = first.previous
+    this._keepEnd = first.keepEnd
+    this._isDone = first.firstSeq <= this._from
+    this._foundPage = page
+    this._page = page - PAGE_SIZE
+  }
+
+  /**
+   * What the page before must know of the chunk that this one begins with.
+   * @param {number} end  of the page
+   */
+  _describeFirst (end) {
+    const { continued, size, previous, firstSeq } = this._cursor.header
+    const goesOn = continued === size && this._keepEnd > end
+    return { previous, firstSeq, keepEnd: continued === 0 ? 0 : goesOn ? this._keepEnd : end }
+  }
+
+  /**
+   * What lies before the damage comes after it, in this direction.
+   * @param {number} end
+   */
+  _passDamage (end) {
+    const cursor = this._cursor
+    const isBehind = cursor.position >= this._stop
+    if (!isBehind && this._meetDamage(end)) return
+    // What is behind the range is nobody's concern here.
+    if (!isBehind) this._foundCount = 0
+    cursor.skipTo(Math.min(end, cursor.findNextHeader(end)))
+  }
+
+  /**
+   * Takes note of the wanted records of the entered chunk.
+   * @param {number} limit
+   * @returns {boolean}  false when the window must reach further first
+   */
+  _walkFrames (limit) {
+    const { _cursor: cursor } = this
+    while (cursor.chunkEnd - cursor.at >= LENGTH_SIZE) {
+      const word = cursor.view.getUint32(cursor.at - cursor.window.start)
+      const size = word & FRAME_LENGTH_MASK
+      const type = word >>> 30
+      if (type === FRAME_TYPES.PADDING) break
+      if (type === FRAME_TYPES.GAP) {
+        cursor.passGap(size)
+      } else if (type === FRAME_TYPES.RECORD && this._wants(cursor.position, size)) {
+        if (!this._takeRecord(size, limit)) return false
+      } else {
+        cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
+      }
+    }
+    return true
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} size
+   */
+  _wants (seq, size) {
+    if (seq < this._from || seq >= this._stop) return false
+    if (this._isAllowed(seq, size)) return true
+    this._foundCount = 0
+    return false
+  }
+
+  /**
+   * @param {number} size
+   * @param {number} limit
+   * @returns {boolean}  false when the window must reach further first
+   */
+  _takeRecord (size, limit) {
+    const { _cursor: cursor } = this
+    const seq = cursor.position
+    const dataStart = cursor.at + LENGTH_SIZE - cursor.window.start
+    if (cursor.at + LENGTH_SIZE + size <= cursor.chunkEnd) {
+      this._note(seq, dataStart, dataStart + size)
+      cursor.at += LENGTH_SIZE + size
+      return true
+    }
+    const recordEnd = findRecordEnd(cursor, size)
+    const needed = recordEnd <= limit ? findReach(cursor, size, recordEnd, limit) : 0
+    if (recordEnd <= limit && !cursor.holds(needed)) {
+      this._keepEnd = needed
+      return false
+    }
+    const isWhole = recordEnd <= limit ? assembleRecord(cursor, size, limit) : cursor.fail('LENGTH')
+    if (isWhole) {
+      this._note(seq, dataStart, dataStart + size)
+    } else {
+      const damage = /** @type {import('@millrace/framing').Damage} */ (cursor.damage)
+      this._damageStart = damage.start
+      if (!this._skipsDamage) this._fail(damage)
+    }
+    // Nothing in the page comes after a record that goes on in the next.
+    cursor.at = cursor.chunkEnd = Math.max(cursor.chunkEnd, this._page + PAGE_SIZE)
+    return true
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} start
+   * @param {number} end
+   */
+  _note (seq, start, end) {
+    this._found[this._foundCount++] = seq
+    this._found[this._foundCount++] = start
+    this._found[this._foundCount++] = end
+  }
+
+  /**
+   * @param {number} identity  of the page's last chunk
+   * @param {number} end
+   */
+  _checkLink (identity, end) {
+    const isBroken = this._nextPrevious !== UNKNOWN && identity !== UNKNOWN && identity !== this._nextPrevious
+    if (!isBroken || this._skipsDamage || this._error) return
+    this._damageStart = this._page
+    this._fail({ start: this._page, end, fault: 'NEXT_LINK' })
+  }
+
+  /** @param {import('@millrace/framing').Damage} damage */
+  _fail (damage) {
+    this._foundCount = 0
+    this._error = this._store.damageError(damage)
+  }
+}
+
+exports.BackwardReader = BackwardReader

@@ -1,0 +1,348 @@
+'use strict'
+// Reads the undeleted records of a range in order, a chunk of many at a time, where they lie in a window over the file.
+
+const {
+  ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
+} = require('@millrace/framing')
+const { seqLost } = require('../errors')
+const { RecordReader } = require('./record-reader')
+
+const { ENTERED, NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
+
+/**
+ * @typedef {import('../record-run').RecordRun} RecordRun
+ * @typedef {import('@millrace/framing').ChunkCursor} ChunkCursor
+ */
+
+class ForwardReader extends RecordReader {
+  /**
+   * @param {import('../checked-store').CheckedStore} store
+   * @param {import('./record-reader').Wanted} wanted
+   * @param {number} pageStart
+   */
+  constructor (store, wanted, pageStart) {
+    super(store, wanted, pageStart)
+    if (wanted.provesTogether) this._cursor.proveTogether()
+    this._isPastStop = false
+    /** The page where the delivered chunk of records begins. */
+    this._walkedPage = pageStart
+    /** Where to go back to, to walk again. */
+    this._walkedFrom = this._cursor.mark()
+    /** Whether damage comes after the records that were delivered last. */
+    this._isDamageNext = false
+    /** The page where it began. */
+    this.begunAt = pageStart
+    /** Whether every chunk from there on was looked at once. */
+    this._isGapless = true
+  }
+
+  /** Whether no record of the range can follow, now or later. */
+  get isDone () {
+    return this._isPastStop || (this._cursor.position >= this._stop && !this._mayGoBack)
+  }
+
+  /** A compacted page is padded further than positions go: the next one may begin at lower ones. */
+  get _mayGoBack () {
+    const { at, chunkEnd } = this._cursor
+    return this._store.rules.hasGaps && at === chunkEnd && at % PAGE_SIZE === 0
+  }
+
+  /**
+   * Whether a reader that begins at the page of that seq goes on as this one would: it is in the chunk that the page
+   * begins with, and what follows from the chunks before is nothing that the chunk does not say.
+   * @param {number} seq
+   */
+  hasMet (seq) {
+    const { header, chunkStart, shift, damage } = this._cursor
+    const isEntered = damage === null && header.position === chunkStart + shift
+    return isEntered && this._error === null && chunkStart % PAGE_SIZE === 0 && header.firstSeq === seq
+  }
+
+  /**
+   * @param {number} stop  a seq
+   * @param {boolean} isLast  whether that is the end of the log; else somebody goes on there, with the chunk around it
+   * @returns {number | null}  how many erased frames there are in the chunks before; null if some of them were read
+   *   twice, or not at all
+   */
+  countErasedBefore (stop, isLast) {
+    const { erasedCount, header } = this._cursor
+    if (!this._isGapless || this._isStale) return null
+    const isBehind = (isLast ? header.position : header.firstSeq) >= stop
+    return isBehind ? erasedCount - header.erasedCount : erasedCount
+  }
+
+  /**
+   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * @param {number} index  in the run
+   */
+  rewindTo (index) {
+    this._from = this._records.seqs[index]
+    this._isPastStop = false
+    this._error = null
+    this._restart(this._walkedPage)
+  }
+
+  /**
+   * @param {number} logEnd  how far the log reaches, as a logical position
+   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is good until the next call, and empty only
+   *   when nothing is left. Damage comes after the records before it. May run before `next` returns
+   */
+  // eslint-disable-next-line complexity -- the hot loop of scans
+  next (logEnd, cb) {
+    const { _records: chunk, _cursor: cursor } = this
+    const limit = this._store.toPhysicalEnd(logEnd)
+    chunk.clear()
+    for (;;) {
+      if (this._error) return cb(this._error)
+      if (this._isStale) this._goBack(cursor.mark())
+      const status = this._isDamageNext ? DAMAGED : this._walk(limit)
+      this._isDamageNext = status === DAMAGED && chunk.count > 0
+      if (chunk.count > 0) return this._deliver(cb)
+      if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
+      if (status === DAMAGED) {
+        this._isGapless = false
+        this._meetDamage(limit)
+        continue
+      }
+      if (status === AT_END) {
+        if (this._missesErased && this._isSuspect(limit)) return this._countAgain(logEnd, cb)
+        this._checkEnd(limit)
+      }
+      if (this._error) continue
+      if (status !== NEEDS_BYTES) return cb(null, chunk)
+      const isThere = this._window.loadForwardNow(cursor.at, cursor.need, limit)
+      if (isThere) {
+        cursor.noteLoaded(null)
+        continue
+      }
+      let isLoaded = false
+      let isSync = true
+      this._window.loadForward(cursor.at, cursor.need, limit, (err) => {
+        cursor.noteLoaded(err)
+        if (err) return cb(err)
+        isLoaded = true
+        if (!isSync) this.next(logEnd, cb)
+      })
+      isSync = false
+      if (!isLoaded) return
+    }
+  }
+
+  /** @param {(err: null, records: RecordRun) => void} cb */
+  _deliver (cb) {
+    const { _records: chunk } = this
+    // Whatever is read again, these are not.
+    this._from = chunk.seqs[chunk.count - 1] + 1
+    cb(null, chunk)
+  }
+
+  /**
+   * @param {number} logEnd
+   * @param {(err: Error | null, records?: RecordRun) => void} cb
+   */
+  _walkAgain (logEnd, cb) {
+    const { end } = this._cursor.window
+    this._lookAgain(() => {
+      this._goBack(this._walkedFrom)
+      this._cursor.proveNone(end)
+      this.next(logEnd, cb)
+    })
+  }
+
+  /**
+   * The records deleted meanwhile may be those that are too many.
+   * @param {number} logEnd
+   * @param {(err: Error | null, records?: RecordRun) => void} cb
+   */
+  _countAgain (logEnd, cb) {
+    this._suspect.lookCount++
+    this._store.file.follower?.refresh(() => this.next(logEnd, cb))
+  }
+
+  /** @param {number} pageStart */
+  _restart (pageStart) {
+    this._isGapless = this._isDamageNext = false
+    this._noteFresh()
+    this._cursor.restart(pageStart)
+  }
+
+  /** @param {ReturnType<ChunkCursor['mark']>} mark */
+  _goBack (mark) {
+    this._isGapless = this._isDamageNext = false
+    this._noteFresh()
+    this._cursor.goBack(mark)
+  }
+
+  /**
+   * Walks as far as the window goes.
+   * @param {number} limit
+   * @returns {number}  why it stopped: ENTERED when the chunk is full or the range is over
+   */
+  _walk (limit) {
+    const { _records: chunk, _cursor: cursor } = this
+    chunk.buffer = cursor.window.buffer
+    this._walkedPage = cursor.at - cursor.at % PAGE_SIZE
+    this._walkedFrom = cursor.mark()
+    for (;;) {
+      if (chunk.isFull || this._error || this.isDone) return ENTERED
+      if (cursor.at === cursor.chunkEnd) {
+        const { position: end } = cursor
+        const entry = cursor.enter(limit)
+        if (entry !== ENTERED) return entry
+        if (cursor.header.isBehindLoss) this._passLoss(end)
+        continue
+      }
+      if (this._walkWholeRecords()) continue
+      const status = this._passFrame(limit)
+      if (status !== ENTERED) return status
+    }
+  }
+
+  /**
+   * Who goes on from a record that is lost must not go on behind it as if nothing had happened.
+   * @param {number} end  logical position where the records before end
+   */
+  _passLoss (end) {
+    const { _cursor: { header: { position } }, _from: from, _store: { path } } = this
+    this._onLoss(end, position)
+    if (end < from && from <= position) this._error = seqLost(path, from, end, position)
+  }
+
+  /**
+   * Takes note of the records that lie whole in the entered chunk: nearly all of them.
+   * @returns {boolean}  false at a frame that is anything else
+   */
+  _walkWholeRecords () {
+    const { _cursor: cursor, _records: chunk, _from: from, _stop: stop } = this
+    const { view, window: { start: base } } = cursor
+    const { _maxRecordSize: maxRecordSize } = this
+    const { seqs, starts, ends } = chunk
+    const logicalBase = base + cursor.shift
+    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    const end = cursor.chunkEnd - base | 0
+    const stopOffset = Math.max(0, Math.min(end, stop - logicalBase)) | 0
+    const fromOffset = Math.max(0, Math.min(end, from - logicalBase)) | 0
+    const room = seqs.length
+    let { count } = chunk
+    let offset = cursor.at - base | 0
+    let isOrdinary = true
+    while (end - offset >= LENGTH_SIZE && count < room) {
+      // As a signed number: whatever has one of the upper two bits set is no ordinary record.
+      const size = view.getInt32(offset)
+      const frameEnd = offset + LENGTH_SIZE + size
+      if (size < 0 || frameEnd > end || size > maxRecordSize || offset >= stopOffset) {
+        isOrdinary = false
+        break
+      }
+      if (offset >= fromOffset) {
+        seqs[count] = offset + logicalBase
+        starts[count] = offset + LENGTH_SIZE
+        ends[count] = frameEnd
+        count++
+      }
+      offset = frameEnd
+    }
+    chunk.take(count)
+    // Fewer bytes than a length are padding.
+    cursor.at = end - offset < LENGTH_SIZE ? cursor.chunkEnd : base + offset
+    return isOrdinary
+  }
+
+  /**
+   * Passes the one frame at the cursor.
+   * @param {number} limit
+   */
+  _passFrame (limit) {
+    const { _cursor: cursor } = this
+    const word = cursor.view.getUint32(cursor.at - cursor.window.start)
+    const size = word & FRAME_LENGTH_MASK
+    const type = word >>> 30
+    if (type === FRAME_TYPES.RECORD) return this._passRecord(size, limit)
+    if (type === FRAME_TYPES.PADDING) {
+      cursor.at = cursor.chunkEnd
+    } else if (type === FRAME_TYPES.ERASED) {
+      cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
+    } else {
+      cursor.passGap(size)
+    }
+    return ENTERED
+  }
+
+  /**
+   * @param {number} size
+   * @param {number} limit
+   */
+  _passRecord (size, limit) {
+    const { _cursor: cursor, _records: chunk } = this
+    const seq = cursor.position
+    if (seq >= this._stop) {
+      this._isPastStop = true
+      return ENTERED
+    }
+    if (seq < this._from) {
+      cursor.at = Math.min(cursor.at + LENGTH_SIZE + size, cursor.chunkEnd)
+      return ENTERED
+    }
+    if (!this._isAllowed(seq, size)) return ENTERED
+    const recordEnd = findRecordEnd(cursor, size)
+    if (recordEnd > limit) {
+      cursor.fail('LENGTH')
+      return DAMAGED
+    }
+    const needed = findReach(cursor, size, recordEnd, limit)
+    if (!cursor.holds(needed)) {
+      cursor.need = needed - cursor.at
+      return NEEDS_BYTES
+    }
+    const dataStart = cursor.at + LENGTH_SIZE - cursor.window.start
+    if (!assembleRecord(cursor, size, limit)) return DAMAGED
+    chunk.add(seq, dataStart, dataStart + size)
+    return ENTERED
+  }
+
+  /**
+   * What cannot be seen in any one chunk: that some are missing behind the last one, and that one is from before a
+   * deletion, which verifies like any other. Only the number of deletions gives it away.
+   * @param {number} limit
+   */
+  _checkEnd (limit) {
+    const { missing } = this._store
+    if (missing && limit === missing.start) this._meetMissing(missing)
+    else this._checkErasedCount(limit)
+  }
+
+  /** @param {import('@millrace/framing').Damage} missing */
+  _meetMissing (missing) {
+    if (this._skipsDamage) this._countLost(missing.start, missing.end)
+    else this._error = this._store.damageError(missing)
+  }
+
+  /**
+   * Once, though what was read again may bring it back.
+   * @param {number} start
+   * @param {number} end
+   */
+  _countLost (start, end) {
+    if (end > this._lostEnd) super._countLost(Math.max(start, this._lostEnd), end)
+  }
+
+  /** Whether every chunk was looked at, and they have not as many deletions as there were. */
+  get _missesErased () {
+    const { _cursor: cursor, _store: { erasedCount } } = this
+    const isComplete = this._isGapless && this.begunAt === HEAD_SIZE && !this._isStale
+    return isComplete && erasedCount !== null && erasedCount !== cursor.erasedCount
+  }
+
+  /** @param {number} limit */
+  _checkErasedCount (limit) {
+    if (!this._missesErased) return
+    this._error = this._store.miscount(this._cursor.erasedCount, limit)
+  }
+}
+
+/** @param {ChunkCursor} cursor  that met damage */
+function damageOf (cursor) {
+  return /** @type {import('@millrace/framing').Damage} */ (cursor.damage)
+}
+
+exports.ForwardReader = ForwardReader

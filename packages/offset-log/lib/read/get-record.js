@@ -1,0 +1,347 @@
+'use strict'
+// Reads the one record that a seq names, from verified pages.
+
+const { Slab } = require('@millrace/block-file')
+const { LogError, misuse } = require('@millrace/errors')
+const {
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, ChunkHeader, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
+  UNSURE_GAP, findFrame, findRecordEnd, readChunkHeader, readNext, tooLargeToRead
+} = require('@millrace/framing')
+const { notFound } = require('../errors')
+const { ForwardReader } = require('./forward-reader')
+
+// A larger record is read in one go, past the cache, which it would only empty.
+const CACHED_SIZE_MAX = 4 * PAGE_SIZE
+
+/**
+ * @typedef {import('../checked-store').CheckedStore} CheckedStore
+ * @typedef {import('@millrace/framing').Frame} Frame
+ * @typedef {import('@millrace/framing').Page} Page
+ * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
+ */
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {import('../errors').Call} call
+ * @param {(err: Error | null, frame?: Frame, page?: Page) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ */
+function findRecord (store, seq, call, cb) {
+  if (typeof seq !== 'number') return cb(misuse(`${call}: expected the seq of a record, got ${typeof seq}`))
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq >= store.logEnd) return cb(notFound(call, store.path, seq))
+  store.findPage(seq, (err, start = 0) => {
+    if (err) return cb(err)
+    if (start < 0) return cb(notFound(call, store.path, seq))
+    store.pages.read(start, (err, page) => {
+      if (err || !page) return cb(err)
+      const frame = findFrame(page, seq, store.rules.hasGaps)
+      // What compaction has left out was deleted.
+      const isGap = frame !== null && frame.type === FRAME_TYPES.GAP
+      const isMissing = frame === null || (isGap && !store.rules.hasGaps)
+      const answer = () => isMissing ? cb(notFound(call, store.path, seq)) : cb(null, frame, page)
+      if (frame !== UNSURE_GAP || !store.hasJumps) return answer()
+      // It may have been lost; or what says where to look is itself from before it was.
+      scanFor(store, seq, store.pageBefore(start), false, (err) => err ? cb(err) : answer())
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ */
+function readRecord (store, seq, cb) {
+  const { rewriteCount } = store.blocks
+  readOnce(store, seq, (err, found) => {
+    // Its pieces may be from before and after it was deleted.
+    if (rewriteCount !== store.blocks.rewriteCount) readRecord(store, seq, cb)
+    else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
+    else cb(err, found)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readOnce (store, seq, cb) {
+  findRecord(store, seq, 'get', (err, frame, page) => {
+    if (err || !frame || !page) return cb(err)
+    const { size, at, type } = frame
+    if (type !== FRAME_TYPES.RECORD) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
+    const seqNumber = /** @type {number} */ (seq)
+    if (size > store.maxRecordSize) return cb(tooLargeToRead(seqNumber, size, store.maxRecordSize))
+    if (size > CACHED_SIZE_MAX) return readLargeRecord(store, seqNumber, page.start, cb)
+    if (findRecordEnd(frame, size) > store.end) return cb(pastEnd(store, frame))
+    const data = Buffer.allocUnsafe(size)
+    const dataOffset = page.offset + at + LENGTH_SIZE - page.start
+    const done = page.bytes.copy(data, 0, dataOffset, dataOffset + Math.min(size, frame.chunkEnd - at - LENGTH_SIZE))
+    readPieces(store, { start: page.start + PAGE_SIZE, identity: frame.identity, data, done }, cb)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {object} rest
+ * @param {number} rest.start  of the next page
+ * @param {number} rest.identity  of the chunk that the record was on last
+ * @param {Buffer} rest.data
+ * @param {number} rest.done  how much of it is there
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readPieces (store, { start, identity, data, done }, cb) {
+  if (done === data.length) return cb(null, { data, isDeleted: false })
+  store.pages.read(start, (err, page) => {
+    if (err || !page) return cb(err)
+    const { bytes, offset, end } = page
+    const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
+    const header = readNext(page, identity)
+    if (!header?.hasRest(size)) return cb(store.damageError({ start, end, fault: 'PIECE' }))
+    bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
+    readPieces(store, { start: start + PAGE_SIZE, identity: header.identity, data, done: done + size }, cb)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {number} pageStart
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readLargeRecord (store, seq, pageStart, cb) {
+  scanFor(store, seq, pageStart, false, (err, data) => {
+    if (err) cb(err)
+    else cb(null, { data: data ?? Buffer.alloc(0), isDeleted: data === null })
+  })
+}
+
+/**
+ * What else is on a page may be damaged, and the record not.
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {Error} damage
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function readPastDamage (store, seq, damage, cb) {
+  store.findPage(seq, (err, start = 0) => {
+    if (err) return cb(damage)
+    scanFor(store, seq, start, true, (err, data) => {
+      if (err || !data) cb(damage)
+      else cb(null, { data, isDeleted: false })
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {number} pageStart
+ * @param {boolean} skipsDamage
+ * @param {(err: Error | null, data?: Buffer | null) => void} cb  null when there is no such record
+ */
+function scanFor (store, seq, pageStart, skipsDamage, cb) {
+  // Not again and again: whoever asks for a record looks again, and each look makes what was read before it stale.
+  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage, looksAgain: false }
+  new ForwardReader(store, wanted, pageStart).next(store.logEnd, (err, chunk) => {
+    if (err || !chunk) return cb(err)
+    cb(null, chunk.count === 0 ? null : Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])))
+  })
+}
+
+/**
+ * @param {Error | null} err
+ * @returns {err is LogError}
+ */
+function isDamage (err) {
+  return err instanceof LogError && err.code === 'ERR_LOG_CORRUPT'
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {Frame} frame
+ */
+function pastEnd (store, { chunkStart, chunkEnd }) {
+  return store.damageError({ start: chunkStart, end: chunkEnd, fault: 'LENGTH' })
+}
+
+// Finds the record that a seq names where that takes no waiting: on a page in the cache, or with one read of its page.
+// Whatever is not as it nearly always is, is left to `readRecord`, which waits, and says what is wrong. The two stay
+// apart: this one is where `get` spends its time, and makes no object, no closure and no error.
+
+const NOWHERE = -1
+const TWO_32 = 2 ** 32
+
+class RecordPeeker {
+  /** @param {CheckedStore} store */
+  constructor (store) {
+    this._store = store
+    this._pages = store.pages
+    this._header = new ChunkHeader()
+    this._slab = new Slab()
+    /** Where the record is that was found; not to be used once anything else is read or awaited. */
+    this.bytes = this._pages.page.bytes
+    this.start = 0
+    this.end = 0
+    // Whether the bytes are nobody else's.
+    this._isOwn = false
+  }
+
+  /** @returns {Buffer}  the record that was found, the caller's own */
+  take () {
+    const { bytes, start, end } = this
+    return this._isOwn ? bytes : this._slab.copy(bytes, start, end)
+  }
+
+  /**
+   * @param {number} seq  any number
+   * @returns {boolean}  whether it was found: a whole record that is not deleted, on pages that verify
+   */
+  find (seq) {
+    const { _store: store, _pages: { page } } = this
+    if (store.isReplaced || !Number.isSafeInteger(seq) || seq >= store.logEnd) return false
+    const pageStart = this._findPage(seq)
+    if (pageStart === NOWHERE || !this._pages.look(pageStart)) return false
+    const { view, offset } = page
+    const { hasGaps } = store.rules
+    const stop = Math.min(offset + page.end - pageStart, offset + PAGE_SIZE - CHUNK_SIZE_MIN + 1)
+    for (let chunk = offset; chunk < stop;) {
+      const position = view.getUint16(chunk + 16) * TWO_32 + view.getUint32(chunk + 18)
+      if (position > seq) return false
+      const chunkEnd = chunk + CHUNK_HEADER_SIZE + view.getUint16(chunk + 8)
+      if (hasGaps || position - chunk + chunkEnd > seq) {
+        const at = walkTo(view, chunk, chunkEnd, seq - position + chunk, hasGaps)
+        if (at !== NOWHERE) return this._settle(at, chunk, chunkEnd)
+      }
+      chunk = chunkEnd
+    }
+    return false
+  }
+
+  /**
+   * @param {number} at  where in the page's bytes the frame begins
+   * @param {number} chunk  where its chunk does
+   * @param {number} chunkEnd
+   * @returns {boolean}  whether it is a record, and all of it is there
+   */
+  _settle (at, chunk, chunkEnd) {
+    const { bytes, view } = this._pages.page
+    const word = view.getUint32(at)
+    const size = word & FRAME_LENGTH_MASK
+    if (word >>> 30 !== FRAME_TYPES.RECORD || size > this._store.maxRecordSize) return false
+    const start = at + LENGTH_SIZE
+    if (start + size > chunkEnd) return size <= CACHED_SIZE_MAX && this._assemble(start, size, chunk, chunkEnd)
+    this.bytes = bytes
+    this.start = start
+    this.end = start + size
+    this._isOwn = false
+    return true
+  }
+
+  /**
+   * A record that goes on behind its page.
+   * @param {number} start  of its first piece, in the page's bytes
+   * @param {number} size  of the whole
+   * @param {number} chunk
+   * @param {number} chunkEnd
+   * @returns {boolean}
+   */
+  _assemble (start, size, chunk, chunkEnd) {
+    const { _store: store, _pages: pages, _pages: { page }, _header: header } = this
+    const own = Buffer.allocUnsafe(size)
+    page.bytes.copy(own, 0, start, chunkEnd)
+    readChunkHeader(page.view, chunk, header)
+    for (let done = chunkEnd - start, next = page.start + PAGE_SIZE; done < size; next += PAGE_SIZE) {
+      const { identity } = header
+      if (next >= store.end || !pages.look(next)) return false
+      const piece = Math.min(size - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
+      readChunkHeader(page.view, page.offset, header)
+      if (header.previous !== identity || !header.hasRest(piece)) return false
+      const from = page.offset + CHUNK_HEADER_SIZE
+      page.bytes.copy(own, done, from, from + piece)
+      done += piece
+    }
+    this.bytes = own
+    this.start = 0
+    this.end = size
+    this._isOwn = true
+    return true
+  }
+
+  /**
+   * As `findPage` of open-reader.js does it, which may wait.
+   * @param {number} seq
+   * @returns {number}  the page where its record would begin
+   */
+  _findPage (seq) {
+    const { rules: { shift, hasGaps }, tail, end } = this._store
+    const physical = seq - shift
+    if (physical < HEAD_SIZE || end <= HEAD_SIZE) return NOWHERE
+    const last = Math.min(physical, end - 1)
+    const lastPage = last - last % PAGE_SIZE
+    if (!hasGaps && tail.shift === shift) return lastPage
+    const behindJumps = seq - tail.shift
+    if (!hasGaps && behindJumps >= HEAD_SIZE) {
+      const page = behindJumps - behindJumps % PAGE_SIZE
+      if (page < end && this._firstSeqOf(page) <= seq && this._header.position - page === tail.shift) return page
+    }
+    return this._firstSeqOf(lastPage) <= seq ? lastPage : this._bisect(seq, lastPage)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} end  a page that begins behind it
+   * @returns {number}
+   */
+  _bisect (seq, end) {
+    let low = HEAD_SIZE
+    let high = end - PAGE_SIZE
+    while (low < high) {
+      const middle = low + Math.ceil((high - low) / PAGE_SIZE / 2) * PAGE_SIZE
+      const firstSeq = this._firstSeqOf(middle)
+      if (firstSeq <= seq) low = middle
+      else if (firstSeq > seq) high = middle - PAGE_SIZE
+      else return NOWHERE
+    }
+    return low
+  }
+
+  /**
+   * @param {number} page
+   * @returns {number}  of the first frame that begins on it; NaN when that cannot be told at once
+   */
+  _firstSeqOf (page) {
+    if (!this._pages.look(page)) return NaN
+    const { view, offset } = this._pages.page
+    readChunkHeader(view, offset, this._header)
+    return this._header.firstSeq
+  }
+}
+
+/**
+ * @param {DataView} view
+ * @param {number} chunk
+ * @param {number} chunkEnd
+ * @param {number} wanted  where the frame begins, if nothing was left out before it
+ * @param {boolean} hasGaps
+ * @returns {number}  where it does, or NOWHERE
+ */
+function walkTo (view, chunk, chunkEnd, wanted, hasGaps) {
+  let at = chunk + CHUNK_HEADER_SIZE + view.getUint16(chunk + 28)
+  while (chunkEnd - at >= LENGTH_SIZE && at < wanted) {
+    const word = view.getUint32(at)
+    const type = word >>> 30
+    if (type === FRAME_TYPES.PADDING) return NOWHERE
+    const size = word & FRAME_LENGTH_MASK
+    at += LENGTH_SIZE
+    if (type !== FRAME_TYPES.GAP) at += size
+    else if (hasGaps) wanted -= size
+  }
+  return at === wanted && chunkEnd - at >= LENGTH_SIZE ? at : NOWHERE
+}
+
+exports.findRecord = findRecord
+exports.scanFor = scanFor
+exports.readRecord = readRecord
+exports.RecordPeeker = RecordPeeker

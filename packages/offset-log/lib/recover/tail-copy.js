@@ -1,0 +1,287 @@
+'use strict'
+// Makes the end of a log durable that a session has left unsynced. The page cache may hold bytes there that are not on
+// the disk, though nothing is dirty: after a failed writeback the kernel counts them as clean, and on ext4 their blocks
+// stay marked as never written, so that writing the same bytes again in place, with a successful fdatasync, does not
+// bring them to the disk. Cutting the file and writing them anew does. So the bytes are copied to `<log>.tail` first,
+// which the next open replays if this one does not come to its end. See docs/format.md.
+
+const path = require('node:path')
+const { BlockFile, fileStorage } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { CRC_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX, crc32 } = require('@millrace/framing')
+
+const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x54, 0x0d, 0x0a, 0x1a, 0x0a])
+const COPY_SIZE = 1024 * 1024
+// A copy that is not whole yet has a name of its own.
+const UNFINISHED_SUFFIX = '.new'
+
+/**
+ * @typedef {import('../load').BlockFile} BlockFileHandle
+ * @typedef {import('@millrace/framing').Head} Head
+ * @typedef {import('@millrace/block-file').Storage} Storage
+ * @typedef {{ offset: number, size: number }} Range  of the log's file, in bytes
+ * @typedef {Range & { id: Buffer, sequence: number }} Described  by the head of a copy
+ * @typedef {Range & { path: string }} Unrestored  bytes of the log that only its copy has
+ */
+
+class TailCopy {
+  /**
+   * @param {BlockFileHandle} blocks  the log's file, open for writing
+   * @param {Head} head
+   * @param {Storage} [storage]
+   */
+  constructor (blocks, head, storage = fileStorage) {
+    this._blocks = blocks
+    this._head = head
+    this._header = head.header
+    this._storage = storage
+    this._path = blocks.realPath + TAIL_SUFFIX
+  }
+
+  /** Of the newest slot that can be read. */
+  get _sequence () {
+    return this._head.slot?.sequence ?? 0
+  }
+
+  /** Whether the session before has left nothing to do: then nobody need look for a copy. */
+  get _wasClosed () {
+    const { slot, lostSlot } = this._head
+    return !lostSlot && slot?.ceiling === 0 && slot.end === this._blocks.size.value
+  }
+
+  /**
+   * Finishes what an earlier open has begun.
+   * @returns {Promise<number>}  all before that position is on stable storage now; 0 if there was nothing to finish
+   * @throws {LogError} ERR_LOG_CORRUPT when the copy is damaged that all depends on
+   */
+  async restore () {
+    if (this._wasClosed) return 0
+    await call(this._blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX)
+    const copy = await this._openCopy()
+    if (copy === null) return 0
+    try {
+      const range = await this._read(copy)
+      if (range === null) return 0
+      const isOutdated = this._isOutdated(range)
+      if (!isOutdated) {
+        // Whoever gave the copy its name may have been killed before that was on stable storage.
+        await call(this._storage, 'syncFolder', path.dirname(this._path))
+        await this._writeAnew(copy, range)
+      }
+      await this._remove()
+      return isOutdated ? 0 : range.offset + range.size
+    } finally {
+      await call(copy, 'close')
+    }
+  }
+
+  /**
+   * For those who only read: the copy belongs to the next writer, which finishes what an earlier one has begun.
+   * @returns {Promise<Unrestored | null>}  the bytes that the log is to get back and does not have now
+   */
+  async find () {
+    if (this._wasClosed) return null
+    const copy = await this._openCopy()
+    if (copy === null) return null
+    try {
+      const range = await this._read(copy)
+      if (range === null || this._isOutdated(range)) return null
+      const { offset, size } = range
+      return await this._isRestored(copy, range) ? null : { offset, size, path: this._path }
+    } catch (err) {
+      if (err instanceof LogError && err.code === 'ERR_LOG_CORRUPT') return null
+      // A writer is at it just now: the log became shorter while it was compared.
+      if (err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ') return null
+      throw err
+    } finally {
+      await call(copy, 'close')
+    }
+  }
+
+  /**
+   * The slot that a copy was made under may have been in the page cache only, and gone with the power: an older one is
+   * as good. A newer one was written when the copy had served, and before anything was appended.
+   * @param {Described} described
+   */
+  _isOutdated ({ sequence }) {
+    return this._sequence > sequence
+  }
+
+  /**
+   * @param {BlockFileHandle} copy
+   * @param {Range} range
+   * @returns {Promise<boolean>}  whether the log has all that the copy has
+   */
+  async _isRestored (copy, { offset, size }) {
+    if (offset + size > this._blocks.size.value) return false
+    let isSame = true
+    let at = offset
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, async (bytes) => {
+      const found = Buffer.alloc(bytes.length)
+      await call(this._blocks, 'readInto', found, at)
+      isSame &&= found.equals(bytes)
+      at += bytes.length
+    })
+    return isSame
+  }
+
+  /** @returns {Promise<BlockFileHandle | null>}  null if there is none */
+  async _openCopy () {
+    const copy = BlockFile(this._path, { flags: 'r', cache: 0, storage: this._storage })
+    try {
+      await call(copy, 'ready')
+      return copy
+    } catch (err) {
+      await call(copy, 'close')
+      if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return null
+      throw err
+    }
+  }
+
+  /**
+   * A copy has its name since it was whole and synced.
+   * @param {BlockFileHandle} copy
+   * @returns {Promise<Described | null>}  null if it is not of this log; then it is left alone
+   */
+  async _read (copy) {
+    const bytes = Buffer.alloc(TAIL_HEADER_SIZE)
+    await call(copy, 'readInto', bytes.subarray(0, Math.min(copy.size.value, TAIL_HEADER_SIZE)), 0)
+    const described = decodeTailHeader(bytes, this._header.salt)
+    if (described === null || !described.id.equals(this._header.id)) return null
+    const end = TAIL_HEADER_SIZE + described.size
+    const found = Buffer.alloc(CRC_SIZE)
+    let crc = this._header.salt
+    if (copy.size.value === end + CRC_SIZE) {
+      await eachPart(copy, 0, end, async (bytes) => { crc = crc32(bytes, crc) })
+      await call(copy, 'readInto', found, end)
+    }
+    if (copy.size.value === end + CRC_SIZE && found.readUInt32BE(0) === crc) return described
+    throw new LogError('ERR_LOG_CORRUPT', `open: ${this._path} is damaged: it holds the ${described.size} bytes of the log from ` +
+      `${described.offset} on, which were being written anew. Keep a copy of both; without it the log opens as far as it goes`,
+    { path: this._path })
+  }
+
+  /**
+   * Copies a range of the log's end. Nothing of the log is changed.
+   * @param {Range} range
+   * @returns {Promise<void>}  the copy is on stable storage
+   * @throws what the file system says; then nothing is left of the copy
+   */
+  async save ({ offset, size }) {
+    const { id, salt } = this._header
+    const copy = BlockFile(this._path + UNFINISHED_SUFFIX, { cache: 0, storage: this._storage })
+    try {
+      await call(copy, 'ready')
+      await call(copy, 'truncate', 0)
+      const head = encodeTailHeader({ id, sequence: this._sequence, offset, size }, salt)
+      await call(copy, 'append', head)
+      let crc = crc32(head, salt)
+      await eachPart(this._blocks, offset, offset + size, async (bytes) => {
+        crc = crc32(bytes, crc)
+        await call(copy, 'append', bytes)
+      })
+      const trailer = Buffer.alloc(CRC_SIZE)
+      trailer.writeUInt32BE(crc)
+      await call(copy, 'append', trailer)
+      await call(copy, 'sync')
+      await call(copy, 'close')
+      await this._publish()
+    } catch (err) {
+      await call(copy, 'close').catch(() => {})
+      await call(this._blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX).catch(() => {})
+      throw err
+    }
+  }
+
+  /** The copy gets its name; what else has that is not ours, or it would have been replayed. */
+  async _publish () {
+    const other = await this._openCopy()
+    if (other !== null) {
+      await call(other, 'close')
+      throw new LogError('EEXIST', `${this._path} is in the way, and not of this log`, { path: this._path })
+    }
+    await call(this._storage, 'rename', this._path + UNFINISHED_SUFFIX, this._path)
+    await call(this._storage, 'syncFolder', path.dirname(this._path))
+  }
+
+  /**
+   * Writes anew what was saved.
+   * @param {Range} range
+   * @returns {Promise<void>}  it is on stable storage, and the copy is gone
+   */
+  async rewrite (range) {
+    const copy = /** @type {BlockFileHandle} */ (await this._openCopy())
+    try {
+      await this._writeAnew(copy, range)
+    } finally {
+      await call(copy, 'close')
+    }
+    await this._remove()
+  }
+
+  /**
+   * @param {BlockFileHandle} copy
+   * @param {Range} range
+   */
+  async _writeAnew (copy, { offset, size }) {
+    await call(this._blocks, 'truncate', offset)
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this._blocks, 'append', bytes))
+    await call(this._blocks, 'sync')
+  }
+
+  /** It must not come back with the power: what is appended next would be cut for it. */
+  async _remove () {
+    await call(this._blocks, 'removeBeside', TAIL_SUFFIX)
+    await call(this._storage, 'syncFolder', path.dirname(this._path))
+  }
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {number} start
+ * @param {number} end
+ * @param {(bytes: Buffer) => Promise<unknown>} visit  the bytes are good until it is done
+ */
+async function eachPart (blocks, start, end, visit) {
+  const buffer = Buffer.allocUnsafe(Math.min(COPY_SIZE, end - start))
+  for (let at = start; at < end; at += buffer.length) {
+    const bytes = buffer.subarray(0, Math.min(buffer.length, end - at))
+    await call(blocks, 'readInto', bytes, at)
+    await visit(bytes)
+  }
+}
+
+/**
+ * @param {Described} described
+ * @param {number} salt
+ * @returns {Buffer}
+ */
+function encodeTailHeader ({ id, sequence, offset, size }, salt) {
+  const bytes = Buffer.alloc(TAIL_HEADER_SIZE)
+  MAGIC.copy(bytes)
+  id.copy(bytes, 8)
+  bytes.writeUIntBE(sequence, 24, 6)
+  bytes.writeUIntBE(offset, 30, 6)
+  bytes.writeUIntBE(size, 36, 6)
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, 44), salt), 44)
+  return bytes
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} salt
+ * @returns {Described | null}  null if it is none
+ */
+function decodeTailHeader (bytes, salt) {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return null
+  if (crc32(bytes.subarray(0, 44), salt) !== bytes.readUInt32BE(44)) return null
+  return {
+    id: Buffer.from(bytes.subarray(8, 24)),
+    sequence: bytes.readUIntBE(24, 6),
+    offset: bytes.readUIntBE(30, 6),
+    size: bytes.readUIntBE(36, 6)
+  }
+}
+
+exports.TailCopy = TailCopy

@@ -1,0 +1,69 @@
+'use strict'
+// The options of `verify` and `repair`, checked, with their defaults.
+
+const { misuse } = require('@millrace/errors')
+const { offsetFramings } = require('@millrace/framing')
+
+const RANGES_MAX = 1000
+const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
+const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'storage', 'suspects']
+const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
+
+/** @typedef {import('@millrace/framing/survey').DamagedRange} DamagedRange */
+
+/**
+ * @typedef {object} SalvageOptions
+ * @property {import('@millrace/offset-log').FramingName} [framing]  of the file, when its beginning is lost and it
+ *   cannot be told
+ * @property {(range: DamagedRange) => void} [onDamage]  is told of every damaged range, in
+ *   order, also of those that the report has no room for
+ * @property {(progress: { position: number, size: number }) => void} [onProgress]  is told now and then how far it is
+ * @property {number} [rangesMax]  how many ranges the report lists; 1000 by default
+ * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
+ * @property {Array<{ start: number, end: number }>} [suspects]  ranges of a legacy log that are known to be bad from
+ *   elsewhere, in order
+ * @property {boolean} [keepSuspects]  `repair` keeps the records that touch those too; false by default
+ * @property {boolean} [write]  `repair` makes the new file; false by default: it only says what it would do
+ */
+
+/**
+ * @param {'verify' | 'repair'} name  of the call
+ * @param {SalvageOptions & Record<string, unknown>} options
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseOptions (name, options) {
+  if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
+  const known = name === 'verify' ? KNOWN_BY_VERIFY : KNOWN_BY_REPAIR
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(option)) continue
+    throw misuse(`${name}: there is no option ${option}; there are ${known.join(', ')}`)
+  }
+  const {
+    framing, onDamage = () => {}, onProgress = () => {}, rangesMax = RANGES_MAX, storage, suspects = [],
+    keepSuspects = false, write = false
+  } = options
+  const check = (/** @type {boolean} */ isRight, /** @type {string} */ what) => {
+    if (!isRight) throw misuse(`${name}: ${what}`)
+  }
+  check(framing === undefined || FRAMINGS.includes(framing), `framing must be one of ${FRAMINGS.join(', ')}, got ${String(framing)}`)
+  check(typeof onDamage === 'function', 'onDamage must be a function')
+  check(typeof onProgress === 'function', 'onProgress must be a function')
+  check(Number.isSafeInteger(rangesMax) && rangesMax >= 0, `rangesMax must be a whole number, got ${String(rangesMax)}`)
+  check(Array.isArray(suspects), 'suspects must be an array of ranges')
+  check(typeof keepSuspects === 'boolean', 'keepSuspects must be true or false')
+  check(typeof write === 'boolean', 'write must be true or false')
+  return { framing, onDamage, onProgress, rangesMax, storage, suspects, keepSuspects, write }
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {unknown} path
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function checkPath (name, what, path) {
+  if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected ${what}, got ${String(path)}`)
+}
+
+exports.parseOptions = parseOptions
+exports.checkPath = checkPath

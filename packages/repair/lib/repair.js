@@ -1,0 +1,179 @@
+'use strict'
+// repair: makes a new log of all that is good in a damaged one, and says what is lost. It never changes the damaged
+// one, and it writes nothing at all unless it is told to. The new log is verified before it gets its name.
+
+const { resolvePath } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { callbackOrPromise, toCallback } = require('@millrace/flow')
+const { Session } = require('@millrace/framing')
+const { encodeHeadOf } = require('@millrace/framing/survey')
+const { Aside } = require('@millrace/offset-log/copying')
+const { checkPath, parseOptions } = require('./options')
+const { withSource } = require('./source')
+const { examine } = require('./verify')
+
+/**
+ * @typedef {import('./source').LogSource} LogSource
+ * @typedef {import('./verify').Examination} Examination
+ * @typedef {ReturnType<typeof parseOptions>} Options
+ */
+
+/**
+ * @typedef {object} RepairParts  what the report of `repair` says besides that of `verify`
+ * @property {string} out  path of the new log
+ * @property {boolean} isDryRun  whether it was only found out what would be done
+ * @property {number} recovered  how many records are in the new log
+ * @property {number} recoveredFromDamage  how many of them no reader of the damaged log gets at
+ * @property {import('@millrace/framing/survey').DamagedRange[]} lost  the first of the ranges that records were lost in
+ * @property {number} lostCount  how many there are
+ * @property {number} lostSize  their bytes
+ * @property {boolean} keepsSeqs  whether every record has the seq that it had
+ * @typedef {import('./verify').Report & RepairParts} RepairReport
+ */
+
+/**
+ * @template T
+ * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback
+ */
+
+/** @typedef {import('./options').SalvageOptions} RepairOptions */
+
+/**
+ * Makes a new log of all that is good in a damaged one, and says what is lost. It never changes the damaged one, and
+ * writes nothing at all without the option `write`.
+ * @overload
+ * @param {string} path
+ * @param {string} out  where the new log goes; nothing may be there
+ * @param {RepairOptions} [options]
+ * @returns {Promise<RepairReport>}
+ */
+/**
+ * @overload
+ * @param {string} path
+ * @param {string} out
+ * @param {NodeCallback<RepairReport>} cb
+ * @returns {void}
+ */
+/**
+ * @overload
+ * @param {string} path
+ * @param {string} out
+ * @param {RepairOptions | undefined} options
+ * @param {NodeCallback<RepairReport>} cb
+ * @returns {void}
+ */
+/**
+ * @param {string} path
+ * @param {string} out  where the new log goes; nothing may be there
+ * @param {RepairOptions | NodeCallback<RepairReport>} [options]
+ * @param {NodeCallback<RepairReport>} [cb]  EEXIST when there is something at `out`
+ * @returns {any}  a promise of the report, when there is no callback
+ */
+function repair (path, out, options = {}, cb) {
+  if (typeof options === 'function') return repair(path, out, {}, options)
+  return callbackOrPromise(cb, (cb) => toCallback(repairLog(path, out, options), cb), 'repair')
+}
+
+/**
+ * @param {string} path
+ * @param {string} out
+ * @param {RepairOptions} options
+ * @returns {Promise<RepairReport>}
+ */
+async function repairLog (path, out, options) {
+  checkPath('repair', 'the path of a log', path)
+  checkPath('repair', 'the path of the new log', out)
+  const parsed = parseOptions('repair', options)
+  const target = resolvePath(out, parsed.storage)
+  const examination = await withSource(path, parsed, (source) => {
+    return parsed.write ? writeRepaired(target, source, parsed) : examine(source, parsed, null)
+  })
+  return describe(examination, out, !parsed.write)
+}
+
+/**
+ * @param {Examination} examination
+ * @param {string} out
+ * @param {boolean} isDryRun
+ * @returns {RepairReport}
+ */
+function describe ({ report, lost }, out, isDryRun) {
+  return {
+    ...report,
+    out,
+    isDryRun,
+    recovered: report.records,
+    recoveredFromDamage: report.mendable,
+    lost: lost.ranges,
+    lostCount: lost.count,
+    lostSize: lost.size,
+    keepsSeqs: true
+  }
+}
+
+/**
+ * @param {string} out
+ * @param {LogSource} source
+ * @param {Options} options
+ * @returns {Promise<Examination>}
+ */
+async function writeRepaired (out, source, options) {
+  if (source.unrestored) throw unrestoredError(source.blocks.path, source.unrestored)
+  const aside = new Aside(out, options.storage)
+  return aside.fill(async (output) => {
+    const examination = await examine(source, options, output)
+    await output.flush()
+    const { state } = examination
+    if (source.checked && state) {
+      const { head, epoch } = source.checked
+      output.put(0, encodeHeadOf(head, state, ceilingOf(head, state), epoch))
+    }
+    return examination
+  }, (examination) => verifyRepaired(aside.path, examination, options))
+}
+
+/**
+ * @param {string} path
+ * @param {NonNullable<LogSource['unrestored']>} unrestored
+ */
+function unrestoredError (path, { offset, size, path: copy }) {
+  return new LogError('ERR_NOT_SUPPORTED', `repair: ${copy} holds the ${size} bytes of ${path} from ${offset} on, which were ` +
+    'being written anew when the process ended. Open the log for writing once, which brings them back; then repair it if it must be',
+  { offset, path: copy })
+}
+
+/**
+ * @param {import('@millrace/framing').Head} head  of the damaged log
+ * @param {import('@millrace/framing/survey').ChunkState} state  all that is left
+ * @returns {number}  a logical position that nothing reaches that may be lost; 0 if nothing may be
+ */
+function ceilingOf (head, { end, shift, logicalEnd }) {
+  const ceiling = new Session(head, false).ceilingFor(end + shift, true)
+  const before = head.slot?.logicalEnd ?? 0
+  // What the file lacks at its end was shown once: its seqs are left out too.
+  return before > logicalEnd ? Math.max(ceiling, before) : ceiling
+}
+
+/**
+ * @param {string} path
+ * @param {Examination} examination
+ * @param {Options} options
+ */
+async function verifyRepaired (path, { report: before }, { storage, framing }) {
+  const parsed = parseOptions('verify', { storage, framing })
+  const { report } = await withSource(path, parsed, (source) => examine(source, parsed, null))
+  const { isSound, tail, flaws, records, since } = report
+  const isWhole = isSound && tail === null && flaws.length === 0
+  if (!isWhole || records !== before.records || since !== before.since) throw notRight(path, before.path)
+}
+
+/**
+ * @param {string} path
+ * @param {string} from
+ */
+function notRight (path, from) {
+  return new LogError('ERR_LOG_CORRUPT', `what was written to ${path} is not what was read from ${from}; something changes ` +
+    'the one while it is read, or loses what is written to the other. Nothing was kept; try again, on another disk', { path })
+}
+
+exports.repair = repair

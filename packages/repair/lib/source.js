@@ -1,0 +1,313 @@
+'use strict'
+// Opens a file for reading, however damaged it is, and finds out what must be known before it is surveyed: its framing,
+// its head or what is left of that, deletions that are not finished, and how far the file was promised.
+
+const { promisify } = require('node:util')
+const { BlockFile } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const {
+  AREA_SIZE, CHUNK_HEADER_SIZE, FILE_SIZE_MAX, HEADER_POSITIONS, HEAD_SIZE, PAGE_SIZE, TailWalk, encodeFileHeader,
+  offsetFramings, readHead
+} = require('@millrace/framing')
+const { SaltSearch, describeSource, isZeroIn, placeOf, rebuildHeader } = require('@millrace/framing/survey')
+const { TailCopy, detectFraming, isShorter, readHeadBytes } = require('@millrace/offset-log/copying')
+const { NOWHERE, findFrames, judgeFrame } = require('./find-frames')
+
+const detect = promisify(detectFraming)
+
+/**
+ * @typedef {ReturnType<typeof BlockFile>} BlockFileHandle
+ * @typedef {import('@millrace/framing').Head} Head
+ * @typedef {import('@millrace/framing').OffsetFraming} OffsetFraming
+ * @typedef {import('@millrace/framing/survey').Page} Page
+ * @typedef {import('@millrace/framing/survey').PagePlace} PagePlace
+ */
+
+/**
+ * @typedef {import('@millrace/framing/survey').Source & CheckedParts} CheckedSource  a file of the checked framing
+ * @typedef {object} CheckedParts
+ * @property {boolean} isHeadLost  both copies of the file header are; `head` has what was found of it elsewhere
+ * @property {number} unfinishedCount  how many chunks are not as the journals say that they should become
+ */
+
+/**
+ * @typedef {object} LogSource
+ * @property {BlockFileHandle} blocks  open for reading
+ * @property {CheckedSource | null} checked  of a file of the checked framing
+ * @property {OffsetFraming | null} framing  of a legacy one; an empty file has none
+ * @property {import('@millrace/offset-log/copying').Unrestored | null} unrestored  what the log gets back when it is
+ *   opened for writing
+ */
+
+/**
+ * @param {string} path
+ * @param {object} options
+ * @param {string} [options.framing]  that the file is known to have
+ * @param {import('@millrace/block-file').Storage} [options.storage]
+ * @returns {Promise<LogSource>}
+ */
+async function openSource (path, { framing, storage }) {
+  const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
+  await call(blocks, 'ready')
+  try {
+    const { checked = null, legacy = null } = await tellFraming(blocks, framing)
+    const unrestored = checked && await new TailCopy(blocks, checked.head, storage).find()
+    return { blocks, checked, framing: legacy, unrestored }
+  } catch (err) {
+    await call(blocks, 'close').catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {Parameters<typeof openSource>[1]} options
+ * @param {(source: LogSource) => Promise<T>} run
+ * @returns {Promise<T>}  the file is closed
+ */
+async function withSource (path, options, run) {
+  const source = await openSource(path, options)
+  let result
+  try {
+    result = await run(source)
+  } catch (err) {
+    await call(source.blocks, 'close').catch(() => {})
+    throw err
+  }
+  await call(source.blocks, 'close')
+  return result
+}
+
+/**
+ * By the file's beginning, or, where that is lost, by what lies behind.
+ * @param {BlockFileHandle} blocks
+ * @param {string | undefined} known
+ * @returns {Promise<{ checked?: CheckedSource, legacy?: OffsetFraming | null }>}
+ */
+async function tellFraming (blocks, known) {
+  if (known === 'checked') return { checked: await readSource(blocks) }
+  if (known !== undefined) return { legacy: offsetFramings[known] }
+  if (blocks.size.value === 0) return { legacy: null }
+  let framing
+  try {
+    framing = await detect(blocks)
+  } catch (err) {
+    if (!isUnknown(err)) throw err
+    return guessFraming(blocks, err)
+  }
+  return framing === 'checked' ? { checked: await readSource(blocks) } : { legacy: framing }
+}
+
+/**
+ * A header that is lost may still be found; else it was none.
+ * @param {BlockFileHandle} blocks
+ * @param {LogError} cause  why the beginning of the file does not tell
+ * @returns {Promise<{ checked?: CheckedSource, legacy?: OffsetFraming }>}
+ */
+async function guessFraming (blocks, cause) {
+  try {
+    return { checked: await readSource(blocks) }
+  } catch (err) {
+    if (!isUnknown(err) && !isCorrupt(err)) throw err
+  }
+  const legacy = await guessOffsetFraming(blocks)
+  if (legacy) return { legacy }
+  const { path } = blocks
+  throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `verify: no log of any framing that this version knows was found in ${path}; ` +
+    'check the path, or say which framing it has', { cause, offset: 0, path })
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @returns {Promise<OffsetFraming | null>}  the one whose whole frames come first
+ */
+async function guessOffsetFraming (blocks) {
+  const fileSize = blocks.size.value
+  /** @type {OffsetFraming | null} */
+  let first = null
+  let firstEnd = Infinity
+  for (const framing of Object.values(offsetFramings)) {
+    const { start, end } = await findFrames(blocks, framing, 0, fileSize, NOWHERE, blocks.createSpanReader())
+    if (start !== NOWHERE && end < firstEnd) [first, firstEnd] = [framing, end]
+    // All of the file may be one frame.
+    const { isMendable } = await judgeFrame(blocks, framing, 0, fileSize)
+    if (isMendable && fileSize < firstEnd) [first, firstEnd] = [framing, fileSize]
+  }
+  return first
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @returns {Promise<CheckedSource>}
+ */
+async function readSource (blocks) {
+  const { head, isHeadLost } = await readHeadOf(blocks)
+  const { base } = head.header
+  // After the head: what a slot says is in the file when it is written.
+  await call(blocks, 'refresh')
+  const fileSize = blocks.size.value
+  if (base + fileSize > FILE_SIZE_MAX) throw noRoom(blocks.path, base)
+  const source = { ...describeSource(head, fileSize), isHeadLost, unfinishedCount: 0 }
+  source.unfinishedCount = await countUnfinished(blocks, source)
+  await findPromisedEnd(blocks, source)
+  return source
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @returns {Promise<{ head: Head, isHeadLost: boolean }>}
+ */
+async function readHeadOf (blocks) {
+  const bytes = await readHeadBytes(blocks)
+  const head = readHead(bytes, blocks.path)
+  if (!(head instanceof LogError)) return { head, isHeadLost: false }
+  if (!isCorrupt(head)) throw head
+  const header = await rescueHeader(blocks, bytes)
+  if (header === null) throw head
+  const whole = Buffer.from(bytes)
+  for (const position of HEADER_POSITIONS) {
+    whole.fill(0, position, position + AREA_SIZE)
+    encodeFileHeader(header).copy(whole, position)
+  }
+  const rescued = /** @type {Head} */ (readHead(whole, blocks.path))
+  HEADER_POSITIONS.forEach((offset, index) => {
+    rescued.flaws.splice(index, 0, { what: `copy ${index + 1} of the header`, offset, size: AREA_SIZE })
+  })
+  return { head: { ...rescued, bytes }, isHeadLost: true }
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {Buffer} head  its bytes
+ * @returns {Promise<import('@millrace/framing').FileHeader | null>}  null when nothing in the file proves a salt
+ */
+async function rescueHeader (blocks, head) {
+  const search = new SaltSearch(head)
+  if (search.salt === undefined) await eachPage(blocks, 1, (page) => search.visit(page))
+  const { salt } = search
+  if (salt === undefined) return null
+  const [first, last] = [await findPlace(blocks, salt, 1), await findPlace(blocks, salt, -1)]
+  return rebuildHeader(head, salt, first, last)
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {number} salt
+ * @param {1 | -1} direction  where to begin: at the first page, or at the last
+ * @returns {Promise<PagePlace | null>}  of the first page that begins with a whole header
+ */
+async function findPlace (blocks, salt, direction) {
+  /** @type {PagePlace | null} */
+  let place = null
+  await eachPage(blocks, direction, (page) => {
+    place = placeOf(page, salt)
+    return place === null
+  })
+  return place
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {1 | -1} direction
+ * @param {(page: Page) => boolean} visit  false ends it. Pages of zeros are left out
+ */
+async function eachPage (blocks, direction, visit) {
+  const fileSize = blocks.size.value
+  const window = blocks.createSpanReader()
+  const lastPage = Math.max(HEAD_SIZE, Math.ceil(fileSize / PAGE_SIZE) * PAGE_SIZE - PAGE_SIZE)
+  let page = direction === 1 ? HEAD_SIZE : lastPage
+  for (; page < fileSize && page >= HEAD_SIZE; page += direction * PAGE_SIZE) {
+    const end = Math.min(fileSize, page + PAGE_SIZE)
+    if (page < window.start || end > window.end) {
+      if (direction === 1) await call(window, 'loadForward', page, PAGE_SIZE, fileSize)
+      else await call(window, 'loadBackward', end, end - page, HEAD_SIZE)
+    }
+    if (isZeroIn(window, page, end)) continue
+    if (!visit({ page, bytes: window.buffer.subarray(page - window.start, end - window.start) })) return
+  }
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {CheckedSource} source
+ * @returns {Promise<number>}
+ */
+async function countUnfinished (blocks, { unfinished, fileSize }) {
+  let count = 0
+  const bytes = Buffer.allocUnsafe(CHUNK_HEADER_SIZE)
+  for (const [position, entries] of unfinished) {
+    if (position + CHUNK_HEADER_SIZE > fileSize) continue
+    await call(blocks, 'readInto', bytes, position)
+    if (!entries.some(({ header }) => header.equals(bytes))) count++
+  }
+  return count
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {CheckedSource} source  gets its `promisedEnd`
+ */
+async function findPromisedEnd (blocks, source) {
+  for (;;) {
+    const { head: { slot }, fileSize } = source
+    // A file without slots is looked at as a whole anyway, and all of it counts.
+    if (slot === null || slot.end >= fileSize) {
+      source.promisedEnd = slot?.end ?? Math.max(fileSize, HEAD_SIZE)
+      return
+    }
+    try {
+      const { promisedEnd, epoch } = await walkTail(blocks, source)
+      source.promisedEnd = promisedEnd
+      source.epoch = Math.max(source.epoch, epoch)
+      return
+    } catch (err) {
+      if (!isShorter(err)) throw err
+      // A writer may have cut off what was never part of the log.
+      await call(blocks, 'refresh')
+      source.fileSize = blocks.size.value
+    }
+  }
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {CheckedSource} source
+ */
+async function walkTail (blocks, source) {
+  const { head: { slot }, fileSize } = source
+  const window = blocks.createSpanReader()
+  const walk = new TailWalk(window, source, slot, fileSize)
+  while (!walk.run()) {
+    const { cursor } = walk
+    await call(window, 'loadForward', cursor.at, cursor.need, fileSize)
+    cursor.noteLoaded(null)
+  }
+  return walk.report()
+}
+
+/**
+ * Only who makes checksums, too, can make such a header.
+ * @param {string} path
+ * @param {number} base
+ */
+function noRoom (path, base) {
+  return new LogError('ERR_LOG_CORRUPT', `verify: the positions of ${path} begin at ${base}, which leaves no room for all of ` +
+    'it; no log has such a header. Keep a copy of the file', { offset: 0, path })
+}
+
+/**
+ * @param {unknown} err
+ * @returns {err is LogError}
+ */
+function isUnknown (err) {
+  return err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT'
+}
+
+/** @param {unknown} err */
+function isCorrupt (err) {
+  return err instanceof LogError && err.code === 'ERR_LOG_CORRUPT'
+}
+
+exports.withSource = withSource

@@ -1,0 +1,150 @@
+'use strict'
+// repair: what random injuries (./salvage) found, each in its smallest case.
+
+const tape = require('tape')
+const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
+const { OffsetLog } = require('@millrace/offset-log')
+const { repair, verify } = require('..')
+const { LogBuilder } = require('../../offset-log/test/checked-builder')
+const { swap } = require('./salvage/injuries')
+const { decodeLog } = require('../../offset-log/test/checked-oracle')
+
+const FILE = '/folder/log'
+const OUT = '/folder/out'
+const HEAD_SIZE = 32768
+
+/**
+ * Repairs the bytes, and reads the new log by the oracle.
+ * @param {Buffer} bytes
+ */
+async function repairBytes (bytes) {
+  const disk = new SimulatedDisk({ defer: queueMicrotask })
+  const { storage } = disk
+  disk.put(FILE, bytes)
+  const report = await repair(FILE, OUT, { storage, write: true })
+  const { frames, slot } = decodeLog(disk.read(OUT))
+  const { isSound } = await verify(OUT, { storage })
+  return { report, seqs: frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq), slot, isSound }
+}
+
+tape('repair: a garbled link and birth of a chunk with a deleted record do not lose the chunks behind it', async (t) => {
+  const builder = new LogBuilder()
+  for (const isErased of [false, true, false]) {
+    builder.open()
+    builder.record(Buffer.alloc(100, 'a'), { isErased })
+    builder.close({ commitContinues: false })
+  }
+  const seqs = builder.frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq)
+  const at = builder.frames[1].seq - 40
+  const bytes = builder.build()
+  // As the builder makes it, a header without its birth has the checksum that the next chunk knows it by.
+  const found = await repairBytes(bytes.fill(0, at + 32, at + 40))
+  t.deepEqual(found.seqs, seqs)
+  t.deepEqual(found.report.damage.map(({ offset, size }) => [offset, size]), [[at, 40]])
+})
+
+tape('repair: the last promised chunk of a compacted log is lost, and so is the end of the batch behind it', async (t) => {
+  const builder = new LogBuilder({ hasGaps: true })
+  const append = (commitContinues) => {
+    builder.open()
+    builder.record(Buffer.alloc(100, 'a'))
+    builder.close({ commitContinues })
+  }
+  builder.jump(5000)
+  append(false)
+  append(false)
+  const promised = builder.build()
+  append(true)
+  append(false)
+  const bytes = Buffer.concat([promised.subarray(0, HEAD_SIZE), builder.build().subarray(HEAD_SIZE)])
+  const [first, second, third, last] = builder.frames.map(({ seq }) => seq)
+  const physicalOf = (seq) => seq - 5000
+  bytes[physicalOf(second) + 10] ^= 1
+  bytes[physicalOf(last) + 10] ^= 1
+  // The third record's chunk says where the lost one ended; then it is cut off, since its batch has no end.
+  const { seqs, slot, isSound } = await repairBytes(bytes)
+  t.deepEqual(seqs, [first])
+  t.equal(slot.logicalEnd, third - 40, 'no seq of what is lost is used again')
+  t.ok(isSound)
+})
+
+tape('repair: one slot of an empty log is enough to find the salt: it names it', async (t) => {
+  const bytes = new LogBuilder().build()
+  const found = await repairBytes(bytes.fill(0xee, 0, 12288))
+  t.equal(found.report.framing, 'checked')
+  t.deepEqual(found.report.flaws.map(({ offset }) => offset), [0, 8192, 4096])
+  t.ok(found.isSound)
+  const disk = new SimulatedDisk()
+  disk.put(FILE, bytes.fill(0xee, 12288 + 20, 12288 + 21))
+  const err = await failureOf(() => repair(FILE, OUT, { storage: disk.storage }))
+  t.equal(err?.code, 'ERR_LOG_UNKNOWN_FORMAT', 'nothing is believed that names another')
+})
+
+tape('repair: a flipped bit in each of two frames in a row of an offset log costs no record', async (t) => {
+  for (const framing of ['offset32', 'offset48', 'offset53']) {
+    const disk = new SimulatedDisk({ defer: queueMicrotask })
+    const { storage } = disk
+    const log = OffsetLog(FILE, { storage, framing })
+    const seqs = []
+    for (const size of [100, 30, 60, 90, 50]) seqs.push(await log.append(Buffer.alloc(size, 'a')))
+    await log.close()
+    const whole = disk.read(FILE)
+    for (let index = 0; index < 4; index++) {
+      const [start, next] = seqs.slice(index)
+      const end = seqs[index + 2] ?? whole.length
+      // The second frame's first size, its other one, and its end.
+      for (const offset of [next + 3, next + 4 + whole.readUInt32BE(next) + 3, end - 1]) {
+        const bytes = Buffer.from(whole)
+        bytes[start + 3] ^= 2
+        bytes[offset] ^= 8
+        disk.put(FILE, bytes)
+        const out = `${OUT}-${framing}-${offset}`
+        const { recovered, recoveredFromDamage } = await repair(FILE, out, { storage, write: true })
+        t.deepEqual([recovered, recoveredFromDamage], [5, 2], `${framing}, frame ${index}, byte ${offset}`)
+        t.ok(disk.read(out).equals(whole))
+      }
+    }
+  }
+})
+
+tape('repair: a chunk that follows one that is elsewhere was moved along with it', async (t) => {
+  const builder = new LogBuilder({ hasGaps: true })
+  const random = createRandom(1)
+  const append = (size) => {
+    builder.open()
+    builder.record(Buffer.from(Array.from({ length: size }, () => random(256))))
+    builder.close({ commitContinues: false })
+  }
+  // Two blocks of a page are swapped. The first one begins within the second chunk, and ends within the last.
+  for (const size of [3000, 3000, 100]) append(size)
+  builder.jump(100000)
+  append(100)
+  append(100)
+  append(builder.room - 44)
+  append(100)
+  const { bytes } = swap(builder.build(), 4096, HEAD_SIZE + 4096, HEAD_SIZE + 12288)
+  // What is behind the gap is far enough ahead for where it is now. What it follows, which is there too, is not.
+  const { seqs, report, isSound } = await repairBytes(bytes)
+  t.deepEqual(seqs, [builder.frames[0].seq, builder.frames.at(-1).seq])
+  const start = builder.frames[1].seq - 40
+  t.deepEqual(report.damage.map(({ offset, size }) => [offset, size]), [[start, HEAD_SIZE + 16384 - start]])
+  t.ok(isSound)
+})
+
+tape('repair: a chunk behind a gap of a compacted log is mended, though its flags are garbled', async (t) => {
+  const builder = new LogBuilder({ hasGaps: true })
+  for (const size of [3000, 2000, 100]) {
+    builder.open()
+    builder.record(Buffer.alloc(size, size % 255))
+    builder.close({ commitContinues: false })
+    if (size === 3000) builder.jump(100000)
+  }
+  const bytes = builder.build()
+  const start = HEAD_SIZE + 40 + 4 + 3000
+  // All in front of the position: checksums, size, flags and epoch.
+  for (let at = start + 1; at < start + 14; at++) bytes[at] ^= 0x5a
+  const { seqs, report, isSound } = await repairBytes(bytes)
+  t.deepEqual(seqs, builder.frames.map(({ seq }) => seq))
+  t.deepEqual(report.damage.map(({ offset, size }) => [offset, size]), [[start, 40]])
+  t.ok(isSound)
+})

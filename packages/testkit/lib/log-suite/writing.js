@@ -1,0 +1,244 @@
+'use strict'
+// The part of the log suite that changes logs: appending, deleting, opening and closing.
+
+const { failureOf } = require('../tools')
+const { collect, appendEach } = require('./helpers')
+
+/**
+ * Seqs, since, batches, and failures that are only their own caller's.
+ * @param {import('../log-suite').Suite} suite
+ */
+function addAppendTests ({ test }) {
+  test('append: gives the seq under which get finds the value', async (t, create) => {
+    const log = create()
+    const seq = await log.append({ hello: 'world' })
+    t.equal(typeof seq, 'number')
+    t.deepEqual(await log.get(seq), { hello: 'world' })
+    await log.close()
+  })
+
+  test('append: since has the seq already when the callback runs', async (t, create) => {
+    const log = create()
+    await log.ready()
+    t.equal(log.since.value, -1, 'empty')
+    await new Promise((resolve) => log.append('a', (/** @type {any} */ err, /** @type {any} */ seq) => {
+      t.error(err)
+      t.equal(log.since.value, seq)
+      resolve(null)
+    }))
+    await log.close()
+  })
+
+  test('append: an array is one batch, and gives the seq of its last record', async (t, create) => {
+    const log = create()
+    const seq = await log.append(['a', 'b', 'c'])
+    t.equal(await log.get(seq), 'c')
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b', 'c'])
+    await log.close()
+  })
+
+  test('append: nothing writes nothing and gives since', async (t, create) => {
+    const log = create()
+    t.equal(await log.append([]), -1)
+    const seq = await log.append('a')
+    t.equal(await log.append([]), seq)
+    t.deepEqual(await collect(log.stream({ values: false })), [seq])
+    await log.close()
+  })
+
+  test('append: concurrent calls all succeed, in the order of the calls', async (t, create) => {
+    const log = create()
+    const values = Array.from({ length: 500 }, (_, i) => `value ${i}`)
+    const seqs = await Promise.all(values.map((value) => log.append(value)))
+    t.deepEqual(seqs, [...seqs].sort((a, b) => a - b))
+    t.deepEqual(await collect(log.stream()), values.map((value, i) => ({ seq: seqs[i], value })))
+    await log.close()
+  })
+
+  test('append: a value that cannot be encoded fails alone, and nothing of its batch is written', async (t, create) => {
+    const log = create()
+    const cyclic = /** @type {any} */ ({})
+    cyclic.self = cyclic
+    const results = await Promise.allSettled([
+      log.append('a'), log.append(cyclic), log.append(['b', cyclic]), log.append(undefined), log.append('c')
+    ])
+    t.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'])
+    for (const result of results) {
+      if (result.status === 'rejected') t.equal(result.reason.code, 'ERR_CODEC_ENCODE')
+    }
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'c'])
+    await log.close()
+  })
+
+  test('append: the value may change once the call has returned', async (t, create) => {
+    const log = create()
+    const value = { n: 1 }
+    const appended = log.append(value)
+    value.n = 2
+    t.deepEqual(await log.get(await appended), { n: 1 })
+    await log.close()
+  })
+
+  test('append: a callback that is not a function is thrown at once', async (t, create) => {
+    const log = create()
+    t.throws(() => log.append('a', 'b'), /callback/)
+    await log.ready()
+    t.equal((await failureOf(async () => log.append('a', 5))).code, 'ERR_INVALID_ARGUMENT')
+    await log.close()
+  })
+}
+
+/**
+ * What is erased is gone for every reader, and nothing else changes.
+ * @param {import('../log-suite').Suite} suite
+ */
+function addDeleteTests ({ test }) {
+  test('del: get says deleted, streams leave it out, since stays', async (t, create) => {
+    const log = create()
+    const seqs = await appendEach(log, ['a', 'b', 'c'])
+    await log.del(seqs[2])
+    t.equal((await failureOf(() => log.get(seqs[2]))).code, 'flumelog:deleted')
+    t.equal(log.since.value, seqs[2])
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b'])
+    t.deepEqual(await collect(log.stream({ values: false, reverse: true })), [seqs[1], seqs[0]])
+    await log.del([seqs[0], seqs[2]])
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['b'])
+    await log.close()
+  })
+
+  test('del: a wrong seq among several deletes nothing', async (t, create) => {
+    const log = create()
+    const seqs = await appendEach(log, ['a', 'b'])
+    t.equal((await failureOf(() => log.del([seqs[0], seqs[1] + 1]))).code, 'ERR_RECORD_NOT_FOUND')
+    t.equal((await failureOf(() => log.del('0'))).code, 'ERR_INVALID_ARGUMENT')
+    t.equal((await failureOf(() => log.del([null]))).code, 'ERR_INVALID_ARGUMENT')
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b'])
+    await log.del([])
+    await log.close()
+  })
+
+  test('del: after reopening, since is the last record that is not deleted', async (t, create) => {
+    const log = create()
+    const seqs = await appendEach(log, ['a', 'b', 'c'])
+    await log.del([seqs[1], seqs[2]])
+    await log.close()
+    const again = create()
+    await again.ready()
+    t.equal(again.since.value, seqs[0])
+    t.deepEqual(await collect(again.stream({ seqs: false })), ['a'])
+    const next = await again.append('d')
+    t.ok(next > seqs[2], 'the place of a deleted record is not given away')
+    await again.del([seqs[0], next])
+    await again.close()
+    const empty = create()
+    await empty.ready()
+    t.equal(empty.since.value, -1)
+    await empty.close()
+  })
+
+  test('del: while appends and streams are under way', async (t, create) => {
+    const log = create()
+    const values = Array.from({ length: 200 }, (_, i) => `value ${i}`)
+    const seqs = await Promise.all(values.map((value) => log.append(value)))
+    const work = []
+    for (let i = 0; i < 200; i += 2) work.push(log.del(seqs[i]), log.append(`more ${i}`), collect(log.stream()))
+    await Promise.all(work)
+    const left = await collect(log.stream({ seqs: false }))
+    t.equal(left.filter((value) => value.startsWith('value')).length, 100)
+    t.equal(left.filter((value) => value.startsWith('more')).length, 100)
+    await log.close()
+  })
+}
+
+/**
+ * Opening, closing, reopening, and methods that flumedb takes off the log.
+ * @param {import('../log-suite').Suite} suite
+ */
+function addLifecycleTests ({ test }) {
+  test('open: calls made at once wait until the log is loaded', async (t, create) => {
+    const log = create()
+    t.equal(log.since.value, undefined)
+    const [seq, stream] = await Promise.all([log.append('a'), collect(log.stream({ live: true, limit: 1, seqs: false }))])
+    t.deepEqual(stream, ['a'])
+    t.equal(await log.get(seq), 'a')
+    await log.close()
+  })
+
+  test('close: drains appends that were under way, and may be called twice', async (t, create) => {
+    const log = create()
+    const appended = Promise.all(['a', 'b', 'c'].map((value) => log.append(value)))
+    const closed = Promise.all([log.close(), log.close()])
+    t.equal((await appended).length, 3)
+    await closed
+    await log.close()
+    const again = create()
+    t.deepEqual(await collect(again.stream({ seqs: false })), ['a', 'b', 'c'])
+    await again.close()
+  })
+
+  test('close: every later call fails with a code', async (t, create) => {
+    const log = create()
+    const seq = await log.append('a')
+    await log.close()
+    const calls = {
+      append: () => log.append('b'),
+      get: () => log.get(seq),
+      del: () => log.del(seq),
+      sync: () => log.sync(),
+      stats: () => log.stats(),
+      ready: () => log.ready(),
+      scan: () => log.scan({}, () => {}),
+      stream: () => collect(log.stream())
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      t.equal((await failureOf(call))?.code, 'ERR_LOG_CLOSED', name)
+    }
+  })
+
+  test('reopen: since and every record are as before', async (t, create) => {
+    const log = create()
+    await log.append(['a', 'b'])
+    const last = await log.append('c')
+    await log.close()
+    const again = create()
+    await again.ready()
+    t.equal(again.since.value, last)
+    t.deepEqual(await collect(again.stream({ seqs: false })), ['a', 'b', 'c'])
+    t.equal(await again.get(last), 'c')
+    await again.close()
+  })
+
+  test('methods: work when they are taken off the log', async (t, create) => {
+    const log = create()
+    const { append, get, stream, scan, del, sync, stats, ready, close } = log
+    await ready()
+    const seq = await append('a')
+    t.equal(await get(seq), 'a')
+    t.deepEqual(await collect(stream({ seqs: false })), ['a'])
+    await scan({}, () => {})
+    await sync()
+    t.equal((await stats()).since, seq)
+    t.deepEqual(Object.keys(log.methods), ['del'])
+    await del(seq)
+    await close()
+  })
+
+  test('contract: what a log cannot do it declares, and refuses with a code', async (t, create) => {
+    const log = create()
+    await log.ready()
+    t.equal(typeof log.supports, 'object')
+    for (const name of ['compact', 'snapshot']) {
+      if (log.supports[name]) continue
+      t.equal((await failureOf(() => log[name]()))?.code, 'ERR_NOT_SUPPORTED', name)
+    }
+    if (!log.supports.durable) t.equal((await failureOf(async () => log.durable))?.code, 'ERR_NOT_SUPPORTED', 'durable')
+    if (!log.supports.onCorrupt) {
+      t.equal((await failureOf(() => collect(log.stream({ onCorrupt: 'skip' }))))?.code, 'ERR_NOT_SUPPORTED', 'onCorrupt')
+    }
+    await log.close()
+  })
+}
+
+exports.addAppendTests = addAppendTests
+exports.addDeleteTests = addDeleteTests
+exports.addLifecycleTests = addLifecycleTests

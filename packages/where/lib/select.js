@@ -1,0 +1,136 @@
+'use strict'
+// Which of many records fulfil a filter: search all of them at once for what such a record must have, and look closely
+// only at those in which it is found. Which search, or none at all, is learned from the time that they take.
+
+const PLACES_MAX = 1024
+/** So often every strategy is tried at first: there are few records then, and code that is new is slow. */
+const TRIAL_COUNT = 3
+/** A strategy that is not in use may be better by now: each use of another one multiplies its expected time by this. */
+const DECAY = 0.99
+/**
+ * Measured times are too long rather than too short: code may be new, or may have lost the processor. Of a longer time
+ * than before only WEIGHT of the difference counts, and at most OUTLIER_FACTOR times the time before.
+ */
+const WEIGHT = 0.25
+const OUTLIER_FACTOR = 2
+
+/**
+ * @typedef {object} Search  for what every record that fulfils the filter has
+ * @property {(buf: Buffer, from: number, to: number, places: Uint32Array) => number} find  notes positions inside the
+ *   places where it may be, at least one in each, ascending, until there is no room left. Gives how many
+ */
+
+/**
+ * @typedef {object} Records
+ * @property {number} count
+ * @property {Buffer} buffer
+ * @property {Uint32Array} starts  in the order of the file, or against it
+ * @property {Uint32Array} ends
+ */
+
+/**
+ * @typedef {(buf: Buffer, start: number, end: number) => boolean} Test
+ * @typedef {(records: Records, picked: Uint32Array) => number} Select  notes the indexes of the records that fulfil the
+ *   filter, in their order, and gives how many. `picked` has room for all
+ */
+
+/** A way to select records, and the time that it takes. */
+class Strategy {
+  #measured = Infinity
+  #trialsLeft = TRIAL_COUNT
+
+  /** @param {Select} select */
+  constructor (select) {
+    this.select = select
+    /** Milliseconds a byte, as expected: 0 until it was measured often enough. */
+    this.expected = 0
+  }
+
+  /** Another one was used. */
+  decay () {
+    this.expected *= DECAY
+  }
+
+  /** @param {number} cost  milliseconds a byte; 0 if the clock stood still, which says nothing */
+  addCost (cost) {
+    if (cost === 0) return
+    const before = this.#measured
+    const more = Math.min(cost, OUTLIER_FACTOR * before) - before
+    this.#measured = more < 0 ? cost : before + WEIGHT * more
+    if (--this.#trialsLeft <= 0) this.expected = this.#measured
+  }
+}
+
+/**
+ * @param {Test} test  of one record
+ * @param {Search[]} searches  each for something else that a record must have
+ * @param {{ alwaysSearches?: boolean }} [options]  whether any search takes less time than to test every record
+ * @returns {Select | undefined}  undefined if there is nothing to search for
+ */
+function createSelect (test, searches, { alwaysSearches = false } = {}) {
+  if (searches.length === 0) return undefined
+  const places = new Uint32Array(PLACES_MAX)
+  /** @type {Select[]} */
+  const selects = searches.map(({ find }) => (records, picked) => selectFound(records, test, find, places, picked))
+  if (!alwaysSearches) selects.push((records, picked) => selectTested(records, test, picked))
+  const strategies = selects.map((select) => new Strategy(select))
+  if (strategies.length === 1) return strategies[0].select
+  return (records, picked) => {
+    if (records.count === 0) return 0
+    const fastest = strategies.reduce((best, one) => one.expected < best.expected ? one : best)
+    for (const other of strategies) if (other !== fastest) other.decay()
+    const started = performance.now()
+    const count = fastest.select(records, picked)
+    fastest.addCost((performance.now() - started) / sizeOf(records))
+    return count
+  }
+}
+
+/** @param {Records} records  at least one @returns {number}  bytes, and those between them */
+function sizeOf ({ starts, ends, count }) {
+  const last = count - 1
+  return 1 + Math.max(ends[0], ends[last]) - Math.min(starts[0], starts[last])
+}
+
+/**
+ * @param {Records} records
+ * @param {Test} test
+ * @param {Uint32Array} picked
+ */
+function selectTested ({ buffer, starts, ends, count }, test, picked) {
+  let pickedCount = 0
+  for (let index = 0; index < count; index++) {
+    if (test(buffer, starts[index], ends[index])) picked[pickedCount++] = index
+  }
+  return pickedCount
+}
+
+/**
+ * @param {Records} records
+ * @param {Test} test
+ * @param {Search['find']} find
+ * @param {Uint32Array} places  to be used for what is found
+ * @param {Uint32Array} picked
+ */
+function selectFound ({ buffer, starts, ends, count }, test, find, places, picked) {
+  const isForward = count === 0 || starts[0] <= starts[count - 1]
+  const [first, step, stop] = isForward ? [0, 1, count] : [count - 1, -1, -1]
+  const end = ends[stop - step]
+  let [index, pickedCount] = [first, 0]
+  while (index !== stop) {
+    const placeCount = find(buffer, starts[index], end, places)
+    for (let i = 0; i < placeCount && index !== stop; i++) {
+      const place = places[i]
+      while (index !== stop && ends[index] <= place) index += step
+      // In a record that was looked at, between two, or in one that is not among these.
+      if (index === stop || place < starts[index]) continue
+      if (test(buffer, starts[index], ends[index])) picked[pickedCount++] = index
+      index += step
+    }
+    if (placeCount < places.length) break
+  }
+  if (!isForward) picked.subarray(0, pickedCount).reverse()
+  return pickedCount
+}
+
+exports.createSelect = createSelect
