@@ -2,7 +2,7 @@
 // Many chunks proven by one sum: no more than each of them alone would be, and what is damaged is found all the same.
 
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
 const { ChunkCursor, ChunkRun, createShiftTable, shift } = require('..')
@@ -51,7 +51,7 @@ const pick = (random, list) => list[random(list.length)]
 tape(`prove: all that is whole, and nothing else, from every chunk on (seed ${seed})`, (t) => {
   const random = createRandom(seed)
   const counts = { proven: 0, refused: 0 }
-  for (let turn = 0; turn < 120; turn++) {
+  for (let turn = 0; turn < inQuickRuns(120); turn++) {
     const builder = buildRandomLog(random, { steps: 20 + random(60) })
     const bytes = builder.build()
     const { salt } = builder.header
@@ -104,7 +104,7 @@ tape(`prove: no pages of another log, which are whole but have another salt, how
     return run.provenEnd > HEAD_SIZE
   }
   t.ok(proven(mine.bytes))
-  for (let turn = 0; turn < 300; turn++) {
+  for (let turn = 0; turn < inQuickRuns(300); turn++) {
     const bytes = Buffer.from(mine.bytes)
     const replaced = Array.from({ length: pages }, (_, page) => page).filter(() => turn === 0 || random(2))
     for (const page of replaced) {

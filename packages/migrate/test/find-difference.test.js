@@ -3,7 +3,7 @@
 
 const { isDeepStrictEqual } = require('node:util')
 const tape = require('tape')
-const { createRandom } = require('@millrace/testkit')
+const { createRandom, inQuickRuns } = require('@millrace/testkit')
 const { findDifference } = require('../lib/value-loss')
 
 const seed = Date.now() % 2 ** 31
@@ -35,7 +35,7 @@ function follow (value, path) {
 tape(`findDifference: tells the same as isDeepStrictEqual, and the way to what differs (seed ${seed})`, (t) => {
   const random = createRandom(seed)
   let equalCount = 0
-  for (let round = 0; round < 30000; round++) {
+  for (let round = 0; round < inQuickRuns(30000); round++) {
     const [a, b] = [randomValue(random), randomValue(random)]
     const path = findDifference(a, b)
     if ((path === null) !== isDeepStrictEqual(a, b)) t.fail(`${JSON.stringify([a, b], (_, value) => String(value))} ${path}`)

@@ -6,7 +6,7 @@ const { isDeepStrictEqual } = require('node:util')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom } = require('@millrace/testkit')
+const { createRandom, inQuickRuns } = require('@millrace/testkit')
 const { convert } = require('..')
 const { FIXTURE, newPath, randomBytes, readLog, readSource } = require('./helpers')
 const { bipfCodec, flumeJson, writers } = require('./old-packages')
@@ -63,7 +63,7 @@ tape('ssb-2000.offset: becomes an equal checked log in any codec', async (t) => 
 for (const [format, write] of Object.entries(writers)) {
   tape(`${format}: random records and deletions, through the old package and the converter (seed ${seed})`, async (t) => {
     const random = createRandom(seed)
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < inQuickRuns(6); round++) {
       const file = newPath()
       const sizeMax = [20, 300, 70000][round % 3]
       const records = randomRecords(random, sizeMax, format.startsWith('offset') ? 70000 : 65526)

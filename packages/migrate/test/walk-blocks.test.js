@@ -3,7 +3,7 @@
 
 const fs = require('node:fs')
 const tape = require('tape')
-const { createRandom } = require('@millrace/testkit')
+const { createRandom, inQuickRuns } = require('@millrace/testkit')
 const { walkAlignedBlock, walkAppendOnlyBlock } = require('../lib/formats')
 const { newPath, randomBytes } = require('./helpers')
 const { writers } = require('./old-packages')
@@ -74,7 +74,7 @@ for (const [format, { walkBlock, overhead }] of Object.entries(walkers)) {
 
   tape(`${format}: made of chance or hostile, a block never throws, and what it gives lies in it, in order (seed ${seed})`, (t) => {
     const random = createRandom(seed)
-    for (let round = 0; round < 20000; round++) {
+    for (let round = 0; round < inQuickRuns(20000); round++) {
       const blockSize = 16 + random(64)
       const block = Buffer.alloc(random(4) === 0 ? random(blockSize + 1) : blockSize)
       // Small numbers, so that many sizes make sense.

@@ -202,7 +202,7 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
 
 tape(`reader: everything that the page allows is read, in files that no writer made (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < inQuickRuns(40); round++) {
     const builder = buildRandomLog(random, { steps: 10 + random(100) })
     const bytes = builder.build()
     const decoded = decodeLog(bytes)
@@ -218,7 +218,7 @@ tape(`reader: everything that the page allows is read, in files that no writer m
 
 tape(`reader: a file with gaps goes on, loses records, and keeps every seq (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < inQuickRuns(12); round++) {
     const builder = buildRandomLog(random, { steps: 50, hasGaps: true })
     const { frames } = builder
     const file = putFile(builder.build())
@@ -241,7 +241,7 @@ tape(`reader: a file with gaps goes on, loses records, and keeps every seq (seed
 
 tape(`reader: a file with gaps whose slots are both lost goes on behind its last record (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < inQuickRuns(12); round++) {
     const builder = buildRandomLog(random, { steps: 30, hasGaps: true })
     const { frames } = builder
     const bytes = builder.build()

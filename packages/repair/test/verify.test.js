@@ -5,7 +5,7 @@ const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
 const { LogBuilder } = require('../../offset-log/test/checked-builder')
@@ -358,7 +358,8 @@ function makeHostileFiles (size) {
 }
 
 tape(`verify: hostile bytes end with a report or with a code, in linear time (seed ${seed})`, async (t) => {
-  const rounds = [2 ** 18, 2 ** 20].map((size) => Object.entries(makeHostileFiles(size)))
+  const sizes = [inQuickRuns(2 ** 18), inQuickRuns(2 ** 20)]
+  const rounds = sizes.map((size) => Object.entries(makeHostileFiles(size)))
   for (const [index, [name]] of rounds[0].entries()) {
     const times = []
     for (const round of rounds) {
@@ -397,7 +398,7 @@ tape('verify: beside a writer in another process nothing looks damaged', async (
 
 tape('verify: a large file of holes, in little memory', (t) => {
   const folder = temporaryFolder()
-  const size = 2 ** 30
+  const size = inQuickRuns(2 ** 30)
   const script = `
     const { verify } = require(${JSON.stringify(path.join(__dirname, '..'))})
     verify(process.argv[1]).then((report) => {

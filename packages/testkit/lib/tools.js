@@ -78,10 +78,11 @@ const isLongRun = process.env.MILLRACE_TESTS === 'long'
 
 /**
  * @param {number} count  of random cases in a long run
- * @returns {number}  how many there are in this run: a quick one has a quarter of them
+ * @param {number} [divisor]
+ * @returns {number}  how many there are in this run: a quick one has a quarter of them, or the part that is given
  */
-function inQuickRuns (count) {
-  return isLongRun ? count : Math.ceil(count / 4)
+function inQuickRuns (count, divisor = 4) {
+  return isLongRun ? count : Math.ceil(count / divisor)
 }
 
 exports.isLongRun = isLongRun

@@ -4,7 +4,7 @@ const { execFileSync } = require('node:child_process')
 const { randomInt } = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { createRandom } = require('@millrace/testkit')
+const { createRandom, inQuickRuns } = require('@millrace/testkit')
 const tape = require('tape')
 const { buildKernels } = require('../../../scripts/build-kernels')
 const { createByteSearch } = require('..')
@@ -43,7 +43,7 @@ function makeBuffer (random, needles, size) {
 tape(`byte search: finds every place of one needle or two, and nothing else (seed ${seed})`, (t) => {
   const random = createRandom(seed)
   let found = 0
-  for (let round = 0; round < 600; round++) {
+  for (let round = 0; round < inQuickRuns(600); round++) {
     const sizeMax = round % 2 === 0 ? 4 : 24
     const needles = Array.from({ length: 1 + random(2) }, () => randomBytes(random, 1 + random(sizeMax)))
     const buf = makeBuffer(random, needles, [30, 300, 40_000][random(3)])

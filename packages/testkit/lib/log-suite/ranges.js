@@ -1,10 +1,10 @@
 'use strict'
 // The part of the log suite about ranges, limits and filters, against a plain array that answers the same question.
 
-const { createRandom } = require('../tools')
+const { createRandom, inQuickRuns } = require('../tools')
 const { collect, isSame, scanAll } = require('./helpers')
 
-const ROUND_COUNT = 400
+const ROUND_COUNT = inQuickRuns(400)
 
 /** @param {import('../log-suite').Suite} suite */
 function addRangeTests ({ seed, test }) {
