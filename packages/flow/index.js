@@ -5,7 +5,7 @@ const {
   Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
   readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
-const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, trampoline } = require('./lib/callbacks')
+const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
@@ -30,6 +30,7 @@ exports.trampoline = trampoline
 exports.eachInOrder = eachInOrder
 exports.callbackOrPromise = callbackOrPromise
 exports.toCallback = toCallback
+exports.toPromise = toPromise
 exports.call = call
 exports.rethrowAsync = rethrowAsync
 exports.createObservable = createObservable

@@ -9,7 +9,7 @@
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { call, pause, toCallback } = require('@millrace/flow')
+const { call, pause, toCallback, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
 // A lock that somebody else has is asked for again after so long, which doubles up to the second of these.
@@ -362,7 +362,7 @@ function temporaryPathOf (filePath) {
  */
 async function fill (handle, bytes) {
   await call(handle, 'truncate', 0)
-  if (bytes.length > 0) await call({ writeWhole }, 'writeWhole', handle, bytes, 0)
+  if (bytes.length > 0) await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
   await call(handle, 'sync')
 }
 

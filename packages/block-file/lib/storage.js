@@ -4,7 +4,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { call, toCallback } = require('@millrace/flow')
+const { toCallback, toPromise } = require('@millrace/flow')
 const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
@@ -296,7 +296,7 @@ async function makeFolder (folder) {
   const firstCreated = await fs.promises.mkdir(last, { recursive: true })
   if (firstCreated === undefined) return
   for (const created of foldersBetween(path.resolve(firstCreated), last)) {
-    await call({ syncFolder }, 'syncFolder', path.dirname(created))
+    await toPromise((cb) => syncFolder(path.dirname(created), cb))
   }
 }
 

@@ -60,6 +60,15 @@ function eachInOrder (list, visit, cb) {
 function callbackOrPromise (cb, run, name) {
   if (typeof cb === 'function') return run(/** @type {Callback<T>} */ (cb))
   if (cb !== undefined) throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
+  return toPromise(run)
+}
+
+/**
+ * @template T
+ * @param {(cb: (err: Error | null, result?: T) => void) => void} run  calls something that takes a callback
+ * @returns {Promise<any>}
+ */
+function toPromise (run) {
   return new Promise((resolve, reject) => {
     run((err, result) => err ? reject(err) : resolve(result))
   })
@@ -81,12 +90,7 @@ function toCallback (promise, cb) {
  * @returns {Promise<any>}
  */
 function call (object, name, ...args) {
-  return new Promise((resolve, reject) => {
-    object[name](...args, (/** @type {Error | null} */ err, /** @type {any} */ result) => {
-      if (err) reject(err)
-      else resolve(result)
-    })
-  })
+  return toPromise((cb) => object[name](...args, cb))
 }
 
 /**
@@ -106,5 +110,6 @@ exports.trampoline = trampoline
 exports.eachInOrder = eachInOrder
 exports.callbackOrPromise = callbackOrPromise
 exports.toCallback = toCallback
+exports.toPromise = toPromise
 exports.call = call
 exports.rethrowAsync = rethrowAsync

@@ -2,6 +2,7 @@
 // What everything that opens, works and closes has in common: calls wait until it is open, fail when it is closed, call
 // back exactly once whatever happens, and closing waits for those under way.
 
+const { misuse } = require('@millrace/errors')
 const { rethrowAsync } = require('./callbacks')
 
 /**
@@ -57,8 +58,10 @@ class Lifecycle {
    * @param {string} name  of the call
    * @param {Callback<T>} cb
    * @param {(cb: Callback<T>) => void} action  must call back once
+   * @throws {TypeError} when `cb` is no function
    */
   run (name, cb, action) {
+    if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)
     if (this.isClosed) return process.nextTick(cb, this._closedError(name))
     this.enter()
     const call = new Call(this, cb)

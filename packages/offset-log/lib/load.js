@@ -2,7 +2,7 @@
 // From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end. Says
 // what the parts of one open log share, too.
 
-const { call, pause } = require('@millrace/flow')
+const { call, pause, toPromise } = require('@millrace/flow')
 const { openChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
@@ -162,7 +162,7 @@ async function openStore (file, framing) {
   if (file.blocks.size.value === 0) {
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }
-  const found = await call({ detectFraming }, 'detectFraming', file.blocks)
+  const found = await toPromise((cb) => detectFraming(file.blocks, cb))
   return found === 'checked' ? openChecked(file) : openOffset(file, found)
 }
 

@@ -3,7 +3,7 @@
 // and puts the new file in the old one's place. Until then the old file stays what it was; deletions wait. A deletion
 // waits for threads that are reading, too.
 
-const { call, toCallback } = require('@millrace/flow')
+const { call, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
@@ -259,7 +259,7 @@ class Maintenance {
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
   const { id } = /** @type {CheckedStore} */ (store).header
-  const found = await call({ peekId }, 'peekId', blocks.realPath + SUFFIX, storage).catch((err) => {
+  const found = await toPromise((cb) => peekId(blocks.realPath + SUFFIX, storage, cb)).catch((err) => {
     if (err.code === 'ENOENT') return null
     throw err
   })

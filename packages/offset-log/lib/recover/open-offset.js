@@ -2,7 +2,7 @@
 // From an open file to a log of a legacy framing: recover its end, find its last record.
 
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { call, toPromise } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
 const { OffsetStore } = require('../offset-store')
 const { OffsetReader, locateByWalking } = require('../read/offset-reader')
@@ -107,7 +107,7 @@ function reportDamage (store, err, end) {
  * @throws ERR_LOG_CORRUPT where the walk cannot go on before it comes there
  */
 async function checkReachable (store, end) {
-  const position = await call({ locateByWalking }, 'locateByWalking', store, end)
+  const position = await toPromise((cb) => locateByWalking(store, end, cb))
   if (position !== end) throw store.framing.contradiction(position, end)
 }
 
