@@ -8,7 +8,8 @@ const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 
 const root = path.join(__dirname, '..')
-const readmes = ['README.md', 'bench/README.md', 'docs/architecture.md', 'docs/binary-format.md', 'docs/format.md', 'docs/glossary.md', 'docs/migrating.md',
+const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md',
+  ...fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 
 /** @param {string} markdown */
