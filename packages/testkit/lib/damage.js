@@ -5,19 +5,25 @@ const fs = require('node:fs')
 const { createRandom } = require('./tools')
 
 /**
- * Flips one bit.
+ * @param {string} path
+ * @param {(bytes: Buffer) => void} change  in place
+ */
+function edit (path, change) {
+  const bytes = fs.readFileSync(path)
+  change(bytes)
+  fs.writeFileSync(path, bytes)
+}
+
+/**
  * @param {string} path
  * @param {number} offset  of the byte
  * @param {number} [bit]  from 0, the lowest, to 7
  */
 function flip (path, offset, bit = 0) {
-  const bytes = fs.readFileSync(path)
-  bytes[offset] ^= 1 << bit
-  fs.writeFileSync(path, bytes)
+  edit(path, (bytes) => { bytes[offset] ^= 1 << bit })
 }
 
 /**
- * Cuts the file off.
  * @param {string} path
  * @param {number} size  in bytes
  */
@@ -57,10 +63,10 @@ function splice (path, start, end, bytes) {
  * @param {number} [seed]  the same bytes from the same seed
  */
 function garble (path, start, end, seed = 1) {
-  const bytes = fs.readFileSync(path)
   const random = createRandom(seed)
-  for (let offset = start; offset < Math.min(end, bytes.length); offset++) bytes[offset] ^= 1 + random(255)
-  fs.writeFileSync(path, bytes)
+  edit(path, (bytes) => {
+    for (let offset = start; offset < Math.min(end, bytes.length); offset++) bytes[offset] ^= 1 + random(255)
+  })
 }
 
 /**
@@ -71,11 +77,11 @@ function garble (path, start, end, seed = 1) {
  * @param {number} size  of each, in bytes
  */
 function swap (path, first, second, size) {
-  const bytes = fs.readFileSync(path)
-  const kept = Buffer.from(bytes.subarray(first, first + size))
-  bytes.copy(bytes, first, second, second + size)
-  kept.copy(bytes, second)
-  fs.writeFileSync(path, bytes)
+  edit(path, (bytes) => {
+    const kept = Buffer.from(bytes.subarray(first, first + size))
+    bytes.copy(bytes, first, second, second + size)
+    kept.copy(bytes, second)
+  })
 }
 
 /**
@@ -86,9 +92,7 @@ function swap (path, first, second, size) {
  * @param {number} size  in bytes
  */
 function misdirect (path, from, to, size) {
-  const bytes = fs.readFileSync(path)
-  bytes.copy(bytes, to, from, from + size)
-  fs.writeFileSync(path, bytes)
+  edit(path, (bytes) => bytes.copy(bytes, to, from, from + size))
 }
 
 exports.flip = flip

@@ -5,7 +5,7 @@
  * @typedef {object} Fault
  * @property {Error} [error]  fail with it instead of calling the real storage
  * @property {number} [length]  transfer at most this many bytes: a short read or write
- * @property {Promise<unknown>} [after]  call the real storage only once this is settled; not for `readSync` and `open`
+ * @property {Promise<unknown>} [after]  call the real storage only once this is settled; not for `readSync`
  * @typedef {(call: { name: string, position?: number, length?: number }) => Fault | void} Decide
  */
 
@@ -15,34 +15,15 @@
  * @returns {any}  a storage
  */
 function faultyStorage (inner, decide) {
-  const faulty = {
-    ...inner,
-    open (/** @type {string} */ path, /** @type {object} */ options, /** @type {Function} */ cb) {
-      const fault = decide({ name: 'open' })
-      if (fault?.error) return process.nextTick(cb, fault.error)
-      inner.open(path, options, (/** @type {Error | null} */ err, /** @type {any} */ handle) => {
-        cb(err, handle && faultyHandle(handle, decide))
-      })
-    }
+  /** @type {(name: string, wrap: (opened: any, decide: Decide) => any) => any} */
+  const opening = (name, wrap) => (/** @type {any[]} */ ...[path, options, cb]) => {
+    run(decide({ name }), cb, () => inner[name](path, options, (/** @type {any[]} */ ...[err, opened]) => {
+      cb(err, opened && wrap(opened, decide))
+    }))
   }
-  if (inner.lock) faulty.lock = faultyLock(inner, decide)
+  const faulty = { ...inner, open: opening('open', faultyHandle) }
+  if (inner.lock) faulty.lock = opening('lock', faultyLock)
   return faulty
-}
-
-/**
- * @param {any} inner
- * @param {Decide} decide
- */
-function faultyLock (inner, decide) {
-  return (/** @type {string} */ path, /** @type {object} */ options, /** @type {Function} */ cb) => {
-    const fault = decide({ name: 'lock' })
-    if (fault?.error) return process.nextTick(cb, fault.error)
-    inner.lock(path, options, (/** @type {Error | null} */ err, /** @type {any} */ lock) => {
-      const simple = simpleCalls(lock, decide)
-      const names = ['noteFile', 'forgetFile', 'release']
-      cb(err, lock && { kind: lock.kind, ...Object.fromEntries(names.map((name) => [name, simple(name)])) })
-    })
-  }
 }
 
 /**
@@ -52,13 +33,9 @@ function faultyLock (inner, decide) {
 function faultyHandle (handle, decide) {
   /** @param {string} name */
   const transfer = (name) => (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-    const fault = decide({ name, position, length }) ?? {}
-    if (fault.error) return process.nextTick(cb, fault.error)
-    const run = () => handle[name](buf, offset, Math.min(length, fault.length ?? length), position, cb)
-    if (fault.after) fault.after.then(run)
-    else run()
+    const fault = decide({ name, position, length })
+    run(fault, cb, () => handle[name](buf, offset, Math.min(length, fault?.length ?? length), position, cb))
   }
-  const simple = simpleCalls(handle, decide)
   return {
     read: transfer('read'),
     write: transfer('write'),
@@ -67,27 +44,39 @@ function faultyHandle (handle, decide) {
       if (fault.error) throw fault.error
       return handle.readSync(buf, offset, Math.min(length, fault.length ?? length), position)
     },
-    truncate: simple('truncate'),
-    sync: simple('sync'),
-    tryLock: handle.tryLock && simple('tryLock'),
-    isAt: handle.isAt && simple('isAt'),
-    size: simple('size'),
-    close: simple('close')
+    ...simpleCalls(handle, decide, ['truncate', 'sync', 'size', 'close']),
+    ...simpleCalls(handle, decide, ['tryLock', 'isAt'].filter((name) => handle[name]))
   }
+}
+
+/**
+ * @param {any} lock
+ * @param {Decide} decide
+ */
+function faultyLock (lock, decide) {
+  return { kind: lock.kind, ...simpleCalls(lock, decide, ['noteFile', 'forgetFile', 'release']) }
 }
 
 /**
  * @param {any} inner  a handle or a lock
  * @param {Decide} decide
+ * @param {string[]} names  of functions whose last argument is the callback
  */
-function simpleCalls (inner, decide) {
-  return (/** @type {string} */ name) => (/** @type {any[]} */ ...args) => {
-    const fault = decide({ name }) ?? {}
-    if (fault.error) return process.nextTick(args[args.length - 1], fault.error)
-    const run = () => inner[name](...args)
-    if (fault.after) fault.after.then(run)
-    else run()
-  }
+function simpleCalls (inner, decide, names) {
+  return Object.fromEntries(names.map((name) => [name, (/** @type {any[]} */ ...args) => {
+    run(decide({ name }), args[args.length - 1], () => inner[name](...args))
+  }]))
+}
+
+/**
+ * @param {Fault | void} fault
+ * @param {Function} cb
+ * @param {() => void} call  of the real storage
+ */
+function run (fault, cb, call) {
+  if (fault?.error) process.nextTick(cb, fault.error)
+  else if (fault?.after) fault.after.then(call)
+  else call()
 }
 
 exports.faultyStorage = faultyStorage

@@ -13,8 +13,9 @@ const { temporaryFolder } = require('./tools')
  * @typedef {object} LogSuiteOptions
  * @property {string} [name]  begins the title of each test
  * @property {number} [seed]  of the random tests
- * @typedef {(options?: object) => any} CreateHere  a log of the test's own file: the same one at each call
- * @typedef {(title: string, run: (t: any, create: CreateHere) => Promise<void>) => void} AddTest
+ * @typedef {(options?: object) => any} CreateHere  another log on the file of the test's own
+ * @typedef {(t: any, log: any, create: CreateHere) => Promise<void>} RunTest  every log is closed after it
+ * @typedef {(title: string, run: RunTest, options?: object) => void} AddTest  the options of the first log
  * @typedef {{ name: string, seed: number, test: AddTest }} Suite
  */
 
@@ -25,12 +26,18 @@ const { temporaryFolder } = require('./tools')
  */
 function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 } = {}) {
   /** @type {AddTest} */
-  const test = (title, run) => {
-    tape(`${name}: ${title}`, async (/** @type {any} */ t) => {
-      const file = path.join(temporaryFolder(), 'test.log')
-      await run(t, (options) => createLog(file, { codec: jsonText, ...options }))
-    })
-  }
+  const test = (title, run, options) => tape(`${name}: ${title}`, async (/** @type {any} */ t) => {
+    const file = path.join(temporaryFolder(), 'test.log')
+    /** @type {any[]} */
+    const logs = []
+    /** @type {CreateHere} */
+    const create = (options) => {
+      logs.push(createLog(file, { codec: jsonText, ...options }))
+      return logs[logs.length - 1]
+    }
+    await run(t, create(options), create)
+    for (const log of logs) await log.close()
+  })
   const suite = { name, seed, test }
   addAppendTests(suite)
   addReadTests(suite)

@@ -30,6 +30,10 @@ const TEAR = 4096
 
 /**
  * @typedef {{ size: number, survivors: Array<[number, Sector]> }} Survivor
+ * @typedef {{ low: number, high: number }} Sum
+ *
+ * What one choice leaves. The hash has 53 bits, of all names, sizes and bytes.
+ * @typedef {{ hash: number, toDisk: () => SimulatedDisk }} Image
  */
 
 class CrashPoint {
@@ -44,16 +48,14 @@ class CrashPoint {
     this.sectors = []
     /** @type {Inode[]} */
     this._inodes = []
-    /** @type {Array<Array<{ low: number, high: number } | undefined>>}  by file and size: of what is durable */
+    /** @type {Sum[][]}  by file and size: of what is durable */
     this._baseSums = []
     for (const [name, inode] of reachable(disk)) this._addFile(name, inode)
   }
 
   /** @returns {Choice}  what is durable, and nothing else */
   none () {
-    return {
-      names: this.folders.map(() => 0), sizes: this.files.map(() => 0), sectors: this.sectors.map(() => 0)
-    }
+    return { names: this.folders.map(() => 0), sizes: this.files.map(() => 0), sectors: this.sectors.map(() => 0) }
   }
 
   /** @returns {Choice}  everything as it was last written */
@@ -84,7 +86,11 @@ class CrashPoint {
     }
     let nameIndex = 0
     const names = this._disk._namesAfter(() => choice.names[nameIndex++])
-    return new Image(this._disk, names, this._inodes, survivors, this._hash(names, survivors, choice))
+    const toDisk = () => this._disk._survive(names, (inode) => {
+      const { size, survivors: kept } = survivors[this._inodes.indexOf(inode)]
+      return inode.survive(size, kept)
+    })
+    return { hash: this._hash(names, survivors, choice), toDisk }
   }
 
   /**
@@ -106,7 +112,7 @@ class CrashPoint {
    * @param {Map<string, Inode>} names
    * @param {Survivor[]} survivors
    * @param {Choice} choice
-   * @returns {number}  53 bits
+   * @returns {number}
    */
   _hash (names, survivors, choice) {
     let low = 0
@@ -114,17 +120,14 @@ class CrashPoint {
     for (const [name, inode] of names) {
       const file = this._inodes.indexOf(inode)
       const { size } = survivors[file]
-      const base = this._baseSum(file, choice.sizes[file])
-      let fileLow = base.low
-      let fileHigh = base.high
+      const sum = { ...this._baseSum(file, choice.sizes[file]) }
       for (const [index, content] of survivors[file].survivors) {
-        const before = trimmed(inode.medium[index] ?? ZERO_SECTOR, index, size)
-        fileLow = fileLow + share(content, content.low, index) - share(before, before.low, index) | 0
-        fileHigh = fileHigh + share(content, content.high, index) - share(before, before.high, index) | 0
+        addSector(sum, trimmed(inode.medium[index] ?? ZERO_SECTOR, index, size), index, -1)
+        addSector(sum, content, index, 1)
       }
       const nameHash = hashName(name) + size | 0
-      low = low + mix(fileLow, nameHash) | 0
-      high = high + mix(fileHigh, nameHash) | 0
+      low = low + mix(sum.low, nameHash) | 0
+      high = high + mix(sum.high, nameHash) | 0
     }
     return (high >>> 11) * 2 ** 32 + (low >>> 0)
   }
@@ -140,42 +143,10 @@ class CrashPoint {
     const size = this.files[file].sizes[sizeIndex]
     const sum = { low: 0, high: 0 }
     for (let index = 0; index < medium.length && index * SECTOR_SIZE < size; index++) {
-      const content = trimmed(medium[index], index, size)
-      sum.low = sum.low + share(content, content.low, index) | 0
-      sum.high = sum.high + share(content, content.high, index) | 0
+      addSector(sum, trimmed(medium[index], index, size), index, 1)
     }
     this._baseSums[file][sizeIndex] = sum
     return sum
-  }
-}
-
-/** What one choice leaves. */
-class Image {
-  /**
-   * @param {SimulatedDisk} disk
-   * @param {Map<string, Inode>} names
-   * @param {Inode[]} inodes
-   * @param {Survivor[]} survivors  by file
-   * @param {number} hash
-   */
-  constructor (disk, names, inodes, survivors, hash) {
-    /** 53 bits of a hash of all names, sizes and bytes. */
-    this.hash = hash
-    this._disk = disk
-    this._names = names
-    this._inodes = inodes
-    this._survivors = survivors
-  }
-
-  /** @returns {SimulatedDisk} */
-  toDisk () {
-    /** @type {Map<Inode, Inode>} */
-    const found = new Map()
-    this._inodes.forEach((inode, index) => {
-      const { size, survivors } = this._survivors[index]
-      found.set(inode, inode.survive(size, survivors))
-    })
-    return this._disk._survive(this._names, found)
   }
 }
 
@@ -200,13 +171,16 @@ function reachable (disk) {
 }
 
 /**
- * @param {Sector} content
- * @param {number} hash
+ * Zeros add nothing, so that a hole and zeros are the same.
+ * @param {Sum} sum  changed
+ * @param {Sector} sector
  * @param {number} index
- * @returns {number}  of zeros 0, so that a hole and zeros are the same
+ * @param {1 | -1} sign  -1 to take it out
  */
-function share (content, hash, index) {
-  return content.low === 0 && content.high === 0 ? 0 : mix(hash, index + 1)
+function addSector (sum, { low, high }, index, sign) {
+  if (low === 0 && high === 0) return
+  sum.low = sum.low + sign * mix(low, index + 1) | 0
+  sum.high = sum.high + sign * mix(high, index + 1) | 0
 }
 
 /**

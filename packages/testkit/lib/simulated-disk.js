@@ -56,7 +56,12 @@ class SimulatedDisk {
     this._durableNames = new Map()
     /** @type {Map<string, NameChange[]>} by folder: changes since its sync */
     this._nameChanges = new Map()
-    this.storage = this._createStorage()
+    this.storage = {
+      open: this._open.bind(this),
+      rename: this._rename.bind(this),
+      unlink: this._unlink.bind(this),
+      syncFolder: this._syncFolder.bind(this)
+    }
   }
 
   /** @returns {string[]}  the paths of all files */
@@ -118,13 +123,7 @@ class SimulatedDisk {
    */
   clone (options) {
     const copy = new SimulatedDisk({ capacity: this.capacity, defer: this.defer, ...options })
-    /** @type {Map<Inode, Inode>} */
-    const copies = new Map()
-    const copyOf = (/** @type {Inode} */ inode) => {
-      const known = copies.get(inode) ?? inode.clone()
-      copies.set(inode, known)
-      return known
-    }
+    const copyOf = onceEach((inode) => inode.clone())
     for (const [file, inode] of this._names) copy._names.set(file, copyOf(inode))
     for (const [file, inode] of this._durableNames) copy._durableNames.set(file, copyOf(inode))
     for (const [folder, changes] of this._nameChanges) {
@@ -144,12 +143,7 @@ class SimulatedDisk {
    */
   crash (pick) {
     const names = this._namesAfter((folder, changes) => pick(changes.length + 1, `names of ${folder}`))
-    /** @type {Map<Inode, Inode>} */
-    const survivors = new Map()
-    for (const [file, inode] of names) {
-      if (!survivors.has(inode)) survivors.set(inode, inode.crash((count, what) => pick(count, `${what} of ${file}`)))
-    }
-    return this._survive(names, survivors)
+    return this._survive(names, (inode, file) => inode.crash((count, what) => pick(count, `${what} of ${file}`)))
   }
 
   /**
@@ -166,16 +160,14 @@ class SimulatedDisk {
 
   /**
    * @param {Map<string, Inode>} names
-   * @param {Map<Inode, Inode>} survivors  what became of each
+   * @param {(inode: Inode, file: string) => Inode} survive  what became of each
    * @returns {SimulatedDisk}
    */
-  _survive (names, survivors) {
+  _survive (names, survive) {
     const after = new SimulatedDisk({ capacity: this.capacity, defer: this.defer })
-    for (const [file, inode] of names) {
-      const survivor = /** @type {Inode} */ (survivors.get(inode))
-      after._names.set(file, survivor)
-      after._durableNames.set(file, survivor)
-    }
+    const survivorOf = onceEach(survive)
+    for (const [file, inode] of names) after._names.set(file, survivorOf(inode, file))
+    after._durableNames = new Map(after._names)
     return after
   }
 
@@ -184,15 +176,6 @@ class SimulatedDisk {
     const inode = this._names.get(file)
     if (!inode) throw new Error(`the simulated disk has no file ${file}`)
     return inode
-  }
-
-  _createStorage () {
-    return {
-      open: this._open.bind(this),
-      rename: this._rename.bind(this),
-      unlink: this._unlink.bind(this),
-      syncFolder: this._syncFolder.bind(this)
-    }
   }
 
   /**
@@ -296,45 +279,41 @@ class SimulatedDisk {
    * @param {Inode} inode
    */
   _createHandle (file, inode) {
-    const call = (/** @type {string} */ name, position = 0, length = 0) => {
-      return { name, path: this._nameOf(inode, file), position, length }
-    }
-    const readFrom = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
-      return inode.read(buf, offset, Math.min(length, fault.length ?? length), position)
-    }
-    const writeTo = (/** @type {any[]} */ ...[buf, offset, length, position]) => (/** @type {DiskFault} */ fault) => {
-      const room = this._roomFor(inode, position, Math.min(length, fault.length ?? length), file)
-      inode.write(buf, offset, room, position)
-      return room
-    }
-    const sync = (/** @type {DiskFault} */ fault) => {
-      if (!fault.losesPages) return inode.sync()
-      inode.loseUnsynced()
-      throw diskError('EIO', 'fsync', file)
-    }
-    return {
-      read: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-        this._answer(call('read', position, length), cb, readFrom(buf, offset, length, position))
+    /** @type {Record<string, (fault: DiskFault, ...args: any[]) => any>} */
+    const runs = {
+      read: ({ length: most = Infinity }, buf, offset, length, position) => {
+        return inode.read(buf, offset, Math.min(length, most), position)
       },
-      readSync: (/** @type {any[]} */ ...[buf, offset, length, position]) => {
-        return this._perform(call('readSync', position, length), readFrom(buf, offset, length, position))
+      write: ({ length: most = Infinity }, buf, offset, length, position) => {
+        const room = this._roomFor(inode, position, Math.min(length, most), file)
+        inode.write(buf, offset, room, position)
+        return room
       },
-      write: (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
-        const write = { ...call('write', position, length), buf, offset }
-        this._answer(write, cb, writeTo(buf, offset, length, position))
+      sync: ({ losesPages }) => {
+        if (!losesPages) return inode.sync()
+        inode.loseUnsynced()
+        throw diskError('EIO', 'fsync', file)
       },
-      writeSync: (/** @type {any[]} */ ...[buf, offset, length, position]) => {
-        const write = { ...call('write', position, length), buf, offset }
-        return this._perform(write, writeTo(buf, offset, length, position))
-      },
-      truncate: (/** @type {number} */ size, /** @type {Callback} */ cb) => {
-        this._answer(call('truncate', size), cb, () => inode.truncate(size))
-      },
-      sync: (/** @type {Callback} */ cb) => this._answer(call('sync'), cb, sync),
-      syncSync: () => this._perform(call('sync'), sync),
-      size: (/** @type {Callback} */ cb) => this._answer(call('size'), cb, () => inode.cacheSize),
-      close: (/** @type {Callback} */ cb) => this._answer(call('close'), cb, () => {})
+      truncate: (fault, size) => inode.truncate(size),
+      size: () => inode.cacheSize,
+      close: () => {}
     }
+    const describe = (/** @type {string} */ name, /** @type {any[]} */ [first, offset, length = 0, position = 0]) => {
+      const call = { name, path: this._nameOf(inode, file), position: name === 'truncate' ? first : position, length }
+      return name === 'write' ? { ...call, buf: first, offset } : call
+    }
+    /** @type {Record<string, (...args: any[]) => any>} */
+    const handle = {}
+    for (const [name, run] of Object.entries(runs)) {
+      handle[name] = (...args) => {
+        const cb = args.pop()
+        this._answer(describe(name, args), cb, (fault) => run(fault, ...args))
+      }
+    }
+    for (const [name, asked] of [['read', 'readSync'], ['write', 'write'], ['sync', 'sync']]) {
+      handle[`${name}Sync`] = (...args) => this._perform(describe(asked, args), (fault) => runs[name](fault, ...args))
+    }
+    return handle
   }
 
   /**
@@ -361,6 +340,21 @@ class SimulatedDisk {
     const room = Math.max(0, this.capacity - used + inode.cacheSize - position)
     if (room === 0 && length > 0) throw diskError('ENOSPC', 'write', file)
     return Math.min(length, room)
+  }
+}
+
+/**
+ * A file may have several names.
+ * @param {(inode: Inode, file: string) => Inode} make
+ * @returns {(inode: Inode, file?: string) => Inode}  what it made of that inode the first time
+ */
+function onceEach (make) {
+  /** @type {Map<Inode, Inode>} */
+  const made = new Map()
+  return (inode, file = '') => {
+    const one = made.get(inode) ?? make(inode, file)
+    made.set(inode, one)
+    return one
   }
 }
 

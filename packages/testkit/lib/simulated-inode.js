@@ -32,16 +32,14 @@ class Inode {
 
   /** @returns {Inode}  the same in everything, and apart from now on */
   clone () {
-    const copy = new Inode()
-    copy.cache = this.cache.slice()
-    copy.cacheSize = this.cacheSize
-    copy.medium = this.medium.slice()
-    copy.mediumSize = this.mediumSize
-    copy.unsynced = new Map(this.unsynced)
-    copy.sizes = this.sizes.slice()
-    copy.previous = new Map(this.previous)
-    copy.unwritten = new Set(this.unwritten)
-    return copy
+    return Object.assign(new Inode(), this, {
+      cache: this.cache.slice(),
+      medium: this.medium.slice(),
+      unsynced: new Map(this.unsynced),
+      sizes: this.sizes.slice(),
+      previous: new Map(this.previous),
+      unwritten: new Set(this.unwritten)
+    })
   }
 
   /**

@@ -6,9 +6,7 @@ const WORD_COUNT = SECTOR_SIZE / 4
 // Sectors written together lie together, so that reading them again is one copy.
 const ARENA_SIZE = 256 * 1024
 
-/**
- * @typedef {{ bytes: Buffer, words: Int32Array }} Arena
- */
+/** @typedef {{ bytes: Buffer, words: Int32Array }} Arena */
 
 class Sector {
   /**
@@ -97,18 +95,14 @@ function makeArena (size) {
  */
 function makeSectors (count) {
   const size = count * SECTOR_SIZE
-  let home = arena
-  let start = arenaUsed
-  if (size > ARENA_SIZE / 4) {
-    home = makeArena(size)
-    start = 0
-  } else {
-    if (start + size > ARENA_SIZE) {
-      home = arena = makeArena(ARENA_SIZE)
-      start = 0
-    }
-    arenaUsed = start + size
+  const isLarge = size > ARENA_SIZE / 4
+  if (!isLarge && arenaUsed + size > ARENA_SIZE) {
+    arena = makeArena(ARENA_SIZE)
+    arenaUsed = 0
   }
+  const home = isLarge ? makeArena(size) : arena
+  const start = isLarge ? 0 : arenaUsed
+  if (!isLarge) arenaUsed += size
   const sectors = []
   for (let index = 0; index < count; index++) sectors.push(new Sector(home, start + index * SECTOR_SIZE))
   return sectors

@@ -72,7 +72,6 @@ async function failureOf (run) {
   }
 }
 
-exports.createRandom = createRandom
 /** Whether all of the tests are run, and not only the quick ones: `npm run test:long`. */
 const isLongRun = process.env.MILLRACE_TESTS === 'long'
 
@@ -85,6 +84,7 @@ function inQuickRuns (count, divisor = 4) {
   return isLongRun ? count : Math.ceil(count / divisor)
 }
 
+exports.createRandom = createRandom
 exports.isLongRun = isLongRun
 exports.inQuickRuns = inQuickRuns
 exports.failureOf = failureOf

@@ -8,9 +8,8 @@ const ROUND_COUNT = inQuickRuns(400)
 
 /** @param {import('../log-suite').Suite} suite */
 function addRangeTests ({ seed, test }) {
-  test(`stream and scan: random options give what an array gives (seed ${seed})`, async (t, create) => {
-    const random = createRandom(seed)
-    const log = create({ blockSize: 64 + random(4096) })
+  const random = createRandom(seed)
+  test(`stream and scan: random options give what an array gives (seed ${seed})`, async (t, log) => {
     const model = await fill(log, random)
     let failures = 0
     for (let round = 0; round < ROUND_COUNT && failures < 3; round++) {
@@ -25,11 +24,9 @@ function addRangeTests ({ seed, test }) {
       }
     }
     t.equal(failures, 0, `${ROUND_COUNT} rounds over ${model.length} records`)
-    await log.close()
-  })
+  }, { blockSize: 64 + random(4096) })
 
-  test('limit: counts what is delivered, not what is deleted or filtered', async (t, create) => {
-    const log = create()
+  test('limit: counts what is delivered, not what is deleted or filtered', async (t, log) => {
     const seqs = []
     for (const n of [0, 1, 2, 3, 4, 5]) seqs.push(await log.append({ odd: n % 2 === 1, n }))
     await log.del([seqs[0], seqs[1]])
@@ -39,7 +36,6 @@ function addRangeTests ({ seed, test }) {
     t.deepEqual(await ns({ limit: 2, where: { path: ['odd'], equals: true } }), [3, 5])
     t.deepEqual(await ns({ limit: 0 }), [])
     t.deepEqual(await ns({ limit: -1 }), [2, 3, 4, 5])
-    await log.close()
   })
 }
 

@@ -18,8 +18,7 @@ const bytes = {
  * @param {import('../log-suite').Suite} suite
  */
 function addReadTests ({ test }) {
-  test('get: a seq that names no record is refused with a code, and nothing hangs', async (t, create) => {
-    const log = create()
+  test('get: a seq that names no record is refused with a code, and nothing hangs', async (t, log) => {
     const [first] = await appendEach(log, ['aaaaaaaaaaaa', 'bbbbbbbbbbbb'])
     for (const seq of [-1, first + 1, 0.5, 1e15, Infinity]) {
       t.equal((await failureOf(() => log.get(seq))).code, 'ERR_RECORD_NOT_FOUND', String(seq))
@@ -28,11 +27,9 @@ function addReadTests ({ test }) {
       t.equal((await failureOf(() => log.get(seq))).code, 'ERR_INVALID_ARGUMENT', String(seq))
     }
     t.equal(await log.get(first), 'aaaaaaaaaaaa')
-    await log.close()
   })
 
-  test('get: what it gave stays as it was, whatever happens to the log', async (t, create) => {
-    const log = create({ codec: bytes })
+  test('get: what it gave stays as it was, whatever happens to the log', async (t, log) => {
     const seq = await log.append(Buffer.from('first'))
     const got = await log.get(seq)
     const [{ value: streamed }] = await collect(log.stream())
@@ -43,35 +40,27 @@ function addReadTests ({ test }) {
     t.equal(String(streamed), 'first')
     got.fill(0)
     t.equal((await log.get(await log.append(Buffer.from('second')))).toString(), 'second')
-    await log.close()
-  })
+  }, { codec: bytes })
 
-  test('stream: an empty log ends at once', async (t, create) => {
-    const log = create()
+  test('stream: an empty log ends at once', async (t, log) => {
     t.deepEqual(await collect(log.stream()), [])
-    await log.close()
   })
 
-  test('stream: seqs and values shape the items', async (t, create) => {
-    const log = create()
+  test('stream: seqs and values shape the items', async (t, log) => {
     const seqs = await appendEach(log, ['a', 'b'])
     t.deepEqual(await collect(log.stream()), [{ seq: seqs[0], value: 'a' }, { seq: seqs[1], value: 'b' }])
     t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b'])
     t.deepEqual(await collect(log.stream({ values: false })), seqs)
-    await log.close()
   })
 
-  test('stream: one that is not live ends where the log ended at the call', async (t, create) => {
-    const log = create()
+  test('stream: one that is not live ends where the log ended at the call', async (t, log) => {
     await log.append('a')
     const stream = log.stream({ seqs: false })
     await log.append('b')
     t.deepEqual(await collect(stream), ['a'])
-    await log.close()
   })
 
-  test('stream: is async-iterable, and leaving the loop ends it', async (t, create) => {
-    const log = create()
+  test('stream: is async-iterable, and leaving the loop ends it', async (t, log) => {
     await log.append(['a', 'b', 'c'])
     const seen = []
     for await (const value of log.stream({ seqs: false })) {
@@ -80,21 +69,17 @@ function addReadTests ({ test }) {
     }
     t.deepEqual(seen, ['a', 'b'])
     t.deepEqual(await Readable.from(log.stream({ seqs: false })).toArray(), ['a', 'b', 'c'])
-    await log.close()
   })
 
-  test('stream: async iteration asked for several items at once gives them in order', async (t, create) => {
-    const log = create()
+  test('stream: async iteration asked for several items at once gives them in order', async (t, log) => {
     await log.append(['a', 'b', 'c'])
     const iterator = log.stream({ seqs: false })[Symbol.asyncIterator]()
     const items = await Promise.all([iterator.next(), iterator.next(), iterator.next(), iterator.next()])
     t.deepEqual(items.map(({ value }) => value), ['a', 'b', 'c', undefined])
     t.ok(items[3].done)
-    await log.close()
   })
 
-  test('stream: an abort before, between and after reads ends it', async (t, create) => {
-    const log = create()
+  test('stream: an abort before, between and after reads ends it', async (t, log) => {
     await log.append(['a', 'b', 'c'])
     for (const reads of [0, 1, 3, 4]) {
       const source = log.stream({ seqs: false })
@@ -102,11 +87,9 @@ function addReadTests ({ test }) {
       t.equal(await new Promise((resolve) => source(true, resolve)), true)
       t.equal(await new Promise((resolve) => source(null, resolve)), true)
     }
-    await log.close()
   })
 
-  test('stream: an option that makes no sense ends it with a code', async (t, create) => {
-    const log = create()
+  test('stream: an option that makes no sense ends it with a code', async (t, log) => {
     const wrong = [{ gt: 'a' }, { lt: NaN }, { limit: -2 }, { limit: 1.5 }, { live: true, reverse: true },
       { where: { path: 'a' } }, null]
     for (const options of wrong) {
@@ -115,11 +98,9 @@ function addReadTests ({ test }) {
       const scanErr = await failureOf(() => scanAll(log, /** @type {any} */ (options)))
       t.equal(scanErr?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
     }
-    await log.close()
   })
 
-  test('stream: a record that does not decode ends it with its seq, after those before it', async (t, create) => {
-    const writer = create({ codec: bytes })
+  test('stream: a record that does not decode ends it with its seq, after those before it', async (t, writer, create) => {
     const seqs = await appendEach(writer, ['"a"', '{oops', '"c"'].map((text) => Buffer.from(text)))
     await writer.close()
     const log = create()
@@ -133,22 +114,18 @@ function addReadTests ({ test }) {
     t.equal(err.offset, seqs[1])
     t.equal((await failureOf(() => log.get(seqs[1]))).code, 'ERR_CODEC_DECODE')
     t.equal(await log.get(seqs[2]), 'c')
-    await log.close()
-  })
+  }, { codec: bytes })
 
-  test('scan: delivers the bytes that stream decodes, under the same seqs', async (t, create) => {
-    const log = create()
+  test('scan: delivers the bytes that stream decodes, under the same seqs', async (t, log) => {
     const values = Array.from({ length: 10000 }, (_, i) => ({ i, text: 'x'.repeat(i % 300) }))
     for (let i = 0; i < values.length; i += 500) await log.append(values.slice(i, i + 500))
     const scanned = await scanAll(log)
     const streamed = await collect(log.stream())
     t.ok(isSame(scanned.map(({ seq, bytes }) => ({ seq, value: JSON.parse(String(bytes)) })), streamed))
     t.ok(isSame(streamed.map(({ value }) => value), values))
-    await log.close()
   })
 
-  test('scan: false ends it, what the function throws fails it', async (t, create) => {
-    const log = create()
+  test('scan: false ends it, what the function throws fails it', async (t, log) => {
     await log.append(['a', 'b'])
     let chunkCount = 0
     await log.scan({}, () => { chunkCount++; return false })
@@ -157,7 +134,6 @@ function addReadTests ({ test }) {
     t.equal(await failureOf(() => log.scan({}, () => { throw thrown })), thrown)
     t.equal((await failureOf(() => log.scan({}))).code, 'ERR_INVALID_ARGUMENT')
     t.equal((await failureOf(() => log.scan({ live: true }, () => {}))).code, 'ERR_INVALID_ARGUMENT')
-    await log.close()
   })
 }
 
@@ -166,8 +142,7 @@ function addReadTests ({ test }) {
  * @param {import('../log-suite').Suite} suite
  */
 function addLiveTests ({ test }) {
-  test('live: old records first, then new ones as they come', async (t, create) => {
-    const log = create()
+  test('live: old records first, then new ones as they come', async (t, log) => {
     await log.append(['a', 'b'])
     const values = log.stream({ live: true, seqs: false })[Symbol.asyncIterator]()
     t.equal((await values.next()).value, 'a')
@@ -178,11 +153,9 @@ function addLiveTests ({ test }) {
     const fourth = values.next()
     t.ok((await values.return()).done, 'an abort does not wait for an append')
     t.ok((await fourth).done, 'and ends the read that waited')
-    await log.close()
   })
 
-  test('live: old: false begins with what is appended after the call', async (t, create) => {
-    const log = create()
+  test('live: old: false begins with what is appended after the call', async (t, log) => {
     await log.append('a')
     const values = log.stream({ old: false, seqs: false })[Symbol.asyncIterator]()
     await log.append('b')
@@ -191,52 +164,42 @@ function addLiveTests ({ test }) {
     t.equal((await values.next()).value, 'c')
     t.equal((await values.next()).value, 'd')
     await values.return()
-    await log.close()
   })
 
-  test('live: a lower bound past the end waits for it', async (t, create) => {
-    const log = create()
+  test('live: a lower bound past the end waits for it', async (t, log) => {
     const first = await log.append('a')
     const values = log.stream({ gt: first + 1, live: true, seqs: false })[Symbol.asyncIterator]()
     const next = values.next()
     await log.append('b')
     t.equal((await next).value, 'b')
     await values.return()
-    await log.close()
   })
 
-  test('live: ends when an upper bound is passed, and at a limit', async (t, create) => {
-    const log = create()
+  test('live: ends when an upper bound is passed, and at a limit', async (t, log) => {
     const first = await log.append('a')
     const bounded = collect(log.stream({ live: true, lte: first, seqs: false }))
     const limited = collect(log.stream({ live: true, limit: 2, seqs: false }))
     await log.append(['b', 'c'])
     t.deepEqual(await bounded, ['a'])
     t.deepEqual(await limited, ['a', 'b'])
-    await log.close()
   })
 
-  test('live: a filter and deleted records do not end it', async (t, create) => {
-    const log = create()
+  test('live: a filter and deleted records do not end it', async (t, log) => {
     const values = log.stream({ live: true, seqs: false, where: { path: ['n'], equals: 3 } })[Symbol.asyncIterator]()
     const next = values.next()
     for (const n of [1, 2, 3]) await log.append({ n })
     t.deepEqual((await next).value, { n: 3 })
     await values.return()
-    await log.close()
   })
 
-  test('live: many readers each see every record, in order', async (t, create) => {
-    const log = create()
+  test('live: many readers each see every record, in order', async (t, log) => {
     const readers = Array.from({ length: 10 }, () => collect(log.stream({ live: true, limit: 300, seqs: false })))
     const values = Array.from({ length: 300 }, (_, i) => i)
     for (const value of values) log.append(value)
     for (const seen of await Promise.all(readers)) t.deepEqual(seen, values)
-    await log.close()
   })
 
-  test('live: closing the log ends it', async (t, create) => {
-    const log = create()
+  test('live: closing the log ends it', async (t, log) => {
     await log.append('a')
     const seen = collect(log.stream({ live: true, seqs: false }))
     await new Promise((resolve) => setTimeout(resolve, 10))

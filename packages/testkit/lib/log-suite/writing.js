@@ -9,16 +9,13 @@ const { collect, appendEach } = require('./helpers')
  * @param {import('../log-suite').Suite} suite
  */
 function addAppendTests ({ test }) {
-  test('append: gives the seq under which get finds the value', async (t, create) => {
-    const log = create()
+  test('append: gives the seq under which get finds the value', async (t, log) => {
     const seq = await log.append({ hello: 'world' })
     t.equal(typeof seq, 'number')
     t.deepEqual(await log.get(seq), { hello: 'world' })
-    await log.close()
   })
 
-  test('append: since has the seq already when the callback runs', async (t, create) => {
-    const log = create()
+  test('append: since has the seq already when the callback runs', async (t, log) => {
     await log.ready()
     t.equal(log.since.value, -1, 'empty')
     await new Promise((resolve) => log.append('a', (/** @type {any} */ err, /** @type {any} */ seq) => {
@@ -26,37 +23,29 @@ function addAppendTests ({ test }) {
       t.equal(log.since.value, seq)
       resolve(null)
     }))
-    await log.close()
   })
 
-  test('append: an array is one batch, and gives the seq of its last record', async (t, create) => {
-    const log = create()
+  test('append: an array is one batch, and gives the seq of its last record', async (t, log) => {
     const seq = await log.append(['a', 'b', 'c'])
     t.equal(await log.get(seq), 'c')
     t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b', 'c'])
-    await log.close()
   })
 
-  test('append: nothing writes nothing and gives since', async (t, create) => {
-    const log = create()
+  test('append: nothing writes nothing and gives since', async (t, log) => {
     t.equal(await log.append([]), -1)
     const seq = await log.append('a')
     t.equal(await log.append([]), seq)
     t.deepEqual(await collect(log.stream({ values: false })), [seq])
-    await log.close()
   })
 
-  test('append: concurrent calls all succeed, in the order of the calls', async (t, create) => {
-    const log = create()
+  test('append: concurrent calls all succeed, in the order of the calls', async (t, log) => {
     const values = Array.from({ length: 500 }, (_, i) => `value ${i}`)
     const seqs = await Promise.all(values.map((value) => log.append(value)))
     t.deepEqual(seqs, [...seqs].sort((a, b) => a - b))
     t.deepEqual(await collect(log.stream()), values.map((value, i) => ({ seq: seqs[i], value })))
-    await log.close()
   })
 
-  test('append: a value that cannot be encoded fails alone, and nothing of its batch is written', async (t, create) => {
-    const log = create()
+  test('append: a value that cannot be encoded fails alone, and nothing of its batch is written', async (t, log) => {
     const cyclic = /** @type {any} */ ({})
     cyclic.self = cyclic
     const results = await Promise.allSettled([
@@ -67,24 +56,19 @@ function addAppendTests ({ test }) {
       if (result.status === 'rejected') t.equal(result.reason.code, 'ERR_CODEC_ENCODE')
     }
     t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'c'])
-    await log.close()
   })
 
-  test('append: the value may change once the call has returned', async (t, create) => {
-    const log = create()
+  test('append: the value may change once the call has returned', async (t, log) => {
     const value = { n: 1 }
     const appended = log.append(value)
     value.n = 2
     t.deepEqual(await log.get(await appended), { n: 1 })
-    await log.close()
   })
 
-  test('append: a callback that is not a function is thrown at once', async (t, create) => {
-    const log = create()
+  test('append: a callback that is not a function is thrown at once', async (t, log) => {
     t.throws(() => log.append('a', 'b'), /callback/)
     await log.ready()
     t.equal((await failureOf(async () => log.append('a', 5))).code, 'ERR_INVALID_ARGUMENT')
-    await log.close()
   })
 }
 
@@ -93,8 +77,7 @@ function addAppendTests ({ test }) {
  * @param {import('../log-suite').Suite} suite
  */
 function addDeleteTests ({ test }) {
-  test('del: get says deleted, streams leave it out, since stays', async (t, create) => {
-    const log = create()
+  test('del: get says deleted, streams leave it out, since stays', async (t, log) => {
     const seqs = await appendEach(log, ['a', 'b', 'c'])
     await log.del(seqs[2])
     t.equal((await failureOf(() => log.get(seqs[2]))).code, 'flumelog:deleted')
@@ -103,22 +86,18 @@ function addDeleteTests ({ test }) {
     t.deepEqual(await collect(log.stream({ values: false, reverse: true })), [seqs[1], seqs[0]])
     await log.del([seqs[0], seqs[2]])
     t.deepEqual(await collect(log.stream({ seqs: false })), ['b'])
-    await log.close()
   })
 
-  test('del: a wrong seq among several deletes nothing', async (t, create) => {
-    const log = create()
+  test('del: a wrong seq among several deletes nothing', async (t, log) => {
     const seqs = await appendEach(log, ['a', 'b'])
     t.equal((await failureOf(() => log.del([seqs[0], seqs[1] + 1]))).code, 'ERR_RECORD_NOT_FOUND')
     t.equal((await failureOf(() => log.del('0'))).code, 'ERR_INVALID_ARGUMENT')
     t.equal((await failureOf(() => log.del([null]))).code, 'ERR_INVALID_ARGUMENT')
     t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b'])
     await log.del([])
-    await log.close()
   })
 
-  test('del: after reopening, since is the last record that is not deleted', async (t, create) => {
-    const log = create()
+  test('del: after reopening, since is the last record that is not deleted', async (t, log, create) => {
     const seqs = await appendEach(log, ['a', 'b', 'c'])
     await log.del([seqs[1], seqs[2]])
     await log.close()
@@ -133,11 +112,9 @@ function addDeleteTests ({ test }) {
     const empty = create()
     await empty.ready()
     t.equal(empty.since.value, -1)
-    await empty.close()
   })
 
-  test('del: while appends and streams are under way', async (t, create) => {
-    const log = create()
+  test('del: while appends and streams are under way', async (t, log) => {
     const values = Array.from({ length: 200 }, (_, i) => `value ${i}`)
     const seqs = await Promise.all(values.map((value) => log.append(value)))
     const work = []
@@ -146,7 +123,6 @@ function addDeleteTests ({ test }) {
     const left = await collect(log.stream({ seqs: false }))
     t.equal(left.filter((value) => value.startsWith('value')).length, 100)
     t.equal(left.filter((value) => value.startsWith('more')).length, 100)
-    await log.close()
   })
 }
 
@@ -155,17 +131,14 @@ function addDeleteTests ({ test }) {
  * @param {import('../log-suite').Suite} suite
  */
 function addLifecycleTests ({ test }) {
-  test('open: calls made at once wait until the log is loaded', async (t, create) => {
-    const log = create()
+  test('open: calls made at once wait until the log is loaded', async (t, log) => {
     t.equal(log.since.value, undefined)
     const [seq, stream] = await Promise.all([log.append('a'), collect(log.stream({ live: true, limit: 1, seqs: false }))])
     t.deepEqual(stream, ['a'])
     t.equal(await log.get(seq), 'a')
-    await log.close()
   })
 
-  test('close: drains appends that were under way, and may be called twice', async (t, create) => {
-    const log = create()
+  test('close: drains appends that were under way, and may be called twice', async (t, log, create) => {
     const appended = Promise.all(['a', 'b', 'c'].map((value) => log.append(value)))
     const closed = Promise.all([log.close(), log.close()])
     t.equal((await appended).length, 3)
@@ -173,11 +146,9 @@ function addLifecycleTests ({ test }) {
     await log.close()
     const again = create()
     t.deepEqual(await collect(again.stream({ seqs: false })), ['a', 'b', 'c'])
-    await again.close()
   })
 
-  test('close: every later call fails with a code', async (t, create) => {
-    const log = create()
+  test('close: every later call fails with a code', async (t, log) => {
     const seq = await log.append('a')
     await log.close()
     const calls = {
@@ -195,8 +166,7 @@ function addLifecycleTests ({ test }) {
     }
   })
 
-  test('reopen: since and every record are as before', async (t, create) => {
-    const log = create()
+  test('reopen: since and every record are as before', async (t, log, create) => {
     await log.append(['a', 'b'])
     const last = await log.append('c')
     await log.close()
@@ -205,11 +175,9 @@ function addLifecycleTests ({ test }) {
     t.equal(again.since.value, last)
     t.deepEqual(await collect(again.stream({ seqs: false })), ['a', 'b', 'c'])
     t.equal(await again.get(last), 'c')
-    await again.close()
   })
 
-  test('methods: work when they are taken off the log', async (t, create) => {
-    const log = create()
+  test('methods: work when they are taken off the log', async (t, log) => {
     const { append, get, stream, scan, del, sync, stats, ready, close } = log
     await ready()
     const seq = await append('a')
@@ -223,8 +191,7 @@ function addLifecycleTests ({ test }) {
     await close()
   })
 
-  test('contract: what a log cannot do it declares, and refuses with a code', async (t, create) => {
-    const log = create()
+  test('contract: what a log cannot do it declares, and refuses with a code', async (t, log) => {
     await log.ready()
     t.equal(typeof log.supports, 'object')
     for (const name of ['compact', 'snapshot']) {
@@ -235,7 +202,6 @@ function addLifecycleTests ({ test }) {
     if (!log.supports.onCorrupt) {
       t.equal((await failureOf(() => collect(log.stream({ onCorrupt: 'skip' }))))?.code, 'ERR_NOT_SUPPORTED', 'onCorrupt')
     }
-    await log.close()
   })
 }
 
