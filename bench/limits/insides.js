@@ -30,8 +30,8 @@ function packFarCommit (head, size, records) {
   for (const record of records) group.addOne(record, LENGTH_SIZE + record.length, () => {})
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
   const target = Buffer.alloc(packedSizeMax(group.size))
-  const { bytes, seq, tail } = packCommit(group, { end, shift: 0, identity: newest.identity }, writer, target)
-  const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, identity: tail.identity }
+  const { bytes, seq, tail } = packCommit(group, { end, shift: 0, chainCrc: newest.chainCrc }, writer, target)
+  const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, chainCrc: tail.chainCrc }
   for (const position of SLOT_POSITIONS) encodeSlot(slot, header.salt).copy(head, position)
   return { end, bytes }
 }

@@ -20,7 +20,7 @@ const {
   countErased, createFileHeader, decodeFileHeader, decodeSlot, encodeFileHeader, encodeHead, encodeSlot, hasMagic,
   readHead
 } = require('./lib/head')
-const { Session } = require('./lib/session')
+const { SeqReservation } = require('./lib/seq-reservation')
 const { packCommit, packedSizeMax } = require('./lib/pack-commit')
 const { ChunkCursor, ChunkRun, ENTRY } = require('./lib/chunk-cursor')
 const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
@@ -95,7 +95,7 @@ exports.encodeHead = encodeHead
 exports.encodeSlot = encodeSlot
 exports.hasMagic = hasMagic
 exports.readHead = readHead
-exports.Session = Session
+exports.SeqReservation = SeqReservation
 exports.packCommit = packCommit
 exports.packedSizeMax = packedSizeMax
 exports.ChunkCursor = ChunkCursor

@@ -62,7 +62,7 @@ class ChunkCursor {
     this.damage = null
     /** How many erased frames the chunks had that were entered. */
     this.erasedCount = 0
-    this._identity = UNKNOWN
+    this._chainCrc = UNKNOWN
     this._epoch = 0
     this._provesTogether = false
     /** @type {ChunkRun | null} */
@@ -98,7 +98,7 @@ class ChunkCursor {
   begin (pageStart) {
     this.at = this.chunkStart = this.chunkEnd = pageStart
     this.damage = null
-    this._identity = UNKNOWN
+    this._chainCrc = UNKNOWN
     this._epoch = 0
     this._run?.forget()
   }
@@ -107,17 +107,17 @@ class ChunkCursor {
    * Begins behind a chunk that is known, with bytes read anew.
    * @param {import('./pack-commit').Tail} tail
    */
-  resume ({ end, shift, identity }) {
+  resume ({ end, shift, chainCrc }) {
     this.restart(end)
     this.shift = shift
-    this._identity = identity
+    this._chainCrc = chainCrc
   }
 
   /** Where one can go back to, to read again what comes there: the chunk to be entered next, or the entered one. */
   mark () {
     const { header, at, chunkStart, chunkEnd, shift, _epoch: epoch } = this
-    if (at === chunkEnd) return { end: at, shift, identity: this._identity, epoch }
-    return { end: chunkStart, shift: header.position - chunkStart, identity: header.previous, epoch: header.epoch }
+    if (at === chunkEnd) return { end: at, shift, chainCrc: this._chainCrc, epoch }
+    return { end: chunkStart, shift: header.position - chunkStart, chainCrc: header.previous, epoch: header.epoch }
   }
 
   /**
@@ -131,10 +131,10 @@ class ChunkCursor {
 
   /**
    * Says what the chunk before the next one is.
-   * @param {number} identity
+   * @param {number} chainCrc
    */
-  expect (identity) {
-    this._identity = identity
+  expect (chainCrc) {
+    this._chainCrc = chainCrc
   }
 
   /** Whether the window holds the bytes from `at` to there. @param {number} end */
@@ -238,7 +238,7 @@ class ChunkCursor {
   skipTo (physical, epoch = this._epoch) {
     this.at = this.chunkStart = this.chunkEnd = physical
     this.damage = null
-    this._identity = UNKNOWN
+    this._chainCrc = UNKNOWN
     this._epoch = epoch
     // It may be no place where a chunk was taken to begin.
     this.proveNone(this.window.end)
@@ -308,7 +308,7 @@ class ChunkCursor {
     const isWhole = isProven && entries === undefined
     const fault = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header, isWhole)
     if (fault !== null) return fault
-    if (this._identity !== UNKNOWN && header.previous !== this._identity) return 'LINK'
+    if (this._chainCrc !== UNKNOWN && header.previous !== this._chainCrc) return 'LINK'
     return header.epoch < this._epoch ? 'EPOCH' : null
   }
 
@@ -318,7 +318,7 @@ class ChunkCursor {
     this.chunkStart = at
     this.chunkEnd = at + CHUNK_HEADER_SIZE + header.size
     this.shift = header.position - at
-    this._identity = header.identity
+    this._chainCrc = header.chainCrc
     this._epoch = header.epoch
     this.erasedCount += header.erasedCount
     this.at = at + CHUNK_HEADER_SIZE + header.continued

@@ -3,7 +3,7 @@
 
 const { Piece, putUint16, putUint32, putUint48 } = require('@millrace/flow')
 const { crc32, crc32OfFew } = require('./crc32')
-const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, RESERVATION_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
 /** A header begins with its own checksum; where its payload's checksum and size are. */
@@ -44,15 +44,15 @@ class ChunkHeader {
     this.continued = 0
     /** How many records, and pieces of records, of this chunk are erased. */
     this.erasedCount = 0
-    /** The identity of the chunk before. */
+    /** The chain crc of the chunk before. */
     this.previous = 0
     /** The crc that it had before anything of it was erased; 0 until then. */
-    this.birth = 0
+    this.originalCrc = 0
   }
 
   /** What the next chunk knows this one by. Erasing does not change it. */
-  get identity () {
-    return this.flags & CHUNK_FLAGS.WAS_ERASED ? this.birth : this.crc
+  get chainCrc () {
+    return this.flags & CHUNK_FLAGS.WAS_ERASED ? this.originalCrc : this.crc
   }
 
   /**
@@ -94,7 +94,7 @@ function readChunkHeader (view, offset, header) {
   header.continued = view.getUint16(offset + 28)
   header.erasedCount = view.getUint16(offset + 30)
   header.previous = view.getUint32(offset + 32)
-  header.birth = view.getUint32(offset + 36)
+  header.originalCrc = view.getUint32(offset + 36)
 }
 
 /**
@@ -116,7 +116,7 @@ function writeChunkHeader (header, bytes, offset, salt) {
   putUint16(bytes, header.continued, offset + 28)
   putUint16(bytes, header.erasedCount, offset + 30)
   putUint32(bytes, header.previous, offset + 32)
-  putUint32(bytes, header.birth, offset + 36)
+  putUint32(bytes, header.originalCrc, offset + 36)
   header.crc = crc32OfFew(bytes, offset + 4, payloadStart, salt)
   putUint32(bytes, header.crc, offset)
 }
@@ -161,12 +161,12 @@ function isInPlace ({ position, continued, flags }, physical, { shift, hasGaps }
 }
 
 /**
- * Whether a chunk can have a position if without the jumps before it, or more of them, it would have another one.
+ * Whether a chunk can have a position if more or fewer reservations were skipped before it than is known.
  * @param {number} position
  * @param {number} least
  */
 function isAhead (position, least) {
-  return position >= least && (position - least) % JUMP_SIZE === 0
+  return position >= least && (position - least) % RESERVATION_SIZE === 0
 }
 
 /**
@@ -174,7 +174,7 @@ function isAhead (position, least) {
  * @param {Buffer} bytes
  * @param {DataView} view
  * @param {number} offset
- * @param {number} position  the logical one that it must say, or be some jumps behind
+ * @param {number} position  the logical one that it must say, or be some reservations ahead of
  * @param {Rules} rules
  */
 function isHeaderAt (bytes, view, offset, position, { salt }) {

@@ -50,7 +50,7 @@ function encodeHead (header, slot = createSlot(header)) {
  * @returns {Omit<Slot, 'sequence'>}  of a log without records
  */
 function createSlot ({ base, salt }) {
-  return { epoch: 1, end: HEAD_SIZE, logicalEnd: base, last: -1, erasedCount: 0, identity: salt, ceiling: 0 }
+  return { epoch: 1, end: HEAD_SIZE, logicalEnd: base, last: -1, erasedCount: 0, chainCrc: salt, reservedEnd: 0 }
 }
 
 /**
@@ -237,9 +237,9 @@ function decodeFileHeader (bytes) {
  * @property {number} logicalEnd  the logical position there
  * @property {number} last  seq of the last record before it that is not deleted, -1 if none
  * @property {number | null} erasedCount  records ever erased in this file; null when that is not known
- * @property {number} identity  of the last chunk before the end
- * @property {number} ceiling  0 after a clean end; else a position that nothing reaches which was shown to anybody, or
- *   will be before there is a slot with a higher one
+ * @property {number} chainCrc  of the last chunk before the end
+ * @property {number} reservedEnd  0 after a clean end; else a position that nothing reaches which was shown to anybody,
+ *   or will be before there is a slot with a higher one
  */
 
 /**
@@ -255,8 +255,8 @@ function encodeSlot (slot, salt) {
   bytes.writeUIntBE(slot.logicalEnd, 20, 6)
   bytes.writeUIntBE(slot.last + 1, 26, 6)
   bytes.writeUIntBE(slot.erasedCount === null ? 0 : slot.erasedCount + 1, 32, 6)
-  bytes.writeUInt32BE(slot.identity, 38)
-  bytes.writeUIntBE(slot.ceiling, 42, 6)
+  bytes.writeUInt32BE(slot.chainCrc, 38)
+  bytes.writeUIntBE(slot.reservedEnd, 42, 6)
   bytes.writeUInt32BE(crc32(bytes.subarray(4), salt), 0)
   return bytes
 }
@@ -276,8 +276,8 @@ function decodeSlot (bytes, salt) {
     logicalEnd: bytes.readUIntBE(20, 6),
     last: bytes.readUIntBE(26, 6) - 1,
     erasedCount: erasedCount === 0 ? null : erasedCount - 1,
-    identity: bytes.readUInt32BE(38),
-    ceiling: bytes.readUIntBE(42, 6)
+    chainCrc: bytes.readUInt32BE(38),
+    reservedEnd: bytes.readUIntBE(42, 6)
   }
 }
 
@@ -286,12 +286,12 @@ function decodeSlot (bytes, salt) {
  * @param {Slot} slot
  * @param {FileHeader} header
  */
-function isPossible ({ sequence, end, logicalEnd, last, erasedCount, ceiling }, { base, hasGaps }) {
+function isPossible ({ sequence, end, logicalEnd, last, erasedCount, reservedEnd }, { base, hasGaps }) {
   const ahead = logicalEnd - end - (base - HEAD_SIZE)
   const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : isAhead(ahead, 0))
-  const hasCeiling = ceiling === 0 || ceiling >= logicalEnd
+  const isReservedEndRight = reservedEnd === 0 || reservedEnd >= logicalEnd
   const hasLast = last === -1 || (last >= base && last < logicalEnd)
-  return isInPlace && hasLast && hasCeiling && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
+  return isInPlace && hasLast && isReservedEndRight && sequence < U48_MAX / 2 && (erasedCount ?? 0) < U48_MAX / 2
 }
 
 exports.encodeHead = encodeHead

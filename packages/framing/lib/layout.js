@@ -43,4 +43,4 @@ exports.FRAME_LENGTH_MASK = 0x3fffffff
 exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4, BEHIND_LOSS: 8 })
 
 /** Behind an unclean end positions go on a multiple of this further on; a session keeps so many for itself. */
-exports.JUMP_SIZE = 2 ** 32
+exports.RESERVATION_SIZE = 2 ** 32

@@ -12,7 +12,7 @@ const {
  * @typedef {object} Tail
  * @property {number} end  physical position of the next byte
  * @property {number} shift  logical position less the physical one
- * @property {number} identity  of the last chunk
+ * @property {number} chainCrc  of the last chunk
  */
 
 /**
@@ -63,7 +63,7 @@ class CommitPacker {
     this._header = new ChunkHeader()
     this._header.epoch = epoch
     this._header.durable = durable
-    this._header.previous = tail.identity
+    this._header.previous = tail.chainCrc
     /** Offset of the open chunk's header, or -1. */
     this._chunkStart = -1
     /** Flags of the next chunk that others do not have. */
@@ -98,7 +98,7 @@ class CommitPacker {
       seqs[index] = end + shift + start
     }
     this._closeChunk(0)
-    const tail = { end: end + this._offset, shift, identity: this._header.previous }
+    const tail = { end: end + this._offset, shift, chainCrc: this._header.previous }
     return { bytes: this._bytes.subarray(0, this._offset), seq: end + shift + start, tail }
   }
 

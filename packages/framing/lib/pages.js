@@ -11,7 +11,7 @@ const NO_FRAME = null
 // That of the chunk that is being checked: pages are checked one after the other, and often.
 const header = new ChunkHeader()
 /** @type {Frame} */
-const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, identity: -1 })
+const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, chainCrc: -1 })
 /** @type {Frame} one that may have been left by an unclean end, or by damage */
 const UNSURE_GAP = Object.freeze({ ...GAP })
 
@@ -29,7 +29,7 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
  * @property {number} at  physical position of the length field
  * @property {number} chunkStart  physical
  * @property {number} chunkEnd  physical
- * @property {number} identity  of its chunk
+ * @property {number} chainCrc  of its chunk
  */
 
 /**
@@ -41,7 +41,7 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
 function checkPage (page, rules, unfinished) {
   const { bytes, offset, start, end } = page
   const view = page.view ?? new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  let identity = -1
+  let chainCrc = -1
   for (let at = start; at < end; at += CHUNK_HEADER_SIZE + header.size) {
     const chunkOffset = offset + at - start
     if (start + PAGE_SIZE - at < CHUNK_SIZE_MIN) {
@@ -52,9 +52,9 @@ function checkPage (page, rules, unfinished) {
     const entries = unfinished.get(at)
     if (entries) finishChunk(entries, bytes.subarray(chunkOffset, offset + end - start), rules)
     let fault = checkChunk(bytes, view, chunkOffset, at, offset + end - start, rules, header)
-    if (fault === null && identity !== -1 && header.previous !== identity) fault = 'LINK'
+    if (fault === null && chainCrc !== -1 && header.previous !== chainCrc) fault = 'LINK'
     if (fault !== null) return { start: at, end, fault }
-    identity = header.identity
+    chainCrc = header.chainCrc
   }
   return null
 }
@@ -87,7 +87,7 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
       const type = word >>> 30
       const size = word & FRAME_LENGTH_MASK
       if (type === FRAME_TYPES.PADDING) break
-      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd, identity: header.identity }
+      if (at + shift === seq) return { type, size, at, chunkStart, chunkEnd, chainCrc: header.chainCrc }
       at += LENGTH_SIZE
       if (type !== FRAME_TYPES.GAP) at += size
       else if (hasGaps) shift += size
@@ -103,13 +103,13 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
 /**
  * The first chunk of a page, if it comes after the one that a record is on.
  * @param {Page} page  checked
- * @param {number} identity  of the chunk before
+ * @param {number} chainCrc  of the chunk before
  * @returns {ChunkHeader | null}
  */
-function readNext ({ bytes, offset }, identity) {
+function readNext ({ bytes, offset }, chainCrc) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
-  return header.previous === identity ? header : null
+  return header.previous === chainCrc ? header : null
 }
 
 exports.checkPage = checkPage

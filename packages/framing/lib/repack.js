@@ -45,7 +45,7 @@ class Repacker {
     /** Logical position of the open chunk. */
     this._position = UNKNOWN
     /** Where a chunk must begin that comes after an unclean end; UNKNOWN when none is due. */
-    this._jump = UNKNOWN
+    this._skippedTo = UNKNOWN
     /** Whether the open chunk is such a one. */
     this._isBehindLoss = false
   }
@@ -82,9 +82,9 @@ class Repacker {
    * @param {number} end  logical position where the records before it ended, whatever was left out before that
    * @param {number} position  where they go on
    */
-  jump (end, position) {
+  skipSeqs (end, position) {
     this._endAt(end)
-    this._jump = position
+    this._skippedTo = position
   }
 
   /**
@@ -94,7 +94,7 @@ class Repacker {
   finish (logicalEnd) {
     this._endAt(logicalEnd)
     if (this._offset > 0) this._putPage()
-    return { end: this._pageStart, shift: logicalEnd - this._pageStart, identity: this._header.previous }
+    return { end: this._pageStart, shift: logicalEnd - this._pageStart, chainCrc: this._header.previous }
   }
 
   /**
@@ -102,7 +102,7 @@ class Repacker {
    * @param {number} logicalEnd
    */
   _endAt (logicalEnd) {
-    if (this._jump !== UNKNOWN || logicalEnd > this._base) this._fillTo(logicalEnd)
+    if (this._skippedTo !== UNKNOWN || logicalEnd > this._base) this._fillTo(logicalEnd)
     if (this._isOpen) this._closeChunk(0)
   }
 
@@ -163,17 +163,17 @@ class Repacker {
 
   /** Behind an unclean end a chunk begins where it began, in whatever page that is now. */
   _openBehindLoss () {
-    if (this._jump === UNKNOWN) return
+    if (this._skippedTo === UNKNOWN) return
     if (PAGE_SIZE - this._offset < CHUNK_SIZE_MIN) {
       this._page.fill(0, this._offset)
       this._offset = PAGE_SIZE
       this._putPage()
     }
     this._openChunk(0)
-    this._position = this._jump
-    this._logical = this._jump + CHUNK_HEADER_SIZE
+    this._position = this._skippedTo
+    this._logical = this._skippedTo + CHUNK_HEADER_SIZE
     this._isBehindLoss = true
-    this._jump = UNKNOWN
+    this._skippedTo = UNKNOWN
   }
 
   /** @param {number} continued */

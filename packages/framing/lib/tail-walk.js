@@ -35,22 +35,22 @@ class TailWalk {
   constructor (window, { rules, unfinished }, slot, fileSize) {
     this._fileSize = fileSize
     this._isBlind = slot === null
-    this._slot = slot ?? { end: HEAD_SIZE, logicalEnd: HEAD_SIZE + rules.shift, epoch: 0, identity: rules.salt }
-    const { end, logicalEnd, epoch, identity } = this._slot
+    this._slot = slot ?? { end: HEAD_SIZE, logicalEnd: HEAD_SIZE + rules.shift, epoch: 0, chainCrc: rules.salt }
+    const { end, logicalEnd, epoch, chainCrc } = this._slot
     // Where the log ends is never taken on trust.
     const strict = { ...rules, verify: true }
     const last = Math.max(HEAD_SIZE, end - 1)
     this.cursor = new ChunkCursor(window, strict, unfinished, last - last % PAGE_SIZE)
-    if (end === HEAD_SIZE) this.cursor.expect(identity)
+    if (end === HEAD_SIZE) this.cursor.expect(chainCrc)
     /** @type {Tail} */
-    this._tail = { end, shift: logicalEnd - end, identity }
+    this._tail = { end, shift: logicalEnd - end, chainCrc }
     /** Physical: each chunk counts by how far its own position is ahead. */
     this._claimedEnd = end
     this._epoch = epoch
     /** How far positions are ahead behind the last chunk, and were where some are left out behind an unclean end. */
     this._shift = logicalEnd - end
     /** @type {Array<{ start: number, shift: number }>} */
-    this._jumps = []
+    this._skips = []
     this._readableEnd = end
     /** @type {Damage | null} the first thing that is wrong */
     this._firstDamage = null
@@ -75,14 +75,14 @@ class TailWalk {
       return
     }
     const shift = this.cursor.shift + this.cursor.measureGaps()
-    const { end, identity } = this._slot
-    if (header.isBehindLoss) this._jumps.push({ start: chunkStart, shift: this._shift })
+    const { end, chainCrc } = this._slot
+    if (header.isBehindLoss) this._skips.push({ start: chunkStart, shift: this._shift })
     this._shift = shift
     this._epoch = Math.max(this._epoch, header.epoch)
     this._claim(header, chunkStart)
     const isCheckpoint = chunkEnd === end
     const missesIt = chunkStart < end && chunkEnd > end
-    if (missesIt || (isCheckpoint && header.identity !== identity)) {
+    if (missesIt || (isCheckpoint && header.chainCrc !== chainCrc)) {
       this._firstDamage ??= { start: chunkStart, end: chunkEnd, fault: 'CHECKPOINT' }
     }
     // No writer comes so far, and no checkpoint could say it.
@@ -90,7 +90,7 @@ class TailWalk {
     if (header.commitContinues) return
     this._readableEnd = Math.max(this._readableEnd, chunkEnd)
     if (this._firstDamage === null && chunkStart >= end) {
-      this._tail = { end: chunkEnd, shift, identity: header.identity }
+      this._tail = { end: chunkEnd, shift, chainCrc: header.chainCrc }
     }
   }
 
@@ -137,7 +137,7 @@ class TailWalk {
     return {
       tail: this._tail,
       promisedEnd,
-      promisedLogicalEnd: promisedEnd + (this._jumps.find(({ start }) => start >= promisedEnd)?.shift ?? shift),
+      promisedLogicalEnd: promisedEnd + (this._skips.find(({ start }) => start >= promisedEnd)?.shift ?? shift),
       epoch: this._epoch,
       damage: isDamaged ? this._firstDamage ?? (missing.end > this._fileSize ? missing : cutOff) : null,
       readableEnd: Math.max(this._readableEnd, isDamaged ? promisedEnd : end)

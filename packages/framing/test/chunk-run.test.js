@@ -142,7 +142,7 @@ tape('scan: a chunk in a payload that was proven is not proven by that', async (
   forgeSums(bytes, inner, salt)
   bytes[inner + 50] ^= 1
   // The chunk around it is whole, and does not follow the one before.
-  bytes.writeUInt32BE((chunks[1].identity ^ 1) >>> 0, at + 32)
+  bytes.writeUInt32BE((chunks[1].chainCrc ^ 1) >>> 0, at + 32)
   forgeSums(bytes, at, salt)
   const disk = new SimulatedDisk()
   disk.put(FILE, bytes)

@@ -4,14 +4,15 @@
 const { LogError } = require('@millrace/errors')
 const { SyncBudget } = require('@millrace/flow')
 const {
-  FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX, Session, damageError, packCommit, packedSizeMax
+  FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX, SeqReservation, damageError, packCommit,
+  packedSizeMax
 } = require('@millrace/framing')
-const { Checkpoints, Jumps, beginOfNext, needsPreparing, prepareAppend } = require('./append/checkpoints')
+const { Checkpoints, SkippedSeqs, beginOfNext, needsPreparing, prepareAppend } = require('./append/checkpoints')
 const { Eraser } = require('./append/eraser')
 const { measureCompacted } = require('./compactor')
 const { TailFollower } = require('./read/follow-log')
 const { RecordPeeker, readRecord } = require('./read/get-record')
-const { findCut, findExtent, findLast, findPage, openReader } = require('./read/open-reader')
+const { findExtent, findLast, findPage, findPartition, openReader } = require('./read/open-reader')
 const { PageCache } = require('./read/page-cache')
 
 // Growing the file makes every sync write its size as well; so it grows by this much at a time.
@@ -63,10 +64,10 @@ class CheckedStore {
     this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
-    this.session = new Session(head, file.blocks.past === 'intact')
-    this._jumps = new Jumps()
+    this.reservation = new SeqReservation(head, file.blocks.past === 'intact')
+    this._skippedSeqs = new SkippedSeqs()
     /** Where the next commit will begin. @type {Tail} */
-    this.tail = { end: HEAD_SIZE, shift: this.rules.shift, identity: header.salt }
+    this.tail = { end: HEAD_SIZE, shift: this.rules.shift, chainCrc: header.salt }
     /** How far the log can be read, physically. */
     this.end = HEAD_SIZE
     /** What is missing behind the file's end. @type {Damage | null} */
@@ -150,15 +151,15 @@ class CheckedStore {
    */
   frame (group, target) {
     const { tail, epoch, rules: { salt } } = this
-    const { isBehindLoss } = this.session
-    const shift = tail.shift + this.session.jumpFrom(tail)
+    const { isBehindLoss } = this.reservation
+    const shift = tail.shift + this.reservation.sizeToSkip(tail)
     const durable = this.checkpoints.durableEnd + shift
     const packed = packCommit(group, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
     return {
       bytes: packed.bytes,
       written: () => {
-        if (isBehindLoss) this.noteJump(tail, shift)
-        this.session.noteJump()
+        if (isBehindLoss) this.noteSkipped(tail, shift)
+        this.reservation.noteSkipped()
         this.tail = packed.tail
         this.last = packed.seq
       },
@@ -179,8 +180,8 @@ class CheckedStore {
    * @param {{ end: number, shift: number }} tail  in front of it
    * @param {number} shift  behind it
    */
-  noteJump (tail, shift) {
-    this._jumps.note(tail, shift)
+  noteSkipped (tail, shift) {
+    this._skippedSeqs.note(tail, shift)
   }
 
   /**
@@ -188,7 +189,7 @@ class CheckedStore {
    * @returns {number}
    */
   toPhysicalEnd (logEnd) {
-    return this._jumps.toPhysicalEnd(logEnd, this)
+    return this._skippedSeqs.toPhysicalEnd(logEnd, this)
   }
 
   /**
@@ -200,7 +201,7 @@ class CheckedStore {
   }
 
   /** Whether positions run ahead anywhere, be it only behind an unclean end. */
-  get hasJumps () {
+  get hasSkippedSeqs () {
     return this.tail.shift !== this.rules.shift
   }
 
@@ -242,10 +243,10 @@ class CheckedStore {
   /**
    * @param {number} from
    * @param {number} limit
-   * @param {(err: Error | null, cut?: import('./load').Cut | null) => void} cb
+   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb
    */
-  findCut (from, limit, cb) {
-    findCut(this, from, limit, cb)
+  findPartition (from, limit, cb) {
+    findPartition(this, from, limit, cb)
   }
 
   /**
@@ -290,8 +291,8 @@ class CheckedStore {
 
   /** @returns {Mark}  what a sync that begins now will have covered */
   mark () {
-    const { tail: { end, shift, identity }, last } = this
-    return { since: this.file.writtenSince, end, shift, identity, last }
+    const { tail: { end, shift, chainCrc }, last } = this
+    return { since: this.file.writtenSince, end, shift, chainCrc, last }
   }
 
   /**

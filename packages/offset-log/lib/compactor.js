@@ -55,7 +55,7 @@ class Repacking {
   /** @param {number} seq */
   _keepLosses (seq) {
     for (let [loss] = this._losses; loss && loss.position < seq; [loss] = this._losses) {
-      this._repacker.jump(loss.end, loss.position)
+      this._repacker.skipSeqs(loss.end, loss.position)
       this._losses.shift()
     }
   }
@@ -127,7 +127,7 @@ class Compactor {
    * @param {Done} cb  the new file is whole, on stable storage, and closed
    */
   finish (cb) {
-    const { tail: { end, shift }, session } = this._store
+    const { tail: { end, shift }, reservation } = this._store
     let tail
     try {
       tail = this._repacking.finish(end + shift)
@@ -135,10 +135,10 @@ class Compactor {
       return cb(/** @type {Error} */ (err))
     }
     const { rules: { salt }, epoch, last } = this._store
-    const { end: newEnd, shift: newShift, identity } = tail
+    const { end: newEnd, shift: newShift, chainCrc } = tail
     const logicalEnd = newEnd + newShift
-    const ceiling = session.ceilingFor(logicalEnd, false)
-    const slot = { sequence: 2, epoch, end: newEnd, logicalEnd, last, erasedCount: 0, identity, ceiling }
+    const reservedEnd = reservation.reservedEndFor(logicalEnd, false)
+    const slot = { sequence: 2, epoch, end: newEnd, logicalEnd, last, erasedCount: 0, chainCrc, reservedEnd }
     /** @type {Array<(done: Done) => void>} */
     const steps = [
       (done) => this._write(done),

@@ -56,13 +56,13 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {number} since  seq of the last record
  * @property {number} end  position in the file
  * @property {number} shift  what to add for the seq there
- * @property {number} identity  of the chunk before
+ * @property {number} chainCrc  of the chunk before
  * @property {number} last  seq of the last record that is not deleted
  */
 
 /**
  * Where a log can be read on from.
- * @typedef {object} Cut
+ * @typedef {object} PartitionStart
  * @property {number} seq  the lowest that may come behind it
  * @property {number} at  position in the file
  */

@@ -146,7 +146,7 @@ class Compaction {
     if (opened) {
       const { store: newStore } = opened
       // What it may reach, and what was lost before it, is in the new file too.
-      newStore.session = store.session
+      newStore.reservation = store.reservation
       file.store = newStore
     }
     file.replacement.end(file.store)

@@ -4,7 +4,7 @@
 const { LogError } = require('@millrace/errors')
 const { OffsetFraming } = require('@millrace/framing')
 const { followFrames } = require('./read/follow-log')
-const { OffsetReader, findCut, locateBoundary } = require('./read/offset-reader')
+const { OffsetReader, findPartition, locateBoundary } = require('./read/offset-reader')
 const { RecordPeeker, deleteRecords, readRecord } = require('./read/offset-record')
 const { detectFraming } = require('./recover/identify')
 
@@ -160,10 +160,10 @@ class OffsetStore {
   /**
    * @param {number} from
    * @param {number} limit
-   * @param {(err: Error | null, cut?: import('./load').Cut | null) => void} cb
+   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb
    */
-  findCut (from, limit, cb) {
-    findCut(this, from, limit, cb)
+  findPartition (from, limit, cb) {
+    findPartition(this, from, limit, cb)
   }
 
   /**
@@ -223,7 +223,7 @@ class OffsetStore {
 
   /** @returns {Mark}  what a sync that begins now will have covered */
   mark () {
-    return { since: this.file.writtenSince, end: this._writtenEnd, shift: 0, identity: 0, last: -1 }
+    return { since: this.file.writtenSince, end: this._writtenEnd, shift: 0, chainCrc: 0, last: -1 }
   }
 
   synced () {

@@ -6,7 +6,7 @@ const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { RecordRun } = require('./record-run')
-const { Session, readHead } = require('@millrace/framing')
+const { SeqReservation, readHead } = require('@millrace/framing')
 const { Aside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
@@ -81,8 +81,8 @@ async function copyChecked (file, store, output) {
     if (found.end !== end || found.shift !== tail.shift) throw moved(path)
     await output.flush()
     // What is copied from another process's log may be all that is left of it.
-    const session = file.blocks.flags === 'r' ? new Session(head, false) : store.session
-    output.put(0, encodeHeadOf(head, found, session.ceilingFor(end + found.shift, true)))
+    const reservation = file.blocks.flags === 'r' ? new SeqReservation(head, false) : store.reservation
+    output.put(0, encodeHeadOf(head, found, reservation.reservedEndFor(end + found.shift, true)))
     await output.flush()
   } finally {
     await call(blocks, 'close')

@@ -23,7 +23,7 @@ class LogBuilder {
     /** Physical position of the next byte. */
     this.at = HEAD_SIZE
     this.shift = base - HEAD_SIZE
-    this.identity = salt
+    this.chainCrc = salt
     this.erased = 0
     /** @type {Array<{ seq: number, data: Buffer, isErased: boolean }>} */
     this.frames = []
@@ -66,12 +66,12 @@ class LogBuilder {
     header.writeUIntBE(this.header.base, 22, 6)
     header.writeUInt16BE(continued, 28)
     header.writeUInt16BE(erased, 30)
-    header.writeUInt32BE(this.identity, 32)
+    header.writeUInt32BE(this.chainCrc, 32)
     // As if the records had been erased some time later.
-    const birth = erased > 0 ? crc(header.subarray(4), this.header.salt) : 0
-    header.writeUInt32BE(birth, 36)
+    const originalCrc = erased > 0 ? crc(header.subarray(4), this.header.salt) : 0
+    header.writeUInt32BE(originalCrc, 36)
     header.writeUInt32BE(crc(header.subarray(4), this.header.salt), 0)
-    this.identity = erased > 0 ? birth : header.readUInt32BE(0)
+    this.chainCrc = erased > 0 ? originalCrc : header.readUInt32BE(0)
     this.erased += erased
     this._parts.push(header, payload)
     this._open = null
@@ -155,7 +155,7 @@ class LogBuilder {
     bytes.writeUIntBE(logicalEnd, 20, 6)
     bytes.writeUIntBE(last + 1, 26, 6)
     bytes.writeUIntBE(this.erased + 1, 32, 6)
-    bytes.writeUInt32BE(this.identity, 38)
+    bytes.writeUInt32BE(this.chainCrc, 38)
     bytes.writeUInt32BE(crc(bytes.subarray(4), this.header.salt), 0)
     return bytes
   }

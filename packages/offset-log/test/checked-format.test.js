@@ -179,7 +179,7 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       const group = new AppendGroup()
       for (const record of records) group.addOne(record, 4 + record.length, () => {})
       const target = Buffer.alloc(packedSizeMax(group.size), 0xff)
-      const packed = packCommit(group, { end, shift: 0, identity: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)
+      const packed = packCommit(group, { end, shift: 0, chainCrc: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)
       const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })
       const frames = decodeFrames(chunks)
       const isRight = frames.length === records.length && frames.every(({ seq, data }, index) => {
@@ -187,7 +187,7 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       })
       if (!isRight) t.fail(`${sizes} at ${offset}`)
       const { tail } = packed
-      const isTail = tail.end === end + packed.bytes.length && tail.identity === chunks.at(-1).identity
+      const isTail = tail.end === end + packed.bytes.length && tail.chainCrc === chunks.at(-1).chainCrc
       if (!isTail) t.fail(`the tail after ${sizes} at ${offset}`)
       const first = chunks.find(({ payload }) => payload.length > 0)
       const splitSize = frames[0].data.length > 0 ? first.payload.length - 4 : 0

@@ -39,9 +39,9 @@ function decodeLog (file) {
   const chunks = decodeChunks(file.subarray(HEAD_SIZE), { ...header, start: HEAD_SIZE, previous: header.salt })
   const frames = decodeFrames(chunks)
   const last = chunks.at(-1)
-  check(slot.identity === (last ? last.identity : header.salt), 'the slot knows the last chunk')
+  check(slot.chainCrc === (last ? last.chainCrc : header.salt), 'the slot knows the last chunk')
   check(slot.logicalEnd === (last ? last.logicalEnd : header.base), `the slot's logical end, ${slot.logicalEnd}`)
-  check(slot.ceiling === 0 || slot.ceiling >= slot.logicalEnd, `the slot's ceiling, ${slot.ceiling}`)
+  check(slot.reservedEnd === 0 || slot.reservedEnd >= slot.logicalEnd, `the slot's reserved end, ${slot.reservedEnd}`)
   check(slot.epoch >= (last ? last.epoch : 1), 'the slot has the epoch of the last writer')
   const erased = chunks.reduce((sum, chunk) => sum + chunk.erased, 0)
   check(slot.erased === null || slot.erased === erased, `the slot counts ${slot.erased} erased, the chunks ${erased}`)
@@ -103,8 +103,8 @@ function decodeSlot (area, salt) {
     logicalEnd: area.readUIntBE(20, 6),
     last: area.readUIntBE(26, 6) - 1,
     erased: area.readUIntBE(32, 6) === 0 ? null : area.readUIntBE(32, 6) - 1,
-    identity: area.readUInt32BE(38),
-    ceiling: area.readUIntBE(42, 6)
+    chainCrc: area.readUInt32BE(38),
+    reservedEnd: area.readUIntBE(42, 6)
   }
 }
 
@@ -115,7 +115,7 @@ function decodeSlot (area, salt) {
  * @param {number} log.base
  * @param {boolean} log.hasGaps
  * @param {number} log.start
- * @param {number} log.previous  identity of the chunk before
+ * @param {number} log.previous  chain crc of the chunk before
  * @param {number} [log.ahead]  what unclean ends before have left out
  */
 function decodeChunks (bytes, { salt, base, hasGaps, start, previous, ahead = 0 }) {
@@ -143,7 +143,7 @@ function decodeChunks (bytes, { salt, base, hasGaps, start, previous, ahead = 0 
     check(chunk.previous === previous, `the chunk at ${at} follows the one before`)
     check(chunk.epoch >= epoch, `the epoch of the chunk at ${at}`)
     chunks.push(chunk)
-    previous = chunk.identity
+    previous = chunk.chainCrc
     epoch = chunk.epoch
     offset += 40 + payload.length
   }
@@ -164,7 +164,7 @@ function decodeChunk (bytes, at, salt) {
   check(crc(payload) === bytes.readUInt32BE(4), `the crc of the payload at ${at}`)
   check(bytes.readUIntBE(22, 6) <= bytes.readUIntBE(16, 6), `what was durable when the chunk at ${at} was written`)
   const isErased = (flags & 2) !== 0
-  check(isErased || bytes.readUInt32BE(36) === 0, `no birth before anything is erased, ${at}`)
+  check(isErased || bytes.readUInt32BE(36) === 0, `no originalCrc before anything is erased, ${at}`)
   check(isErased === (bytes.readUInt16BE(30) > 0), `the erased count goes with its flag, ${at}`)
   check((flags & 4) === 0 || (isErased && continued > 0), `the rest that was erased, ${at}`)
   return {
@@ -179,7 +179,7 @@ function decodeChunk (bytes, at, salt) {
     durable: bytes.readUIntBE(22, 6),
     erased: bytes.readUInt16BE(30),
     previous: bytes.readUInt32BE(32),
-    identity: isErased ? bytes.readUInt32BE(36) : bytes.readUInt32BE(0),
+    chainCrc: isErased ? bytes.readUInt32BE(36) : bytes.readUInt32BE(0),
     logicalEnd: -1
   }
 }

@@ -11,27 +11,27 @@ function createStore () {
     rules: { salt: 1 },
     epoch: 1,
     erasedCount: 0,
-    tail: { end: 2 ** 20, shift: 0, identity: 7 },
-    session: { raise: (begin) => begin + 2 ** 32, noteReach () {}, ceilingFor: () => 2 ** 33 },
+    tail: { end: 2 ** 20, shift: 0, chainCrc: 7 },
+    reservation: { extend: (begin) => begin + 2 ** 32, noteSynced () {}, reservedEndFor: () => 2 ** 33 },
     file: { durability: { poison: (err) => err } },
     blocks: {
       writeQuietly: (bytes, position, cb) => pending.push(cb),
       sync: (cb) => pending.push(cb)
     },
-    mark: () => ({ end: 2 ** 20, shift: 0, identity: 7, last: 40000 })
+    mark: () => ({ end: 2 ** 20, shift: 0, chainCrc: 7, last: 40000 })
   }
   const release = () => { for (const cb of pending.splice(0)) cb(null) }
   return { store, release, pending }
 }
 
-tape('checkpoints: a ceiling that waits for a slot to be written is raised once, whatever is written later', (t) => {
+tape('checkpoints: a reservation that waits for a slot to be written is extended once, whatever is written later', (t) => {
   const { store, release, pending } = createStore()
   const head = { slotIndex: 0, slot: null, journals: [], flaws: [] }
   const checkpoints = new Checkpoints(store, head)
-  const mark = (end) => ({ end, shift: 0, identity: 7, last: 40000 })
+  const mark = (end) => ({ end, shift: 0, chainCrc: 7, last: 40000 })
   let raisedCount = 0
   checkpoints.synced(mark(2 ** 22), true)
-  checkpoints.raiseCeiling(2 ** 22, (err) => {
+  checkpoints.extendReservation(2 ** 22, (err) => {
     t.error(err)
     raisedCount++
   })

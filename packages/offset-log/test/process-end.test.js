@@ -29,7 +29,7 @@ function wasClosed (t, file) {
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'], 'nothing is left beside it')
   const bytes = fs.readFileSync(file)
   const { slot, journals } = readHead(bytes.subarray(0, 32768), file)
-  return slot.ceiling === 0 && slot.end === bytes.length && journals.length === 0
+  return slot.reservedEnd === 0 && slot.end === bytes.length && journals.length === 0
 }
 
 async function readAll (file) {
@@ -103,7 +103,7 @@ tape('process end: a log that was finished when there was no more work is still 
   t.deepEqual(await readAll(file), ['before', 'again 1', 'again 2', 'again 3'])
 })
 
-tape('process end: what is appended after it was finished is under a ceiling again', async (t) => {
+tape('process end: what is appended after it was finished is reserved first again', async (t) => {
   const file = newPath()
   run(`
     const log = OffsetLog(file, { fsync: 'never' })
@@ -112,7 +112,7 @@ tape('process end: what is appended after it was finished is under a ceiling aga
     process.once('beforeExit', () => setTimeout(appendAndDie, 50))
   `, file)
   const { slot } = readHead(fs.readFileSync(file).subarray(0, 32768), file)
-  t.ok(slot.ceiling > 2 ** 32)
+  t.ok(slot.reservedEnd > 2 ** 32)
   t.deepEqual(await readAll(file), ['before', 'after'])
 })
 
@@ -202,7 +202,7 @@ tape('process end: a poisoned log is not marked clean', async (t) => {
   `, file)
   t.equal(out, 'ERR_LOG_POISONED')
   const { slot } = readHead(fs.readFileSync(file).subarray(0, 32768), file)
-  t.ok(slot.ceiling > 0)
+  t.ok(slot.reservedEnd > 0)
 })
 
 tape('process end: no listener stays when no log is open', async (t) => {

@@ -193,7 +193,7 @@ tape('seqs: a clean end leaves nothing out, in every mode', async (t) => {
       await log.close()
     }
     const { slot, chunks } = decodeLog(disk.read(FILE))
-    t.equal(slot.ceiling, 0)
+    t.equal(slot.reservedEnd, 0)
     t.ok(chunks.every(({ isBehindLoss }) => !isBehindLoss))
   }
 })

@@ -5,7 +5,7 @@
 const { resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
-const { Session } = require('@millrace/framing')
+const { SeqReservation } = require('@millrace/framing')
 const { encodeHeadOf } = require('@millrace/framing/survey')
 const { Aside } = require('@millrace/offset-log/copying')
 const { checkPath, parseOptions } = require('./options')
@@ -126,7 +126,7 @@ async function writeRepaired (out, source, options) {
     const { state } = examination
     if (source.checked && state) {
       const { head, epoch } = source.checked
-      output.put(0, encodeHeadOf(head, state, ceilingOf(head, state), epoch))
+      output.put(0, encodeHeadOf(head, state, reservedEndOf(head, state), epoch))
     }
     return examination
   }, (examination) => verifyRepaired(aside.path, examination, options))
@@ -147,11 +147,11 @@ function unrestoredError (path, { offset, size, path: copy }) {
  * @param {import('@millrace/framing/survey').ChunkState} state  all that is left
  * @returns {number}  a logical position that nothing reaches that may be lost; 0 if nothing may be
  */
-function ceilingOf (head, { end, shift, logicalEnd }) {
-  const ceiling = new Session(head, false).ceilingFor(end + shift, true)
+function reservedEndOf (head, { end, shift, logicalEnd }) {
+  const reservedEnd = new SeqReservation(head, false).reservedEndFor(end + shift, true)
   const before = head.slot?.logicalEnd ?? 0
   // What the file lacks at its end was shown once: its seqs are left out too.
-  return before > logicalEnd ? Math.max(ceiling, before) : ceiling
+  return before > logicalEnd ? Math.max(reservedEnd, before) : reservedEnd
 }
 
 /**

@@ -27,7 +27,7 @@ async function repairBytes (bytes) {
   return { report, seqs: frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq), slot, isSound }
 }
 
-tape('repair: a garbled link and birth of a chunk with a deleted record do not lose the chunks behind it', async (t) => {
+tape('repair: a garbled link and originalCrc of a chunk with a deleted record do not lose the chunks behind it', async (t) => {
   const builder = new LogBuilder()
   for (const isErased of [false, true, false]) {
     builder.open()
@@ -37,7 +37,7 @@ tape('repair: a garbled link and birth of a chunk with a deleted record do not l
   const seqs = builder.frames.filter(({ isErased }) => !isErased).map(({ seq }) => seq)
   const at = builder.frames[1].seq - 40
   const bytes = builder.build()
-  // As the builder makes it, a header without its birth has the checksum that the next chunk knows it by.
+  // As the builder makes it, a header without its original crc has the checksum that the next chunk knows it by.
   const found = await repairBytes(bytes.fill(0, at + 32, at + 40))
   t.deepEqual(found.seqs, seqs)
   t.deepEqual(found.report.damage.map(({ offset, size }) => [offset, size]), [[at, 40]])

@@ -26,11 +26,11 @@ const CHUNK_FIELDS = {
   continued: [28, 2],
   erased: [30, 2],
   previous: [32, 4],
-  birth: [36, 4]
+  originalCrc: [36, 4]
 }
 /** @type {Record<string, [offset: number, width: number]>} */
 const SLOT_FIELDS = {
-  sequence: [4, 6], epoch: [10, 4], end: [14, 6], logicalEnd: [20, 6], last: [26, 6], erased: [32, 6], identity: [38, 4]
+  sequence: [4, 6], epoch: [10, 4], end: [14, 6], logicalEnd: [20, 6], last: [26, 6], erased: [32, 6], chainCrc: [38, 4]
 }
 /** @type {Record<string, [offset: number, width: number]>} */
 const HEADER_FIELDS = {
@@ -91,7 +91,7 @@ class CheckedImage {
     /** @type {Buffer[]} */
     const parts = []
     let at = HEAD_SIZE
-    let identity = this.salt
+    let chainCrc = this.salt
     let jump = this.shift
     for (const { header, payload, forced } of this.chunks) {
       const room = PAGE_SIZE - at % PAGE_SIZE
@@ -103,28 +103,28 @@ class CheckedImage {
       // Gaps stay: the first chunk that is moved is as far ahead as it was.
       if (before > at + jump) jump = before - at
       const built = Buffer.from(header)
-      const known = { payloadCrc: crc32(payload), size: payload.length, position: at + jump, previous: identity }
+      const known = { payloadCrc: crc32(payload), size: payload.length, position: at + jump, previous: chainCrc }
       const fields = { ...known, ...forced }
       for (const [name, value] of Object.entries(fields)) setField(built, 0, CHUNK_FIELDS[name], value)
       if (forced.crc === undefined) built.writeUInt32BE(crc32(built.subarray(4), this.salt), 0)
-      identity = readField(built, 0, built.readUInt16BE(10) & 2 ? CHUNK_FIELDS.birth : CHUNK_FIELDS.crc)
+      chainCrc = readField(built, 0, built.readUInt16BE(10) & 2 ? CHUNK_FIELDS.originalCrc : CHUNK_FIELDS.crc)
       parts.push(built, payload)
       at += 40 + payload.length
     }
-    this._fixSlots(at, at + jump, identity)
+    this._fixSlots(at, at + jump, chainCrc)
     return Buffer.concat([this.head, ...parts, this.rest])
   }
 
   /**
    * @param {number} end
    * @param {number} logicalEnd
-   * @param {number} identity
+   * @param {number} chainCrc
    */
-  _fixSlots (end, logicalEnd, identity) {
+  _fixSlots (end, logicalEnd, chainCrc) {
     const [first, second] = SLOT_POSITIONS.map((position) => readField(this.head, position, SLOT_FIELDS.sequence))
     const newest = second > first ? 1 : 0
     for (const [index, forced] of this.slots.entries()) {
-      const fits = this.wasClean && index === newest ? { end, logicalEnd, identity } : {}
+      const fits = this.wasClean && index === newest ? { end, logicalEnd, chainCrc } : {}
       const fields = Object.entries({ ...fits, ...forced })
       for (const [name, value] of fields) setField(this.head, SLOT_POSITIONS[index], SLOT_FIELDS[name], value)
       if (fields.length > 0) this.sealSlot(index)

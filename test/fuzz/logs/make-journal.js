@@ -95,7 +95,7 @@ function eraseFrom (header, payload, patches) {
     const start = Math.min(after.length, mark > 0 ? offset + 4 : offset)
     after.fill(0, start, Math.min(after.length, start + size))
   }
-  setField(erased, 0, CHUNK_FIELDS.birth, readField(header, 0, CHUNK_FIELDS.crc))
+  setField(erased, 0, CHUNK_FIELDS.originalCrc, readField(header, 0, CHUNK_FIELDS.crc))
   setField(erased, 0, CHUNK_FIELDS.flags, readField(header, 0, CHUNK_FIELDS.flags) | 2)
   setField(erased, 0, CHUNK_FIELDS.erased, readField(header, 0, CHUNK_FIELDS.erased) + patches.length)
   setField(erased, 0, CHUNK_FIELDS.payloadCrc, crc32(after))

@@ -85,7 +85,7 @@ function tamperWithFrame (random, image, near) {
   if (random(3) === 0) payload.fill(0, offset + 4)
   // As an eraser would leave it.
   if (type === 2 && random(2) === 0) {
-    Object.assign(chunk.forced, { flags: 2 + random(8), erased: 1, birth: random(2 ** 32) })
+    Object.assign(chunk.forced, { flags: 2 + random(8), erased: 1, originalCrc: random(2 ** 32) })
   }
 }
 
@@ -129,7 +129,7 @@ function appendChunk (random, image, near) {
   const { chunks } = image
   const last = chunks[chunks.length - 1]
   const header = last ? Buffer.from(last.header) : Buffer.alloc(40)
-  for (const name of ['flags', 'continued', 'erased', 'birth']) writeNumber(header, ...CHUNK_FIELDS[name], 0)
+  for (const name of ['flags', 'continued', 'erased', 'originalCrc']) writeNumber(header, ...CHUNK_FIELDS[name], 0)
   const payload = random(3) === 0 ? Buffer.alloc(random(60)) : makeNoise(random, random(60))
   for (let at = 0; at + 4 <= payload.length; at += 4 + random(12)) {
     writeNumber(payload, at, 4, random(4) * 2 ** 30 + (random(2) ? random(12) : hostileNumber(random, near) % 2 ** 30))

@@ -10,16 +10,16 @@ class ChunkState {
   /**
    * @param {number} end
    * @param {number} logicalEnd
-   * @param {number} identity
+   * @param {number} chainCrc
    */
-  constructor (end, logicalEnd, identity) {
+  constructor (end, logicalEnd, chainCrc) {
     /** Physical and logical position of the next byte. */
     this.end = end
     this.logicalEnd = logicalEnd
     /** Logical position behind the last frame: where gaps are left out, the next one begins there or further on. */
     this.contentEnd = logicalEnd
     /** Of the chunk before; UNKNOWN when it is lost. */
-    this.identity = identity
+    this.chainCrc = chainCrc
     this.epoch = 0
     this.durable = logicalEnd
     /** How many records are whole and not deleted. */
@@ -109,7 +109,7 @@ class ChunkState {
     const size = CHUNK_HEADER_SIZE + header.size
     this.end = start + size
     this.logicalEnd = header.position + size + gapSize
-    this.identity = header.identity
+    this.chainCrc = header.chainCrc
     this.epoch = Math.max(this.epoch, header.epoch)
     this.durable = header.durable
     this.erasedCount += header.erasedCount
@@ -123,7 +123,7 @@ class ChunkState {
     this.end = other.end
     this.logicalEnd = other.logicalEnd
     this.contentEnd = other.contentEnd
-    this.identity = other.identity
+    this.chainCrc = other.chainCrc
     this.epoch = other.epoch
     this.durable = other.durable
     this.recordCount = other.recordCount
@@ -145,11 +145,11 @@ class ChunkState {
 /**
  * @param {Pick<import('../head').Head, 'header' | 'slot'>} head  of the log that was surveyed
  * @param {ChunkState} state  all that is left of it
- * @param {number} ceiling  what nothing reaches that may be lost; 0 if nothing may be
+ * @param {number} reservedEnd  what nothing reaches that may be lost; 0 if nothing may be
  * @param {number} [epoch]  the highest that is known
  * @returns {Buffer}  the head of the new log
  */
-function encodeHeadOf ({ header, slot }, state, ceiling, epoch = slot?.epoch ?? 0) {
+function encodeHeadOf ({ header, slot }, state, reservedEnd, epoch = slot?.epoch ?? 0) {
   const { logicalEnd } = state
   return encodeHead(header, {
     epoch: Math.max(1, epoch, state.epoch),
@@ -157,8 +157,8 @@ function encodeHeadOf ({ header, slot }, state, ceiling, epoch = slot?.epoch ?? 
     logicalEnd: Math.min(logicalEnd, FILE_SIZE_MAX),
     last: Math.min(state.last, FILE_SIZE_MAX - 1),
     erasedCount: state.erasedInOutput,
-    identity: state.identity,
-    ceiling: ceiling === 0 ? 0 : Math.max(ceiling, logicalEnd)
+    chainCrc: state.chainCrc,
+    reservedEnd: reservedEnd === 0 ? 0 : Math.max(reservedEnd, logicalEnd)
   })
 }
 
@@ -177,13 +177,13 @@ class Chain {
   /** @param {import('./survey').Source} source */
   constructor ({ head: { slot }, rules }) {
     this._slotEnd = slot?.end ?? UNKNOWN
-    this._slotIdentity = slot?.identity ?? UNKNOWN
+    this._slotChainCrc = slot?.chainCrc ?? UNKNOWN
     /** What the next chunk must follow, as far as that is known. */
     this.previous = rules.salt
     /** Of the last chunk whose header was whole. */
     this.epoch = 0
     /** The chunk before is none of the log's: nor is one that follows it. */
-    this.falseIdentity = UNKNOWN
+    this.falseChainCrc = UNKNOWN
     /**
      * Whether the last chunk follows all those before, or those of another page at least. One page may be somewhere
      * else than it was written.
@@ -200,23 +200,23 @@ class Chain {
 
   /**
    * @param {number} start  of a chunk that is the log's
-   * @param {number} identity  of it, or UNKNOWN
+   * @param {number} chainCrc  of it, or UNKNOWN
    * @param {number} epoch
    */
-  goOn (start, identity, epoch) {
+  goOn (start, chainCrc, epoch) {
     if (start % PAGE_SIZE === 0 && this.previous !== UNKNOWN) this.isAnchored = true
-    this.previous = identity
+    this.previous = chainCrc
     this.epoch = Math.max(this.epoch, epoch)
-    this.falseIdentity = UNKNOWN
+    this.falseChainCrc = UNKNOWN
   }
 
   /**
    * Nothing is known of what comes next.
-   * @param {number} identity  of the chunk in front of what is lost, or UNKNOWN
+   * @param {number} chainCrc  of the chunk in front of what is lost, or UNKNOWN
    */
-  break (identity) {
-    if (identity !== UNKNOWN && this._ends.push(identity) > ENDS_MAX) this._ends.shift()
-    this.previous = this.falseIdentity = UNKNOWN
+  break (chainCrc) {
+    if (chainCrc !== UNKNOWN && this._ends.push(chainCrc) > ENDS_MAX) this._ends.shift()
+    this.previous = this.falseChainCrc = UNKNOWN
     this.isAnchored = false
   }
 
@@ -226,14 +226,14 @@ class Chain {
    */
   goesOnWith ({ previous, epoch }) {
     return (this.previous === UNKNOWN || previous === this.previous) && epoch >= this.epoch &&
-      previous !== this.falseIdentity
+      previous !== this.falseChainCrc
   }
 
   /**
    * Of two chunks that do not fit the one of the lower epoch is left over from a write that was taken back. Of those of
    * one epoch one is in the wrong place.
    * @param {ChunkHeader} header
-   * @param {{ end: number, identity: number }} state  behind the chunk before
+   * @param {{ end: number, chainCrc: number }} state  behind the chunk before
    * @returns {boolean}  whether it is the one before that is wrong
    */
   isRightInstead ({ epoch }, state) {
@@ -254,7 +254,7 @@ class Chain {
    * @param {Entered} entered
    */
   isFalse (entered) {
-    if (this.falseIdentity !== UNKNOWN && entered.header.previous === this.falseIdentity) return true
+    if (this.falseChainCrc !== UNKNOWN && entered.header.previous === this.falseChainCrc) return true
     if (this.previous === UNKNOWN && this.belongsElsewhere(entered.header)) return true
     return this.contradictsSlot(entered)
   }
@@ -262,15 +262,15 @@ class Chain {
   /** @param {Entered} entered */
   contradictsSlot ({ header, chunkStart, chunkEnd }) {
     if (chunkStart >= this._slotEnd || this._slotEnd > chunkEnd) return false
-    return chunkEnd !== this._slotEnd || header.identity !== this._slotIdentity
+    return chunkEnd !== this._slotEnd || header.chainCrc !== this._slotChainCrc
   }
 
   /**
    * Whether the newest slot says that the last chunk is the log's.
-   * @param {{ end: number, identity: number }} state
+   * @param {{ end: number, chainCrc: number }} state
    */
-  _isProvenBySlot ({ end, identity }) {
-    return end === this._slotEnd && identity === this._slotIdentity
+  _isProvenBySlot ({ end, chainCrc }) {
+    return end === this._slotEnd && chainCrc === this._slotChainCrc
   }
 }
 

@@ -101,7 +101,7 @@ function isZeroIn ({ buffer, start }, from, to) {
  * @param {number} limit  how far the file is read
  * @param {Source} source
  * @param {import('./salvage').Salvage} salvage  with all that comes before
- * @param {number} previous  identity of the chunk before, or UNKNOWN
+ * @param {number} previous  chain crc of the chunk before, or UNKNOWN
  * @returns {Neighbours}
  */
 function describeNeighbours (window, view, at, limit, source, salvage, previous) {
@@ -179,13 +179,13 @@ function findEnds (window, at, limit, { head: { slot }, promisedEnd }, next) {
   /** @type {Map<number, number>} */
   const ends = new Map()
   const stored = at + CHUNK_HEADER_SIZE + window.buffer.readUInt16BE(at - window.start + PAYLOAD_SIZE_OFFSET)
-  const add = (/** @type {number} */ end, /** @type {number} */ identity) => {
+  const add = (/** @type {number} */ end, /** @type {number} */ chainCrc) => {
     if (end >= at + CHUNK_HEADER_SIZE && end <= pageEnd && (ends.get(end) ?? UNKNOWN) === UNKNOWN) {
-      ends.set(end, identity)
+      ends.set(end, chainCrc)
     }
   }
   add(stored, UNKNOWN)
-  if (slot) add(slot.end, slot.identity)
+  if (slot) add(slot.end, slot.chainCrc)
   add(promisedEnd, UNKNOWN)
   if (next && next.start < pageEnd) {
     add(next.start, next.header.previous)
@@ -197,7 +197,7 @@ function findEnds (window, at, limit, { head: { slot }, promisedEnd }, next) {
       if (window.buffer[end - 1 - window.start] !== 0) break
     }
   }
-  return [...ends].map(([end, identity]) => ({ size: end - at, identity }))
+  return [...ends].map(([end, chainCrc]) => ({ size: end - at, chainCrc }))
 }
 
 /**

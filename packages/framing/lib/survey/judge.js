@@ -92,10 +92,10 @@ class Judge {
     if (chain.contradictsSlot(cursor)) {
       salvage.takeBackCommit()
       this._lose(WHAT.SLOT, salvage.state.end, withFiller(chunkEnd))
-      chain.falseIdentity = header.identity
+      chain.falseChainCrc = header.chainCrc
     } else if (chain.isFalse(cursor)) {
       this._lose(chain.belongsElsewhere(header) ? WHAT.PLACE : WHAT.LINK, chunkStart, withFiller(chunkEnd))
-      chain.falseIdentity = header.identity
+      chain.falseChainCrc = header.chainCrc
     } else if (!salvage.canKeep(header, chunkStart)) {
       this._lose(WHAT.PLACE, chunkStart, withFiller(chunkEnd))
     } else {
@@ -160,7 +160,7 @@ class Judge {
       }
     }
     this._lose(WHAT.LINK, at, withFiller(at + CHUNK_HEADER_SIZE + header.size))
-    chain.falseIdentity = header.identity
+    chain.falseChainCrc = header.chainCrc
   }
 
   /** Of two chunks that do not fit: whether the one at the cursor is right. */
@@ -185,14 +185,14 @@ class Judge {
   _loseData (header) {
     const { _cursor: cursor } = this
     const { at } = cursor
-    const { identity, epoch, erasedCount } = header
+    const { chainCrc, epoch, erasedCount } = header
     const { hasLost, _chain: { isLinked } } = this
     this._lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
     this._salvage.state.erasedCount += erasedCount
     this.hasLost = hasLost
     this.unanchored.see(epoch, isLinked)
-    this._chain.goOn(at, identity, epoch)
-    cursor.expect(identity)
+    this._chain.goOn(at, chainCrc, epoch)
+    cursor.expect(chainCrc)
   }
 
   /**
@@ -230,10 +230,10 @@ class Judge {
     for (;;) {
       next = findHeader(window, view, next + 1, pageEnd, rules, state.shift)
       if (next === -1 || !rules.hasGaps) break
-      const { identity, previous } = this._readHeader(next)
+      const { chainCrc, previous } = this._readHeader(next)
       if (previous !== passed && !this._isFollowedElsewhere(next) && !this._followsElsewhere(next, previous)) break
       // What follows it was moved along with it.
-      passed = identity
+      passed = chainCrc
     }
     this._lose(what, at, next === -1 ? pageEnd : next)
   }
@@ -255,8 +255,8 @@ class Judge {
     const pageEnd = endOfPage(start)
     const nextOffset = pageEnd - window.start
     if (pageEnd + CHUNK_HEADER_SIZE > window.end || !isWhole(window.buffer, view, nextOffset, salt)) return false
-    const { identity, size } = this._readHeader(start)
-    return this._readHeader(pageEnd).previous === identity && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
+    const { chainCrc, size } = this._readHeader(start)
+    return this._readHeader(pageEnd).previous === chainCrc && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
   }
 
   /**
@@ -271,7 +271,7 @@ class Judge {
       const end = at + CHUNK_HEADER_SIZE + view.getUint16(offset + PAYLOAD_SIZE_OFFSET)
       if (end !== start || !isWhole(window.buffer, view, offset, salt)) continue
       const header = this._readHeader(at)
-      return header.identity === previous && this._salvage.isBehindItsPlace(header, at)
+      return header.chainCrc === previous && this._salvage.isBehindItsPlace(header, at)
     }
     return false
   }
@@ -298,12 +298,12 @@ class Judge {
     }
     const end = Math.min(reach, this._source.promisedEnd)
     this.hasLost = true
-    const { identity } = this._salvage.state
+    const { chainCrc } = this._salvage.state
     this.unanchored.takeBack(this._salvage.state)
     this.unanchored.lose()
     this.note(what, start, end, this._salvage.lose(start, end), null)
     if (isTakenBack) this._chain.break(UNKNOWN)
-    else this._chain.break(identity === UNKNOWN ? this._chain.previous : identity)
+    else this._chain.break(chainCrc === UNKNOWN ? this._chain.previous : chainCrc)
     // What is not kept says nothing of what comes behind it.
     this._cursor.skipTo(end, this._chain.epoch)
   }
@@ -315,14 +315,14 @@ class Judge {
    */
   _goOn (start, end) {
     this._cursor.skipTo(end)
-    this._cursor.expect(this._salvage.state.identity)
+    this._cursor.expect(this._salvage.state.chainCrc)
     this._settle(start)
   }
 
   /** @param {number} start  of what was kept */
   _settle (start) {
-    const { identity, epoch } = this._salvage.state
-    this._chain.goOn(start, identity, epoch)
+    const { chainCrc, epoch } = this._salvage.state
+    this._chain.goOn(start, chainCrc, epoch)
   }
 
   /**
@@ -393,7 +393,7 @@ class Unanchored {
     this._run.to = logicalEnd
     // What was durable is not taken back.
     this._anchorTo(start - (position - durable), durable)
-    if (end === this._slot?.end && header.identity === this._slot.identity) this._anchorTo(end, logicalEnd)
+    if (end === this._slot?.end && header.chainCrc === this._slot.chainCrc) this._anchorTo(end, logicalEnd)
   }
 
   /**

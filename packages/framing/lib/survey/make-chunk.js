@@ -1,10 +1,10 @@
 'use strict'
-// Chunks in place of lost ones, and chunks of which part is lost: all keep the identity that the chunk behind them asks
-// for, and every byte its place. Bytes only, no I/O.
+// Chunks in place of lost ones, and chunks of which part is lost: all keep the chain crc that the chunk behind them
+// asks for, and every byte its place. Bytes only, no I/O.
 
 const { ChunkHeader, PAYLOAD_SIZE_OFFSET, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, FRAME_TYPES, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, FRAME_TYPES, RESERVATION_SIZE, LENGTH_SIZE, PAGE_SIZE
 } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 const { endOfPage } = require('./find-header')
@@ -19,11 +19,11 @@ const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
  * @property {number} end
  * @property {number} position  logical, of the start
  * @property {Gaps | null} gaps  of a log whose logical positions run ahead
- * @property {number} jump  how far they run ahead behind an unclean end that was in the range
+ * @property {number} skip  how far they run ahead behind an unclean end that was in the range
  * @property {number} epoch
  * @property {number} durable
- * @property {number} previous  identity of the chunk before
- * @property {number} identity  that the last of them gets
+ * @property {number} previous  chain crc of the chunk before
+ * @property {number} chainCrc  that the last of them gets
  * @property {number} openSize  how many bytes of the chunk behind belong to the last record, 0 to 3
  * @property {Owner | null} owner
  */
@@ -86,7 +86,7 @@ function restSizeOf ({ start, end }) {
  */
 function fillWithChunks (filling, salt) {
   let { start: at, previous } = filling
-  const { end, identity } = filling
+  const { end, chainCrc } = filling
   return () => {
     const pageEnd = Math.min(end, endOfPage(at))
     if (isFiller(at, end)) {
@@ -100,8 +100,8 @@ function fillWithChunks (filling, salt) {
     const position = positionOf(filling, at, isLast ? pageEnd - at : 0)
     const place = { ...filling, position, previous, openSize, isPadding: filling.gaps !== null && openSize === 0 }
     // What is left of a record belongs to the one before.
-    if (!isLast || openSize > 0 || pageEnd - at < CHUNK_SIZE_MIN) place.jump = 0
-    const bytes = makeLostChunk(pageEnd - at, place, isLast ? identity : null, salt)
+    if (!isLast || openSize > 0 || pageEnd - at < CHUNK_SIZE_MIN) place.skip = 0
+    const bytes = makeLostChunk(pageEnd - at, place, isLast ? chainCrc : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
     at = pageEnd
     return bytes
@@ -137,22 +137,22 @@ function isFiller (at, end) {
  * @property {number} durable
  * @property {number} previous
  * @property {number} openSize
- * @property {number} [jump]
+ * @property {number} [skip]
  * @property {boolean} isPadding  whether there is padding in it, instead of an erased record
  */
 
 /**
  * @param {number} size  of the chunk
  * @param {Place} place
- * @param {number | null} identity  any, when null
+ * @param {number | null} chainCrc  any, when null
  * @param {number} salt
  */
-function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding, jump = 0 }, identity, salt) {
+function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding, skip = 0 }, chainCrc, salt) {
   const bytes = Buffer.alloc(size)
   const header = new ChunkHeader()
-  Object.assign(header, { epoch, position: position + jump, durable, previous })
+  Object.assign(header, { epoch, position: position + skip, durable, previous })
   header.size = size - CHUNK_HEADER_SIZE
-  header.flags = CHUNK_FLAGS.WAS_ERASED | (jump > 0 ? CHUNK_FLAGS.BEHIND_LOSS : 0)
+  header.flags = CHUNK_FLAGS.WAS_ERASED | (skip > 0 ? CHUNK_FLAGS.BEHIND_LOSS : 0)
   header.erasedCount = 1
   if (header.size > 0 && header.size < LENGTH_SIZE) {
     header.continued = header.size
@@ -162,7 +162,7 @@ function makeLostChunk (size, { position, epoch, durable, previous, openSize, is
     bytes.writeUInt32BE(type * 2 ** 30 + header.size - LENGTH_SIZE + openSize, CHUNK_HEADER_SIZE)
   }
   writeChunkHeader(header, bytes, 0, salt)
-  header.birth = identity ?? header.crc
+  header.originalCrc = chainCrc ?? header.crc
   writeChunkHeader(header, bytes, 0, salt)
   return bytes
 }
@@ -224,7 +224,7 @@ function eraseRest (chunk, isOwned, salt) {
 function rewriteHeader (chunk, erased, salt, edit) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
-  header.birth = header.identity
+  header.originalCrc = header.chainCrc
   header.flags |= CHUNK_FLAGS.WAS_ERASED
   // A chunk may claim all that it can hold, and have less.
   header.erasedCount = Math.min(header.erasedCount + erased, Math.floor(header.size / LENGTH_SIZE) + 1)
@@ -232,7 +232,7 @@ function rewriteHeader (chunk, erased, salt, edit) {
   writeChunkHeader(header, chunk, 0, salt)
 }
 
-// What gets its identity from the chunk behind it, and so waits for that: a range that is lost, or a chunk with a
+// What gets its chain crc from the chunk behind it, and so waits for that: a range that is lost, or a chunk with a
 // header that is made up.
 
 /**
@@ -291,10 +291,10 @@ class Pending {
    */
   lose (state, end, owner) {
     const { hasGaps, shift } = this._rules
-    const { end: start, logicalEnd: position, contentEnd, epoch, durable, identity: previous } = state
+    const { end: start, logicalEnd: position, contentEnd, epoch, durable, chainCrc: previous } = state
     const gaps = hasGaps ? { shift, contentEnd, end: 0, next: 0 } : null
     if (this._lost === null) {
-      this._lost = { start, end, position, gaps, epoch, durable, previous, identity: 0, openSize: 0, owner, jump: 0 }
+      this._lost = { start, end, position, gaps, epoch, durable, previous, chainCrc: 0, openSize: 0, owner, skip: 0 }
       this._wasInCommit = state.isInCommit
     }
     this._lost.end = end
@@ -323,23 +323,23 @@ class Pending {
 
   /**
    * Puts out what waits.
-   * @param {ChunkState} state  gets the identity
-   * @param {number | null} identity  null when there is no chunk behind
+   * @param {ChunkState} state  gets the chain crc
+   * @param {number | null} chainCrc  null when there is no chunk behind
    * @param {number} openSize  how much of that one belongs to a record that is lost
    * @param {number} position  logical, of that one
    * @param {boolean} isBehindLoss  of that one
    */
-  settle (state, identity, openSize, position, isBehindLoss) {
+  settle (state, chainCrc, openSize, position, isBehindLoss) {
     const { _lost: lost, _rebuilt: rebuilt } = this
     this._lost = this._rebuilt = null
     if (lost !== null && lost.gaps !== null) lost.gaps.next = position
     // If that one does not say that it is behind an unclean end, the last chunk in place of what is lost does.
-    if (lost !== null && lost.gaps === null && identity !== null) {
+    if (lost !== null && lost.gaps === null && chainCrc !== null) {
       const ahead = position - lost.end - (lost.position - lost.start)
-      lost.jump = isBehindLoss ? 0 : ahead - ahead % JUMP_SIZE
+      lost.skip = isBehindLoss ? 0 : ahead - ahead % RESERVATION_SIZE
     }
-    if (lost !== null) this._fill(lost, state, identity, openSize)
-    else if (rebuilt !== null) this._putRebuilt(rebuilt, state, identity)
+    if (lost !== null) this._fill(lost, state, chainCrc, openSize)
+    else if (rebuilt !== null) this._putRebuilt(rebuilt, state, chainCrc)
   }
 
   /**
@@ -353,7 +353,7 @@ class Pending {
     const { owner, start } = filled
     const count = countChunks(filled)
     for (const state of states.filter((state) => isRightBehind(filled, state))) {
-      state.identity = UNKNOWN
+      state.chainCrc = UNKNOWN
       state.erasedInOutput -= count
     }
     output?.cut(Math.min(output.end, start))
@@ -361,7 +361,7 @@ class Pending {
     if (owner !== null && restSize > 0) {
       changeChunk(output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, -restSize, salt))
     }
-    this._lost = { ...filled, jump: 0 }
+    this._lost = { ...filled, skip: 0 }
     this._filled = null
   }
 
@@ -376,7 +376,7 @@ class Pending {
     state.end = lost.end
     state.logicalEnd = lost.position + lost.end - lost.start
     if (lost.start < lost.end) return
-    state.identity = lost.previous
+    state.chainCrc = lost.previous
     state.isInCommit = this._wasInCommit
     this._lost = null
   }
@@ -384,10 +384,10 @@ class Pending {
   /**
    * @param {Filling} lost
    * @param {ChunkState} state
-   * @param {number | null} identity
+   * @param {number | null} chainCrc
    * @param {number} openSize
    */
-  _fill (lost, state, identity, openSize) {
+  _fill (lost, state, chainCrc, openSize) {
     const { _output: output, _rules: { salt } } = this
     const { owner, start, end } = lost
     const restSize = ownedSizeOf(lost)
@@ -395,22 +395,22 @@ class Pending {
       changeChunk(output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, restSize, salt))
     }
     // Where nothing comes behind it, the seqs of what is lost must not be used again.
-    if (identity === null && lost.gaps !== null) lost.gaps.end = state.logicalEnd
+    if (chainCrc === null && lost.gaps !== null) lost.gaps.end = state.logicalEnd
     this._filled = lost
     const count = countChunks(lost)
-    state.identity = count === 0 ? lost.previous : identity ?? nameOfItsOwn(lost.previous)
+    state.chainCrc = count === 0 ? lost.previous : chainCrc ?? nameOfItsOwn(lost.previous)
     state.erasedInOutput += count
     output?.zerosTo(start)
-    output?.fill(end - start, fillWithChunks({ ...lost, identity: state.identity, openSize }, salt))
+    output?.fill(end - start, fillWithChunks({ ...lost, chainCrc: state.chainCrc, openSize }, salt))
   }
 
   /**
    * @param {Rebuilt} rebuilt
    * @param {ChunkState} state
-   * @param {number | null} identity
+   * @param {number | null} chainCrc
    */
-  _putRebuilt ({ start, header, chunk }, state, identity) {
-    state.identity = header.birth = identity ?? nameOfItsOwn(header.previous)
+  _putRebuilt ({ start, header, chunk }, state, chainCrc) {
+    state.chainCrc = header.originalCrc = chainCrc ?? nameOfItsOwn(header.previous)
     writeChunkHeader(header, chunk, 0, this._rules.salt)
     this._output?.zerosTo(start)
     this._output?.append(chunk)

@@ -15,7 +15,7 @@ const UNKNOWN = -1
  * @property {number} physical  where the chunk is
  * @property {number[]} positions  what its logical position may be
  * @property {boolean} isPositionSure  whether it is the first of these
- * @property {number} previous  identity of the chunk before, or UNKNOWN
+ * @property {number} previous  chain crc of the chunk before, or UNKNOWN
  * @property {number} continued  how much of it belongs to a record begun before, or UNKNOWN
  * @property {number} rest  how much of that record is in this chunk and behind it
  * @property {boolean} isRestErased  whether that record is erased
@@ -28,7 +28,7 @@ const UNKNOWN = -1
  * Where a chunk may end.
  * @typedef {object} End
  * @property {number} size  of the chunk then, in bytes
- * @property {number} identity  what the chunk behind it knows it by then, or UNKNOWN
+ * @property {number} chainCrc  what the chunk behind it knows it by then, or UNKNOWN
  */
 
 /**
@@ -91,8 +91,8 @@ function mendFields (bytes, neighbours, rules) {
  * @param {number} payloadCrc
  * @param {Neighbours} neighbours
  */
-function isLikely (bytes, { identity }, payloadCrc, { positions, previous }) {
-  return identity !== UNKNOWN || bytes.readUInt32BE(4) === payloadCrc || bytes.readUInt32BE(32) === previous ||
+function isLikely (bytes, { chainCrc }, payloadCrc, { positions, previous }) {
+  return chainCrc !== UNKNOWN || bytes.readUInt32BE(4) === payloadCrc || bytes.readUInt32BE(32) === previous ||
     positions.includes(bytes.readUIntBE(16, 6))
 }
 
@@ -134,7 +134,7 @@ function guessRest (bytes, head, end, neighbours, rules) {
   const losses = isAhead ? [CHUNK_FLAGS.BEHIND_LOSS, ...(rules.hasGaps ? [0] : [])] : [0]
   for (const erasure of guessErasure(bytes, stored, end, neighbours)) {
     trial.writeUInt16BE(erasure.erasedCount, 30)
-    trial.writeUInt32BE(erasure.birth, 36)
+    trial.writeUInt32BE(erasure.originalCrc, 36)
     const ends = losses.map((loss) => erasure.flags | loss)
     for (const guess of new Set([flags, ...ends, ...ends.map((end) => end | CHUNK_FLAGS.COMMIT_CONTINUES)])) {
       trial.writeUInt16BE(guess, 10)
@@ -143,7 +143,7 @@ function guessRest (bytes, head, end, neighbours, rules) {
         for (const guess of new Set([durable, ...neighbours.durables])) {
           trial.writeUIntBE(guess, 22, 6)
           const crc = headerCrc(trial, rules)
-          if (crc !== storedCrc && (crc !== end.identity || isNamedByBirth(trial))) continue
+          if (crc !== storedCrc && (crc !== end.chainCrc || isNamedByBirth(trial))) continue
           trial.writeUInt32BE(crc, 0)
           const mended = accept(bytes, trial, neighbours, rules)
           if (mended) return mended
@@ -155,8 +155,8 @@ function guessRest (bytes, head, end, neighbours, rules) {
 }
 
 /**
- * Once something of a chunk is erased, the next chunk knows it by its birth: a checksum that equals that name says
- * nothing of this header, it may be the one from before the deletion.
+ * Once something of a chunk is erased, the next chunk knows it by its original crc: a checksum that equals that
+ * one says nothing of this header, it may be the one from before the deletion.
  * @param {Buffer} head
  */
 function isNamedByBirth (head) {
@@ -168,17 +168,17 @@ function isNamedByBirth (head) {
  * @param {ChunkHeader} stored
  * @param {End} end
  * @param {Neighbours} neighbours
- * @returns {Array<{ flags: number, erasedCount: number, birth: number }>}  what the header may say of erased records
+ * @returns {Array<{ flags: number, erasedCount: number, originalCrc: number }>}  what the header may say of that
  */
-function guessErasure (bytes, { flags, erasedCount, birth }, { size, identity }, { continued, isRestErased }) {
-  const guesses = [{ flags: 0, erasedCount: 0, birth: 0 }, { flags, erasedCount, birth }]
+function guessErasure (bytes, { flags, erasedCount, originalCrc }, { size, chainCrc }, { continued, isRestErased }) {
+  const guesses = [{ flags: 0, erasedCount: 0, originalCrc: 0 }, { flags, erasedCount, originalCrc }]
   const erased = countFrames(bytes.subarray(0, size), Math.max(0, continued)).erasedCount
   const isRest = isRestErased && continued > 0
   if (erased > 0 || isRest) {
     guesses.push({
       flags: CHUNK_FLAGS.WAS_ERASED | (isRest ? CHUNK_FLAGS.REST_ERASED : 0),
       erasedCount: erased + Number(isRest),
-      birth: identity === UNKNOWN ? birth : identity
+      originalCrc: chainCrc === UNKNOWN ? originalCrc : chainCrc
     })
   }
   return guesses
@@ -194,9 +194,9 @@ function guessErasure (bytes, { flags, erasedCount, birth }, { size, identity },
  * @param {import('../chunk-header').Rules} rules
  * @returns {Mended | null}
  */
-function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
+function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
   const { positions, isPositionSure, previous, continued, isRestErased } = neighbours
-  const isFollowed = identity !== UNKNOWN && bytes.readUInt32BE(0) === identity
+  const isFollowed = chainCrc !== UNKNOWN && bytes.readUInt32BE(0) === chainCrc
   const isFollowing = previous !== UNKNOWN && bytes.readUInt32BE(32) === previous
   // The checksum of no bytes is zero, and proves nothing.
   const isWhole = bytes.readUInt32BE(4) === payloadCrc && size > CHUNK_HEADER_SIZE
@@ -210,9 +210,9 @@ function rebuild (bytes, { size, identity }, payloadCrc, neighbours, rules) {
   if (openOffset !== -1 || neighbours.rest > continued) header.flags |= CHUNK_FLAGS.COMMIT_CONTINUES
   header.epoch = neighbours.epochs[0]
   header.durable = neighbours.durables[0]
-  // Its identity cannot be that of its checksum any more, so it counts as one of which something was erased.
+  // Its chain crc cannot be that of its checksum any more, so it counts as one of which something was erased.
   header.erasedCount = Math.max(1, erasedCount + Number(isRest))
-  header.birth = header.crc
+  header.originalCrc = header.crc
   writeChunkHeader(header, chunk, 0, rules.salt)
   const isRight = checkChunk(chunk, viewOf(chunk), 0, neighbours.physical, chunk.length, rules, header) === null
   return isRight ? { chunk, header, isExact: false } : null

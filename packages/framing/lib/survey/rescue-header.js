@@ -7,7 +7,7 @@ const { crc32, crc32OfFew } = require('../crc32')
 const { FrameCount } = require('../frames')
 const { decodeSlot } = require('../head')
 const {
-  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE
+  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('../layout')
 const { isWhole } = require('./find-header')
 
@@ -17,7 +17,7 @@ const NAME_SIZE_OFFSET = 39
 const NAME_SIZE_MAX = 20
 const PREVIOUS_OFFSET = 32
 const POSITION_OFFSET = 16
-const SLOT_IDENTITY_OFFSET = 38
+const SLOT_CHAIN_CRC_OFFSET = 38
 const CANDIDATES_MAX = 1024
 
 /**
@@ -85,10 +85,10 @@ class SaltSearch {
  */
 function rebuildHeader (head, salt, first, last) {
   const shift = first?.shift ?? shiftOfSlot(head, salt)
-  const isJump = ((last?.shift ?? shift) - shift) % JUMP_SIZE === 0
-  const hasGaps = (first?.hasGaps || last?.hasGaps || !isJump) === true
+  const isSkip = ((last?.shift ?? shift) - shift) % RESERVATION_SIZE === 0
+  const hasGaps = (first?.hasGaps || last?.hasGaps || !isSkip) === true
   // The first page may begin behind an unclean end.
-  const base = HEAD_SIZE + (hasGaps ? shift : shift % JUMP_SIZE)
+  const base = HEAD_SIZE + (hasGaps ? shift : shift % RESERVATION_SIZE)
   return { salt, id: idOf(head), base, hasGaps, codec: codecOf(head) }
 }
 
@@ -102,7 +102,7 @@ function saltsOfSlots (head) {
     .filter((bytes) => bytes.some((byte) => byte !== 0))
     .flatMap((bytes) => {
       const salt = findSeed(bytes, LENGTH_SIZE, SLOT_SIZE, bytes.readUInt32BE(0))
-      return bytes.readUInt32BE(SLOT_IDENTITY_OFFSET) === salt ? [salt, salt] : [salt]
+      return bytes.readUInt32BE(SLOT_CHAIN_CRC_OFFSET) === salt ? [salt, salt] : [salt]
     })
 }
 

@@ -1,10 +1,10 @@
 'use strict'
-// What becomes of every chunk: its records are counted, and it goes into the output, where its place and its identity
+// What becomes of every chunk: its records are counted, and it goes into the output, where its place and its chain crc
 // stay what they were. What is lost is filled up, so that the chain of chunks is whole.
 
 const { FrameCount } = require('../frames')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, JUMP_SIZE, LENGTH_SIZE, PAGE_SIZE,
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, PAGE_SIZE,
   SPLIT_SIZE_MIN
 } = require('../layout')
 const { ChunkState, UNKNOWN } = require('./chunk-state')
@@ -105,8 +105,8 @@ class Salvage {
     if (slot === null || start >= slot.end) return false
     const lead = slot.logicalEnd - slot.end
     if (!isAppended) return ahead > lead + Math.ceil((slot.end - start) / PAGE_SIZE) * PAGE_LOSS_MAX
-    const isLikeLast = this.endsWithAppend && (ahead - state.shift) % JUMP_SIZE === 0
-    return ahead > lead || ((lead - ahead) % JUMP_SIZE !== 0 && !isLikeLast)
+    const isLikeLast = this.endsWithAppend && (ahead - state.shift) % RESERVATION_SIZE === 0
+    return ahead > lead || ((lead - ahead) % RESERVATION_SIZE !== 0 && !isLikeLast)
   }
 
   /**
@@ -180,12 +180,12 @@ class Salvage {
    */
   addRebuilt (header, chunk, start) {
     this._settle(null, 0, 0)
-    header.previous = this.state.identity
+    header.previous = this.state.chainCrc
     const goesOn = this.goesOn(header)
     if (!goesOn) this._loseOpen()
     this._count(header, new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, start, goesOn, true)
     this._pending.rebuild(start, header, chunk)
-    this.state.identity = UNKNOWN
+    this.state.chainCrc = UNKNOWN
     if (!this.state.isInCommit) this.committed.copy(this.state)
     this.noteDamage()
   }
@@ -203,7 +203,7 @@ class Salvage {
     this._pending.lose(state, end, this._loseOpen())
     state.end = end
     state.logicalEnd = end + shift
-    state.identity = UNKNOWN
+    state.chainCrc = UNKNOWN
     state.isInCommit = false
     this.committed.copy(state)
     this.noteDamage()
@@ -312,18 +312,18 @@ class Salvage {
   }
 
   /**
-   * @param {number | null} identity  what the chunk behind calls the one before it; null when there is none
+   * @param {number | null} chainCrc  what the chunk behind calls the one before it; null when there is none
    * @param {number} openSize  how much of it belongs to a record that is lost
    * @param {number} position  logical, of that chunk
    * @param {boolean} [isBehindLoss]
    */
-  _settle (identity, openSize, position, isBehindLoss = false) {
+  _settle (chainCrc, openSize, position, isBehindLoss = false) {
     const { state, committed, _segment: segment, _pending: pending } = this
     if (pending.isEmpty) return
-    pending.settle(state, identity, openSize, position, isBehindLoss)
+    pending.settle(state, chainCrc, openSize, position, isBehindLoss)
     for (const other of [committed, segment]) {
-      if (other.identity !== UNKNOWN) continue
-      other.identity = state.identity
+      if (other.chainCrc !== UNKNOWN) continue
+      other.chainCrc = state.chainCrc
       other.erasedInOutput = state.erasedInOutput
     }
   }
@@ -333,12 +333,12 @@ class Salvage {
     const { state, _output: output } = this
     const room = PAGE_SIZE - state.end % PAGE_SIZE
     const start = room < CHUNK_SIZE_MIN ? state.end + room : state.end
-    const { epoch, durable, identity: previous, shift } = state
+    const { epoch, durable, chainCrc: previous, shift } = state
     const place = { position: start + shift, epoch, durable, previous, openSize: 0, isPadding: false }
     const chunk = makeLostChunk(CHUNK_SIZE_MIN, place, null, this._salt)
     output?.zerosTo(start)
     output?.append(chunk)
-    state.identity = chunk.readUInt32BE(CHUNK_HEADER_SIZE - LENGTH_SIZE)
+    state.chainCrc = chunk.readUInt32BE(CHUNK_HEADER_SIZE - LENGTH_SIZE)
     state.end = start + chunk.length
     state.logicalEnd = state.end + shift
     state.erasedInOutput++

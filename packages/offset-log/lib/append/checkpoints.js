@@ -27,9 +27,9 @@ class Checkpoints {
     /** The newest one. */
     this._slot = head.slot
     /** Whether it is on stable storage, as far as that is known. */
-    this._isSlotSynced = (head.slot?.ceiling ?? 0) === 0
-    /** The ceiling of the newest slot of this session, 0 if there is none. */
-    this._ownCeiling = 0
+    this._isSlotSynced = (head.slot?.reservedEnd ?? 0) === 0
+    /** The reserved end of the newest slot of this session, 0 if there is none. */
+    this._ownReservedEnd = 0
     /** All of the file before it is on stable storage. */
     this.durableEnd = head.slot?.end ?? HEAD_SIZE
     /** Whether the next open would have to look at more than a slot: the journals, flaws in the head. */
@@ -61,8 +61,8 @@ class Checkpoints {
   }
 
   get _isSlotLast () {
-    const { session, tail: { end, shift } } = this._store
-    return this._slot?.ceiling === session.ceilingFor(end + shift, true)
+    const { reservation, tail: { end, shift } } = this._store
+    return this._slot?.reservedEnd === reservation.reservedEndFor(end + shift, true)
   }
 
   /**
@@ -72,7 +72,7 @@ class Checkpoints {
   synced (mark, isTimely) {
     this.durableEnd = Math.max(this.durableEnd, mark.end)
     this._isSlotSynced = true
-    this._store.session.noteReach(this._ownCeiling)
+    this._store.reservation.noteSynced(this._ownReservedEnd)
     if (mark.end - (this._slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
     // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
     this._isWritingSlot = true
@@ -84,23 +84,23 @@ class Checkpoints {
    * @param {number} begin  the logical position where the next one begins
    * @param {Done} cb
    */
-  raiseCeiling (begin, cb) {
+  extendReservation (begin, cb) {
     if (this._isWritingSlot) {
-      this._whenSlotWritten.push(() => this.raiseCeiling(begin, cb))
+      this._whenSlotWritten.push(() => this.extendReservation(begin, cb))
       return
     }
-    const { session, epoch, blocks, file: { durability } } = this._store
+    const { reservation, epoch, blocks, file: { durability } } = this._store
     const sync = (/** @type {Done} */ cb) => blocks.sync((err) => {
       this._isSlotSynced = !err
       cb(err && durability.poison(err))
     })
     // Never the one over the other before that is on stable storage.
-    if (!this._isSlotSynced) return sync((err) => err ? cb(err) : this.raiseCeiling(begin, cb))
+    if (!this._isSlotSynced) return sync((err) => err ? cb(err) : this.extendReservation(begin, cb))
     const slot = this._slot ?? this._describe(this._store.mark(), false)
-    this._writeSlot({ ...slot, epoch, ceiling: session.raise(begin) }, (err) => {
+    this._writeSlot({ ...slot, epoch, reservedEnd: reservation.extend(begin) }, (err) => {
       if (err) return cb(isLasting(err) ? durability.poison(err) : err)
       sync((err) => {
-        if (!err) session.noteReach(this._ownCeiling)
+        if (!err) reservation.noteSynced(this._ownReservedEnd)
         cb(err)
       })
     })
@@ -111,10 +111,10 @@ class Checkpoints {
    * @param {boolean} isLast  whether nothing more will be appended
    * @returns {Slot}
    */
-  _describe ({ end, shift, identity, last }, isLast) {
-    const { epoch, erasedCount, session } = this._store
-    const ceiling = session.ceilingFor(end + shift, isLast)
-    return { sequence: 0, epoch, end, logicalEnd: end + shift, last, erasedCount, identity, ceiling }
+  _describe ({ end, shift, chainCrc, last }, isLast) {
+    const { epoch, erasedCount, reservation } = this._store
+    const reservedEnd = reservation.reservedEndFor(end + shift, isLast)
+    return { sequence: 0, epoch, end, logicalEnd: end + shift, last, erasedCount, chainCrc, reservedEnd }
   }
 
   /**
@@ -130,7 +130,7 @@ class Checkpoints {
       if (err) return cb(err)
       this._index = index
       this._slot = slot
-      this._ownCeiling = slot.ceiling
+      this._ownReservedEnd = slot.reservedEnd
       cb(null)
     })
   }
@@ -156,7 +156,7 @@ class Checkpoints {
       return
     }
     if (this.isFinished) {
-      this._store.session.rest()
+      this._store.reservation.release()
       return cb(this._slotError)
     }
     if (this._isSlotCurrent && this._isSlotLast && !this._areSlotsLost) return this._syncSlot(cb)
@@ -168,7 +168,7 @@ class Checkpoints {
           this._areSlotsLost = false
           return this.finish(cb)
         }
-        this._store.session.rest()
+        this._store.reservation.release()
         // The slot has the count of deletions that the journals had: first one, then the other.
         if (this.needsCleanUp) this._cleanUp(cb)
         else cb(null)
@@ -254,9 +254,9 @@ function rangeOfFlaw (offset) {
  * @returns {boolean}  whether it must wait until `prepareAppend` has called back
  */
 function needsPreparing (store, size) {
-  const { session } = store
-  const isUnknown = !session.isMarkedIntact && !session.isBehindLoss
-  return isUnknown || !session.canReach(beginOfNext(store) + size)
+  const { reservation } = store
+  const isUnknown = !reservation.isMarkedIntact && !reservation.isBehindLoss
+  return isUnknown || !reservation.covers(beginOfNext(store) + size)
 }
 
 /**
@@ -267,16 +267,16 @@ function needsPreparing (store, size) {
  * @param {(err: Error | null) => void} cb
  */
 function prepareAppend (store, size, cb) {
-  const { session, file: { durability }, blocks, checkpoints } = store
+  const { reservation, file: { durability }, blocks, checkpoints } = store
   const begin = beginOfNext(store)
   const goOn = () => {
-    if (session.isMarkedIntact || session.isBehindLoss) return cb(null)
-    session.isMarkedIntact = true
+    if (reservation.isMarkedIntact || reservation.isBehindLoss) return cb(null)
+    reservation.isMarkedIntact = true
     // Who cannot is taken for one that may have lost something, and no harm is done.
     blocks.markIntact(true, () => cb(null))
   }
-  if (session.canReach(begin + size)) return goOn()
-  durability.runExclusive((done) => checkpoints.raiseCeiling(begin, (err) => {
+  if (reservation.covers(begin + size)) return goOn()
+  durability.runExclusive((done) => checkpoints.extendReservation(begin, (err) => {
     done()
     if (err) cb(err)
     else goOn()
@@ -287,17 +287,17 @@ function prepareAppend (store, size, cb) {
  * @param {CheckedStore} store
  * @returns {number}  logical position where the next commit begins
  */
-function beginOfNext ({ session, tail }) {
-  return tail.end + tail.shift + session.jumpFrom(tail)
+function beginOfNext ({ reservation, tail }) {
+  return tail.end + tail.shift + reservation.sizeToSkip(tail)
 }
 
 // Where positions were left out, behind unclean ends, since the log was opened: from there on they are further ahead of
 // their places in the file than they were before.
 
-class Jumps {
+class SkippedSeqs {
   constructor () {
     /** @type {Array<{ start: number, position: number, shift: number }>} */
-    this._jumps = []
+    this._ranges = []
   }
 
   /**
@@ -305,7 +305,7 @@ class Jumps {
    * @param {number} shift  behind it
    */
   note ({ end, shift: before }, shift) {
-    this._jumps.push({ start: end, position: end + shift, shift: before })
+    this._ranges.push({ start: end, position: end + shift, shift: before })
   }
 
   /**
@@ -314,7 +314,7 @@ class Jumps {
    * @returns {number}  how far the log reaches in the file
    */
   toPhysicalEnd (logEnd, { end, tail }) {
-    for (const { start, position, shift } of this._jumps) {
+    for (const { start, position, shift } of this._ranges) {
       if (logEnd <= position) return Math.min(end, start, logEnd - shift)
     }
     return Math.min(end, logEnd - tail.shift)
@@ -325,4 +325,4 @@ exports.Checkpoints = Checkpoints
 exports.beginOfNext = beginOfNext
 exports.needsPreparing = needsPreparing
 exports.prepareAppend = prepareAppend
-exports.Jumps = Jumps
+exports.SkippedSeqs = SkippedSeqs

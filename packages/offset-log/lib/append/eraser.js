@@ -152,7 +152,7 @@ class Eraser {
       readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), chunkOffset, header)
       const image = Buffer.from(bytes.subarray(chunkOffset, chunkOffset + CHUNK_HEADER_SIZE + header.size))
       applyEntry({ position: chunkStart, header: image.subarray(0, CHUNK_HEADER_SIZE), patches }, image)
-      header.birth = header.identity
+      header.originalCrc = header.chainCrc
       header.flags |= CHUNK_FLAGS.WAS_ERASED
       if (patches.some(({ mark }) => mark === 0)) header.flags |= CHUNK_FLAGS.REST_ERASED
       header.erasedCount += patches.length
@@ -257,17 +257,17 @@ function findPieces (store, seqs, cb) {
  * @param {Done} cb
  */
 function addContinued (store, pageStart, frame, rest, pieces, cb) {
-  let { identity } = frame
+  let { chainCrc } = frame
   trampoline((next) => {
     if (rest <= 0) return cb(null)
     store.pages.read(pageStart, (err, page) => {
       if (err || !page) return cb(err)
       const size = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
-      const header = readNext(page, identity)
+      const header = readNext(page, chainCrc)
       if (header?.continued !== size) {
         return cb(store.damageError({ start: pageStart, end: page.end, fault: 'PIECE' }))
       }
-      identity = header.identity
+      chainCrc = header.chainCrc
       // A large record whose deletion was cut off has such pieces left.
       if (header.hasRest(size)) pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })
       pageStart += PAGE_SIZE

@@ -170,13 +170,13 @@ class BackwardReader extends RecordReader {
     const end = Math.min(limit, page + PAGE_SIZE)
     const lost = { ...this.lost }
     let first = { previous: UNKNOWN, firstSeq: Infinity, keepEnd: 0 }
-    let identity = UNKNOWN
+    let chainCrc = UNKNOWN
     this._foundCount = 0
     while (cursor.chunkEnd < end) {
       const status = cursor.enter(end)
       if (status === DAMAGED) this._passDamage(end)
       if (status === AT_END) break
-      identity = status === DAMAGED ? UNKNOWN : cursor.header.identity
+      chainCrc = status === DAMAGED ? UNKNOWN : cursor.header.chainCrc
       if (status !== ENTERED) continue
       if (cursor.chunkStart === page) first = this._describeFirst(end)
       if (!this._walkFrames(limit)) {
@@ -185,7 +185,7 @@ class BackwardReader extends RecordReader {
         return
       }
     }
-    this._checkLink(identity, end)
+    this._checkLink(chainCrc, end)
     this._nextPrevious = first.previous
     this._keepEnd = first.keepEnd
     this._isDone = first.firstSeq <= this._from
@@ -295,11 +295,11 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * @param {number} identity  of the page's last chunk
+   * @param {number} chainCrc  of the page's last chunk
    * @param {number} end
    */
-  _checkLink (identity, end) {
-    const isBroken = this._nextPrevious !== UNKNOWN && identity !== UNKNOWN && identity !== this._nextPrevious
+  _checkLink (chainCrc, end) {
+    const isBroken = this._nextPrevious !== UNKNOWN && chainCrc !== UNKNOWN && chainCrc !== this._nextPrevious
     if (!isBroken || this._skipsDamage || this._error) return
     this._damageStart = this._page
     this._fail({ start: this._page, end, fault: 'NEXT_LINK' })

@@ -92,7 +92,7 @@ class TailFollower {
     let last = -1
     let lastSeen = -1
     /** @type {Array<() => void>} */
-    let jumps = []
+    let skips = []
     cursor.resume(before)
     trampoline((next) => {
       const { shift } = cursor
@@ -109,12 +109,12 @@ class TailFollower {
       lastSeen = Math.max(lastSeen, findLastRecord(cursor))
       const { header, chunkStart, chunkEnd } = cursor
       const { shift: shiftNow } = cursor
-      if (header.isBehindLoss) jumps.push(() => store.noteJump({ end: chunkStart, shift }, shiftNow))
+      if (header.isBehindLoss) skips.push(() => store.noteSkipped({ end: chunkStart, shift }, shiftNow))
       if (!header.commitContinues) {
-        tail = { end: chunkEnd, shift: cursor.shift, identity: header.identity }
+        tail = { end: chunkEnd, shift: cursor.shift, chainCrc: header.chainCrc }
         last = lastSeen
-        for (const note of jumps) note()
-        jumps = []
+        for (const note of skips) note()
+        skips = []
       }
       next()
     })

@@ -39,7 +39,7 @@ function findRecord (store, seq, call, cb) {
       const isGap = frame !== null && frame.type === FRAME_TYPES.GAP
       const isMissing = frame === null || (isGap && !store.rules.hasGaps)
       const answer = () => isMissing ? cb(notFound(call, store.path, seq)) : cb(null, frame, page)
-      if (frame !== UNSURE_GAP || !store.hasJumps) return answer()
+      if (frame !== UNSURE_GAP || !store.hasSkippedSeqs) return answer()
       // It may have been lost; or what says where to look is itself from before it was.
       scanFor(store, seq, store.pageBefore(start), false, (err) => err ? cb(err) : answer())
     })
@@ -78,7 +78,7 @@ function readOnce (store, seq, cb) {
     const data = Buffer.allocUnsafe(size)
     const dataOffset = page.offset + at + LENGTH_SIZE - page.start
     const done = page.bytes.copy(data, 0, dataOffset, dataOffset + Math.min(size, frame.chunkEnd - at - LENGTH_SIZE))
-    readPieces(store, { start: page.start + PAGE_SIZE, identity: frame.identity, data, done }, cb)
+    readPieces(store, { start: page.start + PAGE_SIZE, chainCrc: frame.chainCrc, data, done }, cb)
   })
 }
 
@@ -86,21 +86,21 @@ function readOnce (store, seq, cb) {
  * @param {CheckedStore} store
  * @param {object} rest
  * @param {number} rest.start  of the next page
- * @param {number} rest.identity  of the chunk that the record was on last
+ * @param {number} rest.chainCrc  of the chunk that the record was on last
  * @param {Buffer} rest.data
  * @param {number} rest.done  how much of it is there
  * @param {(err: Error | null, found?: Found) => void} cb
  */
-function readPieces (store, { start, identity, data, done }, cb) {
+function readPieces (store, { start, chainCrc, data, done }, cb) {
   if (done === data.length) return cb(null, { data, isDeleted: false })
   store.pages.read(start, (err, page) => {
     if (err || !page) return cb(err)
     const { bytes, offset, end } = page
     const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
-    const header = readNext(page, identity)
+    const header = readNext(page, chainCrc)
     if (!header?.hasRest(size)) return cb(store.damageError({ start, end, fault: 'PIECE' }))
     bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
-    readPieces(store, { start: start + PAGE_SIZE, identity: header.identity, data, done: done + size }, cb)
+    readPieces(store, { start: start + PAGE_SIZE, chainCrc: header.chainCrc, data, done: done + size }, cb)
   })
 }
 
@@ -253,11 +253,11 @@ class RecordPeeker {
     page.bytes.copy(own, 0, start, chunkEnd)
     readChunkHeader(page.view, chunk, header)
     for (let done = chunkEnd - start, next = page.start + PAGE_SIZE; done < size; next += PAGE_SIZE) {
-      const { identity } = header
+      const { chainCrc } = header
       if (next >= store.end || !pages.look(next)) return false
       const piece = Math.min(size - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
       readChunkHeader(page.view, page.offset, header)
-      if (header.previous !== identity || !header.hasRest(piece)) return false
+      if (header.previous !== chainCrc || !header.hasRest(piece)) return false
       const from = page.offset + CHUNK_HEADER_SIZE
       page.bytes.copy(own, done, from, from + piece)
       done += piece
@@ -281,9 +281,9 @@ class RecordPeeker {
     const last = Math.min(physical, end - 1)
     const lastPage = last - last % PAGE_SIZE
     if (!hasGaps && tail.shift === shift) return lastPage
-    const behindJumps = seq - tail.shift
-    if (!hasGaps && behindJumps >= HEAD_SIZE) {
-      const page = behindJumps - behindJumps % PAGE_SIZE
+    const behindSkips = seq - tail.shift
+    if (!hasGaps && behindSkips >= HEAD_SIZE) {
+      const page = behindSkips - behindSkips % PAGE_SIZE
       if (page < end && this._firstSeqOf(page) <= seq && this._header.position - page === tail.shift) return page
     }
     return this._firstSeqOf(lastPage) <= seq ? lastPage : this._bisect(seq, lastPage)

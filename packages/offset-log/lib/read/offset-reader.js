@@ -244,10 +244,10 @@ function locateByWalking (store, bound, cb) {
   })
 }
 
-// Where a log of these framings can be cut in two, to be read by two threads: at a place that looks like the end of a
-// frame. Bytes inside a record may look like that too: who reads up to the cut must say whether it is one.
+// Where a log of these framings can be partitioned, to be read by two threads: at a place that looks like the end of a
+// frame. Bytes inside a record may look like that too: who reads up to there must say whether it is one.
 
-// Records larger than this are rarely cut between.
+// Records larger than this rarely begin a partition.
 const DISTANCE_MAX = 1024 * 1024
 // Nor where as much as this looks like the end of one, and is none.
 const FAKE_COUNT_MAX = 100
@@ -255,16 +255,17 @@ const SPAN_SIZE = 64 * 1024
 const TWO_32 = 2 ** 32
 
 /**
- * @typedef {import('../load').Cut} Cut
+ * @typedef {import('../load').PartitionStart} PartitionStart
  */
 
 /**
  * @param {OffsetStore} store
  * @param {number} from
  * @param {number} limit  at most the end of the log
- * @param {(err: Error | null, cut?: Cut | null) => void} cb  the first one between the two, or not far behind the first
+ * @param {(err: Error | null, start?: PartitionStart | null) => void} cb  the first one between the two, or not far
+ *   behind the first
  */
-function findCut (store, from, limit, cb) {
+function findPartition (store, from, limit, cb) {
   const { blocks, framing } = store
   const stop = Math.min(limit, from + DISTANCE_MAX)
   let start = Math.max(1, from)
@@ -312,4 +313,4 @@ exports.findFrameEnd = findFrameEnd
 exports.locateBoundary = locateBoundary
 exports.locateByWalking = locateByWalking
 exports.isBoundary = isBoundary
-exports.findCut = findCut
+exports.findPartition = findPartition

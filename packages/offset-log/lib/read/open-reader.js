@@ -25,7 +25,7 @@ function openReader (store, range, isWanted, cb) {
   const wanted = { from, stop, isWanted, skipsDamage, onLoss, isKept, isStrict, provesTogether: true }
   // It may be another file by now.
   if (at === undefined || at + PAGE_SIZE > store.blocks.size.value) return openAtSeq(store, wanted, range.reverse, cb)
-  readCut(store, at, (err, seq) => {
+  readFirstSeq(store, at, (err, seq) => {
     if (err || seq !== from) openAtSeq(store, wanted, false, cb)
     else cb(null, new ForwardReader(store, wanted, at))
   })
@@ -44,7 +44,8 @@ function openAtSeq (store, wanted, reverse, cb) {
     if (err && !skipsDamage) return cb(err)
     // Where damage is in the way of finding the page, all of the log is gone through, from the end that comes first.
     const page = err ? outermostPage(store, reverse) : Math.max(HEAD_SIZE, pageStart)
-    if (!reverse) return cb(null, new ForwardReader(store, wanted, store.hasJumps ? store.pageBefore(page) : page))
+    const begin = store.hasSkippedSeqs && !reverse ? store.pageBefore(page) : page
+    if (!reverse) return cb(null, new ForwardReader(store, wanted, begin))
     checkBound(store, stop, (err) => err ? cb(err) : cb(null, new BackwardReader(store, wanted, page)))
   })
 }
@@ -64,7 +65,7 @@ function outermostPage ({ end }, isLast) {
  * @param {(err: Error | null) => void} cb  ERR_LOG_SEQ_LOST if what was there was lost
  */
 function checkBound (store, seq, cb) {
-  if (!store.hasJumps || seq >= store.logEnd) return cb(null)
+  if (!store.hasSkippedSeqs || seq >= store.logEnd) return cb(null)
   findPage(store, seq, (err, pageStart = 0) => {
     if (err) return cb(null)
     scanFor(store, seq, store.pageBefore(pageStart), false, (err) => cb(isOfLoss(err) ? err : null))
@@ -131,10 +132,11 @@ function findPage (store, seq, cb) {
   const last = Math.max(HEAD_SIZE, Math.min(physical, end - 1))
   const lastPage = last - last % PAGE_SIZE
   if (!hasGaps && tail.shift === shift) return cb(null, lastPage)
-  // Gaps and jumps move records towards the start of the file, never away from it; jumps no further than at its end.
+  // Gaps and skipped positions move records towards the start of the file, never away from it; skipped ones no further
+  // than at its end.
   const least = hasGaps ? HEAD_SIZE : Math.max(HEAD_SIZE, seq - tail.shift)
   const firstPage = Math.min(lastPage, least - least % PAGE_SIZE)
-  // Nearly always it is the last one that it can be, where nothing is left out; or the first, behind the last jump.
+  // Nearly always it is the last one that it can be, where nothing is left out; or the first, behind the last skip.
   readFirstHeader(store, lastPage, (err, header) => {
     if (!header) return lastPage === HEAD_SIZE ? cb(err) : bisect(store, seq, HEAD_SIZE, lastPage, cb)
     if (header.firstSeq <= seq) return cb(null, lastPage)
@@ -142,8 +144,8 @@ function findPage (store, seq, cb) {
     readFirstHeader(store, firstPage, (err, header) => {
       if (!header) return cb(err)
       const isBehind = header.firstSeq > seq
-      const isLastJump = header.position - firstPage === tail.shift
-      if (isBehind || isLastJump) return cb(null, isBehind ? firstPage - PAGE_SIZE : firstPage)
+      const isBehindLastSkip = header.position - firstPage === tail.shift
+      if (isBehind || isBehindLastSkip) return cb(null, isBehind ? firstPage - PAGE_SIZE : firstPage)
       bisect(store, seq, firstPage, lastPage - PAGE_SIZE, cb)
     })
   })
@@ -183,28 +185,29 @@ function bisect (store, seq, low, high, cb) {
   })
 }
 
-// Where a checked log can be cut in two, to be read by two threads: at a page, between two records. What is read for it
-// is not verified: who reads up to the cut must say whether it is one.
+// Where a checked log can be partitioned, to be read by two threads: at a page, between two records. What is read for
+// it is not verified: who reads up to there must say whether it is one.
 
-// Pages that do nothing but go on with a record have no place for a cut. Not more are looked at than this: 16 MiB.
+// Pages that do nothing but go on with a record have no partition start. Not more are looked at than this: 16 MiB.
 const PAGE_COUNT_MAX = 1024
 
 /**
- * @typedef {import('../load').Cut} Cut
+ * @typedef {import('../load').PartitionStart} PartitionStart
  */
 
 /**
  * @param {CheckedStore} store
  * @param {number} from  physical
  * @param {number} limit  physical
- * @param {(err: Error | null, cut?: Cut | null) => void} cb  the first one between the two, or not far behind the first
+ * @param {(err: Error | null, start?: PartitionStart | null) => void} cb  the first one between the two, or not far
+ *   behind the first
  */
-function findCut (store, from, limit, cb) {
+function findPartition (store, from, limit, cb) {
   let page = Math.ceil(from / PAGE_SIZE) * PAGE_SIZE
   const last = Math.min(limit, page + PAGE_COUNT_MAX * PAGE_SIZE) - PAGE_SIZE
   trampoline((next) => {
     if (page > last) return cb(null, null)
-    readCut(store, page, (err, seq = null) => {
+    readFirstSeq(store, page, (err, seq = null) => {
       if (err || seq !== null) return cb(err, seq === null ? null : { seq, at: page })
       page += PAGE_SIZE
       next()
@@ -217,7 +220,7 @@ function findCut (store, from, limit, cb) {
  * @param {number} page  physical
  * @param {(err: Error | null, seq?: number | null) => void} cb  the first seq that can begin on it; null if none can
  */
-function readCut ({ blocks }, page, cb) {
+function readFirstSeq ({ blocks }, page, cb) {
   const bytes = Buffer.alloc(CHUNK_HEADER_SIZE)
   blocks.readInto(bytes, page, (err) => {
     if (err) return cb(err)
@@ -233,4 +236,4 @@ exports.openReader = openReader
 exports.findLast = findLast
 exports.findExtent = findExtent
 exports.findPage = findPage
-exports.findCut = findCut
+exports.findPartition = findPartition

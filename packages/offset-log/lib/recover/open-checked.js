@@ -101,10 +101,10 @@ class CheckedOpener {
 
   /** Nothing of what the session before has shown is lost: that stays so until this one ends, appends or not. */
   async _markIntact () {
-    const { _store: { session }, _file: { blocks, store }, _recovery: { damage, uncopied } } = this
+    const { _store: { reservation }, _file: { blocks, store }, _recovery: { damage, uncopied } } = this
     const isReadOnly = this._isReadOnly || damage.length > 0 || uncopied !== null
-    if (isReadOnly || store !== null || !session.goesOn) return
-    session.isMarkedIntact = true
+    if (isReadOnly || store !== null || !reservation.isTakenOver) return
+    reservation.isMarkedIntact = true
     await call(blocks, 'markIntact', true).catch(() => {})
   }
 
@@ -132,7 +132,7 @@ class CheckedOpener {
     const { _store: store, _file: file } = this
     const { tail, damage, epoch } = report
     // A log that has another file now goes on with its session.
-    const isOpen = this._head.slot?.ceiling !== 0 && file.store === null
+    const isOpen = this._head.slot?.reservedEnd !== 0 && file.store === null
     const isUnclean = isOpen || tail.end !== this._head.slot?.end || this._fileSize !== tail.end
     store.epoch = Math.min(EPOCH_MAX, epoch + (isUnclean ? 1 : 0))
     store.tail = tail

@@ -47,7 +47,7 @@ class TailCopy {
   /** Whether the session before has left nothing to do: then nobody need look for a copy. */
   get _wasClosed () {
     const { slot, lostSlot } = this._head
-    return !lostSlot && slot?.ceiling === 0 && slot.end === this._blocks.size.value
+    return !lostSlot && slot?.reservedEnd === 0 && slot.end === this._blocks.size.value
   }
 
   /**

@@ -181,7 +181,8 @@ function findObstacle ({ storage }) {
     'given; leave out threads')
 }
 
-// Cuts the range of a scan into parts for threads. A cut is a guess, which the thread that reads up to it confirms.
+// Partitions the range of a scan for threads. Where a part begins is a guess, which the thread that reads up to it
+// confirms.
 
 // Handing out a part costs a tenth of a millisecond; a part should take some, and all threads be done at the same time.
 const PART_SIZES = { min: 2 * 1024 * 1024, max: 16 * 1024 * 1024 }
@@ -215,13 +216,13 @@ function planParts (store, { from, stop }, threads, sizes, cb) {
     trampoline((next) => {
       // Half a part is no part.
       if (target > end - size / 2) return cb(parts)
-      store.findCut(target, end, (err, cut) => {
+      store.findPartition(target, end, (err, found) => {
         if (err) return cb(parts)
         const last = parts[parts.length - 1]
-        if (cut && cut.seq > last.from && cut.seq < stop) {
-          last.stop = cut.seq
-          parts.push({ from: cut.seq, stop, at: cut.at })
-          target = Math.max(target, cut.at)
+        if (found && found.seq > last.from && found.seq < stop) {
+          last.stop = found.seq
+          parts.push({ from: found.seq, stop, at: found.at })
+          target = Math.max(target, found.at)
         }
         target += size
         next()

@@ -62,10 +62,10 @@ function forgeField (bytes, at, end, random, pick) {
   pick(fields)()
 }
 
-function forgeSlot (slot, salt, identity, random, pick) {
+function forgeSlot (slot, salt, chainCrc, random, pick) {
   if (random(3) === 0) slot.writeUInt32BE(pick(NUMBERS), 10)
   for (const offset of [14, 20, 26, 32]) if (random(4) === 0) slot.writeUIntBE(pick(POSITIONS), offset, 6)
-  if (random(2)) slot.writeUInt32BE(identity, 38)
+  if (random(2)) slot.writeUInt32BE(chainCrc, 38)
   slot.writeUInt32BE(crc(slot.subarray(4), salt), 0)
 }
 

@@ -9,11 +9,11 @@ exports.patches = [{
   replace: 'Math.min(EPOCH_MAX, epoch)'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/framing/lib/session.js',
+  file: 'packages/framing/lib/seq-reservation.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
 }, {
   file: 'packages/offset-log/lib/checked-store.js',
-  find: 'const { isBehindLoss } = this.session',
+  find: 'const { isBehindLoss } = this.reservation',
   replace: 'const isBehindLoss = false'
 }]

@@ -5,11 +5,11 @@ exports.why = 'a lost write gives the beginning of one record and the end of ano
 exports.oracle = 'leftovers'
 exports.patches = [{
   file: 'packages/framing/lib/pages.js',
-  find: 'header.previous === identity ? header : null',
+  find: 'header.previous === chainCrc ? header : null',
   replace: 'header'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/framing/lib/session.js',
+  file: 'packages/framing/lib/seq-reservation.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
 }]

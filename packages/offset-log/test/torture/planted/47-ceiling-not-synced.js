@@ -6,9 +6,9 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/checkpoints.js',
   find: `      sync((err) => {
-        if (!err) session.noteReach(this._ownCeiling)
+        if (!err) reservation.noteSynced(this._ownReservedEnd)
         cb(err)
       })`,
-  replace: `      session.noteReach(this._ownCeiling)
+  replace: `      reservation.noteSynced(this._ownReservedEnd)
       cb(null)`
 }]
