@@ -137,7 +137,8 @@ class LockedOpening {
     if (!await this._hasKernelLocks()) return this._openByRecord()
     const temporary = await this._openNow(this._temporaryPath, false)
     if (temporary === 'refused') return this._openByRecord()
-    if (temporary === 'busy' || temporary === null) throw this._changesHands()
+    if (temporary === 'busy') throw await this._describeHolder()
+    if (temporary === null) throw this._changesHands()
     return this._openByKernel(temporary, this._temporaryPath)
   }
 
@@ -179,7 +180,8 @@ class LockedOpening {
       return this._openByRecord()
     }
     const isNew = name === this._temporaryPath
-    if (outcome === 'busy') throw isNew ? this._changesHands() : await this._describeHolder()
+    // Of a new file it is the one that makes it; however slow it is, it has said who it is.
+    if (outcome === 'busy') throw await this._describeHolder()
     if (!await isAt(handle, name)) throw this._changesHands()
     this._hasMadeTemporary = isNew && await call(handle, 'size') === 0
     const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }

@@ -38,6 +38,28 @@ async function codeOfOpening (file, options) {
   return err === null ? 'none' : err.code ?? String(err)
 }
 
+tape('kernel lock: one that another is slow to make is refused at once, and says by whom', { skip }, async (t) => {
+  const file = newPath()
+  let isReached
+  const reached = new Promise((resolve) => { isReached = resolve })
+  let rename
+  const holdRename = (...args) => {
+    rename = () => fileStorage.rename(...args)
+    isReached()
+  }
+  const slowly = { ...fileStorage, rename: holdRename }
+  const making = lockedOpen(file, { storage: slowly, initial: () => Buffer.from('made') })
+  const made = making.ready()
+  await reached
+  const err = await failureOf(lockedOpen(file, { initial: () => Buffer.from('other') }).ready)
+  t.equal(err.code, 'ERR_LOG_LOCKED')
+  t.equal(err.holder?.pid, process.pid, err.message)
+  rename()
+  await made
+  t.equal(String(fs.readFileSync(file)), 'made')
+  await making.close()
+})
+
 tape('kernel lock: is in force, and says so', { skip }, async (t) => {
   const file = newPath()
   const blocks = lockedOpen(file)
