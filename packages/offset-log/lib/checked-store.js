@@ -2,7 +2,7 @@
 // A log of the checked framing, once it is open: what its readers and writers share, and where each of them is found.
 
 const { LogError } = require('@millrace/errors')
-const { SyncBudget } = require('@millrace/flow')
+const { SyncBudget, toCallback } = require('@millrace/flow')
 const {
   FILE_SIZE_MAX, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, RECORD_SIZE_MAX, SeqReservation, damageError, packCommit,
   packedSizeMax
@@ -286,7 +286,7 @@ class CheckedStore {
    */
   measureReclaimable (cb) {
     const { end } = this
-    measureCompacted(this, (err, size = 0) => cb(null, err ? null : Math.max(0, end - size)))
+    toCallback(measureCompacted(this), (err, size = 0) => cb(null, err ? null : Math.max(0, end - size)))
   }
 
   /** @returns {Mark}  what a sync that begins now will have covered */

@@ -5,7 +5,7 @@
 const { performance } = require('node:perf_hooks')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback } = require('@millrace/flow')
+const { call, pause } = require('@millrace/flow')
 const { isShortRead } = require('./errors')
 const { TAIL_SUFFIX } = require('@millrace/framing')
 const { peekId } = require('./recover/identify')
@@ -35,20 +35,23 @@ const TAIL_MS_MAX = 10_000
  */
 
 class Follower {
+  #file
+  #durable
+  _watch
+  /** @type {Done[]} who waits for the next look */
+  #waiting = []
+  #isBusy = false
+  #isQuiet = false
+  /** How far the end has come that is being written anew, and when. */
+  #rewriting = { size: -1, atMs: 0 }
+
   /**
    * @param {LogFile} file  loaded
    * @param {import('@millrace/flow').Obz<number>} durable
    */
   constructor (file, durable) {
-    this._file = file
-    this._durable = durable
-    /** @type {Done[] | null} who waits for the refresh that is under way */
-    this._waiting = null
-    /** @type {Done[]} who asked since it began */
-    this._next = []
-    this._isQuiet = false
-    /** How far the end has come that is being written anew, and when. @type {{ size: number, atMs: number } | null} */
-    this._rewriting = null
+    this.#file = file
+    this.#durable = durable
     this._watch = file.blocks.watch((done) => this.refresh(done))
   }
 
@@ -61,8 +64,8 @@ class Follower {
    * @param {Done} cb
    */
   refresh (cb) {
-    this._next.push(cb)
-    if (this._waiting === null) this._run()
+    this.#waiting.push(cb)
+    if (!this.#isBusy) this.#run()
   }
 
   /**
@@ -74,24 +77,22 @@ class Follower {
    */
   retry (action, cb, attempt = 0) {
     action((err, result) => {
-      if (attempt < this._retryCountMax(err)) this.lookAgain(attempt, () => this.retry(action, cb, attempt + 1))
+      if (attempt < this.#retryCountMax(err)) this.lookAgain(attempt, () => this.retry(action, cb, attempt + 1))
       else cb(err, result)
     })
   }
 
   /** How often what looks damaged is read again before it is believed. */
   get lookCountMax () {
-    return this._isQuiet ? 1 : LOOK_AGAIN_MS.length
+    return this.#isQuiet ? 1 : LOOK_AGAIN_MS.length
   }
 
   /** @param {Error | null} err */
-  _retryCountMax (err) {
+  #retryCountMax (err) {
     if (!(err instanceof LogError)) return 0
     if (err.code === 'ERR_LOG_CORRUPT') return this.lookCountMax
-    // The end is being written anew: looking again waits for it.
-    if (isShortRead(err)) return 1
-    // Appended after the last look.
-    return err.code === 'ERR_RECORD_NOT_FOUND' ? 1 : 0
+    // The end is being written anew: looking again waits for it. Or it was appended after the last look.
+    return isShortRead(err) || err.code === 'ERR_RECORD_NOT_FOUND' ? 1 : 0
   }
 
   /**
@@ -101,126 +102,123 @@ class Follower {
    */
   lookAgain (attempt, cb) {
     const look = () => {
-      this._file.store.forget()
+      this.#file.store.forget()
       this.refresh(cb)
     }
     if (LOOK_AGAIN_MS[attempt] === 0) look()
     else setTimeout(look, LOOK_AGAIN_MS[attempt])
   }
 
-  _run () {
-    this._waiting = this._next
-    this._next = []
-    this._look(0)
+  /** One look at a time: who asks while one is under way waits for the next. */
+  async #run () {
+    const { lifecycle, waitingStreams } = this.#file
+    this.#isBusy = true
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting.splice(0)
+      const err = await this.#look().then(() => null, (err) => err)
+      if (err && !lifecycle.isClosed) for (const stream of waitingStreams) stream.close(err)
+      for (const cb of waiting) process.nextTick(cb, err)
+    }
+    this.#isBusy = false
   }
 
-  /** @param {number} attempt */
-  _look (attempt) {
-    const { blocks, lifecycle } = this._file
-    if (lifecycle.isClosed) return this._end(null)
-    blocks.refresh((err, state) => {
-      if (err || !state || lifecycle.isClosed) return this._end(err)
-      this._isQuiet = Date.now() - state.modifiedMs > QUIET_MS
-      if (state.isGone) return this._reopen(attempt)
-      if (state.size < this._file.store.end) return this._awaitEnd(state.size, attempt)
-      this._rewriting = null
-      this._file.store.follow((err, news) => {
-        if (news) this._tell(news)
-        // The writer took back what was no whole commit while it was being read.
-        if (isShortRead(err) && attempt < SHORT_READ_COUNT_MAX) this._look(attempt + 1)
-        else this._end(err)
+  async #look () {
+    const file = this.#file
+    const { blocks, lifecycle } = file
+    for (let shortReadCount = 0; !lifecycle.isClosed;) {
+      /** @type {{ size: number, modifiedMs: number, isGone: boolean }} */
+      const state = await new Promise((resolve, reject) => {
+        blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), file.store.end)
       })
-    }, this._file.store.end)
+      if (lifecycle.isClosed) return
+      this.#isQuiet = Date.now() - state.modifiedMs > QUIET_MS
+      if (state.isGone) {
+        await this.#reopen()
+      } else if (state.size < file.store.end) {
+        await this.#awaitEnd(state.size)
+      } else {
+        this.#rewriting.size = -1
+        const err = await this.#follow()
+        if (!err) return
+        // The writer took back what was no whole commit while it was being read.
+        if (!isShortRead(err) || shortReadCount++ === SHORT_READ_COUNT_MAX) throw err
+      }
+    }
+  }
+
+  /** @returns {Promise<Error | null>} */
+  #follow () {
+    const file = this.#file
+    return new Promise((resolve) => file.store.follow((err, news) => {
+      // At once: nobody may see a record before `since` has reached it.
+      if (news) this.#tell(news)
+      resolve(err)
+    }))
   }
 
   /**
    * The file has lost bytes that were read before. If a copy of them lies beside it, its writer is writing them anew;
    * what was read stays good.
    * @param {number} size  of the file now
-   * @param {number} attempt
    */
-  _awaitEnd (size, attempt) {
+  async #awaitEnd (size) {
     const now = performance.now()
-    const hasProgress = this._rewriting?.size !== size
-    if (hasProgress) this._rewriting = { size, atMs: now }
-    const waitedMs = now - (this._rewriting?.atMs ?? now)
-    toCallback(hasTailCopy(this._file), (_, isThere) => {
-      // Without a copy all may be there again, just now.
-      const isHopeless = isThere ? waitedMs > TAIL_MS_MAX : !hasProgress
-      if (isHopeless) this._end(this._shrunk(size))
-      else setTimeout(() => this._look(attempt), TAIL_POLL_MS)
-    })
+    const hasProgress = this.#rewriting.size !== size
+    if (hasProgress) this.#rewriting = { size, atMs: now }
+    const waitedMs = now - this.#rewriting.atMs
+    // Without a copy all may be there again, just now.
+    const isHopeless = await hasTailCopy(this.#file) ? waitedMs > TAIL_MS_MAX : !hasProgress
+    if (isHopeless) throw shrunkError(this.#file, size)
+    await pause(TAIL_POLL_MS)
   }
 
-  /**
-   * The log was compacted, as a rule: it has another file now.
-   * @param {number} attempt
-   */
-  _reopen (attempt) {
-    const { blocks, storage, store } = this._file
-    if (!('header' in store)) return this._end(this._gone(new Error('its framing does not say which log it is')))
-    peekId(blocks.path, storage, (err, found) => {
-      // What was read so far can be read still.
-      if (err || !found) return this._end(this._gone(err ?? new Error('it cannot be read')))
-      if (!found.id?.equals(store.header.id)) return this._end(this._gone(new Error('it is another log')))
-      this._goOn(attempt)
-    })
-  }
-
-  /** @param {number} attempt */
-  _goOn (attempt) {
-    const { _file: file } = this
-    file.replacement.begin(file.store)
-    toCallback(this._openReplacement(), (err) => {
-      file.replacement.end(file.store)
-      if (err) return this._end(err)
-      this._watch.restart()
-      this._look(attempt)
-    })
-  }
-
-  async _openReplacement () {
-    const { _file: file } = this
-    await call(file.blocks, 'reopen')
-    const { store } = await openSteadily(file, '')
-    file.store = store
-    // What was appended before the file was replaced is not behind the new one's end.
-    file.writtenSince = Math.max(file.writtenSince, store.last)
-  }
-
-  /** @param {Error} cause */
-  _gone (cause) {
-    const { path } = this._file.blocks
-    return new LogError('ERR_LOG_CORRUPT', `${path} was removed, or replaced by another file (${cause.message}); open it ` +
-      'again', { cause, path })
+  /** The log was compacted, as a rule: it has another file now. What was read so far can be read still. */
+  async #reopen () {
+    const file = this.#file
+    const { blocks, storage, store, replacement } = file
+    if (!('header' in store)) throw goneError(blocks.path, new Error('its framing does not say which log it is'))
+    const { id } = await peekId(blocks.path, storage).catch((err) => { throw goneError(blocks.path, err) })
+    if (!id?.equals(store.header.id)) throw goneError(blocks.path, new Error('it is another log'))
+    replacement.begin(store)
+    try {
+      await call(blocks, 'reopen')
+      file.store = (await openSteadily(file, '')).store
+      // What was appended before the file was replaced is not behind the new one's end.
+      file.writtenSince = Math.max(file.writtenSince, file.store.last)
+    } finally {
+      replacement.end(file.store)
+    }
+    this._watch.restart()
   }
 
   /** @param {News} news */
-  _tell ({ since, durable }) {
-    const { _file: file } = this
+  #tell ({ since, durable }) {
+    const file = this.#file
     if (since > file.since.value) {
       file.since.set(since)
       for (const stream of file.waitingStreams) process.nextTick(() => stream.wake())
     }
     const shown = Math.min(durable, file.since.value)
-    if (shown > this._durable.value) this._durable.set(shown)
+    if (shown > this.#durable.value) this.#durable.set(shown)
   }
+}
 
-  /** @param {Error | null} err */
-  _end (err) {
-    const waiting = this._waiting ?? []
-    this._waiting = null
-    if (err && !this._file.lifecycle.isClosed) for (const stream of this._file.waitingStreams) stream.close(err)
-    for (const cb of waiting) process.nextTick(cb, err)
-    if (this._next.length > 0) this._run()
-  }
+/**
+ * @param {string} path
+ * @param {Error} cause
+ */
+function goneError (path, cause) {
+  return new LogError('ERR_LOG_CORRUPT', `${path} was removed, or replaced by another file (${cause.message}); open it ` +
+    'again', { cause, path })
+}
 
-  /** @param {number} size */
-  _shrunk (size) {
-    const { blocks: { path }, store: { end } } = this._file
-    return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} of it were read before: something has ` +
-      'cut off what was committed. Keep a copy of the file, and open it again', { offset: size, path })
-  }
+/**
+ * @param {LogFile} file
+ * @param {number} size
+ */
+function shrunkError ({ blocks: { path }, store: { end } }, size) {
+  return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} of it were read before: something has ` +
+    'cut off what was committed. Keep a copy of the file, and open it again', { offset: size, path })
 }
 
 /**
@@ -241,28 +239,26 @@ async function hasTailCopy ({ blocks, storage = fileStorage }) {
 // While a log's file is being replaced, readers wait; afterwards they go on in the one that it is.
 
 class Replacement {
-  constructor () {
-    /** @type {Array<() => void> | null} who waits; null when nothing is being replaced */
-    this._waiting = null
-  }
+  /** @type {Array<() => void> | null} who waits; null when nothing is being replaced */
+  #waiting = null
 
   /** @param {{ isReplaced: boolean }} store  that nobody may rely on from now on */
   begin (store) {
     store.isReplaced = true
-    this._waiting = []
+    this.#waiting = []
   }
 
   /** @param {{ isReplaced: boolean }} store  to go on with: another one, or the same */
   end (store) {
     store.isReplaced = false
-    const waiting = this._waiting ?? []
-    this._waiting = null
+    const waiting = this.#waiting ?? []
+    this.#waiting = null
     for (const run of waiting) process.nextTick(run)
   }
 
   /** @param {() => void} run  at once, unless something is being replaced */
   wait (run) {
-    if (this._waiting) this._waiting.push(run)
+    if (this.#waiting) this.#waiting.push(run)
     else run()
   }
 }

@@ -3,7 +3,7 @@
 // and puts the new file in the old one's place. Until then the old file stays what it was; deletions wait. A deletion
 // waits for threads that are reading, too.
 
-const { call, toCallback, toPromise } = require('@millrace/flow')
+const { call, toCallback } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
@@ -34,173 +34,147 @@ const ROUND_COUNT_MAX = 20
  * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  bytes of the log that were gone through
  */
 
-class Compaction {
-  /**
-   * @param {LogFile} file
-   * @param {Appender} appender
-   * @param {import('@millrace/flow').Obz<Progress>} progress
-   */
-  constructor (file, appender, progress) {
-    this._file = file
-    this._appender = appender
-    this._progress = progress
-    this._store = /** @type {CheckedStore} */ (file.store)
-    this._compactor = new Compactor(this._store, file.blocks.realPath + SUFFIX)
-    this._goesOn = () => {
-      this._tell(false)
-      return !file.lifecycle.isClosed && !file.durability.error
-    }
+/**
+ * @param {LogFile} file
+ * @param {Appender} appender
+ * @param {import('@millrace/flow').Obz<Progress>} progress
+ * @returns {Promise<Compacted>}
+ */
+async function compact (file, appender, progress) {
+  const { blocks, durability, lifecycle } = file
+  const sizeBefore = blocks.size.value
+  const tell = (/** @type {number} */ doneSize, isDone = false) => {
+    progress.set({ doneSize: Math.min(doneSize, file.end), totalSize: file.end, isDone })
   }
-
-  /** @returns {Promise<Compacted>} */
-  async run () {
-    const { blocks } = this._file
-    const sizeBefore = blocks.size.value
-    this._tell(false)
-    try {
-      await this._copyMost()
-      await this._whileNothingIsWritten(() => this._replace())
-    } catch (err) {
-      // What was written so far is of no use.
-      await call(this._compactor, 'close').catch(() => {})
-      throw err
-    } finally {
-      this._tell(true)
-    }
-    return { sizeBefore, size: blocks.size.value }
-  }
-
-  /** Copies all but the last of the log. */
-  async _copyMost () {
-    const { _compactor: compactor, _file: file } = this
-    await new Promise((resolve) => this._store.eraser.whenIdle(() => resolve(null)))
+  tell(0)
+  try {
+    // The deletions that are under way: without seqs it waits for them.
+    await call(file.store, 'deleteRecords', [])
     await removeLeftover(file)
-    await call(compactor, 'begin')
+    await copyAndReplace(file, appender, (copiedEnd) => {
+      tell(copiedEnd)
+      if (lifecycle.isClosed) throw closedError('compact', blocks.path)
+      if (durability.error) throw durability.error
+    })
+  } finally {
+    tell(file.end, true)
+  }
+  return { sizeBefore, size: blocks.size.value }
+}
+
+/**
+ * @param {LogFile} file
+ * @param {Appender} appender
+ * @param {(copiedEnd: number) => void} onProgress  throws why the compaction cannot go on
+ */
+async function copyAndReplace (file, appender, onProgress) {
+  const { blocks, durability } = file
+  const compactor = new Compactor(/** @type {CheckedStore} */ (file.store), blocks.realPath + SUFFIX)
+  try {
+    await compactor.begin()
     for (let round = 0; round < ROUND_COUNT_MAX && file.end - compactor.copiedEnd > REST_SIZE_MAX; round++) {
-      await this._copyTo(file.end)
+      await compactor.copyTo(file.end, onProgress)
     }
-    this._throwIfOver()
-  }
-
-  /** @param {number} end */
-  async _copyTo (end) {
-    await call(this._compactor, 'copyTo', end, this._goesOn)
-    this._throwIfOver()
-  }
-
-  /** @throws {LogError}  why it cannot go on */
-  _throwIfOver () {
-    const { lifecycle, durability, blocks } = this._file
-    if (lifecycle.isClosed) throw closedError('compact', blocks.path)
-    if (durability.error) throw durability.error
-  }
-
-  /** @param {() => Promise<void>} action  nothing is appended or synced meanwhile */
-  async _whileNothingIsWritten (action) {
-    const { _appender: appender, _file: { durability } } = this
+    // From here on nothing is appended or synced.
     await new Promise((resolve) => appender.hold(() => resolve(null)))
     /** @type {() => void} */
     const done = await new Promise((resolve) => durability.runExclusive(resolve))
     try {
-      await action()
+      await compactor.copyTo(file.end, onProgress)
+      // A process that is killed when the new file has its name, and before the folder is synced, leaves that file to
+      // the next one, which says of all in it that it is durable. The power may yet bring back the old file.
+      await call(blocks, 'sync').catch((err) => { throw durability.poison(err) })
+      await compactor.finish()
+      await replaceFile(file)
     } finally {
       done()
       appender.release()
     }
+  } catch (err) {
+    await compactor.close()
+    throw err
   }
+}
 
-  async _replace () {
-    const { _compactor: compactor, _file: file, _store: store } = this
-    await this._copyTo(file.end)
-    await this._syncOld()
-    await call(compactor, 'finish')
-    // From here on readers wait: what they read next is in one file or in the other.
-    file.replacement.begin(store)
-    const err = await call(file.blocks, 'replaceWith', file.blocks.realPath + SUFFIX).then(() => null, (err) => err)
-    if (err && err.code !== 'ERR_FILE_NOT_UNDONE') {
-      file.replacement.end(store)
-      throw err.code === 'ERR_FILE_MOVED' ? file.durability.poison(err) : err
+/**
+ * Puts the compacted file in the place of the log's, and goes on in it.
+ * @param {LogFile} file
+ */
+async function replaceFile (file) {
+  const { blocks, durability, replacement } = file
+  const before = /** @type {CheckedStore} */ (file.store)
+  // From here on readers wait: what they read next is in one file or in the other.
+  replacement.begin(before)
+  try {
+    /** @type {Error | null} */
+    let failure = null
+    try {
+      await call(blocks, 'replaceWith', blocks.realPath + SUFFIX)
+    } catch (err) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (err)
+      if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err
+      // The new file is there, and may not be after a power cut.
+      failure = /** @type {Error} */ (err)
     }
-    await this._goOnInNewFile(err)
-  }
-
-  /**
-   * A process that is killed when the new file has its name, and before the folder is synced, leaves that file to the
-   * next one, which says of all in it that it is durable. The power may yet bring back the old file.
-   */
-  async _syncOld () {
-    const { blocks, durability } = this._file
-    await call(blocks, 'sync').catch((err) => { throw durability.poison(err) })
-  }
-
-  /** @param {Error | null} err  the new file may not be there after a power cut */
-  async _goOnInNewFile (err) {
-    const { _file: file, _store: store } = this
-    let failure = err
-    const opened = await openChecked(file).catch((openErr) => {
-      failure = openErr
-      return null
-    })
-    // Poisoned before anything can be appended.
-    const poison = failure ? file.durability.poison(failure) : null
-    if (opened) {
-      const { store: newStore } = opened
+    try {
+      const { store } = await openChecked(file)
       // What it may reach, and what was lost before it, is in the new file too.
-      newStore.reservation = store.reservation
-      file.store = newStore
+      store.reservation = before.reservation
+      file.store = store
+    } catch (err) {
+      failure = /** @type {Error} */ (err)
     }
-    file.replacement.end(file.store)
-    if (poison) throw poison
-    file.durability.begin(file.writtenSince)
+    // Poisoned before anything can be appended.
+    if (failure) throw durability.poison(failure)
+  } finally {
+    replacement.end(file.store)
   }
-
-  /** @param {boolean} isDone */
-  _tell (isDone) {
-    const { end: totalSize } = this._file
-    const doneSize = isDone ? totalSize : Math.min(totalSize, this._compactor.copiedEnd)
-    this._progress.set({ doneSize, totalSize, isDone })
-  }
+  durability.begin(file.writtenSince)
 }
 
 /** The deletions and compactions of one log: one compaction at a time, and no deletion meanwhile. */
 class Maintenance {
+  gate = new Gate()
+  #file
+  #appender
+  #progress
+  /** @type {Promise<Compacted> | null} the compaction that is under way */
+  #compacting = null
+  /** Whether a failed one has left copies of records in a file beside the log. */
+  #hasLeftover = false
+  /** @type {Promise<void> | null} the removal of that file */
+  #removing = null
+
   /**
    * @param {LogFile} file
    * @param {Appender} appender
    * @param {import('@millrace/flow').Obz<Progress>} progress
    */
   constructor (file, appender, progress) {
-    this._file = file
-    this._appender = appender
-    this._progress = progress
-    this.gate = new Gate()
-    /** @type {Promise<Compacted> | null} the compaction that is under way */
-    this._compacting = null
-    /** Whether a failed one has left copies of records in a file beside the log. */
-    this._hasLeftover = false
-    /** @type {Promise<void> | null} the removal of that file */
-    this._cleaning = null
+    this.#file = file
+    this.#appender = appender
+    this.#progress = progress
   }
 
   /** Whether no compaction is under way. */
   get isIdle () {
-    return this._compacting === null
+    return this.#compacting === null
   }
 
   /** @returns {Promise<Compacted>}  of the one under way, if there is one */
   compact () {
-    this._compacting ??= this._compact().finally(() => { this._compacting = null })
-    return this._compacting
+    this.#compacting ??= this.#compact().finally(() => { this.#compacting = null })
+    return this.#compacting
   }
 
   /** @returns {Promise<Compacted>} */
-  async _compact () {
-    await this._clean()
+  async #compact () {
+    await this.#removeLeftover()
     try {
-      return await new Compaction(this._file, this._appender, this._progress).run()
+      return await compact(this.#file, this.#appender, this.#progress)
     } catch (err) {
-      this._hasLeftover = true
-      await this._clean().catch(() => {})
+      this.#hasLeftover = true
+      await this.#removeLeftover().catch(() => {})
       throw err
     }
   }
@@ -210,19 +184,15 @@ class Maintenance {
    * @param {Done} cb  nothing is left of a failed compaction
    */
   clean (cb) {
-    if (this._hasLeftover) toCallback(this._clean(), cb)
+    if (this.#hasLeftover) toCallback(this.#removeLeftover(), cb)
     else cb(null)
   }
 
-  /** @returns {Promise<void>} */
-  async _clean () {
-    if (!this._hasLeftover) return
-    this._cleaning ??= removeLeftover(this._file).then(() => {
-      this._hasLeftover = false
-    }).finally(() => {
-      this._cleaning = null
-    })
-    return this._cleaning
+  async #removeLeftover () {
+    if (!this.#hasLeftover) return
+    this.#removing ??= removeLeftover(this.#file).finally(() => { this.#removing = null })
+    await this.#removing
+    this.#hasLeftover = false
   }
 
   /**
@@ -230,18 +200,18 @@ class Maintenance {
    * @param {Done} cb
    */
   deleteRecords (seqs, cb) {
-    if (this._compacting) {
+    if (this.#compacting) {
       const again = () => this.deleteRecords(seqs, cb)
-      this._compacting.then(again, again)
+      this.#compacting.then(again, again)
       return
     }
     this.gate.enter('deletion', () => {
       // A compaction may have begun while it waited for threads.
-      if (this._compacting) {
+      if (this.#compacting) {
         this.gate.leave()
         return this.deleteRecords(seqs, cb)
       }
-      const { store, durability } = this._file
+      const { store, durability } = this.#file
       store.deleteRecords(seqs, (err) => {
         this.gate.leave()
         if (err || durability.mode !== 'always') cb(err)
@@ -259,7 +229,7 @@ class Maintenance {
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
   const { id } = /** @type {CheckedStore} */ (store).header
-  const found = await toPromise((cb) => peekId(blocks.realPath + SUFFIX, storage, cb)).catch((err) => {
+  const found = await peekId(blocks.realPath + SUFFIX, storage).catch((err) => {
     if (err.code === 'ENOENT') return null
     throw err
   })
@@ -272,35 +242,33 @@ async function removeLeftover ({ blocks, store, storage }) {
 /** @typedef {'part' | 'deletion'} Kind  those of one kind may be under way together */
 
 class Gate {
-  constructor () {
-    /** @type {Kind} of what is under way */
-    this._kind = 'deletion'
-    this._count = 0
-    /** @type {Array<{ kind: Kind, run: () => void }>} in order: so neither kind waits for ever */
-    this._waiting = []
-  }
+  /** @type {Kind} of what is under way */
+  #kind = 'deletion'
+  #count = 0
+  /** @type {Array<{ kind: Kind, run: () => void }>} in order: so neither kind waits for ever */
+  #waiting = []
 
   /**
    * @param {Kind} kind
    * @param {() => void} run  at once, as a rule; must see to it that `leave` is called once
    */
   enter (kind, run) {
-    this._waiting.push({ kind, run })
-    this._advance()
+    this.#waiting.push({ kind, run })
+    this.#advance()
   }
 
   leave () {
-    this._count--
-    this._advance()
+    this.#count--
+    this.#advance()
   }
 
-  _advance () {
-    while (this._waiting.length > 0) {
-      const [{ kind, run }] = this._waiting
-      if (this._count > 0 && kind !== this._kind) return
-      this._waiting.shift()
-      this._kind = kind
-      this._count++
+  #advance () {
+    while (this.#waiting.length > 0) {
+      const [{ kind, run }] = this.#waiting
+      if (this.#count > 0 && kind !== this.#kind) return
+      this.#waiting.shift()
+      this.#kind = kind
+      this.#count++
       run()
     }
   }

@@ -2,7 +2,7 @@
 // Deletes records in place: what they were becomes zeros, and the chunks around them get new checksums. A journal on
 // stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
 
-const { call, eachInOrder, trampoline } = require('@millrace/flow')
+const { call, toPromise } = require('@millrace/flow')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, ChunkHeader, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE, PATCH_COUNT_MAX,
   applyEntry, checkPage, encodeJournal, entriesByChunk, finishChunk, fitsJournal, readChunkHeader, readNext,
@@ -13,268 +13,205 @@ const { findRecord } = require('../read/get-record')
 /**
  * @typedef {import('../checked-store').CheckedStore} CheckedStore
  * @typedef {import('@millrace/framing').Entry} Entry
+ * @typedef {import('@millrace/framing').Frame} Frame
+ * @typedef {import('@millrace/framing').Page} Page
  * @typedef {import('@millrace/framing').Patch} Patch
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ seqs: number[], cb: Done }} Call
  * @typedef {{ chunkStart: number, patch: Patch }} Piece  of an erased record
+ * @typedef {{ entry: Entry, image: Buffer }} Change  of a chunk: what the journal says of it, and all of it afterwards
  */
 
 class Eraser {
+  #store
+  /** @type {Call[]} */
+  #waiting = []
+  #isBusy = false
+
   /** @param {CheckedStore} store */
   constructor (store) {
-    this._store = store
-    /** @type {Call[]} */
-    this._waiting = []
-    this._isBusy = false
+    this.#store = store
     /** Of the last journal written. */
     this.round = 0
   }
 
+  get isIdle () {
+    return !this.#isBusy
+  }
+
   /**
    * Calls that gather while one is under way are done together.
-   * @param {number[]} seqs
+   * @param {number[]} seqs  without any, the call waits for those before it
    * @param {Done} cb
    */
   erase (seqs, cb) {
-    this._waiting.push({ seqs, cb })
-    if (!this._isBusy) this._run()
+    this.#waiting.push({ seqs, cb })
+    if (!this.#isBusy) this.#run()
   }
 
-  get isIdle () {
-    return !this._isBusy
-  }
-
-  /** @param {() => void} run  once nothing is being erased */
-  whenIdle (run) {
-    if (this._isBusy) this._waiting.push({ seqs: [], cb: run })
-    else run()
-  }
-
-  _run () {
-    const calls = this._waiting.splice(0)
-    this._isBusy = calls.length > 0
-    if (!this._isBusy) return
-    this._check(calls, (good) => {
-      const seqs = new Set(good.flatMap(({ seqs }) => seqs))
-      this._eraseAll([...seqs], (err) => {
-        for (const { cb } of good) process.nextTick(cb, err)
-        process.nextTick(() => this._run())
-      })
-    })
-  }
-
-  /**
-   * Every seq of a call is looked up before any byte is written, so a wrong one among many deletes nothing.
-   * @param {Call[]} calls
-   * @param {(good: Call[]) => void} cb
-   */
-  _check (calls, cb) {
-    /** @type {Call[]} */
-    const good = []
-    eachInOrder(calls, (call, done) => {
-      eachInOrder(call.seqs, (seq, done) => findRecord(this._store, seq, 'del', done), (err) => {
-        if (err) process.nextTick(call.cb, err)
-        else good.push(call)
-        done(null)
-      })
-    }, () => cb(good))
-  }
-
-  /**
-   * @param {number[]} seqs
-   * @param {Done} cb
-   */
-  _eraseAll (seqs, cb) {
-    findPieces(this._store, seqs, (err, pieces = []) => {
-      if (err) return cb(err)
-      const chunks = groupByChunk(pieces)
-      this._makeDurable(chunks, (err) => {
-        if (err) return cb(err)
-        this._eraseRounds(chunks, (err) => err ? cb(err) : this._findLast(seqs, cb))
-      })
-    })
-  }
-
-  /**
-   * A journal must not outlive the chunks that it names.
-   * @param {Array<[chunkStart: number, patches: Patch[]]>} chunks
-   * @param {Done} cb
-   */
-  _makeDurable (chunks, cb) {
-    const { checkpoints, file: { durability } } = this._store
-    const [lastStart] = chunks[chunks.length - 1] ?? [0]
-    if (lastStart < checkpoints.durableEnd) cb(null)
-    else durability.sync(cb)
-  }
-
-  /**
-   * As many chunks at a time as fit into one journal, in the order of the file.
-   * @param {Array<[chunkStart: number, patches: Patch[]]>} chunks
-   * @param {Done} cb
-   */
-  _eraseRounds (chunks, cb) {
-    if (chunks.length === 0) return cb(null)
-    /** @type {Entry[]} */
-    const entries = []
-    /** @type {Buffer[]} */
-    const images = []
-    const gather = (/** @type {number} */ index) => {
-      if (index === chunks.length) return this._eraseRound(entries, images, cb)
-      const [chunkStart, patches] = chunks[index]
-      this._prepare(chunkStart, patches, (err, entry, image) => {
-        if (err || !entry || !image) return cb(err)
-        if (!fitsJournal([...entries, entry]) || entries.some(({ position }) => position === chunkStart)) {
-          return this._eraseRound(entries, images, (err) => err ? cb(err) : this._eraseRounds(chunks.slice(index), cb))
+  async #run () {
+    this.#isBusy = true
+    for (let calls = this.#waiting.splice(0); calls.length > 0; calls = this.#waiting.splice(0)) {
+      /** @type {Map<number, Frame>} */
+      const found = new Map()
+      /** @type {Call[]} */
+      const good = []
+      for (const call of calls) {
+        try {
+          // All are looked up before any byte is written, so a wrong one among many deletes nothing.
+          for (const [seq, frame] of await findFrames(this.#store, call.seqs)) found.set(seq, frame)
+          good.push(call)
+        } catch (err) {
+          process.nextTick(call.cb, err)
         }
-        entries.push(entry)
-        images.push(image)
-        gather(index + 1)
-      })
+      }
+      const err = await this.#eraseAll(found).then(() => null, (err) => err)
+      for (const { cb } of good) process.nextTick(cb, err)
     }
-    gather(0)
+    this.#isBusy = false
   }
 
-  /**
-   * @param {number} chunkStart
-   * @param {Patch[]} patches
-   * @param {(err: Error | null, entry?: Entry, image?: Buffer) => void} cb  the chunk as it will be
-   */
-  _prepare (chunkStart, patches, cb) {
-    const { pages, rules } = this._store
-    pages.read(chunkStart - chunkStart % PAGE_SIZE, (err, page) => {
-      if (err || !page) return cb(err)
-      // New checksums would bless what is damaged.
-      const damage = rules.verify ? null : checkPage(page, { ...rules, verify: true }, this._store.unfinished)
-      if (damage) return cb(this._store.damageError(damage))
-      const { bytes, offset, start } = page
-      const header = new ChunkHeader()
-      const chunkOffset = offset + chunkStart - start
-      readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), chunkOffset, header)
-      const image = Buffer.from(bytes.subarray(chunkOffset, chunkOffset + CHUNK_HEADER_SIZE + header.size))
-      applyEntry({ position: chunkStart, header: image.subarray(0, CHUNK_HEADER_SIZE), patches }, image)
-      header.originalCrc = header.chainCrc
-      header.flags |= CHUNK_FLAGS.WAS_ERASED
-      if (patches.some(({ mark }) => mark === 0)) header.flags |= CHUNK_FLAGS.REST_ERASED
-      header.erasedCount += patches.length
-      writeChunkHeader(header, image, 0, rules.salt)
-      cb(null, { position: chunkStart, header: Buffer.from(image.subarray(0, CHUNK_HEADER_SIZE)), patches }, image)
-    })
+  /** @param {Map<number, Frame>} frames  by seq */
+  async #eraseAll (frames) {
+    const store = this.#store
+    const { checkpoints, file: { durability } } = store
+    const chunks = groupByChunk(await findPieces(store, frames.values()))
+    const [lastStart] = chunks[chunks.length - 1] ?? [0]
+    // A journal must not outlive the chunks that it names.
+    if (lastStart >= checkpoints.durableEnd) await call(durability, 'sync')
+    /** @type {Change[]} as many as one journal holds, in the order of the file */
+    const changes = []
+    for (const [chunkStart, patches] of chunks) {
+      const isAgain = changes.some(({ entry }) => entry.position === chunkStart)
+      if (isAgain) await this.#eraseRound(changes.splice(0))
+      const change = await prepareChange(store, chunkStart, patches)
+      if (!fitsJournal([...changes, change].map(({ entry }) => entry))) await this.#eraseRound(changes.splice(0))
+      changes.push(change)
+    }
+    if (changes.length > 0) await this.#eraseRound(changes)
+    const { last } = store
+    if (!frames.has(last)) return
+    // A checkpoint names the last record that is not deleted.
+    const seq = await call(store, 'findLast', last)
+    // Appended to meanwhile: then that is the last one.
+    if (store.last === last) store.last = seq
   }
 
-  /**
-   * @param {Entry[]} entries
-   * @param {Buffer[]} images
-   * @param {Done} cb
-   */
-  _eraseRound (entries, images, cb) {
-    const store = this._store
-    const { blocks, file: { durability } } = store
+  /** @param {Change[]} changes  that fit into one journal */
+  async #eraseRound (changes) {
+    const store = this.#store
+    const { blocks, pages, file: { durability }, rules: { salt } } = store
+    const entries = changes.map(({ entry }) => entry)
     const erased = entries.reduce((sum, { patches }) => sum + patches.length, 0)
     const erasedCount = store.erasedCount === null ? null : store.erasedCount + erased
-    const journal = { round: this.round + 1, erasedCount, entries }
-    const area = JOURNAL_POSITIONS[journal.round % 2]
+    const round = this.round + 1
     store.checkpoints.needsCleanUp = true
-    blocks.writeQuietly(encodeJournal(journal, store.rules.salt), area, (err) => {
-      if (err) return cb(err)
-      this.round = journal.round
-      durability.sync((err) => {
-        if (err) return cb(err)
-        store.erasedCount = null
-        this._write(entries, images, 0, (err) => {
-          // What is half erased is finished by the next open, from the journal.
-          if (err) return cb(durability.poison(err))
-          store.erasedCount = erasedCount
-          durability.noteWritten()
-          cb(null)
-        })
-      })
-    })
-  }
-
-  /**
-   * @param {Entry[]} entries
-   * @param {Buffer[]} images
-   * @param {number} index
-   * @param {Done} cb
-   */
-  _write (entries, images, index, cb) {
-    if (index === entries.length) return cb(null)
-    const { position } = entries[index]
-    const { blocks, pages } = this._store
-    blocks.write(images[index], position, (err) => {
-      pages.drop(position, position + images[index].length)
-      if (err) cb(err)
-      else this._write(entries, images, index + 1, cb)
-    })
-  }
-
-  /**
-   * A checkpoint names the last record that is not deleted.
-   * @param {number[]} seqs  that were deleted
-   * @param {Done} cb
-   */
-  _findLast (seqs, cb) {
-    const store = this._store
-    const { last } = store
-    if (!seqs.includes(last)) return cb(null)
-    store.findLast(last, (err, seq = -1) => {
-      // Appended to meanwhile: then that is the last one.
-      if (!err && store.last === last) store.last = seq
-      cb(err)
-    })
+    await call(blocks, 'writeQuietly', encodeJournal({ round, erasedCount, entries }, salt), JOURNAL_POSITIONS[round % 2])
+    this.round = round
+    // The journal is on stable storage before the first chunk changes.
+    await call(durability, 'sync')
+    store.erasedCount = null
+    for (const { entry: { position }, image } of changes) {
+      await new Promise((resolve, reject) => blocks.write(image, position, (err) => {
+        pages.drop(position, position + image.length)
+        // What is half erased is finished by the next open, from the journal.
+        if (err) reject(durability.poison(err))
+        else resolve(null)
+      }))
+    }
+    store.erasedCount = erasedCount
+    durability.noteWritten()
   }
 }
 
 /**
  * @param {CheckedStore} store
  * @param {number[]} seqs
- * @param {(err: Error | null, pieces?: Piece[]) => void} cb
+ * @returns {Promise<Map<number, Frame>>}
+ * @throws ERR_RECORD_NOT_FOUND
  */
-function findPieces (store, seqs, cb) {
-  /** @type {Piece[]} */
-  const pieces = []
-  eachInOrder(seqs, (seq, done) => {
-    findRecord(store, seq, 'del', (err, frame, page) => {
-      if (err || !frame || !page) return done(err)
-      if (frame.type === FRAME_TYPES.GAP) return done(null)
-      const inChunk = Math.min(frame.size, frame.chunkEnd - frame.at - LENGTH_SIZE)
-      if (frame.type !== FRAME_TYPES.ERASED) {
-        const offset = frame.at - frame.chunkStart - CHUNK_HEADER_SIZE
-        const mark = FRAME_TYPES.ERASED * 2 ** 30 + frame.size
-        pieces.push({ chunkStart: frame.chunkStart, patch: { offset, mark, size: inChunk } })
-      }
-      addContinued(store, page.start + PAGE_SIZE, frame, frame.size - inChunk, pieces, done)
-    })
-  }, (err) => cb(err, pieces))
+async function findFrames (store, seqs) {
+  const frames = new Map()
+  for (const seq of seqs) frames.set(seq, await toPromise((cb) => findRecord(store, seq, 'del', cb)))
+  return frames
 }
 
 /**
  * @param {CheckedStore} store
- * @param {number} pageStart
- * @param {import('@millrace/framing').Frame} frame
- * @param {number} rest  how much of the record lies on this page and after it
- * @param {Piece[]} pieces
- * @param {Done} cb
+ * @param {Iterable<Frame>} frames
+ * @returns {Promise<Piece[]>}
  */
-function addContinued (store, pageStart, frame, rest, pieces, cb) {
-  let { chainCrc } = frame
-  trampoline((next) => {
-    if (rest <= 0) return cb(null)
-    store.pages.read(pageStart, (err, page) => {
-      if (err || !page) return cb(err)
-      const size = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
-      const header = readNext(page, chainCrc)
-      if (header?.continued !== size) {
-        return cb(store.damageError({ start: pageStart, end: page.end, fault: 'PIECE' }))
-      }
-      chainCrc = header.chainCrc
-      // A large record whose deletion was cut off has such pieces left.
-      if (header.hasRest(size)) pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size } })
+async function findPieces (store, frames) {
+  /** @type {Piece[]} */
+  const pieces = []
+  for (const { type, size, at, chunkStart, chunkEnd, chainCrc: firstCrc } of frames) {
+    if (type === FRAME_TYPES.GAP) continue
+    const inChunk = Math.min(size, chunkEnd - at - LENGTH_SIZE)
+    if (type !== FRAME_TYPES.ERASED) {
+      const offset = at - chunkStart - CHUNK_HEADER_SIZE
+      pieces.push({ chunkStart, patch: { offset, mark: FRAME_TYPES.ERASED * 2 ** 30 + size, size: inChunk } })
+    }
+    let chainCrc = firstCrc
+    let pageStart = pageOf(chunkStart)
+    for (let rest = size - inChunk; rest > 0; rest -= PAGE_SIZE - CHUNK_HEADER_SIZE) {
       pageStart += PAGE_SIZE
-      rest -= size
-      next()
-    })
-  })
+      const page = await copyPage(store, pageStart)
+      const pieceSize = Math.min(rest, PAGE_SIZE - CHUNK_HEADER_SIZE)
+      const header = readNext(page, chainCrc)
+      if (header?.continued !== pieceSize) throw store.damageError({ start: pageStart, end: page.end, fault: 'PIECE' })
+      chainCrc = header.chainCrc
+      // A large record whose deletion was cut off has pieces that are erased already.
+      if (!header.hasRest(pieceSize)) continue
+      pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size: pieceSize } })
+    }
+  }
+  return pieces
+}
+
+/** @param {number} position */
+function pageOf (position) {
+  return position - position % PAGE_SIZE
+}
+
+/**
+ * A page is good only until another one is asked for: so it is copied at once.
+ * @param {CheckedStore} store
+ * @param {number} start
+ * @returns {Promise<Page>}
+ */
+function copyPage ({ pages }, start) {
+  return new Promise((resolve, reject) => pages.read(start, (err, page) => {
+    if (err || !page) return reject(err)
+    const { bytes, offset, end } = page
+    resolve({ bytes: Buffer.from(bytes.subarray(offset, offset + end - start)), offset: 0, start, end })
+  }))
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} chunkStart
+ * @param {Patch[]} patches
+ * @returns {Promise<Change>}
+ */
+async function prepareChange (store, chunkStart, patches) {
+  const { rules, unfinished } = store
+  const page = await copyPage(store, pageOf(chunkStart))
+  // New checksums would bless what is damaged.
+  const damage = rules.verify ? null : checkPage(page, { ...rules, verify: true }, unfinished)
+  if (damage) throw store.damageError(damage)
+  const { bytes, start } = page
+  const header = new ChunkHeader()
+  const offset = chunkStart - start
+  readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
+  const image = bytes.subarray(offset, offset + CHUNK_HEADER_SIZE + header.size)
+  const head = image.subarray(0, CHUNK_HEADER_SIZE)
+  applyEntry({ position: chunkStart, header: head, patches }, image)
+  header.originalCrc = header.chainCrc
+  header.flags |= CHUNK_FLAGS.WAS_ERASED
+  if (patches.some(({ mark }) => mark === 0)) header.flags |= CHUNK_FLAGS.REST_ERASED
+  header.erasedCount += patches.length
+  writeChunkHeader(header, image, 0, rules.salt)
+  return { entry: { position: chunkStart, header: head, patches }, image }
 }
 
 /**

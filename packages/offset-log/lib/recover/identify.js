@@ -4,6 +4,7 @@
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
 const {
   AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, hasMagic, offsetFramings
 } = require('@millrace/framing')
@@ -89,22 +90,23 @@ const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
 /**
  * @param {string} path
  * @param {import('@millrace/block-file').Storage | undefined} storage
- * @param {(err: Error | null, found?: { id: Buffer | null, isEmpty: boolean }) => void} cb  ENOENT when there is none;
- *   `id` is null when it is no log of the checked framing. It is empty too if a power cut has left zeros of its headers
+ * @returns {Promise<{ id: Buffer | null, isEmpty: boolean }>}  `id` is null when it is no log of the checked framing.
+ *   It is empty too if a power cut has left zeros of its headers
+ * @throws ENOENT when there is none
  */
-function peekId (path, storage, cb) {
+async function peekId (path, storage) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
-  blocks.ready((err) => {
-    if (err) return blocks.close(() => cb(err))
+  try {
+    await call(blocks, 'ready')
     const bytes = Buffer.alloc(PEEK_SIZE)
-    blocks.readInto(bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0, (err) => blocks.close(() => {
-      if (err) return cb(err)
-      const areas = HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
-      const ids = areas.map((area) => idOf(area.subarray(0, HEADER_SIZE)))
-      const isEmpty = areas.every((area) => area.every((byte) => byte === 0))
-      cb(null, { id: ids.find((id) => id !== null) ?? null, isEmpty })
-    }))
-  })
+    await call(blocks, 'readInto', bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0)
+    const areas = HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
+    const ids = areas.map((area) => idOf(area.subarray(0, HEADER_SIZE)))
+    const isEmpty = areas.every((area) => area.every((byte) => byte === 0))
+    return { id: ids.find((id) => id !== null) ?? null, isEmpty }
+  } finally {
+    await call(blocks, 'close').catch(() => {})
+  }
 }
 
 /** @param {Buffer} bytes  of a header */

@@ -5,6 +5,6 @@ exports.why = 'a crash takes the chunks, and the journal counts what is not ther
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/eraser.js',
-  find: 'if (lastStart < checkpoints.durableEnd) cb(null)',
-  replace: 'if (lastStart >= 0) cb(null)'
+  find: 'if (lastStart >= checkpoints.durableEnd) await',
+  replace: 'if (lastStart < 0) await'
 }]

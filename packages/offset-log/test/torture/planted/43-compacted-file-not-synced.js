@@ -5,12 +5,12 @@ exports.why = 'after a power cut the log has a file with parts that never came t
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/compactor.js',
-  find: `      (done) => this._write(done),
-      (done) => this._target.sync(done),`,
-  replace: '      (done) => this._write(done),'
+  find: `    await this.#writePages()
+    await call(this.#target, 'sync')`,
+  replace: '    await this.#writePages()'
 }, {
   file: 'packages/offset-log/lib/compactor.js',
-  find: `SLOT_POSITIONS[0], done),
-      (done) => this._target.sync(done),`,
-  replace: 'SLOT_POSITIONS[0], done),'
+  find: `SLOT_POSITIONS[0])
+    await call(this.#target, 'sync')`,
+  replace: 'SLOT_POSITIONS[0])'
 }]

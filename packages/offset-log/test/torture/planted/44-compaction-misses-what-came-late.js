@@ -5,6 +5,6 @@ exports.why = 'records that were acknowledged are in no file any more'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/maintenance.js',
-  find: 'await this._copyTo(file.end)\n    await this._syncOld()',
-  replace: 'await this._syncOld()'
+  find: 'try {\n      await compactor.copyTo(file.end, onProgress)',
+  replace: 'try {'
 }]
