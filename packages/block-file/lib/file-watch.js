@@ -4,7 +4,7 @@
 
 const fs = require('node:fs')
 const { toCallback } = require('@millrace/flow')
-const { nameOfLocal } = require('./lock/kernel-lock')
+const { nameOfLocal } = require('./lock/liveness')
 
 // A change is noticed within this time even where nothing announces it.
 const POLL_MS = 20

@@ -2,18 +2,19 @@
 // The storage interface and its one real implementation, the only place in the core that touches the file system; and
 // what a path means.
 
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
-const { toCallback, toPromise } = require('@millrace/flow')
-const { hasKernelLocks, lockDescriptor, lockingFlags, outcomeOfOpening } = require('./lock/kernel-lock')
+const { callbackify } = require('node:util')
+const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
 const { notAFile } = require('./whole-io')
 
+const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // A log may hold what others should not read; a user who wants it shared can say so with chmod.
 const FILE_MODE = 0o600
-const OPEN_MODES = { r: fs.constants.O_RDONLY, 'r+': fs.constants.O_RDWR }
-const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
 
 /**
  * @template T
@@ -134,9 +135,12 @@ const CREATE_MODE = fs.constants.O_RDWR | fs.constants.O_CREAT
 
 /**
  * @param {number} fd
+ * @param {{ dev: bigint, ino: bigint }} identity  of the file
  * @returns {StorageHandle}
  */
-function createHandle (fd) {
+function createHandle (fd, { dev, ino }) {
+  /** @type {(found: fs.BigIntStats | undefined) => boolean} */
+  const isIt = (found) => found !== undefined && found.ino === ino && found.dev === dev
   return {
     read: (buf, offset, length, position, cb) => fs.read(fd, buf, offset, length, position, cb),
     readSync: (buf, offset, length, position) => fs.readSync(fd, buf, offset, length, position),
@@ -148,101 +152,197 @@ function createHandle (fd) {
     sync: (cb) => fs.fdatasync(fd, cb),
     syncSync: () => fs.fdatasyncSync(fd),
     size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
-    stat: (cb) => fs.fstat(fd, { bigint: true }, (err, stat) => err ? cb(err) : cb(null, toFileState(stat))),
-    tryLock: (cb) => toCallback(lockDescriptor(fd), cb),
-    isAt: (path, cb) => isAt(fd, path, cb),
-    isAtSync: (path) => {
-      const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
-      return found !== undefined && isSameFile(fs.fstatSync(fd, { bigint: true }), found)
-    },
+    stat: (cb) => fs.fstat(fd, { bigint: true }, (err, stat) => {
+      if (err) return cb(err)
+      const { mtimeNs: modifiedNs, ctimeNs: changedNs, nlink: nameCount } = stat
+      cb(null, { size: Number(stat.size), modifiedNs, changedNs, device: dev, inode: ino, nameCount })
+    }),
+    tryLock: callbackify(() => tryLock(fd, '-x')),
+    isAt: (path, cb) => fs.stat(path, { bigint: true }, (err, found) => {
+      if (err && err.code !== 'ENOENT' && err.code !== 'ENOTDIR') cb(err)
+      else cb(null, isIt(found))
+    }),
+    isAtSync: (path) => isIt(fs.statSync(path, { bigint: true, throwIfNoEntry: false })),
     findPath: process.platform === 'linux' ? (cb) => fs.readlink(`/proc/self/fd/${fd}`, cb) : undefined,
     close: (cb) => fs.close(fd, cb)
   }
 }
 
 /**
- * @param {number} fd
- * @param {string} filePath
- * @param {Callback<boolean>} cb
- */
-function isAt (fd, filePath, cb) {
-  fs.fstat(fd, { bigint: true }, (err, ours) => {
-    if (err) return cb(err)
-    fs.stat(filePath, { bigint: true }, (err, found) => {
-      if (err && !isNoWay(err)) cb(err)
-      else cb(null, !err && isSameFile(ours, found))
-    })
-  })
-}
-
-/**
- * @param {import('node:fs').BigIntStats} a
- * @param {import('node:fs').BigIntStats} b
- */
-function isSameFile (a, b) {
-  return a.ino === b.ino && a.dev === b.dev
-}
-
-/** @param {NodeJS.ErrnoException} err  whether it says that the path leads nowhere */
-function isNoWay ({ code }) {
-  return code === 'ENOENT' || code === 'ENOTDIR'
-}
-
-/**
- * @param {import('node:fs').BigIntStats} stat
- * @returns {FileState}
- */
-function toFileState ({ size, mtimeNs, ctimeNs, dev, ino, nlink }) {
-  return { size: Number(size), modifiedNs: mtimeNs, changedNs: ctimeNs, device: dev, inode: ino, nameCount: nlink }
-}
-
-/**
  * @param {string} filePath
  * @param {OpenOptions} options
- * @param {Callback<StorageHandle>} cb
  */
-function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }, cb) {
-  const locking = isExclusive ? lockingFlags() : 0
-  if (flags === 'r' || mustExist) return openFile(filePath, OPEN_MODES[flags] | locking, cb)
-  const create = () => openFile(filePath, CREATE_MODE | locking, cb)
-  inFolder(path.dirname(filePath), { createFolder }, (err) => err ? cb(err) : create())
+async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }) {
+  const isMade = flags === 'r+' && !mustExist
+  if (isMade && createFolder) await makeFolder(path.dirname(filePath))
+  const mode = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
+  const fd = await call(fs, 'open', filePath, mode, FILE_MODE).catch((err) => { throw withLockOutcome(err) })
+  try {
+    const stat = await call(fs, 'fstat', fd, { bigint: true })
+    if (!stat.isFile()) throw notAFile(filePath, stat)
+    return createHandle(fd, stat)
+  } catch (err) {
+    await call(fs, 'close', fd).catch(() => {})
+    throw err
+  }
 }
 
 /**
  * @param {string} filePath
- * @param {number} mode  how to open it
- * @param {Callback<StorageHandle>} cb
+ * @param {LockRequest} request
  */
-function openFile (filePath, mode, cb) {
-  fs.open(filePath, mode, FILE_MODE, (err, fd) => {
-    if (err) return cb(Object.assign(err, outcomeOfOpening(err)))
-    fs.fstat(fd, (err, stat) => {
-      if (!err && stat.isFile()) return cb(null, createHandle(fd))
-      fs.close(fd, () => cb(err ?? notAFile(filePath, stat)))
-    })
-  })
-}
-
-/**
- * @param {string} from
- * @param {string} to
- * @param {Callback<void>} cb
- */
-function copyOwnership (from, to, cb) {
-  toCallback(copyOwnershipNow(from, to), cb)
+async function lock (filePath, request) {
+  if (request.createFolder) await makeFolder(path.dirname(filePath))
+  return lockFile(filePath, request)
 }
 
 /**
  * @param {string} from
  * @param {string} to
  */
-async function copyOwnershipNow (from, to) {
+async function copyOwnership (from, to) {
   const [{ uid, gid, mode }, found] = await Promise.all([fs.promises.stat(from), fs.promises.stat(to)])
   // The owner of both need not have the right to give a file away.
   if (uid !== found.uid || gid !== found.gid) await fs.promises.chown(to, uid, gid)
   // A change of owner may take bits from the mode.
   await fs.promises.chmod(to, mode & 0o7777)
 }
+
+/** @type {Storage} */
+exports.fileStorage = {
+  open: callbackify(open),
+  rename: fs.rename,
+  unlink: fs.unlink,
+  syncFolder: callbackify(syncFolder),
+  makeFolderSync,
+  watch: watchFile,
+  toAbsolute,
+  realPath: callbackify(findRealPath),
+  copyOwnership: callbackify(copyOwnership),
+  lock: callbackify(lock),
+  hasKernelLocks: callbackify(hasKernelLocks),
+  findHolder: callbackify(findHolder)
+}
+
+// The lock that the kernel holds on an open file: it goes with the descriptor, and so with the process, whatever its
+// namespace and whatever path led to the file. Node.js has no call for it, but it can be had without native code.
+//
+// Linux: flock(2) belongs to the open file description, which a child shares that inherits the descriptor. So the
+// program `flock` takes it for us and ends; the lock stays until our descriptor is closed. util-linux and BusyBox both
+// have the program. BSD and macOS: `open` takes the lock, with O_EXLOCK. Windows has none of this kind: see openGuard
+// in lock/lock-file.js.
+
+// As in <fcntl.h> of macOS and the BSDs; fs.constants does not name it.
+const O_EXLOCK = 0x20
+const HAS_EXLOCK = ['darwin', 'freebsd', 'openbsd', 'netbsd'].includes(process.platform)
+const LOCKING_FLAGS = HAS_EXLOCK ? O_EXLOCK | O_NONBLOCK : 0
+// Nothing that comes and goes: this system has no such program, or does not let this process start it.
+const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCESS_DENIED']
+const BUSY_EXIT_CODE = 1
+
+/** @param {NodeJS.ErrnoException} err  what opening with `LOCKING_FLAGS` failed with */
+function withLockOutcome (err) {
+  const { code = '' } = err
+  if (!HAS_EXLOCK) return err
+  if (code === 'EAGAIN' || code === 'EWOULDBLOCK') return Object.assign(err, { lockOutcome: 'busy' })
+  return ['ENOTSUP', 'EOPNOTSUPP', 'EINVAL'].includes(code) ? Object.assign(err, { lockOutcome: 'refused' }) : err
+}
+
+/**
+ * @param {number} fd  open for writing, or of a folder; on systems whose `open` takes the lock, opened with
+ *   `LOCKING_FLAGS`
+ * @param {'-x' | '-s'} mode  exclusive or shared
+ * @returns {Promise<'held' | 'busy' | 'refused'>}  busy: another open file description has it. Refused: the system or
+ *   the file system has no such lock
+ * @throws what keeps a process from being started for the moment: EAGAIN, ENOMEM, EMFILE
+ */
+async function tryLock (fd, mode) {
+  if (HAS_EXLOCK) return 'held'
+  if (process.platform !== 'linux') return 'refused'
+  try {
+    const child = spawn('flock', ['-n', mode, '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] })
+    let complaint = ''
+    child.stderr?.on('data', (text) => { complaint += text })
+    const [code, signal] = await once(child, 'close')
+    if (code === 0) return 'held'
+    if (signal) throw new Error(`the program flock was ended by ${signal}; open the file again`)
+    // BusyBox ends with 1 for every failure, but complains only of those that are none of another holder.
+    return code === BUSY_EXIT_CODE && complaint === '' ? 'busy' : 'refused'
+  } catch (/** @type {any} */ err) {
+    if (NO_PROGRAM.includes(err.code)) return 'refused'
+    throw err
+  }
+}
+
+/**
+ * @param {string} filePath  of a file that is yet to be made
+ * @param {{ createFolder: boolean }} request
+ * @returns {Promise<boolean>}  whether it can be locked then
+ */
+async function hasKernelLocks (filePath, { createFolder }) {
+  const folder = path.dirname(filePath)
+  if (createFolder) await makeFolder(folder)
+  if (HAS_EXLOCK || process.platform !== 'linux') return HAS_EXLOCK
+  const fd = await call(fs, 'open', folder, O_RDONLY)
+  try {
+    return await tryLock(fd, '-s') !== 'refused'
+  } finally {
+    await call(fs, 'close', fd)
+  }
+}
+
+// Folders: makes them, and puts the names in them on stable storage.
+
+/**
+ * Makes a folder and those above it that are missing; their names are on stable storage then.
+ * @param {string} folder
+ */
+async function makeFolder (folder) {
+  const last = path.resolve(folder)
+  const first = await fs.promises.mkdir(last, { recursive: true })
+  if (first === undefined) return
+  for (const created of foldersBetween(path.resolve(first), last)) await syncFolder(path.dirname(created))
+}
+
+/**
+ * The same at once, for those who put files into it before the log is open, as flume's views do.
+ * @param {string} filePath  of a file in the folder
+ * @throws what the file system says
+ */
+function makeFolderSync (filePath) {
+  const last = path.resolve(path.dirname(filePath))
+  const first = fs.mkdirSync(last, { recursive: true })
+  if (first === undefined || process.platform === 'win32') return
+  for (const created of foldersBetween(path.resolve(first), last)) {
+    const fd = fs.openSync(path.dirname(created), O_RDONLY)
+    try {
+      fs.fsyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+}
+
+/** @type {(first: string, last: string) => string[]} from the first down to the last, which is below it or the same */
+function foldersBetween (first, last) {
+  const folders = [last]
+  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
+  return folders
+}
+
+/** @param {string} folder */
+async function syncFolder (folder) {
+  if (process.platform === 'win32') return
+  const fd = await call(fs, 'open', folder, O_RDONLY)
+  try {
+    await call(fs, 'fsync', fd)
+  } finally {
+    await call(fs, 'close', fd)
+  }
+}
+
+// What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
+// be made.
 
 /**
  * @param {unknown} filePath  checked later
@@ -253,97 +353,6 @@ function resolvePath (filePath, storage = exports.fileStorage) {
   const isPath = typeof filePath === 'string' && filePath !== ''
   return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
 }
-
-/** @type {Storage} */
-exports.fileStorage = {
-  open,
-  rename: fs.rename,
-  unlink: fs.unlink,
-  syncFolder,
-  makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
-  watch: watchFile,
-  toAbsolute,
-  realPath: findRealPath,
-  copyOwnership,
-  lock: (filePath, request, cb) => {
-    inFolder(path.dirname(filePath), request, (err) => err ? cb(err) : lockFile(filePath, request, cb))
-  },
-  hasKernelLocks: (filePath, request, cb) => {
-    const folder = path.dirname(filePath)
-    inFolder(folder, request, (err) => err ? cb(err) : toCallback(hasKernelLocks(folder), cb))
-  },
-  findHolder
-}
-
-// Folders: makes them, and puts the names in them on stable storage.
-
-/**
- * @param {string} folder
- * @param {{ createFolder: boolean }} request
- * @param {Callback<void>} cb  the folder is there, if it is to be made
- */
-function inFolder (folder, { createFolder }, cb) {
-  if (createFolder) toCallback(makeFolder(folder), cb)
-  else cb(null)
-}
-
-/**
- * Makes a folder and those above it that are missing; their names are on stable storage then.
- * @param {string} folder
- */
-async function makeFolder (folder) {
-  const last = path.resolve(folder)
-  const firstCreated = await fs.promises.mkdir(last, { recursive: true })
-  if (firstCreated === undefined) return
-  for (const created of foldersBetween(path.resolve(firstCreated), last)) {
-    await toPromise((cb) => syncFolder(path.dirname(created), cb))
-  }
-}
-
-/**
- * The same at once, for those who put files into it before the log is open, as flume's views do.
- * @param {string} folder
- * @throws what the file system says
- */
-function makeFolderSync (folder) {
-  const last = path.resolve(folder)
-  const firstCreated = fs.mkdirSync(last, { recursive: true })
-  if (firstCreated === undefined || process.platform === 'win32') return
-  for (const created of foldersBetween(path.resolve(firstCreated), last)) {
-    const fd = fs.openSync(path.dirname(created), fs.constants.O_RDONLY)
-    try {
-      fs.fsyncSync(fd)
-    } finally {
-      fs.closeSync(fd)
-    }
-  }
-}
-
-/**
- * @param {string} first
- * @param {string} last  below the first, or the same
- * @returns {string[]}
- */
-function foldersBetween (first, last) {
-  const folders = [last]
-  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
-  return folders
-}
-
-/**
- * @param {string} folder
- * @param {Callback<void>} cb
- */
-function syncFolder (folder, cb) {
-  if (process.platform === 'win32') return process.nextTick(cb, null)
-  fs.open(folder, fs.constants.O_RDONLY, (err, fd) => {
-    if (err) return cb(err)
-    fs.fsync(fd, (err) => fs.close(fd, (closeErr) => cb(err ?? closeErr ?? null)))
-  })
-}
-
-// What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
-// be made.
 
 /**
  * Changes no other part of the path: what `..` leads to is known only once the links before it are followed.
@@ -363,24 +372,21 @@ function toAbsolute (filePath) {
 
 /**
  * @param {string} filePath
- * @param {(err: Error | null, realPath?: string) => void} cb
+ * @returns {Promise<string>}
  */
-function findRealPath (filePath, cb) {
-  fs.realpath.native(filePath, (err, realPath) => {
-    if (!err) return cb(null, realPath)
+async function findRealPath (filePath) {
+  try {
+    return await call(fs.realpath, 'native', filePath)
+  } catch (/** @type {any} */ err) {
     // With a slash at its end it is meant to be a folder, and no file can be made there.
-    if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) return cb(err)
-    const given = path.resolve(filePath)
-    findRealPath(path.dirname(given), (err, folder = '') => {
-      if (err) return cb(err)
-      const name = path.join(folder, path.basename(given))
-      fs.readlink(name, (err, target) => {
-        // It is no link, or it is there now: then opening it tells what is wrong with it.
-        if (err) cb(null, name)
-        else findRealPath(path.resolve(folder, target), cb)
-      })
-    })
-  })
+    if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) throw err
+  }
+  const given = path.resolve(filePath)
+  const folder = await findRealPath(path.dirname(given))
+  const name = path.join(folder, path.basename(given))
+  // If it is no link, or is there now, opening it tells what is wrong with it.
+  const target = await call(fs, 'readlink', name).catch(() => null)
+  return target === null ? name : findRealPath(path.resolve(folder, target))
 }
 
 exports.resolvePath = resolvePath

@@ -14,9 +14,7 @@ const FIRST = 'pid:[4026531836]'
 
 /** @returns {Promise<string>}  the liveness, or `unknown` with the code of the error */
 function livenessOf (holder, asker = self) {
-  return new Promise((resolve) => {
-    checkLiveness(holder, asker, (err, liveness) => resolve(err ? `unknown: ${err.code}` : liveness))
-  })
+  return checkLiveness(holder, asker).catch((err) => `unknown: ${err.code}`)
 }
 
 /** Lets process.kill and what reads /proc answer as told; undefined lets them do it themselves. */

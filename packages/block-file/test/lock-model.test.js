@@ -13,13 +13,12 @@ const SOURCE = path.join(__dirname, '..', 'lib', 'lock', 'acquire.js')
 const { take } = require(SOURCE)
 
 for (const [title, { quick, files }] of Object.entries(scenarios)) {
-  tape(`lock: in every order, ${title}: never two, never none, never for ever`, (t) => {
+  tape(`lock: in every order, ${title}: never two, never none, never for ever`, async (t) => {
     for (const scenario of quick) {
-      const { states, violation, history, leftovers } = explore({ ...scenario, files }, take)
+      const { states, violation, history, leftovers } = await explore({ ...scenario, files }, take)
       t.equal(violation, null, `${JSON.stringify(scenario)}: ${states} states${history.map((line) => `\n  ${line}`).join('')}`)
       if (!scenario.deaths) t.deepEqual([...leftovers], [], 'and nothing is left of it')
     }
-    t.end()
   })
 }
 
@@ -27,26 +26,26 @@ for (const [title, { quick, files }] of Object.entries(scenarios)) {
 const planted = [
   {
     what: 'that there is no second look under the claim',
-    find: 'if (!isSame) return',
-    replace: 'if (err) return',
+    find: 'if (text === null || nonceOf(world, text) !== nonce) continue',
+    replace: 'if (text === null) continue',
     where: 'the lock of a dead one'
   },
   {
     what: 'that the claim is given back before the record is replaced',
-    find: 'world.rename(this._temporaryPath, lockPath, (err) => release(() => {',
-    replace: 'release(() => world.rename(this._temporaryPath, lockPath, (err) => {',
+    find: 'await world.rename(own.aside, lockPath)',
+    replace: 'await claim.release(claimPath)\n      await world.rename(own.aside, lockPath)',
     where: 'the lock of a dead one'
   },
   {
     what: 'that who fails to get a claim goes on without it',
-    find: 'else this._end(null, undefined, obstacle)',
-    replace: 'else this._replace(nonce, { isLinked: true, release: (_, cb) => cb(null) })',
+    find: '{ held: claim, obstacle } = await acquire(world, claimPath, record)',
+    replace: '{ held: claim = { isLinked: true, release: async () => {} }, obstacle } = await acquire(world, claimPath, record)',
     where: 'the lock of a dead one'
   },
   {
     what: 'that the claim of a dead one is taken over without a claim on it',
-    find: '_claim (nonce) {',
-    replace: '_claim (nonce) {\n    if (this._lockPath.length > 30) return this._replace(nonce, { release: (_, cb) => cb(null) })',
+    find: '= await acquire(world, claimPath, record)',
+    replace: '= lockPath.length > 30 ? { held: { release: async () => {} } } : await acquire(world, claimPath, record)',
     where: 'the lock of a dead one, claimed by a dead one'
   },
   {
@@ -57,27 +56,26 @@ const planted = [
   },
   {
     what: 'that leftovers are removed by who does not have the lock yet',
-    find: 'acquire(world, lockPath, record, (err, held, obstacle) => {',
-    replace: 'world.list(lockPath, (_, paths) => removeAll(world, paths.filter((path) => path !== lockPath), () => ' +
-      'acquire(world, lockPath, record, cb)))\n  const unused = (() => (err, held, obstacle) => {',
+    find: 'const taken = await acquire(world, lockPath, record)',
+    replace: 'for (const path of await world.list(lockPath)) if (path !== lockPath) await world.unlink(path).catch(() => {})\n' +
+      '  const taken = await acquire(world, lockPath, record)',
     where: 'the lock of a dead one'
   },
   {
     what: 'that who misses what it has written aside gives up',
-    find: "if (err.code === 'ENOENT') return this.writeTemporary()",
-    replace: "if (err.code === 'ENOENT') return this._fail(err)",
+    find: 'if (!isAside) continue',
+    replace: "if (!isAside) throw new Error('gone')",
     where: 'the lock of a dead one'
   }
 ]
 
 for (const { what, find, replace, where } of planted) {
-  tape(`lock: the model finds out ${what}`, (t) => {
+  tape(`lock: the model finds out ${what}`, async (t) => {
     const broken = loadPatched(find, replace)
     const { quick, files } = scenarios[where]
-    const violations = quick.map((scenario) => explore({ ...scenario, files }, broken).violation)
-    const found = violations.find((violation) => violation !== null)
+    const ends = await Promise.all(quick.map((scenario) => explore({ ...scenario, files }, broken)))
+    const found = ends.find(({ violation }) => violation !== null)?.violation
     t.ok(found, found)
-    t.end()
   })
 }
 

@@ -23,27 +23,45 @@
 //
 // test/lock-model.test.js takes these steps in every order, with deaths between any two of them.
 
-const { encodeRecord, isBlank, NONCE_OF_BLANK, parseRecord } = require('./record')
-
 // Where names come and go as often as this, something else is at work.
 const ATTEMPT_COUNT_MAX = 1000
+// A record of a lock that can never come again: each has a nonce of its own. Claims are named by them.
+const NONCE = /^[0-9a-f]{16}$/
+// Stands for that of a record that the power took with it.
+const NONCE_OF_BLANK = '0'.repeat(16)
+// What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
+const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
 
 /**
- * @typedef {import('./record').LockRecord} LockRecord
- * @typedef {(err: NodeJS.ErrnoException | null) => void} Done
+ * @typedef {object} FileIdentity
+ * @property {string} path  with no symlink in it
+ * @property {string | null} device  null, like the inode, while the file is not there or may be replaced
+ * @property {string | null} inode
+ */
+
+/**
+ * A record is one line of JSON, described in docs/format.md. What is missing was not known to the version that has
+ * written it.
+ * @typedef {import('./liveness').Identity & {
+ *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,
+ *   socket?: string | null, isIntact?: boolean, mount?: string | null
+ * }} LockRecord  `since` is when it was taken, for people to read. `lock` says what locks the file: the kernel, or
+ *   this record. `localFileSystem`, `mount` and `socket` are from liveness.js. `isIntact` says that all is in the file,
+ *   or in the page cache of the running kernel, that its holder has shown to anybody
+ * @typedef {Omit<LockRecord, 'nonce'>} NewRecord
  */
 
 /**
  * @typedef {object} World  what happens in it happens at once, or is seen by others half done where this is said
- * @property {(path: string, text: string, cb: Done) => void} write  a new file, first without the text; EEXIST
- * @property {(from: string, to: string, cb: Done) => void} link  EEXIST; other errors where that cannot be done
- * @property {(from: string, to: string, cb: Done) => void} copy  to a new file, first without the text; EEXIST
- * @property {(from: string, to: string, cb: Done) => void} rename  over what is there
- * @property {(path: string, cb: Done) => void} unlink
- * @property {(path: string, cb: (err: NodeJS.ErrnoException | null, text?: string) => void) => void} read
- * @property {(path: string, cb: (err: Error | null, paths?: string[]) => void) => void} list  the files of its folder
- * @property {(record: LockRecord, cb: import('./liveness').LivenessCallback) => void} checkLiveness
- * @property {(count: number, cb: (isEnough: boolean) => void) => void} wait  some ms, for the count-th time
+ * @property {(path: string, text: string) => Promise<void>} write  a new file, first without the text; EEXIST
+ * @property {(from: string, to: string) => Promise<void>} link  EEXIST; other errors where that cannot be done
+ * @property {(from: string, to: string) => Promise<void>} copy  to a new file, first without the text; EEXIST
+ * @property {(from: string, to: string) => Promise<void>} rename  over what is there
+ * @property {(path: string) => Promise<void>} unlink
+ * @property {(path: string) => Promise<string | null>} read  null if there is none
+ * @property {(path: string) => Promise<string[]>} list  the files of its folder
+ * @property {(record: LockRecord) => Promise<import('./liveness').Liveness>} checkLiveness  fails if it cannot be told
+ * @property {(count: number) => Promise<boolean>} wait  some ms, for the count-th time; whether that is enough
  * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off
  * @property {string | null} [mark]  16 hex digits that nobody else has, if the kernel's lock is held, and that the next
  *   holder of this lock has again
@@ -59,233 +77,245 @@ const ATTEMPT_COUNT_MAX = 1000
  * @property {Error | null} cause
  */
 
-/**
- * @typedef {object} Held
- * @property {string} nonce  of its record
- * @property {boolean} isLinked  links work here
- * @property {boolean} hasReplaced  it was the lock of a dead one
- * @property {LockRecord | null} replaced  of the dead one whose lock it was; null if there was none, or nothing in it
- * @property {(changes: Partial<LockRecord>, cb: Done) => void} update
- * @property {(lockPath: string, cb: Done) => void} release  gives it back; the lock may have come to another path
- */
+/** @typedef {{ held: Held, obstacle?: undefined } | { held?: undefined, obstacle: Obstacle }} Taken */
 
-/** @typedef {(err: Error | null, held?: Held, obstacle?: Obstacle) => void} Acquired  one of the three */
+/** Our own record: written aside, then the lock's. */
+class Held {
+  #world
+  #lockPath
+  #record
 
-class Acquisition {
   /**
    * @param {World} world
    * @param {string} lockPath
-   * @param {Omit<LockRecord, 'nonce'>} record
-   * @param {Acquired} cb
+   * @param {NewRecord} record
    */
-  constructor (world, lockPath, record, cb) {
-    this._world = world
-    this._lockPath = lockPath
-    this._record = { ...record, nonce: world.createNonce() }
+  constructor (world, lockPath, record) {
+    this.nonce = world.createNonce()
+    this.#world = world
+    this.#lockPath = lockPath
+    this.#record = { ...record, nonce: this.nonce }
     // What a power cut leaves of a record that is not yet the lock's has a name that the next one meets, if it can be.
-    this._temporaryPath = `${lockPath}.${world.mark ?? this._record.nonce}.new`
-    this._attemptCount = 0
-    this._cb = cb
+    this.aside = `${lockPath}.${world.mark ?? this.nonce}.new`
+    /** Links work here. */
+    this.isLinked = false
+    /** It was the lock of a dead one. */
+    this.hasReplaced = false
+    /** Of that one; null if there was nothing in it. @type {LockRecord | null} */
+    this.replaced = null
   }
 
-  writeTemporary () {
-    this._write((err) => err ? this._fail(err) : this._link())
+  async writeAside () {
+    const text = `${JSON.stringify(this.#record)}\n`
+    try {
+      await this.#world.write(this.aside, text)
+    } catch (/** @type {any} */ err) {
+      if (err.code !== 'EEXIST' || !this.#world.mark) throw err
+      await this.#world.unlink(this.aside)
+      await this.#world.write(this.aside, text)
+    }
   }
 
-  /** @param {Done} cb */
-  _write (cb) {
-    const { _world: world, _temporaryPath: temporary } = this
-    const text = encodeRecord(this._record)
-    world.write(temporary, text, (err) => {
-      if (err?.code !== 'EEXIST' || !world.mark) return cb(err)
-      world.unlink(temporary, (err) => err ? cb(err) : world.write(temporary, text, cb))
-    })
+  /** @param {Partial<LockRecord>} changes */
+  async update (changes) {
+    Object.assign(this.#record, changes)
+    try {
+      await this.writeAside()
+    } catch (err) {
+      await this.#world.unlink(this.aside).catch(() => {})
+      throw err
+    }
+    await this.#world.rename(this.aside, this.#lockPath)
   }
 
-  _link () {
-    const { _world: world, _temporaryPath: temporary, _lockPath: lockPath } = this
-    if (this._attemptCount++ === ATTEMPT_COUNT_MAX) return this._meetUnknown(new Error('it comes and goes'))
-    world.link(temporary, lockPath, (err) => {
-      if (!err) return this._succeed(true)
-      if (err.code === 'EEXIST') return this._look(1)
-      if (err.code === 'ENOENT') return this.writeTemporary()
-      world.copy(temporary, lockPath, (err) => {
-        if (!err) this._succeed(false)
-        else if (err.code === 'EEXIST') this._look(1)
-        else if (err.code === 'ENOENT') this.writeTemporary()
-        else this._fail(err)
-      })
-    })
+  /** @param {string} lockPath  the lock may have come to another path */
+  async release (lockPath) {
+    const text = await this.#world.read(lockPath)
+    // If it is not ours, somebody has removed ours by hand, and another holds it now.
+    if (text !== null && nonceOf(this.#world, text) === this.nonce) await this.#world.unlink(lockPath)
   }
+}
 
-  /** @param {number} count  how many times it was looked at, this time included */
-  _look (count) {
-    this._world.read(this._lockPath, (err, text = '') => {
-      if (err?.code === 'ENOENT') return this._link()
-      if (err) return this._meetUnknown(err)
-      const record = parseRecord(text)
-      if (record) return this._check(record)
-      // It may be one that is being copied.
-      this._world.wait(count, (isEnough) => {
-        if (!isEnough) this._look(count + 1)
-        else if (this._nonceOf(text) === NONCE_OF_BLANK) this._claim(NONCE_OF_BLANK)
-        else this._meetUnknown(new Error('what is in it is no record of a lock'))
-      })
-    })
-  }
-
-  /** @param {LockRecord} record */
-  _check (record) {
-    // A network may lose the answer and ask again: then the link that could not be made is our own.
-    if (record.nonce === this._record.nonce) return this._succeed(false)
-    this._world.checkLiveness(record, (err, liveness) => {
-      if (!err && liveness === 'dead') this._claim(record.nonce)
-      else this._meet({ record, isForeign: liveness === 'foreign' || liveness === 'hidden', cause: null })
-    })
-  }
-
-  /** @param {string} nonce  of a record whose holder is dead */
-  _claim (nonce) {
-    acquire(this._world, `${this._lockPath}.${nonce}`, this._record, (err, claim, obstacle) => {
-      if (err) this._fail(err)
-      else if (claim) this._replace(nonce, claim)
-      else this._end(null, undefined, obstacle)
-    })
-  }
-
-  /**
-   * @param {string} nonce
-   * @param {Held} claim  on the record with that nonce
-   */
-  _replace (nonce, claim) {
-    const { _world: world, _lockPath: lockPath } = this
-    const release = (/** @type {() => void} */ cb) => claim.release(`${lockPath}.${nonce}`, cb)
-    world.read(lockPath, (err, text = '') => {
-      if (err && err.code !== 'ENOENT') return release(() => this._fail(err))
-      const isSame = !err && this._nonceOf(text) === nonce
-      if (!isSame) return release(() => this._link())
-      if (nonce === NONCE_OF_BLANK && !claim.isLinked) {
-        return release(() => this._meetUnknown(new Error('it is empty')))
-      }
-      world.rename(this._temporaryPath, lockPath, (err) => release(() => {
-        if (!err) this._succeed(claim.isLinked, true, parseRecord(text))
-        else if (err.code === 'ENOENT') this.writeTemporary()
-        else this._fail(err)
-      }))
-    })
-  }
-
-  /**
-   * @param {boolean} isLinked
-   * @param {boolean} [hasReplaced]
-   * @param {LockRecord | null} [replaced]
-   */
-  _succeed (isLinked, hasReplaced = false, replaced = null) {
-    const { _record: { nonce }, _update: update, _release: release } = this
-    this._end(null, { nonce, isLinked, hasReplaced, replaced, update: update.bind(this), release: release.bind(this) })
-  }
-
-  /** @param {Error} cause */
-  _meetUnknown (cause) {
-    this._meet({ record: null, isForeign: false, cause })
-  }
-
-  /** @param {Omit<Obstacle, 'lockPath'>} found */
-  _meet (found) {
-    this._end(null, undefined, { lockPath: this._lockPath, ...found })
-  }
-
-  /** @param {Error} err */
-  _fail (err) {
+/**
+ * @param {World} world
+ * @param {string} lockPath
+ * @param {NewRecord} record
+ * @returns {Promise<Taken>}
+ */
+async function acquire (world, lockPath, record) {
+  const own = new Held(world, lockPath, record)
+  try {
+    return await acquireAs(own, world, lockPath, record)
+  } catch (err) {
     // Whatever has failed may have been done all the same.
-    this._release(this._lockPath, () => this._end(err))
-  }
-
-  /**
-   * @param {Error | null} err
-   * @param {Held} [held]
-   * @param {Obstacle} [obstacle]
-   */
-  _end (err, held, obstacle) {
+    await own.release(lockPath).catch(() => {})
+    throw err
+  } finally {
     // There is nothing there after a rename, and nothing to do about it if it cannot be removed.
-    this._world.unlink(this._temporaryPath, () => this._cb(err, held, obstacle))
-  }
-
-  /**
-   * @param {Partial<LockRecord>} changes
-   * @param {Done} cb
-   */
-  _update (changes, cb) {
-    const { _world: world, _temporaryPath: temporary } = this
-    Object.assign(this._record, changes)
-    this._write((err) => {
-      if (err) return world.unlink(temporary, () => cb(err))
-      world.rename(temporary, this._lockPath, cb)
-    })
-  }
-
-  /**
-   * @param {string} lockPath
-   * @param {Done} cb
-   */
-  _release (lockPath, cb) {
-    this._world.read(lockPath, (err, text = '') => {
-      if (err?.code === 'ENOENT') return cb(null)
-      if (err) return cb(err)
-      // Somebody has removed it by hand, and another holds it now.
-      if (this._nonceOf(text) !== this._record.nonce) return cb(null)
-      this._world.unlink(lockPath, cb)
-    })
-  }
-
-  /** @param {string} text  of a lock */
-  _nonceOf (text) {
-    if (isBlank(text)) return NONCE_OF_BLANK
-    return parseRecord(text)?.nonce ?? (this._world.isKernelHeld ? NONCE_OF_BLANK : undefined)
+    await world.unlink(own.aside).catch(() => {})
   }
 }
 
 /**
+ * @param {Held} own
  * @param {World} world
  * @param {string} lockPath
- * @param {Omit<LockRecord, 'nonce'>} record
- * @param {Acquired} cb
+ * @param {NewRecord} record
+ * @returns {Promise<Taken>}
  */
-function acquire (world, lockPath, record, cb) {
-  new Acquisition(world, lockPath, record, cb).writeTemporary()
+async function acquireAs (own, world, lockPath, record) {
+  let isAside = false
+  for (let count = 0; count < ATTEMPT_COUNT_MAX; count++) {
+    if (!isAside) await own.writeAside()
+    const outcome = await giveName(world, own.aside, lockPath)
+    isAside = outcome !== 'ENOENT'
+    own.isLinked = outcome === 'linked'
+    if (outcome === 'linked' || outcome === 'copied') return { held: own }
+    if (!isAside) continue
+    const found = await look(own, world, lockPath)
+    if (found === null) continue
+    if (typeof found !== 'string') return found
+    const nonce = found
+    const claimPath = `${lockPath}.${nonce}`
+    const { held: claim, obstacle } = await acquire(world, claimPath, record)
+    if (!claim) return { obstacle }
+    try {
+      const text = await world.read(lockPath)
+      if (text === null || nonceOf(world, text) !== nonce) continue
+      if (nonce === NONCE_OF_BLANK && !claim.isLinked) return unknown(lockPath, new Error('it is empty'))
+      await world.rename(own.aside, lockPath)
+      return { held: Object.assign(own, { isLinked: claim.isLinked, hasReplaced: true, replaced: parseRecord(text) }) }
+    } catch (/** @type {any} */ err) {
+      if (err.code !== 'ENOENT') throw err
+      isAside = false
+    } finally {
+      await claim.release(claimPath).catch(() => {})
+    }
+  }
+  return unknown(lockPath, new Error('it comes and goes'))
 }
 
-// Takes a lock, and removes what others left beside it who were killed while they did the same.
-
-// What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
-const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
+/**
+ * @param {World} world
+ * @param {string} aside
+ * @param {string} lockPath
+ * @returns {Promise<'linked' | 'copied' | 'EEXIST' | 'ENOENT'>}  ENOENT: what was written aside is gone
+ */
+async function giveName (world, aside, lockPath) {
+  try {
+    await world.link(aside, lockPath)
+    return 'linked'
+  } catch (/** @type {any} */ { code }) {
+    if (code === 'EEXIST' || code === 'ENOENT') return code
+  }
+  try {
+    await world.copy(aside, lockPath)
+    return 'copied'
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'EEXIST' || err.code === 'ENOENT') return err.code
+    throw err
+  }
+}
 
 /**
+ * @param {Held} own
  * @param {World} world
  * @param {string} lockPath
- * @param {Omit<import('./record').LockRecord, 'nonce'>} record
- * @param {Acquired} cb
+ * @returns {Promise<string | Taken | null>}  the nonce of a record whose holder is dead; null if there is none any more
  */
-function take (world, lockPath, record, cb) {
-  acquire(world, lockPath, record, (err, held, obstacle) => {
-    // To look through the folder each time would take too long: only where somebody is known to have been killed.
-    if (!held?.hasReplaced) return cb(err, held, obstacle)
-    world.list(lockPath, (_, paths = []) => {
-      const leftovers = paths.filter((path) => path.startsWith(lockPath) && LEFTOVER.test(path.slice(lockPath.length)))
-      removeAll(world, leftovers, () => cb(null, held))
-    })
-  })
+async function look (own, world, lockPath) {
+  for (let count = 1; ; count++) {
+    let text
+    try {
+      text = await world.read(lockPath)
+    } catch (err) {
+      return unknown(lockPath, /** @type {Error} */ (err))
+    }
+    if (text === null) return null
+    const record = parseRecord(text)
+    if (record) {
+      // A network may lose the answer and ask again: then the link that could not be made is our own.
+      if (record.nonce === own.nonce) return { held: own }
+      const liveness = await world.checkLiveness(record).catch(() => 'unknown')
+      if (liveness === 'dead') return record.nonce
+      const isForeign = liveness === 'foreign' || liveness === 'hidden'
+      return { obstacle: { lockPath, record, isForeign, cause: null } }
+    }
+    // It may be one that is being copied.
+    if (!await world.wait(count)) continue
+    if (nonceOf(world, text) === NONCE_OF_BLANK) return NONCE_OF_BLANK
+    return unknown(lockPath, new Error('what is in it is no record of a lock'))
+  }
+}
+
+/**
+ * Takes a lock, and removes what others left beside it who were killed while they did the same.
+ * @param {World} world
+ * @param {string} lockPath
+ * @param {NewRecord} record
+ * @returns {Promise<Taken>}
+ */
+async function take (world, lockPath, record) {
+  const taken = await acquire(world, lockPath, record)
+  // To look through the folder each time would take too long: only where somebody is known to have been killed.
+  if (taken.held?.hasReplaced) {
+    for (const path of await world.list(lockPath).catch(() => [])) {
+      const isLeftover = path.startsWith(lockPath) && LEFTOVER.test(path.slice(lockPath.length))
+      // Whether or not it can be removed: it does no harm.
+      if (isLeftover) await world.unlink(path).catch(() => {})
+    }
+  }
+  return taken
+}
+
+/** @type {(lockPath: string, cause: Error) => Taken} */
+function unknown (lockPath, cause) {
+  return { obstacle: { lockPath, record: null, isForeign: false, cause } }
 }
 
 /**
  * @param {World} world
- * @param {string[]} paths
- * @param {() => void} cb  whether or not they could be removed: they do no harm
+ * @param {string} text  of a lock
+ * @returns {string | undefined}
  */
-function removeAll (world, [path, ...others], cb) {
-  if (path === undefined) return cb()
-  world.unlink(path, () => removeAll(world, others, cb))
+function nonceOf ({ isKernelHeld }, text) {
+  // Bytes that were not yet on the disk when the power went are missing, or are zeros.
+  if (/^\0*$/.test(text)) return NONCE_OF_BLANK
+  return parseRecord(text)?.nonce ?? (isKernelHeld ? NONCE_OF_BLANK : undefined)
 }
 
-exports.acquire = acquire
+/**
+ * @param {string} text
+ * @returns {LockRecord | null}  null if it is none
+ */
+function parseRecord (text) {
+  try {
+    const record = JSON.parse(text)
+    return isRecord(record) ? record : null
+  } catch {
+    return null
+  }
+}
+
+/** @param {any} record */
+function isRecord (record) {
+  if (record === null || typeof record !== 'object' || record.file === null || typeof record.file !== 'object') return false
+  const { host, machine, boot, pidNamespace, timeNamespace, pid, thread, started, file, nonce, since } = record
+  const { lock = 'file', localFileSystem = null, socket = null, mount = null } = record
+  const texts = [host, file.path, nonce, since]
+  const { device, inode } = file
+  const known = [machine, boot, pidNamespace, timeNamespace, started, device, inode, localFileSystem, socket, mount]
+    .filter((value) => value !== null)
+  return [...texts, ...known].every((value) => typeof value === 'string') &&
+    ['kernel', 'file'].includes(lock) && isTaskNumber(pid) && (thread === null || isTaskNumber(thread)) &&
+    NONCE.test(nonce) && nonce !== NONCE_OF_BLANK
+}
+
+/** Zero and negative numbers would mean whole groups of processes. @param {unknown} value */
+function isTaskNumber (value) {
+  return Number.isSafeInteger(value) && /** @type {number} */ (value) > 0
+}
+
+exports.Held = Held
+exports.parseRecord = parseRecord
 exports.take = take

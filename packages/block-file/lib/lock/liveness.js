@@ -1,44 +1,49 @@
 'use strict'
-// Decides whether the thread that took a lock still runs; if that is unknown, assume that it does. What this
-// thread says of itself, what the system tells of others, and the socket that shows a sign of life.
+// Decides whether the thread that took a lock still runs; if that is unknown, assume that it does. What this thread
+// says of itself and of where it runs, what the system tells of others, and the socket that shows a sign of life.
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')
 const net = require('node:net')
 const os = require('node:os')
 const path = require('node:path')
-const { promisify } = require('node:util')
+const { call } = require('@millrace/flow')
 
 /**
  * @typedef {Identity & { localFileSystem?: string | null }} Place  where somebody runs, and what the log lies on as
  *   seen from there: the name of a file system that only one machine can have mounted, else null
  * @typedef {'alive' | 'dead' | 'hidden' | 'foreign'} Liveness  hidden: it runs, or ran, under this kernel, but in
  *   another pid namespace. Foreign: it may run on another machine. Of neither can processes be seen from here
- * @typedef {(err: Error | null, liveness?: Liveness) => void} LivenessCallback  an error: it cannot be told
  */
 
 /**
  * @param {Place} holder
  * @param {Place} self  who asks
- * @param {LivenessCallback} cb
+ * @returns {Promise<Liveness>}
+ * @throws if it cannot be told
  */
-function checkLiveness (holder, self, cb) {
+async function checkLiveness (holder, self) {
   const place = locate(holder, self)
-  if (place !== 'here') return cb(null, place === 'earlier boot' ? 'dead' : place)
+  if (place !== 'here') return place === 'earlier boot' ? 'dead' : place
   const { pid, thread } = holder
-  if (thread === null || self.thread === null) return cb(null, checkByPid(pid))
-  readTask(pid, thread, (err, task) => {
-    if (err) return cb(err)
-    if (!task || task.hasEnded) return checkByProcess(pid, cb)
-    cb(null, isSame(holder, task.started, self) ? 'alive' : 'dead')
-  })
+  if (thread === null || self.thread === null) return checkByPid(pid)
+  const task = await readTask(pid, thread)
+  if (task && !task.hasEnded) return isSame(holder, task.started, self) ? 'alive' : 'dead'
+  // The thread is not there any more, or cannot be seen.
+  const leader = await readTask(pid, pid)
+  // Other users' processes may be hidden.
+  if (!leader) return checkByPid(pid)
+  // A worker that has ended has waited for its writes.
+  if (!leader.hasEnded) return 'dead'
+  // A process that was killed may have a thread that is still in the middle of a write.
+  for (const other of await listThreads(pid)) {
+    const task = await readTask(pid, other)
+    if (task && !task.hasEnded) return 'alive'
+  }
+  return 'dead'
 }
 
-/**
- * @param {Place} holder
- * @param {Place} self
- * @returns {'here' | 'hidden' | 'earlier boot' | 'foreign'}
- */
+/** @type {(holder: Place, self: Place) => 'here' | 'hidden' | 'earlier boot' | 'foreign'} */
 function locate (holder, self) {
   if (holder.boot === null || self.boot === null) {
     // Other systems have neither boot ids nor namespaces. A Linux that hides them could be any.
@@ -56,58 +61,82 @@ function locate (holder, self) {
 
 /**
  * A number may have gone to another thread meanwhile: that one was started later.
- * @param {Identity} holder
- * @param {string} started
- * @param {Identity} self
+ * @type {(holder: Identity, started: string, self: Identity) => boolean}
  */
 function isSame (holder, started, self) {
   if (holder.started === null || holder.timeNamespace !== self.timeNamespace) return true
   return holder.started === started
 }
 
-/**
- * The thread is not there any more, or cannot be seen.
- * @param {number} pid
- * @param {LivenessCallback} cb
- */
-function checkByProcess (pid, cb) {
-  readTask(pid, pid, (err, leader) => {
-    if (err) return cb(err)
-    // Other users' processes may be hidden.
-    if (!leader) return cb(null, checkByPid(pid))
-    // A worker that has ended has waited for its writes.
-    if (!leader.hasEnded) return cb(null, 'dead')
-    // A process that was killed may have a thread that is still in the middle of a write.
-    listThreads(pid, (err, threads = []) => err ? cb(err) : checkByThreads(pid, threads, cb))
-  })
-}
-
-/**
- * @param {number} pid
- * @param {number[]} threads
- * @param {LivenessCallback} cb
- */
-function checkByThreads (pid, [thread, ...others], cb) {
-  if (thread === undefined) return cb(null, 'dead')
-  readTask(pid, thread, (err, task) => {
-    if (err) cb(err)
-    else if (task && !task.hasEnded) cb(null, 'alive')
-    else checkByThreads(pid, others, cb)
-  })
-}
-
-/**
- * @param {number} pid
- * @returns {Liveness}
- */
+/** @type {(pid: number) => Liveness} */
 function checkByPid (pid) {
   try {
     process.kill(pid, 0)
     return 'alive'
-  } catch (err) {
+  } catch (/** @type {any} */ { code }) {
     // EPERM: it is there, and another user's.
-    return /** @type {NodeJS.ErrnoException} */ (err).code === 'ESRCH' ? 'dead' : 'alive'
+    return code === 'ESRCH' ? 'dead' : 'alive'
   }
+}
+
+// What Linux tells of one thread in /proc.
+
+// PF_EXITING of the kernel's flags: it makes no more calls, though it may yet have to run for a while to be gone. Who
+// waits for a thread is told before that.
+const IS_EXITING = 4
+
+/**
+ * @typedef {object} Task
+ * @property {string} started  in ticks since the boot, as seen from the reader's time namespace
+ * @property {boolean} hasEnded  it does nothing more, though it may still have its number: its parent has not yet asked
+ *   how it ended, or it is on its way out
+ */
+
+/** @type {(pid: number, thread: number) => string} */
+function statPath (pid, thread) {
+  return `/proc/${pid}/task/${thread}/stat`
+}
+
+/** @type {(pid: number, thread: number) => Task | null} */
+function readTaskSync (pid, thread) {
+  try {
+    return parseTask(fs.readFileSync(statPath(pid, thread), 'latin1'))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {number} pid
+ * @param {number} thread
+ * @returns {Promise<Task | null>}  null if there is none, or none that can be seen
+ */
+async function readTask (pid, thread) {
+  const text = await call(fs, 'readFile', statPath(pid, thread), 'latin1').catch(nullIfGone)
+  return text === null ? null : parseTask(text)
+}
+
+/** @type {(pid: number) => Promise<number[]>} none if there is no such process */
+async function listThreads (pid) {
+  const names = await call(fs, 'readdir', `/proc/${pid}/task`).catch(nullIfGone)
+  return (names ?? []).map(Number)
+}
+
+/** A thread that ends while it is looked at gives ESRCH. @param {NodeJS.ErrnoException} err */
+function nullIfGone (err) {
+  if (err.code !== 'ENOENT' && err.code !== 'ESRCH') throw err
+  return null
+}
+
+/**
+ * proc(5): pid, the name in parentheses, the state, ...; the 9th are flags, the 22nd is the start. A name may have
+ * spaces and parentheses.
+ * @type {(text: string) => Task}
+ */
+function parseTask (text) {
+  const [state, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const hasEnded = ['Z', 'X', 'x'].includes(state) || (Number(others[5]) & IS_EXITING) !== 0
+  return { started: others[18] ?? '', hasEnded }
 }
 
 // Who this thread is, so that others can tell whether it still runs.
@@ -130,30 +159,22 @@ let identity = null
 
 /** @returns {Identity} */
 function thisThread () {
-  if (identity === null) {
-    const thread = findThread()
-    identity = {
-      host: os.hostname(),
-      machine: findMachine(),
-      boot: readLine('/proc/sys/kernel/random/boot_id'),
-      pidNamespace: readLink('/proc/self/ns/pid'),
-      timeNamespace: readLink('/proc/self/ns/time'),
-      pid: process.pid,
-      thread,
-      started: thread === null ? null : readTaskSync(process.pid, thread)?.started ?? null
-    }
+  if (identity !== null) return identity
+  // Read on the thread itself: one of the pool would find its own number.
+  const [, pid, number] = /^(\d+)\/task\/(\d+)$/.exec(readLink('/proc/thread-self') ?? '') ?? []
+  // A /proc of another pid namespace has other numbers, and is of no use here.
+  const thread = Number(pid) === process.pid ? Number(number) : null
+  identity = {
+    host: os.hostname(),
+    machine: findMachine(),
+    boot: readLine('/proc/sys/kernel/random/boot_id'),
+    pidNamespace: readLink('/proc/self/ns/pid'),
+    timeNamespace: readLink('/proc/self/ns/time'),
+    pid: process.pid,
+    thread,
+    started: thread === null ? null : readTaskSync(process.pid, thread)?.started ?? null
   }
   return identity
-}
-
-/**
- * Must run on the thread itself: one of the pool would find its own number.
- * @returns {number | null}
- */
-function findThread () {
-  const [, pid, thread] = /^(\d+)\/task\/(\d+)$/.exec(readLink('/proc/thread-self') ?? '') ?? []
-  // A /proc of another pid namespace has other numbers, and is of no use here.
-  return Number(pid) === process.pid ? Number(thread) : null
 }
 
 /** @returns {string | null} */
@@ -181,12 +202,66 @@ function readLink (path) {
   }
 }
 
+// What the system tells about the file system that a file lies on: whether only one kernel can have it mounted, and
+// which mount of it this is.
+
+// The magic numbers of statfs(2), on Linux and on macOS. Not here: whatever other machines may have mounted too, or is
+// served by a program (NFS, CIFS, 9p, virtiofs and all else by FUSE, cluster file systems).
+const LOCAL = new Map([
+  [0xef53, 'ext4'], [0x58465342, 'xfs'], [0x9123683e, 'btrfs'], [0xf2f52010, 'f2fs'], [0x2fc12fc1, 'zfs'],
+  [0xca451a4e, 'bcachefs'], [0x01021994, 'tmpfs'], [0x858458f6, 'ramfs'], [0x794c7630, 'overlay'], [0x3153464a, 'jfs'],
+  [0x3434, 'nilfs2'], [0x4d44, 'vfat'], [0x2011bab0, 'exfat'], [0x7366746e, 'ntfs3'], [0x1a, 'apfs'],
+  [0x11, 'hfs']
+])
+const IN_MEMORY = ['tmpfs', 'ramfs']
+// Those of which sysfs has a folder for each mount, by the name of the device.
+const IN_SYSFS = ['ext4', 'xfs', 'f2fs']
+
+/**
+ * @param {string} filePath  of something that is there
+ * @returns {Promise<string | null>}  the name of the file system, if no other machine can have it mounted; else null
+ */
+async function nameOfLocal (filePath) {
+  try {
+    const { type } = await fs.promises.statfs(filePath)
+    return LOCAL.get(type) ?? null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Two equal answers under one boot prove that the file system was mounted all the time between, and that the kernel
+ * has failed to write none of its data: a disk that goes away and comes back, or a writeback error in the background,
+ * gives another answer.
+ * @param {string} filePath
+ * @param {bigint} device  of the file, as `stat` says
+ * @returns {Promise<string | null>}  null if it cannot be told
+ */
+async function identifyMount (filePath, device) {
+  const name = await nameOfLocal(filePath)
+  if (name === null) return null
+  // A file in memory would not be there any more.
+  if (IN_MEMORY.includes(name)) return name
+  if (!IN_SYSFS.includes(name)) return null
+  // As gnu_dev_major(3) and gnu_dev_minor(3) take them from the number.
+  const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn)
+  const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn)
+  try {
+    const disk = path.basename(await fs.promises.readlink(`/sys/dev/block/${major}:${minor}`))
+    const folder = `/sys/fs/${name}/${disk}`
+    // The kernel gives every folder of sysfs a number of its own, and makes this one when the file system is mounted.
+    const { ino } = fs.statSync(folder, { bigint: true })
+    // ext4 counts a warning for each failure to write data. The others count nothing.
+    const warnings = await fs.promises.readFile(path.join(folder, 'warning_count'), 'latin1').catch(() => '-')
+    return [name, disk, ino, warnings.trim()].join(' ')
+  } catch {
+    return null
+  }
+}
+
 // A Unix socket beside a log shows that the holder of its lock lives, to those who cannot see its process: the kernel
 // refuses connections once nobody listens any more. For where there is no lock of the kernel.
-
-const open = promisify(fs.open)
-const close = promisify(fs.close)
-const unlink = promisify(fs.unlink)
 
 // The name of a log may be too long for the address of a socket, so it is no part of it.
 const NAME = /^\.millrace-[0-9a-f]{16}\.sock$/
@@ -206,61 +281,24 @@ const NAME = /^\.millrace-[0-9a-f]{16}\.sock$/
 async function giveLifeSign (filePath, nonce) {
   if (process.platform !== 'linux') return null
   const name = `.millrace-${nonce}.sock`
+  const server = net.createServer((socket) => socket.destroy())
   try {
-    const server = await inFolderOf(filePath, (folder) => listen(addressOf(folder, name)))
-    return {
-      name,
-      end: async () => {
-        await new Promise((resolve) => server.close(resolve))
-        await removeLifeSign(filePath, name)
-      },
-      endSync: () => fs.unlinkSync(path.join(path.dirname(filePath), name))
-    }
+    await withAddress(filePath, name, (address) => new Promise((resolve, reject) => {
+      server.once('error', reject)
+      // Workers of a cluster would share one that is not exclusive, and the primary would go on listening.
+      server.listen({ path: address, exclusive: true }, () => resolve(server.unref()))
+    }))
   } catch {
     return null
   }
-}
-
-/**
- * The descriptor is closed again, for what is left of a server would be removed through it when the process ends by
- * itself: but a socket that is gone proves nothing, one that refuses does.
- * @template T
- * @param {string} filePath
- * @param {(folder: number) => Promise<T>} run
- * @returns {Promise<T>}
- */
-async function inFolderOf (filePath, run) {
-  const folder = await open(path.dirname(filePath), fs.constants.O_RDONLY)
-  try {
-    return await run(folder)
-  } finally {
-    await close(folder)
+  return {
+    name,
+    end: async () => {
+      await new Promise((resolve) => server.close(resolve))
+      await removeLifeSign(filePath, name)
+    },
+    endSync: () => fs.unlinkSync(path.join(path.dirname(filePath), name))
   }
-}
-
-/**
- * Node.js cuts off an address of more than 107 bytes and says nothing, so it must not begin with the folder's path.
- * @param {number} folder  descriptor
- * @param {string} name
- */
-function addressOf (folder, name) {
-  return `/proc/self/fd/${folder}/${name}`
-}
-
-/**
- * @param {string} address
- * @returns {Promise<net.Server>}
- */
-function listen (address) {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer((socket) => socket.destroy())
-    server.once('error', reject)
-    // Workers of a cluster would share one that is not exclusive, and the primary would go on listening.
-    server.listen({ path: address, exclusive: true }, () => {
-      server.unref()
-      resolve(server)
-    })
-  })
 }
 
 /**
@@ -270,15 +308,7 @@ function listen (address) {
  */
 async function askForLifeSign (filePath, name) {
   if (process.platform !== 'linux' || typeof name !== 'string' || !NAME.test(name)) return 'unknown'
-  return inFolderOf(filePath, (folder) => connect(addressOf(folder, name))).catch(() => 'unknown')
-}
-
-/**
- * @param {string} address
- * @returns {Promise<'alive' | 'dead' | 'unknown'>}
- */
-function connect (address) {
-  return new Promise((resolve) => {
+  return withAddress(filePath, name, (address) => new Promise((resolve) => {
     const socket = net.connect({ path: address })
     socket.once('connect', () => {
       socket.destroy()
@@ -288,7 +318,24 @@ function connect (address) {
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
       resolve(code === 'ECONNREFUSED' ? 'dead' : 'unknown')
     })
-  })
+  })).catch(() => 'unknown')
+}
+
+/**
+ * Node.js cuts off an address of more than 107 bytes and says nothing, so it must not begin with the folder's path but
+ * with a descriptor. That is closed again, for what is left of a server would be removed through it when the process
+ * ends by itself: but a socket that is gone proves nothing, one that refuses does.
+ * @param {string} filePath  of the log
+ * @param {string} name  of the socket
+ * @param {(address: string) => Promise<any>} run
+ */
+async function withAddress (filePath, name, run) {
+  const folder = await fs.promises.open(path.dirname(filePath), fs.constants.O_RDONLY)
+  try {
+    return await run(`/proc/self/fd/${folder.fd}/${name}`)
+  } finally {
+    await folder.close()
+  }
 }
 
 /**
@@ -298,90 +345,13 @@ function connect (address) {
  */
 async function removeLifeSign (filePath, name) {
   if (typeof name !== 'string' || !NAME.test(name)) return
-  await unlink(path.join(path.dirname(filePath), name)).catch(() => {})
-}
-
-// What Linux tells of one thread in /proc.
-
-// PF_EXITING of the kernel's flags: it makes no more calls, though it may yet have to run for a while to be gone. Who
-// waits for a thread is told before that.
-const IS_EXITING = 4
-
-/**
- * @typedef {object} Task
- * @property {string} started  in ticks since the boot, as seen from the reader's time namespace
- * @property {boolean} hasEnded  it does nothing more, though it may still have its number: its parent has not yet asked
- *   how it ended, or it is on its way out
- */
-
-/**
- * @param {number} pid
- * @param {number} thread
- */
-function statPath (pid, thread) {
-  return `/proc/${pid}/task/${thread}/stat`
-}
-
-/**
- * @param {number} pid
- * @param {number} thread
- * @returns {Task | null}
- */
-function readTaskSync (pid, thread) {
-  try {
-    return parseTask(fs.readFileSync(statPath(pid, thread), 'latin1'))
-  } catch {
-    return null
-  }
-}
-
-/**
- * @param {number} pid
- * @param {number} thread
- * @param {(err: Error | null, task?: Task | null) => void} cb  null if there is none, or none that can be seen
- */
-function readTask (pid, thread, cb) {
-  fs.readFile(statPath(pid, thread), 'latin1', (err, text) => {
-    if (!err) return cb(null, parseTask(text))
-    if (isGone(err)) cb(null, null)
-    else cb(err)
-  })
-}
-
-/**
- * @param {number} pid
- * @param {(err: Error | null, threads?: number[]) => void} cb  none if there is no such process
- */
-function listThreads (pid, cb) {
-  fs.readdir(`/proc/${pid}/task`, (err, names) => {
-    if (!err) return cb(null, names.map(Number))
-    if (isGone(err)) cb(null, [])
-    else cb(err)
-  })
-}
-
-/**
- * A thread that ends while it is looked at gives the second of these.
- * @param {NodeJS.ErrnoException} err
- */
-function isGone ({ code = '' }) {
-  return ['ENOENT', 'ESRCH'].includes(code)
-}
-
-/**
- * proc(5): pid, the name in parentheses, the state, ...; the 9th are flags, the 22nd is the start. A name may have
- * spaces and parentheses.
- * @param {string} text
- * @returns {Task}
- */
-function parseTask (text) {
-  const [state, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const hasEnded = ['Z', 'X', 'x'].includes(state) || (Number(others[5]) & IS_EXITING) !== 0
-  return { started: others[18] ?? '', hasEnded }
+  await fs.promises.unlink(path.join(path.dirname(filePath), name)).catch(() => {})
 }
 
 exports.checkLiveness = checkLiveness
 exports.thisThread = thisThread
+exports.identifyMount = identifyMount
+exports.nameOfLocal = nameOfLocal
 exports.askForLifeSign = askForLifeSign
 exports.giveLifeSign = giveLifeSign
 exports.removeLifeSign = removeLifeSign

@@ -5,53 +5,44 @@
 const crypto = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { promisify } = require('node:util')
-const { call, toCallback } = require('@millrace/flow')
+const { LogError } = require('@millrace/errors')
+const { call, pause, toCallback } = require('@millrace/flow')
 const { notAFile } = require('../whole-io')
-const { identifyMount, nameOfLocal } = require('./kernel-lock')
-const { askForLifeSign, giveLifeSign, checkLiveness, removeLifeSign, thisThread } = require('./liveness')
-const { lockedError, lockFiles, parseRecord, readLockSync } = require('./record')
-const { take } = require('./acquire')
+const {
+  askForLifeSign, checkLiveness, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
+} = require('./liveness')
+const { parseRecord, take } = require('./acquire')
 
 /**
- * @typedef {import('./record').FileIdentity} FileIdentity
- * @typedef {import('./record').LockRecord} LockRecord
+ * @typedef {import('./acquire').FileIdentity} FileIdentity
+ * @typedef {import('./acquire').LockRecord} LockRecord
  * @typedef {import('./acquire').Obstacle} Obstacle
  * @typedef {import('./liveness').Place} Place
+ * @typedef {import('../storage').StorageLock} StorageLock
  * @typedef {(err: Error | null) => void} Done
  * @typedef {object} Company  what goes with the record: a sign of life, or a guard
  * @property {() => Promise<void>} leave
  * @property {() => void} leaveSync
  */
 
-// libuv's flag for opening a file that nobody else may open; fs.constants does not name it.
-const UV_FS_O_EXLOCK = 0x10000000
-
-/** @typedef {import('../storage').LockRequest} LockRequest */
-
 /**
  * @param {string} filePath  with no symlink in it
- * @param {LockRequest} request
- * @param {import('../storage').Callback<import('../storage').StorageLock>} cb  ERR_LOG_LOCKED if somebody else has it
+ * @param {import('../storage').LockRequest} request
+ * @returns {Promise<StorageLock>}
+ * @throws {LogError} ERR_LOG_LOCKED if somebody else has it
  */
-function lockFile (filePath, request, cb) {
-  toCallback(lock(filePath, request), cb)
-}
-
-/**
- * @param {string} filePath
- * @param {LockRequest} request
- * @returns {Promise<FileLock>}
- */
-async function lock (filePath, request) {
+async function lockFile (filePath, request) {
+  const lockPath = `${filePath}.lock`
   const [file, localFileSystem] = await Promise.all([identify(filePath), nameOfLocal(path.dirname(filePath))])
   const self = { ...thisThread(), localFileSystem }
   const guard = await openGuard(filePath)
-  if (guard === 'busy') throw (await describeHolder(filePath)).error
+  if (guard === 'busy') throw (await findHolder(filePath)).error
   const isKernelHeld = request.isKernelHeld === true || guard !== null
+  /** @type {'kernel' | 'file'} */
+  const kind = isKernelHeld ? 'kernel' : 'file'
   const lifeSign = isKernelHeld ? null : await giveLifeSign(filePath, crypto.randomBytes(8).toString('hex'))
   const since = new Date().toISOString()
-  const record = { ...self, file, since, lock: kindOf(isKernelHeld), socket: lifeSign?.name ?? null }
+  const record = { ...self, file, since, lock: kind, socket: lifeSign?.name ?? null }
   /** @type {Company} */
   const company = {
     leave: async () => {
@@ -64,21 +55,23 @@ async function lock (filePath, request) {
     ...lockFiles,
     isKernelHeld,
     mark: request.inode === undefined ? null : request.inode.toString(16).padStart(16, '0'),
-    checkLiveness: (/** @type {LockRecord} */ holder, /** @type {import('./liveness').LivenessCallback} */ cb) => {
-      checkHolder(holder, { self, file, isKernelHeld }).then((liveness) => cb(null, liveness), cb)
-    }
+    checkLiveness: (/** @type {LockRecord} */ holder) => checkHolder(holder, { self, file, isKernelHeld })
   }
-  const { err, held, obstacle } = await taken(world, `${filePath}.lock`, record)
+  /** @type {{ held?: import('./acquire').Held, obstacle?: Obstacle, err?: Error }} */
+  const { held, obstacle, err } = await take(world, lockPath, record).catch((err) => ({ err }))
   if (held) {
-    await removeLifeSign(filePath, held.replaced?.socket)
-    return new FileLock(held, { self, file, company, isKernelHeld })
+    if (held.replaced?.socket) await removeLifeSign(filePath, held.replaced.socket)
+    return new FileLock(held, { self, file, company, kind })
   }
   // Under the kernel's lock a record that cannot be read keeps nobody out, nor does a folder in which none can be made.
-  const isNoRecord = obstacle ? obstacle.record === null : await isMissing(`${filePath}.lock`)
-  if (isKernelHeld && isNoRecord) return new FileLock(null, { self, file, company, isKernelHeld })
+  const isNoRecord = obstacle ? obstacle.record === null : await isMissing(lockPath)
+  if (isKernelHeld && isNoRecord) return new FileLock(null, { self, file, company, kind })
   await company.leave()
   throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
 }
+
+// libuv's flag for opening a file that nobody else may open; fs.constants does not name it.
+const UV_FS_O_EXLOCK = 0x10000000
 
 /**
  * Windows has no lock on a file that others may read, but a file that is opened for nobody else keeps them out, until
@@ -91,29 +84,17 @@ async function openGuard (filePath) {
   const guardPath = `${filePath}.lock.held`
   try {
     const flags = fs.constants.O_RDWR | fs.constants.O_CREAT | UV_FS_O_EXLOCK
-    const fd = await promisify(fs.open)(guardPath, flags, 0o600)
+    const fd = await call(fs, 'open', guardPath, flags, 0o600)
     return {
       close: async () => {
-        await promisify(fs.close)(fd)
+        await call(fs, 'close', fd)
         // Whoever has it by now keeps it.
-        await call(lockFiles, 'unlink', guardPath).catch(() => {})
+        await patiently('unlink', guardPath).catch(() => {})
       }
     }
-  } catch (err) {
-    return /** @type {NodeJS.ErrnoException} */ (err).code === 'EBUSY' ? 'busy' : null
+  } catch (/** @type {any} */ { code }) {
+    return code === 'EBUSY' ? 'busy' : null
   }
-}
-
-/**
- * @param {import('./acquire').World} world
- * @param {string} lockPath
- * @param {Omit<LockRecord, 'nonce'>} record
- * @returns {Promise<{ err: Error | null, held?: import('./acquire').Held, obstacle?: Obstacle }>}
- */
-function taken (world, lockPath, record) {
-  return new Promise((resolve) => {
-    take(world, lockPath, record, (err, held, obstacle) => resolve({ err, held, obstacle }))
-  })
 }
 
 /**
@@ -122,8 +103,12 @@ function taken (world, lockPath, record) {
  * @returns {Promise<import('./liveness').Liveness>}
  */
 async function checkHolder (holder, { self, file, isKernelHeld }) {
-  const liveness = await livenessOf(holder, self)
-  if (liveness !== 'foreign' && liveness !== 'hidden' && isOfAnother(holder.file, file)) return 'dead'
+  const liveness = await checkLiveness(holder, self)
+  // The lock of a file in a folder that was copied, lock and all, is that of the original. Only what differs in both
+  // counts: a folder that is moved, or seen under another name, has the same files, and a file may be replaced.
+  const { path, inode } = holder.file
+  const isOfAnother = path !== file.path && inode !== null && file.inode !== null && inode !== file.inode
+  if (liveness !== 'foreign' && liveness !== 'hidden' && isOfAnother) return 'dead'
   if (liveness !== 'hidden') return liveness
   // Under one kernel two cannot hold its lock, and now it is ours.
   if (isKernelHeld && holder.lock === 'kernel') return 'dead'
@@ -132,75 +117,49 @@ async function checkHolder (holder, { self, file, isKernelHeld }) {
 }
 
 /**
- * @param {LockRecord} holder
- * @param {Place} self
- * @returns {Promise<import('./liveness').Liveness>}
- */
-function livenessOf (holder, self) {
-  return new Promise((resolve, reject) => {
-    checkLiveness(holder, self, (err, liveness) => err || !liveness ? reject(err) : resolve(liveness))
-  })
-}
-
-/**
  * Why the kernel's lock on a file cannot be had.
  * @param {string} filePath  with no symlink in it
- * @param {(err: Error | null, found?: import('../storage').LockHolder) => void} cb
- */
-function findHolder (filePath, cb) {
-  toCallback(describeHolder(filePath), cb)
-}
-
-/**
- * @param {string} filePath
  * @returns {Promise<import('../storage').LockHolder>}
  */
-async function describeHolder (filePath) {
+async function findHolder (filePath) {
   const lockPath = `${filePath}.lock`
   const self = { ...thisThread(), localFileSystem: await nameOfLocal(path.dirname(filePath)) }
-  const record = await readRecord(lockPath)
-  if (record === null || record.lock !== 'kernel') {
-    const error = lockedError(filePath, { lockPath, record: null, isForeign: false, cause: null }, self)
-    return { state: 'nameless', error }
-  }
-  const isDead = await livenessOf(record, self).catch(() => 'unknown') === 'dead'
+  const found = parseRecord(await lockFiles.read(lockPath).catch(() => null) ?? '')
+  const record = found?.lock === 'kernel' ? found : null
   const error = lockedError(filePath, { lockPath, record, isForeign: false, cause: null }, self)
-  return { state: isDead ? 'dying' : 'alive', error }
+  if (record === null) return { state: 'nameless', error }
+  const liveness = await checkLiveness(record, self).catch(() => 'unknown')
+  return { state: liveness === 'dead' ? 'dying' : 'alive', error }
 }
 
-/**
- * @param {string} lockPath
- * @returns {Promise<LockRecord | null>}
- */
-function readRecord (lockPath) {
-  return new Promise((resolve) => {
-    lockFiles.read(lockPath, (err, text = '') => resolve(err ? null : parseRecord(text)))
-  })
-}
-
+/** @implements {StorageLock} */
 class FileLock {
+  #held
+  #self
+  #file
+  #company
+  #isMarkedIntact = false
+  /** One change of the record at a time; this is the end of the last one. @type {Promise<void>} */
+  #lastChange = Promise.resolve()
+  #changeCount = 0
+
   /**
    * @param {import('./acquire').Held | null} held  null if no record could be made
    * @param {object} options
    * @param {Place} options.self
    * @param {FileIdentity} options.file
    * @param {Company} options.company
-   * @param {boolean} options.isKernelHeld
+   * @param {'kernel' | 'file'} options.kind
    */
-  constructor (held, { self, file, company, isKernelHeld }) {
-    this._held = held
-    this._self = self
-    this._file = file
-    this._company = company
-    this.kind = kindOf(isKernelHeld)
+  constructor (held, { self, file, company, kind }) {
+    this.#held = held
+    this.#self = self
+    this.#file = file
+    this.#company = company
+    this.kind = kind
     this.nonce = held?.nonce ?? null
     this.deadNonce = held?.replaced?.nonce ?? null
-    /** What the lock cannot keep out, for people to read; null if nothing. */
-    this.blindSpot = describeBlindSpot(self, isKernelHeld)
-    this._isMarkedIntact = false
-    /** One change of the record at a time. @type {Array<() => void>} */
-    this._waiting = []
-    this._isBusy = false
+    this.blindSpot = describeBlindSpot(self, kind)
   }
 
   /**
@@ -209,23 +168,24 @@ class FileLock {
    * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
    */
   findPast (cb) {
-    toCallback(this._comparePast(), cb)
+    toCallback(this.#findPast(), cb)
   }
 
   /** @returns {Promise<import('../storage').Past>} */
-  async _comparePast () {
-    const { _file: { device, inode }, _self: { boot, localFileSystem } } = this
-    const before = this._held?.replaced ?? null
+  async #findPast () {
+    const { device, inode } = this.#file
+    const { boot, localFileSystem } = this.#self
+    const before = this.#held?.replaced ?? null
     if (before === null || before.boot === null || boot === null) return 'unknown'
     if (before.boot !== boot) return before.localFileSystem && localFileSystem ? 'rebooted' : 'unknown'
     const isSameFile = inode !== null && before.file.inode === inode && before.file.device === device
     if (!isSameFile || before.isIntact !== true || !before.mount) return 'unknown'
-    return await this._findMount() === before.mount ? 'intact' : 'unknown'
+    return await this.#findMount() === before.mount ? 'intact' : 'unknown'
   }
 
   /** @returns {Promise<string | null>} */
-  async _findMount () {
-    const { path: filePath, device } = this._file
+  async #findMount () {
+    const { path: filePath, device } = this.#file
     return device === null ? null : identifyMount(filePath, BigInt(device))
   }
 
@@ -234,41 +194,32 @@ class FileLock {
    * @param {Done} cb
    */
   markIntact (isIntact, cb) {
-    this._enqueue((done) => {
-      if (this._held === null || this._isMarkedIntact === isIntact) return process.nextTick(done, null)
-      const update = (/** @type {string | null} */ mount) => this._held?.update({ isIntact, mount }, (err) => {
-        // If it cannot be seen whether it was written, it is written again.
-        this._isMarkedIntact = err ? !isIntact : isIntact
-        done(err)
-      })
-      if (isIntact) toCallback(this._findMount(), (_, mount) => update(mount))
-      else update(null)
+    this.#change(async () => {
+      if (this.#held === null || this.#isMarkedIntact === isIntact) return
+      const mount = isIntact ? await this.#findMount() : null
+      // If it cannot be seen whether it was written, it is written again.
+      this.#isMarkedIntact = !isIntact
+      await this.#held.update({ isIntact, mount })
+      this.#isMarkedIntact = isIntact
     }, cb)
   }
 
   /** @param {Done} cb */
   noteFile (cb) {
-    if (this._file.inode !== null) return process.nextTick(cb, null)
-    toCallback(identify(this._file.path), (err, file) => err ? cb(err) : this._record(file, cb))
+    if (this.#file.inode !== null) return process.nextTick(cb, null)
+    this.#change(async () => this.#record(await identify(this.#file.path)), cb)
   }
 
   /** @param {Done} cb */
   forgetFile (cb) {
-    this._record({ ...this._file, device: null, inode: null }, cb)
+    this.#change(() => this.#record({ ...this.#file, device: null, inode: null }), cb)
   }
 
-  /**
-   * @param {FileIdentity} file
-   * @param {Done} cb
-   */
-  _record (file, cb) {
-    this._enqueue((done) => {
-      if (this._held === null || file.inode === this._file.inode) return process.nextTick(done, null)
-      this._held.update({ file }, (err) => {
-        if (!err) this._file = file
-        done(err)
-      })
-    }, cb)
+  /** @param {FileIdentity} file */
+  async #record (file) {
+    if (this.#held === null || file.inode === this.#file.inode) return
+    await this.#held.update({ file })
+    this.#file = file
   }
 
   /**
@@ -276,12 +227,11 @@ class FileLock {
    * @param {Done} cb
    */
   release (filePath, cb) {
-    this._enqueue((done) => {
-      const end = (/** @type {Error | null} */ err) => {
-        toCallback(this._company.leave(), (endErr) => done(err ?? endErr))
-      }
-      if (this._held === null) end(null)
-      else this._held.release(`${path.join(path.dirname(filePath), path.basename(this._file.path))}.lock`, end)
+    const lockPath = `${path.join(path.dirname(filePath), path.basename(this.#file.path))}.lock`
+    this.#change(async () => {
+      const err = await this.#held?.release(lockPath).then(() => null, (err) => err)
+      await this.#company.leave()
+      if (err) throw err
     }, cb)
   }
 
@@ -290,49 +240,28 @@ class FileLock {
    * @throws what the file system says
    */
   releaseSync () {
-    const lockPath = `${this._file.path}.lock`
-    if (this._isBusy || this._held === null) return
-    if (parseRecord(readLockSync(lockPath))?.nonce === this._held.nonce) fs.unlinkSync(lockPath)
-    this._company.leaveSync()
+    if (this.#changeCount > 0 || this.#held === null) return
+    const lockPath = `${this.#file.path}.lock`
+    if (parseRecord(readSync(lockPath))?.nonce === this.#held.nonce) fs.unlinkSync(lockPath)
+    this.#company.leaveSync()
   }
 
   /**
-   * @param {(done: Done) => void} change  runs once those before are done
+   * @param {() => Promise<void>} change  runs once those before are done
    * @param {Done} cb
    */
-  _enqueue (change, cb) {
-    this._waiting.push(() => change((err) => {
-      this._isBusy = false
-      this._next()
-      cb(err)
-    }))
-    this._next()
-  }
-
-  _next () {
-    if (this._isBusy) return
-    const change = this._waiting.shift()
-    if (!change) return
-    this._isBusy = true
-    change()
+  #change (change, cb) {
+    this.#changeCount++
+    const changed = this.#lastChange.then(change)
+    const end = () => { this.#changeCount-- }
+    this.#lastChange = changed.then(end, end)
+    toCallback(changed, cb)
   }
 }
 
-/**
- * @param {boolean} isKernelHeld
- * @returns {'kernel' | 'file'}
- */
-function kindOf (isKernelHeld) {
-  return isKernelHeld ? 'kernel' : 'file'
-}
-
-/**
- * @param {Place} self
- * @param {boolean} isKernelHeld
- * @returns {string | null}
- */
-function describeBlindSpot ({ localFileSystem }, isKernelHeld) {
-  if (!isKernelHeld) return 'a writer that comes to the file by another path: a bind mount, a hard link, a new name'
+/** @type {(self: Place, kind: 'kernel' | 'file') => string | null} what it cannot keep out, for people to read */
+function describeBlindSpot ({ localFileSystem }, kind) {
+  if (kind === 'file') return 'a writer that comes to the file by another path: a bind mount, a hard link, a new name'
   if (localFileSystem || process.platform === 'win32') return null
   return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
@@ -342,7 +271,11 @@ function describeBlindSpot ({ localFileSystem }, isKernelHeld) {
  * @returns {Promise<FileIdentity>}
  */
 async function identify (filePath) {
-  const stat = await statIfThere(filePath)
+  /** @type {fs.BigIntStats | null} */
+  const stat = await call(fs, 'stat', filePath, { bigint: true }).catch((err) => {
+    if (err.code !== 'ENOENT') throw err
+    return null
+  })
   if (stat && !stat.isFile()) throw notAFile(filePath, stat)
   // An empty file may be replaced by one that has its first bytes.
   const isKnown = stat !== null && stat.size > 0n
@@ -353,32 +286,116 @@ async function identify (filePath) {
   }
 }
 
-/**
- * @param {string} filePath
- * @returns {Promise<fs.BigIntStats | null>}
- */
-function statIfThere (filePath) {
-  return new Promise((resolve, reject) => {
-    fs.stat(filePath, { bigint: true }, (err, stat) => {
-      if (err && err.code !== 'ENOENT') reject(err)
-      else resolve(err ? null : stat)
+/** @param {string} filePath */
+function isMissing (filePath) {
+  return call(fs, 'lstat', filePath).then(() => false, ({ code }) => code === 'ENOENT')
+}
+
+// What taking a lock does in the file system.
+
+// Who may not read the log may still be told who has it open.
+const MODE = 0o644
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, COPYFILE_EXCL } = fs.constants
+// Whatever else has the name of a lock is neither followed nor waited for.
+const READ_MODE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+const RECORD_SIZE_MAX = 64 * 1024
+const WAIT_MS = 2
+const WAIT_COUNT_MAX = 5
+const BUSY_COUNT_MAX = 50
+
+/** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
+const lockFiles = {
+  write: (filePath, text) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode: MODE }),
+  link: (from, to) => call(fs, 'link', from, to),
+  copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
+  rename: (from, to) => patiently('rename', from, to),
+  unlink: (filePath) => patiently('unlink', filePath),
+  read: async (filePath) => {
+    const fd = await call(fs, 'open', filePath, READ_MODE).catch((err) => {
+      if (err.code !== 'ENOENT') throw err
+      return null
     })
-  })
+    if (fd === null) return null
+    try {
+      const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
+      return bytes.toString('utf8', 0, await call(fs, 'read', fd, bytes, 0, bytes.length, 0))
+    } finally {
+      await call(fs, 'close', fd).catch(() => {})
+    }
+  },
+  list: async (filePath) => {
+    const folder = path.dirname(filePath)
+    /** @type {string[]} */
+    const names = await call(fs, 'readdir', folder)
+    return names.map((name) => path.join(folder, name))
+  },
+  wait: async (count) => {
+    await pause(WAIT_MS)
+    return count === WAIT_COUNT_MAX
+  },
+  createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
 }
 
 /** @param {string} filePath */
-function isMissing (filePath) {
-  return new Promise((resolve) => fs.lstat(filePath, (err) => resolve(err?.code === 'ENOENT')))
+function readSync (filePath) {
+  const fd = fs.openSync(filePath, READ_MODE)
+  try {
+    const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 /**
- * The lock of a file in a folder that was copied, lock and all, is that of the original. Only what differs in both
- * counts: a folder that is moved, or seen under another name, has the same files, and a file may be replaced.
- * @param {FileIdentity} locked
- * @param {FileIdentity} file
+ * Windows does not replace or remove a file at which somebody, a virus scanner for one, is just looking.
+ * @param {'rename' | 'unlink'} name
+ * @param {...string} paths
  */
-function isOfAnother (locked, file) {
-  return locked.path !== file.path && locked.inode !== null && file.inode !== null && locked.inode !== file.inode
+async function patiently (name, ...paths) {
+  for (let count = 1; ; count++) {
+    try {
+      return await call(fs, name, ...paths)
+    } catch (/** @type {any} */ err) {
+      const isBusy = process.platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].includes(err.code)
+      if (!isBusy || count === BUSY_COUNT_MAX) throw err
+    }
+    await pause(WAIT_MS)
+  }
+}
+
+// Says who has a file open for writing, and what to do.
+
+/**
+ * @param {string} path  of the file
+ * @param {Obstacle} obstacle
+ * @param {import('./liveness').Identity} self
+ * @returns {LogError}
+ */
+function lockedError (path, { lockPath, record, isForeign, cause }, self) {
+  if (record === null && cause === null) {
+    return new LogError('ERR_LOG_LOCKED', `open: ${path} is open for writing: the kernel holds a lock on it, and no record ` +
+      'beside it says for whom. It may have been opened by another path: a bind mount, a hard link, an earlier name. ' +
+      'Close it there, or open it with flags "r"', { path })
+  }
+  if (record === null) {
+    return new LogError('ERR_LOG_LOCKED', `open: ${path} may be open for writing: there is ${lockPath}, which does not say by ` +
+      `whom (${cause?.message}); if nothing has the file open, remove that`, { cause, path })
+  }
+  const { host, pid, thread, since } = record
+  const who = `open: ${path} is open for writing, by ${describeThread(record, self)} on ${host}, since ${since}`
+  const advice = isForeign
+    ? `that is another machine, or another container, of which nothing can be seen from here: close it there, or if \
+it is surely gone, remove ${lockPath}`
+    : 'close it there, or open it with flags "r"'
+  return new LogError('ERR_LOG_LOCKED', `${who}; ${advice}`, { path, holder: { host, pid, thread, since } })
+}
+
+/** @type {(record: LockRecord, self: import('./liveness').Identity) => string} */
+function describeThread ({ pid, thread, boot, pidNamespace }, self) {
+  const isOurs = pid === self.pid && boot === self.boot && pidNamespace === self.pidNamespace
+  const process = isOurs ? `this process (${pid})` : `process ${pid}`
+  return thread === null || thread === pid ? process : `thread ${thread} of ${process}`
 }
 
 exports.findHolder = findHolder

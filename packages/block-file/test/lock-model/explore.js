@@ -6,10 +6,11 @@ const { Model, Violation } = require('./model')
 /**
  * @param {import('./model').Scenario} scenario
  * @param {Function} take
- * @returns {{ states: number, ends: number, leftovers: Set<string>, violation: string | null, history: string[] }}
- *   `history` leads to the violation
+ * @returns {Promise<{
+ *   states: number, ends: number, leftovers: Set<string>, violation: string | null, history: string[]
+ * }>}  `history` leads to the violation
  */
-function explore (scenario, take) {
+async function explore (scenario, take) {
   const seen = new Set()
   const leftovers = new Set()
   const todo = [{ before: null, move: null }]
@@ -17,7 +18,7 @@ function explore (scenario, take) {
   while (todo.length > 0) {
     let at = todo.pop()
     try {
-      const model = replay(scenario, take, at)
+      const model = await replay(scenario, take, at)
       for (;;) {
         const key = model.key()
         if (seen.has(key)) break
@@ -27,15 +28,16 @@ function explore (scenario, take) {
         // Where all that is left is that somebody dies, it may also not happen.
         if (!model.actors.some(({ pending, isAlive }) => isAlive && pending)) {
           ends++
-          for (const path of replay(scenario, take, at).checkEnd()) leftovers.add(path)
+          const model = await replay(scenario, take, at)
+          for (const path of await model.checkEnd()) leftovers.add(path)
         }
         if (!move) break
         at = { before: at, move }
-        model.make(move)
+        await model.make(move)
       }
     } catch (err) {
       if (!(err instanceof Violation)) throw err
-      return { states: seen.size, ends, leftovers, violation: err.message, history: describe(scenario, take, at) }
+      return { states: seen.size, ends, leftovers, violation: err.message, history: await describe(scenario, take, at) }
     }
   }
   return { states: seen.size, ends, leftovers, violation: null, history: [] }
@@ -48,24 +50,22 @@ function movesTo (at) {
   return moves
 }
 
-function replay (scenario, take, at) {
+async function replay (scenario, take, at) {
   const model = new Model(scenario, take)
-  for (const move of movesTo(at)) model.make(move)
+  for (const move of movesTo(at)) await model.make(move)
   return model
 }
 
-function describe (scenario, take, at) {
+async function describe (scenario, take, at) {
   const model = new Model(scenario, take)
-  return movesTo(at).map((move) => {
+  const lines = []
+  for (const move of movesTo(at)) {
     const [kind, index] = move
-    const line = `${index + 1} ${kind === 'die' ? 'dies' : model.actors[index].pending.name}`
-    try {
-      model.make(move)
-    } catch {
-      // The violation, which is told anyway.
-    }
-    return line
-  })
+    lines.push(`${index + 1} ${kind === 'die' ? 'dies' : model.actors[index].pending.name}`)
+    // The last may be the violation, which is told anyway.
+    await model.make(move).catch(() => {})
+  }
+  return lines
 }
 
 exports.explore = explore

@@ -8,13 +8,17 @@ const { take } = require('../../lib/lock/acquire')
 
 const [, , part = ''] = process.argv
 
-for (const [title, { quick, long, files }] of Object.entries(scenarios)) {
-  for (const scenario of title.includes(part) ? [...quick, ...long] : []) {
-    const started = Date.now()
-    const { states, violation, history } = explore({ ...scenario, files }, take)
-    console.log(`${violation ?? 'ok'}  ${title}, ${JSON.stringify(scenario)}: ${states} states, ${Date.now() - started} ms`)
-    if (violation === null) continue
-    console.log(history.join('\n'))
-    process.exitCode = 1
+async function main () {
+  for (const [title, { quick, long, files }] of Object.entries(scenarios)) {
+    for (const scenario of title.includes(part) ? [...quick, ...long] : []) {
+      const started = Date.now()
+      const { states, violation, history } = await explore({ ...scenario, files }, take)
+      console.log(`${violation ?? 'ok'}  ${title}, ${JSON.stringify(scenario)}: ${states} states, ${Date.now() - started} ms`)
+      if (violation === null) continue
+      console.log(history.join('\n'))
+      process.exitCode = 1
+    }
   }
 }
+
+main()

@@ -59,7 +59,7 @@ class Model {
   }
 
   /** @param {[kind: 'step' | 'die', index: number]} move */
-  make ([kind, index]) {
+  async make ([kind, index]) {
     const actor = this.actors[index]
     if (kind === 'step') return actor.step()
     this._deathsLeft--
@@ -74,12 +74,12 @@ class Model {
   }
 
   /** One more actor, alone; it must get the lock whatever the others left. */
-  checkEnd () {
+  async checkEnd () {
     if (this.deathCount === 0 && this.winCount === 0) throw new Violation('nobody got the lock')
     const late = new Actor(this, PID + this.actors.length, 1)
     this.actors.push(late)
     late.begin()
-    while (late.pending) late.step()
+    while (late.pending) await late.step()
     if (late.winCount !== 1) throw new Violation(`the lock stays for ever: ${this.key()}`)
     if (this._files.has(LOCK)) throw new Violation('the lock is still there')
     return [...this._files.keys()]
@@ -104,8 +104,7 @@ class Model {
 
   /** @param {Actor} actor */
   take (actor) {
-    const world = this._worldOf(actor)
-    this._take(world, LOCK, recordOf(actor.pid), (err, held, obstacle) => actor.taken(err, held, obstacle))
+    return this._take(this._worldOf(actor), LOCK, recordOf(actor.pid))
   }
 
   /** @param {Actor} actor */
@@ -115,53 +114,57 @@ class Model {
     const there = (path) => files.has(path) ? 'EEXIST' : null
     const ask = (name, ...phases) => actor.ask(name, phases)
     return {
-      write: (path, text, cb) => ask('write', () => end(cb, there(path), () => files.set(path, { text }))),
-      link: (from, to, cb) => {
+      write: (path, text) => ask('write', () => answer(there(path), () => { files.set(path, { text }) })),
+      link: (from, to) => {
         actor.forget(from)
-        ask('link', () => {
+        return ask('link', () => {
           const code = missing(from) ?? there(to) ?? (this._hasLinks ? null : 'EPERM')
-          return end(cb, code, () => files.set(to, files.get(from)))
+          return answer(code, () => { files.set(to, files.get(from)) })
         })
       },
-      copy: (from, to, cb) => {
+      copy: (from, to) => {
         const copy = { text: '' }
         const { text } = files.get(from) ?? copy
-        ask('copy', () => {
+        return ask('copy', () => {
           const code = missing(from) ?? there(to)
-          if (code) return end(cb, code)
+          if (code) return answer(code)
           files.set(to, copy)
         }, () => {
           copy.text = text
-          return end(cb, null)
+          return answer(null)
         })
       },
-      rename: (from, to, cb) => ask('rename', () => end(cb, missing(from), () => {
+      rename: (from, to) => ask('rename', () => answer(missing(from), () => {
         const file = files.get(from)
         // The system does nothing when both are names of the same file.
         if (file === files.get(to)) return
         files.delete(from)
         files.set(to, file)
       })),
-      unlink: (path, cb) => ask('unlink', () => end(cb, missing(path), () => files.delete(path))),
-      read: (path, cb) => ask('read', () => end(cb, missing(path), () => files.get(path).text)),
-      list: (path, cb) => ask('list', () => end(cb, null, () => [...files.keys()])),
-      checkLiveness: ({ pid }, cb) => ask('checkLiveness', () => end(cb, null, () => this.isAlive(pid) ? 'alive' : 'dead')),
-      wait: (count, cb) => ask('wait', () => end(() => cb(count === 2), null)),
+      unlink: (path) => ask('unlink', () => answer(missing(path), () => { files.delete(path) })),
+      read: (path) => ask('read', () => answer(null, () => files.get(path)?.text ?? null)),
+      list: () => ask('list', () => answer(null, () => [...files.keys()])),
+      checkLiveness: ({ pid }) => ask('checkLiveness', () => answer(null, () => this.isAlive(pid) ? 'alive' : 'dead')),
+      wait: (count) => ask('wait', () => answer(null, () => count === 2)),
       createNonce: () => actor.createNonce()
     }
   }
 }
 
 /**
- * @param {Function} cb
  * @param {string | null} code  of a failure
  * @param {() => any} [run]
- * @returns {{ told: string, tell: () => void }}  what the actor learns, and how
+ * @returns {{ told: string, error?: Error, result?: any }}  what the actor learns
  */
-function end (cb, code, run = () => {}) {
-  if (code) return { told: code, tell: () => cb(Object.assign(new Error(code), { code })) }
+function answer (code, run = () => {}) {
+  if (code) return { told: code, error: Object.assign(new Error(code), { code }) }
   const result = run()
-  return { told: typeof result === 'object' && !Array.isArray(result) ? '' : String(result), tell: () => cb(null, result) }
+  return { told: String(result), result }
+}
+
+/** All that follows from what was answered has run, up to where it asks again. */
+function settle () {
+  return new Promise((resolve) => process.nextTick(resolve))
 }
 
 /** @type {Map<string, number>} what an actor may know, with a number for each */
@@ -191,13 +194,26 @@ class Actor {
     this.isAlive = true
     this.isWriter = false
     this.winCount = 0
-    /** @type {{ name: string, phases: Function[] } | null} what it does next */
+    /** @type {{ name: string, phases: Function[], resolve: Function, reject: Function } | null} what it does next */
     this.pending = null
+    /** @type {Violation | null} */
+    this._violation = null
   }
 
   begin () {
-    if (this._roundsLeft-- === 0) return
-    this._model.take(this)
+    this._live().catch((err) => { this._violation = err })
+  }
+
+  async _live () {
+    while (this._roundsLeft-- > 0) {
+      const { held, obstacle } = await this._model.take(this).catch((err) => {
+        throw new Violation(`failed: ${err.message}`)
+      })
+      if (held) await this._work(held)
+      else if (obstacle.record === null && this._model._hasLinks) {
+        throw new Violation(`an obstacle that is none: ${JSON.stringify(obstacle)}`)
+      }
+    }
   }
 
   /**
@@ -205,17 +221,20 @@ class Actor {
    * @param {Function[]} phases
    */
   ask (name, phases) {
-    this.pending = { name, phases: [...phases] }
+    return new Promise((resolve, reject) => { this.pending = { name, phases: [...phases], resolve, reject } })
   }
 
-  step () {
+  async step () {
     this.hasBegun = true
-    const { name, phases } = this.pending
+    const { name, phases, resolve, reject } = this.pending
     const answer = phases.shift()()
     this._history = number(`${this._history} ${name} ${answer?.told ?? 'half'}`)
     if (!answer) return
     this.pending = null
-    answer.tell()
+    if (answer.error) reject(answer.error)
+    else resolve(answer.result)
+    await settle()
+    if (this._violation) throw this._violation
   }
 
   /**
@@ -243,31 +262,17 @@ class Actor {
     return `${this.pid}${String(++this._nonceCount).padStart(3, '0')}`.padStart(16, 'a')
   }
 
-  taken (err, held, obstacle) {
-    if (err) throw new Violation(`failed: ${err.message}`)
-    if (!held) {
-      const isTrue = obstacle.record !== null || !this._model._hasLinks
-      if (!isTrue) throw new Violation(`an obstacle that is none: ${JSON.stringify(obstacle)}`)
-      return this.begin()
-    }
+  async _work (held) {
     this._model.won(this)
     this.winCount++
     this.isWriter = true
     this._history = number(`won ${this._nonceCount} ${this._asides[0]} ${this._roundsLeft} ${JSON.stringify(held)}`)
-    held.update({ since: 'later' }, (err) => {
-      if (err) throw new Violation(`update failed: ${err.message}`)
-      this.ask('work', [() => end(() => this._finish(held), null)])
-    })
-  }
-
-  _finish (held) {
+    await held.update({ since: 'later' }).catch((err) => { throw new Violation(`update failed: ${err.message}`) })
+    await this.ask('work', [() => answer(null)])
     const { pid } = JSON.parse(this._model.text(LOCK) || '{}')
     if (pid !== this.pid) throw new Violation(`the lock of ${this.pid} is ${pid ? `that of ${pid}` : 'gone'}`)
     this.isWriter = false
-    held.release(LOCK, (err) => {
-      if (err) throw new Violation(`release failed: ${err.message}`)
-      this.begin()
-    })
+    await held.release(LOCK).catch((err) => { throw new Violation(`release failed: ${err.message}`) })
   }
 }
 

@@ -5,6 +5,6 @@ exports.why = 'a new file, or a compacted one, has lost its name when the power 
 exports.oracle = 'disk'
 exports.patches = [{
   file: 'packages/block-file/lib/storage.js',
-  find: '  syncFolder,\n',
-  replace: '  syncFolder: (_, cb) => process.nextTick(cb, null),\n'
+  find: 'syncFolder: callbackify(syncFolder),',
+  replace: 'syncFolder: (_, cb) => process.nextTick(cb, null),'
 }]
