@@ -1,8 +1,9 @@
 'use strict'
 // What is good in a damaged log, and what is wrong with it: machines over bytes, without any I/O.
 
+const { endOfPage } = require('./lib/layout')
 const { DamageList } = require('./lib/survey/damage-list')
-const { endOfPage, isZeroIn } = require('./lib/survey/find-header')
+const { isZeroIn } = require('./lib/survey/find-header')
 const { encodeHeadOf } = require('./lib/survey/chunk-state')
 const { STEP, Survey, describeSource } = require('./lib/survey/survey')
 const { SaltSearch, placeOf, rebuildHeader } = require('./lib/survey/rescue-header')
@@ -15,7 +16,7 @@ const { FrameKeeper, judgeFields } = require('./lib/survey/mend-frames')
  * @typedef {import('./lib/survey/rescue-header').Page} Page
  * @typedef {import('./lib/survey/rescue-header').PagePlace} PagePlace
  * @typedef {import('./lib/survey/survey').Source} Source
- * @typedef {import('./lib/survey/judge').UnanchoredRange} UnanchoredRange
+ * @typedef {import('./lib/survey/chain').UnanchoredRange} UnanchoredRange
  * @typedef {import('./lib/survey/mend-frames').Verdict} Verdict
  * @typedef {import('./lib/survey/find-header').Window} Window
  */

@@ -3,12 +3,12 @@
 
 const { Piece } = require('@millrace/flow')
 const {
-  CRC_SIZE, ChunkHeader, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_END, checkChunk, isHeaderAt
+  CRC_SIZE, ChunkHeader, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET, checkChunk, findHeaderAt, isHeaderAt
 } = require('./chunk-header')
 const { crc32, crc32OfFew, createShiftTable, shift } = require('./crc32')
 const { finishChunk } = require('./journal')
 const {
-  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, isZero
 } = require('./layout')
 
 /** How an attempt to enter the next chunk ended. */
@@ -16,7 +16,6 @@ const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 
 const UNKNOWN = -1
 // For less, a sum for each is soon made: the tables that one for all needs take 1 to 4 ms, once.
 const PROVEN_SIZE_MIN = 2 * PAGE_SIZE
-const ZEROS = Buffer.alloc(PAGE_SIZE)
 const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 /**
@@ -164,9 +163,11 @@ class ChunkCursor {
     this.at = this.chunkEnd
     let room = PAGE_SIZE - this.at % PAGE_SIZE
     if (room < CHUNK_SIZE_MIN) {
-      if (!this._holdsNext(Math.min(limit, this.at + room))) return ENTRY.NEEDS_BYTES
-      if (!this._isFiller(Math.min(limit, this.at + room))) return this._fail(this.at + room, 'FILLER')
-      this.at = this.chunkEnd = Math.min(limit, this.at + room)
+      const fillerEnd = Math.min(limit, this.at + room)
+      if (!this._holdsNext(fillerEnd)) return ENTRY.NEEDS_BYTES
+      const { buffer, start } = this.window
+      if (!isZero(buffer, this.at - start, fillerEnd - start)) return this._fail(this.at + room, 'FILLER')
+      this.at = this.chunkEnd = fillerEnd
       if (this.at === limit) return ENTRY.AT_END
       room = PAGE_SIZE
     }
@@ -222,12 +223,8 @@ class ChunkCursor {
     // So a file of zeros takes no longer than reading it.
     const isHeld = this.at >= start && last >= this.at
     if (isHeld && isZero(buffer, this.at - start, last + CHUNK_HEADER_SIZE - start)) return pageEnd
-    for (let at = this.at + 1; at <= last; at++) {
-      // Nearly every byte is ruled out by the one that differs from each position to the next.
-      const isLikely = buffer[at - start + POSITION_END] === ((at + shift) & 0xff)
-      if (isLikely && isHeaderAt(buffer, view, at - start, at + shift, this._rules)) return at
-    }
-    return pageEnd
+    const found = findHeaderAt(buffer, view, this.at + 1 - start, last - start, start + shift, this._rules)
+    return found === -1 ? pageEnd : start + found
   }
 
   /**
@@ -271,13 +268,6 @@ class ChunkCursor {
   _holdsNext (end) {
     this.need = end - this.at
     return this.holds(end)
-  }
-
-  /** @param {number} end */
-  _isFiller (end) {
-    const { buffer, start } = this.window
-    for (let at = this.at; at < end; at++) if (buffer[at - start] !== 0) return false
-    return true
   }
 
   /**
@@ -332,15 +322,6 @@ class ChunkCursor {
     this.damage = { start: this.at, end, fault }
     return ENTRY.DAMAGED
   }
-}
-
-/**
- * @param {Buffer} buffer
- * @param {number} from
- * @param {number} to  at most a page on
- */
-function isZero (buffer, from, to) {
-  return buffer.compare(ZEROS, 0, to - from, from, to) === 0
 }
 
 // Proves many chunks, headers and payloads, by one checksum over all of them: what it should be follows from the sums

@@ -10,10 +10,12 @@ const TWO_32 = 2 ** 32
 const CRC_SIZE = 4
 const PAYLOAD_CRC_OFFSET = 4
 const PAYLOAD_SIZE_OFFSET = 8
+const FLAGS_OFFSET = 10
 /** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
 const CONTINUED_OFFSET = 28
 const ERASED_COUNT_OFFSET = 30
-/** Where the lowest byte of its position is. */
+const POSITION_OFFSET = 16
+/** The lowest byte of the position. */
 const POSITION_END = 21
 const { COMMIT_CONTINUES, WAS_ERASED, REST_ERASED, BEHIND_LOSS } = CHUNK_FLAGS
 const KNOWN_FLAGS = COMMIT_CONTINUES | WAS_ERASED | REST_ERASED | BEHIND_LOSS
@@ -180,7 +182,36 @@ function isAhead (position, least) {
 function isHeaderAt (bytes, view, offset, position, { salt }) {
   const found = readUint48(view, offset + 16)
   if (!isAhead(found, position) || readUint48(view, offset + 22) > found) return false
+  return isHeaderWhole(bytes, view, offset, salt)
+}
+
+/**
+ * Whether a header has its own checksum, wherever it says that it is.
+ * @param {Buffer} bytes
+ * @param {DataView} view
+ * @param {number} offset
+ * @param {number} salt
+ */
+function isHeaderWhole (bytes, view, offset, salt) {
   return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {DataView} view
+ * @param {number} from  offset
+ * @param {number} last  offset
+ * @param {number} ahead  how far positions are ahead of offsets
+ * @param {Rules} rules
+ * @returns {number}  the first of these offsets that has a whole header, whatever its payload is like; -1 if none has
+ */
+function findHeaderAt (bytes, view, from, last, ahead, rules) {
+  for (let offset = from; offset <= last; offset++) {
+    // Nearly every byte is ruled out by the one that differs from each position to the next.
+    const isLikely = bytes[offset + POSITION_END] === ((offset + ahead) & 0xff)
+    if (isLikely && isHeaderAt(bytes, view, offset, offset + ahead, rules)) return offset
+  }
+  return -1
 }
 
 /**
@@ -194,7 +225,11 @@ function readUint48 (view, offset) {
 exports.CRC_SIZE = CRC_SIZE
 exports.PAYLOAD_CRC_OFFSET = PAYLOAD_CRC_OFFSET
 exports.PAYLOAD_SIZE_OFFSET = PAYLOAD_SIZE_OFFSET
-exports.POSITION_END = POSITION_END
+exports.FLAGS_OFFSET = FLAGS_OFFSET
+exports.POSITION_OFFSET = POSITION_OFFSET
+exports.readUint48 = readUint48
+exports.findHeaderAt = findHeaderAt
+exports.isHeaderWhole = isHeaderWhole
 exports.CONTINUED_OFFSET = CONTINUED_OFFSET
 exports.ERASED_COUNT_OFFSET = ERASED_COUNT_OFFSET
 exports.ChunkHeader = ChunkHeader

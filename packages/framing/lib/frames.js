@@ -144,3 +144,4 @@ exports.findRecordEnd = findRecordEnd
 exports.findReach = findReach
 exports.assembleRecord = assembleRecord
 exports.FrameCount = FrameCount
+exports.PIECE_SIZE_MAX = PIECE_SIZE_MAX

@@ -8,10 +8,8 @@ const { crc32 } = require('./crc32')
 const { decodeJournal } = require('./journal')
 const {
   AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE,
-  U48_MAX
+  U48_MAX, isZero
 } = require('./layout')
-
-const ZEROS = Buffer.alloc(JOURNAL_SIZE)
 
 /**
  * @typedef {import('./journal').Entry} Entry
@@ -132,15 +130,6 @@ function readJournals (whole, salt, flaws) {
     else flaws.push({ what: `journal ${index + 1}`, offset, size: JOURNAL_SIZE })
   }
   return journals.sort((a, b) => a.round - b.round)
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} start
- * @param {number} end
- */
-function isZero (bytes, start, end) {
-  return bytes.compare(ZEROS, 0, end - start, start, end) === 0
 }
 
 /**

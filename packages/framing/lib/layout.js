@@ -1,5 +1,6 @@
 'use strict'
-// The constants of the checked framing that its writer and its readers share. docs/format.md explains each.
+// What all that writes or reads the checked framing shares: its constants, which docs/format.md explains, and the grid
+// of pages.
 
 /** The grid that chunks never cross, in bytes. Fixed by the version; has nothing to do with the block size. */
 exports.PAGE_SIZE = 16 * 1024
@@ -34,6 +35,20 @@ exports.EPOCH_MAX = 2 ** 32 - 1
 exports.TAIL_SUFFIX = '.tail'
 exports.TAIL_HEADER_SIZE = 48
 exports.CRC_SIZE = 4
+
+/**
+ * @param {number} position  physical
+ * @returns {number}  where its page ends
+ */
+exports.endOfPage = (position) => position - position % exports.PAGE_SIZE + exports.PAGE_SIZE
+
+const ZEROS = Buffer.alloc(exports.PAGE_SIZE)
+/**
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} end  at most a page on
+ */
+exports.isZero = (bytes, start, end) => bytes.compare(ZEROS, 0, end - start, start, end) === 0
 
 /** The top two bits of a frame's length. */
 exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })

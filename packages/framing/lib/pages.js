@@ -4,7 +4,7 @@
 const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
 const { finishChunk } = require('./journal')
 const {
-  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, isZero
 } = require('./layout')
 
 const NO_FRAME = null
@@ -45,8 +45,7 @@ function checkPage (page, rules, unfinished) {
   for (let at = start; at < end; at += CHUNK_HEADER_SIZE + header.size) {
     const chunkOffset = offset + at - start
     if (start + PAGE_SIZE - at < CHUNK_SIZE_MIN) {
-      const isFiller = bytes.subarray(chunkOffset, offset + end - start).every((byte) => byte === 0)
-      return isFiller ? null : { start: at, end, fault: 'FILLER' }
+      return isZero(bytes, chunkOffset, offset + end - start) ? null : { start: at, end, fault: 'FILLER' }
     }
     if (end - at < CHUNK_HEADER_SIZE) return { start: at, end, fault: 'HEADER' }
     const entries = unfinished.get(at)

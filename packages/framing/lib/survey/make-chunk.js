@@ -4,10 +4,10 @@
 
 const { ChunkHeader, PAYLOAD_SIZE_OFFSET, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const {
-  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, FRAME_TYPES, RESERVATION_SIZE, LENGTH_SIZE, PAGE_SIZE
+  CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, RESERVATION_SIZE,
+  endOfPage
 } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
-const { endOfPage } = require('./find-header')
 
 // Only who makes checksums can make a file that asks for more; what comes of it will not verify.
 const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
@@ -178,7 +178,7 @@ function eraseLastFrame (chunk, offset, salt) {
   const dataStart = offset + LENGTH_SIZE
   chunk.writeUInt32BE(FRAME_TYPES.ERASED * 2 ** 30 + chunk.length - dataStart, offset)
   chunk.fill(0, dataStart)
-  rewriteHeader(chunk, isErased ? 0 : 1, salt, () => {})
+  rewriteHeader(chunk, isErased ? 0 : 1, salt)
 }
 
 /**
@@ -190,7 +190,7 @@ function eraseLastFrame (chunk, offset, salt) {
  */
 function extendLastFrame (chunk, offset, size, salt) {
   chunk.writeUInt32BE(chunk.readUInt32BE(offset) + size, offset)
-  rewriteHeader(chunk, 0, salt, () => {})
+  rewriteHeader(chunk, 0, salt)
 }
 
 /**
@@ -219,9 +219,9 @@ function eraseRest (chunk, isOwned, salt) {
  * @param {Buffer} chunk
  * @param {number} erased  how many more records and pieces of records are
  * @param {number} salt
- * @param {(header: ChunkHeader) => void} edit
+ * @param {(header: ChunkHeader) => void} [edit]
  */
-function rewriteHeader (chunk, erased, salt, edit) {
+function rewriteHeader (chunk, erased, salt, edit = () => {}) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
   header.originalCrc = header.chainCrc
@@ -238,33 +238,45 @@ function rewriteHeader (chunk, erased, salt, edit) {
 /**
  * @typedef {import('./chunk-state').ChunkState} ChunkState
  * @typedef {import('./survey').ChunkSink} ChunkSink
- * @typedef {{ start: number, header: import('../chunk-header').ChunkHeader, chunk: Buffer }} Rebuilt
+ * @typedef {{ start: number, header: ChunkHeader, chunk: Buffer }} Rebuilt
+ */
+
+/**
+ * The chunk behind what waits.
+ * @typedef {object} Next
+ * @property {number} chainCrc  that it wants the one before to have
+ * @property {number} openSize  how much of it belongs to a record that is lost
+ * @property {number} position  logical
+ * @property {boolean} isBehindLoss
  */
 
 class Pending {
+  #rules
+  #output
+  /** @type {Filling | null} */
+  #lost = null
+  /** Whether the commit of the chunk in front of it goes on. */
+  #wasInCommit = false
+  /** The range that was filled last. @type {Filling | null} */
+  #filled = null
+  /** @type {Rebuilt | null} */
+  #rebuilt = null
+
   /**
    * @param {import('../chunk-header').Rules} rules
    * @param {ChunkSink | null} output
    */
   constructor (rules, output) {
-    this._rules = rules
-    this._output = output
-    /** @type {Filling | null} */
-    this._lost = null
-    /** Whether the commit of the chunk in front of it goes on. */
-    this._wasInCommit = false
-    /** The range that was filled last. @type {Filling | null} */
-    this._filled = null
-    /** @type {Rebuilt | null} */
-    this._rebuilt = null
+    this.#rules = rules
+    this.#output = output
   }
 
   get isEmpty () {
-    return this._lost === null && this._rebuilt === null
+    return this.#lost === null && this.#rebuilt === null
   }
 
   get isLost () {
-    return this._lost !== null
+    return this.#lost !== null
   }
 
   /**
@@ -272,16 +284,16 @@ class Pending {
    * @returns {number}  where what is lost begins
    */
   startOr (end) {
-    return this._lost?.start ?? end
+    return this.#lost?.start ?? end
   }
 
   /**
    * @param {number} start
-   * @param {import('../chunk-header').ChunkHeader} header
+   * @param {ChunkHeader} header
    * @param {Buffer} chunk
    */
   rebuild (start, header, chunk) {
-    this._rebuilt = { start, header, chunk }
+    this.#rebuilt = { start, header, chunk }
   }
 
   /**
@@ -290,14 +302,15 @@ class Pending {
    * @param {Owner | null} owner
    */
   lose (state, end, owner) {
-    const { hasGaps, shift } = this._rules
-    const { end: start, logicalEnd: position, contentEnd, epoch, durable, chainCrc: previous } = state
-    const gaps = hasGaps ? { shift, contentEnd, end: 0, next: 0 } : null
-    if (this._lost === null) {
-      this._lost = { start, end, position, gaps, epoch, durable, previous, chainCrc: 0, openSize: 0, owner, skip: 0 }
-      this._wasInCommit = state.isInCommit
+    if (this.#lost !== null) {
+      this.#lost.end = end
+      return
     }
-    this._lost.end = end
+    const { end: start, logicalEnd: position, contentEnd, epoch, durable, chainCrc: previous } = state
+    const { hasGaps, shift } = this.#rules
+    const gaps = hasGaps ? { shift, contentEnd, end: 0, next: 0 } : null
+    this.#lost = { start, end, position, gaps, epoch, durable, previous, chainCrc: 0, openSize: 0, owner, skip: 0 }
+    this.#wasInCommit = state.isInCommit
   }
 
   /**
@@ -305,7 +318,7 @@ class Pending {
    * @param {number} start
    */
   canReach (start) {
-    return this._lost === null || canFill(this._lost, start)
+    return this.#lost === null || canFill(this.#lost, start)
   }
 
   /**
@@ -314,7 +327,7 @@ class Pending {
    * @param {number} position  logical, of the chunk
    */
   canOwn (start, position) {
-    const { _lost: lost } = this
+    const lost = this.#lost
     if (lost === null || lost.end !== start) return false
     const size = start - Math.max(lost.start, start - PAGE_SIZE)
     if (size < CHUNK_SIZE_MIN) return false
@@ -322,47 +335,35 @@ class Pending {
   }
 
   /**
-   * Puts out what waits.
+   * Writes what waits.
    * @param {ChunkState} state  gets the chain crc
-   * @param {number | null} chainCrc  null when there is no chunk behind
-   * @param {number} openSize  how much of that one belongs to a record that is lost
-   * @param {number} position  logical, of that one
-   * @param {boolean} isBehindLoss  of that one
+   * @param {Next | null} next  null when nothing is behind it
    */
-  settle (state, chainCrc, openSize, position, isBehindLoss) {
-    const { _lost: lost, _rebuilt: rebuilt } = this
-    this._lost = this._rebuilt = null
-    if (lost !== null && lost.gaps !== null) lost.gaps.next = position
-    // If that one does not say that it is behind an unclean end, the last chunk in place of what is lost does.
-    if (lost !== null && lost.gaps === null && chainCrc !== null) {
-      const ahead = position - lost.end - (lost.position - lost.start)
-      lost.skip = isBehindLoss ? 0 : ahead - ahead % RESERVATION_SIZE
-    }
-    if (lost !== null) this._fill(lost, state, chainCrc, openSize)
-    else if (rebuilt !== null) this._putRebuilt(rebuilt, state, chainCrc)
+  flush (state, next) {
+    const [lost, rebuilt] = [this.#lost, this.#rebuilt]
+    this.#lost = this.#rebuilt = null
+    if (lost !== null) this.#fill(lost, state, next)
+    else if (rebuilt !== null) this.#writeRebuilt(rebuilt, state, next)
   }
 
   /**
    * If the log ends right behind the range that was filled last, chunks behind it were taken back, which said how it
    * ends: it waits again. Only at the log's end, or the range would be filled anew for each of many such chunks.
-   * @param {ChunkState[]} states  the first one is where the output ends now; those right behind the range are changed
+   * @param {Array<Pick<ChunkState, 'end' | 'chainCrc' | 'erasedInOutput'>>} states  the first one is where the output
+   *   ends now; those right behind the range are changed
    */
   reopen (states) {
-    const { _filled: filled, _output: output, _rules: { salt } } = this
+    const filled = this.#filled
     if (filled === null || !this.isEmpty || !isRightBehind(filled, states[0])) return
-    const { owner, start } = filled
     const count = countChunks(filled)
     for (const state of states.filter((state) => isRightBehind(filled, state))) {
       state.chainCrc = UNKNOWN
       state.erasedInOutput -= count
     }
-    output?.cut(Math.min(output.end, start))
-    const restSize = ownedSizeOf(filled)
-    if (owner !== null && restSize > 0) {
-      changeChunk(output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, -restSize, salt))
-    }
-    this._lost = { ...filled, skip: 0 }
-    this._filled = null
+    this.#output?.cut(Math.min(this.#output.end, filled.start))
+    this.#extendOwner(filled, -1)
+    this.#lost = { ...filled, skip: 0 }
+    this.#filled = null
   }
 
   /**
@@ -370,76 +371,83 @@ class Pending {
    * @param {ChunkState} state
    */
   trim (state) {
-    const { _lost: lost } = this
+    const lost = this.#lost
     if (lost === null || canFill(lost, lost.end)) return
     lost.end = Math.max(lost.start, lost.end - lost.end % PAGE_SIZE)
     state.end = lost.end
     state.logicalEnd = lost.position + lost.end - lost.start
     if (lost.start < lost.end) return
     state.chainCrc = lost.previous
-    state.isInCommit = this._wasInCommit
-    this._lost = null
+    state.isInCommit = this.#wasInCommit
+    this.#lost = null
   }
 
   /**
    * @param {Filling} lost
    * @param {ChunkState} state
-   * @param {number | null} chainCrc
-   * @param {number} openSize
+   * @param {Next | null} next
    */
-  _fill (lost, state, chainCrc, openSize) {
-    const { _output: output, _rules: { salt } } = this
-    const { owner, start, end } = lost
-    const restSize = ownedSizeOf(lost)
-    if (owner !== null && restSize > 0) {
-      changeChunk(output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, restSize, salt))
+  #fill (lost, state, next) {
+    const { start, end, gaps } = lost
+    if (gaps !== null) {
+      gaps.next = next?.position ?? 0
+      // Where nothing comes behind it, the seqs of what is lost must not be used again.
+      if (next === null) gaps.end = state.logicalEnd
+    } else if (next !== null) {
+      // If that one does not say that it is behind an unclean end, the last chunk in place of what is lost does.
+      const ahead = next.position - end - (lost.position - start)
+      lost.skip = next.isBehindLoss ? 0 : ahead - ahead % RESERVATION_SIZE
     }
-    // Where nothing comes behind it, the seqs of what is lost must not be used again.
-    if (chainCrc === null && lost.gaps !== null) lost.gaps.end = state.logicalEnd
-    this._filled = lost
+    this.#extendOwner(lost, 1)
+    this.#filled = lost
     const count = countChunks(lost)
-    state.chainCrc = count === 0 ? lost.previous : chainCrc ?? nameOfItsOwn(lost.previous)
+    state.chainCrc = count === 0 ? lost.previous : next?.chainCrc ?? inventCrc(lost.previous)
     state.erasedInOutput += count
-    output?.zerosTo(start)
-    output?.fill(end - start, fillWithChunks({ ...lost, chainCrc: state.chainCrc, openSize }, salt))
+    this.#output?.zerosTo(start)
+    const filling = { ...lost, chainCrc: state.chainCrc, openSize: next?.openSize ?? 0 }
+    this.#output?.fill(end - start, fillWithChunks(filling, this.#rules.salt))
+  }
+
+  /**
+   * The record in front of the range gets the bytes of it that its only chunk has, or loses them.
+   * @param {Filling} lost
+   * @param {1 | -1} sign
+   */
+  #extendOwner (lost, sign) {
+    const { owner, start, end } = lost
+    const size = start % PAGE_SIZE === 0 && end - start < PAGE_SIZE ? restSizeOf(lost) : 0
+    if (owner === null || size === 0) return
+    const { salt } = this.#rules
+    changeChunk(this.#output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, sign * size, salt))
   }
 
   /**
    * @param {Rebuilt} rebuilt
    * @param {ChunkState} state
-   * @param {number | null} chainCrc
+   * @param {Next | null} next
    */
-  _putRebuilt ({ start, header, chunk }, state, chainCrc) {
-    state.chainCrc = header.originalCrc = chainCrc ?? nameOfItsOwn(header.previous)
-    writeChunkHeader(header, chunk, 0, this._rules.salt)
-    this._output?.zerosTo(start)
-    this._output?.append(chunk)
+  #writeRebuilt ({ start, header, chunk }, state, next) {
+    state.chainCrc = header.originalCrc = next?.chainCrc ?? inventCrc(header.previous)
+    writeChunkHeader(header, chunk, 0, this.#rules.salt)
+    this.#output?.zerosTo(start)
+    this.#output?.append(chunk)
   }
-}
-
-/**
- * @param {Filling} lost
- * @returns {number}  how many bytes of the record in front of the range its only chunk has
- */
-function ownedSizeOf (lost) {
-  const { start, end } = lost
-  return start % PAGE_SIZE === 0 && end - start < PAGE_SIZE ? restSizeOf(lost) : 0
 }
 
 /**
  * Whether there is no chunk between the range and where the state is; there may be the zeros at a page's end.
  * @param {Filling} lost
- * @param {ChunkState} state
+ * @param {{ end: number }} state
  */
 function isRightBehind (lost, { end }) {
   return end >= lost.end && end - lost.end < CHUNK_HEADER_SIZE
 }
 
 /**
- * What nobody calls anything may be called as it likes.
+ * No chunk names the last one of a log, so any chain crc will do for it.
  * @param {number} previous
  */
-function nameOfItsOwn (previous) {
+function inventCrc (previous) {
   return (previous ^ 1) >>> 0
 }
 
@@ -453,13 +461,8 @@ function changeChunk (output, start, edit) {
   output?.change(start, CHUNK_HEADER_SIZE, measure, edit)
 }
 
-exports.canFill = canFill
-exports.countChunks = countChunks
-exports.fillWithChunks = fillWithChunks
 exports.makeLostChunk = makeLostChunk
 exports.eraseLastFrame = eraseLastFrame
 exports.eraseRest = eraseRest
-exports.extendLastFrame = extendLastFrame
-exports.restSizeOf = restSizeOf
 exports.Pending = Pending
 exports.changeChunk = changeChunk

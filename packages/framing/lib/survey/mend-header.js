@@ -6,8 +6,9 @@ const { ChunkHeader, checkChunk, readChunkHeader, writeChunkHeader } = require('
 const { crc32, crc32OfFew } = require('../crc32')
 const { FrameCount } = require('../frames')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE } = require('../layout')
+const { UNKNOWN } = require('./chunk-state')
 
-const UNKNOWN = -1
+/** @typedef {import('../chunk-header').Rules} Rules */
 
 /**
  * What the neighbours of a chunk say of it.
@@ -42,28 +43,18 @@ const UNKNOWN = -1
 /**
  * @param {Buffer} bytes  from the chunk's start to the end of its page, or of the file
  * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  * @returns {Mended | null}  null when the payload is not whole, or not known to be this chunk's
  */
 function mendHeader (bytes, neighbours, rules) {
-  return mendFlippedBit(bytes, neighbours, rules) ?? mendFields(bytes, neighbours, rules)
+  const head = unflip(bytes.subarray(0, CHUNK_HEADER_SIZE), rules)
+  return (head && accept(bytes, head, neighbours, rules)) ?? mendFields(bytes, neighbours, rules)
 }
 
 /**
  * @param {Buffer} bytes
  * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
- * @returns {Mended | null}
- */
-function mendFlippedBit (bytes, neighbours, rules) {
-  const head = unflip(bytes.subarray(0, CHUNK_HEADER_SIZE), rules.salt)
-  return head && accept(bytes, head, neighbours, rules)
-}
-
-/**
- * @param {Buffer} bytes
- * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  * @returns {Mended | null}
  */
 function mendFields (bytes, neighbours, rules) {
@@ -121,7 +112,7 @@ function fillKnown (bytes, size, payloadCrc, position, { previous, continued }) 
  * @param {Buffer} head
  * @param {End} end
  * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  * @returns {Mended | null}
  */
 function guessRest (bytes, head, end, neighbours, rules) {
@@ -191,7 +182,7 @@ function guessErasure (bytes, { flags, erasedCount, originalCrc }, { size, chain
  * @param {End} end
  * @param {number} payloadCrc
  * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  * @returns {Mended | null}
  */
 function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
@@ -222,7 +213,7 @@ function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
  * @param {Buffer} bytes
  * @param {Buffer} head
  * @param {Neighbours} neighbours
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  * @returns {Mended | null}  null unless the chunk is good with this header
  */
 function accept (bytes, head, neighbours, rules) {
@@ -247,7 +238,7 @@ function countFrames (chunk, continued) {
 
 /**
  * @param {Buffer} head
- * @param {import('../chunk-header').Rules} rules
+ * @param {Rules} rules
  */
 function headerCrc (head, { salt }) {
   return crc32OfFew(head, 4, CHUNK_HEADER_SIZE, salt)
@@ -258,54 +249,20 @@ function viewOf (bytes) {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-// Finds the one bit of a chunk's header that was flipped. A flipped bit changes a checksum by the same difference
-// whatever the other bits are, and each bit by another one.
-
-/** By that difference: which bit it is, from bit 0 of byte 0 on. */
-const bitsByDifference = findDifferences()
-
-function findDifferences () {
-  const head = Buffer.alloc(CHUNK_HEADER_SIZE)
-  const base = differenceOf(head, 0)
-  /** @type {Map<number, number>} */
-  const bits = new Map()
-  for (let bit = 0; bit < 8 * CHUNK_HEADER_SIZE; bit++) {
-    flip(head, bit)
-    bits.set((differenceOf(head, 0) ^ base) >>> 0, bit)
-    flip(head, bit)
-  }
-  return bits
-}
-
 /**
  * @param {Buffer} head  a chunk's header
- * @param {number} salt
+ * @param {Rules} rules
  * @returns {Buffer | null}  a copy of it that has its own checksum; null if not one bit makes the difference
  */
-function unflip (head, salt) {
-  const bit = bitsByDifference.get(differenceOf(head, salt))
-  if (bit === undefined) return null
+function unflip (head, rules) {
   const copy = Buffer.from(head)
-  flip(copy, bit)
-  return copy
-}
-
-/**
- * @param {Buffer} head
- * @param {number} salt
- * @returns {number}  between the checksum that it has and the one that it should have
- */
-function differenceOf (head, salt) {
-  return (crc32OfFew(head, 4, CHUNK_HEADER_SIZE, salt) ^ head.readUInt32BE(0)) >>> 0
-}
-
-/**
- * @param {Buffer} head
- * @param {number} bit
- */
-function flip (head, bit) {
-  head[bit >>> 3] ^= 1 << (bit & 7)
+  // A flipped bit changes a checksum by the same difference whatever the other bits are, and each bit by another one.
+  for (let bit = 0; bit < 8 * CHUNK_HEADER_SIZE; bit++) {
+    copy[bit >>> 3] ^= 1 << (bit & 7)
+    if (headerCrc(copy, rules) === copy.readUInt32BE(0)) return copy
+    copy[bit >>> 3] ^= 1 << (bit & 7)
+  }
+  return null
 }
 
 exports.mendHeader = mendHeader
-exports.unflip = unflip

@@ -2,21 +2,19 @@
 // When both copies of the file header are lost, what of it matters can be found again: every chunk's checksum is seeded
 // with the salt, and a checksum can be worked backwards to its seed.
 
-const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET } = require('../chunk-header')
+const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, isHeaderWhole } = require('../chunk-header')
 const { crc32, crc32OfFew } = require('../crc32')
 const { FrameCount } = require('../frames')
 const { decodeSlot } = require('../head')
 const {
   CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE
 } = require('../layout')
-const { isWhole } = require('./find-header')
 
 const SALT_OFFSET = 12
 const ID_OFFSET = 16
 const NAME_SIZE_OFFSET = 39
 const NAME_SIZE_MAX = 20
 const PREVIOUS_OFFSET = 32
-const POSITION_OFFSET = 16
 const SLOT_CHAIN_CRC_OFFSET = 38
 const CANDIDATES_MAX = 1024
 
@@ -132,7 +130,7 @@ function saltsOf (page, bytes) {
  * @returns {PagePlace | null}  null unless the page begins with a whole header
  */
 function placeOf ({ page, bytes }, salt) {
-  if (bytes.length < CHUNK_HEADER_SIZE || !isWhole(bytes, viewOf(bytes), 0, salt)) return null
+  if (bytes.length < CHUNK_HEADER_SIZE || !isHeaderWhole(bytes, viewOf(bytes), 0, salt)) return null
   return { shift: bytes.readUIntBE(POSITION_OFFSET, 6) - page, hasGaps: hasGapIn(bytes, salt) }
 }
 
@@ -143,7 +141,7 @@ function placeOf ({ page, bytes }, salt) {
 function hasGapIn (page, salt) {
   const view = viewOf(page)
   const frames = new FrameCount()
-  for (let at = 0; page.length - at >= CHUNK_HEADER_SIZE && isWhole(page, view, at, salt);) {
+  for (let at = 0; page.length - at >= CHUNK_HEADER_SIZE && isHeaderWhole(page, view, at, salt);) {
     const continued = page.readUInt16BE(at + CONTINUED_OFFSET)
     const end = Math.min(page.length, at + CHUNK_HEADER_SIZE + page.readUInt16BE(at + PAYLOAD_SIZE_OFFSET))
     frames.count(view, at + CHUNK_HEADER_SIZE + continued, end, 0)

@@ -4,11 +4,15 @@
 // writes nothing itself: `step` says what it needs.
 
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
+const { ChunkHeader, PAYLOAD_SIZE_OFFSET, isHeaderWhole, readChunkHeader } = require('../chunk-header')
 const { countErased } = require('../head')
 const { entriesByChunk } = require('../journal')
-const { HEAD_SIZE } = require('../layout')
+const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, HEAD_SIZE, PAGE_SIZE, endOfPage } = require('../layout')
+const { Chain, Unanchored } = require('./chain')
+const { UNKNOWN } = require('./chunk-state')
 const { WHAT } = require('./damage-list')
-const { Judge } = require('./judge')
+const { describeNeighbours, findHeader, isZeroIn } = require('./find-header')
+const { mendHeader } = require('./mend-header')
 const { Salvage } = require('./salvage')
 
 /** Why a step ended. */
@@ -19,9 +23,9 @@ const STEP = Object.freeze({
   NEEDS_BYTES: 1,
   /** What was put out must be written first. */
   NEEDS_DRAIN: 2,
-  /** Something looks damaged: once that is sure, `judgeDamage` goes on. */
+  /** Something looks damaged: once that is sure, `passDamage` goes on. */
   NEEDS_LOOK: 3,
-  /** `judgeErased` must be told what the file has at `doubtfulFrame` now. */
+  /** `passOddChunk` must be told what the file has at `doubtfulFrame` now. */
   NEEDS_FRAME: 4
 })
 
@@ -85,6 +89,17 @@ function describeSource (head, end) {
 
 /** @template {import('../chunk-cursor').Window} [W=import('../chunk-cursor').Window] */
 class Survey {
+  #source
+  #damage
+  #output
+  #salvage
+  #chain
+  #isOver = false
+  /** Whether any chunk is missing of which it is not known how much of it was erased. */
+  #hasLost = false
+  /** Where the log ends, once the survey is over. */
+  end = HEAD_SIZE
+
   /**
    * @param {Source} source
    * @param {W} window  over the file
@@ -94,90 +109,64 @@ class Survey {
    * @param {number} [sinks.rangesMax]  how many ranges of chunks to list that nothing dates
    */
   constructor (source, window, { damage, output, rangesMax = 0 }) {
-    this._source = source
-    this._damage = damage
-    this._output = output
-    this.cursor = new ChunkCursor(window, source.rules, source.unfinished, HEAD_SIZE)
-    this.cursor.expect(source.rules.salt)
-    this.salvage = new Salvage(source.rules, source.head.slot, source.fileSize, output)
-    this._judge = new Judge(source, this.cursor, this.salvage, damage, rangesMax)
+    const { rules, unfinished, head: { slot }, fileSize } = source
+    this.#source = source
+    this.#damage = damage
+    this.#output = output
+    this.#salvage = new Salvage(rules, slot, fileSize, output)
+    this.#chain = new Chain(source)
+    this.cursor = new ChunkCursor(window, rules, unfinished, HEAD_SIZE)
+    this.cursor.expect(rules.salt)
+    /** What verifies, though nothing proves that it stayed in the log. */
+    this.unanchored = new Unanchored(slot, rangesMax)
     /** How far the file is looked at: less when it becomes shorter meanwhile. */
-    this.limit = source.fileSize
-    /** Where the log ends, once the survey is over. */
-    this.end = HEAD_SIZE
-    this._isOver = false
-  }
-
-  /** What verifies, though nothing proves that it stayed in the log. */
-  get unanchored () {
-    return this._judge.unanchored
+    this.limit = fileSize
   }
 
   /** What there is to know at the log's end. */
   get found () {
-    return this.salvage.state
-  }
-
-  /** Where the frame is of which it must be known whether it was erased meanwhile. */
-  get doubtfulFrame () {
-    return this._judge.doubtfulFrame
+    return this.#salvage.state
   }
 
   /** @returns {number}  one of STEP */
   step () {
-    const { cursor, _judge: judge, _output: output, _source: { promisedEnd } } = this
-    while (!this._isOver && !judge.isOver) {
-      if (output?.isFull) return STEP.NEEDS_DRAIN
+    const { cursor } = this
+    while (!this.#isOver) {
+      if (this.#output?.isFull) return STEP.NEEDS_DRAIN
       const status = cursor.enter(this.limit)
       if (status === ENTRY.NEEDS_BYTES) return STEP.NEEDS_BYTES
-      if (status === ENTRY.AT_END || (status === ENTRY.DAMAGED && cursor.at >= promisedEnd)) this._isOver = true
+      const isEnd = status === ENTRY.DAMAGED && cursor.at >= this.#source.promisedEnd
+      if (status === ENTRY.AT_END || isEnd) this.#isOver = true
       else if (status === ENTRY.DAMAGED) return STEP.NEEDS_LOOK
-      else if (!judge.isOdd()) judge.keep()
-      else if (judge.doubtfulFrame !== -1) return STEP.NEEDS_FRAME
-      else judge.judgeOddChunk(false)
+      else if (!this.#isOdd()) this.#keep()
+      else if (this.doubtfulFrame !== UNKNOWN) return STEP.NEEDS_FRAME
+      else this.passOddChunk(false)
     }
     return STEP.OVER
   }
 
-  /** Whether the cursor's window must hold more before the damage can be judged. */
-  get needsNeighbours () {
-    return this._judge.needsNeighbours(this.limit)
-  }
-
-  judgeDamage () {
-    this._judge.judgeDamage(this.limit)
-  }
-
-  /** @param {boolean} isErased  whether the doubtful frame is */
-  judgeErased (isErased) {
-    this._judge.judgeOddChunk(isErased)
-  }
-
   /** Once it is over: all that was kept is in the output, all that is wrong on the list. */
   finish () {
-    const { salvage, _source: { promisedEnd, fileSize } } = this
-    const { state, committed } = salvage
-    if (state.isInCommit && committed.end >= promisedEnd) salvage.cutToCommit()
+    const salvage = this.#salvage
+    const { promisedEnd, fileSize, head, epoch } = this.#source
+    const { state } = salvage
+    if (state.isInCommit && salvage.committed.end >= promisedEnd) salvage.cutToCommit()
     this.end = state.end
-    const from = state.isOpen ? state.openSeq : state.logicalEnd
+    const from = state.open?.seq ?? state.logicalEnd
     const to = promisedEnd + state.shift
     const seqs = from < to ? { from, to } : null
-    if (promisedEnd > fileSize) this._judge.note(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
-    else if (state.isInCommit) this._noteBatch(Math.max(committed.end, this._damage.end), seqs)
-    else if (state.isOpen) this._judge.noteOpen()
-    salvage.close(this._source.head.slot?.logicalEnd ?? 0)
-    this.unanchored.close(this._source.epoch)
-    this._damage.close()
-  }
-
-  /**
-   * @param {number} start  of what is not known to be damaged of it
-   * @param {{ from: number, to: number } | null} seqs
-   */
-  _noteBatch (start, seqs) {
-    const { end } = this.salvage.state
-    // Its end may be missing behind damage that reaches to the end of the log.
-    this._judge.note(WHAT.BATCH, Math.min(start, end - 1), end, seqs, null)
+    if (promisedEnd > fileSize) {
+      this.#report(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
+    } else if (state.isInCommit) {
+      // Its end may be missing behind damage that reaches to the end of the log.
+      const start = Math.max(salvage.committed.end, this.#damage.end)
+      this.#report(WHAT.BATCH, Math.min(start, state.end - 1), state.end, seqs, null)
+    } else {
+      this.#reportOpen()
+    }
+    salvage.close(head.slot?.logicalEnd ?? 0)
+    this.unanchored.close(epoch)
+    this.#damage.close()
   }
 
   /**
@@ -185,9 +174,333 @@ class Survey {
    * like any other: only the number of deletions gives it away.
    */
   get erasedTooFew () {
-    const { _source: { erasedCount, promisedEnd, fileSize }, _judge: { hasLost }, salvage } = this
-    return erasedCount === null || hasLost || promisedEnd > fileSize ? 0 : erasedCount - salvage.state.erasedCount
+    const { erasedCount, promisedEnd, fileSize } = this.#source
+    return erasedCount === null || this.#hasLost || promisedEnd > fileSize ? 0 : erasedCount - this.found.erasedCount
   }
+
+  /** Keeps the chunk that was entered. */
+  #keep () {
+    const { header, window, view, chunkStart } = this.cursor
+    // Where gaps are left out, which seqs are lost is only known from what comes behind.
+    if (this.#source.rules.hasGaps && this.#salvage.isLost) this.#damage.endSeqs(header.firstSeq)
+    this.#salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
+    this.#noteKept(header, chunkStart)
+  }
+
+  /**
+   * @param {ChunkHeader} header
+   * @param {number} start  of its chunk
+   */
+  #noteKept (header, start) {
+    const { state, state: { chainCrc, epoch } } = this.#salvage
+    this.unanchored.keep(header, start, state, this.#chain.isLinked)
+    this.#chain.goOn(start, chainCrc, epoch)
+  }
+
+  // A chunk that verifies, and does not fit.
+
+  /** Whether there is anything about the chunk that was entered that its own checksums do not show. */
+  #isOdd () {
+    const { header, chunkStart } = this.cursor
+    const salvage = this.#salvage
+    return !salvage.goesOn(header) || !salvage.canKeep(header, chunkStart) || this.#chain.isFalse(this.cursor)
+  }
+
+  /**
+   * A record that comes to a rest that is erased may have been erased since its beginning was read.
+   * @returns {number}  where the file says whether it was; UNKNOWN when nothing depends on that
+   */
+  get doubtfulFrame () {
+    const { header, chunkStart } = this.cursor
+    const { open } = this.found
+    if (open === null || (header.flags & CHUNK_FLAGS.REST_ERASED) === 0) return UNKNOWN
+    const isKept = !this.#chain.isFalse(this.cursor) && this.#salvage.canKeep(header, chunkStart)
+    return isKept ? open.chunkStart + open.offset : UNKNOWN
+  }
+
+  /** @param {boolean} isErased  whether the record at `doubtfulFrame` is erased by now */
+  passOddChunk (isErased) {
+    const { cursor } = this
+    const chain = this.#chain
+    const { header, chunkStart, chunkEnd } = cursor
+    if (chain.contradictsSlot(cursor)) {
+      this.#salvage.takeBackCommit()
+      this.#loseFalse(WHAT.SLOT, this.found.end, chunkEnd, header)
+    } else if (chain.isFalse(cursor)) {
+      this.#loseFalse(chain.belongsElsewhere(header) ? WHAT.PLACE : WHAT.LINK, chunkStart, chunkEnd, header)
+    } else if (!this.#salvage.canKeep(header, chunkStart)) {
+      this.#lose(WHAT.PLACE, chunkStart, withFiller(chunkEnd))
+    } else {
+      if (!isErased) this.#reportOpen()
+      this.#keep()
+    }
+  }
+
+  // A place where no chunk could be entered.
+
+  /** Whether the cursor's window must hold more before the damage can be passed: all that says something of it. */
+  get needsNeighbours () {
+    const { cursor } = this
+    const end = Math.min(this.limit, endOfPage(cursor.at) + CHUNK_HEADER_SIZE)
+    cursor.need = end - cursor.at
+    return !cursor.holds(end)
+  }
+
+  /** Says what is wrong at the cursor, keeps what of it can be mended, and goes on behind it. */
+  passDamage () {
+    const { cursor: { at, window, view, header, damage }, limit } = this
+    const pageEnd = Math.min(limit, endOfPage(at))
+    if (endOfPage(at) - at < CHUNK_SIZE_MIN) return this.#passFiller(pageEnd)
+    if (isZeroIn(window, at, pageEnd)) return this.#lose(WHAT.ZEROS, at, this.#findZerosEnd(pageEnd))
+    if (pageEnd - at < CHUNK_HEADER_SIZE) return this.#lose(WHAT.CHUNKS, at, pageEnd)
+    if (!isHeaderWhole(window.buffer, view, at - window.start, this.#source.rules.salt)) {
+      if (!this.#mend(pageEnd)) this.#loseToNextHeader(WHAT.CHUNKS, pageEnd)
+      return
+    }
+    const fault = damage?.fault
+    if (fault === 'LINK' || fault === 'EPOCH') this.#passMisfit(fault)
+    else if (fault === 'DATA' && this.#isInChain()) this.#loseData(header)
+    else this.#loseToNextHeader(fault === 'PLACE' ? WHAT.PLACE : WHAT.CHUNKS, pageEnd)
+  }
+
+  /**
+   * The chunk at the cursor and the one before do not fit: one of the two is lost.
+   * @param {'LINK' | 'EPOCH'} fault
+   */
+  #passMisfit (fault) {
+    const { at, header } = this.cursor
+    const salvage = this.#salvage
+    if (fault !== 'EPOCH' && this.#isRightInstead()) {
+      const { end } = salvage.state
+      // What was compacted was not taken back: all behind the last damage is somewhere else than it was written.
+      if (this.#source.rules.hasGaps && !salvage.endsWithAppend) salvage.takeBackRun()
+      else salvage.takeBackCommit()
+      const start = salvage.state.end
+      if (start < end) return this.#lose(WHAT.LINK, start, at, true)
+      if (salvage.isLost) {
+        this.#chain.previous = UNKNOWN
+        return this.cursor.skipTo(at)
+      }
+    }
+    this.#loseFalse(WHAT.LINK, at, at + CHUNK_HEADER_SIZE + header.size, header)
+  }
+
+  /** Of two chunks that do not fit: whether the one at the cursor is right. */
+  #isRightInstead () {
+    const { at, header } = this.cursor
+    const { hasGaps } = this.#source.rules
+    const [chain, salvage] = [this.#chain, this.#salvage]
+    if (chain.belongsElsewhere(header)) return false
+    if (hasGaps && salvage.isElsewhere(header, at)) return false
+    if (hasGaps && !salvage.endsWithAppend && chain.isAnchored) return false
+    return chain.isRightInstead(header, salvage.state)
+  }
+
+  /** Whether the header at the cursor is that of a chunk that belongs there. */
+  #isInChain () {
+    const { at, header } = this.cursor
+    const chain = this.#chain
+    return chain.goesOnWith(header) && !chain.belongsElsewhere(header) && this.#salvage.isInPlace(header, at)
+  }
+
+  /**
+   * Where the chunk goes is known, though its records are lost.
+   * @param {ChunkHeader} header
+   */
+  #loseData (header) {
+    const { at } = this.cursor
+    const { chainCrc, epoch, erasedCount } = header
+    const hasLost = this.#hasLost
+    const { isLinked } = this.#chain
+    this.#lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
+    this.found.erasedCount += erasedCount
+    this.#hasLost = hasLost
+    this.unanchored.see(epoch, isLinked)
+    this.#chain.goOn(at, chainCrc, epoch)
+    this.cursor.expect(chainCrc)
+  }
+
+  /**
+   * @param {number} pageEnd
+   * @returns {boolean}  whether the chunk is whole but for its header
+   */
+  #mend (pageEnd) {
+    const { cursor } = this
+    const [source, salvage] = [this.#source, this.#salvage]
+    const { at, window } = cursor
+    const neighbours = describeNeighbours(cursor, this.limit, source, salvage, this.#chain.previous)
+    const bytes = window.buffer.subarray(at - window.start, pageEnd - window.start)
+    const mended = mendHeader(bytes, neighbours, source.rules)
+    if (mended === null || !salvage.canKeep(mended.header, at)) return false
+    const { header, chunk, isExact } = mended
+    if (!salvage.goesOn(header)) this.#reportOpen()
+    this.#report(WHAT.HEADER, at, at + CHUNK_HEADER_SIZE, null, 0)
+    this.#hasLost ||= !isExact
+    if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
+    else salvage.addRebuilt(header, chunk, at)
+    salvage.noteDamage()
+    cursor.skipTo(at + chunk.length)
+    cursor.expect(salvage.state.chainCrc)
+    this.#noteKept(header, at)
+    return true
+  }
+
+  /** @param {number} end */
+  #passFiller (end) {
+    const { cursor } = this
+    const { at } = cursor
+    this.#report(WHAT.FILLER, at, end, null, 0)
+    this.#salvage.passFiller(end)
+    const { chainCrc, epoch } = this.found
+    cursor.skipTo(end)
+    cursor.expect(chainCrc)
+    this.#chain.goOn(at, chainCrc, epoch)
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} pageEnd
+   */
+  #loseToNextHeader (what, pageEnd) {
+    const { at } = this.cursor
+    const { rules } = this.#source
+    let next = at
+    let passed = UNKNOWN
+    for (;;) {
+      next = findHeader(this.cursor, next + 1, pageEnd, rules, this.found.shift)
+      if (next === -1 || !rules.hasGaps) break
+      const { chainCrc, previous } = this.#readHeader(next)
+      if (previous !== passed && !this.#isFollowedElsewhere(next) && !this.#followsElsewhere(next, previous)) break
+      // What follows it was moved along with it.
+      passed = chainCrc
+    }
+    this.#lose(what, at, next === -1 ? pageEnd : next)
+  }
+
+  /** @param {number} start  of a whole header */
+  #readHeader (start) {
+    const { window, view } = this.cursor
+    const header = new ChunkHeader()
+    readChunkHeader(view, start - window.start, header)
+    return header
+  }
+
+  /** @param {number} start  of a chunk's header, which the window holds */
+  #isHeaderWhole (start) {
+    const { window, view } = this.cursor
+    return isHeaderWhole(window.buffer, view, start - window.start, this.#source.rules.salt)
+  }
+
+  /**
+   * Whether the next page follows the chunk, though that does not reach there.
+   * @param {number} start  of a whole header
+   */
+  #isFollowedElsewhere (start) {
+    const pageEnd = endOfPage(start)
+    if (pageEnd + CHUNK_HEADER_SIZE > this.cursor.window.end || !this.#isHeaderWhole(pageEnd)) return false
+    const { chainCrc, size } = this.#readHeader(start)
+    return this.#readHeader(pageEnd).previous === chainCrc && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
+  }
+
+  /**
+   * Whether the chunk right in front of one is elsewhere: then both were moved.
+   * @param {number} start  of a whole header
+   * @param {number} previous  what it follows
+   */
+  #followsElsewhere (start, previous) {
+    const { at: from, window, view } = this.cursor
+    for (let at = start - CHUNK_HEADER_SIZE; at > from; at--) {
+      const end = at + CHUNK_HEADER_SIZE + view.getUint16(at - window.start + PAYLOAD_SIZE_OFFSET)
+      if (end !== start || !this.#isHeaderWhole(at)) continue
+      const header = this.#readHeader(at)
+      return header.chainCrc === previous && this.#salvage.isBehindItsPlace(header, at)
+    }
+    return false
+  }
+
+  /**
+   * @param {number} pageEnd
+   * @returns {number}  the end of the last page of zeros in a row that the window holds
+   */
+  #findZerosEnd (pageEnd) {
+    const { cursor: { window }, limit } = this
+    let end = pageEnd
+    while (end < limit) {
+      const next = Math.min(limit, end + PAGE_SIZE)
+      if (next > window.end || !isZeroIn(window, end, next)) break
+      end = next
+    }
+    return end
+  }
+
+  /**
+   * A chunk that is none of the log's, and so is what follows it.
+   * @param {string} what
+   * @param {number} start
+   * @param {number} end
+   * @param {ChunkHeader} header
+   */
+  #loseFalse (what, start, end, header) {
+    const { chainCrc } = header
+    this.#lose(what, start, withFiller(end))
+    this.#chain.falseChainCrc = chainCrc
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} start
+   * @param {number} reach  how far it seems to go; what was never promised is none of it
+   * @param {boolean} [isTakenBack]  whether it was kept before
+   */
+  #lose (what, start, reach, isTakenBack = false) {
+    const { promisedEnd } = this.#source
+    const [chain, salvage] = [this.#chain, this.#salvage]
+    // What was never promised and does not fit is where the log ends.
+    if (start >= promisedEnd) {
+      this.#isOver = true
+      return
+    }
+    const end = Math.min(reach, promisedEnd)
+    this.#hasLost = true
+    const { chainCrc } = salvage.state
+    this.unanchored.takeBack(salvage.state)
+    this.unanchored.lose()
+    this.#report(what, start, end, salvage.lose(start, end), null)
+    if (isTakenBack) chain.break(UNKNOWN)
+    else chain.break(chainCrc === UNKNOWN ? chain.previous : chainCrc)
+    // What is not kept says nothing of what comes behind it.
+    this.cursor.skipTo(end, chain.epoch)
+  }
+
+  /**
+   * @param {string} what
+   * @param {number} start
+   * @param {number} end
+   * @param {{ from: number, to: number } | null} seqs
+   * @param {number | null} records
+   */
+  #report (what, start, end, seqs, records) {
+    this.#damage.add({ what, start, end, isPromised: this.#source.isBlind ? null : true, seqs, records })
+  }
+
+  /** The record that is open, if there is one, will not go on. */
+  #reportOpen () {
+    const { open, end } = this.found
+    if (open === null) return
+    const { seq, chunkStart, offset, isErased } = open
+    const start = chunkStart + offset
+    if (!isErased) this.#report(WHAT.REST, start, Math.min(end, endOfPage(start)), { from: seq, to: seq + 1 }, 1)
+    this.#salvage.noteDamage()
+  }
+}
+
+/**
+ * What is behind a chunk that is not the log's, and too short for another, is not the log's either.
+ * @param {number} end
+ */
+function withFiller (end) {
+  const pageEnd = endOfPage(end)
+  return pageEnd - end < CHUNK_SIZE_MIN ? pageEnd : end
 }
 
 exports.STEP = STEP

@@ -53,12 +53,12 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
   const answers = {
     [STEP.NEEDS_BYTES]: load,
     [STEP.NEEDS_DRAIN]: async () => output?.drain(),
-    [STEP.NEEDS_FRAME]: async () => survey.judgeErased(await isErasedAt(blocks, survey.doubtfulFrame)),
+    [STEP.NEEDS_FRAME]: async () => survey.passOddChunk(await isErasedAt(blocks, survey.doubtfulFrame)),
     [STEP.NEEDS_LOOK]: async () => {
       const { start } = /** @type {import('@millrace/framing').Damage} */ (cursor.damage)
       if (await confirmation.hasChanged(window, start, survey.limit)) return window.forget()
       if (survey.needsNeighbours) await load()
-      survey.judgeDamage()
+      survey.passDamage()
     }
   }
   for (let need = survey.step(); need !== STEP.OVER; need = survey.step()) {
