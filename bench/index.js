@@ -4,13 +4,11 @@
 
 const fs = require('node:fs')
 const { runCases } = require('./layers/cases')
-const { drawCharts } = require('./layers/charts')
-const { formatTable, gatherCells, toSheets } = require('./layers/report')
-const { runCommand } = require('./lib/command')
+const { drawCharts, formatTable, gatherCells, toSheets } = require('./layers/report')
+const { countOption, readOptions, runCommand, toInteger, toNames, toParts, toPath } = require('./lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('./lib/logs')
-const { UserError, countOption, readOptions, toInteger, toNames, toPath } = require('./lib/options')
-const { loadParts, toParts } = require('./lib/parts')
 const { gatherFacts } = require('./lib/report')
+const { UserError, loadParts } = require('./lib/run')
 
 const KIB = 1024
 const FULL_BLOCKS = Array.from({ length: 127 }, (_, index) => (index + 1) * KIB)

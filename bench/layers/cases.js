@@ -2,15 +2,14 @@
 // Which cases run, in which order, each in a process of its own; and that all stacks deliver the same.
 
 const fs = require('node:fs')
-const { formatKib } = require('../lib/report')
 const { createInputs, findSource } = require('../lib/logs')
-const { findPart, locate } = require('../lib/parts')
+const { Tally, time } = require('../lib/measure')
+const { formatKib } = require('../lib/report')
 const { createAgreement, rotate, runTask, takeTurns } = require('../lib/run')
-const { Tally } = require('../lib/tally')
 
 /** @typedef {import('./stacks').Stack} Stack */
 /** @typedef {import('./layers').Layer} Layer */
-/** @typedef {import('../lib/tally').TallyResult} TallyResult */
+/** @typedef {import('../lib/measure').TallyResult} TallyResult */
 
 /**
  * One child process to be.
@@ -123,10 +122,9 @@ async function runCases (options, folder) {
   await takeTurns(`measuring ${cases.length} cases`, cases, describeCase, async (one) => {
     if (one.run > 1 && performance.now() > options.budgetMs) return skipped++
     const { stack, layer, blockSize, run, prefix: scaled, unmeasured } = one
-    const parts = { stack: locate(stack), layer: locate(layer) }
-    const order = { ...parts, path: pathOf(inputOf(one)), blockSize, query: source.query }
+    const order = { module: __filename, task: 'measureCase', path: pathOf(inputOf(one)), blockSize, query: source.query }
     /** @type {Answer} */
-    const answer = await runTask({ module: __filename, task: 'measureCase', ...order })
+    const answer = await runTask(order, { stack, layer })
     agree(one, answer)
     if (unmeasured) return
     const { records, bytes, peakMemory } = answer
@@ -140,22 +138,14 @@ async function runCases (options, folder) {
 /**
  * In the child. The clock runs from the first read to the last item. Opening (and whatever a stack checks then) is over
  * before.
- * @param {{ stack: any, layer: any, path: string, blockSize: number, query: string }} order
+ * @param {{ stack: Stack, layer: Layer, path: string, blockSize: number, query: string }} order
  * @returns {Promise<Answer>}
  */
-async function measureCase ({ path, blockSize, query, ...order }) {
-  /** @type {Stack} */
-  const stack = findPart(order.stack)
-  /** @type {Layer} */
-  const layer = findPart(order.layer)
+async function measureCase ({ stack, layer, path, blockSize, query }) {
   const tally = new Tally(layer)
   const visit = tally.visit.bind(tally)
   const reader = await stack.primitives[layer.primitive](path, { blockSize, query })
-
-  const started = performance.now()
-  await reader.run(visit)
-  const ms = performance.now() - started
-
+  const ms = await time(() => reader.run(visit))
   // Node gives kibibytes. Taken before the digest is worked out, which is the harness's and not the stack's.
   const peakMemory = process.resourceUsage().maxRSS * 1024
   await reader.close()

@@ -1,8 +1,10 @@
 'use strict'
-// The measurements of a bench, gathered: one cell for each layer, block size and stack. And the table of these: a
-// block a layer, a row a block size, and behind each time how many times as long as the first stack's it is.
+// The measurements of a bench, gathered: one cell for each layer, block size and stack. From these the table, a block a
+// layer, a row a block size; the CSV files; and the charts, with what they say in words. Titles speak of what was
+// measured in full, at one block size: that which Millrace uses unless it is told another.
 
-const { alignColumns, formatKib, formatMs, formatRatio, summarize } = require('../lib/report')
+const { add, describeSetting, drawBars, drawChart, drawLines, write } = require('../lib/charts')
+const { alignColumns, formatCount, formatKib, formatMs, formatRatio, summarize } = require('../lib/report')
 
 /** @typedef {import('./cases').Measurement} Measurement */
 /** @typedef {import('./stacks').Stack} Stack */
@@ -19,7 +21,14 @@ const { alignColumns, formatKib, formatMs, formatRatio, summarize } = require('.
  *   stack takes as the first one
  */
 
-const GAP = '   '
+const DEFAULT_BLOCK_SIZE = 65536
+const HOLLOW = 'scaled from the first 64 MiB'
+const BAR_BLOCK_SIZES = [16384, 32768, 65536]
+// The second shows what the binary format adds to the first.
+const BAR_CHARTS = [
+  { name: 'barchart', layers: ['file', 'blocks', 'log', 'json'] },
+  { name: 'barchart2', layers: ['file', 'blocks', 'log', 'json', 'stream', 'binary'] }
+]
 
 /**
  * @param {{ stacks: Stack[], layers: Layer[], blockSizes: number[] }} choice
@@ -48,7 +57,7 @@ function formatTable (cells) {
   const { stacks, layers, blockSizes } = cells
   const rows = layers.map((layer) => blockSizes.map((blockSize) => formatRow(cells, layer, blockSize)))
   const heads = ['block', ...stacks.flatMap(({ label }, index) => index === 0 ? [label] : [label, 'ratio'])]
-  const [head, ...lines] = alignColumns([heads, ...rows.flat()], GAP, () => false)
+  const [head, ...lines] = alignColumns([heads, ...rows.flat()], '   ', () => false)
   const parts = ['ms for the whole log, median (min-max)' + (stacks.length > 1 ? `; ratio: to ${stacks[0].label}` : '')]
   for (const layer of layers) {
     parts.push('', `${layer.name}: ${layer.meaning}`, head, ...lines.splice(0, blockSizes.length))
@@ -107,6 +116,156 @@ function toSheets ({ stacks, layers }, measurements, facts) {
   }]))
 }
 
+/**
+ * @param {Cells} cells
+ * @param {{ facts: import('../lib/report').Facts, records: number, bytes: number }} input
+ * @param {(line: string) => void} say  told of a chart that there is nothing to draw for
+ * @returns {Promise<Record<string, string>>}  SVG by name
+ */
+async function drawCharts (cells, { facts, records, bytes }, say) {
+  const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${formatCount(Math.round(bytes / 1e6))} MB`
+  const measured = listCells(cells).flatMap(({ cell }) => cell.scaled ? [] : cell.runs)
+  const counts = measured.length > 0 ? measured : [1]
+  const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, counts)
+  const words = { title: compareStacks(cells), stacks: cells.stacks.map(({ label }) => label), footer: [setting] }
+  /** @type {Record<string, string>} */
+  const charts = { linegraph: await drawLineGraph(cells, words) }
+  for (const { name, layers } of BAR_CHARTS) {
+    const shown = cells.layers.filter((layer) => layers.includes(layer.name))
+    const blockSizes = cells.blockSizes.filter((blockSize) => BAR_BLOCK_SIZES.includes(blockSize))
+    if (shown.length > 0 && blockSizes.length > 0) {
+      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, words)
+    } else say(`${name}: skipped, it shows ${layers.join(', ')} at 16, 32 and 64 KiB and none of these was measured`)
+  }
+  return charts
+}
+
+/** @param {Cells} cells */
+function listCells ({ stacks, layers, blockSizes, get }) {
+  return blockSizes.flatMap((blockSize) => layers.flatMap((layer) => stacks.flatMap((stack) => {
+    const cell = get(stack, layer, blockSize)
+    return cell ? [{ stack, layer, blockSize, cell }] : []
+  })))
+}
+
+/**
+ * How the first stack compares with the last one, where both read all of the log.
+ * @param {Cells} cells
+ * @returns {string}
+ */
+function compareStacks (cells) {
+  const { stacks, blockSizes, ratio } = cells
+  const [first, last] = [stacks[0], stacks[stacks.length - 1]]
+  const blockSize = chooseBlockSize(blockSizes)
+  if (stacks.length === 1) return `${first.label}: time to read a whole log`
+  const ratios = listCells({ ...cells, stacks: [last], blockSizes: [blockSize] })
+    .flatMap(({ layer, cell }) => cell.scaled ? [] : ratio(last, layer, blockSize) ?? [])
+  if (ratios.length === 0) return 'Time to read a whole log'
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const span = [...new Set([least, most].map((ratio) => formatRatio(ratio).replace('×', '')))].join(' to ')
+  // "Times as fast" below one would be a boast that is none.
+  const words = least < 1 ? [last.label, `takes ${span} times as long as`, first.label] : [first.label, `is ${span} times as fast as`, last.label]
+  return `At ${formatKib(blockSize)} ${words.join(' ')}`
+}
+
+/** @param {number[]} blockSizes */
+function chooseBlockSize (blockSizes) {
+  return blockSizes.includes(DEFAULT_BLOCK_SIZE) ? DEFAULT_BLOCK_SIZE : blockSizes[blockSizes.length - 1]
+}
+
+/** @typedef {{ title: string, stacks: string[], footer: string[] }} Words  that all charts have */
+
+/**
+ * Time against block size, one panel a layer.
+ * @param {Cells} cells
+ * @param {Words} words
+ */
+function drawLineGraph (cells, words) {
+  const { stacks, layers, blockSizes } = cells
+  const all = listCells(cells)
+  const gap = stacks.length === 1 ? '' : ` In figures: the gap at ${formatKib(chooseBlockSize(blockSizes))}.`
+  return drawChart({
+    ...words,
+    subtitle: `Time to read the whole log, by block size; lower is better, both axes logarithmic.${gap}`,
+    marks: 'lines',
+    hollow: all.some(({ cell }) => cell.scaled) ? HOLLOW : undefined
+  }, (canvas) => drawLines(canvas, layers.map((layer) => ({
+    name: layer.name,
+    meaning: layer.meaning,
+    series: stacks.map((stack) => all.filter((one) => one.layer === layer && one.stack === stack)
+      .map(({ blockSize, cell }) => ({ x: blockSize, y: cell.median, isHollow: cell.scaled }))),
+    annotate: (group, scales) => drawRatios(group, scales, cells, layer)
+  })), {
+    sizes: blockSizes,
+    // Round sizes are enough when there are many; when there are few, each is named.
+    named: blockSizes.filter((size) => blockSizes.length <= 8 || Number.isInteger(Math.log2(size))),
+    formatSize: (size) => String(size / 1024),
+    axis: 'block size, KiB',
+    unit: 'ms'
+  }))
+}
+
+/**
+ * How far the others are from the first: the last beside its mark, where no line is in the way, and those between below
+ * the lowest mark, each in its colour.
+ * @param {any} group
+ * @param {{ x: any, y: any }} scales
+ * @param {Cells} cells
+ * @param {Layer} layer
+ */
+function drawRatios (group, { x, y }, { stacks, blockSizes, get, ratio }, layer) {
+  const blockSize = chooseBlockSize(blockSizes)
+  const ratios = stacks.map((stack) => ratio(stack, layer, blockSize))
+  const heights = stacks.flatMap((stack) => get(stack, layer, blockSize) ?? []).map(({ median }) => y(median))
+  const lowest = Math.max(...heights)
+  const last = heights.pop()
+  const gap = ratios.pop()
+  if (stacks.length === 1 || gap === undefined || heights.length === 0) return
+  const nearest = heights.reduce((a, b) => Math.abs(a - last) < Math.abs(b - last) ? a : b)
+  const isRoomy = Math.abs(nearest - last) > 34
+  write(group, formatRatio(gap), {
+    x: x(blockSize) - (isRoomy ? 6 : 0),
+    y: isRoomy ? nearest * 0.4 + last * 0.6 + 5 : Math.min(last, ...heights) - 12,
+    size: 14,
+    bold: true,
+    anchor: isRoomy ? 'end' : 'middle'
+  })
+  if (ratios.length < 2) return
+  const between = write(group, '', { x: x(blockSize), y: lowest + 19, size: 12, bold: true, anchor: 'middle' })
+  for (const [index, ratio] of ratios.entries()) {
+    if (index === 0 || ratio === undefined) continue
+    add(between, 'tspan', { class: `fill-${index}`, dx: index === 1 ? 0 : 6 }, formatRatio(ratio))
+  }
+}
+
+/**
+ * The layers under each other at a few block sizes, on one scale.
+ * @param {Cells} cells
+ * @param {Words} words
+ */
+function drawBarChart (cells, words) {
+  const all = listCells(cells)
+  return drawChart({
+    ...words,
+    subtitle: 'Time to read the whole log, layer by layer. Thin lines go from the fastest run to the slowest.',
+    marks: 'bars'
+  }, (canvas) => drawBars(canvas, cells.layers.map((layer) => ({
+    title: layer.name,
+    meaning: layer.meaning,
+    rows: cells.blockSizes.map((blockSize) => ({
+      label: formatKib(blockSize),
+      bars: all.filter((one) => one.layer === layer && one.blockSize === blockSize).map(({ stack, cell }) => {
+        const { median: value, min, max, scaled: isHollow } = cell
+        const look = cells.stacks.indexOf(stack)
+        const times = look === 0 ? undefined : cells.ratio(stack, layer, blockSize)
+        const more = times === undefined ? undefined : { text: formatRatio(times), class: `fill-${look}` }
+        return { look, value, min, max, isHollow, text: `${isHollow ? '~ ' : ''}${formatMs(value)} ms`, more }
+      })
+    }))
+  })), { barHeight: 12, rowGap: 5, labelWidth: 62, valueWidth: 118, formatTick: (tick) => `${formatCount(tick)} ms` }))
+}
+
 exports.gatherCells = gatherCells
 exports.formatTable = formatTable
 exports.toSheets = toSheets
+exports.drawCharts = drawCharts

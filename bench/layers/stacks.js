@@ -3,7 +3,8 @@
 
 const codec = require('flumecodec')
 const {
-  SECTION_SIZE, openAlignedBlocks, openBlocks, openFlumelog, openItems, openRecords, openSections, openSeekRoot, rootIs
+  SECTION_SIZE, openAlignedBlocks, openBlocks, openFlumelog, openItems, openRecords, openSections, openSeekRoot, rootIs,
+  showValue
 } = require('../lib/readers')
 
 /** @typedef {{ blockSize: number, query: string }} OpenOptions  `query` is what `value.content.root` must equal */
@@ -48,7 +49,7 @@ const reference = {
   blocks: (path, { blockSize }) => openAlignedBlocks(path, blockSize),
   sections: (path, { blockSize }) => openAlignedBlocks(path, blockSize, SECTION_SIZE),
   records: (path, options) => openFlumelog(path, options),
-  values: (path, options) => openFlumelog(path, options, (visit) => ({ seq, value }) => visit(seq, value), codec.json),
+  values: (path, options) => openFlumelog(path, options, showValue, codec.json),
   items: (path, options) => openFlumelog(path, options),
   matches: openSeekRoot
 }

@@ -9,8 +9,7 @@ const { binaryCodec, rawCodec } = require('@millrace/binary-codec')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createMessages, DEFAULT_SEED, GENERATOR_VERSION } = require('./messages')
-const { UserError } = require('./options')
-const { createProgress } = require('./run')
+const { UserError, createProgress } = require('./run')
 const { writeWhole } = require('./work-file')
 
 // Rises when the conversion to binary gives other bytes: the version is part of the name of what was made.
@@ -71,7 +70,7 @@ async function findGenerated (records, folder) {
   const written = await makeOnce(folder, name, [json, binary], async ([json, binary]) => {
     const messages = createMessages(DEFAULT_SEED)
     const targets = [createLog(json, jsonCodec), createLog(binary, binaryCodec)]
-    const roots = await pour(`generating ${records} messages`, records, generate(messages, records), targets)
+    const { roots } = await pour(`generating ${records} messages`, records, generate(messages, records), targets)
     return { records, query: messages.query, hits: roots.get(messages.query) ?? 0 }
   })
   return { name, title, json, binary, ...written }
@@ -100,10 +99,9 @@ async function findGiven (file, folder) {
   const name = `given-${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
   const binary = path.join(folder, `${name}.binary.offset32`)
   const written = await makeOnce(folder, name, [binary], async ([draft]) => {
-    let records = 0
     try {
-      const counted = readBatches(file, jsonCodec, (values) => { records += values.length })
-      const roots = await pour('converting to binary', size, counted, [createLog(draft, binaryCodec)])
+      const batches = readBatches(file, jsonCodec)
+      const { records, roots } = await pour('converting to binary', size, batches, [createLog(draft, binaryCodec)])
       // Among equals the one that sorts first, so that every run asks the same.
       const [[query, hits]] = [...roots, /** @type {[string, number]} */ ([NO_ANSWER, 0])]
         .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1))
@@ -125,32 +123,25 @@ async function findGiven (file, folder) {
  * @throws {UserError}  one line that says what the file is, when it is not a log of whole records
  */
 function inspectLog (file) {
-  let fd
+  let fd = -1
   try {
     fd = fs.openSync(file, 'r')
     const stat = fs.fstatSync(fd)
-    if (!hasWholeEnds(fd, stat.size)) throw new Error('does not begin and end with whole records of 32-bit offsets')
-    return stat
+    const buf = Buffer.alloc(4)
+    // A number that is not there is like none that is.
+    const readAt = (/** @type {number} */ position) => {
+      return position >= 0 && fs.readSync(fd, buf, 0, 4, position) === 4 ? buf.readUInt32BE(0) : NaN
+    }
+    const [first, last] = [readAt(0), readAt(stat.size - 8)]
+    const hasFirst = readAt(first + 4) === first && readAt(first + 8) === first + FRAME_OVERHEAD
+    const hasLast = readAt(stat.size - 4) === stat.size && readAt(stat.size - last - FRAME_OVERHEAD) === last
+    if (hasFirst && hasLast) return stat
+    throw new Error('does not begin and end with whole records of 32-bit offsets')
   } catch (err) {
     throw new UserError(`--file: ${file}: ${/** @type {Error} */ (err).message}`)
   } finally {
-    if (fd !== undefined) fs.closeSync(fd)
+    if (fd >= 0) fs.closeSync(fd)
   }
-}
-
-/**
- * @param {number} fd
- * @param {number} size
- */
-function hasWholeEnds (fd, size) {
-  const buf = Buffer.alloc(4)
-  // A number that is not there is like none that is.
-  const readAt = (/** @type {number} */ position) => {
-    return position >= 0 && fs.readSync(fd, buf, 0, 4, position) === 4 ? buf.readUInt32BE(0) : NaN
-  }
-  const [first, last] = [readAt(0), readAt(size - 8)]
-  return readAt(first + 4) === first && readAt(first + 8) === first + FRAME_OVERHEAD &&
-    readAt(size - 4) === size && readAt(size - last - FRAME_OVERHEAD) === last
 }
 
 /**
@@ -221,7 +212,7 @@ function createInputs (source, folder) {
     async prepare (inputs) {
       const needed = new Map(inputs.map((input) => [pathOf(input), input]))
       for (const [file, { log, framing, prefix }] of needed) {
-        if (!fs.existsSync(file)) await (prefix ? cutPrefix(source[log], file) : convert(source[log], file, framing))
+        if (!fs.existsSync(file)) await (prefix ? cutPrefix(source[log], file) : copyLog(source[log], file, framing))
       }
       for (const file of needed.keys()) warm(file)
     }
@@ -229,21 +220,28 @@ function createInputs (source, folder) {
 }
 
 /**
- * The same records in another framing.
+ * The same records in another framing, or several times over.
  * @param {string} from
  * @param {string} to
  * @param {import('@millrace/offset-log').FramingName} framing
+ * @param {number} [times]
  */
-async function convert (from, to, framing) {
-  await writeWhole([to], async ([draft]) => {
-    // A codec without a name: the copy may be opened with any, as its records need.
-    const target = createLog(draft, { ...rawCodec, name: undefined }, framing)
-    await pour(`copying to ${framing}`, fs.statSync(from).size, readBatches(from, rawCodec), [target])
+async function copyLog (from, to, framing, times = 1) {
+  const { size } = fs.statSync(from)
+  async function * repeat () {
+    for (let time = 0; time < times; time++) {
+      for await (const { values, done } of readBatches(from, rawCodec)) yield { values, done: time * size + done }
+    }
+  }
+  // A codec without a name: the copy may be opened with any, as its records need.
+  const codec = { ...rawCodec, name: undefined }
+  await writeWhole([to], ([draft]) => {
+    return pour(`copying to ${framing}`, times * size, repeat(), [createLog(draft, codec, framing)])
   })
 }
 
 /**
- * @param {string} file  a new one
+ * @param {string} file  to be made, or to be appended to
  * @param {any} codec
  * @param {import('@millrace/offset-log').FramingName} [framing]
  */
@@ -255,10 +253,9 @@ function createLog (file, codec, framing = SOURCE_FRAMING) {
 /**
  * @param {string} file  of a log
  * @param {any} codec
- * @param {(values: any[]) => void} [look]
  * @returns {AsyncGenerator<Batch>}  their `done` counts bytes
  */
-async function * readBatches (file, codec, look = () => {}) {
+async function * readBatches (file, codec) {
   const log = OffsetLog(file, { codec, flags: 'r', blockSize: BLOCK_SIZE })
   try {
     /** @type {Batch} */
@@ -266,11 +263,9 @@ async function * readBatches (file, codec, look = () => {}) {
     for await (const { seq, value } of log.stream()) {
       batch.values.push(value)
       if (batch.values.length < BATCH_SIZE) continue
-      look(batch.values)
       yield { ...batch, done: seq }
       batch = { values: [], done: seq }
     }
-    look(batch.values)
     if (batch.values.length > 0) yield batch
   } finally {
     await log.close()
@@ -283,15 +278,17 @@ async function * readBatches (file, codec, look = () => {}) {
  * @param {number} total
  * @param {AsyncIterable<Batch> | Iterable<Batch>} batches
  * @param {Array<ReturnType<typeof OffsetLog>>} targets
- * @returns {Promise<Map<string, number>>}  how many records have a root, for each
+ * @returns {Promise<{ records: number, roots: Map<string, number> }>}  and how many records have a root, for each
  */
 async function pour (title, total, batches, targets) {
   /** @type {Map<string, number>} */
   const roots = new Map()
+  let records = 0
   const progress = createProgress(title, total)
   try {
     for await (const { values, done } of batches) {
       await Promise.all(targets.map((log) => log.append(values)))
+      records += values.length
       for (const root of values.map((value) => value?.value?.content?.root)) {
         if (typeof root === 'string') roots.set(root, (roots.get(root) ?? 0) + 1)
       }
@@ -301,7 +298,7 @@ async function pour (title, total, batches, targets) {
     await Promise.all(targets.map((log) => log.close()))
     progress.end()
   }
-  return roots
+  return { records, roots }
 }
 
 /**
@@ -352,6 +349,9 @@ exports.findSource = findSource
 exports.findLastEnd = findLastEnd
 exports.createInputs = createInputs
 exports.describeSource = describeSource
+exports.copyLog = copyLog
+exports.createLog = createLog
+exports.pour = pour
 exports.warm = warm
 exports.DEFAULT_RECORDS = DEFAULT_RECORDS
 exports.MAX_RECORDS = MAX_RECORDS

@@ -11,14 +11,14 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { BlockFile } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { call, eachRange } = require('./pipeline')
+const { call, eachRange } = require('./measure')
 
 /**
  * An open log: the part that is timed, and the part that is not.
  * @template Visit
  * @typedef {object} Reader
  * @property {(visit: Visit) => Promise<void>} run  reads everything, start to end; this is what the clock sees
- * @property {() => Promise<void>} close
+ * @property {() => Promise<unknown>} close
  */
 
 /**
@@ -38,11 +38,13 @@ const CODECS = { json: jsonCodec, binary: binaryCodec }
 /**
  * @param {string} path
  * @param {ReadOptions} [options]
- * @returns {Promise<Reader<VisitBytes>>}  of every block, in order; the last one may be shorter
+ * @returns {Promise<Reader<VisitBytes> & { file: any }>}  of every block, in order; the last one may be shorter
  */
-async function openBlocks (path, options) {
-  const file = await openFile(path, options)
+async function openBlocks (path, { blockSize = BLOCK_SIZE } = {}) {
+  const file = BlockFile(path, { blockSize, flags: 'r' })
+  await call((cb) => file.ready(cb))
   return {
+    file,
     run: (visit) => call((cb) => file.scan({}, (block, position) => visit(position, block, 0, block.length), cb)),
     close: () => call((cb) => file.close(cb))
   }
@@ -54,19 +56,9 @@ async function openBlocks (path, options) {
  * @returns {Promise<Reader<VisitBytes>>}  of every section of 1 KiB, each asked for by itself, through the block cache
  */
 async function openSections (path, options) {
-  const file = await openFile(path, options)
+  const { file, close } = await openBlocks(path, options)
   const range = { size: Number(file.size.value), step: SECTION_SIZE }
-  return { run: (visit) => eachRange(range, file.read.bind(file), visit), close: () => call((cb) => file.close(cb)) }
-}
-
-/**
- * @param {string} path
- * @param {ReadOptions} [options]
- */
-async function openFile (path, { blockSize = BLOCK_SIZE } = {}) {
-  const file = BlockFile(path, { blockSize, flags: 'r' })
-  await call((cb) => file.ready(cb))
-  return file
+  return { run: (visit) => eachRange(range, file.read.bind(file), visit), close }
 }
 
 /**
@@ -76,11 +68,7 @@ async function openFile (path, { blockSize = BLOCK_SIZE } = {}) {
  */
 async function openRecords (path, { where, ...options } = {}) {
   const log = await openLog(path, options)
-  return {
-    log,
-    run: (visit) => scanRecords(log, { where }, visit),
-    close: async () => { await log.close() }
-  }
+  return { log, run: (visit) => scanRecords(log, { where }, visit), close: () => log.close() }
 }
 
 /**
@@ -110,32 +98,6 @@ async function listRecords (path, toItem) {
   return items
 }
 
-/**
- * The records of a log already in memory, for peers that need no log.
- * @typedef {object} Loaded
- * @property {Buffer} bytes  of the whole file
- * @property {number[]} seqs
- * @property {Uint32Array} starts  of the records, in `bytes`
- * @property {Uint32Array} ends
- */
-
-/**
- * @param {string} path  of a log in an offset framing: its records are whole in the file
- * @param {number} [recordsMax]
- * @returns {Promise<Loaded>}
- */
-async function loadRecords (path, recordsMax = Infinity) {
-  // The frame begins with a length of four bytes, at its seq.
-  const all = await listRecords(path, (seq, buf, start, end) => ({ seq, start: seq + 4, end: seq + 4 + end - start }))
-  const some = all.slice(0, recordsMax)
-  return {
-    bytes: fs.readFileSync(path),
-    seqs: some.map(({ seq }) => seq),
-    starts: Uint32Array.from(some, ({ start }) => start),
-    ends: Uint32Array.from(some, ({ end }) => end)
-  }
-}
-
 /** @type {(seq: number) => number} */
 const toSeq = (seq) => seq
 /** @type {(seq: number, buf: Uint8Array, start: number, end: number) => Buffer} */
@@ -148,12 +110,8 @@ const toRecord = (seq, buf, start, end) => Buffer.from(buf.subarray(start, end))
  */
 async function openItems (path, options = {}) {
   const log = await openLog(path, options)
-  return {
-    run: (visit) => drain(log.stream(), options.codec === undefined
-      ? ({ seq, value }) => visit(seq, value, 0, value.length)
-      : ({ seq, value }) => visit(seq, value)),
-    close: async () => { await log.close() }
-  }
+  const toOnItem = options.codec === undefined ? showBytes : showValue
+  return { run: (visit) => drain(log.stream(), toOnItem(visit)), close: () => log.close() }
 }
 
 /**
@@ -175,6 +133,12 @@ function drain (source, onItem) {
   return call((cb) => pull(source, pull.drain(onItem, cb)))
 }
 
+/** @typedef {(visit: any) => (item: { seq: number, value: any }) => void} ToOnItem */
+/** @type {ToOnItem} */
+const showBytes = (visit) => ({ seq, value }) => visit(seq, value, 0, value.length)
+/** @type {ToOnItem} */
+const showValue = (visit) => ({ seq, value }) => visit(seq, value)
+
 /**
  * @param {string} path
  * @param {number} blockSize
@@ -189,22 +153,16 @@ async function openAlignedBlocks (path, blockSize, step = blockSize) {
 }
 
 /**
- * @template Visit
  * @param {string} path
  * @param {ReadOptions} options
- * @param {(visit: any) => (item: { seq: number, value: any }) => void} [toOnItem]  bytes by default
+ * @param {ToOnItem} [toOnItem]  bytes by default
  * @param {object} [codec]
  * @returns {Promise<Reader<any>>}  of a log, by flumelog-offset
  */
-async function openFlumelog (path, { blockSize = BLOCK_SIZE }, toOnItem = showItem, codec = identity) {
+async function openFlumelog (path, { blockSize = BLOCK_SIZE }, toOnItem = showBytes, codec = identity) {
   const log = createFlumelog(path, { blockSize, codec, flags: 'r' })
   await new Promise((resolve) => { log.since.once(resolve) })
   return { run: (visit) => drain(log.stream(), toOnItem(visit)), close: async () => {} }
-}
-
-/** @param {VisitBytes} visit */
-function showItem (visit) {
-  return (/** @type {{ seq: number, value: any }} */ { seq, value }) => visit(seq, value, 0, value.length)
 }
 
 /** Hands out bytes as they are. */
@@ -237,6 +195,23 @@ function openSeekRoot (path, { query, ...options }) {
 }
 
 /**
+ * The records of a log already in memory, for peers that need no log.
+ * @param {string} path  of a log in an offset framing: its records are whole in the file
+ * @returns {Promise<{ bytes: Buffer, seqs: number[], starts: Uint32Array, ends: Uint32Array }>}  the whole file, and
+ *   where the records are in it
+ */
+async function loadRecords (path) {
+  // The frame begins with a length of four bytes, at its seq.
+  const all = await listRecords(path, (seq, buf, start, end) => ({ seq, start: seq + 4, end: seq + 4 + end - start }))
+  return {
+    bytes: fs.readFileSync(path),
+    seqs: all.map(({ seq }) => seq),
+    starts: Uint32Array.from(all, ({ start }) => start),
+    ends: Uint32Array.from(all, ({ end }) => end)
+  }
+}
+
+/**
  * @param {string} root
  * @returns {import('@millrace/where').Where}
  */
@@ -248,17 +223,18 @@ exports.openBlocks = openBlocks
 exports.openSections = openSections
 exports.openRecords = openRecords
 exports.scanRecords = scanRecords
-exports.drain = drain
-exports.openItems = openItems
 exports.listRecords = listRecords
-exports.loadRecords = loadRecords
 exports.toSeq = toSeq
 exports.toRecord = toRecord
+exports.openItems = openItems
+exports.drain = drain
+exports.showValue = showValue
 exports.openAlignedBlocks = openAlignedBlocks
 exports.openFlumelog = openFlumelog
-exports.openSeekRoot = openSeekRoot
 exports.createSeekRoot = createSeekRoot
+exports.openSeekRoot = openSeekRoot
+exports.loadRecords = loadRecords
 exports.rootIs = rootIs
 exports.BLOCK_SIZE = BLOCK_SIZE
-exports.CODECS = CODECS
 exports.SECTION_SIZE = SECTION_SIZE
+exports.CODECS = CODECS

@@ -11,87 +11,106 @@ const TIMEOUT_MS = 10 * 60 * 1000
 // Node may hang as it ends, once in some thousand times (nodejs/node#54918). What it printed by then is good.
 const EXIT_MS = 10 * 1000
 const ERROR_LINES = 12
+// The first line of an error in what a process prints as it dies.
+const ERROR = /^\w*Error(?: \[\w+\])?: (.*)$/m
 const BAR_WIDTH = 30
 const REDRAW_MS = 100
 
-/** A child that gave no answer: the message says how it ended, and gives its own last words. */
-class ChildError extends Error {}
+/** A failure that the user can mend, such as a wrong option: one line on stderr and exit code 2, no stack trace. */
+class UserError extends Error {}
 
 /** A measurement that failed: the message names it, and then gives the child's own words. */
 class MeasureError extends Error {}
 
 /** The message says who differs, and in what. */
-class DisagreementError extends Error {}
+class DisagreementError extends MeasureError {}
+
+/** A child that gave no answer: the message says how it ended, and gives its own last words. */
+class ChildError extends Error {
+  /**
+   * @param {string} fate
+   * @param {string} stderr
+   */
+  constructor (fate, stderr) {
+    const words = stderr.trim().split('\n').slice(-ERROR_LINES).map((line) => `  ${line}`)
+    super(`the child ${fate}\n${words.join('\n')}`)
+    /** One line. */
+    this.reason = ERROR.exec(stderr)?.[1] ?? fate
+  }
+}
+
+/**
+ * @typedef {object} ChildOptions
+ * @property {Record<string, string>} [env]  beside the environment of this process
+ * @property {number} [exitMs]  how long it may take to end once it has printed a line
+ * @property {number} [timeoutMs]  how long it may take until then
+ */
 
 /**
  * @param {string} script
  * @param {object} order  given to it as JSON, in its first argument
- * @param {{ env?: Record<string, string>, exitMs?: number }} [options]  `env` beside the environment of this process;
- *   `exitMs` how long it may take to end once it has printed a line
+ * @param {ChildOptions} [options]
  * @returns {Promise<any>}  the JSON that it prints
  * @throws {ChildError}
  */
-async function runChild (script, order, { env, exitMs = EXIT_MS } = {}) {
-  const args = [script, JSON.stringify(order)]
-  const { code, signal, stdout, stderr, isOverdue } = await run(args, { ...process.env, ...env }, exitMs)
-  if (code === 0 || isOverdue) {
-    try {
-      return JSON.parse(stdout)
-    } catch {}
-  }
-  const fate = signal ? `was ended by ${signal}` : code === 0 ? 'ended without an answer' : `exited with ${code}`
-  const words = stderr.trim().split('\n').slice(-ERROR_LINES).map((line) => `  ${line}`)
-  throw new ChildError(`the child ${fate}\n${words.join('\n')}`)
-}
-
-/**
- * @typedef {object} Ending
- * @property {number | null} code
- * @property {string | null} signal
- * @property {string} stdout
- * @property {string} stderr
- * @property {boolean} isOverdue  it had printed its line, and was ended because it did not end
- */
-
-/**
- * @param {string[]} args
- * @param {NodeJS.ProcessEnv} env
- * @param {number} exitMs
- * @returns {Promise<Ending>}
- */
-function run (args, env, exitMs) {
+function runChild (script, order, { env, exitMs = EXIT_MS, timeoutMs = TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
-    const ends = { timeout: TIMEOUT_MS, killSignal: /** @type {const} */ ('SIGKILL') }
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...ends })
+    const args = [script, JSON.stringify(order)]
+    const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
     // A bench that is interrupted leaves no child behind.
     const kill = () => child.kill()
     process.once('exit', kill)
-    let [stdout, stderr, isOverdue] = ['', '', false]
-    /** @type {NodeJS.Timeout | undefined} */
-    let overdue
+    let [stdout, stderr, isOver] = ['', '', false]
+    const endAfter = (/** @type {number} */ ms) => setTimeout(() => { isOver = child.kill('SIGKILL') }, ms)
+    let timer = endAfter(timeoutMs)
     child.stdout.setEncoding('utf8').on('data', (text) => {
       stdout += text
-      if (stdout.endsWith('\n')) overdue ??= setTimeout(() => { isOverdue = child.kill('SIGKILL') }, exitMs)
+      if (!stdout.endsWith('\n')) return
+      clearTimeout(timer)
+      timer = endAfter(exitMs)
     })
     child.stderr.setEncoding('utf8').on('data', (text) => { stderr += text })
     child.on('error', reject)
     child.on('close', (code, signal) => {
       process.off('exit', kill)
-      clearTimeout(overdue)
-      resolve({ code, signal, stdout, stderr, isOverdue })
+      clearTimeout(timer)
+      const isLate = isOver && !stdout.endsWith('\n')
+      try {
+        if (code === 0 || isOver) return resolve(JSON.parse(stdout))
+      } catch {}
+      const end = signal ? `was ended by ${signal}` : code === 0 ? 'ended without an answer' : `exited with ${code}`
+      reject(new ChildError(isLate ? `did not come to its end within ${timeoutMs / 1000} s` : end, stderr))
     })
   })
 }
 
+/** What a user can name: stacks, layers, rows, peers, jobs. @typedef {{ name: string, order?: number }} Part */
+
+/** Where each part was loaded from. @type {WeakMap<Part, string>} */
+const homes = new WeakMap()
+
+/**
+ * @param {string} file  of a module that has a list of them in `parts`, or is one
+ * @returns {any[]}  in the order of the file
+ */
+function loadParts (file) {
+  const loaded = require(file)
+  const parts = loaded.parts ?? [loaded]
+  for (const part of parts) homes.set(part, file)
+  return parts
+}
+
 /**
  * @param {{ module: string, task: string, [name: string]: any }} order  calls this export of the module, in a child,
- *   with all of the order
- * @param {Record<string, string>} [env]
+ *   with the rest of the order
+ * @param {Record<string, Part>} parts  added to the order: the child loads them from where they are
+ * @param {ChildOptions} [options]
  * @returns {Promise<any>}
  * @throws {ChildError}
  */
-function runTask (order, env) {
-  return runChild(CHILD, order, { env })
+function runTask (order, parts, options) {
+  const places = Object.entries(parts).map(([role, part]) => [role, { file: homes.get(part), name: part.name }])
+  return runChild(CHILD, { ...order, parts: Object.fromEntries(places) }, options)
 }
 
 /**
@@ -156,7 +175,6 @@ function rotate (list, by) {
  */
 function createProgress (title, total, stream = process.stderr) {
   const started = Date.now()
-  const seconds = () => `${((Date.now() - started) / 1000).toFixed(1)} s`
   let drawn = 0
   if (!stream.isTTY) stream.write(`${title} ...\n`)
   return {
@@ -167,15 +185,18 @@ function createProgress (title, total, stream = process.stderr) {
       stream.write(`\r\x1b[K${title} [${bar}] ${Math.floor(100 * done / total)}% ${note}`)
     },
     end () {
-      stream.write(stream.isTTY ? `\r\x1b[K${title}: ${seconds()}\n` : `${title}: done in ${seconds()}\n`)
+      const seconds = `${((Date.now() - started) / 1000).toFixed(1)} s`
+      stream.write(stream.isTTY ? `\r\x1b[K${title}: ${seconds}\n` : `${title}: done in ${seconds}\n`)
     }
   }
 }
 
-exports.ChildError = ChildError
+exports.UserError = UserError
 exports.MeasureError = MeasureError
 exports.DisagreementError = DisagreementError
+exports.ChildError = ChildError
 exports.runChild = runChild
+exports.loadParts = loadParts
 exports.runTask = runTask
 exports.takeTurns = takeTurns
 exports.createAgreement = createAgreement

@@ -3,14 +3,12 @@
 // done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong option.
 
 const fs = require('node:fs')
-const { runCommand } = require('../lib/command')
+const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('../lib/logs')
-const { countOption, readOptions, toNames } = require('../lib/options')
-const { loadParts, pickParts } = require('../lib/parts')
 const { gatherFacts } = require('../lib/report')
-const { drawGrowth, drawLimits } = require('./charts')
-const { formatTable, judge, toSheet } = require('./report')
-const { runRows } = require('./run-rows')
+const { loadParts } = require('../lib/run')
+const { drawGrowth, drawLimits, formatTable, judge, toSheet } = require('./report')
+const { runRows } = require('./run')
 
 const CHAPTERS = ['scans', 'queries', 'opening', 'appends', 'event-loop', 'gets', 'memory', 'growth']
 const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@millrace/json-codec', '@millrace/binary-codec',
@@ -18,7 +16,7 @@ const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@millrace/jso
 
 /** @type {Map<string, import('./rows/shared').Row[]>} */
 const chapters = new Map(CHAPTERS.map((name) => [name, loadParts(require.resolve(`./rows/${name}`))]))
-const rows = [...chapters.values()].flat()
+const pickRows = toParts([...chapters.values()].flat(), (part) => typeof part.peer === 'function', chapters)
 
 /** @type {import('../lib/command').Command} */
 const COMMAND = {
@@ -37,16 +35,6 @@ growth to data/*.csv and images/*. Ends with exit code 1 when a goal is missed b
   parts: [...chapters].map(([chapter, rows]) => [chapter, rows.map(({ name, what }) => [name, what])]),
   refine: ({ given, rows, only }) => ({ rows: given.rows === undefined ? only : rows }),
   run
-}
-
-/**
- * @param {string | undefined} text
- * @param {string} option
- * @returns {import('./rows/shared').Row[]}
- */
-function pickRows (text, option) {
-  const words = toNames(option, text).flatMap((word) => chapters.get(word)?.map(({ name }) => name) ?? word)
-  return pickParts(option, rows, words, (part) => typeof part.peer === 'function')
 }
 
 /**

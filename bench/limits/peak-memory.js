@@ -1,11 +1,36 @@
 'use strict'
-// The most memory that this process has had resident so far. Run by itself it prints what bare Node takes.
+// The most memory that a process has resident which only goes through a log, or does nothing: it loads what it needs
+// and no more. Usage: node peak-memory.js [scan | flumelog] [path]; prints that peak, and how many records there were.
 
 const fs = require('node:fs')
 
+const BLOCK_SIZE = 64 * 1024
 const KIB = 1024
 // `resourceUsage` is no lower than the peak of the process that started this one: so Linux itself is asked.
 const STATUS = '/proc/self/status'
+
+/** @type {Record<string, (path: string) => Promise<number>>} */
+const WORKS = {
+  bare: async () => 0,
+  async scan (path) {
+    const log = require('@millrace/offset-log').OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r' })
+    let records = 0
+    await log.scan({}, ({ count }) => { records += count })
+    await log.close()
+    return records
+  },
+  async flumelog (path) {
+    const pull = require('pull-stream')
+    const log = require('flumelog-offset')(path, { blockSize: BLOCK_SIZE, flags: 'r' })
+    await new Promise((resolve) => log.since.once(() => resolve(null)))
+    let records = 0
+    await new Promise((resolve, reject) => pull(log.stream(), pull.drain(() => { records++ }, (err) => {
+      if (err) reject(err)
+      else resolve(null)
+    })))
+    return records
+  }
+}
 
 /** @returns {number}  bytes */
 function peakMemory () {
@@ -14,6 +39,5 @@ function peakMemory () {
   return Number(size) * KIB
 }
 
-if (require.main === module) console.log(peakMemory())
-
-exports.peakMemory = peakMemory
+const [work = 'bare', file = ''] = process.argv.slice(2)
+WORKS[work](file).then((records) => console.log(JSON.stringify({ records, peak: peakMemory() })))

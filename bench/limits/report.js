@@ -1,10 +1,14 @@
 'use strict'
-// From the rounds of a row to its figures and its verdict; the table, and data/limits.csv.
+// From the rounds of a row to its figures and its verdict; the table, and data/limits.csv. Then images/limits: the ways
+// to read a log as multiples of the bare loop, each with its goal, and what others take; and images/growth: what a
+// scan, opening and memory come to as a log grows.
 
-const { alignColumns, formatCount, median, summarize } = require('../lib/report')
+const { describeSetting, drawBars, drawChart, drawLines } = require('../lib/charts')
+const { alignColumns, formatCount, formatSize, median, summarize } = require('../lib/report')
 
 /** @typedef {import('./rows/shared').Row} Row */
-/** @typedef {import('./run-rows').Result} Result */
+/** @typedef {import('./run').Result} Result */
+/** @typedef {import('../lib/report').Facts} Facts */
 
 /**
  * @typedef {object} Verdict
@@ -25,6 +29,7 @@ const TOLERANCE = 0.1
 const HEADS = ['what', 'ours', 'peer', 'ratio (range)', 'goal', '']
 const CLOSE = 'close'
 const MB = 1e6
+const NS = 1e6
 
 /** @param {Pick<Row, 'goal' | 'faster'>} row */
 function goalOf ({ goal, faster }) {
@@ -173,6 +178,112 @@ function format (value) {
   return value === undefined ? '' : Number.isInteger(value) ? String(value) : value.toFixed(4)
 }
 
+/**
+ * @param {Result[]} results
+ * @param {{ facts: Facts, records: number, bytes: number }} input  what was read, and where
+ * @returns {Promise<string | undefined>}  SVG; undefined when nothing was measured that is drawn
+ */
+async function drawLimits (results, { facts, records, bytes }) {
+  const drawn = results.flatMap((result) => {
+    const verdict = judge(result)
+    return result.row.drawn && verdict ? [{ row: result.row, label: result.row.drawn, verdict }] : []
+  })
+  if (drawn.length === 0) return undefined
+  const met = drawn.filter(({ verdict }) => verdict.isMet)
+  const least = drawn.flatMap(({ row, verdict }) => verdict.bound === undefined ? [] : row.bound?.what ?? [])
+  const size = `${formatCount(records)} messages, ${formatCount(Math.round(bytes / MB))} MB of JSON`
+  const rows = drawn.map(({ row, label, verdict: { ratio: { median, min, max }, ...verdict } }) => {
+    const percent = 100 * (median / verdict.goal - 1)
+    const more = [
+      ...(verdict.isMet ? [] : [`missed by ${percent.toFixed(percent < 1 ? 1 : 0)}%`]),
+      ...(verdict.bound === undefined ? [] : [`the least: ${formatMultiple(verdict.bound)}`]),
+      ...listBeside(results, row.name, verdict.peer)
+    ]
+    const text = { text: formatMultiple(median), more: { text: more.join(', '), class: 'muted' } }
+    return { label, bars: [{ look: 0, value: median, min, max, goal: verdict.goal, ...text }] }
+  })
+  return drawChart({
+    title: `${met.length} of ${drawn.length} ways to read a log are within their goals`,
+    subtitle: 'Time to go through a whole log, as a multiple of reading its file into one buffer. Thick mark: the goal. Thin line: the range.',
+    stacks: ['Millrace'],
+    marks: 'bars',
+    footer: [
+      ...new Set(least.map((what) => `The least: to ${what}, and nothing else.`)),
+      describeSetting(size, facts, drawn.map(({ verdict }) => verdict.rounds))
+    ]
+  }, (canvas) => {
+    return drawBars(canvas, [{ rows }], { barHeight: 14, rowGap: 12, labelWidth: 200, valueWidth: 250, formatTick: (tick) => `${tick}×` })
+  })
+}
+
+/**
+ * What others take for the same, as a multiple of the same loop.
+ * @param {Result[]} results
+ * @param {string} name  of the row
+ * @param {number} loop  what that takes
+ * @returns {string[]}
+ */
+function listBeside (results, name, loop) {
+  return results.flatMap((result) => {
+    const { beside } = result.row
+    const other = judge(result)
+    return beside?.row === name && other ? [`${beside.label}: ${formatMultiple(other.peer / loop)}`] : []
+  })
+}
+
+/** @param {number} multiple */
+function formatMultiple (multiple) {
+  return `${multiple < 9.95 ? multiple.toFixed(2) : multiple.toFixed(0)}×`
+}
+
+/**
+ * @param {Result[]} results
+ * @param {Facts} facts
+ * @returns {Promise<string | undefined>}  SVG; undefined when no row of growth was measured
+ */
+async function drawGrowth (results, facts) {
+  const measured = results.flatMap((result) => {
+    const { row: { growth }, rounds, setting } = result
+    const verdict = judge(result)
+    if (!growth || !verdict) return []
+    const records = Number(rounds[0].ours.answer.records)
+    return [{ ...growth, ...verdict, size: Number(setting.size), perRecord: NS / records }]
+  })
+  if (measured.length === 0) return undefined
+  const framings = [...new Set(measured.map(({ framing }) => framing))]
+  /** @type {(panel: string, pick: (one: typeof measured[0]) => number) => Array<Array<{ x: number, y: number }>>} */
+  const seriesOf = (panel, pick) => framings.map((framing) => {
+    const own = measured.filter((one) => one.panel === panel && one.framing === framing)
+    return own.map((one) => ({ x: one.size, y: pick(one) }))
+  })
+  // The loop over the files of one framing stands for both.
+  const [loop] = seriesOf('scan', ({ peer, perRecord }) => peer * perRecord)
+  const panels = [
+    { name: 'scan', meaning: 'ns a record', series: [...seriesOf('scan', ({ ours, perRecord }) => ours * perRecord), loop] },
+    { name: 'open', meaning: 'ms', series: seriesOf('open', ({ ours }) => ours) },
+    { name: 'memory', meaning: 'MB at most, over bare Node.js', series: seriesOf('memory', ({ ours }) => ours / MB) }
+  ].filter(({ series }) => series.flat().length > 0)
+  const sizes = [...new Set(measured.map(({ size }) => size))].sort((a, b) => a - b)
+  return drawChart({
+    title: 'What a log takes as it grows',
+    subtitle: 'By the size of its file, which is logarithmic; lower is better, and flat is best. Each panel begins at zero.',
+    stacks: [...framings.map((framing) => `Millrace, ${framing}`), 'bare loop'],
+    marks: 'lines',
+    footer: [
+      'A file of some MB fits the caches of the processor, which is faster: the bare loop shows by how much.',
+      describeSetting('Messages of some 690 bytes', facts, measured.map(({ rounds }) => rounds))
+    ]
+  }, (canvas) => drawLines(canvas, panels, {
+    sizes,
+    // Two logs of one size differ by some bytes: one name for both.
+    named: sizes.filter((size, index) => index === 0 || size > sizes[index - 1] * 1.2),
+    formatSize: (size) => formatSize(Number(size.toPrecision(1))),
+    axis: 'size of the log'
+  }))
+}
+
 exports.judge = judge
 exports.formatTable = formatTable
 exports.toSheet = toSheet
+exports.drawLimits = drawLimits
+exports.drawGrowth = drawGrowth

@@ -1,11 +1,12 @@
 'use strict'
 // A runner is one side of a row, ready in its process: what is timed, again and again, and what it comes to.
 
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const { OffsetLog } = require('@millrace/offset-log')
+const { Counts, Tally, takeSamples, time } = require('../lib/measure')
 const { createPrng } = require('../lib/prng')
 const { BLOCK_SIZE, CODECS, openRecords } = require('../lib/readers')
-const { Counts, Tally } = require('../lib/tally')
 const { HEAD_SIZE, PAGE_SIZE, crc32, walkPage } = require('./insides')
 
 /**
@@ -15,25 +16,50 @@ const { HEAD_SIZE, PAGE_SIZE, crc32, walkPage } = require('./insides')
  */
 
 /** @typedef {import('../lib/run').Answer} Answer */
-/** @typedef {import('@millrace/offset-log').RecordRun} RecordRun */
+/** @typedef {import('../lib/measure').TallyResult} TallyResult */
 /** @typedef {import('../lib/readers').Reader<any>} Reader */
+/** @typedef {'ours' | 'peer' | 'bound'} SideName */
+
+/**
+ * What one process of one side came to.
+ * @typedef {object} Outcome
+ * @property {number} first  the first sample
+ * @property {number} value  the median of the samples after it, or the first, where it is the only one
+ * @property {Answer} answer
+ */
+
+/**
+ * What a reader shows, and how it is tallied.
+ * @typedef {object} Kind
+ * @property {'json' | 'binary'} [decode]  the digest is of the values in the bytes: those of two formats compare so
+ * @property {number} [every]  which of them the digest is of
+ * @property {(result: TallyResult) => Answer} pick  what both sides of a row, and the log that was prepared, must agree
+ *   in. Seqs of two logs differ, and so do the bytes of two formats
+ */
 
 const EVERY = 1000
-// Which blocks the digest is of.
-const BLOCKS_EVERY = 100
 // What the log reads at once.
 const SPAN_SIZE = 256 * 1024
 const RECORD_SIZE = 690
 const SEED = 690
+const PEAK_SCRIPT = require.resolve('./peak-memory')
+
+/** @type {Kind} */
+const BYTES = { every: Infinity, pick: ({ delivered: bytes }) => ({ bytes }) }
+/** @type {Kind} */
+const RECORDS = { pick: ({ records, delivered, digest, seqSum }) => ({ records, delivered, digest, seqSum }) }
 
 /**
- * @param {() => unknown} work
- * @returns {Promise<number>}  ms
+ * In the child: one side of one row.
+ * @param {{ row: import('./rows/shared').Row, side: SideName, setting: any, samples?: number }} order
+ * @returns {Promise<Outcome>}
  */
-async function time (work) {
-  const started = performance.now()
-  await work()
-  return performance.now() - started
+async function measureSide ({ row, side, setting, samples }) {
+  const open = /** @type {import('./rows/shared').OpenSide} */ (side === 'bound' ? row.bound?.open : row[side])
+  const runner = await open(setting)
+  const own = (side === 'peer' ? row.peerSamples : undefined) ?? row.samples ?? 0
+  const values = await takeSamples(own > 0 ? samples ?? own : 0, () => runner.sample())
+  return { ...values, answer: await runner.finish() }
 }
 
 /**
@@ -73,24 +99,36 @@ async function writeCommits (file, { commitCount, recordsPerCommit }) {
 }
 
 /**
+ * @param {number} fd
+ * @param {Buffer} buf  filled again and again
+ * @param {(size: number, position: number) => void} onSpan
+ * @param {number} [from]
+ * @returns {number}  where the file ends
+ */
+function readSpans (fd, buf, onSpan, from = 0) {
+  let position = from
+  for (let size = -1; size !== 0; position += size) {
+    size = fs.readSync(fd, buf, 0, buf.length, position)
+    if (size > 0) onSpan(size, position)
+  }
+  return position
+}
+
+/**
  * The floor of every scan: the file read into one buffer, block by block, and nothing done with it but to count.
  * @param {string} path
  * @param {Kind} [kind]  where its answer is about the blocks too
  * @returns {Promise<Runner>}
  */
-async function openBareLoop (path, kind) {
+function openBareLoop (path, kind = BYTES) {
   const fd = fs.openSync(path, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
-  const { sample, finish } = await timeReader({
+  return timeReader({
     async run (visit) {
-      for (let position = 0, size = -1; size !== 0; position += size) {
-        size = fs.readSync(fd, buf, 0, buf.length, position)
-        if (size > 0) visit(position, buf, 0, size)
-      }
+      readSpans(fd, buf, (size, position) => visit(position, buf, 0, size))
     },
     close: async () => fs.closeSync(fd)
-  }, kind ?? { every: Infinity, keys: ['delivered'] })
-  return { sample, finish: async () => kind ? finish() : { bytes: (await finish()).delivered } }
+  }, kind)
 }
 
 /**
@@ -108,14 +146,12 @@ function openSummedLoop (path) {
   return {
     sample: () => time(() => {
       counts = new Counts()
-      bytes = 0
-      for (let size = -1; size !== 0; bytes += size) {
-        size = fs.readSync(fd, span, 0, SPAN_SIZE, bytes)
-        if (size > 0) crc32(size === SPAN_SIZE ? span : span.subarray(0, size))
-        for (let start = bytes === 0 ? HEAD_SIZE : 0; start < size; start += PAGE_SIZE) {
+      bytes = readSpans(fd, span, (size, position) => {
+        crc32(size === SPAN_SIZE ? span : span.subarray(0, size))
+        for (let start = position === 0 ? HEAD_SIZE : 0; start < size; start += PAGE_SIZE) {
           walkPage(view, start, Math.min(size, start + PAGE_SIZE), counts)
         }
-      }
+      })
     }),
     finish () {
       fs.closeSync(fd)
@@ -125,78 +161,8 @@ function openSummedLoop (path) {
 }
 
 /**
- * A scan of a whole log, counted by the chunk: next to nothing beside a loop that only reads.
- * @param {string} path
- * @param {{ blockSize?: number }} [options]  of the log
- * @param {(reader: any, counts: Counts) => Promise<unknown>} [count]  another way to scan
- */
-function openScan (path, options, count = ({ log }, counts) => {
-  return log.scan({}, (/** @type {RecordRun} */ chunk) => counts.addRecords(chunk))
-}) {
-  return timeReader(openRecords(path, options), { keys: ['records', 'delivered', 'digest', 'seqSum'] }, count)
-}
-
-/**
- * As the layer `log` of the bench tallies a log.
- * @param {string} path
- * @returns {Promise<import('../lib/tally').TallyResult>}
- */
-async function measureLog (path) {
-  const tally = new Tally({ every: EVERY })
-  const { run, close } = await openRecords(path)
-  await run(tally.visit.bind(tally))
-  await close()
-  return tally.result()
-}
-
-/**
- * What a reader shows, and how it is tallied.
- * @typedef {object} Kind
- * @property {'json' | 'binary'} [decode]  the digest is of the values in the bytes: those of two formats compare so
- * @property {number} [every]  which of them the digest is of
- * @property {Array<keyof import('../lib/tally').TallyResult>} keys  what both sides of a row, and the log that was
- *   prepared, must agree in. Seqs of two logs differ, and so do the bytes of two formats
- */
-
-/**
- * Times a reader, and checks what it delivered: by counts within the time, by a digest after it.
- * @param {Reader | Promise<Reader>} opening
- * @param {Kind} kind
- * @param {(reader: any, counts: Counts) => Promise<unknown>} [count]  what is timed
- * @returns {Promise<Runner>}
- */
-async function timeReader (opening, { decode, every = EVERY, keys }, count = countEach) {
-  const reader = await opening
-  let counts = new Counts()
-  return {
-    sample () {
-      const timed = counts = new Counts()
-      return time(() => count(reader, timed))
-    },
-    async finish () {
-      const check = new Counts()
-      const tally = new Tally({ every })
-      const codec = decode && CODECS[decode]
-      /** @type {Counts['visit']} */
-      const visit = (seq, one, start, end) => {
-        check.visit(seq, one, start, end)
-        if (codec) tally.visit(seq, codec.decodeRange(one, Number(start), Number(end)))
-        else tally.visit(seq, one, start, end)
-      }
-      await reader.run(visit)
-      await reader.close()
-      if (JSON.stringify(check) !== JSON.stringify(counts)) {
-        throw new Error(`two runs gave ${check.records} and ${counts.records} records, or not the same ones`)
-      }
-      const result = tally.result()
-      return Object.fromEntries(keys.map((key) => [key, result[key]]))
-    }
-  }
-}
-
-/**
- * @param {Reader} reader
- * @param {Counts} counts
+ * @typedef {(reader: any, counts: Counts) => Promise<unknown>} Count  what is timed
+ * @type {Count}
  */
 function countEach (reader, counts) {
   /** @type {Counts['visit']} */
@@ -204,14 +170,105 @@ function countEach (reader, counts) {
   return reader.run(visit)
 }
 
-exports.time = time
+/** By the run: next to nothing beside a loop that only reads. @type {Count} */
+function countRuns ({ log }, counts) {
+  return log.scan({}, (/** @type {import('@millrace/offset-log').RecordRun} */ run) => counts.addRecords(run))
+}
+
+/**
+ * A scan of a whole log.
+ * @param {string} path
+ * @param {{ blockSize?: number, kind?: Kind, count?: Count }} [options]
+ */
+function openScan (path, { blockSize, kind = RECORDS, count = countRuns } = {}) {
+  return timeReader(openRecords(path, { blockSize }), kind, { count })
+}
+
+/**
+ * As the layer `log` of the bench tallies a log.
+ * @param {string} path
+ */
+async function measureLog (path) {
+  return tallyOnce(await openRecords(path))
+}
+
+/**
+ * @param {Reader} reader  closed afterwards
+ * @param {Partial<Kind>} [kind]
+ * @returns {Promise<TallyResult>}
+ */
+async function tallyOnce (reader, { decode, every = EVERY } = {}) {
+  const tally = new Tally({ every })
+  const codec = decode && CODECS[decode]
+  /** @type {Counts['visit']} */
+  const visitDecoded = (seq, buf, start, end) => tally.visit(seq, codec?.decodeRange(buf, Number(start), Number(end)))
+  await reader.run(codec ? visitDecoded : tally.visit.bind(tally))
+  await reader.close()
+  return tally.result()
+}
+
+/**
+ * Times a reader, and checks what it delivered: by counts within the time, by a digest after it.
+ * @param {Reader | Promise<Reader>} opening
+ * @param {Kind | null} kind  null for no digest: nothing is read again, and the answer is how many records there were
+ * @param {{ count?: Count, clock?: typeof time }} [options]
+ * @returns {Promise<Runner>}
+ */
+async function timeReader (opening, kind, { count = countEach, clock = time } = {}) {
+  const reader = await opening
+  let counts = new Counts()
+  return {
+    sample () {
+      const timed = counts = new Counts()
+      return clock(() => count(reader, timed))
+    },
+    async finish () {
+      const { records, seqSum } = counts
+      if (kind === null) {
+        await reader.close()
+        return { records }
+      }
+      const result = await tallyOnce(reader, kind)
+      if (result.records === records && result.seqSum === seqSum) return kind.pick(result)
+      throw new Error(`two runs gave ${result.records} and ${records} records, or not the same ones`)
+    }
+  }
+}
+
+/**
+ * The peak of a process that only goes through a log, beyond what Node takes for doing nothing.
+ * @param {'scan' | 'flumelog'} work
+ * @param {string} path
+ * @param {number} [fold]  so many times as many records as the other side is given
+ * @returns {Runner}
+ */
+function measurePeak (work, path, fold = 1) {
+  let records = 0
+  const run = (/** @type {string[]} */ ...args) => {
+    const { stdout, stderr } = spawnSync(process.execPath, [PEAK_SCRIPT, ...args], { encoding: 'utf8' })
+    if (stdout === '') throw new Error(`no peak of ${args[0] ?? 'bare Node'}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  return {
+    sample () {
+      const scan = run(work, path)
+      records = scan.records
+      return scan.peak - run().peak
+    },
+    finish: () => ({ records: fold * records })
+  }
+}
+
+exports.measureSide = measureSide
 exports.createLimit = createLimit
 exports.createRecords = createRecords
 exports.writeCommits = writeCommits
+exports.readSpans = readSpans
 exports.openBareLoop = openBareLoop
 exports.openSummedLoop = openSummedLoop
 exports.openScan = openScan
 exports.measureLog = measureLog
 exports.timeReader = timeReader
-exports.BLOCKS_EVERY = BLOCKS_EVERY
+exports.measurePeak = measurePeak
+exports.RECORDS = RECORDS
 exports.RECORD_SIZE = RECORD_SIZE

@@ -1,7 +1,7 @@
 'use strict'
 // The task of a scan over threads: a tally of each part.
 
-const { Counts } = require('../lib/tally')
+const { Counts } = require('../lib/measure')
 
 /** @type {import('@millrace/offset-log').CreateTask} */
 module.exports = () => {

@@ -3,14 +3,13 @@
 // codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
 
 const fs = require('node:fs')
-const { runCommand } = require('../lib/command')
+const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { findSource } = require('../lib/logs')
-const { UserError, countOption, readOptions, toNames } = require('../lib/options')
-const { loadParts, pickParts } = require('../lib/parts')
 const { formatCount, gatherFacts } = require('../lib/report')
+const { loadParts } = require('../lib/run')
 const { withFolder } = require('../lib/work-file')
 const { drawPeers, formatTable, toSheet } = require('./report')
-const { runCases } = require('./run-cases')
+const { runCases } = require('./run')
 
 // All of them are in memory at once, to be appended.
 const MAX_RECORDS = 1_000_000
@@ -20,12 +19,14 @@ const peers = loadParts(require.resolve('../stores'))
 /** @type {import('./jobs').Job[]} */
 const jobs = loadParts(require.resolve('./jobs'))
 
+const isPeer = (/** @type {any} */ part) => typeof part.open === 'function'
+
 /** @type {import('../lib/command').Command} */
 const COMMAND = {
   name: 'bench:peers',
   about: 'Gives the same records to Millrace, to its predecessors and to databases, and writes data/peers.csv and images/peers.*.',
   options: {
-    only: { takes: 'LIST', about: 'peers, paths of modules, and jobs', standard: 'all but bench-flumelog', read: toPeersAndJobs },
+    only: { takes: 'LIST', about: 'peers, paths of modules, and jobs', standard: 'all but bench-flumelog', read: toParts([...peers, ...jobs], isPeer) },
     runs: countOption('how often each case runs', { initial: 3, standard: '3, while 7 minutes are not up' }),
     records: countOption(`messages, up to ${MAX_RECORDS}`, { max: MAX_RECORDS, initial: 200_000 })
   },
@@ -35,24 +36,16 @@ const COMMAND = {
     ['Peers', peers.map(({ name }) => [name, ''])],
     ['Jobs', jobs.map(({ name, meaning }) => [name, meaning])]
   ],
-  refine: ({ only }) => only,
+  // Of a kind that none is named of, all.
+  refine: ({ given, only }) => {
+    const [somePeers, someJobs] = [only.filter(isPeer), only.filter((/** @type {any} */ part) => !isPeer(part))]
+    const usual = jobs.filter(({ cases }) => !cases)
+    return {
+      peers: somePeers.length > 0 ? somePeers : peers,
+      jobs: given.only !== undefined && someJobs.length > 0 ? someJobs : usual
+    }
+  },
   run
-}
-
-/**
- * @param {string | undefined} text  peers, jobs, or both; of a kind that none is named of, all
- * @param {string} option
- */
-function toPeersAndJobs (text, option) {
-  const words = toNames(option, text)
-  const names = [...peers, ...jobs].map(({ name }) => name)
-  const unknown = words.find((word) => !names.includes(word) && !word.endsWith('.js'))
-  if (unknown !== undefined) throw new UserError(`${option}: unknown "${unknown}", choose from ${names.join(', ')}`)
-  const isJob = (/** @type {string} */ word) => jobs.some(({ name }) => name === word)
-  return {
-    peers: pickParts(option, peers, words.filter((word) => !isJob(word)), (part) => typeof part.open === 'function'),
-    jobs: pickParts(option, words.some(isJob) ? jobs : jobs.filter(({ cases }) => !cases), words.filter(isJob))
-  }
 }
 
 /**

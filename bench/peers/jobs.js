@@ -1,15 +1,15 @@
 'use strict'
-// The jobs that every peer is given, in the order of the table. A job is measured in a process of its own.
+// The jobs that every peer is given, in the order of the table; and what a child does: it finds out whether a peer is
+// there, fills it, or measures it at a job.
 
 const fs = require('node:fs')
-const { decode } = require('@millrace/binary-codec')
 const path = require('node:path')
-const { runPipeline } = require('../lib/pipeline')
+const { decode } = require('@millrace/binary-codec')
+const { call, runPipeline, takeSamples, time } = require('../lib/measure')
 const { createPrng } = require('../lib/prng')
 const { listRecords, toRecord } = require('../lib/readers')
-const { median } = require('../lib/report')
 const { syncFile } = require('../lib/work-file')
-const { appendBatches, appendDurably, readBack, tallyOf, tallyRecords, toBatches } = require('../stores/appends')
+const { appendAll, appendDurably, readBack, tallyOf, tallyRecords } = require('../stores')
 
 /** @typedef {import('../stores').Peer} Peer */
 /** @typedef {import('../stores').Store} Store */
@@ -20,6 +20,7 @@ const { appendBatches, appendDurably, readBack, tallyOf, tallyRecords, toBatches
  * @property {{ binary: string, json: string }} logs  what the records are taken from
  * @property {string} query
  * @property {string} way  of its queries
+ * @property {'binary' | 'json'} reads  what a peer is filled with
  * @property {number} total  records there are
  * @property {number} seconds  how long a job may go on that has no end by itself
  */
@@ -36,9 +37,22 @@ const { appendBatches, appendDurably, readBack, tallyOf, tallyRecords, toBatches
  * @typedef {object} Job
  * @property {string} name
  * @property {string} meaning  one line
- * @property {import('../stores').Mode | 'flumelog'} mode
- * @property {string[]} [cases]  it comes to several outcomes, in this order, and only runs when it is named
- * @property {(peer: Peer, setting: Setting) => Promise<Outcome | Outcome[]>} measure
+ * @property {import('../stores').Mode} mode
+ * @property {Append} [append]
+ * @property {(store: Store, setting: Setting) => Work} [read]
+ * @property {string[]} [cases]  of bench-flumelog: it comes to several outcomes, in this order, and only runs when it
+ *   is named
+ */
+
+/**
+ * @typedef {(store: Store, records: Buffer[], seconds: number) => Promise<number>} Append  gives how many
+ */
+
+/**
+ * @typedef {object} Work
+ * @property {() => void} [prepare]
+ * @property {() => Promise<unknown>} run
+ * @property {() => { records: number, answer: Outcome['answer'] }} result
  */
 
 // A name that the type checker cannot follow: it need not be there.
@@ -53,100 +67,24 @@ const FLUMELOG_CASES = ['append', 'stream', 'stream no cache', 'stream10', 'rand
 
 /** @type {Job[]} */
 exports.parts = [
-  createAppendJob({ name: 'append', meaning: 'batches of 100, not synced', mode: 'append' }, true, async (store, records) => {
-    const batches = toBatches(records, BATCH_COUNT)
-    await appendBatches(store, batches, batches.length, 1)
-    await store.settle?.()
-    return records.length
-  }),
-  createAppendJob({ name: 'durable-1', meaning: 'one at a time, each synced', mode: 'durable' }, false, appendUntil(1)),
-  createAppendJob({ name: 'durable-256', meaning: '256 in flight, each synced', mode: 'durable' }, false, appendUntil(256)),
-  createReadJob({ name: 'scan', meaning: 'every record’s bytes, in order', mode: 'read' }, (store) => {
-    let tally = tallyRecords()
-    return {
-      run () {
-        tally = tallyRecords()
-        return store.scan(tally.visit)
-      },
-      result () {
-        const answer = tally.result()
-        return { records: answer.records, answer }
-      }
-    }
-  }),
-  createReadJob({ name: 'query', meaning: 'value.content.root == X, among all', mode: 'query' }, (store, { query, way, total }) => {
-    /** @type {Array<Uint8Array | object>} */
-    let hits = []
-    return {
-      async run () {
-        hits = []
-        await store.queries?.[way](query, (found) => {
-          // Bytes are borrowed.
-          hits.push(found instanceof Uint8Array ? Buffer.from(found) : found)
-        })
-      },
-      result () {
-        const messages = hits.map((found) => Buffer.isBuffer(found) ? decode(found) : found)
-        const { records, digest } = tallyOf(messages.map((message) => Buffer.from(JSON.stringify(message))))
-        return { records: total, answer: { hits: records, digest } }
-      }
-    }
-  }),
-  createReadJob({ name: 'get', meaning: 'by key, at random, 16 in flight', mode: 'read' }, ({ get = () => {} }, { folder }) => {
-    const keys = new Float64Array(new Uint8Array(fs.readFileSync(`${folder}.keys`)).buffer)
-    const count = Math.min(GET_COUNT, keys.length)
-    const prng = createPrng(SEED)
-    /** @type {Uint8Array[]} */
-    const found = new Array(count)
-    let wanted = new Float64Array()
-    return {
-      prepare () {
-        wanted = Float64Array.from({ length: count }, () => keys[prng.below(keys.length)])
-      },
-      run: () => runPipeline(count, IN_FLIGHT, (index, cb) => get(wanted[index], (err, record) => {
-        if (err || record === undefined) return cb(err ?? new Error(`there is no record ${wanted[index]}`))
-        found[index] = record
-        cb(null)
-      })),
-      result: () => ({ records: count, answer: tallyOf(found) })
-    }
-  }),
-  { name: 'bench-flumelog', meaning: 'the bench of the flume family', mode: 'flumelog', cases: FLUMELOG_CASES, measure: runBenchFlumelog }
+  { name: 'append', meaning: 'batches of 100, not synced', mode: 'append', append: appendWhole },
+  { name: 'durable-1', meaning: 'one at a time, each synced', mode: 'durable', append: appendUntil(1) },
+  { name: 'durable-256', meaning: '256 in flight, each synced', mode: 'durable', append: appendUntil(256) },
+  { name: 'scan', meaning: 'every record’s bytes, in order', mode: 'read', read: scan },
+  { name: 'query', meaning: 'value.content.root == X, among all', mode: 'query', read: query },
+  { name: 'get', meaning: 'by key, at random, 16 in flight', mode: 'read', read: get },
+  { name: 'bench-flumelog', meaning: 'the bench of the flume family', mode: 'append', cases: FLUMELOG_CASES }
 ]
 
-/**
- * What was appended is read back, and compared with what it should be.
- * @param {Omit<Job, 'measure'>} job
- * @param {boolean} isWhole  whether all peers append all of the records
- * @param {(store: Store, records: Buffer[], seconds: number) => Promise<number>} append  the first so many, in order
- * @returns {Job}
- */
-function createAppendJob (job, isWhole, append) {
-  return {
-    ...job,
-    async measure (peer, { folder, logs, seconds }) {
-      const mode = /** @type {import('../stores').Mode} */ (job.mode)
-      const records = await listRecords(logs.binary, toRecord)
-      const store = await peer.open(folder, mode)
-      const started = performance.now()
-      const count = await append(store, records, seconds)
-      const ms = performance.now() - started
-      await store.close()
-      const expected = tallyOf(Array.from({ length: count }, (_, index) => records[index % records.length]))
-      const written = await peer.open(folder, 'read')
-      const found = await readBack(written)
-      await written.close()
-      if (JSON.stringify(found) !== JSON.stringify(expected)) {
-        throw new Error(`appended ${JSON.stringify(expected)}, and found ${JSON.stringify(found)}`)
-      }
-      return { records: count, ms, first: null, answer: isWhole ? found : {} }
-    }
-  }
+/** @type {Append} */
+async function appendWhole (store, records) {
+  await appendAll(store, records, BATCH_COUNT)
+  return records.length
 }
 
 /**
  * @param {number} appenders
- * @returns {(store: Store, records: Buffer[], seconds: number) => Promise<number>}
+ * @returns {Append}
  */
 function appendUntil (appenders) {
   return (store, records, seconds) => {
@@ -155,32 +93,136 @@ function appendUntil (appenders) {
   }
 }
 
-/**
- * The first sample is kept apart, since nothing is compiled by then; then the median of those after it.
- * @param {Omit<Job, 'measure'>} job
- * @param {(store: Store, setting: Setting) => { prepare?: () => void, run: () => Promise<unknown>,
- *   result: () => { records: number, answer: Outcome['answer'] } }} createWork
- * @returns {Job}
- */
-function createReadJob (job, createWork) {
+/** @type {NonNullable<Job['read']>} */
+function scan (store) {
+  let tally = tallyRecords()
   return {
-    ...job,
-    async measure (peer, setting) {
-      const store = await peer.open(setting.folder, /** @type {import('../stores').Mode} */ (job.mode))
-      const { prepare, run, result } = createWork(store, setting)
-      /** @type {number[]} */
-      const samples = []
-      while (samples.length <= SAMPLE_COUNT) {
-        prepare?.()
-        const started = performance.now()
-        await run()
-        samples.push(performance.now() - started)
-      }
-      await store.close()
-      const [first, ...rest] = samples
-      return { ...result(), ms: median(rest), first }
+    run () {
+      tally = tallyRecords()
+      return store.scan(tally.visit)
+    },
+    result () {
+      const answer = tally.result()
+      return { records: answer.records, answer }
     }
   }
+}
+
+/** @type {NonNullable<Job['read']>} */
+function query (store, { query, way, total }) {
+  /** @type {Array<Uint8Array | object>} */
+  let hits = []
+  return {
+    async run () {
+      hits = []
+      await store.queries?.[way](query, (found) => {
+        // Bytes are borrowed.
+        hits.push(found instanceof Uint8Array ? Buffer.from(found) : found)
+      })
+    },
+    result () {
+      const messages = hits.map((found) => Buffer.isBuffer(found) ? decode(found) : found)
+      const { records, digest } = tallyOf(messages.map((message) => Buffer.from(JSON.stringify(message))))
+      return { records: total, answer: { hits: records, digest } }
+    }
+  }
+}
+
+/** @type {NonNullable<Job['read']>} */
+function get ({ get = () => {} }, { folder }) {
+  const keys = new Float64Array(new Uint8Array(fs.readFileSync(`${folder}.keys`)).buffer)
+  const count = Math.min(GET_COUNT, keys.length)
+  const prng = createPrng(SEED)
+  /** @type {Uint8Array[]} */
+  const found = new Array(count)
+  let wanted = new Float64Array()
+  return {
+    prepare () {
+      wanted = Float64Array.from({ length: count }, () => keys[prng.below(keys.length)])
+    },
+    run: () => runPipeline(count, IN_FLIGHT, (index, cb) => get(wanted[index], (err, record) => {
+      if (err || record === undefined) return cb(err ?? new Error(`there is no record ${wanted[index]}`))
+      found[index] = record
+      cb(null)
+    })),
+    result: () => ({ records: count, answer: tallyOf(found) })
+  }
+}
+
+/**
+ * Whether a peer is there at all: what it needs loads, and it takes a record.
+ * @param {{ peer: Peer, setting: { folder: string } }} order
+ * @returns {Promise<{ packages: string[] }>}
+ */
+async function probe ({ peer, setting: { folder } }) {
+  const store = await peer.open(folder, 'append')
+  await call((cb) => store.append([Buffer.from('a record')], cb))
+  await store.settle?.()
+  await store.close()
+  return { packages: store.packages ?? peer.packages }
+}
+
+/**
+ * Fills a store with all of the messages, for the jobs that read. Not measured.
+ * @param {{ peer: Peer, setting: Setting }} order
+ */
+async function fill ({ peer, setting: { folder, logs, reads } }) {
+  const records = await listRecords(logs[reads], toRecord)
+  const store = await peer.open(folder, reads === 'json' ? 'query' : 'append')
+  await appendAll(store, records, FILL_COUNT)
+  if (reads === 'binary') {
+    // Keys are found by reading the log once, which fills its cache: so it is done here, and not where it counts.
+    const keys = await store.listKeys?.() ?? Array.from(records.keys())
+    if (keys.length !== records.length) throw new Error(`has ${keys.length} keys for ${records.length} records`)
+    fs.writeFileSync(`${folder}.keys`, Float64Array.from(keys))
+  }
+  await store.close()
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isFile()) syncFile(path.join(folder, entry.name))
+  }
+  return {}
+}
+
+/**
+ * @param {{ peer: Peer, job: Job, setting: Setting }} order
+ * @returns {Promise<Outcome | Outcome[]>}
+ */
+async function measure ({ peer, job, setting }) {
+  if (job.cases) return runBenchFlumelog(peer, setting)
+  if (job.append) return measureAppend(peer, job.append, job.mode, setting)
+  const store = await peer.open(setting.folder, job.mode)
+  const { prepare, run, result } = /** @type {NonNullable<Job['read']>} */ (job.read)(store, setting)
+  const { first, value: ms } = await takeSamples(SAMPLE_COUNT, () => {
+    prepare?.()
+    return time(run)
+  })
+  await store.close()
+  return { ...result(), ms, first }
+}
+
+/**
+ * What was appended is read back, and compared with what it should be.
+ * @param {Peer} peer
+ * @param {Append} append
+ * @param {Job['mode']} mode
+ * @param {Setting} setting
+ * @returns {Promise<Outcome>}
+ */
+async function measureAppend (peer, append, mode, { folder, logs, seconds }) {
+  const records = await listRecords(logs.binary, toRecord)
+  const store = await peer.open(folder, mode)
+  let count = 0
+  const ms = await time(async () => { count = await append(store, records, seconds) })
+  await store.close()
+  const expected = tallyOf(Array.from({ length: count }, (_, index) => records[index % records.length]))
+  const written = await peer.open(folder, 'read')
+  const found = await readBack(written)
+  await written.close()
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    throw new Error(`appended ${JSON.stringify(expected)}, and found ${JSON.stringify(found)}`)
+  }
+  // Durable appends go on for a time, and come to as many as they come to.
+  return { records: count, ms, first: null, answer: mode === 'append' ? found : {} }
 }
 
 /**
@@ -194,9 +236,9 @@ async function runBenchFlumelog ({ openFlumelog, fillFlumelog }, { folder }, ben
   const file = path.join(folder, 'log')
   await fillFlumelog?.(file)
   const { log: print } = console
+  /** @type {Map<string, Outcome>} */
+  const outcomes = new Map(FLUMELOG_CASES.map((name) => [name, { records: 0, ms: 0, first: null, answer: {} }]))
   return new Promise((resolve) => {
-    /** @type {Map<string, Outcome>} */
-    const outcomes = new Map()
     console.log = (line) => {
       // name, ops/second, mb/second, ops, total-mb, seconds
       const [name, ...texts] = String(line).split(', ')
@@ -205,36 +247,13 @@ async function runBenchFlumelog ({ openFlumelog, fillFlumelog }, { folder }, ben
       outcomes.set(name, { records, ms: seconds * 1000, first: null, answer: {} })
       if (name !== FLUMELOG_CASES[FLUMELOG_CASES.length - 1]) return
       console.log = print
-      resolve(FLUMELOG_CASES.map((name) => outcomes.get(name) ?? { records: 0, ms: 0, first: null, answer: {} }))
+      resolve(FLUMELOG_CASES.flatMap((name) => outcomes.get(name) ?? []))
     }
     bench(() => openFlumelog?.(file))
   })
 }
 
-/**
- * Fills a store with all of the messages, for the jobs that read. Not measured.
- * @param {Peer} peer
- * @param {Setting} setting
- * @param {'binary' | 'json'} format
- */
-async function fill (peer, { folder, logs }, format) {
-  const records = await listRecords(logs[format], toRecord)
-  const store = await peer.open(folder, format === 'json' ? 'query' : 'append')
-  const batches = toBatches(records, FILL_COUNT)
-  await appendBatches(store, batches, batches.length, 1)
-  await store.settle?.()
-  if (format === 'binary') {
-    // Keys are found by reading the log once, which fills its cache: so it is done here, and not where it counts.
-    const keys = await store.listKeys?.() ?? Array.from(records.keys())
-    if (keys.length !== records.length) throw new Error(`has ${keys.length} keys for ${records.length} records`)
-    fs.writeFileSync(`${folder}.keys`, Float64Array.from(keys))
-  }
-  await store.close()
-  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isFile()) syncFile(path.join(folder, entry.name))
-  }
-  return {}
-}
-
+exports.probe = probe
 exports.fill = fill
+exports.measure = measure
 exports.runBenchFlumelog = runBenchFlumelog

@@ -1,11 +1,10 @@
 'use strict'
 // From the runs to rates: the table, in Markdown as it stands in the README, the CSV file, and the chart.
 
-const { drawBars } = require('../lib/charts/bars')
-const { createCanvas, describeSetting } = require('../lib/charts/canvas')
+const { describeSetting, drawBars, drawChart } = require('../lib/charts')
 const { formatCount, median } = require('../lib/report')
 
-/** @typedef {import('./run-cases').Cell} Cell */
+/** @typedef {import('./run').Cell} Cell */
 /** @typedef {import('../stores').Peer} Peer */
 /** @typedef {import('../lib/report').Facts} Facts */
 /** @typedef {{ peer: Peer, way: string, label: string, cells: Cell[] }} Row */
@@ -20,18 +19,12 @@ const WAYS = {
 }
 const KINDS = { millrace: 'Millrace', flume: 'other logs', database: 'databases' }
 
-/** @param {Cell | undefined} cell */
-function ratesOf (cell) {
-  return cell?.runs.flatMap(({ records, ms }) => ms > 0 ? records / ms * 1000 : []) ?? []
-}
-
 /**
  * @param {Cell | undefined} cell
- * @returns {number | undefined}  records a second, the median of the runs
+ * @returns {number[]}  records a second, of each run
  */
-function rateOf (cell) {
-  const rates = ratesOf(cell)
-  return rates.length > 0 ? median(rates) : undefined
+function ratesOf (cell) {
+  return cell?.runs.flatMap(({ records, ms }) => ms > 0 ? records / ms * 1000 : []) ?? []
 }
 
 /**
@@ -52,11 +45,12 @@ function formatRate (rate) {
 function listRows (cells) {
   return [...new Set(cells.map(({ peer }) => peer))].flatMap((peer) => {
     const own = cells.filter((cell) => cell.peer === peer)
-    const isMore = (/** @type {Cell} */ { way }) => way !== '' && way !== peer.ways[0]
-    const rest = own.filter(isMore).map((cell) => {
-      return { peer, way: cell.way, label: `${peer.label}, ${WAYS[cell.way] ?? cell.way}`, cells: [cell] }
-    })
-    return [{ peer, way: peer.ways[0], label: peer.label, cells: own.filter((cell) => !isMore(cell)) }, ...rest]
+    return peer.ways.map((way, index) => ({
+      peer,
+      way,
+      label: index === 0 ? peer.label : `${peer.label}, ${WAYS[way] ?? way}`,
+      cells: own.filter((cell) => cell.way === way || (index === 0 && cell.way === ''))
+    }))
   }).filter(({ cells }) => cells.length > 0)
 }
 
@@ -67,8 +61,8 @@ function listRows (cells) {
 function listAbsent (cells) {
   return [...new Set(cells.map(({ peer }) => peer))].flatMap((peer) => {
     const own = cells.filter((cell) => cell.peer === peer)
-    const reason = own.every(({ runs }) => runs.length === 0) && own.find(({ absent }) => absent !== undefined)?.absent
-    return reason ? [{ peer, reason }] : []
+    const reason = own.find(({ absent }) => absent !== undefined)?.absent
+    return reason !== undefined && own.every(({ runs }) => runs.length === 0) ? [{ peer, reason }] : []
   })
 }
 
@@ -85,45 +79,42 @@ function listColumns (cells) {
 function formatTable (cells, facts) {
   const columns = listColumns(cells)
   const absent = listAbsent(cells)
-  const rows = listRows(cells).filter(({ peer }) => !absent.some((one) => one.peer === peer))
+  const gone = absent.map(({ peer }) => peer)
   const hasWays = cells.some(({ job }) => job.mode === 'query')
-  const best = columns.map((column) => {
-    return Math.max(...cells.filter((cell) => cell.column === column).map((cell) => rateOf(cell) ?? 0))
-  })
-  const heads = ['thousands of records a second', ...columns.map((name) => `\`${name}\``), ...(hasWays ? ['queried by'] : [])]
-  const lines = rows.map(({ label, way, cells }) => {
-    const figures = columns.map((column, index) => {
+  const rateOf = (/** @type {Cell | undefined} */ cell) => {
+    const rates = ratesOf(cell)
+    return rates.length > 0 ? median(rates) : undefined
+  }
+  const best = new Map(columns.map((column) => {
+    return [column, Math.max(...cells.filter((cell) => cell.column === column).map((cell) => rateOf(cell) ?? 0))]
+  }))
+  const lines = listRows(cells).filter(({ peer }) => !gone.includes(peer)).map(({ label, way, cells }) => {
+    const figures = columns.map((column) => {
       const cell = cells.find((cell) => cell.column === column)
       const rate = rateOf(cell)
       if (rate === undefined) return cell === undefined ? '' : '-'
-      return rate === best[index] ? `**${formatRate(rate)}**` : formatRate(rate)
+      return rate === best.get(column) ? `**${formatRate(rate)}**` : formatRate(rate)
     })
     return [label, ...figures, ...(hasWays ? [`\`${WAYS[way] ?? way}\``] : [])]
   })
-  const rule = heads.map((_, column) => column === 0 || (hasWays && column === heads.length - 1) ? '---' : '--:')
+  /** @type {Map<string, Set<string>>} */
+  const failures = new Map()
+  for (const { peer, job, absent: reason } of cells) {
+    if (reason === undefined || gone.includes(peer)) continue
+    const by = `${peer.label}: ${reason}`
+    failures.set(by, (failures.get(by) ?? new Set()).add(`\`${job.name}\``))
+  }
   return [
-    ...[heads, rule, ...lines].map((line) => `| ${line.join(' | ')} |`),
+    ...[
+      ['thousands of records a second', ...columns.map((name) => `\`${name}\``), ...(hasWays ? ['queried by'] : [])],
+      ['---', ...columns.map(() => '--:'), ...(hasWays ? ['---'] : [])],
+      ...lines
+    ].map((line) => `| ${line.join(' | ')} |`),
     '',
     `\`${facts.command}\` on ${facts.machine}, Node ${facts.node}; ${facts.packages}. ${facts.input}.`,
     ...absent.map(({ peer, reason }) => `\nAbsent: ${peer.label}: ${reason}`),
-    ...listFailures(cells, absent.map(({ peer }) => peer))
+    ...[...failures].map(([by, names]) => `\nNo ${[...names].join(', ')} by ${by}`)
   ].join('\n')
-}
-
-/**
- * Of peers that have other figures.
- * @param {Cell[]} cells
- * @param {Peer[]} gone
- */
-function listFailures (cells, gone) {
-  /** @type {Map<string, Set<string>>} */
-  const jobs = new Map()
-  for (const { peer, job, absent } of cells) {
-    if (absent === undefined || gone.includes(peer)) continue
-    const reason = `${peer.label}: ${absent}`
-    jobs.set(reason, (jobs.get(reason) ?? new Set()).add(`\`${job.name}\``))
-  }
-  return [...jobs].map(([reason, names]) => `\nNo ${[...names].join(', ')} by ${reason}`)
 }
 
 /**
@@ -165,29 +156,29 @@ async function drawPeers (cells, facts) {
   const rows = listRows(cells.filter(({ peer, way }) => way === '' || way === peer.ways[0]))
     .filter((row) => row.cells.some(({ runs }) => runs.length > 0))
   if (rows.length === 0) return undefined
-  const canvas = await createCanvas({
-    title: 'One log of messages, kept and read by Millrace, by other logs, and by databases',
-    subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
-    stacks: kinds.map((kind) => KINDS[kind]),
-    marks: 'bars'
-  })
   const groups = listColumns(cells).map((column) => ({
     title: column,
     meaning: cells.find((cell) => cell.column === column)?.job.meaning,
     rows: rows.map(({ label, peer, cells }) => {
       const cell = cells.find((cell) => cell.column === column)
-      const [rate, rates] = [rateOf(cell), ratesOf(cell)]
-      if (rate === undefined) return { label, bars: [], note: cell?.absent?.split('\n')[0].slice(0, 40) ?? 'absent' }
-      const [min, max] = [Math.min(...rates), Math.max(...rates)]
-      return { label, bars: [{ look: kinds.indexOf(peer.kind), value: rate, min, max, text: formatRate(rate) }] }
+      const rates = ratesOf(cell)
+      if (rates.length === 0) return { label, bars: [], note: cell?.absent?.slice(0, 40) ?? 'absent' }
+      const value = median(rates)
+      const range = { min: Math.min(...rates), max: Math.max(...rates) }
+      return { label, bars: [{ look: kinds.indexOf(peer.kind), value, ...range, text: formatRate(value) }] }
     })
   }))
-  const bottom = drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3, labelWidth: 168, valueWidth: 56 })
-  return canvas.finish([
-    'Queries as each is used: where, bipf.seekKey, json_extract without an index in SQLite, JSON.parse in LMDB and LevelDB.',
-    'Thin lines go from the slowest run to the fastest.',
-    describeSetting(String(facts.input), facts, cells.flatMap(({ runs }) => runs.length > 0 ? [runs.length] : []))
-  ], bottom + 60)
+  return drawChart({
+    title: 'One log of messages, kept and read by Millrace, by other logs, and by databases',
+    subtitle: 'Thousands of records a second: longer is better. Each panel has its own scale, from zero.',
+    stacks: kinds.map((kind) => KINDS[kind]),
+    marks: 'bars',
+    footer: [
+      'Queries as each is used: where, bipf.seekKey, json_extract without an index in SQLite, JSON.parse in LMDB and LevelDB.',
+      'Thin lines go from the slowest run to the fastest.',
+      describeSetting(String(facts.input), facts, cells.flatMap(({ runs }) => runs.length > 0 ? [runs.length] : []))
+    ]
+  }, (canvas) => drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3, labelWidth: 168, valueWidth: 56 }))
 }
 
 exports.formatRate = formatRate

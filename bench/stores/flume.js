@@ -2,7 +2,7 @@
 // The logs of the flume family. All of them stream records, and have no scan, query or list of keys.
 
 const path = require('node:path')
-const { call } = require('../lib/pipeline')
+const { call } = require('../lib/measure')
 const { BLOCK_SIZE, createSeekRoot, drain } = require('../lib/readers')
 
 // A name that the type checker cannot follow: these have no types, or need not be there.
@@ -51,26 +51,32 @@ function createPipeDrain (log) {
   return (options, write) => call((cb) => log.stream(options).pipe({ paused: false, ended: false, write, end: cb }))
 }
 
-/** @param {string} file */
-function createOffset (file) {
-  return load('flumelog-offset')(file, { blockSize: BLOCK_SIZE })
+/**
+ * @param {string} file
+ * @param {object} [options]  of the log
+ */
+function createOffset (file, options) {
+  return load('flumelog-offset')(file, { blockSize: BLOCK_SIZE, ...options })
+}
+
+/**
+ * @param {string} file
+ * @param {object} [options]
+ * @returns {Promise<import('./index').Store>}
+ */
+async function openOffset (file, options) {
+  const log = createOffset(file, options)
+  await new Promise((resolve) => log.since.once(resolve))
+  return {
+    append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
+    ...createReads(log, (options, onItem) => drain(log.stream(options), onItem), { seqs: false }),
+    close: async () => {} // It has no close.
+  }
 }
 
 /** @param {string} file */
 function createAligned (file) {
   return load('flumelog-aligned-offset')(file, { block: BLOCK_SIZE })
-}
-
-/**
- * @param {any} log
- * @returns {Promise<boolean>}  whether there was nothing to be waited for
- */
-function drainSome (log) {
-  return new Promise((resolve) => {
-    let isSync = true
-    log.onDrain(() => resolve(isSync))
-    isSync = false
-  })
 }
 
 /**
@@ -119,15 +125,7 @@ exports.parts = [
     label: 'flumelog-offset',
     packages: ['flumelog-offset', 'aligned-block-file', 'bipf'],
     cannot,
-    async open (folder) {
-      const log = createOffset(path.join(folder, 'log'))
-      await new Promise((resolve) => log.since.once(resolve))
-      return {
-        append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
-        ...createReads(log, (options, onItem) => drain(log.stream(options), onItem), { seqs: false }),
-        close: async () => {} // It has no close.
-      }
-    },
+    open: (folder) => openOffset(path.join(folder, 'log')),
     openFlumelog: createOffset
   },
   {
@@ -145,7 +143,12 @@ exports.parts = [
         append: (records, cb) => log.append(records, false, cb),
         async settle () {
           // It says so after each block that it has written; at once, when there is none left.
-          for (let isDrained = false; !isDrained;) isDrained = await drainSome(log)
+          for (let isAtOnce = false; !isAtOnce;) {
+            let isLater = false
+            const drained = new Promise((resolve) => log.onDrain(() => resolve(!isLater)))
+            isLater = true
+            isAtOnce = await drained
+          }
         },
         ...createReads(log, createPipeDrain(log), { seqs: false }),
         close: () => call((cb) => log.close(cb))
@@ -177,3 +180,5 @@ exports.parts = [
     fillFlumelog: fillAsync
   }
 ]
+
+exports.openOffset = openOffset

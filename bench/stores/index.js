@@ -1,5 +1,11 @@
 'use strict'
-// The stores that are compared: Millrace, the logs of the flume family, and databases. In the order of the table.
+// The stores that are compared: Millrace, the logs of the flume family, and databases. And the ways to append to one,
+// and to read it back to see that all of it is there.
+
+const { Tally, call, runPipeline } = require('../lib/measure')
+
+// Which records the digest is of.
+const EVERY = 100
 
 /**
  * What a store is opened for. `append`: batches, as fast as it takes them. `durable`: each append on stable storage.
@@ -48,7 +54,7 @@
  * @property {(file: string) => Promise<void>} [fillFlumelog]  beforehand, not measured
  */
 
-/** @type {Peer[]} */
+/** In the order of the table. @type {Peer[]} */
 exports.parts = [...require('./millrace').parts, ...require('./flume').parts, ...require('./databases').parts]
 
 /**
@@ -62,4 +68,99 @@ function openStore (name, folder, mode) {
   return /** @type {Peer} */ (peer).open(folder, mode)
 }
 
+/**
+ * @param {Pick<Store, 'append'>} store
+ * @param {Buffer[][]} batches  over and over
+ * @param {number} count  how many batches
+ * @param {number} inFlight
+ */
+function appendBatches (store, batches, count, inFlight) {
+  return runPipeline(count, inFlight, (index, cb) => store.append(batches[index % batches.length], cb))
+}
+
+/**
+ * In batches, one after the other, until all is with the operating system.
+ * @param {Store} store
+ * @param {Buffer[]} records
+ * @param {number} size  of a batch
+ */
+async function appendAll (store, records, size) {
+  const batches = toBatches(records, size)
+  await appendBatches(store, batches, batches.length, 1)
+  await store.settle?.()
+}
+
+/**
+ * Appenders that each wait for their record before they append the next. A store that cannot group them gets as many
+ * records at once.
+ * @param {Store} store
+ * @param {Buffer[]} records  over and over
+ * @param {number} appenders
+ * @param {(count: number) => boolean} isOver  told how many appends have begun
+ * @returns {Promise<number>}  how many records were appended
+ */
+async function appendDurably ({ appendOne, appendGroup }, records, appenders, isOver) {
+  let count = 0
+  const next = () => records[count++ % records.length]
+  if (appendGroup && appenders > 1) {
+    while (!isOver(count)) {
+      const group = Array.from({ length: appenders }, next)
+      await call((cb) => appendGroup(group, cb))
+    }
+    return count
+  }
+  if (appendOne === undefined) throw new Error('cannot append durably, and does not say so')
+  await Promise.all(Array.from({ length: appenders }, async () => {
+    while (!isOver(count)) await call((cb) => appendOne(next(), cb))
+  }))
+  return count
+}
+
+/**
+ * What was read, in three figures: how many records, how many bytes, and a digest of every hundredth of them.
+ * @returns {{ visit: Visit, result: () => { records: number, bytes: number, digest: string } }}
+ */
+function tallyRecords () {
+  const tally = new Tally({ every: EVERY })
+  let index = 0
+  return {
+    // Stores call records by keys of their own; what all of them have is the order.
+    visit: (buf, start, end) => tally.visit(index++, buf, start, end),
+    result () {
+      const { records, delivered, digest } = tally.result()
+      return { records, bytes: delivered, digest }
+    }
+  }
+}
+
+/** @param {Pick<Store, 'scan'>} store */
+async function readBack (store) {
+  const { visit, result } = tallyRecords()
+  await store.scan(visit)
+  return result()
+}
+
+/** @param {Iterable<Uint8Array>} records */
+function tallyOf (records) {
+  const { visit, result } = tallyRecords()
+  for (const record of records) visit(record, 0, record.length)
+  return result()
+}
+
+/**
+ * @param {Buffer[]} records
+ * @param {number} size
+ */
+function toBatches (records, size) {
+  const count = Math.ceil(records.length / size)
+  return Array.from({ length: count }, (_, index) => records.slice(index * size, (index + 1) * size))
+}
+
 exports.openStore = openStore
+exports.toBatches = toBatches
+exports.appendBatches = appendBatches
+exports.appendAll = appendAll
+exports.appendDurably = appendDurably
+exports.tallyRecords = tallyRecords
+exports.readBack = readBack
+exports.tallyOf = tallyOf

@@ -18,38 +18,13 @@ const CACHE_SIZE = 128 * 1024 * 1024
 const encodedCodec = { name: binaryCodec.name, buffer: true, encode: (value) => value, decode: (bytes) => bytes }
 
 /**
- * @param {FramingName} framing
- * @param {string[]} packages
- * @returns {import('./index').Peer}
- */
-function createPeer (framing, packages) {
-  return {
-    name: framing,
-    label: `Millrace, ${framing}`,
-    kind: 'millrace',
-    packages: ['@millrace/offset-log', '@millrace/binary-codec', ...packages],
-    queried: 'binary',
-    ways: ['where'],
-    open: (folder, mode) => open(path.join(folder, 'log'), framing, mode),
-    openFlumelog: (file) => OffsetLog(file, { framing, blockSize: BLOCK_SIZE, cache: CACHE_SIZE })
-  }
-}
-
-/**
  * @param {string} file
- * @param {FramingName} framing
- * @param {import('./index').Mode} mode
+ * @param {object} options  of the log
  * @returns {Promise<import('./index').Store>}
  */
-async function open (file, framing, mode) {
+async function openMillrace (file, options) {
   /** @type {any} */
-  const log = OffsetLog(file, {
-    framing,
-    codec: mode === 'query' ? binaryCodec : encodedCodec,
-    fsync: mode === 'durable' ? 'always' : 'never',
-    blockSize: BLOCK_SIZE,
-    cache: CACHE_SIZE
-  })
+  const log = OffsetLog(file, { blockSize: BLOCK_SIZE, cache: CACHE_SIZE, ...options })
   await log.ready()
   return {
     append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
@@ -71,4 +46,20 @@ async function open (file, framing, mode) {
   }
 }
 
-exports.parts = [createPeer('checked', ['@node-rs/crc32']), createPeer('offset32', [])]
+/** @type {import('./index').Peer[]} */
+exports.parts = /** @type {FramingName[]} */ (['checked', 'offset32']).map((framing) => ({
+  name: framing,
+  label: `Millrace, ${framing}`,
+  kind: 'millrace',
+  packages: ['@millrace/offset-log', '@millrace/binary-codec', ...(framing === 'checked' ? ['@node-rs/crc32'] : [])],
+  queried: 'binary',
+  ways: ['where'],
+  open: (folder, mode) => openMillrace(path.join(folder, 'log'), {
+    framing,
+    codec: mode === 'query' ? binaryCodec : encodedCodec,
+    fsync: mode === 'durable' ? 'always' : 'never'
+  }),
+  openFlumelog: (file) => OffsetLog(file, { framing, blockSize: BLOCK_SIZE, cache: CACHE_SIZE })
+}))
+
+exports.openMillrace = openMillrace

@@ -3,10 +3,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { drawCharts } = require('../layers/charts')
+const { drawCharts } = require('../layers/report')
 const { layers: allLayers, stacks: allStacks } = require('..')
 const { gatherCells } = require('../layers/report')
-const { saveChart } = require('../lib/charts/canvas')
+const { saveChart } = require('../lib/charts')
 const { makeFolder } = require('./support')
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'

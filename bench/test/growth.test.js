@@ -3,7 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { drawGrowth } = require('../limits/charts')
+const { drawGrowth } = require('../limits/report')
 const { grow } = require('../limits/rows/growth')
 const { findLack } = require('../limits/rows/memory')
 const { measureLog } = require('../limits/runners')

@@ -4,7 +4,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { parseOptions } = require('..')
-const { UserError } = require('../lib/options')
+const { UserError } = require('../lib/run')
 const { makeFolder, runBench, frame } = require('./support')
 
 const names = (parts) => parts.map((part) => part.name)

@@ -4,12 +4,11 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const pull = require('pull-stream')
-const { call } = require('../lib/pipeline')
+const { call } = require('../lib/measure')
 const { formatCsv } = require('../lib/report')
 const { jobs, parseOptions, peers } = require('../peers')
-const { runBenchFlumelog } = require('../peers/jobs')
+const { probe, runBenchFlumelog } = require('../peers/jobs')
 const { drawPeers, formatRate, formatTable, listAbsent, listRows, toSheet } = require('../peers/report')
-const { probe } = require('../peers/run-cases')
 const { connectSqlite, findNodeSqlite } = require('../stores/databases')
 const { createRunner, makeFolder } = require('./support')
 
@@ -142,7 +141,7 @@ tape('peers SQLite: takes what Node.js has where better-sqlite3 is not there, or
   t.equal(column('SELECT b FROM a').get(), 'x')
   db.close()
   const [sqlite] = peers.filter(({ name }) => name === 'sqlite')
-  t.deepEqual(await probe(sqlite, { folder: makeFolder(t) }), { packages: [name] })
+  t.deepEqual(await probe({ peer: sqlite, setting: { folder: makeFolder(t) } }), { packages: [name] })
 })
 
 tape('bench-flumelog: takes the figures from what the bench prints, until its last case, and prints the rest', async (t) => {

@@ -3,11 +3,10 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { call } = require('../../lib/pipeline')
-const { openStore } = require('../../stores')
-const { appendBatches, appendDurably, readBack, toBatches } = require('../../stores/appends')
+const { time } = require('../../lib/measure')
+const { appendBatches, appendDurably, openStore, readBack, toBatches } = require('../../stores')
 const { LENGTH_SIZE, PAGE_SIZE, crc32, putUint32 } = require('../insides')
-const { RECORD_SIZE, createLimit, createRecords, time, writeCommits } = require('../runners')
+const { RECORD_SIZE, createLimit, createRecords, writeCommits } = require('../runners')
 const { betterSqlite3, classicLevel, lmdb } = require('./shared')
 
 /** @typedef {import('./shared').Row} Row */
@@ -63,22 +62,15 @@ function store (name) {
  * @returns {Row}
  */
 function durable (name, what, { appenderCount, roundCount }) {
-  const open = (/** @type {string} */ name) => async (/** @type {{ folder: string }} */ { folder }) => {
-    const own = fs.mkdtempSync(path.join(folder, 'append-'))
-    const opened = await openStore(name, own, 'durable')
+  /** @type {(name: string) => import('./shared').OpenSide} */
+  const side = (name) => ({ folder }) => {
     const records = createRecords(appenderCount)
     const isOver = (/** @type {number} */ count) => count >= appenderCount * roundCount
-    return {
-      sample: () => time(() => appendDurably(opened, records, appenderCount, isOver)),
-      async finish () {
-        const answer = await readBack(opened)
-        await opened.close()
-        fs.rmSync(own, { recursive: true })
-        return answer
-      }
-    }
+    return timeAppends(folder, false, (own) => openStore(name, own, 'durable'), (store) => {
+      return appendDurably(store, records, appenderCount, isOver)
+    })
   }
-  const sides = { ours: open('checked'), peer: open('sqlite') }
+  const sides = { ours: side('checked'), peer: side('sqlite') }
   return { name, what, goal: 1, samples: 4, needs: betterSqlite3, prepare: ({ folder }) => ({ folder }), ...sides }
 }
 
@@ -91,9 +83,12 @@ function durable (name, what, { appenderCount, roundCount }) {
  * @param {{ batchSize: number, inFlight: number }} [work]  records a call, and calls under way
  * @returns {Row}
  */
-function batches (name, what, more, peer, work = { batchSize: 100, inFlight: 10 }) {
-  const side = (/** @type {OpenStore} */ open) => {
-    return (/** @type {BatchSetting} */ setting) => openBatches(open, { ...work, ...setting })
+function batches (name, what, more, peer, { batchSize, inFlight } = { batchSize: 100, inFlight: 10 }) {
+  /** @type {(open: OpenStore) => import('./shared').OpenSide} */
+  const side = (open) => ({ folder, count }) => {
+    const batches = toBatches(createRecords(DISTINCT), batchSize)
+    touchPageCache(folder, count * TOUCHED_PER_RECORD)
+    return timeAppends(folder, true, open, (store) => appendBatches(store, batches, count / batchSize, inFlight))
   }
   return {
     name,
@@ -110,32 +105,33 @@ function batches (name, what, more, peer, work = { batchSize: 100, inFlight: 10 
 }
 
 /**
- * @typedef {{ folder: string, count: number }} BatchSetting
- * @param {OpenStore} open
- * @param {BatchSetting & { batchSize: number, inFlight: number }} work
+ * Only the newest store is read back, at the end: what that leaves would be collected within the next sample.
+ * @template {Pick<Store, 'scan' | 'close'>} Opened
+ * @param {string} folder
+ * @param {boolean} isFresh  whether each sample gets a new store
+ * @param {(own: string) => Promise<Opened>} open
+ * @param {(store: Opened) => Promise<unknown>} append
  * @returns {import('../runners').Runner}
  */
-function openBatches (open, { folder, batchSize, inFlight, count }) {
-  const batches = toBatches(createRecords(DISTINCT), batchSize)
-  touchPageCache(folder, count * TOUCHED_PER_RECORD)
+function timeAppends (folder, isFresh, open, append) {
   let own = ''
-  /** @type {Awaited<ReturnType<OpenStore>> | null} that of the newest sample */
-  let opened = null
+  /** @type {Opened | undefined} */
+  let store
   const discard = async () => {
-    if (opened === null) return
-    await opened.close()
+    if (store === undefined) return
+    await store.close()
     fs.rmSync(own, { recursive: true })
+    store = undefined
   }
   return {
     async sample () {
-      await discard()
-      own = fs.mkdtempSync(path.join(folder, 'batch-'))
-      const fresh = opened = await open(own)
-      return time(() => appendBatches(fresh, batches, count / batchSize, inFlight))
+      if (isFresh) await discard()
+      if (store === undefined) own = fs.mkdtempSync(path.join(folder, 'append-'))
+      const current = store ??= await open(own)
+      return time(() => append(current))
     },
-    // Only the newest is read back: what that leaves would be collected within the next sample.
     async finish () {
-      const answer = await readBack(/** @type {NonNullable<typeof opened>} */ (opened))
+      const answer = await readBack(/** @type {Opened} */ (store))
       await discard()
       return answer
     }
@@ -162,23 +158,14 @@ function touchPageCache (folder, size) {
  * @type {OpenStore}
  */
 async function openRaw (folder) {
-  const fd = fs.openSync(path.join(folder, 'raw'), 'w+')
-  return {
-    append (records, cb) {
-      if (!joined.has(records)) joined.set(records, Buffer.concat(records))
-      fs.writeSync(fd, /** @type {Buffer} */ (joined.get(records)))
-      cb()
-    },
-    async scan (visit) {
-      const bytes = fs.readFileSync(path.join(folder, 'raw'))
-      for (let start = 0; start < bytes.length; start += RECORD_SIZE) visit(bytes, start, start + RECORD_SIZE)
-    },
-    close: () => call((cb) => fs.close(fd, cb))
-  }
+  /** @type {WeakMap<Buffer[], Buffer>} */
+  const joined = new WeakMap()
+  return openFile(folder, 0, (fd) => (records, cb) => {
+    if (!joined.has(records)) joined.set(records, Buffer.concat(records))
+    fs.writeSync(fd, /** @type {Buffer} */ (joined.get(records)))
+    cb()
+  })
 }
-
-/** @type {WeakMap<Buffer[], Buffer>} */
-const joined = new WeakMap()
 
 /**
  * What any log with checksums must do with records that come in one by one, or a few at a time: put them together, each
@@ -187,27 +174,25 @@ const joined = new WeakMap()
  * @type {OpenStore}
  */
 async function openLeast (folder) {
-  const file = path.join(folder, 'least')
-  const fd = fs.openSync(file, 'w')
   const buffer = Buffer.allocUnsafeSlow(LEAST_WRITE_SIZE)
   /** @type {Array<() => void>} */
   let waiting = []
   let used = 0
-  const flush = () => {
-    for (let start = 0; start < used; start += PAGE_SIZE) {
-      crc32(buffer.subarray(start, Math.min(used, start + PAGE_SIZE)))
+  return openFile(folder, LENGTH_SIZE, (fd) => {
+    const flush = () => {
+      for (let start = 0; start < used; start += PAGE_SIZE) {
+        crc32(buffer.subarray(start, Math.min(used, start + PAGE_SIZE)))
+      }
+      fs.writeSync(fd, buffer, 0, used)
+      used = 0
     }
-    fs.writeSync(fd, buffer, 0, used)
-    used = 0
-  }
-  const write = () => {
-    flush()
-    const written = waiting
-    waiting = []
-    for (const cb of written) cb()
-  }
-  return {
-    append (records, cb) {
+    const write = () => {
+      flush()
+      const written = waiting
+      waiting = []
+      for (const cb of written) cb()
+    }
+    return (records, cb) => {
       for (const record of records) {
         if (used + LENGTH_SIZE + record.length > LEAST_WRITE_SIZE) flush()
         putUint32(buffer, record.length, used)
@@ -216,15 +201,29 @@ async function openLeast (folder) {
       }
       if (waiting.length === 0) process.nextTick(write)
       waiting.push(cb)
-    },
-    async scan (visit) {
+    }
+  })
+}
+
+/**
+ * @param {string} folder
+ * @param {number} lengthSize  of what stands before each record
+ * @param {(fd: number) => Store['append']} createAppend
+ */
+function openFile (folder, lengthSize, createAppend) {
+  const file = path.join(folder, 'file')
+  const fd = fs.openSync(file, 'w')
+  return {
+    append: createAppend(fd),
+    async scan (/** @type {import('../../stores').Visit} */ visit) {
       const bytes = fs.readFileSync(file)
-      for (let start = LENGTH_SIZE, end = 0; start < bytes.length; start = end + LENGTH_SIZE) {
-        end = start + bytes.readUInt32BE(start - LENGTH_SIZE)
+      for (let end = 0; end < bytes.length;) {
+        const start = end + lengthSize
+        end = start + RECORD_SIZE
         visit(bytes, start, end)
       }
     },
-    close: () => call((cb) => fs.close(fd, cb))
+    close: async () => fs.closeSync(fd)
   }
 }
 

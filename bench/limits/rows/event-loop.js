@@ -3,13 +3,14 @@
 
 const { openItems, openRecords } = require('../../lib/readers')
 const { takeNoBreaks } = require('../insides')
-const { createLimit, openScan } = require('../runners')
-const { reads, toRows } = require('./shared')
-
-/** @typedef {import('../../lib/readers').Reader<any>} Reader */
+const { createLimit, timeReader } = require('../runners')
+const { reads, scan, toRows } = require('./shared')
 
 const limit = { goal: 1, samples: 5, peerSamples: 0 }
 const sixMs = createLimit(6)
+const timeBlocks = (/** @type {Promise<import('../../lib/readers').Reader<any>>} */ reader) => {
+  return timeReader(reader, null, { clock: findLongestBlock })
+}
 
 exports.parts = toRows([
   // A scan reads synchronously and verifies what it reads.
@@ -26,33 +27,14 @@ exports.parts = toRows([
     reads('json', 'offset32', 'root'), ({ path, where }) => timeBlocks(openRecords(path, { codec: 'json', where })), sixMs],
   // What it costs to let others have their turn: the same scan, with and without.
   ['event-loop-time', 'scan in slices : without a break', { goal: 1.05, samples: 9 },
-    reads('json', 'offset32'), ({ path }) => openScan(path), ({ path }) => {
+    reads('json', 'offset32'), scan, (setting) => {
       takeNoBreaks()
-      return openScan(path)
+      return scan(setting)
     }]
 ])
 
 /**
- * @param {Promise<Reader>} opening
- * @returns {Promise<import('../runners').Runner>}
- */
-async function timeBlocks (opening) {
-  const reader = await opening
-  let records = 0
-  return {
-    sample () {
-      records = 0
-      return findLongestBlock(() => reader.run(() => { records++ }))
-    },
-    async finish () {
-      await reader.close()
-      return { records }
-    }
-  }
-}
-
-/**
- * @param {() => Promise<void>} run
+ * @param {() => unknown} run
  * @returns {Promise<number>}  the longest time, in milliseconds, between two turns of the event loop
  */
 async function findLongestBlock (run) {

@@ -2,23 +2,13 @@
 // Single records, picked at random from the log of the bench. Keys are the indexes of records: each store finds its
 // own.
 
-const { OffsetLog } = require('@millrace/offset-log')
-const createFlumelog = require('flumelog-offset')
-const { runPipeline } = require('../../lib/pipeline')
+const { runPipeline, Tally, time } = require('../../lib/measure')
 const { createPrng } = require('../../lib/prng')
-const { BLOCK_SIZE, listRecords, toRecord, toSeq } = require('../../lib/readers')
-const { Tally } = require('../../lib/tally')
-const { openStore } = require('../../stores')
-const { toBatches } = require('../../stores/appends')
-const { time } = require('../runners')
+const { listRecords, toRecord, toSeq } = require('../../lib/readers')
+const { appendAll, openStore } = require('../../stores')
+const { openOffset } = require('../../stores/flume')
+const { openMillrace } = require('../../stores/millrace')
 const { lmdb, readsPath, toRows } = require('./shared')
-
-/**
- * @typedef {object} Getter
- * @property {number} count  of the records that there are
- * @property {(index: number, cb: (err: any, value?: any) => void) => void} get  the record at an index
- * @property {() => Promise<unknown>} close
- */
 
 const GETS = 20000
 const IN_FLIGHT = 16
@@ -30,43 +20,53 @@ const CACHE_SIZE = 64 * 1024 * 1024
 const WHOLE_CACHE_SIZE = 400 * 1024 * 1024
 const FILL_COUNT = 1000
 
+/** @typedef {Required<Pick<import('../../stores').Store, 'get' | 'close'>>} Getter */
+
+/** @param {string} path */
+const inMillrace = (path, cache = CACHE_SIZE) => timeGets(path, openMillrace(path, { flags: 'r', cache }))
+/** @param {string} path */
+const inFlumelog = (path) => timeGets(path, openOffset(path, { flags: 'r' }))
+
 exports.parts = toRows([
   ['get-flumelog', 'get at random : flumelog-offset', { faster: 10, samples: 5 }, readsPath('json', 'offset32'),
-    ({ path }) => timeGets(openMillrace(path)), ({ path }) => timeGets(openFlumelog(path))],
+    ({ path }) => inMillrace(path), ({ path }) => inFlumelog(path)],
   // Beside a tree whose pages are the page cache itself.
   ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: lmdb }, prepareLmdb,
-    ({ log }) => timeGets(openMillrace(log)), ({ log, folder }) => timeGets(openLmdb(folder, log))],
+    ({ log }) => inMillrace(log), ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true)],
   ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 },
     async ({ findLog }) => ({ checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }),
-    ({ checked }) => timeGets(openMillrace(checked)), ({ old }) => timeGets(openFlumelog(old))],
+    ({ checked }) => inMillrace(checked), ({ old }) => inFlumelog(old)],
   // The cache hands out copies.
   ['get-cache', 'get from the cache : a Map of Buffers', { faster: 0.25, samples: 5 }, readsPath('json', 'offset32'),
-    ({ path }) => timeGets(openMillrace(path, WHOLE_CACHE_SIZE)), ({ path }) => timeGets(openMap(path))]
+    ({ path }) => inMillrace(path, WHOLE_CACHE_SIZE), ({ path }) => timeGets(path, openMap(path))]
 ])
 
 /** @param {import('./shared').Context} context */
 async function prepareLmdb ({ findLog, folder }) {
   const { path: log } = await findLog('json', 'offset32')
   const store = await openStore('lmdb', folder, 'append')
-  for (const batch of toBatches(await listRecords(log, toRecord), FILL_COUNT)) store.append(batch, () => {})
+  await appendAll(store, await listRecords(log, toRecord), FILL_COUNT)
   await store.close()
   return { log, folder }
 }
 
 /**
  * Every sample picks others, so that a cache has not seen them; both sides pick the same.
- * @param {Promise<Getter>} opening
+ * @param {string} path  of the log whose records they are
+ * @param {Promise<Pick<import('../../stores').Store, 'get' | 'close'>>} opening
+ * @param {boolean} [isCounted]  keys are 0, 1, 2, ..., and not seqs
  * @returns {Promise<import('../runners').Runner>}
  */
-async function timeGets (opening) {
-  const { count, get, close } = await opening
+async function timeGets (path, opening, isCounted = false) {
+  const keys = Float64Array.from(await listRecords(path, toSeq), (seq, index) => isCounted ? index : seq)
+  const { get, close } = /** @type {Getter} */ (await opening)
   const { below } = createPrng(SEED)
   let [records, delivered] = [0, 0]
   return {
     sample () {
-      const picks = Uint32Array.from({ length: GETS }, () => below(count))
-      return time(() => runPipeline(GETS, IN_FLIGHT, (index, cb) => get(picks[index], (err, value) => {
-        if (err) return cb(err)
+      const picks = Uint32Array.from({ length: GETS }, () => below(keys.length))
+      return time(() => runPipeline(GETS, IN_FLIGHT, (index, cb) => get(keys[picks[index]], (err, value) => {
+        if (err || value === undefined) return cb(err ?? new Error(`there is no record ${picks[index]}`))
         records++
         delivered += value.length
         cb(null)
@@ -75,9 +75,9 @@ async function timeGets (opening) {
     async finish () {
       const tally = new Tally({ every: 1 })
       await runPipeline(GETS / EVERY, 1, (turn, cb) => {
-        const index = below(count)
-        get(index, (err, value) => {
-          if (!err) tally.visit(index, value, 0, value.length)
+        const index = below(keys.length)
+        get(keys[index], (err, value) => {
+          if (!err) tally.visit(index, value, 0, value?.length)
           cb(err)
         })
       })
@@ -90,50 +90,9 @@ async function timeGets (opening) {
 
 /**
  * @param {string} path
- * @param {number} [cache]
- * @returns {Promise<Getter>}
- */
-async function openMillrace (path, cache = CACHE_SIZE) {
-  const seqs = await listSeqs(path)
-  const log = OffsetLog(path, { blockSize: BLOCK_SIZE, flags: 'r', cache })
-  await log.ready()
-  return { count: seqs.length, get: (index, cb) => { log.get(seqs[index], cb) }, close: () => log.close() }
-}
-
-/**
- * @param {string} path
- * @returns {Promise<Getter>}
- */
-async function openFlumelog (path) {
-  const seqs = await listSeqs(path)
-  /** @type {any} */
-  const log = createFlumelog(path, { blockSize: BLOCK_SIZE, flags: 'r' })
-  await new Promise((resolve) => { log.since.once(resolve) })
-  return { count: seqs.length, get: (index, cb) => log.get(seqs[index], cb), close: async () => {} }
-}
-
-/**
- * @param {string} folder
- * @param {string} path  of the log that it was filled from
- * @returns {Promise<Getter>}
- */
-async function openLmdb (folder, path) {
-  const { length: count } = await listSeqs(path)
-  const { get = () => {}, close } = await openStore('lmdb', folder, 'read')
-  return { count, get, close }
-}
-
-/**
- * @param {string} path
  * @returns {Promise<Getter>}  of Buffers in a Map, by their seqs
  */
 async function openMap (path) {
-  const seqs = await listSeqs(path)
-  const map = new Map((await listRecords(path, toRecord)).map((record, index) => [seqs[index], record]))
-  return { count: seqs.length, get: (index, cb) => cb(null, map.get(seqs[index])), close: async () => {} }
-}
-
-/** @param {string} path */
-async function listSeqs (path) {
-  return Float64Array.from(await listRecords(path, toSeq))
+  const map = new Map(await listRecords(path, (seq, buf, start, end) => [seq, toRecord(seq, buf, start, end)]))
+  return { get: (key, cb) => cb(null, map.get(key)), close: async () => {} }
 }

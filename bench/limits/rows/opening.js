@@ -6,16 +6,17 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
+const { time } = require('../../lib/measure')
 const { BLOCK_SIZE } = require('../../lib/readers')
 const { syncFile } = require('../../lib/work-file')
 const { HEAD_SIZE, PAGE_SIZE, crc32, packFarCommit } = require('../insides')
-const { RECORD_SIZE, createRecords, time, writeCommits } = require('../runners')
+const { RECORD_SIZE, createRecords, readSpans, writeCommits } = require('../runners')
 const { nodeRsCrc32, toRows } = require('./shared')
 
 const SMALL_SIZE = 10 * 1000 ** 2
 const LARGE_SIZE = 10 * 1000 ** 3
 const BATCH_SIZE = 1000
-const CRASH = require.resolve('../crash')
+const RECORDS_PER_COMMIT = 87
 const MIB = 1024 * 1024
 const DURABLE_SIZE = 16 * MIB
 const TAIL_SIZE = 64 * MIB
@@ -49,10 +50,26 @@ async function prepareSizes ({ folder }) {
 /** @param {import('./shared').Context} context */
 function prepareCrash ({ folder }) {
   const file = path.join(folder, 'crashed.log')
-  const order = { file, durableSize: DURABLE_SIZE, tailSize: TAIL_SIZE }
-  const { signal, stderr } = spawnSync(process.execPath, [CRASH, JSON.stringify(order)], { encoding: 'utf8' })
-  if (signal !== 'SIGKILL') throw new Error(`crash.js ended by itself: ${stderr}`)
+  const { signal, stderr } = spawnSync(process.execPath, [__filename, file], { encoding: 'utf8' })
+  if (signal !== 'SIGKILL') throw new Error(`the process that was to crash ended by itself: ${stderr}`)
   return { folder, file }
+}
+
+/**
+ * This file, run by itself: leaves a log as a killed process does, durable up to a point, and after it whole commits
+ * that no sync has covered.
+ * @param {string} file
+ */
+async function crash (file) {
+  const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
+  const records = createRecords(RECORDS_PER_COMMIT)
+  const fill = async (/** @type {number} */ size) => {
+    for (let written = 0; written < size; written += records.length * RECORD_SIZE) await log.append(records)
+  }
+  await fill(DURABLE_SIZE)
+  await log.sync()
+  await fill(TAIL_SIZE)
+  process.kill(process.pid, 'SIGKILL')
 }
 
 /**
@@ -130,20 +147,19 @@ function openRecovery ({ folder, file: crashed }) {
 function openReadAndChecksum ({ file }) {
   const fd = fs.openSync(file, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
-  const end = fs.fstatSync(fd).size
+  const start = fs.fstatSync(fd).size - TAIL_SIZE
   return {
-    sample: () => time(() => {
-      for (let position = end - TAIL_SIZE; position < end; position += BLOCK_SIZE) {
-        fs.readSync(fd, buf, 0, BLOCK_SIZE, position)
-        for (let start = 0; start < BLOCK_SIZE; start += PAGE_SIZE) crc32(buf.subarray(start, start + PAGE_SIZE))
-      }
-    }),
+    sample: () => time(() => readSpans(fd, buf, () => {
+      for (let start = 0; start < BLOCK_SIZE; start += PAGE_SIZE) crc32(buf.subarray(start, start + PAGE_SIZE))
+    }, start)),
     finish () {
       fs.closeSync(fd)
       return {}
     }
   }
 }
+
+if (require.main === module) crash(process.argv[2])
 
 exports.openAgain = openAgain
 exports.writeLargeLog = writeLargeLog

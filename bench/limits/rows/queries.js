@@ -2,10 +2,10 @@
 // Filters that the codec answers in the bytes, and the binary codec alone.
 
 const { decode, encode } = require('@millrace/binary-codec')
+const { Tally, time } = require('../../lib/measure')
 const { loadRecords, openRecords, openSeekRoot } = require('../../lib/readers')
-const { Tally } = require('../../lib/tally')
-const { time, timeReader } = require('../runners')
-const { bareLoop, reads, readsAll, readsPath, toRows } = require('./shared')
+const { timeReader } = require('../runners')
+const { bareLoop, reads, readsPath, toRows } = require('./shared')
 
 /** @typedef {import('./shared').FoundLog} FoundLog */
 /** @typedef {'json' | 'binary'} Format */
@@ -32,13 +32,13 @@ const parseAndCompare = ({ path, json = path, root }) => found(openParseAndCompa
 exports.parts = toRows([
   // A query that parses only what may answer it.
   ['json-where', 'JSON where, 1 in 1,000 : bare loop', { ...over, goal: 1.8, drawn: 'a query of JSON, 1 in 1,000' },
-    readsAll('json', 'offset32', 'root'), inJson, bareLoop],
+    reads('json', 'offset32', 'root'), inJson, bareLoop],
   ['json-where-parse', 'JSON where : parse and compare',
     { ...beside, faster: 12, beside: { row: 'json-where', label: 'parse and compare' } },
     reads('json', 'offset32', 'root'), inJson, parseAndCompare],
   // A long value, that is searched for in the bytes.
   ['binary-root', 'binary, root == X : bare loop', { ...over, goal: 1.6, drawn: 'a binary query, root == X' },
-    readsAll('binary', 'offset32', 'root'), inBinary, bareLoop],
+    reads('binary', 'offset32', 'root'), inBinary, bareLoop],
   ['binary-root-bipf', 'binary, root == X : bipf, flumelog-offset',
     { ...beside, faster: 8, beside: { row: 'binary-root', label: 'bipf, flumelog-offset' } },
     reads('binary', 'offset32', 'root'), inBinary, ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary')],
@@ -47,20 +47,20 @@ exports.parts = toRows([
     inBinary, parseAndCompare],
   // A value so short that many records have its bytes somewhere.
   ['binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
-    readsAll('binary', 'offset32', 'short'), inBinary, bareLoop],
+    reads('binary', 'offset32', 'short'), inBinary, bareLoop],
   // A number has no text to search for.
   ['binary-number', 'binary, number : bare loop', { ...over, drawn: 'a binary query, a number' },
-    readsAll('binary', 'offset32', 'number'), inBinary, bareLoop],
+    reads('binary', 'offset32', 'number'), inBinary, bareLoop],
   // Two conditions; most records fulfil the first or none.
   ['binary-two', 'binary, two paths : bare loop', { ...over, drawn: 'a binary query, two paths' },
-    readsAll('binary', 'offset32', 'two'), inBinary, bareLoop],
+    reads('binary', 'offset32', 'two'), inBinary, bareLoop],
   // A field that some records have: it is walked to, and nothing is compared.
   ['binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
-    readsAll('binary', 'offset32', 'presence'), inBinary, bareLoop],
+    reads('binary', 'offset32', 'presence'), inBinary, bareLoop],
   ['binary-encode', 'binary.encode : JSON to a Buffer', { goal: 0.5, samples: 7 },
-    readsPath('json', 'offset32'), ({ path }) => openEncode(BINARY, path), ({ path }) => openEncode(JSON_TEXT, path)],
+    readsPath('json', 'offset32'), ({ path }) => timeCodec('encode', BINARY, path), ({ path }) => timeCodec('encode', JSON_TEXT, path)],
   ['binary-decode', 'binary.decode : JSON.parse of a Buffer', { goal: 0.7, samples: 7 },
-    readsPath('json', 'offset32'), ({ path }) => openDecode(BINARY, path), ({ path }) => openDecode(JSON_TEXT, path)]
+    readsPath('json', 'offset32'), ({ path }) => timeCodec('decode', BINARY, path), ({ path }) => timeCodec('decode', JSON_TEXT, path)]
 ])
 
 /**
@@ -77,7 +77,7 @@ function openQuery ({ path, where }, codec) {
  * @returns {Promise<import('../runners').Runner>}  whose digest is of the values that were found
  */
 function found (reader, decode) {
-  return timeReader(reader, { decode, every: 1, keys: ['records', 'digest'] })
+  return timeReader(reader, { decode, every: 1, pick: ({ records, digest }) => ({ records, digest }) })
 }
 
 /**
@@ -98,59 +98,26 @@ async function openParseAndCompare (path, root) {
 }
 
 /**
- * @param {string} path  of a log of JSON
- * @returns {Promise<any[]>}
- */
-async function loadValues (path) {
-  const { bytes, starts, ends } = await loadRecords(path, VALUES_MAX)
-  return Array.from(starts, (start, index) => JSON.parse(bytes.toString('utf8', start, ends[index])))
-}
-
-/**
+ * @param {'encode' | 'decode'} way
  * @param {Codec} codec
- * @param {string} path
+ * @param {string} path  of a log of JSON
  * @returns {Promise<import('../runners').Runner>}
  */
-async function openEncode (codec, path) {
-  const values = await loadValues(path)
-  let bytes = 0
+async function timeCodec (way, codec, path) {
+  const { bytes, starts, ends } = await loadRecords(path)
+  const values = Array.from(starts.subarray(0, VALUES_MAX), (start, index) => JSON.parse(bytes.toString('utf8', start, ends[index])))
+  const items = way === 'encode' ? values : values.map(codec.encode)
+  const step = way === 'encode' ? (/** @type {any} */ one) => codec.encode(one).length : (/** @type {any} */ one) => codec.decode(one).timestamp
+  const sumUp = () => items.reduce((sum, one) => sum + step(one), 0)
+  let sum = 0
   return {
-    sample: () => time(() => {
-      bytes = 0
-      for (const value of values) bytes += codec.encode(value).length
-    }),
+    sample: () => time(() => { sum = sumUp() }),
     finish () {
-      const bufs = values.map((value) => codec.encode(value))
-      if (bufs.reduce((sum, { length }) => sum + length, 0) !== bytes) throw new Error('encoded twice, to other sizes')
-      return tallyDecoded(codec, bufs)
+      if (sumUp() !== sum) throw new Error(`${way}d twice, to other sums`)
+      const tally = new Tally({ every: EVERY })
+      for (const [index, value] of values.entries()) tally.visit(index, codec.decode(codec.encode(value)))
+      const { records, digest } = tally.result()
+      return { records, digest, ...(way === 'decode' && { timestamps: sum }) }
     }
   }
-}
-
-/**
- * @param {Codec} codec
- * @param {string} path
- * @returns {Promise<import('../runners').Runner>}
- */
-async function openDecode (codec, path) {
-  const bufs = (await loadValues(path)).map((value) => codec.encode(value))
-  let timestamps = 0
-  return {
-    sample: () => time(() => {
-      timestamps = 0
-      for (const buf of bufs) timestamps += codec.decode(buf).timestamp
-    }),
-    finish: () => ({ timestamps, ...tallyDecoded(codec, bufs) })
-  }
-}
-
-/**
- * @param {Codec} codec
- * @param {Buffer[]} bufs
- */
-function tallyDecoded (codec, bufs) {
-  const tally = new Tally({ every: EVERY })
-  for (const [index, buf] of bufs.entries()) tally.visit(index, codec.decode(buf))
-  const { records, digest } = tally.result()
-  return { records, digest }
 }

@@ -4,59 +4,52 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { loadRecords, openBlocks, openFlumelog, openItems } = require('../../lib/readers')
-const {
-  BLOCKS_EVERY, measureLog, openBareLoop, openScan, openSummedLoop, timeReader, writeCommits
-} = require('../runners')
-const { bareLoop, nodeRsCrc32, reads, readsAll, readsPath, secondCore, toRows } = require('./shared')
+const { RECORDS, measureLog, openBareLoop, openScan, openSummedLoop, timeReader, writeCommits } = require('../runners')
+const { bareLoop, nodeRsCrc32, reads, readsPath, scan, secondCore, toRows } = require('./shared')
 
 const TASK = require.resolve('../tally-task')
 const SINGLES_MAX = 150000
 
+/** Of every hundredth block. @type {import('../runners').Kind} */
+const BLOCKS = { ...RECORDS, every: 100 }
 /** @type {import('../runners').Kind} */
-const BLOCKS = { every: BLOCKS_EVERY, keys: ['records', 'delivered', 'seqSum', 'digest'] }
-/** @type {import('../runners').Kind} */
-const ITEMS = { keys: ['records', 'delivered', 'digest', 'seqSum'] }
-/** @type {import('../runners').Kind} */
-const VALUES = { keys: ['seqSum', 'seqDigest', 'digest'] }
+const VALUES = { pick: ({ seqSum, seqDigest, digest }) => ({ seqSum, seqDigest, digest }) }
 
 const bound = {
   what: 'read the file, sum all of it, and go from record to record',
   open: (/** @type {{ path: string }} */ { path }) => openSummedLoop(path)
 }
 /** @type {import('./shared').OpenSide} */
-const scan = ({ path }) => openScan(path)
-/** @type {import('./shared').OpenSide} */
-const items = ({ path }) => timeReader(openItems(path), ITEMS)
+const items = ({ path }) => timeReader(openItems(path), RECORDS)
 
 exports.parts = toRows([
   ['file', 'BlockFile.scan, 64 KiB : bare loop', { goal: 1.1, samples: 9, drawn: 'every block' },
-    readsPath('json', 'offset32'), ({ path }) => timeReader(openBlocks(path), BLOCKS),
-    ({ path }) => openBareLoop(path, BLOCKS)],
+    readsPath('json', 'offset32'), ({ path }) => timeReader(openBlocks(path), BLOCKS), ({ path }) => openBareLoop(path, BLOCKS)],
   // What finding the records costs, where nothing is verified.
   ['scan-offset', 'scan, offset framing : bare loop', { goal: 1.2, samples: 9, drawn: 'every record, offset framing' },
-    readsAll('json', 'offset32'), scan, bareLoop],
+    reads('json', 'offset32'), scan, bareLoop],
   // What verifying costs where nothing but Node is installed, and with the faster checksum.
   ['scan-zlib', 'verified scan, zlib.crc32 : bare loop',
     { goal: 3, samples: 7, drawn: 'every record, verified, zlib', bound, env: { MILLRACE_CRC32: 'zlib' } },
-    readsAll('json', 'checked'), scan, bareLoop],
+    reads('json', 'checked'), scan, bareLoop],
   ['scan-node-rs', 'verified scan, @node-rs/crc32 : bare loop',
     { goal: 1.6, samples: 7, drawn: 'every record, verified, node-rs', bound, needs: nodeRsCrc32 },
-    readsAll('json', 'checked'), scan, bareLoop],
+    reads('json', 'checked'), scan, bareLoop],
   // The most that verifying can cost: a header, and a checksum, for every record.
   ['scan-single', 'verified scan, 1 record a commit : loop', { goal: 7, samples: 7, bound, needs: nodeRsCrc32 },
     prepareSingles, scan, bareLoop],
   ['scan-threads', 'scan over two threads : bare loop',
     { goal: 0.85, samples: 15, drawn: 'every record, two threads', needs: secondCore },
-    readsAll('json', 'offset32'), ({ path }) => openScan(path, {}, scanOverThreads), bareLoop],
+    reads('json', 'offset32'), ({ path }) => openScan(path, { count: countOverThreads }), bareLoop],
   // The block size is the unit of caching: a scan must not care.
   ['small-blocks', 'scan, 1 KiB blocks : 64 KiB blocks', { goal: 1.3, samples: 7 },
     reads('json', 'offset32'), ({ path }) => openScan(path, { blockSize: 1024 }), scan],
   // What records cost one by one, as most programs want them.
   ['items', 'stream of { seq, value } : bare loop', { goal: 3, samples: 7, drawn: 'a stream of items' },
-    readsAll('json', 'offset32'), items, bareLoop],
+    reads('json', 'offset32'), items, bareLoop],
   ['items-flumelog', 'stream of { seq, value } : flumelog-offset',
     { faster: 8, samples: 5, peerSamples: 1, beside: { row: 'items', label: 'flumelog-offset' } },
-    reads('json', 'offset32'), items, ({ path }) => timeReader(openFlumelog(path, {}), ITEMS)],
+    reads('json', 'offset32'), items, ({ path }) => timeReader(openFlumelog(path, {}), RECORDS)],
   // Parsing costs what it costs: the log must add little to it.
   ['json', 'stream, JSON : JSON.parse in memory', { goal: 1.1, samples: 3 },
     reads('json', 'offset32'), ({ path }) => timeReader(openItems(path, { codec: 'json' }), VALUES),
@@ -73,9 +66,9 @@ async function prepareSingles ({ folder, records }) {
 
 /**
  * @param {any} reader
- * @param {import('../../lib/tally').Counts} sum
+ * @param {import('../../lib/measure').Counts} sum
  */
-async function scanOverThreads ({ log }, sum) {
+async function countOverThreads ({ log }, sum) {
   const { results } = await log.scan({ threads: 2 }, TASK)
   for (const counts of results) sum.add(counts)
 }

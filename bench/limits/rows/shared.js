@@ -1,9 +1,8 @@
 'use strict'
-// What chapters of rows share: the shape of a row, packages that it may need, and the log of the bench. It loads
-// nothing heavy: rows of memory are among those that need it.
+// What chapters of rows share: the shape of a row, packages that it may need, and the log of the bench.
 
-const fs = require('node:fs')
 const os = require('node:os')
+const { openBareLoop, openScan } = require('../runners')
 
 /** @typedef {import('../runners').Runner} Runner */
 /** @typedef {import('../../lib/run').Answer} Answer */
@@ -44,12 +43,11 @@ const os = require('node:os')
  * @property {string} folder  of the row's own, on the disk where the logs are; gone afterwards
  * @property {string} shared  of all rows of its stage
  * @property {number} records  how many the log of the bench has: what a row makes itself is no larger
- * @property {number} growth  what part of its size a log of growth gets: less than 1 with a short log of the bench
  * @property {FindLog} findLog  of the bench, in the page cache
  */
 
 /** @typedef {import('@millrace/offset-log').FramingName} FramingName */
-/** @typedef {import('../run-rows').QueryName} QueryName */
+/** @typedef {import('../run').QueryName} QueryName */
 /** @typedef {(log: 'json' | 'binary', framing: FramingName, query?: QueryName) => Promise<FoundLog>} FindLog */
 
 /**
@@ -57,8 +55,8 @@ const os = require('node:os')
  * @property {string} path
  * @property {string} root  what one record in a thousand has as `value.content.root`
  * @property {import('@millrace/where').Where} [where]  the query that was asked for
- * @property {Answer} expected  what a scan of all its records comes to, as read from the log it was made from; with a
- *   query, what is found by parsing all of them
+ * @property {Answer} expected  what a scan of all its records comes to, as read from the log it was made from, and
+ *   its bytes; with a query, what is found by parsing all of them
  */
 
 // A name that the type checker cannot follow: it would look for packages that may be absent. Each is used: one may be
@@ -97,23 +95,13 @@ function readsPath (...input) {
 }
 
 /**
- * @param {Parameters<FindLog>} input
- * @returns {Row['prepare']}  the same, where the peer is the bare loop
- */
-function readsAll (...input) {
-  return async ({ findLog }) => {
-    const found = await findLog(...input)
-    return { ...found, expected: { ...found.expected, bytes: fs.statSync(found.path).size } }
-  }
-}
-
-/**
  * The least that reading a log can cost.
  * @type {OpenSide}
  */
-function bareLoop ({ path }) {
-  return load('../runners').openBareLoop(path)
-}
+const bareLoop = ({ path }) => openBareLoop(path)
+
+/** @type {OpenSide} */
+const scan = ({ path }) => openScan(path)
 
 exports.nodeRsCrc32 = nodeRsCrc32
 exports.betterSqlite3 = betterSqlite3
@@ -123,5 +111,5 @@ exports.secondCore = secondCore
 exports.toRows = toRows
 exports.reads = reads
 exports.readsPath = readsPath
-exports.readsAll = readsAll
 exports.bareLoop = bareLoop
+exports.scan = scan

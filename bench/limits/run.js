@@ -8,30 +8,22 @@ const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { matches, parseWhere } = require('@millrace/where')
-const { DEFAULT_RECORDS, createInputs, findSource } = require('../lib/logs')
-const { locate } = require('../lib/parts')
+const { createInputs, findSource } = require('../lib/logs')
+const { Tally } = require('../lib/measure')
 const { rootIs } = require('../lib/readers')
 const { createAgreement, runTask, takeTurns } = require('../lib/run')
-const { Tally } = require('../lib/tally')
 const { withFolder } = require('../lib/work-file')
 const { measureLog } = require('./runners')
 
-const SIDE = require.resolve('./side')
+const SIDE = { module: require.resolve('./runners'), task: 'measureSide' }
 
 /** @typedef {import('./rows/shared').Row} Row */
-/** @typedef {import('./rows/shared').Context} Context */
 /** @typedef {import('./rows/shared').FoundLog} FoundLog */
 /** @typedef {import('../lib/logs').Source} Source */
 /** @typedef {'root' | 'short' | 'number' | 'two' | 'presence'} QueryName */
 /** @typedef {Record<QueryName, import('@millrace/where').Where>} Queries */
 
-/**
- * @typedef {object} Contexts
- * @property {(name: string, shared: string) => Context} create  for the row of that name
- * @property {() => Source | undefined} source  what was read, if anything was
- */
-
-/** @typedef {import('./side').Outcome} Outcome */
+/** @typedef {import('./runners').Outcome} Outcome */
 /** @typedef {{ ours: Outcome, peer: Outcome, bound?: Outcome }} Round */
 
 /**
@@ -48,7 +40,7 @@ const SIDE = require.resolve('./side')
  * @returns {Promise<{ results: Result[], source: Source | undefined }>}  and what was read, if anything was
  */
 async function runRows ({ rows, records, ...options }, folder) {
-  const contexts = createContexts(records, folder)
+  const { findLog, getSource } = createFinder(records, folder)
   /** @type {Result[]} */
   const results = rows.map((row) => ({ row, setting: undefined, absent: findAbsent(row), rounds: [] }))
   const agree = createAgreement()
@@ -56,16 +48,18 @@ async function runRows ({ rows, records, ...options }, folder) {
     const own = results.filter(({ row, absent }) => row.stage === stage && absent === undefined)
     await withFolder(folder, 'limits', async (shared) => {
       for (const result of own) {
-        const { row } = result
-        const setting = result.setting = await row.prepare(contexts.create(row.name, shared))
+        const { name, prepare } = result.row
+        const folder = path.join(shared, name)
+        fs.mkdirSync(folder)
+        const setting = result.setting = await prepare({ folder, shared, records, findLog })
         // What there must be enough of is known only now.
         result.absent = setting?.absent
-        agree(`row ${row.name}`, 'what was prepared', setting?.expected ?? {})
+        agree(`row ${name}`, 'what was prepared', setting?.expected ?? {})
       }
       await runRounds(stage, own.filter(({ absent }) => absent === undefined), agree, options)
     })
   }
-  return { results, source: contexts.source() }
+  return { results, source: await getSource() }
 }
 
 /**
@@ -78,7 +72,7 @@ async function runRows ({ rows, records, ...options }, folder) {
 async function runRounds (stage, results, agree, { runs, samples }) {
   const turns = Array.from({ length: runs }, (_, run) => {
     return results.filter(({ row }) => run === 0 || !row.isExact).flatMap((result) => {
-      /** @type {import('./side').SideName[]} */
+      /** @type {import('./runners').SideName[]} */
       const sides = result.row.bound ? ['ours', 'peer', 'bound'] : ['ours', 'peer']
       return (run % 2 === 1 ? sides.reverse() : sides).map((side) => ({ result, side, run }))
     })
@@ -86,7 +80,7 @@ async function runRounds (stage, results, agree, { runs, samples }) {
   const describe = (/** @type {typeof turns[0]} */ { result, side }) => `row ${result.row.name}, ${side}`
   await takeTurns(`measuring ${results.length} rows${stage ? ` of ${stage}` : ''}`, turns, describe, async ({ result, side, run }) => {
     const { row, setting, rounds } = result
-    const outcome = await runTask({ module: SIDE, task: 'measureSide', row: locate(row), side, setting, samples }, row.env)
+    const outcome = await runTask({ ...SIDE, side, setting, samples }, { row }, { env: row.env })
     agree(`row ${row.name}`, side, outcome.answer)
     rounds[run] = { ...rounds[run], [side]: outcome }
   })
@@ -110,48 +104,33 @@ function findAbsent ({ needs = {} }) {
 /**
  * @param {number} records  of the generated log
  * @param {string} folder  where made logs are kept
- * @returns {Contexts}
+ * @returns {{ findLog: import('./rows/shared').FindLog, getSource: () => Promise<Source> | undefined }}
  */
-function createContexts (records, folder) {
-  /** @type {Source | undefined} */
-  let source
-  /** @type {Awaited<ReturnType<typeof findAnswers>> | undefined} */
-  let answers
-  /** @type {Map<string, FoundLog>} */
+function createFinder (records, folder) {
+  /** @type {Map<string, Promise<any>>} */
   const found = new Map()
-
-  /** @type {Context['findLog']} */
-  async function findLog (log, framing, query) {
-    source ??= await findSource({ records }, folder)
-    const key = `${log} ${framing}`
-    const whole = found.get(key) ?? await findWhole(source, log, framing)
-    found.set(key, whole)
-    if (query === undefined) return whole
-    const queries = createQueries(source.query)
-    answers ??= await findAnswers(source.json, queries)
-    return { ...whole, where: queries[query], expected: answers[query] }
+  const once = (/** @type {string} */ name, /** @type {() => Promise<any>} */ find) => {
+    if (!found.has(name)) found.set(name, find())
+    return found.get(name)
   }
-
-  /**
-   * @param {Source} source
-   * @param {'json' | 'binary'} log
-   * @param {import('./rows/shared').FramingName} framing
-   * @returns {Promise<FoundLog>}
-   */
-  async function findWhole (source, log, framing) {
-    const inputs = createInputs(source, folder)
-    await inputs.prepare([{ log, framing }])
-    const { records, delivered, digest } = await measureLog(source[log])
-    return { path: inputs.pathOf({ log, framing }), root: source.query, expected: { records, delivered, digest } }
-  }
-
   return {
-    create (name, shared) {
-      const own = path.join(shared, name)
-      fs.mkdirSync(own)
-      return { folder: own, shared, records, growth: Math.min(1, records / DEFAULT_RECORDS), findLog }
+    async findLog (log, framing, query) {
+      /** @type {Source} */
+      const source = await once('source', () => findSource({ records }, folder))
+      /** @type {FoundLog} */
+      const whole = await once(`${log} ${framing}`, async () => {
+        const inputs = createInputs(source, folder)
+        await inputs.prepare([{ log, framing }])
+        const { records, delivered, digest } = await measureLog(source[log])
+        const path = inputs.pathOf({ log, framing })
+        return { path, root: source.query, expected: { records, delivered, digest, bytes: fs.statSync(path).size } }
+      })
+      if (query === undefined) return whole
+      const queries = createQueries(source.query)
+      const answers = await once('answers', () => findAnswers(source.json, queries))
+      return { ...whole, where: queries[query], expected: { ...answers[query], bytes: whole.expected.bytes } }
     },
-    source: () => source
+    getSource: () => found.get('source')
   }
 }
 
