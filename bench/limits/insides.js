@@ -27,7 +27,7 @@ function packFarCommit (head, size, records) {
   if (newest === null) throw new Error('no checkpoint')
   const end = Math.ceil(size / PAGE_SIZE) * PAGE_SIZE
   const group = new AppendGroup()
-  for (const record of records) group.addOne(record, LENGTH_SIZE + record.length, () => {})
+  for (const record of records) group.add(record, LENGTH_SIZE + record.length, () => {})
   const writer = { salt: header.salt, epoch: newest.epoch, durable: end }
   const target = Buffer.alloc(packedSizeMax(group.size))
   const { bytes, seq, tail } = packCommit(group, { end, shift: 0, chainCrc: newest.chainCrc }, writer, target)

@@ -45,7 +45,7 @@ class Repacking {
     }
     // New checksums would bless what is damaged, and no record is too large to be kept.
     const range = { from: this.packedEnd, stop: logEnd, onLoss, reverse: false, isStrict: true }
-    const reader = await call(this.#store, 'openReader', range, null)
+    const reader = await call(this.#store, 'openReader', range)
     for (let run = await call(reader, 'next', logEnd); run.count > 0; run = await call(reader, 'next', logEnd)) {
       this.#pack(run)
       this.packedEnd = run.seqs[run.count - 1] + 1

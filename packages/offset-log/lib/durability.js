@@ -14,6 +14,22 @@ const INTERVAL_MS = 1000
  */
 
 class Durability {
+  /** Why nothing is promised any more. @type {LogError | null} */
+  error = null
+  /** How many changes there were. */
+  changeCount = 0
+  #file
+  #durable
+  /** @type {Array<{ show: () => void, cb: Done }>} */
+  #waiting = []
+  /** @type {Array<(done: () => void) => void>} */
+  #exclusive = []
+  #isBusy = false
+  #isDirty = false
+  #isTimely = false
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+
   /**
    * @param {LogFile} file
    * @param {FsyncMode} mode
@@ -21,56 +37,43 @@ class Durability {
    */
   constructor (file, mode, durable) {
     this.mode = mode
-    /** @type {LogError | null} why nothing is promised any more */
-    this.error = null
-    this._file = file
-    this._durable = durable
-    /** @type {Array<{ settle: () => void, cb: Done }>} */
-    this._waiting = []
-    /** @type {Array<(done: () => void) => void>} */
-    this._exclusive = []
-    this._isBusy = false
-    this._isDirty = false
-    /** How many changes there were. */
-    this.changeCount = 0
-    this._isTimely = false
-    /** @type {NodeJS.Timeout | null} */
-    this._timer = null
+    this.#file = file
+    this.#durable = durable
   }
 
   /** @param {number} seq  what is on stable storage when the log is opened */
   begin (seq) {
-    this._durable.set(seq)
+    this.#durable.set(seq)
   }
 
   /** Something was written: unless nobody wants it, it will be synced, and a checkpoint made, within an interval. */
   noteWritten () {
-    this._isDirty = true
+    this.#isDirty = true
     this.changeCount++
-    if (this.mode === 'never' || this._timer !== null || this.error) return
-    this._timer = setTimeout(() => {
-      this._timer = null
-      if (!this._isDirty && this._file.store.isClean) return
-      this._isTimely = true
+    if (this.mode === 'never' || this.#timer !== null || this.error) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      if (!this.#isDirty && this.#file.store.checkpoints.isClean) return
+      this.#isTimely = true
       this.sync(() => {})
     }, INTERVAL_MS)
-    this._timer.unref?.()
+    this.#timer.unref?.()
   }
 
   /**
    * @param {Done} cb  all that was written before the call is on stable storage
-   * @param {() => void} [settle]  runs before, so that `durable` is not ahead of what can be read
+   * @param {() => void} [show]  runs before, so that `durable` is not ahead of what can be read
    */
-  sync (cb, settle = () => {}) {
+  sync (cb, show = () => {}) {
     if (this.error) return process.nextTick(cb, this.error)
-    this._waiting.push({ settle, cb })
-    if (!this._isBusy) this._run()
+    this.#waiting.push({ show, cb })
+    if (!this.#isBusy) this.#run()
   }
 
   /** @param {(done: () => void) => void} action  runs when nothing is being synced; nothing is until it is done */
   runExclusive (action) {
-    this._exclusive.push(action)
-    if (!this._isBusy) this._run()
+    this.#exclusive.push(action)
+    if (!this.#isBusy) this.#run()
   }
 
   /**
@@ -79,29 +82,38 @@ class Durability {
    * @returns {LogError}
    */
   poison (cause) {
-    const { path } = this._file.blocks
-    this._file.blocks.markIntact(false, () => {})
+    const { path } = this.#file.blocks
+    this.#file.blocks.markIntact(false, () => {})
     this.error ??= new LogError('ERR_LOG_POISONED', `${path} could not be written to stable storage (${cause.message}); ` +
       'nothing more is promised or taken. Records before can be read; close the log, check the disk, open it again',
     { cause, path })
-    this.stop()
+    this.#stop()
     return this.error
   }
 
+  /**
+   * A write that failed and was undone can be tried again; one that lies there in part must not be followed by another.
+   * @param {Error} err
+   * @returns {Error}  what whoever wanted it is told
+   */
+  noteFailedWrite (err) {
+    return err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE' ? this.poison(err) : err
+  }
+
   /** No timer fires any more. */
-  stop () {
-    if (this._timer !== null) clearTimeout(this._timer)
-    this._timer = null
+  #stop () {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
   }
 
   /** Whether nothing is being synced, or about to be. */
   get isIdle () {
-    return !this._isBusy
+    return !this.#isBusy
   }
 
   /** Whether there is nothing to sync, and nothing to note for the next open. */
   get isFinished () {
-    return !this._isDirty && this._file.store.isFinished
+    return !this.#isDirty && this.#file.store.checkpoints.isFinished
   }
 
   /**
@@ -109,15 +121,15 @@ class Durability {
    * @param {Done} cb
    */
   finish (cb) {
-    this.stop()
+    this.#stop()
     if (this.error) return cb(this.error)
-    const { blocks, store } = this._file
+    const { blocks, store } = this.#file
     blocks.trim((err) => {
       if (err) return cb(err)
       if (this.isFinished) return cb(null)
       this.sync((err) => {
         if (err) return cb(err)
-        this.runExclusive((done) => store.finish((err) => {
+        this.runExclusive((done) => store.checkpoints.finish((err) => {
           const failure = err && this.poison(err)
           done()
           cb(failure)
@@ -126,34 +138,28 @@ class Durability {
     })
   }
 
-  _run () {
-    const action = this._exclusive.shift()
-    this._isBusy = action !== undefined || this._waiting.length > 0
-    if (action) return action(() => this._run())
-    if (!this._isBusy) return
-    const { store, blocks } = this._file
-    const waiting = this._waiting.splice(0)
-    const mark = store.mark()
-    const isTimely = this._isTimely || this.mode !== 'always'
-    this._isTimely = false
-    this._isDirty = false
+  #run () {
+    const action = this.#exclusive.shift()
+    this.#isBusy = action !== undefined || this.#waiting.length > 0
+    if (action) return action(() => this.#run())
+    if (!this.#isBusy) return
+    const { store: { checkpoints }, blocks } = this.#file
+    const waiting = this.#waiting.splice(0)
+    const mark = checkpoints.mark()
+    const isTimely = this.#isTimely || this.mode !== 'always'
+    this.#isTimely = false
+    this.#isDirty = false
     blocks.sync((err) => {
-      if (err || this.error) return this._end(waiting, err ?? this.error)
-      for (const { settle } of waiting) settle()
-      store.synced(mark, isTimely)
-      this._durable.set(mark.since)
-      this._end(waiting, null)
+      const cause = err ?? this.error
+      const error = cause ? this.poison(cause) : null
+      if (error === null) {
+        for (const { show } of waiting) show()
+        checkpoints.synced(mark, isTimely)
+        this.#durable.set(mark.since)
+      }
+      for (const { cb } of waiting) process.nextTick(cb, error)
+      this.#run()
     })
-  }
-
-  /**
-   * @param {Array<{ cb: Done }>} waiting
-   * @param {Error | null} err
-   */
-  _end (waiting, err) {
-    const error = err ? this.poison(err) : null
-    for (const { cb } of waiting) process.nextTick(cb, error)
-    this._run()
   }
 }
 
@@ -162,43 +168,47 @@ class Durability {
 // where nothing is under way; the others are left to the next open, as after a crash. The kernel drops their locks.
 
 class OpenLog {
+  #file
+  #appender
+  #maintenance
+  /** How many changes there were when it was finished last, or was to be: a failure is not tried again and again. */
+  #finishedCount = -1
+
   /**
    * @param {LogFile} file  loaded, and not damaged
    * @param {import('./appender').Appender} appender
    * @param {import('./maintenance').Maintenance} maintenance
    */
   constructor (file, appender, maintenance) {
-    this._file = file
-    this._appender = appender
-    this._maintenance = maintenance
-    /** How many changes there were when it was finished last, or was to be: a failure is not tried again and again. */
-    this._finishedCount = -1
+    this.#file = file
+    this.#appender = appender
+    this.#maintenance = maintenance
   }
 
-  get _isInUse () {
-    const { lifecycle, durability } = this._file
-    return lifecycle.isOpen && durability.error === null && this._maintenance.isIdle
+  get #isInUse () {
+    const { lifecycle, durability } = this.#file
+    return lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
   }
 
   /** Begins to leave the log as it should be. The event loop goes on until that is done. */
   finish () {
-    const { durability } = this._file
+    const { durability } = this.#file
     const { changeCount, isFinished } = durability
-    if (!this._isInUse || isFinished || changeCount === this._finishedCount) return
-    this._finishedCount = changeCount
+    if (!this.#isInUse || isFinished || changeCount === this.#finishedCount) return
+    this.#finishedCount = changeCount
     // No deletion and no append may come between. Who appends meanwhile waits, and has the log finished once more.
-    this._maintenance.gate.enter('deletion', () => this._appender.hold(() => durability.finish(() => {
-      this._appender.release()
-      this._maintenance.gate.leave()
+    this.#maintenance.gate.enter('deletion', () => this.#appender.hold(() => durability.finish(() => {
+      this.#appender.release()
+      this.#maintenance.gate.leave()
     })))
   }
 
   /** Leaves it as it should be, if that can be done at once. */
   finishNow () {
-    const { blocks, durability, store } = this._file
-    if (!this._isInUse || !durability.isIdle || !blocks.canEndNow || !store.canFinishNow) return
+    const { blocks, durability, store: { checkpoints } } = this.#file
+    if (!this.#isInUse || !durability.isIdle || !blocks.canEndNow || !checkpoints.canFinishNow) return
     try {
-      if (!durability.isFinished) store.finishNow()
+      if (!durability.isFinished) checkpoints.finishNow()
       blocks.unlockNow()
     } catch {
       // Nobody is left to be told. The next open finds what a crash would have left.

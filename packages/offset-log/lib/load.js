@@ -43,14 +43,6 @@ const ATTEMPT_COUNT_MAX = 50
  */
 
 /**
- * The bytes of one write, and what to do with it.
- * @typedef {object} Framed
- * @property {Buffer} bytes
- * @property {() => void} written  call it once they are in the file
- * @property {() => void} settle  call it to make them readable
- */
-
-/**
  * What a sync covers.
  * @typedef {object} Mark
  * @property {number} since  seq of the last record

@@ -165,7 +165,7 @@ class Log {
     if (Array.isArray(records)) return this._appendBatch(records, cb)
     const recordErr = this._checkRecord(records)
     if (recordErr) process.nextTick(cb, recordErr)
-    else this._appender.appendOne(records, cb)
+    else this._appender.append(records, records.length, cb)
   }
 
   /**
@@ -180,7 +180,7 @@ class Log {
       dataSize += record.length
     }
     if (records.length === 0) cb(null, this.since.value)
-    else this._appender.appendBatch(records, dataSize, cb)
+    else this._appender.append(records, dataSize, cb)
   }
 
   /**
@@ -205,9 +205,7 @@ class Log {
     } catch (err) {
       return failedSource(asError(err, 'stream: an option'))
     }
-    const stream = new RecordStream(this._file, range, options)
-    this._lifecycle.whenOpen(() => stream.begin())
-    return createSource(stream, (cb) => this._lifecycle.run('stream', cb, (cb) => cb(null)))
+    return createSource(new RecordStream(this._file, range, options))
   }
 
   /**
@@ -445,7 +443,7 @@ function uncopiedError (name, path, { offset, size, cause }) {
  */
 function failedSource (err) {
   const stream = { read: (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err), noteIterated: () => {} }
-  return createSource(/** @type {any} */ (stream), (cb) => cb(null))
+  return createSource(/** @type {any} */ (stream))
 }
 
 /**

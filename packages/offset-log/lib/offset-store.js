@@ -10,10 +10,7 @@ const { detectFraming } = require('./recover/identify')
 
 /**
  * @typedef {import('./load').LogFile} LogFile
- * @typedef {import('./appender').AppendGroup} AppendGroup
- * @typedef {import('./load').Framed} Framed
- * @typedef {import('./load').Mark} Mark
- * @typedef {import('./range').Range} Range
+ * @typedef {import('@millrace/framing').Packed} Packed
  * @typedef {(err: Error | null) => void} Done
  */
 
@@ -42,8 +39,9 @@ class OffsetStore {
     this.last = -1
     /** What lies behind the end and is damaged. @type {Error | null} */
     this.damage = null
-    this._writtenEnd = 0
-    this._isSynced = false
+    /** Position after the last frame that is written. */
+    this.writtenEnd = 0
+    this.checkpoints = new NoCheckpoints(this)
     /** Finds one record at once, if it can. */
     this.peek = new RecordPeeker(this)
   }
@@ -55,30 +53,7 @@ class OffsetStore {
 
   /** How many bytes may still be appended. */
   get room () {
-    return this.framing.fileSizeMax - this._writtenEnd
-  }
-
-  /** Whether all was synced since the log was opened. */
-  get isClean () {
-    return this._isSynced
-  }
-
-  /** Whether there is nothing to be done before the log is closed. */
-  get isFinished () {
-    return this.isClean
-  }
-
-  /** Nothing says in these bytes which positions were lost. */
-  needsPreparing () {
-    return false
-  }
-
-  /**
-   * @param {number} size
-   * @param {Done} cb
-   */
-  prepareAppend (size, cb) {
-    cb(null)
+    return this.framing.fileSizeMax - this.writtenEnd
   }
 
   cacheStats () {
@@ -90,13 +65,9 @@ class OffsetStore {
     return this.framing.checkRecord(record)
   }
 
-  /**
-   * @param {number} dataSize  bytes of records
-   * @param {number} count  of them
-   * @returns {number}  bytes of their frames
-   */
-  sizeOf (dataSize, count) {
-    return dataSize + count * this.framing.overhead
+  /** Bytes that a frame has beside its record. */
+  get frameOverhead () {
+    return this.framing.overhead
   }
 
   /**
@@ -107,45 +78,51 @@ class OffsetStore {
     return size
   }
 
-  /** @param {number} end  of what is written and can be read */
-  setEnd (end) {
-    this.file.end = this._writtenEnd = end
-  }
-
   /**
-   * @param {AppendGroup} group  gets its seqs
+   * @param {import('./appender').AppendGroup} group  gets its seqs
    * @param {Buffer} target  large enough; good until the next call
-   * @returns {Framed}
+   * @returns {Packed}
    */
   frame ({ records, ends, seqs, count }, target) {
-    const start = this._writtenEnd
+    const start = this.writtenEnd
     let size = 0
+    let seq = -1
     for (let index = 0, record = 0; index < count; index++) {
-      let seq = -1
       for (const end = ends[index]; record < end; record++) {
         seq = start + size
         size += this.framing.writeFrame(records[record], seq, target, size)
       }
       seqs[index] = seq
     }
-    return {
-      bytes: target.subarray(0, size),
-      written: () => { this._writtenEnd = start + size },
-      settle: () => { this.file.end = start + size }
-    }
+    return { bytes: target.subarray(0, size), seq, tail: { end: start + size, shift: 0, chainCrc: 0 } }
+  }
+
+  /** @param {Packed} packed  that is in the file now */
+  noteWritten ({ tail }) {
+    this.writtenEnd = tail.end
+  }
+
+  /** @param {Packed} packed  that can be read from now on */
+  show ({ tail }) {
+    this.file.end = tail.end
+  }
+
+  /** @param {number} end  of what is written and can be read */
+  setEnd (end) {
+    this.file.end = this.writtenEnd = end
   }
 
   /**
-   * @param {Range} range
-   * @param {import('./codec').RecordFilter | null} isWanted
+   * @param {import('./read/record-reader').StoreRange} range
    * @param {(err: Error | null, reader?: OffsetReader) => void} cb
    */
-  openReader ({ from, stop, reverse, isKept, at }, isWanted, cb) {
-    const begin = (/** @type {number} */ position) => {
-      cb(null, new OffsetReader(this, { position, from, stop, reverse, isWanted, isKept }))
-    }
-    if (at !== undefined) begin(at)
-    else locateBoundary(this, reverse ? stop : from, (err, position = 0) => err ? cb(err) : begin(position))
+  openReader (range, cb) {
+    const { from, stop, reverse, at } = range
+    if (at !== undefined) return cb(null, new OffsetReader(this, range, at))
+    locateBoundary(this, reverse ? stop : from, (err, position = 0) => {
+      if (err) cb(err)
+      else cb(null, new OffsetReader(this, range, position))
+    })
   }
 
   /**
@@ -168,7 +145,7 @@ class OffsetStore {
 
   /**
    * @param {unknown} seq
-   * @param {(err: Error | null, found?: import('./read/offset-record').Found) => void} cb
+   * @param {(err: Error | null, found?: import('./getter').Found) => void} cb
    */
   readRecord (seq, cb) {
     readRecord(this, seq, 'get', cb)
@@ -220,14 +197,39 @@ class OffsetStore {
   measureReclaimable (cb) {
     cb(null, 0)
   }
+}
 
-  /** @returns {Mark}  what a sync that begins now will have covered */
+/** Nothing in a legacy file says what of it is on stable storage, or which positions were lost. */
+class NoCheckpoints {
+  #store
+  /** Whether all was synced since the log was opened. */
+  isClean = false
+
+  /** @param {OffsetStore} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  get isFinished () {
+    return this.isClean
+  }
+
+  /**
+   * @param {number} size
+   * @param {Done} cb
+   */
+  prepareAppend (size, cb) {
+    cb(null)
+  }
+
+  /** @returns {import('./load').Mark} */
   mark () {
-    return { since: this.file.writtenSince, end: this._writtenEnd, shift: 0, chainCrc: 0, last: -1 }
+    const { file, writtenEnd } = this.#store
+    return { since: file.writtenSince, end: writtenEnd, shift: 0, chainCrc: 0, last: -1 }
   }
 
   synced () {
-    this._isSynced = true
+    this.isClean = true
   }
 
   /** @param {Done} cb */
@@ -235,14 +237,13 @@ class OffsetStore {
     cb(null)
   }
 
-  /** Whether all that was written is known here. */
   get canFinishNow () {
-    return this.blocks.size.value === this._writtenEnd
+    const { blocks, writtenEnd } = this.#store
+    return blocks.size.value === writtenEnd
   }
 
-  /** @throws what the file system says */
   finishNow () {
-    this.blocks.endNow([])
+    this.#store.blocks.endNow([])
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 // The options of a stream or a scan, checked, as one half-open range of seqs.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
 
@@ -36,7 +36,7 @@ const { isShortRead } = require('./errors')
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
  * @property {import('@millrace/where').Condition[] | null} where
- * @property {boolean} [isKept]  whether the bytes of its records may be kept
+ * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the records
  * @property {number} [at]  where in the file to begin, going forward, if a record of `from` would be there
  */
 
@@ -50,16 +50,9 @@ function parseRange (call, options) {
   try {
     return parse(options)
   } catch (err) {
-    throw isMisuse(err) ? misuse(`${call}: ${err.message}`) : err
+    const isMisuse = err instanceof TypeError && 'code' in err && err.code === 'ERR_INVALID_ARGUMENT'
+    throw isMisuse ? misuse(`${call}: ${err.message}`) : err
   }
-}
-
-/**
- * @param {unknown} err
- * @returns {err is Error}
- */
-function isMisuse (err) {
-  return err instanceof TypeError && /** @type {any} */ (err).code === 'ERR_INVALID_ARGUMENT'
 }
 
 /** @param {ReadOptions} [options] */
@@ -85,25 +78,14 @@ function parse (options = {}) {
  * Seqs are whole, so each bound has one whole number that says the same.
  * @param {ReadOptions} options
  */
-function parseBounds (options) {
-  const { gt, gte, lt, lte } = options
-  checkBound('gt', gt)
-  checkBound('gte', gte)
-  checkBound('lt', lt)
-  checkBound('lte', lte)
+function parseBounds ({ gt, gte, lt, lte }) {
+  for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
+    if (bound === undefined || bound === null || (typeof bound === 'number' && !Number.isNaN(bound))) continue
+    throw misuse(`${name} must be a number, got ${String(bound)}`)
+  }
   return {
     from: Math.max(0, Math.ceil(gte ?? 0), Math.floor(gt ?? -1) + 1),
     stop: Math.min(Math.ceil(lt ?? Infinity), Math.floor(lte ?? Infinity) + 1)
-  }
-}
-
-/**
- * @param {string} name
- * @param {unknown} bound
- */
-function checkBound (name, bound) {
-  if (bound !== undefined && bound !== null && (typeof bound !== 'number' || Number.isNaN(bound))) {
-    throw misuse(`${name} must be a number, got ${String(bound)}`)
   }
 }
 
@@ -135,47 +117,42 @@ const SHORT_COUNT_MAX = 3
  */
 
 class RangeReader {
+  #file
+  #range
+  #isWanted
+  /** @type {import('./load').Store} */
+  #store
+  /** @type {StoreReader | null} */
+  #reader = null
+  /** What damage took of the files that were read before. */
+  #lost = { count: 0, size: 0 }
+  #wasReplaced = false
+  /** How far the log reached when its file was replaced: who asks for less wants no more than that file had. */
+  #endAtReplacement = 0
+  /** How often the file was found too short, one time after the other. */
+  #shortCount = 0
+  // Of the call that is under way: there is one at a time.
+  #leftBefore = { lowest: 0, stop: 0 }
+  #logEnd = 0
+  /** @type {NextCallback} */
+  #cb = () => {}
+
   /**
    * @param {LogFile} file
    * @param {Range & { skipsDamage: boolean }} range
    * @param {import('./codec').RecordFilter | null} isWanted
    */
   constructor (file, range, isWanted) {
-    this._file = file
-    this._range = { ...range }
-    this._wasReplaced = false
-    this._isWanted = isWanted
-    /** @type {import('./load').Store} */
-    this._store = file.store
-    /** @type {StoreReader | null} */
-    this._reader = null
-    this._lost = { count: 0, size: 0 }
-    /** How far the log reached when its file was replaced: who asks for less wants no more than that file had. */
-    this._endAtReplacement = 0
-    // Of the call that is under way: there is one at a time.
-    this._leftBefore = { lowest: 0, stop: 0 }
-    this._logEnd = 0
-    /** @type {NextCallback} */
-    this._cb = () => {}
-    /** How often the file was found too short, one time after the other. */
-    this._shortCount = 0
-    /** @type {NextCallback} */
-    this._found = (err, records) => {
-      const { _cb: cb, _leftBefore: left, _logEnd: logEnd } = this
-      if (!this._store.isReplaced) {
-        if (err !== null && this._mayReadAgain(err)) return this._readAgain(logEnd, cb)
-        this._shortCount = 0
-        return cb(err, records)
-      }
-      // Whatever was found may have been looked for in the wrong file.
-      this._settle(() => this._goOn(left, logEnd, cb), () => cb(err, records))
-    }
+    this.#file = file
+    this.#range = { ...range }
+    this.#isWanted = isWanted
+    this.#store = file.store
   }
 
   /** What damage took so far, where it is skipped. */
   get lost () {
-    const { count, size } = this._reader?.lost ?? { count: 0, size: 0 }
-    return { count: this._lost.count + count, size: this._lost.size + size }
+    const { count, size } = this.#reader?.lost ?? { count: 0, size: 0 }
+    return { count: this.#lost.count + count, size: this.#lost.size + size }
   }
 
   /**
@@ -185,8 +162,8 @@ class RangeReader {
    * @returns {Seam}
    */
   describeSeam (stop, isLast) {
-    const reader = this._reader
-    if (this._wasReplaced || reader === null || !('hasMet' in reader)) {
+    const reader = this.#reader
+    if (this.#wasReplaced || reader === null || !('hasMet' in reader)) {
       return { begunAt: -1, hasMet: false, erasedCount: null }
     }
     return { begunAt: reader.begunAt, hasMet: reader.hasMet(stop), erasedCount: reader.countErasedBefore(stop, isLast) }
@@ -194,18 +171,19 @@ class RangeReader {
 
   /** Whether no record of the range can follow, now or later. */
   get isDone () {
-    return this._reader !== null && this._reader.isDone
+    return this.#reader !== null && this.#reader.isDone
   }
 
   /** @param {(err: Error | null, reader?: RangeReader) => void} cb */
   open (cb) {
-    this._store = this._file.store
-    this._store.openReader(this._range, this._isWanted, (err, reader) => {
-      this._settle(() => this.open(cb), () => {
-        if (err || !reader) return cb(err)
-        this._reader = reader
-        cb(null, this)
-      })
+    const { store, replacement } = this.#file
+    this.#store = store
+    store.openReader(this.#range, (err, reader) => {
+      // Whatever was found may have been looked for in the wrong file.
+      if (store.isReplaced) return replacement.wait(() => this.open(cb))
+      if (err || !reader) return cb(err)
+      this.#reader = reader
+      cb(null, this)
     })
   }
 
@@ -215,39 +193,69 @@ class RangeReader {
    *   before `next` returns
    */
   next (logEnd, cb) {
-    const reader = /** @type {StoreReader} */ (this._reader)
-    const { left } = reader
-    if (this._store.isReplaced) return this._settle(() => this._goOn(left, logEnd, cb), () => this.next(logEnd, cb))
-    this._leftBefore = left
-    this._logEnd = logEnd
-    this._cb = cb
-    reader.next(Math.max(logEnd, this._endAtReplacement), this._found)
+    const reader = /** @type {StoreReader} */ (this.#reader)
+    this.#leftBefore = reader.left
+    this.#logEnd = logEnd
+    this.#cb = cb
+    if (this.#store.isReplaced) this.#goOnInNewFile()
+    else reader.next(Math.max(logEnd, this.#endAtReplacement), this.#found)
+  }
+
+  /** @type {NextCallback} */
+  #found = (err, records) => {
+    if (this.#store.isReplaced) return this.#goOnInNewFile()
+    if (err !== null && this.#readsAgain(err)) return
+    this.#shortCount = 0
+    this.#cb(err, records)
   }
 
   /**
    * The writer in another process may be writing the end of the file anew.
    * @param {Error} err
+   * @returns {boolean}  whether that is looked at again
    */
-  _mayReadAgain (err) {
-    const { follower, lifecycle } = this._file
-    return follower !== null && !lifecycle.isClosed && isShortRead(err) && this._shortCount++ < SHORT_COUNT_MAX
+  #readsAgain (err) {
+    const { follower, lifecycle } = this.#file
+    if (follower === null || lifecycle.isClosed || !isShortRead(err)) return false
+    if (this.#shortCount++ >= SHORT_COUNT_MAX) return false
+    follower.lookAgain(0, (err) => err ? this.#cb(err) : this.next(this.#logEnd, this.#cb))
+    return true
+  }
+
+  #goOnInNewFile () {
+    const { lowest, stop } = this.#leftBefore
+    this.#file.replacement.wait(() => {
+      const range = this.#range
+      const { end } = this.#file
+      this.#lost = this.lost
+      this.#reader = null
+      this.#wasReplaced = true
+      range.at = undefined
+      range.from = Math.max(range.from, lowest)
+      range.stop = Math.min(range.stop, stop)
+      if (this.#logEnd < end) range.stop = Math.min(range.stop, this.#logEnd)
+      this.#endAtReplacement = end
+      this.open((err) => err ? this.#cb(err) : this.next(this.#logEnd, this.#cb))
+    })
   }
 
   /**
-   * @param {number} logEnd
-   * @param {NextCallback} cb
+   * Leaves only the records that the filter wants, perhaps none. What a codec compiled is not ours: whatever it throws
+   * gets a code.
+   * @param {RecordRun} records  what `next` delivered
+   * @param {import('./codec').RecordCodec} codec
+   * @returns {LogError | null}  ERR_CODEC_DECODE
    */
-  _readAgain (logEnd, cb) {
-    this._file.follower?.lookAgain(0, (err) => err ? cb(err) : this.next(logEnd, cb))
-  }
-
-  /**
-   * @param {() => void} replaced  runs if the file was replaced
-   * @param {() => void} kept  runs, as a rule at once, if it is the same
-   */
-  _settle (replaced, kept) {
-    if (!this._store.isReplaced) return kept()
-    this._file.replacement.wait(() => this._store.isReplaced ? replaced() : kept())
+  applyFilter (records, codec) {
+    if (this.#isWanted === null) return null
+    try {
+      records.filter(this.#isWanted)
+      return null
+    } catch (err) {
+      if (err instanceof LogError) return err
+      return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codec.name} compiled has failed: ${reasonOf(err)}`,
+        { cause: err })
+    }
   }
 
   /**
@@ -255,41 +263,13 @@ class RangeReader {
    * @param {number} index  in the run
    */
   rewindTo (index) {
-    this._reader?.rewindTo(index)
+    this.#reader?.rewindTo(index)
   }
 
-  /** It has come to the end, and will wait there. From now on the bytes of runs may not be kept. */
-  settleAtEnd () {
-    this._range.isKept = false
-    this._reader?.settleAtEnd()
-  }
-
-  /**
-   * Leaves only the records that the filter wants, perhaps none, in the run that `next` delivered.
-   * @throws what decoding throws, when the codec cannot compile the filter
-   */
-  applyFilter () {
-    this._reader?.applyFilter()
-  }
-
-  /**
-   * In the file that the log has now.
-   * @param {{ lowest: number, stop: number }} left  of the range
-   * @param {number} logEnd
-   * @param {NextCallback} cb
-   */
-  _goOn (left, logEnd, cb) {
-    const range = this._range
-    const { end } = this._file
-    this._lost = this.lost
-    this._reader = null
-    this._wasReplaced = true
-    range.at = undefined
-    range.from = Math.max(range.from, left.lowest)
-    range.stop = Math.min(range.stop, left.stop)
-    if (logEnd < end) range.stop = Math.min(range.stop, logEnd)
-    this._endAtReplacement = end
-    this.open((err) => err ? cb(err) : this.next(logEnd, cb))
+  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  stopKeepingBytes () {
+    this.#range.keepsBytes = false
+    this.#reader?.stopKeepingBytes()
   }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 // Many records at once, without an object each: where they lie in one buffer, in arrays that are used again and again.
 
-const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 
 // Enough that the call around a run costs nothing a record; few enough that a reader's arrays stay in the cache.
 const RECORD_COUNT_MAX = 4096
@@ -109,23 +109,4 @@ class RecordRun {
   }
 }
 
-// Leaves the records that a filter wants in a run. What a codec compiled is not ours: whatever it throws gets a code.
-
-/**
- * @param {{ applyFilter: () => void }} reader  that delivered the run
- * @param {import('./codec').RecordCodec} codec
- * @returns {LogError | null}  ERR_CODEC_DECODE
- */
-function applyFilter (reader, codec) {
-  try {
-    reader.applyFilter()
-    return null
-  } catch (err) {
-    if (err instanceof LogError) return err
-    return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codec.name} compiled has failed: ${reasonOf(err)}`,
-      { cause: err })
-  }
-}
-
 exports.RecordRun = RecordRun
-exports.applyFilter = applyFilter

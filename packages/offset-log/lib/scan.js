@@ -4,7 +4,6 @@
 const { asError, misuse } = require('@millrace/errors')
 const { trampoline } = require('@millrace/flow')
 const { abortError, parseSignal } = require('./errors')
-const { applyFilter } = require('./record-run')
 const { openRange } = require('./range')
 
 /**
@@ -33,7 +32,7 @@ function scan (file, range, signal, onRecords, cb) {
     const visit = (/** @type {Error | null} */ err, /** @type {RecordRun | undefined} */ records) => {
       if (err || !records) return cb(err)
       if (records.count === 0) return cb(null, { lost: reader.lost })
-      const filterErr = applyFilter(reader, file.codec)
+      const filterErr = reader.applyFilter(records, file.codec)
       if (filterErr) return cb(filterErr)
       records.count = Math.min(records.count, left)
       left -= records.count

@@ -34,9 +34,7 @@ function addRandom (random, queue, slow) {
   const done = () => {}
   let size = records.reduce((total, { length }) => total + length + 4, 0)
   if (records.length > 0 && random(20) === 0) size += 1500
-  const group = queue.groupFor(size)
-  if (records.length === 1) group.addOne(records[0], size, done)
-  else group.addBatch(records, size, done)
+  queue.groupFor(size).add(records.length === 1 ? records[0] : records, size, done)
   slow.appends.push({ records, size, done })
 }
 
@@ -62,7 +60,6 @@ tape(`queue: groups are those that a slow one makes, whatever is added and taken
     if (queue.isEmpty !== (slow.appends.length === 0)) t.fail(`step ${step}: empty or not`)
     if (taken === null) continue
     takenCount++
-    for (let index = 0; index < taken.count; index++) taken.forget(index)
     if (random(4) > 0) queue.giveBack(taken)
   }
   t.ok(takenCount > 100, `${takenCount} groups`)
@@ -73,10 +70,9 @@ tape('queue: a group that is used again keeps nothing of what it had', (t) => {
   const queue = new AppendQueue(SIZE_MAX)
   const record = Buffer.from('kept by nobody')
   const done = () => {}
-  queue.groupFor(18).addOne(record, 18, done)
-  queue.groupFor(36).addBatch([record, record], 36, done)
+  queue.groupFor(18).add(record, 18, done)
+  queue.groupFor(36).add([record, record], 36, done)
   const group = queue.take()
-  for (let index = 0; index < group.count; index++) group.forget(index)
   queue.giveBack(group)
   t.notOk(group.records.includes(record), 'no record')
   t.notOk(group.dones.includes(done), 'no callback')
@@ -89,10 +85,9 @@ tape('queue: a group that is used again keeps nothing of what it had', (t) => {
 
 tape('queue: lists that grew long are not kept', (t) => {
   const queue = new AppendQueue(2 ** 30)
-  for (let index = 0; index < 20000; index++) queue.groupFor(5).addOne(Buffer.alloc(1), 5, () => {})
+  for (let index = 0; index < 20000; index++) queue.groupFor(5).add(Buffer.alloc(1), 5, () => {})
   const group = queue.take()
   t.equal(group.count, 20000)
-  for (let index = 0; index < group.count; index++) group.forget(index)
   queue.giveBack(group)
   t.notEqual(queue.groupFor(5), group)
   t.end()

@@ -177,7 +177,7 @@ tape('writer: records of every kind of size, wherever a page begins or ends', (t
       const records = sizes.map((size, index) => Buffer.alloc(size, 1 + index))
       const end = HEAD_SIZE + offset
       const group = new AppendGroup()
-      for (const record of records) group.addOne(record, 4 + record.length, () => {})
+      for (const record of records) group.add(record, 4 + record.length, () => {})
       const target = Buffer.alloc(packedSizeMax(group.size), 0xff)
       const packed = packCommit(group, { end, shift: 0, chainCrc: 77 }, { salt, epoch: 3, durable: HEAD_SIZE }, target)
       const chunks = decodeChunks(packed.bytes, { salt, base: HEAD_SIZE, hasGaps: false, start: end, previous: 77 })

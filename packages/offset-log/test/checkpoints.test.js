@@ -12,13 +12,13 @@ function createStore () {
     epoch: 1,
     erasedCount: 0,
     tail: { end: 2 ** 20, shift: 0, chainCrc: 7 },
+    last: 40000,
     reservation: { extend: (begin) => begin + 2 ** 32, noteSynced () {}, reservedEndFor: () => 2 ** 33 },
-    file: { durability: { poison: (err) => err } },
+    file: { durability: { poison: (err) => err, noteFailedWrite: (err) => err }, writtenSince: 40000 },
     blocks: {
       writeQuietly: (bytes, position, cb) => pending.push(cb),
       sync: (cb) => pending.push(cb)
-    },
-    mark: () => ({ end: 2 ** 20, shift: 0, chainCrc: 7, last: 40000 })
+    }
   }
   const release = () => { for (const cb of pending.splice(0)) cb(null) }
   return { store, release, pending }

@@ -22,7 +22,7 @@ class ForwardReader extends RecordReader {
    */
   constructor (store, wanted, pageStart) {
     super(store, wanted, pageStart)
-    if (wanted.provesTogether) this._cursor.proveTogether()
+    if (!wanted.isSingle) this._cursor.proveTogether()
     this._isPastStop = false
     /** The page where the delivered chunk of records begins. */
     this._walkedPage = pageStart

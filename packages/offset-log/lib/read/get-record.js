@@ -17,7 +17,7 @@ const CACHED_SIZE_MAX = 4 * PAGE_SIZE
  * @typedef {import('../checked-store').CheckedStore} CheckedStore
  * @typedef {import('@millrace/framing').Frame} Frame
  * @typedef {import('@millrace/framing').Page} Page
- * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
+ * @typedef {import('../getter').Found} Found
  */
 
 /**
@@ -29,7 +29,7 @@ const CACHED_SIZE_MAX = 4 * PAGE_SIZE
 function findRecord (store, seq, call, cb) {
   if (typeof seq !== 'number') return cb(misuse(`${call}: expected the seq of a record, got ${typeof seq}`))
   if (!Number.isSafeInteger(seq) || seq < 0 || seq >= store.logEnd) return cb(notFound(call, store.path, seq))
-  store.findPage(seq, (err, start = 0) => {
+  findPage(store, seq, (err, start = 0) => {
     if (err) return cb(err)
     if (start < 0) return cb(notFound(call, store.path, seq))
     store.pages.read(start, (err, page) => {
@@ -125,7 +125,7 @@ function readLargeRecord (store, seq, pageStart, cb) {
  * @param {(err: Error | null, found?: Found) => void} cb
  */
 function readPastDamage (store, seq, damage, cb) {
-  store.findPage(seq, (err, start = 0) => {
+  findPage(store, seq, (err, start = 0) => {
     if (err) return cb(damage)
     scanFor(store, seq, start, true, (err, data) => {
       if (err || !data) cb(damage)
@@ -142,11 +142,11 @@ function readPastDamage (store, seq, damage, cb) {
  * @param {(err: Error | null, data?: Buffer | null) => void} cb  null when there is no such record
  */
 function scanFor (store, seq, pageStart, skipsDamage, cb) {
-  // Not again and again: whoever asks for a record looks again, and each look makes what was read before it stale.
-  const wanted = { from: seq, stop: seq + 1, isWanted: null, skipsDamage, looksAgain: false }
-  new ForwardReader(store, wanted, pageStart).next(store.logEnd, (err, chunk) => {
-    if (err || !chunk) return cb(err)
-    cb(null, chunk.count === 0 ? null : Buffer.from(chunk.buffer.subarray(chunk.starts[0], chunk.ends[0])))
+  const reader = new ForwardReader(store, { from: seq, stop: seq + 1, skipsDamage, isSingle: true }, pageStart)
+  reader.next(store.logEnd, (err, records) => {
+    if (err || !records) return cb(err)
+    const { buffer, starts, ends, count } = records
+    cb(null, count === 0 ? null : Buffer.from(buffer.subarray(starts[0], ends[0])))
   })
 }
 
@@ -164,6 +164,74 @@ function isDamage (err) {
  */
 function pastEnd (store, { chunkStart, chunkEnd }) {
   return store.damageError({ start: chunkStart, end: chunkEnd, fault: 'LENGTH' })
+}
+
+// Finds the page where the record of a seq would begin.
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {(err: Error | null, pageStart?: number) => void} cb  the last page that begins at or before the seq; below 0
+ *   when all begin after it
+ */
+function findPage (store, seq, cb) {
+  const { rules: { shift, hasGaps }, tail, end } = store
+  const physical = seq - shift
+  if (physical < HEAD_SIZE || end <= HEAD_SIZE) return cb(null, -1)
+  const last = Math.max(HEAD_SIZE, Math.min(physical, end - 1))
+  const lastPage = last - last % PAGE_SIZE
+  if (!hasGaps && tail.shift === shift) return cb(null, lastPage)
+  // Gaps and skipped positions move records towards the start of the file, never away from it; skipped ones no further
+  // than at its end.
+  const least = hasGaps ? HEAD_SIZE : Math.max(HEAD_SIZE, seq - tail.shift)
+  const firstPage = Math.min(lastPage, least - least % PAGE_SIZE)
+  // Nearly always it is the last one that it can be, where nothing is left out; or the first, behind the last skip.
+  readFirstHeader(store, lastPage, (err, header) => {
+    if (!header) return lastPage === HEAD_SIZE ? cb(err) : bisect(store, seq, HEAD_SIZE, lastPage, cb)
+    if (header.firstSeq <= seq) return cb(null, lastPage)
+    if (firstPage === HEAD_SIZE) return bisect(store, seq, HEAD_SIZE, lastPage - PAGE_SIZE, cb)
+    readFirstHeader(store, firstPage, (err, header) => {
+      if (!header) return cb(err)
+      const isBehind = header.firstSeq > seq
+      const isBehindLastSkip = header.position - firstPage === tail.shift
+      if (isBehind || isBehindLastSkip) return cb(null, isBehind ? firstPage - PAGE_SIZE : firstPage)
+      bisect(store, seq, firstPage, lastPage - PAGE_SIZE, cb)
+    })
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} start  of a page
+ * @param {(err: Error | null, header?: ChunkHeader) => void} cb  of its first chunk
+ */
+function readFirstHeader (store, start, cb) {
+  store.pages.read(start, (err, page) => {
+    if (err || !page) return cb(err)
+    const { bytes, offset } = page
+    const header = new ChunkHeader()
+    readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
+    cb(null, header)
+  })
+}
+
+/**
+ * @param {CheckedStore} store
+ * @param {number} seq
+ * @param {number} low  a page that begins at or before the seq
+ * @param {number} high  the last page to look at
+ * @param {(err: Error | null, pageStart?: number) => void} cb
+ */
+function bisect (store, seq, low, high, cb) {
+  if (low >= high) return cb(null, low)
+  const pageCount = (high - low) / PAGE_SIZE
+  const middle = low + Math.ceil(pageCount / 2) * PAGE_SIZE
+  readFirstHeader(store, middle, (err, header) => {
+    if (err || !header) return cb(err)
+    // A page may begin at positions that the record before it has too: what counts is its first frame.
+    if (header.firstSeq <= seq) bisect(store, seq, middle, high, cb)
+    else bisect(store, seq, low, middle - PAGE_SIZE, cb)
+  })
 }
 
 // Finds the record that a seq names where that takes no waiting: on a page in the cache, or with one read of its page.
@@ -270,7 +338,7 @@ class RecordPeeker {
   }
 
   /**
-   * As `findPage` of open-reader.js does it, which may wait.
+   * As `findPage` does it, which may wait.
    * @param {number} seq
    * @returns {number}  the page where its record would begin
    */
@@ -341,6 +409,7 @@ function walkTo (view, chunk, chunkEnd, wanted, hasGaps) {
   return at === wanted && chunkEnd - at >= LENGTH_SIZE ? at : NOWHERE
 }
 
+exports.findPage = findPage
 exports.findRecord = findRecord
 exports.scanFor = scanFor
 exports.readRecord = readRecord

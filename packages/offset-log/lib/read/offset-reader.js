@@ -12,23 +12,17 @@ const { RecordRun } = require('../record-run')
 class OffsetReader {
   /**
    * @param {OffsetStore} store
-   * @param {object} range
-   * @param {number} range.position  where to begin: a frame's start going forward, a frame's end going backward
-   * @param {number} range.from  the lowest seq wanted
-   * @param {number} range.stop  one past the highest
-   * @param {boolean} range.reverse
-   * @param {import('../codec').RecordFilter | null} [range.isWanted]
-   * @param {boolean} [range.isKept]  whether the bytes of its runs may be kept
+   * @param {import('./record-reader').StoreRange} range
+   * @param {number} position  where to begin: a frame's start going forward, a frame's end going backward
    */
-  constructor (store, { position, from, stop, reverse, isWanted = null, isKept = false }) {
+  constructor (store, { from, stop, reverse, keepsBytes }, position) {
     this._store = store
     /** Where it began. */
     this.begunAt = position
     this._from = from
     this._stop = stop
     this._reverse = reverse
-    this._isWanted = isWanted
-    this._window = store.blocks.createSpanReader({ givesBuffers: isKept })
+    this._window = store.blocks.createSpanReader({ givesBuffers: keepsBytes })
     this._rewriteCount = store.blocks.rewriteCount
     /** @type {DataView} */
     this._view = new DataView(new ArrayBuffer(0))
@@ -39,8 +33,8 @@ class OffsetReader {
     this._walk = { position, need: 0, error: null, maxRecordSize: store.maxRecordSize }
   }
 
-  /** It has come to the end, and will wait there. From now on the bytes of runs may not be kept. */
-  settleAtEnd () {
+  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  stopKeepingBytes () {
     this._window.settle()
   }
 
@@ -112,14 +106,6 @@ class OffsetReader {
   /** What of the range is still to be delivered. */
   get left () {
     return { lowest: this._from, stop: this._stop }
-  }
-
-  /**
-   * Leaves only the records that the filter wants, perhaps none, in the run that `next` delivered.
-   * @throws what decoding throws, when the codec cannot compile the filter
-   */
-  applyFilter () {
-    if (this._isWanted) this._records.filter(this._isWanted)
   }
 
   /** What was read before an overwrite may be deleted by now. */
@@ -234,7 +220,7 @@ function isBoundary ({ blocks, framing, end }, position, cb) {
  */
 function locateByWalking (store, bound, cb) {
   const { end } = store
-  const reader = new OffsetReader(store, { position: 0, from: 0, stop: bound, reverse: false })
+  const reader = new OffsetReader(store, { from: 0, stop: bound, reverse: false }, 0)
   trampoline((next) => {
     reader.next(end, (err, records) => {
       if (err || !records) return cb(err)

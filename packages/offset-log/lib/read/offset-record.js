@@ -9,7 +9,7 @@ const { isBoundary } = require('./offset-reader')
 
 /**
  * @typedef {import('../offset-store').OffsetStore} OffsetStore
- * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is the caller's own
+ * @typedef {import('../getter').Found} Found
  */
 
 /**

@@ -16,15 +16,15 @@ const CONFIRMED_COUNT_MAX = 65536
  * @typedef {object} Wanted
  * @property {number} from  the lowest seq wanted
  * @property {number} stop  one past the highest
- * @property {import('../codec').RecordFilter | null} isWanted
- * @property {boolean} skipsDamage
- * @property {boolean} [looksAgain]  whether what looks damaged is read again before it counts, where another process
- *   writes; true by default. False for whoever does so anyway
+ * @property {boolean} [skipsDamage]
+ * @property {boolean} [isSingle]  whether one record is wanted: its chunks need not be proven together. Whoever asks
+ *   for it looks again at what looks damaged; each look makes what was read before it stale
  * @property {(end: number, position: number) => void} [onLoss]  told of unclean ends that are passed: at which logical
  *   position the log ended, and at which it goes on
- * @property {boolean} [isKept]  whether the bytes of the runs may be kept
+ * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the runs
  * @property {boolean} [isStrict]  whether records are copied: all is verified, and none is too large
- * @property {boolean} [provesTogether]  whether one sum may prove many chunks, forward: see ChunkRun
+ * @typedef {Wanted & { reverse: boolean, at?: number }} StoreRange  `at` is where in the file to begin, going forward,
+ *   if a record of `from` would be there
  */
 
 class RecordReader {
@@ -34,16 +34,14 @@ class RecordReader {
    * @param {number} pageStart  the page to begin with
    */
   constructor (store, wanted, pageStart) {
-    const { from, stop, isWanted, skipsDamage, looksAgain = true, onLoss = () => {} } = wanted
-    const { isKept = false, isStrict = false } = wanted
+    const { from, stop, skipsDamage = false, isSingle = false, isStrict = false } = wanted
     this._store = store
     this._from = from
     this._stop = stop
-    this._isWanted = isWanted
     this._skipsDamage = skipsDamage
-    this._looksAgain = looksAgain
-    this._onLoss = onLoss
-    this._window = store.blocks.createSpanReader({ givesBuffers: isKept })
+    this._looksAgain = !isSingle
+    this._onLoss = wanted.onLoss ?? (() => {})
+    this._window = store.blocks.createSpanReader({ givesBuffers: wanted.keepsBytes })
     const rules = isStrict ? { ...store.rules, verify: true } : store.rules
     this._cursor = new ChunkCursor(this._window, rules, store.unfinished, pageStart)
     this._maxRecordSize = isStrict ? Infinity : store.maxRecordSize
@@ -62,8 +60,8 @@ class RecordReader {
     this._confirmed = new Set()
   }
 
-  /** It has come to the end, and will wait there. From now on the bytes of runs may not be kept. */
-  settleAtEnd () {
+  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  stopKeepingBytes () {
     this._window.settle()
   }
 
@@ -80,14 +78,6 @@ class RecordReader {
   /** What of the range is still to be delivered. */
   get left () {
     return { lowest: this._from, stop: this._stop }
-  }
-
-  /**
-   * Leaves only the records that the filter wants, perhaps none, in the run that `next` delivered.
-   * @throws what decoding throws, when the codec cannot compile the filter
-   */
-  applyFilter () {
-    if (this._isWanted) this._records.filter(this._isWanted)
   }
 
   /**

@@ -32,7 +32,7 @@ async function openOffset (file, framing) {
  */
 async function findLastRecord (store) {
   const { blocks, framing, end } = store
-  const chunks = new OffsetReader(store, { position: end, from: 0, stop: Infinity, reverse: true })
+  const chunks = new OffsetReader(store, { from: 0, stop: Infinity, reverse: true }, end)
   try {
     const chunk = await call(chunks, 'next', end)
     return chunk.count > 0 ? chunk.seqs[0] : -1

@@ -8,7 +8,6 @@ const { trampoline } = require('@millrace/flow')
 const { RecordCodec } = require('../codec')
 const { OffsetLog } = require('../offset-log')
 const { RangeReader } = require('../range')
-const { applyFilter } = require('../record-run')
 const { packError, taskFailed } = require('./carry-error')
 
 /**
@@ -54,7 +53,7 @@ function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, isWanted
       reader.next(logEnd, (err, records) => {
         if (err || !records) return cb(err)
         if (records.count === 0) return finish(false)
-        const filterErr = applyFilter(reader, codec)
+        const filterErr = reader.applyFilter(records, codec)
         if (filterErr) return cb(filterErr)
         let goOn
         try {

@@ -5,6 +5,6 @@ exports.why = 'the log goes on over pages that will never be written, and promis
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
-  find: 'const error = err ? this.poison(err) : null',
-  replace: 'const error = err'
+  find: 'const error = cause ? this.poison(cause) : null',
+  replace: 'const error = cause'
 }]

@@ -5,6 +5,6 @@ exports.why = 'readers act on what is gone when the power goes'
 exports.oracle = 'live'
 exports.patches = [{
   file: 'packages/offset-log/lib/appender.js',
-  find: 'let isSettled = false',
-  replace: 'let isSettled = true\n      this._settle(framed, lastSeq)'
+  find: 'durability.sync((err) => err',
+  replace: 'this.#show(framed)\n      durability.sync((err) => err'
 }]

@@ -6,9 +6,9 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/checkpoints.js',
   find: `      sync((err) => {
-        if (!err) reservation.noteSynced(this._ownReservedEnd)
+        if (!err) reservation.noteSynced(this.#ownReservedEnd)
         cb(err)
       })`,
-  replace: `      reservation.noteSynced(this._ownReservedEnd)
+  replace: `      reservation.noteSynced(this.#ownReservedEnd)
       cb(null)`
 }]
