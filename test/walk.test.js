@@ -7,9 +7,9 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 20, functions: 117 },
-  get: { files: 9, functions: 25 },
-  stream: { files: 22, functions: 116 },
+  append: { files: 21, functions: 124 },
+  get: { files: 10, functions: 26 },
+  stream: { files: 23, functions: 118 },
   open: { files: 44, functions: 280 }
 }
 
