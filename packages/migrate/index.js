@@ -11,7 +11,7 @@ const { openSource } = require('./lib/source')
  * @typedef {import('./lib/options').SourceOptions} SourceOptions
  * @typedef {import('./lib/options').Format} Format
  * @typedef {import('./lib/convert').Result} Result
- * @typedef {import('./lib/cursors').LostRange} LostRange
+ * @typedef {import('./lib/record-reader').LostRange} LostRange
  * @typedef {import('./lib/source').RecordStream} RecordStream
  * @typedef {ReturnType<typeof openSource>} Source
  */

@@ -4,21 +4,33 @@
 
 const { LogError } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
-const { checkResult, compareRecords } = require('./compare')
-const { RecordReader } = require('./cursors')
+const { closing } = require('./files')
 const { parseConvertOptions } = require('./options')
 const { openSource } = require('./source')
 const { Target } = require('./target')
-const { RecordBatch, RecordMaker, bytesOf, createTranscoder } = require('./transcoder')
+const { bytesOf, createTranscoder } = require('./transcoder')
+
+// A batch is held in memory twice.
+const BATCH_SIZE_MAX = 4 * 1024 * 1024
 
 /**
  * @typedef {import('./options').ConvertOptions} ConvertOptions
  * @typedef {ReturnType<typeof parseConvertOptions>} Plan
+ * @typedef {import('./source').RecordReader} RecordReader
  */
 
 /**
  * @template T
  * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback
+ */
+
+/**
+ * How records of the source and of the new log are compared.
+ * @typedef {object} Comparison
+ * @property {(bytes: Buffer, seq: number) => boolean} isLeftOut  whether a record of the source has no counterpart
+ * @property {(oldSeq: number, newSeq: number) => void} onPair
+ * @property {() => void} onBatch
+ * @property {(what: string, seq?: number) => Error} createError
  */
 
 /**
@@ -28,7 +40,7 @@ const { RecordBatch, RecordMaker, bytesOf, createTranscoder } = require('./trans
  * @property {number} resumed  how many of them an earlier run has converted
  * @property {number | null} deleted  how many the source has marked as deleted; null if its format does not tell
  * @property {number} leftOut  because of `onBadRecord`
- * @property {import('./cursors').Losses} lost  to damage, under `onCorrupt: 'skip'`
+ * @property {import('./record-reader').Losses} lost  to damage, under `onCorrupt: 'skip'`
  * @property {{ offset: number, size: number } | null} torn  the end of the source, cut off while it was being written
  */
 
@@ -72,8 +84,6 @@ function convert (from, to, options, cb) {
 class Conversion {
   #plan
   #transcoder
-  #maker
-  #progress
   #source
   #target
   /** @type {RecordReader | null} the pass over the source that made the records */
@@ -82,14 +92,14 @@ class Conversion {
   #isPublished = false
   #recordCount = 0
   #resumedCount = 0
+  #leftOutCount = 0
+  #lastProgress = ''
 
   /** @param {Plan} plan */
   constructor (plan) {
-    const { from, to, source, onBadRecord } = plan
+    const { from, to, source } = plan
     this.#plan = plan
     this.#transcoder = createTranscoder(plan)
-    this.#maker = new RecordMaker(this.#transcoder, onBadRecord)
-    this.#progress = new ProgressReporter(plan)
     this.#source = openSource(from, source)
     this.#target = new Target(to, source.storage)
   }
@@ -104,20 +114,29 @@ class Conversion {
     await attempt(this.#target.unlock())
     await attempt(this.#source.close())
     if (errors.length > 0) throw errors[0]
-    return this.#createResult()
+    const { deleted, lost, torn } = /** @type {RecordReader} */ (this.#reader).met
+    return {
+      format: this.#source.format ?? '',
+      records: this.#recordCount,
+      resumed: this.#resumedCount,
+      deleted,
+      leftOut: this.#leftOutCount,
+      lost,
+      torn
+    }
   }
 
   async #convert () {
     const { resume } = this.#plan
     await this.#source.ready()
     this.#checkCodec()
-    this.#progress.check()
+    this.#checkSignal()
     this.#isPublished = await this.#target.findPublished(resume)
     await this.#target.lock()
     // Again under the lock, since another conversion may have ended just now.
     this.#isPublished = await this.#target.findPublished(resume)
     if (!resume) await this.#target.removeLeftovers()
-    await this.#agreeOnManifest()
+    await this.#agreeOnManifest().catch((err) => this.#explainIfPublished(err))
     if (!this.#isPublished) await this.#fill()
     await this.#check()
     if (this.#isPublished) await this.#target.removeManifest()
@@ -141,8 +160,8 @@ class Conversion {
   async #agreeOnManifest () {
     const { source: { blockSize, onCorrupt } } = this.#plan
     const { size: sourceSize = 0, format = '' } = this.#source
-    const manifest = { sourceSize, format, blockSize, onCorrupt, from: this.#transcoder.from, to: this.#codecName }
-    await this.#target.agreeOnManifest(manifest).catch((err) => this.#explainIfPublished(err))
+    const { from } = this.#transcoder
+    await this.#target.agreeOnManifest({ sourceSize, format, blockSize, onCorrupt, from, to: this.#codecName })
   }
 
   /**
@@ -155,10 +174,16 @@ class Conversion {
 
   /** Afterwards all records are in the target, on stable storage. */
   async #fill () {
-    const reader = this.#reader = new RecordReader(this.#source.createCursor())
+    const reader = this.#reader = this.#source.createReader()
     await this.#target.open(bytesOf(this.#codecName))
     await this.#replay(reader)
-    await this.#convertRest(reader)
+    for (let isDone = false; !isDone;) {
+      const records = await this.#gather(reader)
+      isDone = records.length === 0
+      if (!isDone) await this.#target.append(records)
+      this.#recordCount += records.length
+      this.#report('convert', this.#recordCount, reader)
+    }
     await this.#target.close()
   }
 
@@ -167,42 +192,65 @@ class Conversion {
    * @param {RecordReader} reader
    */
   async #replay (reader) {
-    await compareRecords({
-      source: reader,
-      target: this.#target.createReader(),
-      isSame: this.#maker.isSame,
-      isLeftOut: (bytes, seq) => this.#maker.make(bytes, seq) === null,
+    await this.#compare(reader, this.#target.createReader(), {
+      isLeftOut: (bytes, seq) => this.#make(bytes, seq) === null,
       onPair: () => { this.#resumedCount++ },
-      onBatch: () => this.#progress.report('resume', this.#resumedCount, reader),
-      createError: (what, seq) => new LogError('ERR_SOURCE_CHANGED', `convert: ${what}: the source has changed since the ` +
-        `conversion began, or ${this.#target.path} has been damaged; begin anew with resume: false`, { offset: seq ?? undefined })
+      onBatch: () => this.#report('resume', this.#resumedCount, reader),
+      createError: (what, offset) => new LogError('ERR_SOURCE_CHANGED', `convert: ${what}: the source has changed since the ` +
+        `conversion began, or ${this.#target.path} has been damaged; begin anew with resume: false`, { offset })
     })
     this.#recordCount = this.#resumedCount
   }
 
-  /** @param {RecordReader} reader */
-  async #convertRest (reader) {
-    for (;;) {
-      const { records } = await this.#gather(reader)
-      if (records.length > 0) await this.#target.append(records)
-      this.#recordCount += records.length
-      this.#progress.report('convert', this.#recordCount, reader)
-      if (records.length === 0) return
+  /**
+   * @param {RecordReader} reader
+   * @returns {Promise<Buffer[]>}  a full batch, except at the end of the source
+   */
+  async #gather (reader) {
+    /** @type {Buffer[]} */
+    const records = []
+    let size = 0
+    const isFull = () => records.length >= this.#plan.batchSize || size >= BATCH_SIZE_MAX
+    for (await reader.fill(); !reader.isEnd; await reader.fill()) {
+      for (; reader.hasRecord && !isFull(); reader.advance()) {
+        const record = this.#make(reader.bytes, reader.seq)
+        if (record === null) continue
+        records.push(record)
+        size += record.length
+      }
+      if (isFull()) break
+      this.#checkSignal()
+    }
+    return records
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} seq
+   * @returns {Buffer | null}  null for a record that is to be left out
+   * @throws what the codecs or the user's function threw
+   */
+  #make (bytes, seq) {
+    try {
+      return this.#transcoder.encode(bytes, seq)
+    } catch (err) {
+      if (this.#plan.onBadRecord(/** @type {any} */ (err), { seq, bytes }) !== true) throw err
+      this.#leftOutCount++
+      return null
     }
   }
 
   /**
-   * @param {RecordReader} reader
-   * @returns {Promise<RecordBatch>}  full, except at the end of the source
+   * @param {Buffer} bytes
+   * @param {number} seq
    */
-  async #gather (reader) {
-    const batch = new RecordBatch(this.#plan.batchSize)
-    for (await reader.fill(); !reader.isEnd; await reader.fill()) {
-      this.#maker.makeBatch(reader, batch)
-      if (batch.isFull) break
-      this.#progress.check()
+  #cannotBeMade (bytes, seq) {
+    try {
+      this.#transcoder.encode(bytes, seq)
+      return false
+    } catch {
+      return true
     }
-    return batch
   }
 
   /** Opens the source anew. Reads both files again from the beginning, unless that is not wanted. */
@@ -218,65 +266,95 @@ class Conversion {
     }
     if (!verify && !onRecord && !this.#isPublished) return
     const path = this.#isPublished ? this.#target.to : this.#target.path
-    const { reader, count, leftOut } = await checkResult({
-      source: again, path, storage: options.storage, maker: this.#maker, progress: this.#progress, onRecord
+    const made = openSource(path, { format: 'checked', storage: options.storage })
+    await closing(made, async () => {
+      await made.ready()
+      await this.#compareAll(again.createReader(), made.createReader(), path)
     }).catch((err) => this.#explainIfPublished(err))
-    if (!this.#isPublished) return
-    this.#reader = reader
-    this.#recordCount = this.#resumedCount = count
-    this.#maker.leftOut = leftOut
-  }
-
-  /** @returns {Result} */
-  #createResult () {
-    const { deleted, lost, torn } = /** @type {RecordReader} */ (this.#reader).cursor
-    return {
-      format: this.#source.format ?? '',
-      records: this.#recordCount,
-      resumed: this.#resumedCount,
-      deleted,
-      leftOut: this.#maker.leftOut,
-      lost,
-      torn
-    }
-  }
-}
-
-/** Between batches: tells the user how far the conversion is, and finds out whether it should go on. */
-class ProgressReporter {
-  #onProgress
-  #signal
-  #last = ''
-
-  /** @param {Pick<Plan, 'onProgress' | 'signal'>} plan */
-  constructor ({ onProgress, signal }) {
-    this.#onProgress = onProgress
-    this.#signal = signal
   }
 
   /**
+   * @param {RecordReader} reader
+   * @param {RecordReader} made  over the new log
+   * @param {string} path  of it
+   * @throws ERR_NOT_VERIFIED
+   */
+  async #compareAll (reader, made, path) {
+    const { onRecord = () => {} } = this.#plan
+    let [count, leftOutCount] = [0, 0]
+    const report = () => this.#report('verify', count, reader)
+    /** @type {Comparison['isLeftOut']} */
+    const isLeftOut = (bytes, seq) => {
+      const isBad = this.#cannotBeMade(bytes, seq)
+      if (isBad) leftOutCount++
+      return isBad
+    }
+    /** @type {Comparison['onPair']} */
+    const onPair = (oldSeq, newSeq) => {
+      count++
+      onRecord(oldSeq, newSeq)
+    }
+    /** @type {Comparison['createError']} */
+    const createError = (what, offset) => new LogError('ERR_NOT_VERIFIED', `convert: ${what}, now that both were read again; see ` +
+      'that nothing writes to the source, and begin anew with resume: false', { offset, path })
+    await this.#compare(reader, made, { isLeftOut, onPair, onBatch: report, createError })
+    for (await reader.fill(); !reader.isEnd; await reader.fill()) {
+      if (!isLeftOut(reader.bytes, reader.seq)) throw createError(`the record at ${reader.seq} is not in the new log`, reader.seq)
+      reader.advance()
+    }
+    report()
+    if (!this.#isPublished) return
+    this.#reader = reader
+    this.#recordCount = this.#resumedCount = count
+    this.#leftOutCount = leftOutCount
+  }
+
+  /**
+   * Ends when the new log does, and all of it is in the source. What follows in the source is not looked at.
+   * @param {RecordReader} source
+   * @param {RecordReader} target
+   * @param {Comparison} comparison
+   */
+  async #compare (source, target, { isLeftOut, onPair, onBatch, createError }) {
+    for (await target.fill(); !target.isEnd; await target.fill()) {
+      await source.fill()
+      if (source.isEnd) throw createError(`the new log has a record at ${target.seq} that the source has not`)
+      for (; source.hasRecord && target.hasRecord; source.advance()) {
+        if (this.#transcoder.isSame(source.bytes, target.bytes)) {
+          onPair(source.seq, target.seq)
+          target.advance()
+        } else if (!isLeftOut(source.bytes, source.seq)) {
+          throw createError(`the record at ${source.seq} is not what the new log has at ${target.seq}`, source.seq)
+        }
+      }
+      onBatch()
+    }
+  }
+
+  /**
+   * Between batches: tells the user how far the conversion is.
    * @param {import('./options').Progress['phase']} phase
    * @param {number} records  done in this phase
-   * @param {RecordReader} source
-   * @throws what the user's function throws, and as `check`
+   * @param {RecordReader} reader  over the source
+   * @throws what the user's function throws, and as `#checkSignal`
    */
-  report (phase, records, source) {
-    const progress = { phase, records, bytesDone: source.position, bytesTotal: source.total }
+  #report (phase, records, reader) {
+    const progress = { phase, records, bytesDone: reader.position, bytesTotal: reader.met.total }
     // The end of a phase is reported once.
     const text = JSON.stringify(progress)
-    if (text !== this.#last) this.#onProgress(progress)
-    this.#last = text
-    this.check()
+    if (text !== this.#lastProgress) this.#plan.onProgress(progress)
+    this.#lastProgress = text
+    this.#checkSignal()
   }
 
   /** @throws ABORT_ERR, as Node's own functions do, once the signal is aborted */
-  check () {
-    if (!this.#signal?.aborted) return
-    const err = new Error('convert: aborted; call it again to go on', { cause: this.#signal.reason })
+  #checkSignal () {
+    const { signal } = this.#plan
+    if (!signal?.aborted) return
+    const err = new Error('convert: aborted; call it again to go on', { cause: signal.reason })
     err.name = 'AbortError'
     throw Object.assign(err, { code: 'ABORT_ERR' })
   }
 }
 
 exports.convert = convert
-exports.ProgressReporter = ProgressReporter

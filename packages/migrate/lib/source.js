@@ -1,18 +1,39 @@
 'use strict'
-// A source: a log of any format, opened for reading only; and a pass over it as a stream.
+// A source: a log of any format, found out from its bytes and opened for reading only; and a pass over it as a stream.
 
-const { resolvePath } = require('@millrace/block-file')
+const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { callbackOrPromise, Lifecycle, toCallback } = require('@millrace/flow')
-const { BlockCursor, LogCursor, Losses, RecordReader } = require('./cursors')
+const { call, callbackOrPromise, Lifecycle, toCallback } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
+const { exists } = require('./files')
 const { blockFormats, logFormats } = require('./formats')
-const { openFormat } = require('./open-format')
 const { parseSourceOptions } = require('./options')
+const { Losses, readBlocks, readLog } = require('./record-reader')
+
+// Blocks are read past the cache. It serves the counting of frames.
+const CACHE_SIZE = 256 * 1024
+// Few enough to be quick; enough that neither chance nor one damaged block decides.
+const PROBED_BLOCKS_MAX = 16
+const SOUND_PER_DAMAGED = 4
 
 /**
- * @typedef {import('./cursors').Cursor} Cursor
- * @typedef {import('./open-format').Opened} Opened
+ * @typedef {ReturnType<typeof import('./options').parseSourceOptions>} Options
+ * @typedef {ReturnType<typeof BlockFile>} BlockFileHandle
+ * @typedef {import('./formats').BlockFormat} BlockFormat
+ * @typedef {import('./formats').LogFormat} LogFormat
+ * @typedef {ReturnType<import('./formats').WalkBlock>} BlockWalk
  */
+
+/**
+ * @typedef {object} Chosen
+ * @property {import('./formats').Format | 'empty'} format
+ * @property {string | null} codec  the name of the one that the log was made with; null if it says none
+ * @property {ReturnType<typeof OffsetLog> | null} log  of the formats that offset-log reads
+ * @property {number} end  where the records end: in the file, or in the seqs of a log
+ * @typedef {Chosen & { blocks: BlockFileHandle }} Opened
+ */
+
+/** @typedef {ReturnType<typeof readLog>} RecordReader */
 
 /**
  * A method that takes a node callback last, or gives a promise when it gets none.
@@ -27,7 +48,7 @@ const { parseSourceOptions } = require('./options')
  * @typedef {{ seq: number, bytes: Buffer }} Item
  * @typedef {(end: End, item?: Item) => void} ReadCallback
  * @typedef {(abort: End, cb: ReadCallback) => void} PullSource
- * @typedef {Pick<Cursor, 'deleted' | 'lost' | 'torn'>} Met
+ * @typedef {Pick<import('./record-reader').Met, 'deleted' | 'lost' | 'torn'>} Met
  * @typedef {PullSource & AsyncIterable<Item> & Met} RecordStream
  */
 
@@ -62,21 +83,18 @@ class Source {
 
   /** A pass over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */
   stream () {
-    return createRecordStream((cb) => this.#lifecycle.run('stream', cb, (cb) => cb(null, this.createCursor())))
+    return createRecordStream((cb) => this.#lifecycle.run('stream', cb, (cb) => cb(null, this.createReader())))
   }
 
-  /** @returns {Cursor}  before the first record. The source must be open */
-  createCursor () {
+  /** @returns {RecordReader}  before the first record. The source must be open */
+  createReader () {
     const { format, blocks, log, end } = /** @type {Opened} */ (this.#opened)
     const { blockSize, onCorrupt } = this.#options
     const skipsDamage = onCorrupt === 'skip'
-    if (log) {
-      const overhead = logFormats[/** @type {import('./formats').LogFormat} */ (format)]
-      return new LogCursor({ log, end, skipsDamage, blocks, overhead })
-    }
+    if (log) return readLog({ log, end, skipsDamage, blocks, overhead: logFormats[/** @type {LogFormat} */ (format)] })
     // An empty file is walked as any format would be.
-    const walkBlock = blockFormats[/** @type {import('./formats').BlockFormat} */ (format)] ?? blockFormats['async-append-only-log']
-    return new BlockCursor(blocks, { walkBlock, blockSize, size: end, skipsDamage })
+    const walkBlock = blockFormats[/** @type {BlockFormat} */ (format)] ?? blockFormats['async-append-only-log']
+    return readBlocks(blocks, { walkBlock, blockSize, size: end, skipsDamage })
   }
 
   async #open () {
@@ -119,7 +137,7 @@ function openSource (path, options) {
 }
 
 /**
- * @param {(cb: (err: Error | null, cursor?: Cursor) => void) => void} open  runs at the first read
+ * @param {(cb: (err: Error | null, reader?: RecordReader) => void) => void} open  runs at the first read
  * @returns {RecordStream}
  */
 function createRecordStream (open) {
@@ -132,23 +150,23 @@ function createRecordStream (open) {
   const finish = (end, cb) => {
     ended = end
     if (reader === null) cb(end)
-    else toCallback(reader.cursor.close(), () => cb(end))
+    else toCallback(reader.close(), () => cb(end))
   }
-  /** @type {(current: RecordReader, cb: ReadCallback) => void} */
-  const deliver = (current, cb) => {
-    if (!current.hasRecord) return finish(true, cb)
-    const item = { seq: current.seq, bytes: current.bytes }
-    current.advance()
+  /** @type {(from: RecordReader, cb: ReadCallback) => void} */
+  const deliver = (from, cb) => {
+    if (!from.hasRecord) return finish(true, cb)
+    const item = { seq: from.seq, bytes: from.bytes }
+    from.advance()
     cb(null, item)
   }
-  /** @type {(current: RecordReader, cb: ReadCallback) => void} */
-  const read = (current, cb) => {
+  /** @type {(from: RecordReader, cb: ReadCallback) => void} */
+  const read = (from, cb) => {
     // Most reads find a record at hand: no promise for them.
-    if (current.hasRecord) return deliver(current, cb)
-    toCallback(current.fill(), (err) => {
+    if (from.hasRecord) return deliver(from, cb)
+    toCallback(from.fill(), (err) => {
       if (ended) cb(ended)
       else if (err) finish(err, cb)
-      else deliver(current, cb)
+      else deliver(from, cb)
     })
   }
   /** @type {PullSource} */
@@ -156,17 +174,17 @@ function createRecordStream (open) {
     if (ended) return cb(ended)
     if (abort) return finish(abort, cb)
     if (reader !== null) return read(reader, cb)
-    open((err, cursor) => {
-      if (err || !cursor) return finish(err ?? true, cb)
-      reader = new RecordReader(cursor)
-      if (ended) finish(ended, cb)
-      else read(reader, cb)
+    open((err, opened) => {
+      if (err || !opened) return finish(err ?? true, cb)
+      if (ended) return cb(ended)
+      reader = opened
+      read(reader, cb)
     })
   }
   Object.defineProperties(source, {
-    deleted: { get: () => reader?.cursor.deleted ?? null },
-    lost: { get: () => reader?.cursor.lost ?? new Losses() },
-    torn: { get: () => reader?.cursor.torn ?? null }
+    deleted: { get: () => reader?.met.deleted ?? null },
+    lost: { get: () => reader?.met.lost ?? new Losses() },
+    torn: { get: () => reader?.met.torn ?? null }
   })
   return /** @type {any} */ (Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) }))
 }
@@ -185,6 +203,171 @@ async function * iterate (source) {
     // Leaving the loop ends the pass. If the pass has failed, the loop has thrown that already.
     await read(true).catch(() => {})
   }
+}
+
+/**
+ * @param {string} path
+ * @param {Options} options
+ * @returns {Promise<Opened>}
+ * @throws ERR_LOG_UNKNOWN_FORMAT, ERR_LOG_AMBIGUOUS_FORMAT, and what opening a file or a log may fail with; nothing is
+ *   left open then
+ */
+async function openFormat (path, options) {
+  const blocks = BlockFile(path, { flags: 'r', cache: CACHE_SIZE, storage: options.storage })
+  try {
+    await call(blocks, 'ready')
+    return { ...await chooseFormat(blocks, path, options), blocks }
+  } catch (err) {
+    await call(blocks, 'close').catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {string} path
+ * @param {Options} options
+ * @returns {Promise<Chosen>}
+ */
+// eslint-disable-next-line complexity -- one decision, told in one place
+async function chooseFormat (blocks, path, options) {
+  const { format, blockSize, storage } = options
+  const size = blocks.size.value
+  // A file of no bytes may be of any format.
+  if (size === 0) return { format: format ?? 'empty', codec: null, log: null, end: 0 }
+  if (format !== undefined && format in blockFormats) return chooseBlocks(path, format, size, storage)
+  const { opened, reason } = await openLog(path, storage)
+  try {
+    if (format !== undefined && opened?.format !== format) throw anotherFormat(path, format, opened, reason)
+    const names = format === undefined ? await detectBlocks(blocks, blockSize) : []
+    const candidates = opened ? [opened.format, ...names] : names
+    if (candidates.length > 1) throw ambiguousFormat(path, candidates)
+    if (opened) return opened
+    if (names.length === 1) return await chooseBlocks(path, names[0], size, storage)
+    throw unknownFormat(path, reason)
+  } catch (err) {
+    await opened?.log?.close().catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {import('./formats').Format} format
+ * @param {number} size  of the file
+ * @param {Options['storage']} storage
+ * @returns {Promise<Chosen>}
+ */
+async function chooseBlocks (path, format, size, storage) {
+  const statePath = `${path}.compaction`
+  // While async-append-only-log compacts, its file has some records twice, and only a file beside it tells which.
+  if (format === 'async-append-only-log' && await exists(storage, statePath)) {
+    throw new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} is there, and ` +
+      'some records may be in the log twice. Open it once with async-append-only-log, which finishes that', { path })
+  }
+  return { format, codec: null, log: null, end: size }
+}
+
+/**
+ * @param {string} path
+ * @param {Options['storage']} storage
+ * @returns {Promise<{ opened: Chosen | null, reason?: Error }>}  why it is no log of these formats, if it is none
+ */
+async function openLog (path, storage) {
+  const log = OffsetLog(path, { flags: 'r', storage })
+  try {
+    await log.ready()
+  } catch (/** @type {any} */ err) {
+    // A log that could not be opened has closed its file already.
+    if (err.code === 'ERR_LOG_UNKNOWN_FORMAT') return { opened: null, reason: err }
+    throw err
+  }
+  try {
+    const { framing, codec, size } = await log.stats()
+    return { opened: { format: /** @type {LogFormat} */ (framing), codec, log, end: size } }
+  } catch (err) {
+    await log.close().catch(() => {})
+    throw err
+  }
+}
+
+/**
+ * Walks the first blocks as each of the block formats.
+ * @param {BlockFileHandle} blocks  open and not empty
+ * @param {number} blockSize
+ * @returns {Promise<BlockFormat[]>}  the formats that fit
+ */
+async function detectBlocks (blocks, blockSize) {
+  const fileSize = blocks.size.value
+  const stop = Math.min(fileSize, PROBED_BLOCKS_MAX * blockSize)
+  /** @type {Record<BlockFormat, BlockWalk[]>} */
+  const walks = { 'flumelog-aligned-offset': [], 'async-append-only-log': [] }
+  const names = /** @type {BlockFormat[]} */ (Object.keys(blockFormats))
+  for (let position = 0; position < stop; position += blockSize) {
+    const block = Buffer.allocUnsafe(Math.min(blockSize, fileSize - position))
+    await call(blocks, 'readInto', block, position)
+    for (const name of names) walks[name].push(blockFormats[name](block, blockSize))
+  }
+  return names.filter((name) => fits[name](walks[name], fileSize, blockSize))
+}
+
+/** @type {Record<BlockFormat, (walks: BlockWalk[], fileSize: number, blockSize: number) => boolean>} */
+const fits = {
+  // Two sizes that agree are good evidence; a single frame must also end where the file or the block does.
+  'flumelog-aligned-offset': (walks) => {
+    const isCutOff = walks.some(({ torn }) => torn !== null)
+    const frameCount = walks.reduce((sum, walk) => sum + walk.frameCount, 0)
+    return isMostlySound(walks) && frameCount >= (isCutOff ? 2 : 1)
+  },
+  // A chain of sizes that ends in zeros may be chance, in a file with many zeros. Files of whole blocks are rare, and
+  // so is a second such chain.
+  'async-append-only-log': (walks, fileSize, blockSize) => {
+    const whole = walks.filter(({ torn }) => torn === null)
+    const soundCount = whole.filter(isSound).length
+    return isMostlySound(whole) && soundCount >= (fileSize % blockSize === 0 ? 1 : 2)
+  }
+}
+
+/** @param {BlockWalk[]} walks */
+function isMostlySound (walks) {
+  const damagedCount = walks.filter(({ flaw }) => flaw !== null).length
+  return walks.filter(isSound).length >= SOUND_PER_DAMAGED * damagedCount
+}
+
+/** @param {BlockWalk} walk */
+function isSound ({ flaw, frameCount }) {
+  return flaw === null && frameCount > 0
+}
+
+/**
+ * @param {string} path
+ * @param {string} wanted
+ * @param {Chosen | null} found
+ * @param {Error | undefined} cause
+ */
+function anotherFormat (path, wanted, found, cause) {
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${found ? `a log of ${found.format}` : 'no such log'}, not one of ` +
+    `${wanted}; leave format out, or give the right one`, { cause, offset: 0, path })
+}
+
+/**
+ * @param {string} path
+ * @param {Error | undefined} cause
+ */
+function unknownFormat (path, cause) {
+  const others = Object.keys(blockFormats).join(' or ')
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} begins like no log of ${Object.keys(logFormats).join(', ')}, ` +
+    `${others}. Check the path; if it is damaged, or shorter than a block, say which format it has; and the blockSize of ` +
+    `${others} if it is not 64 KiB`, { cause, offset: 0, path })
+}
+
+/**
+ * @param {string} path
+ * @param {string[]} candidates
+ */
+function ambiguousFormat (path, candidates) {
+  return new LogError('ERR_LOG_AMBIGUOUS_FORMAT', `${path} may be a log of ${candidates.join(' or of ')}; say which one with ` +
+    'the option format', { offset: 0, path })
 }
 
 exports.openSource = openSource

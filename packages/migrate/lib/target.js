@@ -7,8 +7,8 @@ const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { LogCursor, RecordReader } = require('./cursors')
 const { closing, exists, remove } = require('./files')
+const { readLog } = require('./record-reader')
 
 const MANIFEST_VERSION = 1
 const MANIFEST_SIZE_MAX = 64 * 1024
@@ -136,9 +136,9 @@ class Target {
       'another codec; begin anew with resume: false', { cause, path: this.path })
   }
 
-  /** @returns {RecordReader}  over what is in it now */
+  /** Over what is in it now. */
   createReader () {
-    return new RecordReader(new LogCursor({ log: this.#openLog, end: 0 }))
+    return readLog({ log: this.#openLog, end: 0 })
   }
 
   /** @param {Buffer[]} records  there after a crash as a whole or not at all */

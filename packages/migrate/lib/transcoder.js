@@ -1,17 +1,10 @@
 'use strict'
-// From a record in one codec to the same record in another, without loss, or the bytes as they are; and the batches of
-// records for the new log.
+// From a record in one codec to the same record in another, without loss, or the bytes as they are.
 
 const { LogError, reasonOf } = require('@millrace/errors')
 const { findDifference, findJsonLoss } = require('./value-loss')
 
-// A batch is held in memory twice.
-const BATCH_SIZE_MAX = 4 * 1024 * 1024
-
-/**
- * @typedef {import('./options').Codec} Codec
- * @typedef {import('./options').OnBadRecord} OnBadRecord
- */
+/** @typedef {import('./options').Codec} Codec */
 
 /**
  * @typedef {object} Transcoder
@@ -177,91 +170,5 @@ function at (path) {
   return path.length === 0 ? '' : `, at ${JSON.stringify(path)}`
 }
 
-/** Makes the records of the new log, and asks what to do with those that cannot be made. */
-class RecordMaker {
-  #transcoder
-  #onBadRecord
-
-  /**
-   * @param {Transcoder} transcoder
-   * @param {OnBadRecord} onBadRecord
-   */
-  constructor (transcoder, onBadRecord) {
-    this.isSame = transcoder.isSame
-    /** How many records were left out. */
-    this.leftOut = 0
-    this.#transcoder = transcoder
-    this.#onBadRecord = onBadRecord
-  }
-
-  /**
-   * @param {Buffer} bytes
-   * @param {number} seq
-   * @returns {Buffer | null}  null for a record that is to be left out
-   * @throws what the codecs or the user's function threw
-   */
-  make (bytes, seq) {
-    try {
-      return this.#transcoder.encode(bytes, seq)
-    } catch (err) {
-      if (this.#onBadRecord(/** @type {any} */ (err), { seq, bytes }) !== true) throw err
-      this.leftOut++
-      return null
-    }
-  }
-
-  /**
-   * @param {Buffer} bytes
-   * @param {number} seq
-   * @returns {boolean}  whether it cannot be made
-   */
-  isBad (bytes, seq) {
-    try {
-      this.#transcoder.encode(bytes, seq)
-      return false
-    } catch {
-      return true
-    }
-  }
-
-  /**
-   * Adds records to a batch, as far as they are at hand.
-   * @param {import('./cursors').RecordReader} reader
-   * @param {RecordBatch} batch
-   * @throws as `make`
-   */
-  makeBatch (reader, batch) {
-    for (; reader.hasRecord && !batch.isFull; reader.advance()) {
-      const record = this.make(reader.bytes, reader.seq)
-      if (record !== null) batch.add(record)
-    }
-  }
-}
-
-/** What one append hands over. */
-class RecordBatch {
-  #countMax
-  #size = 0
-
-  /** @param {number} countMax */
-  constructor (countMax) {
-    /** @type {Buffer[]} */
-    this.records = []
-    this.#countMax = countMax
-  }
-
-  get isFull () {
-    return this.records.length >= this.#countMax || this.#size >= BATCH_SIZE_MAX
-  }
-
-  /** @param {Buffer} record */
-  add (record) {
-    this.records.push(record)
-    this.#size += record.length
-  }
-}
-
-exports.RecordBatch = RecordBatch
-exports.RecordMaker = RecordMaker
 exports.bytesOf = bytesOf
 exports.createTranscoder = createTranscoder

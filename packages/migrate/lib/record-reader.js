@@ -1,0 +1,243 @@
+'use strict'
+// Passes over the records of a source, whatever its format: read a batch at a time, and handed out one by one.
+
+const { setImmediate } = require('node:timers/promises')
+const { LogError } = require('@millrace/errors')
+const { call, trampoline } = require('@millrace/flow')
+
+// A file of nothing but damage must not fill the reader's memory.
+const LOST_RANGES_MAX = 1000
+const BATCH_COUNT_MAX = 1000
+const BATCH_SIZE_MAX = 1024 * 1024
+
+/**
+ * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
+ * @typedef {ReturnType<typeof import('@millrace/offset-log').OffsetLog>} Log
+ * @typedef {{ what: string, offset: number, size: number }} LostRange  bytes of the file
+ * @typedef {{ seqs: number[], records: Buffer[] }} Batch  in order, perhaps none; the records are the receiver's own
+ * @typedef {AsyncGenerator<Batch, void>} Batches  throws at damage, after the records before it
+ */
+
+/** @type {Batch} */
+const NOTHING = { seqs: [], records: [] }
+
+/** What a pass over a source has left out because of damage. */
+class Losses {
+  /** How many ranges of the file. */
+  count = 0
+  /** How many bytes. */
+  size = 0
+  /** @type {LostRange[]} the first of them, if the format tells where they are */
+  ranges = []
+
+  /** @param {LostRange} range */
+  add (range) {
+    this.count++
+    this.size += range.size
+    if (this.ranges.length < LOST_RANGES_MAX) this.ranges.push(range)
+  }
+}
+
+/**
+ * How far a pass is, and what it has met so far.
+ * @typedef {object} Met
+ * @property {number} position  in the file: how much of it is done
+ * @property {number} total  the position at the end
+ * @property {number | null} deleted  how many records are marked as deleted; null if the format does not tell
+ * @property {Losses} lost
+ * @property {{ offset: number, size: number } | null} torn  the end of a last write that was cut off
+ */
+
+class RecordReader {
+  #batches
+  #batch = NOTHING
+  #index = 0
+  /** Whether all records were handed out. Known after `fill`. */
+  isEnd = false
+
+  /**
+   * @param {Met} met  is kept up to date by the batches
+   * @param {Batches} batches
+   */
+  constructor (met, batches) {
+    this.met = met
+    this.#batches = batches
+  }
+
+  /** Whether there is a record at hand. */
+  get hasRecord () {
+    return this.#index < this.#batch.records.length
+  }
+
+  /** Of the record at hand. */
+  get seq () {
+    return this.#batch.seqs[this.#index]
+  }
+
+  /** The record at hand. */
+  get bytes () {
+    return this.#batch.records[this.#index]
+  }
+
+  /** How much of the source is done. */
+  get position () {
+    const { position, total } = this.met
+    return Math.min(this.hasRecord ? this.seq : position, total)
+  }
+
+  /** Goes on to the next one. */
+  advance () {
+    this.#index++
+  }
+
+  /** Waits until there is a record at hand, or the end. */
+  async fill () {
+    while (!this.hasRecord && !this.isEnd) {
+      // Each batch in a turn of its own: a long run must not hold up the event loop.
+      await setImmediate()
+      const { value, done = false } = await this.#batches.next()
+      this.#batch = value ?? NOTHING
+      this.#index = 0
+      this.isEnd = done
+    }
+  }
+
+  async close () {
+    await this.#batches.return()
+  }
+}
+
+/**
+ * @param {BlockFile} blocks  open
+ * @param {object} format
+ * @param {import('./formats').WalkBlock} format.walkBlock
+ * @param {number} format.blockSize  in bytes
+ * @param {number} format.size  how much of the file to read
+ * @param {boolean} format.skipsDamage
+ * @returns {RecordReader}  over a file of blocks
+ */
+function readBlocks (blocks, { walkBlock, blockSize, size, skipsDamage }) {
+  const met = { position: 0, total: size, deleted: 0, lost: new Losses(), torn: /** @type {Met['torn']} */ (null) }
+  return new RecordReader(met, walkBlocks())
+
+  /** @returns {Batches}  one for each block */
+  async function * walkBlocks () {
+    while (met.position < size) {
+      const start = met.position
+      // A buffer of its own for each block: the records are parts of it, and need no copies.
+      const block = Buffer.allocUnsafeSlow(Math.min(blockSize, size - start))
+      await call(blocks, 'readInto', block, start)
+      const { records, deletedCount, flaw, rest, torn } = walkBlock(block, blockSize)
+      met.position += block.length
+      met.deleted += deletedCount
+      if (torn) met.torn = { offset: start + torn.start, size: torn.end - torn.start }
+      const damage = flaw && { what: flaw.what, offset: start + flaw.start, size: flaw.end - flaw.start }
+      if (damage && skipsDamage) met.lost.add(damage)
+      const found = skipsDamage ? [...records, ...rest] : records
+      const seqs = found.map(({ seq }) => start + seq)
+      yield { seqs, records: found.map(({ start, end }) => block.subarray(start, end)) }
+      if (damage && !skipsDamage) throw damageError(blocks.path, damage)
+    }
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {LostRange} damage
+ */
+function damageError (path, { what, offset, size }) {
+  return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${offset} to ${offset + size}: ${what}. ` +
+    'Keep a copy of it; onCorrupt: \'skip\' leaves these bytes out and says so', { offset, path })
+}
+
+/**
+ * @param {object} source
+ * @param {Log} source.log  open, without a codec
+ * @param {number} source.end  where its records end
+ * @param {boolean} [source.skipsDamage]
+ * @param {BlockFile | null} [source.blocks]  the same file; without it deleted records are not counted
+ * @param {number | null} [source.overhead]  what a frame takes beside its data, in bytes; null if that varies
+ * @returns {RecordReader}  over a file that offset-log reads
+ */
+function readLog ({ log, end: total, skipsDamage = false, blocks = null, overhead = null }) {
+  const { recovery } = log
+  const isTorn = recovery && recovery.size > 0 && recovery.damage.length === 0
+  /** @type {Met} */
+  const met = {
+    position: 0,
+    total,
+    deleted: overhead === null ? null : 0,
+    lost: new Losses(),
+    torn: isTorn ? { offset: recovery.offset, size: recovery.size } : null
+  }
+  return new RecordReader(met, readBatches())
+
+  /** @returns {Batches} */
+  async function * readBatches () {
+    const stream = log.stream(skipsDamage && log.supports.onCorrupt ? { onCorrupt: 'skip' } : {})
+    try {
+      for (let end = null; end === null;) {
+        /** @type {Batch} */
+        const batch = { seqs: [], records: [] }
+        end = await readBatch(stream, batch)
+        for (const [index, seq] of batch.seqs.entries()) {
+          if (seq > met.position) await countDeleted(seq)
+          met.position = seq + batch.records[index].length + (overhead ?? 0)
+        }
+        const isSkipped = skipsDamage && end instanceof LogError && end.code === 'ERR_LOG_CORRUPT'
+        if (end === true) await finish(stream)
+        else if (isSkipped) loseRest(end)
+        yield batch
+        if (end instanceof Error && !isSkipped) throw end
+      }
+    } finally {
+      await new Promise((resolve) => stream(true, resolve))
+    }
+  }
+
+  /** @param {{ lost: { count: number, size: number } }} stream  at its end */
+  async function finish ({ lost: { count, size } }) {
+    Object.assign(met.lost, { count, size })
+    await countDeleted(total)
+    met.position = total
+  }
+
+  /**
+   * Behind damage, the offset framings have no place at which reading could begin again.
+   * @param {any} err
+   */
+  function loseRest ({ message, offset = met.position }) {
+    met.lost.add({ what: message, offset, size: Math.max(0, (blocks?.size.value ?? total) - offset) })
+  }
+
+  /**
+   * The log passes over the frames of deleted records: what lies between two records is theirs.
+   * @param {number} end  of these frames
+   */
+  async function countDeleted (end) {
+    if (blocks === null || overhead === null || met.deleted === null) return
+    for (let at = met.position; at < end; met.deleted++) at += overhead + await call(blocks, 'readUInt32BE', at)
+  }
+}
+
+/**
+ * @param {ReturnType<Log['stream']>} stream
+ * @param {Batch} batch  gets records until it is full
+ * @returns {Promise<Error | true | null>}  how the stream ended; null if it has not
+ */
+function readBatch (stream, { seqs, records }) {
+  let size = 0
+  // A callback for each record and a promise for each batch: a promise for each record takes several times as long.
+  return new Promise((resolve) => trampoline((next) => stream(null, (end, item) => {
+    if (end) return resolve(end)
+    seqs.push(item.seq)
+    records.push(item.value)
+    size += item.value.length
+    if (records.length < BATCH_COUNT_MAX && size < BATCH_SIZE_MAX) next()
+    else resolve(null)
+  })))
+}
+
+exports.Losses = Losses
+exports.readBlocks = readBlocks
+exports.readLog = readLog
