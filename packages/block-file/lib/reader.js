@@ -316,7 +316,7 @@ function checkLength (file, target, position, count) {
   if (count === target.length) return null
   const end = position + count
   return new LogError('ERR_FILE_SHORT_READ', `read: ${file.path} ends at ${end} but was ${file.size.value} bytes; ` +
-    'something else has cut it off: close it and look', { offset: end, path: file.path })
+    'another program has truncated it; close it and find that program', { offset: end, path: file.path })
 }
 
 /**
@@ -336,8 +336,8 @@ function closedError (what, path) {
  * @param {OpenFile} file
  */
 function rangeError (what, start, end, { path, size }) {
-  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} were asked for, but ${path} ` +
-    `ends at ${size.value}; stay below its size`, { offset: start, path })
+  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} reach past the end of ${path}, ` +
+    `which is at ${size.value}; stay below it`, { offset: start, path })
 }
 
 exports.Reader = Reader

@@ -270,7 +270,7 @@ class Writer {
       const outcome = await call(newHandle, 'tryLock')
       if (outcome !== 'held') {
         throw new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${filePath} cannot be locked (${outcome}): ` +
-          'something else has it open; try again', { path: filePath })
+          'another process has it open; try again', { path: filePath })
       }
     }
     await call(this, '_checkName', handle, false)
@@ -465,7 +465,7 @@ class Writer {
 
 /** @param {string} path */
 function moved (path) {
-  return new LogError('ERR_FILE_MOVED', `${path} leads to another file now, or to none: the one that is open was renamed, ` +
+  return new LogError('ERR_FILE_MOVED', `${path} leads to another file now, or to none: the open file was renamed, ` +
     'removed or replaced. Close it, and find out where it went before you open it again', { path })
 }
 
@@ -475,7 +475,7 @@ function moved (path) {
  */
 function nameNotSynced (cause, path) {
   return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} has a new file, but its folder could not be synced ` +
-    `(${cause.message}), so the old one may come back with the power; close the file and check the disk`, { cause, path })
+    `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })
 }
 
 // Keeps reads and overwrites of the same bytes apart, so that nobody reads a half-written range. Appends need no lock:

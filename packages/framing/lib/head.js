@@ -138,7 +138,7 @@ function readJournals (whole, salt, flaws) {
  */
 function unknownFormat (path, what) {
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `open: ${path} has ${what} of the checked framing, which this version ` +
-    'does not know; nothing was written. Use the one that made it', { offset: 0, path })
+    'does not know; nothing was written. Open it with the version that made it', { offset: 0, path })
 }
 
 // The 64 bytes that say what a file is: magic, version, salt, id. Written once, in two copies. See docs/format.md.

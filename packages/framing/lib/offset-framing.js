@@ -63,7 +63,7 @@ class OffsetFraming {
     if (!isAllZero(data, 0, data.length)) return null
     const found = data.length === 0 ? 'an empty record' : `a record of ${data.length} zero bytes`
     return new LogError('ERR_RECORD_UNREPRESENTABLE', `append: ${found} would read as deleted in ${this.name}; ` +
-      'encode the value so that it has a byte other than zero')
+      'encode the value with at least one byte other than zero')
   }
 
   /**

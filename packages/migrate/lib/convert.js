@@ -262,7 +262,7 @@ class Conversion {
     await again.ready()
     if (again.size !== before.size) {
       throw new LogError('ERR_SOURCE_CHANGED', `convert: ${from} had ${before.size} bytes at the beginning and has ${again.size} ` +
-        'now; see that nothing writes to it, and begin anew with resume: false', { path: from })
+        'now; make sure that nothing writes to it, and begin anew with resume: false', { path: from })
     }
     if (!verify && !onRecord && !this.#isPublished) return
     const path = this.#isPublished ? this.#target.to : this.#target.path
@@ -295,7 +295,7 @@ class Conversion {
       onRecord(oldSeq, newSeq)
     }
     /** @type {Comparison['createError']} */
-    const createError = (what, offset) => new LogError('ERR_NOT_VERIFIED', `convert: ${what}, now that both were read again; see ` +
+    const createError = (what, offset) => new LogError('ERR_NOT_VERIFIED', `convert: ${what}, now that both were read again; make sure ` +
       'that nothing writes to the source, and begin anew with resume: false', { offset, path })
     await this.#compare(reader, made, { isLeftOut, onPair, onBatch: report, createError })
     for (await reader.fill(); !reader.isEnd; await reader.fill()) {

@@ -262,8 +262,8 @@ async function chooseBlocks (path, format, size, storage) {
   const statePath = `${path}.compaction`
   // While async-append-only-log compacts, its file has some records twice, and only a file beside it tells which.
   if (format === 'async-append-only-log' && await exists(storage, statePath)) {
-    throw new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} is there, and ` +
-      'some records may be in the log twice. Open it once with async-append-only-log, which finishes that', { path })
+    throw new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} exists, and ` +
+      'some records may be in the log twice. Open it once with async-append-only-log, which finishes the compaction', { path })
   }
   return { format, codec: null, log: null, end: size }
 }
@@ -346,7 +346,7 @@ function isSound ({ flaw, frameCount }) {
  * @param {Error | undefined} cause
  */
 function anotherFormat (path, wanted, found, cause) {
-  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${found ? `a log of ${found.format}` : 'no such log'}, not one of ` +
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${found ? `a log of ${found.format}` : 'no known log'}, not one of ` +
     `${wanted}; leave format out, or give the right one`, { cause, offset: 0, path })
 }
 
@@ -356,9 +356,9 @@ function anotherFormat (path, wanted, found, cause) {
  */
 function unknownFormat (path, cause) {
   const others = Object.keys(blockFormats).join(' or ')
-  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} begins like no log of ${Object.keys(logFormats).join(', ')}, ` +
-    `${others}. Check the path; if it is damaged, or shorter than a block, say which format it has; and the blockSize of ` +
-    `${others} if it is not 64 KiB`, { cause, offset: 0, path })
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} does not begin like a log of ${Object.keys(logFormats).join(', ')}, ` +
+    `${others}. Check the path. If it is damaged, or shorter than a block, give its format; for ${others} also give ` +
+    'blockSize if it is not 64 KiB', { cause, offset: 0, path })
 }
 
 /**

@@ -91,7 +91,7 @@ class Target {
 
   /** @param {unknown} [cause] */
   existsError (cause) {
-    return new LogError('EEXIST', `convert: ${this.to} exists; nothing was written. Give the path of a log that does not`,
+    return new LogError('EEXIST', `convert: ${this.to} already exists; nothing was written. Give a path that does not exist`,
       { cause, path: this.to })
   }
 
@@ -127,12 +127,12 @@ class Target {
     if (keptAt !== null) await remove(this.#storage, keptAt)
     const { framing } = await log.stats()
     if (framing === 'checked') return
-    throw misuse(`convert: ${this.path} is no log that a conversion has begun, but one of ${framing}; move it away`)
+    throw misuse(`convert: ${this.path} is not the unfinished log of a conversion, but a log of ${framing}; move it away`)
   }
 
   /** @param {Error} cause */
   #notOurs (cause) {
-    return new LogError('ERR_SOURCE_CHANGED', `convert: ${this.path} is no log that this conversion has begun: it has records of ` +
+    return new LogError('ERR_SOURCE_CHANGED', `convert: ${this.path} is not the unfinished log of this conversion: it has records of ` +
       'another codec; begin anew with resume: false', { cause, path: this.path })
   }
 
@@ -187,16 +187,16 @@ class Target {
 function checkManifest (path, bytes, manifest) {
   const found = parseManifest(bytes)
   if (found?.version !== MANIFEST_VERSION) {
-    throw misuse(`convert: ${path} is no manifest of a conversion that this version can go on with; remove it, or pass resume: false`)
+    throw misuse(`convert: ${path} is not the manifest of a conversion that this version can continue; remove it, or pass resume: false`)
   }
   if (found.sourceSize !== manifest.sourceSize) {
     throw new LogError('ERR_SOURCE_CHANGED', `convert: the source had ${found.sourceSize} bytes when the conversion began, and has ` +
-      `${manifest.sourceSize} now; begin anew with resume: false (${path} says so)`, { path })
+      `${manifest.sourceSize} now; begin anew with resume: false (see ${path})`, { path })
   }
   for (const [name, value] of Object.entries(manifest)) {
     if (found[name] === value) continue
-    throw misuse(`convert: the conversion was begun with another ${name}, ${JSON.stringify(found[name])} and not ` +
-      `${JSON.stringify(value)}; give what was given then, or begin anew with resume: false (${path} says so)`)
+    throw misuse(`convert: the conversion was begun with ${name} ${JSON.stringify(found[name])}, not ` +
+      `${JSON.stringify(value)}; use the same ${name}, or begin anew with resume: false (see ${path})`)
   }
 }
 

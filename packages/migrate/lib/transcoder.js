@@ -96,8 +96,8 @@ function checkDecoded (codec, bytes, value, seq) {
   if (givesBack(codec, value, bytes)) return
   const loss = findJsonLoss(bytes, value)
   if (loss === null) return
-  throw new LogError('ERR_CODEC_DECODE', `convert: the codec ${nameOf(codec)} loses something of the record at ${seq}${at(loss.path)}: ` +
-    `${loss.what}; copy the bytes as they are, leave the record out with onBadRecord, or accept such losses with verify: false`,
+  throw new LogError('ERR_CODEC_DECODE', `convert: the codec ${nameOf(codec)} loses part of the record at ${seq}${at(loss.path)}: ` +
+    `${loss.what}; copy the bytes unchanged, leave the record out with onBadRecord, or accept such losses with verify: false`,
   { offset: seq, path: loss.path })
 }
 
@@ -131,8 +131,8 @@ function encode (codec, value, seq) {
   if (Buffer.isBuffer(encoded)) return encoded
   if (typeof encoded === 'string') return Buffer.from(encoded)
   if (encoded instanceof Uint8Array) return Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
-  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} made ${typeof encoded} of the record at ${seq}; ` +
-    'it must give a Buffer or a string', { offset: seq })
+  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} returned ${typeof encoded} for the record at ${seq}; ` +
+    'it must return a Buffer or a string', { offset: seq })
 }
 
 /**
@@ -150,7 +150,7 @@ function checkLossless (codec, value, encoded, seq) {
     throw badRecord('ERR_CODEC_ENCODE', `the codec ${nameOf(codec)} does not give back the record at ${seq}`, seq, err)
   }
   if (path === null) return
-  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} changes the record at ${seq}${at(path)}; take another ` +
+  throw new LogError('ERR_CODEC_ENCODE', `convert: the codec ${nameOf(codec)} changes the record at ${seq}${at(path)}; use another ` +
     'codec, leave the record out with onBadRecord, or accept such losses with verify: false', { offset: seq, path })
 }
 

@@ -349,8 +349,8 @@ class CheckedStore {
    * @param {number} limit  in front of that position
    */
   miscount (seen, limit) {
-    return new LogError('ERR_LOG_CORRUPT', `${this.erasedCount} records were deleted from ${this.path}, but ${seen} are: ` +
-      `part of the file before ${limit} is from before a deletion. Keep a copy of the file`,
+    return new LogError('ERR_LOG_CORRUPT', `${this.erasedCount} records were deleted from ${this.path}, but ${seen} are found deleted: ` +
+      `part of the file before ${limit} is older than a deletion. Keep a copy of the file`,
     { offset: HEAD_SIZE, path: this.path })
   }
 

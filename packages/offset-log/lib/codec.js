@@ -81,8 +81,8 @@ class RecordCodec {
     if (Buffer.isBuffer(bytes)) return bytes
     if (typeof bytes === 'string') return Buffer.from(bytes)
     if (bytes instanceof Uint8Array) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} made ${typeof bytes} of the value; ` +
-      'it must give a Buffer or a string')
+    throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} returned ${typeof bytes} for the value; ` +
+      'it must return a Buffer or a string')
   }
 
   /**

@@ -167,7 +167,7 @@ async function measureCompacted (store) {
 
 /** @param {string} path */
 function inTheWay (path) {
-  return new LogError('EEXIST', `compact: ${path} is in the way, and not of this log; move it elsewhere`, { path })
+  return new LogError('EEXIST', `compact: ${path} already exists, and does not belong to this log; move it away`, { path })
 }
 
 exports.Compactor = Compactor

@@ -85,7 +85,7 @@ class Durability {
     const { path } = this.#file.blocks
     this.#file.blocks.markIntact(false, () => {})
     this.error ??= new LogError('ERR_LOG_POISONED', `${path} could not be written to stable storage (${cause.message}); ` +
-      'nothing more is promised or taken. Records before can be read; close the log, check the disk, open it again',
+      'the log takes no more changes. Earlier records can be read; close the log, check the disk, open it again',
     { cause, path })
     this.#stop()
     return this.error

@@ -10,7 +10,7 @@ const { LogError, misuse } = require('@millrace/errors')
  * @param {number} seq
  */
 function notFound (call, path, seq) {
-  return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${seq}; use a seq that append gave back ` +
+  return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${seq}; use a seq that append returned ` +
     'or a stream delivered', { offset: seq, path })
 }
 
@@ -21,8 +21,8 @@ function notFound (call, path, seq) {
  * @param {number} position
  */
 function seqLost (path, seq, end, position) {
-  return new LogError('ERR_LOG_SEQ_LOST', `what ${path} had at ${seq} was lost when the power went: of its records up to ` +
-    `${position} those from ${end} on are gone. Build again what depends on them, from the first record on`,
+  return new LogError('ERR_LOG_SEQ_LOST', `the record that ${path} had at ${seq} was lost in a power cut, with all that had seqs ` +
+    `from ${end} to ${position}. Rebuild views and indexes that saw them, from the first record on`,
   { offset: seq, path })
 }
 
@@ -38,7 +38,7 @@ function deleted (seq) {
  */
 function tooLargeToAppend (what, size, sizeMax) {
   return new LogError('ERR_RECORD_TOO_LARGE', `append: ${what} of ${size} bytes is above the limit, ${sizeMax}; ` +
-    'nothing was written. Split it')
+    'nothing was written. Split it into smaller ones')
 }
 
 /**
@@ -47,8 +47,8 @@ function tooLargeToAppend (what, size, sizeMax) {
  */
 function unreadable (thrown) {
   if (thrown instanceof Error) return thrown
-  return new LogError('ERR_CODEC_ENCODE', `append: to read the values threw something of type ${typeof thrown}; give an ` +
-    'array of values', { cause: thrown, path: [] })
+  return new LogError('ERR_CODEC_ENCODE', `append: reading the array of values threw a value of type ${typeof thrown}; give an ` +
+    'array of plain values', { cause: thrown, path: [] })
 }
 
 /**

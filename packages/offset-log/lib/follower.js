@@ -217,8 +217,8 @@ function goneError (path, cause) {
  * @param {number} size
  */
 function shrunkError ({ blocks: { path }, store: { end } }, size) {
-  return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} of it were read before: something has ` +
-    'cut off what was committed. Keep a copy of the file, and open it again', { offset: size, path })
+  return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} were read before: another program has ` +
+    'cut committed records off. Keep a copy of the file, and open it again', { offset: size, path })
 }
 
 /**

@@ -287,7 +287,7 @@ class Log {
   compact (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) return toCallback(this._maintenance.compact(), cb)
-      cb(notSupported('compact', `${this._file.store.name} cannot leave out positions; convert it to the checked framing`))
+      cb(notSupported('compact', `${this._file.store.name} ties seqs to places in the file; convert it to the checked framing`))
     }), 'compact')
   }
 
@@ -360,8 +360,8 @@ class Log {
     if (damage) {
       const cause = new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${damage.offset} to ` +
         `${damage.offset + damage.size}: ${damage.what}`, { offset: damage.offset, path })
-      return new LogError('ERR_LOG_READ_ONLY', `${name}: ${cause.message}, so it was opened for reading only; copy what ` +
-        'can be read into a new log', { cause, offset: damage.offset, path })
+      return new LogError('ERR_LOG_READ_ONLY', `${name}: ${cause.message}, so it was opened for reading only; repair() of ` +
+        '@millrace/repair makes a new log of the good records', { cause, offset: damage.offset, path })
     }
     if (recovery?.uncopied) return uncopiedError(name, path, recovery.uncopied)
     if (this._file.blocks.flags === 'r+') return null
@@ -433,7 +433,7 @@ function notSupported (name, advice) {
  */
 function uncopiedError (name, path, { offset, size, cause }) {
   return new LogError('ERR_LOG_READ_ONLY', `${name}: the ${size} bytes of ${path} from ${offset} on may not be on the disk, ` +
-    `and could not be copied to ${path}.tail before they are written anew (${cause.message}), so it was opened for reading ` +
+    `and could not be copied to ${path}.tail (${cause.message}). So the log was opened for reading ` +
     'only; make room, and open it again', { cause, offset, path })
 }
 

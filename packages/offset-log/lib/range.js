@@ -298,8 +298,8 @@ function openRange (file, range, cb) {
  */
 function checkSkipping ({ store }, skipsDamage) {
   if (!skipsDamage || store.supports.onCorrupt) return null
-  return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: ${store.name} does not say where the next record begins; ` +
-    'leave it out')
+  return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: with damage in ${store.name}, the next record cannot be found; ` +
+    'leave onCorrupt out')
 }
 
 exports.parseRange = parseRange

@@ -121,7 +121,7 @@ function isOfChange (err) {
 
 /** @param {string} path */
 function moved (path) {
-  return new LogError('ERR_LOG_CORRUPT', `snapshot: ${path} is not the file that this log reads any more; open it again`,
+  return new LogError('ERR_LOG_CORRUPT', `snapshot: ${path} is not the file that this log reads any more; open the log again`,
     { path })
 }
 
@@ -130,8 +130,8 @@ function moved (path) {
  * @param {number} offset
  */
 function corrupt (path, offset) {
-  return new LogError('ERR_LOG_CORRUPT', `snapshot: ${path} is damaged at ${offset}, and damage is not copied; \`repair\` ` +
-    'makes a new log of what is good in it', { offset, path })
+  return new LogError('ERR_LOG_CORRUPT', `snapshot: ${path} is damaged at ${offset}, and a snapshot copies no damage; \`repair\` ` +
+    'makes a new log of its good records', { offset, path })
 }
 
 exports.snapshot = snapshot

@@ -81,7 +81,7 @@ class RecordStream {
   read (abort, cb) {
     if (abort) return this.#abort(abort, cb)
     if (this.#end) return cb(this.#end)
-    if (this.#reading) return cb(misuse('stream: read again before the read before was answered'))
+    if (this.#reading) return cb(misuse('stream: a second read was requested before the first one finished'))
     this.#reading = cb
     if (this.#left > 0 && this.#hasRecord()) {
       // To decode values, and what is done with them, may take long.

@@ -138,7 +138,7 @@ async function writeRepaired (out, source, options) {
  */
 function unrestoredError (path, { offset, size, path: copy }) {
   return new LogError('ERR_NOT_SUPPORTED', `repair: ${copy} holds the ${size} bytes of ${path} from ${offset} on, which were ` +
-    'being written anew when the process ended. Open the log for writing once, which brings them back; then repair it if it must be',
+    'being written anew when the process ended. Open the log for writing once to restore them; then repair it if it is damaged',
   { offset, path: copy })
 }
 
@@ -172,8 +172,8 @@ async function verifyRepaired (path, { report: before }, { storage, framing }) {
  * @param {string} from
  */
 function notRight (path, from) {
-  return new LogError('ERR_LOG_CORRUPT', `what was written to ${path} is not what was read from ${from}; something changes ` +
-    'the one while it is read, or loses what is written to the other. Nothing was kept; try again, on another disk', { path })
+  return new LogError('ERR_LOG_CORRUPT', `the log written to ${path} differs from ${from}: a program is changing ${from}, ` +
+    `or the disk of ${path} loses bytes. The new log was removed; try again, on another disk`, { path })
 }
 
 exports.repair = repair

@@ -115,8 +115,8 @@ async function guessFraming (blocks, cause) {
   const legacy = await guessOffsetFraming(blocks)
   if (legacy) return { legacy }
   const { path } = blocks
-  throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `verify: no log of any framing that this version knows was found in ${path}; ` +
-    'check the path, or say which framing it has', { cause, offset: 0, path })
+  throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `verify: ${path} is not a log of a framing that this version knows; ` +
+    'check the path, or give the option framing', { cause, offset: 0, path })
 }
 
 /**
@@ -294,7 +294,7 @@ async function walkTail (blocks, source) {
  */
 function noRoom (path, base) {
   return new LogError('ERR_LOG_CORRUPT', `verify: the positions of ${path} begin at ${base}, which leaves no room for all of ` +
-    'it; no log has such a header. Keep a copy of the file', { offset: 0, path })
+    'the file; no log has a header like that. Keep a copy of the file', { offset: 0, path })
 }
 
 /**

@@ -375,18 +375,18 @@ async function patiently (name, ...paths) {
 function lockedError (path, { lockPath, record, isForeign, cause }, self) {
   if (record === null && cause === null) {
     return new LogError('ERR_LOG_LOCKED', `open: ${path} is open for writing: the kernel holds a lock on it, and no record ` +
-      'beside it says for whom. It may have been opened by another path: a bind mount, a hard link, an earlier name. ' +
+      'beside it says for whom. It may be open by another path: a bind mount, a hard link, an earlier name. ' +
       'Close it there, or open it with flags "r"', { path })
   }
   if (record === null) {
-    return new LogError('ERR_LOG_LOCKED', `open: ${path} may be open for writing: there is ${lockPath}, which does not say by ` +
-      `whom (${cause?.message}); if nothing has the file open, remove that`, { cause, path })
+    return new LogError('ERR_LOG_LOCKED', `open: ${path} may be open for writing: ${lockPath} exists and does not name the ` +
+      `holder (${cause?.message}); if no process has the file open, remove ${lockPath}`, { cause, path })
   }
   const { host, pid, thread, since } = record
   const who = `open: ${path} is open for writing, by ${describeThread(record, self)} on ${host}, since ${since}`
   const advice = isForeign
-    ? `that is another machine, or another container, of which nothing can be seen from here: close it there, or if \
-it is surely gone, remove ${lockPath}`
+    ? `that is another machine or another container, whose processes cannot be seen from here: close it there, or, if \
+that process is surely gone, remove ${lockPath}`
     : 'close it there, or open it with flags "r"'
   return new LogError('ERR_LOG_LOCKED', `${who}; ${advice}`, { path, holder: { host, pid, thread, since } })
 }

@@ -126,8 +126,8 @@ class Aside {
 function exists (name, target) {
   const advice = name === target
     ? 'give another path, or move it away'
-    : `it may be left over from a call that was cut off: then remove it. ${target} is written there first`
-  return new LogError('EEXIST', `${name} is there already, and is not written over; ${advice}`, { path: name })
+    : `if an interrupted call left it, remove it. ${target} is written there first`
+  return new LogError('EEXIST', `${name} already exists, and is not overwritten; ${advice}`, { path: name })
 }
 
 /**

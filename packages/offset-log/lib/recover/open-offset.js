@@ -192,14 +192,14 @@ async function checkTorn ({ blocks, framing }, end, fileSize) {
     Number(framing.isEndIn(trailer, fileSize))
   if (agreeing < 2) return
   throw new LogError('ERR_LOG_CORRUPT', `open: the last record of ${blocks.path}, at ${end}, is whole but its sizes ` +
-    'and its end do not agree; nothing was cut. Keep a copy, and open it with flags "r" to read the records before',
+    'and its end do not agree; nothing was cut. Keep a copy, and open it with flags "r" to read the earlier records',
   { offset: end, path: blocks.path })
 }
 
 /** @param {OffsetStore} store */
 function noBoundary ({ blocks }) {
-  return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path}, though one did just ` +
-    'now; something else is changing the file', { offset: 0, path: blocks.path })
+  return new LogError('ERR_LOG_CORRUPT', `open: no whole record ends anywhere in ${blocks.path} any more: ` +
+    'another program is changing the file', { offset: 0, path: blocks.path })
 }
 
 exports.openOffset = openOffset

@@ -157,8 +157,8 @@ class TailCopy {
       await call(copy, 'readInto', found, end)
     }
     if (copy.size.value === end + CRC_SIZE && found.readUInt32BE(0) === crc) return described
-    throw new LogError('ERR_LOG_CORRUPT', `open: ${this._path} is damaged: it holds the ${described.size} bytes of the log from ` +
-      `${described.offset} on, which were being written anew. Keep a copy of both; without it the log opens as far as it goes`,
+    throw new LogError('ERR_LOG_CORRUPT', `open: ${this._path} is damaged. It has the ${described.size} bytes of the log from ` +
+      `${described.offset} on, which were being written anew. Copy both files; if you move it away, the log opens without those bytes`,
     { path: this._path })
   }
 
@@ -199,7 +199,7 @@ class TailCopy {
     const other = await this._openCopy()
     if (other !== null) {
       await call(other, 'close')
-      throw new LogError('EEXIST', `${this._path} is in the way, and not of this log`, { path: this._path })
+      throw new LogError('EEXIST', `${this._path} already exists, and does not belong to this log; move it away`, { path: this._path })
     }
     await call(this._storage, 'rename', this._path + UNFINISHED_SUFFIX, this._path)
     await call(this._storage, 'syncFolder', path.dirname(this._path))

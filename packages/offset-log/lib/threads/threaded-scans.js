@@ -148,17 +148,17 @@ function parseSpread ({ threads, parameters }, task, range) {
   if (!Number.isInteger(threads) || Number(threads) < 1 || Number(threads) > THREAD_COUNT_MAX) {
     throw misuse(`scan: threads must be a whole number from 1 to ${THREAD_COUNT_MAX}, got ${String(threads)}`)
   }
-  if (range.reverse) throw misuse('scan: threads take the parts of a range in no order; leave out reverse, or threads')
+  if (range.reverse) throw misuse('scan: threads read a range in no order; leave out reverse, or threads')
   // A range in which nothing can be has the limit 0 too.
   if (range.limit !== Infinity && range.from < range.stop) {
-    throw misuse('scan: which records a limit leaves is known only in order; leave out limit, or threads')
+    throw misuse('scan: threads read a range in no order, so no limit can apply; leave out limit, or threads')
   }
   return { threads: Number(threads), task: parseTask(task), parameters }
 }
 
 /** @param {unknown} task */
 function parseTask (task) {
-  const expected = 'scan: a function cannot go to other threads; with threads, give the absolute path, or the file: URL, ' +
+  const expected = 'scan: a function cannot be passed to other threads; with threads, give the absolute path or the file: URL ' +
     'of a module that exports one,'
   if (typeof task !== 'string' && !(task instanceof URL)) throw misuse(`${expected} not ${typeof task}`)
   let file = String(task)
@@ -167,7 +167,7 @@ function parseTask (task) {
   } catch (err) {
     throw misuse(`${expected} not ${file}: ${/** @type {Error} */ (err).message}`)
   }
-  if (!path.isAbsolute(file)) throw misuse(`${expected} not ${JSON.stringify(file)}; require.resolve makes one of a name`)
+  if (!path.isAbsolute(file)) throw misuse(`${expected} not ${JSON.stringify(file)}; require.resolve turns a name into a path`)
   return file
 }
 
@@ -177,8 +177,8 @@ function parseTask (task) {
  */
 function findObstacle ({ storage }) {
   if (!storage || storage === fileStorage) return null
-  return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage that this log was ' +
-    'given; leave out threads')
+  return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage of this log; ' +
+    'leave out threads')
 }
 
 // Partitions the range of a scan for threads. Where a part begins is a guess, which the thread that reads up to it

@@ -102,11 +102,11 @@ function createTask (path, parameters, { where, codecName }) {
     const task = create(parameters)
     return { task, hasOnRecords: typeof task?.onRecords === 'function', codec: task?.codec }
   })
-  if (!hasOnRecords) throw misuse(`scan: what ${path} makes must have a function onRecords`)
+  if (!hasOnRecords) throw misuse(`scan: the task that ${path} makes must have a function onRecords`)
   const codec = new RecordCodec(given)
   if (where !== null && codec.name !== codecName) {
-    throw misuse(`scan: the log has the codec ${codecName}, which a filter needs in every thread: what ${path} makes must ` +
-      `have it as its codec, and has ${given ? codec.name : 'none'}`)
+    throw misuse(`scan: a filter needs the log's codec, ${codecName}, in every thread: the task that ${path} makes must ` +
+      `have it as its codec, but has ${given ? codec.name : 'none'}`)
   }
   return {
     codec,
