@@ -6,20 +6,20 @@ const { targets } = require('./targets')
 
 const NAMES = targets.map(({ name }) => name)
 
-const HELP = `Gives hostile bytes to everything that reads bytes.
+const HELP = `Gives hostile bytes to every reader of bytes.
 
   npm run fuzz -- [options]
 
 ${targets.map(({ name, count }) => `  --${name} N`.padEnd(16) + `  how many cases of ${name}, ${count.toLocaleString('en')} by default`).join('\n')}
-  --only NAME       these alone: ${NAMES.join(', ')}
-  --seconds N       ends then, whatever is left
-  --seed N          of all that is random; printed, and different every time, by default
+  --only NAME       only these: ${NAMES.join(', ')}
+  --seconds N       ends after this time, even if cases are left
+  --seed N          the seed of all random choices; by default a new one, which is printed
   --workers N       threads, as many as there are cores by default; 0 for none
-  --replay LINE     runs what a failure has printed again, and tells all about it
+  --replay LINE     repeats a failure from the line that it printed, and prints every step
   --root PATH       the repository to fuzz instead of this one
   --help            this text
 
-The exit code is 1 after a failure and 2 when the options are wrong. Ctrl-C ends it after the batches that are under way.
+The exit code is 1 after a failure and 2 when the options are wrong. Ctrl-C ends it after the current batches.
 `
 
 const NUMBERS = [...NAMES, 'seconds', 'seed', 'workers']

@@ -3,28 +3,28 @@
 
 const { fromLine } = require('./replay')
 
-const HELP = `Tortures the log: cuts the power and kills the process at every moment, and looks for what was promised.
+const HELP = `Tortures the log: cuts the power and kills the process at every moment, and checks each promise.
 
   npm run torture -- [options]
 
   --seconds N     how long, 60 by default
-  --workloads N   how many instead: the same seed and number give the same images
-  --seed N        of all that is random; printed, and different every time, by default
+  --workloads N   how many workloads to run instead; the same seed and number give the same images
+  --seed N        the seed of all random choices; by default a new one, which is printed
   --workers N     threads, 2 by default; 0 for none
   --stop          ends at the first failure
-  --replay LINE   runs what a failure has printed again, and tells all about it
+  --replay LINE   repeats a failure from the line that it printed, and prints every step
   --log PATH      the package to load instead of the one that ships
   --kill N        kills N real processes instead, with SIGKILL
-  --planted       looks for bugs that are planted in copies of the source instead
-  --disk          runs on a real ext4 instead, on disks that lose what was not flushed, and fail for a moment;
-                  needs Linux, root, FUSE and loop devices, and ends with 3 where it cannot
-  --states N      how many states of these disks are examined, 2000 by default
-  --record PATH   examines again what a failure of --disk has left there
-  --only PART     of the planted bugs, those that have this in their names; of the states of disks, those of
-                  history.generation, or only history.generation.state
+  --planted       plants bugs in copies of the source instead, and checks that they are found
+  --disk          runs on a real ext4 instead, on disks that lose unflushed bytes and fail for a moment;
+                  needs Linux, root, FUSE and loop devices; if they are missing, ends with 3
+  --states N      how many states of these disks to examine, 2000 by default
+  --record PATH   examines again the files that a failure of --disk left there
+  --only PART     with --planted: the bugs with this in their names; with --disk: the states of
+                  history.generation, or the one state history.generation.state
   --help          this text
 
-The exit code is 1 after a failure, 2 when the options are wrong, and 3 when this machine cannot do what was asked.
+The exit code is 1 after a failure, 2 when the options are wrong, and 3 when this machine lacks what the options need.
 `
 
 const NUMBERS = ['seconds', 'workloads', 'seed', 'workers', 'kill', 'states']
@@ -97,7 +97,7 @@ function checkTogether (options) {
     if (options[name] !== undefined && !options.disk) throw new UsageError(`--${name} is for --disk`)
   }
   if (options.seconds !== undefined && options.workloads !== undefined) {
-    throw new UsageError('--seconds and --workloads do not go together: either may end it')
+    throw new UsageError('--seconds and --workloads do not go together: each says when to end')
   }
   if (options.replay === undefined) return
   try {
