@@ -8,7 +8,7 @@ const { fileStorage, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 
 /**
- * @typedef {import('./lib/options').BlockFileOptions} BlockFileOptions
+ * @typedef {import('./lib/block-file').BlockFileOptions} BlockFileOptions
  * @typedef {import('./lib/file-watch').FileWatch} FileWatch
  * @typedef {import('./lib/storage').Storage} Storage
  * @typedef {import('./lib/storage').StorageHandle} StorageHandle

@@ -1,10 +1,13 @@
 'use strict'
 // A bounded cache of blocks: one arena of equal slots, replaced by the clock rule. What goes out is always a copy.
+// Reads through it, and ahead of a reader that goes through the file in order. What is worth caching.
 //
 // Invariant: a cached block holds every byte of its block that lies below the file's size. The writer keeps it so by
 // patching what it wrote; the reader by offering only blocks that are complete.
 
-const { allocateShared, Piece } = require('@millrace/flow')
+const { LogError } = require('@millrace/errors')
+const { allocateShared, Piece, trampoline } = require('@millrace/flow')
+const { fetch, rangeError } = require('./whole-io')
 
 const NO_SLOT = -1
 // Small blocks would need more for their bookkeeping than for their bytes.
@@ -152,6 +155,171 @@ class BlockCache {
   }
 }
 
+// Reads ranges: from the cache, from what was read ahead, or from the file.
+
+// Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
+const AHEAD_SIZE_MAX = 256 * 1024
+const NOTHING = Buffer.alloc(0)
+
+/** @typedef {import('./whole-io').OpenFile} OpenFile */
+
+class Reader {
+  #file
+  #aheadSizeMax
+  #aheadSize = 0
+  #expectedStart = -1
+  /** What was read ahead last. Each of its bytes is handed out once at most, so whoever gets it owns it. */
+  #ahead = { span: /** @type {Buffer} */ (NOTHING), start: 0, end: 0, rewriteCount: 0 }
+  /** @type {Buffer | null} one buffer is kept for the next fetch: making it anew costs more than the read */
+  #spare = null
+
+  /** @param {OpenFile} file */
+  constructor (file) {
+    this.#file = file
+    this.#aheadSizeMax = Math.min(AHEAD_SIZE_MAX, file.cache.slotCount * file.blockSize / 4)
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @returns {Buffer | null}  the caller's own, when it is at hand: read ahead, or in one cached block
+   */
+  readAtHand (start, end) {
+    const { cache, blockSize, rewriteCount } = this.#file
+    const ahead = this.#ahead
+    if (start >= ahead.start && end <= ahead.end && rewriteCount === ahead.rewriteCount) {
+      const offset = ahead.span.length - ahead.end
+      ahead.start = end
+      return ahead.span.subarray(start + offset, end + offset)
+    }
+    const blockIndex = Math.floor(start / blockSize)
+    const blockStart = blockIndex * blockSize
+    if (end > blockStart + blockSize || !cache.has(blockIndex)) return null
+    const slotStart = cache.find(blockIndex) - blockStart
+    const bytes = Buffer.allocUnsafe(end - start)
+    cache.arena.copy(bytes, 0, slotStart + start, slotStart + end)
+    return bytes
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end  at most the file's size
+   * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
+   */
+  read (start, end, cb) {
+    const { size, lock } = this.#file
+    const result = Buffer.allocUnsafe(end - start)
+    let position = start
+    let { rewriteCount } = this.#file
+    trampoline((next) => {
+      if (rewriteCount !== this.#file.rewriteCount) {
+        // What was copied so far and what comes now may be from before and after an overwrite: begin again.
+        rewriteCount = this.#file.rewriteCount
+        position = start
+        if (end > size.value) return cb(rangeError('read', start, end, this.#file))
+      }
+      position = this.#copyCached(result, start, position, end)
+      if (position === end) return cb(null, result)
+      if (position > start && !lock.isFree(start, end)) {
+        // What was copied is from before an overwrite that is under way; what comes may be from after it.
+        return lock.read(start, end, (release) => {
+          release()
+          position = start
+          next()
+        })
+      }
+      this.#fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
+        if (rewriteCount !== this.#file.rewriteCount) return next()
+        if (err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ') return cb(err)
+        // What lies beside the bytes that are wanted, in their block or ahead, may be what cannot be read.
+        if (err) return fetch(this.#file, result, start, (err) => cb(err, result))
+        const upTo = Math.min(end, spanEnd)
+        span.copy(result, position - start, position - spanStart, upTo - spanStart)
+        position = upTo
+        if (span !== this.#ahead.span && span.length <= AHEAD_SIZE_MAX) this.#spare = span
+        next()
+      })
+    })
+  }
+
+  /**
+   * @param {Buffer} result
+   * @param {number} start  the position of `result` in the file
+   * @param {number} position  copied up to here
+   * @param {number} end
+   * @returns {number}  the position of the first byte that is not cached, or `end`
+   */
+  #copyCached (result, start, position, end) {
+    const { cache, blockSize } = this.#file
+    while (position < end) {
+      const blockIndex = Math.floor(position / blockSize)
+      const slotStart = cache.find(blockIndex)
+      if (slotStart === -1) return position
+      const blockStart = blockIndex * blockSize
+      const upTo = Math.min(end, blockStart + blockSize)
+      cache.arena.copy(result, position - start, slotStart + position - blockStart, slotStart + upTo - blockStart)
+      position = upTo
+    }
+    return position
+  }
+
+  /**
+   * Fetches the block at `position`, those up to `end`, and more when the file is being read in order.
+   * @param {number} position
+   * @param {number} end
+   * @param {(err: Error | null, span: Buffer, spanStart: number, spanEnd: number) => void} cb
+   */
+  #fetchBlocks (position, end, cb) {
+    const { blockSize, size } = this.#file
+    const spanStart = Math.floor(position / blockSize) * blockSize
+    // The window doubles while each miss begins where the last fetch ended, and closes when one does not.
+    const aheadSize = spanStart !== this.#expectedStart
+      ? 0
+      : Math.min(this.#aheadSizeMax, Math.max(2 * this.#aheadSize, blockSize))
+    this.#aheadSize = aheadSize
+    const wanted = Math.max(end - spanStart, aheadSize)
+    const spanEnd = Math.min(spanStart + Math.ceil(wanted / blockSize) * blockSize, size.value)
+    this.#expectedStart = spanEnd
+    const isAhead = spanEnd > end && aheadSize > 0
+    const length = spanEnd - spanStart
+    const span = isAhead ? allocateShared(length) : this.#takeBuffer(length)
+    const { rewriteCount } = this.#file
+    fetch(this.#file, span, spanStart, (err) => {
+      if (err) return cb(err, span, spanStart, spanEnd)
+      // What was changed meanwhile is not worth keeping.
+      if (rewriteCount === this.#file.rewriteCount) this.#offerToCache(span, spanStart, spanEnd)
+      // The bytes before `end` are for the read that made the fetch.
+      if (isAhead) this.#ahead = { span, start: end, end: spanEnd, rewriteCount }
+      cb(null, span, spanStart, spanEnd)
+    })
+  }
+
+  /** @param {number} length */
+  #takeBuffer (length) {
+    const memory = this.#spare?.buffer
+    this.#spare = null
+    return memory && memory.byteLength >= length ? Buffer.from(memory, 0, length) : Buffer.allocUnsafeSlow(length)
+  }
+
+  /**
+   * A range larger than a quarter of the cache would only push out what is used again.
+   * @param {Buffer} span
+   * @param {number} spanStart
+   * @param {number} spanEnd
+   */
+  #offerToCache (span, spanStart, spanEnd) {
+    const { cache, blockSize, size } = this.#file
+    if (spanEnd - spanStart > Math.max(this.#aheadSizeMax, blockSize)) return
+    for (let blockStart = spanStart; blockStart < spanEnd; blockStart += blockSize) {
+      const blockEnd = Math.min(blockStart + blockSize, spanEnd)
+      // An append may have grown the last block while it was read: then these bytes are not all of it.
+      if (blockEnd < Math.min(blockStart + blockSize, size.value)) continue
+      const blockIndex = blockStart / blockSize
+      if (!cache.has(blockIndex)) cache.put(blockIndex, span, blockStart - spanStart, blockEnd - spanStart)
+    }
+  }
+}
+
 // Decides when a block is worth caching of which only a few bytes are wanted at a time. Reading them alone is cheap,
 // and finding them in the cache is cheaper; so they are read alone until that has cost about as much as reading the
 // block would have, which at most doubles the cost, whatever comes. So a log that is many times the cache is read at
@@ -285,5 +453,6 @@ class Slab {
 }
 
 exports.BlockCache = BlockCache
+exports.Reader = Reader
 exports.Admission = Admission
 exports.Slab = Slab

@@ -3,14 +3,14 @@
 
 const { dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
-const { createObservable, Lifecycle, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE } = require('@millrace/flow')
-const { BlockCache } = require('./block-cache')
-const { closedError, fetch, fetchNow, rangeError, Reader } = require('./reader')
+const {
+  createObservable, Lifecycle, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
+} = require('@millrace/flow')
+const { BlockCache, Reader } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
-const { closeLocked, openLocked, replaceLocked } = require('./open')
-const { parseOptions } = require('./options')
-const { resolvePath } = require('./storage')
-const { AdaptiveIo } = require('./whole-io')
+const { close, open } = require('./open')
+const { fileStorage, resolvePath } = require('./storage')
+const { AdaptiveIo, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
 const { RangeLock, Writer } = require('./writer')
 
@@ -18,11 +18,26 @@ const { RangeLock, Writer } = require('./writer')
 // through threads, who have to wait for theirs too. A disk that makes others wait does so again, within as many reads.
 const ASYNC_COUNT_MIN = 2
 const QUICK_COUNT_MIN = 64
+// bench-flumelog-offset found 64 KiB a good default; our figures agree (see the README).
+const BLOCK_SIZE = 64 * 1024
+const CACHE_SIZE = 16 * 1024 * 1024
+const CACHE_SIZE_MAX = 2 ** 31
 
 /**
- * @typedef {import('./options').BlockFileOptions} BlockFileOptions
- * @typedef {import('./reader').OpenFile} OpenFile
+ * @typedef {object} BlockFileOptions
+ * @property {number} [blockSize]  bytes: the unit of caching; 64 KiB by default
+ * @property {'r' | 'r+'} [flags]  `r+`, the default, reads and writes and creates the file; `r` never changes anything
+ * @property {number} [cache]  bytes that the cache may hold; 16 MiB by default, 0 for none
+ * @property {boolean} [createFolder]  create the folder of the file too; false by default
+ * @property {(() => Buffer) | null} [initial]  makes the bytes of a file that is missing or empty; it exists with all
+ *   of them, on stable storage, or not at all
+ * @property {boolean} [lock]  false by default; true keeps others from opening the file for writing while it is open,
+ *   if they lock it too. With `r` nothing is locked
+ * @property {number} [lockTimeout]  ms to wait for a lock that somebody else has; 0, the default, fails at once
+ * @property {import('./storage').Storage} [storage]  the file system by default
  */
+
+/** @typedef {import('./whole-io').OpenFile} OpenFile */
 
 /**
  * @template T
@@ -54,11 +69,17 @@ class BlockFileHandle {
    * @param {BlockFileOptions} [options]
    */
   constructor (givenPath, options) {
-    const parsed = parseOptions(givenPath, options)
-    const { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage } = parsed
+    const { blockSize, cache, storage, ...request } = parseOptions(givenPath, options)
     const path = resolvePath(givenPath, storage)
-    if (createFolder && flags === 'r+') makeFolderNow(storage, path)
+    const { flags, createFolder } = request
+    try {
+      if (createFolder && flags === 'r+') storage.makeFolderSync?.(path)
+    } catch {
+      // Opening the file makes it again, and says why it cannot.
+    }
     this.path = path
+    /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
+    this.realPath = path
     this.blockSize = blockSize
     this.flags = flags
     /** @type {import('@millrace/flow').Obz<number>} */
@@ -86,8 +107,17 @@ class BlockFileHandle {
      * @type {import('./storage').Past}
      */
     this.past = 'unknown'
-    const request = { flags, createFolder, initial, lock, lockTimeout }
-    openLocked(storage, path, request, (err, opened) => this._opened(err, opened))
+    toCallback(open(storage, path, request), (err, opened) => {
+      if (err) return this._lifecycle.opened(err)
+      const { handle, size, path, lock, past } = opened
+      // Whoever created it may have failed to sync its name. Doing so once more costs little.
+      const hasUnsyncedName = this.flags === 'r+'
+      Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
+      this.realPath = path
+      this.past = past
+      this.size.set(size)
+      this._lifecycle.opened(null)
+    })
   }
 
   /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
@@ -97,7 +127,7 @@ class BlockFileHandle {
 
   /** @param {Callback<void>} cb  runs when the file is open, or failed to */
   ready (cb) {
-    this._run('ready', cb, (cb) => cb(null))
+    this._lifecycle.run('ready', cb, (cb) => cb(null))
   }
 
   /**
@@ -106,17 +136,12 @@ class BlockFileHandle {
    * @param {Callback<Buffer>} cb  the bytes are the caller's own; may run before `read` returns
    */
   read (start, end, cb) {
-    checkCallback('read', cb)
     // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
-    if (this._lifecycle.isOpen && this._checkRange('read', start, end) === null) {
+    if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
       const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._turns.deliver(cb, bytes)
     }
-    this._run('read', (err, bytes) => err ? cb(err, bytes) : this._turns.deliver(cb, bytes), (cb) => {
-      const err = this._checkRange('read', start, end)
-      if (err) cb(err)
-      else this._reader.read(start, end, cb)
-    })
+    this._readDecoded(start, end, (bytes) => bytes, cb)
   }
 
   /**
@@ -126,8 +151,8 @@ class BlockFileHandle {
    * @param {Callback<void>} cb  may run before `readInto` returns
    */
   readInto (target, position, cb) {
-    this._run('read', cb, (cb) => {
-      const err = this._checkRange('read', position, position + target.length)
+    this._lifecycle.run('read', cb, (cb) => {
+      const err = this._whyNotRange('read', position, position + target.length)
       if (err) cb(err)
       else fetch(this._file, target, position, cb)
     })
@@ -150,7 +175,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb
    */
   readUInt32BE (position, cb) {
-    this._readInteger(position, 4, readUInt32BE, cb)
+    this._readDecoded(position, position + 4, readUInt32BE, cb)
   }
 
   /**
@@ -158,7 +183,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb
    */
   readUInt48BE (position, cb) {
-    this._readInteger(position, 6, readUInt48BE, cb)
+    this._readDecoded(position, position + 6, readUInt48BE, cb)
   }
 
   /**
@@ -166,7 +191,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1
    */
   readUInt53BE (position, cb) {
-    this._readInteger(position, 8, readUInt53BE, cb)
+    this._readDecoded(position, position + 8, readUInt53BE, cb)
   }
 
   /**
@@ -175,10 +200,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  the new size; `size` has it already
    */
   append (bytes, cb) {
-    this._runWrite('append', cb, (cb) => {
-      if (!(bytes instanceof Uint8Array)) return cb(misuse(`append: expected a Buffer, got ${typeof bytes}`))
-      this._writer.append(toBuffer(bytes), cb)
-    })
+    this._change('append', cb, (cb) => this._writer.append(toBuffer('append', bytes), cb))
   }
 
   /**
@@ -201,17 +223,12 @@ class BlockFileHandle {
     this._overwrite(bytes, position, true, cb)
   }
 
-  /**
-   * @param {Uint8Array} bytes
-   * @param {number} position
-   * @param {boolean} isQuiet
-   * @param {Callback<void>} cb
-   */
+  /** @type {(bytes: Uint8Array, position: number, isQuiet: boolean, cb: Callback<void>) => void} */
   _overwrite (bytes, position, isQuiet, cb) {
-    this._runWrite('write', cb, (cb) => {
-      if (!(bytes instanceof Uint8Array)) return cb(misuse(`write: expected a Buffer, got ${typeof bytes}`))
-      if (!isPosition(position)) return cb(misuse(`write: expected a whole position, got ${String(position)}`))
-      this._writer.overwrite(toBuffer(bytes), position, isQuiet, cb)
+    this._change('write', cb, (cb) => {
+      const buffer = toBuffer('write', bytes)
+      if (!isPosition(position)) throw misuse(`write: expected a whole position, got ${String(position)}`)
+      this._writer.overwrite(buffer, position, isQuiet, cb)
     })
   }
 
@@ -220,15 +237,15 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   truncate (size, cb) {
-    this._runWrite('truncate', cb, (cb) => {
-      if (!isPosition(size)) return cb(misuse(`truncate: expected a whole size, got ${String(size)}`))
+    this._change('truncate', cb, (cb) => {
+      if (!isPosition(size)) throw misuse(`truncate: expected a whole size, got ${String(size)}`)
       this._writer.truncate(size, cb)
     })
   }
 
   /** @param {Callback<void>} cb  runs when all that was written before is on stable storage */
   sync (cb) {
-    this._runWrite('sync', cb, (cb) => this._writer.sync(cb))
+    this._change('sync', cb, (cb) => this._writer.sync(cb))
   }
 
   /**
@@ -238,12 +255,12 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   scan (range, onBlock, cb) {
-    this._run('scan', cb, (cb) => {
+    this._lifecycle.run('scan', cb, (cb) => {
       const start = range.start ?? 0
       const end = range.end ?? this.size.value
-      const err = this._checkRange('scan', start, end)
-      if (err) return cb(err)
-      scanBlocks(this._file, start, end, onBlock, cb)
+      const err = this._whyNotRange('scan', start, end)
+      if (err) cb(err)
+      else scanBlocks(this._file, start, end, onBlock, cb)
     })
   }
 
@@ -253,7 +270,7 @@ class BlockFileHandle {
    * @param {number} size  how many, in bytes; 0, the default, for none
    */
   reserve (size) {
-    this._writer.reserve(size)
+    this._writer.reserveSize = size
   }
 
   /**
@@ -272,28 +289,21 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   markIntact (isIntact, cb) {
-    this._runWrite('markIntact', cb, (cb) => {
+    this._change('markIntact', cb, (cb) => {
       const { lockHeld } = this._file
       if (lockHeld?.markIntact) lockHeld.markIntact(isIntact, cb)
       else cb(null)
     })
   }
 
-  /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
-  get realPath () {
-    return this._file.path
-  }
-
   /**
    * Puts another file in the place of this one, in one step, and goes on with it. Whoever has read the old one must
    * know.
    * @param {string} from  its path, in the same folder; whole and on stable storage
-   * @param {Callback<void>} cb
+   * @param {Callback<void>} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
    */
   replaceWith (from, cb) {
-    this._runWrite('replaceWith', cb, (cb) => {
-      replaceLocked(this._file.lockHeld, (cb) => this._writer.replaceWith(from, cb), cb)
-    })
+    this._change('replaceWith', cb, (cb) => this._writer.replaceWith(from, cb))
   }
 
   /**
@@ -303,15 +313,15 @@ class BlockFileHandle {
    */
   removeBeside (suffix, cb) {
     const { storage } = this._file
-    this._runWrite('removeBeside', cb, (cb) => storage.unlink(this.realPath + suffix, (err) => {
-      if (err) return cb(/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? null : err)
-      storage.syncFolder(dirname(this.realPath), (err) => cb(err))
+    this._change('removeBeside', cb, (cb) => storage.unlink(this.realPath + suffix, (err) => {
+      if (err) cb(/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? null : err)
+      else storage.syncFolder(dirname(this.realPath), cb)
     }))
   }
 
   /** @param {Callback<void>} cb  the file ends at `size` */
   trim (cb) {
-    this._runWrite('trim', cb, (cb) => this._writer.trim(cb))
+    this._change('trim', cb, (cb) => this._writer.trim(cb))
   }
 
   /**
@@ -362,18 +372,17 @@ class BlockFileHandle {
    * @param {number} [least]  bytes that are known to be there: a file that has fewer is only told of
    */
   refresh (cb, least = 0) {
-    this._run('refresh', cb, (cb) => {
-      const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
-      readState(handle, (err, state) => {
-        if (err || !state) return cb(err)
-        const { size } = state
+    this._lifecycle.run('refresh', cb, (cb) => {
+      lookAt(/** @type {import('./storage').StorageHandle} */ (this._file.handle), (err, look) => {
+        if (err || !look) return cb(err)
         const { value: before } = this.size
-        if (size < least) return cb(null, state)
-        if (size < before) this.invalidate()
-        // The block that the file ended in has bytes now that the cached one has not.
-        if (size > before) this._file.cache.drop(before, Infinity)
-        if (size !== before) this.size.set(size)
-        cb(null, state)
+        if (look.size >= least && look.size !== before) {
+          if (look.size < before) this.invalidate()
+          // The block that the file ended in has bytes now that the cached one has not.
+          else this._file.cache.drop(before, Infinity)
+          this.size.set(look.size)
+        }
+        cb(null, look)
       })
     })
   }
@@ -383,7 +392,7 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   reopen (cb) {
-    this._run('reopen', cb, (cb) => this._writer.reopen(cb))
+    this._lifecycle.run('reopen', cb, (cb) => this._writer.reopen(cb))
   }
 
   /**
@@ -415,69 +424,50 @@ class BlockFileHandle {
    * @param {Callback<void>} cb
    */
   close (cb) {
-    checkCallback('close', cb)
+    if (typeof cb !== 'function') throw misuse(`close: expected a callback, got ${typeof cb}`)
     this._lifecycle.close((cb) => {
-      const { handle } = this._file
+      const { handle, path, lockHeld } = this._file
       this._file.handle = null
       if (handle === null) cb(null)
-      else closeLocked(this._file.path, handle, this._file.lockHeld, cb)
+      else toCallback(close(path, handle, lockHeld), cb)
     }, cb)
   }
 
   /**
-   * @param {Error | null} err
-   * @param {import('./open').Opened} [opened]
+   * @template T
+   * @param {string} name
+   * @param {Callback<T>} cb
+   * @param {(cb: Done<T>) => void} action  runs once the file is open, if it may be written
    */
-  _opened (err, opened) {
-    if (err || !opened) return this._lifecycle.opened(err)
-    const { handle, size, path, lock, past } = opened
-    this._file.handle = handle
-    this._file.path = path
-    this._file.lockHeld = lock
-    this.past = past
-    // Whoever created it may have failed to sync its name. Doing so once more costs little.
-    this._file.hasUnsyncedName = this.flags === 'r+'
-    this.size.set(size)
-    this._lifecycle.opened(null)
+  _change (name, cb, action) {
+    const refuse = () => {
+      throw new LogError('ERR_FILE_READ_ONLY', `${name}: ${this.path} was opened with flags "r"; open it with "r+"`,
+        { path: this.path })
+    }
+    this._lifecycle.run(name, cb, this.flags === 'r+' ? action : refuse)
   }
 
   /**
    * @template T
-   * @param {string} name
+   * @param {number} start
+   * @param {number} end
+   * @param {(bytes: Buffer, offset: number) => T} decode  what it throws goes to the callback
    * @param {Callback<T>} cb
-   * @param {(cb: Done<T>) => void} action  runs once the file is open
    */
-  _run (name, cb, action) {
-    checkCallback(name, cb)
-    this._lifecycle.run(name, /** @type {Done<T>} */ (cb), action)
-  }
-
-  /**
-   * @template T
-   * @param {string} name
-   * @param {Callback<T>} cb
-   * @param {(cb: Done<T>) => void} action
-   */
-  _runWrite (name, cb, action) {
-    this._run(name, cb, (cb) => {
-      if (this.flags === 'r+') return action(cb)
-      cb(new LogError('ERR_FILE_READ_ONLY', `${name}: ${this.path} was opened with flags "r"; open it with "r+"`,
-        { path: this.path }))
-    })
-  }
-
-  /**
-   * @param {number} position
-   * @param {number} width  in bytes
-   * @param {(buf: Buffer, offset: number) => number} decode
-   * @param {Callback<number>} cb
-   */
-  _readInteger (position, width, decode, cb) {
-    checkCallback('read', cb)
-    this._run('read', (err, value) => err ? cb(err, value) : this._turns.deliver(cb, value), (cb) => {
-      const err = this._checkRange('read', position, position + width)
-      if (err) cb(err)
-      else this._reader.readInPlace(position, position + width, decode, cb)
+  _readDecoded (start, end, decode, cb) {
+    this._lifecycle.run('read', cb, (cb) => {
+      const err = this._whyNotRange('read', start, end)
+      if (err) return cb(err)
+      this._reader.read(start, end, (err, bytes) => {
+        if (err || !bytes) return cb(err)
+        let value
+        try {
+          value = decode(bytes, 0)
+        } catch (err) {
+          return cb(/** @type {Error} */ (err))
+        }
+        this._turns.deliver(cb, value)
+      })
     })
   }
 
@@ -487,7 +477,7 @@ class BlockFileHandle {
    * @param {number} end
    * @returns {Error | null}
    */
-  _checkRange (name, start, end) {
+  _whyNotRange (name, start, end) {
     if (!isPosition(start) || !isPosition(end) || start > end) {
       return misuse(`${name}: expected whole positions, start <= end, got ${String(start)} to ${String(end)}`)
     }
@@ -495,29 +485,42 @@ class BlockFileHandle {
   }
 }
 
+/** @type {(path: string, options?: BlockFileOptions) => Required<BlockFileOptions>} */
+// eslint-disable-next-line complexity -- a default for each option
+function parseOptions (path, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
+  const {
+    blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
+    lock = false, lockTimeout = 0, storage = fileStorage
+  } = options
+  if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
+  if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
+    throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
+  }
+  if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${String(flags)}`)
+  if (!Number.isSafeInteger(cache) || cache < 0 || cache > CACHE_SIZE_MAX) {
+    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
+  }
+  if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
+  if (typeof lock !== 'boolean') throw misuse(`BlockFile: lock must be true or false, got ${String(lock)}`)
+  if (typeof lockTimeout !== 'number' || !(lockTimeout >= 0)) {
+    throw misuse(`BlockFile: lockTimeout must be 0 or more milliseconds, got ${String(lockTimeout)}`)
+  }
+  if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
+  return { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage }
+}
+
 /**
  * @param {import('./storage').StorageHandle} handle
  * @param {Done<FileLook>} cb
  */
-function readState (handle, cb) {
+function lookAt (handle, cb) {
   if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, isGone: false }))
   handle.stat((err, state) => {
     if (err || !state) return cb(err)
     const { size, modifiedNs, nameCount } = state
     cb(null, { size, modifiedMs: Number(modifiedNs / 1_000_000n), isGone: nameCount === 0n })
   })
-}
-
-/**
- * @param {import('./storage').Storage} storage
- * @param {string} path  of a file in it
- */
-function makeFolderNow (storage, path) {
-  try {
-    storage.makeFolderSync?.(path)
-  } catch {
-    // Opening the file makes it again, and says why it cannot.
-  }
 }
 
 /** @param {unknown} position */
@@ -527,15 +530,14 @@ function isPosition (position) {
 
 /**
  * @param {string} name
- * @param {unknown} cb
+ * @param {Uint8Array} bytes
+ * @returns {Buffer}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function checkCallback (name, cb) {
-  if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)
-}
-
-/** @param {Uint8Array} bytes */
-function toBuffer (bytes) {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+function toBuffer (name, bytes) {
+  if (Buffer.isBuffer(bytes)) return bytes
+  if (!(bytes instanceof Uint8Array)) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /**

@@ -16,7 +16,7 @@ const GAP_MS = 3
 const GRACE_MS = 100
 
 /**
- * @typedef {import('./reader').OpenFile} OpenFile
+ * @typedef {import('./whole-io').OpenFile} OpenFile
  * @typedef {import('./storage').Watcher} Watcher
  */
 

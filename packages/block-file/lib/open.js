@@ -9,16 +9,15 @@
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { call, pause, toCallback, toPromise } = require('@millrace/flow')
+const { call, pause, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
 // A lock that somebody else has is asked for again after so long, which doubles up to the second of these.
 const WAIT_MS_MIN = 2
 const WAIT_MS_MAX = 25
-// The kernel gives the lock of a killed process back once its last write has ended.
-const DYING_MS_MAX = 1000
-// A holder that is just opening or closing the file has no record beside it.
-const NAMELESS_MS_MAX = 1000
+// For how long it is asked for even for a caller who does not want to wait. The kernel gives the lock of a killed
+// process back once its last write has ended; a holder that is just opening or closing the file has no record.
+const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
 
 /**
  * @typedef {import('./storage').Storage} Storage
@@ -47,36 +46,30 @@ const NAMELESS_MS_MAX = 1000
 
 /**
  * @param {Storage} storage
- * @param {string} path
- * @param {OpenRequest} request
- * @param {(err: Error | null, opened?: Opened) => void} cb
- */
-function openLocked (storage, path, request, cb) {
-  toCallback(open(storage, path, request), cb)
-}
-
-/**
- * @param {Storage} storage
- * @param {string} path
+ * @param {string} givenPath
  * @param {OpenRequest} request
  * @returns {Promise<Opened>}
  */
-async function open (storage, path, request) {
+async function open (storage, givenPath, request) {
   // A reader neither needs a lock nor may make one.
-  if (request.flags === 'r') return openWithout(storage, path, request)
-  const realPath = storage.realPath ? await call(storage, 'realPath', path) : path
-  if (!request.lock || !storage.lock) return openWithout(storage, realPath, request)
-  return new LockedOpening(storage, realPath, request).run()
-}
-
-/**
- * @param {Storage} storage
- * @param {string} path
- * @param {OpenRequest} request
- * @returns {Promise<Opened>}
- */
-async function openWithout (storage, path, request) {
-  return { ...await openOrCreate(storage, path, request), path, lock: null, past: 'unknown' }
+  const isReader = request.flags === 'r'
+  const filePath = isReader || !storage.realPath ? givenPath : await call(storage, 'realPath', givenPath)
+  if (isReader || !request.lock || !storage.lock) {
+    return { ...await openOrCreate(storage, filePath, request), path: filePath, lock: null, past: 'unknown' }
+  }
+  const beganMs = performance.now()
+  for (let waitMs = WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
+    const opening = new LockedOpening(storage, filePath, request)
+    try {
+      return await opening.run()
+    } catch (err) {
+      await opening.undo()
+      if (!(err instanceof Busy)) throw err
+      const waitedMs = performance.now() - beganMs
+      if (waitedMs >= Math.max(err.patienceMs, request.lockTimeout)) throw err.reason
+      await pause(waitMs)
+    }
+  }
 }
 
 /** The lock is somebody else's, for now. */
@@ -93,59 +86,71 @@ class Busy extends Error {
 }
 
 class LockedOpening {
+  #storage
+  #path
+  /** A new file has this name until it has its first bytes. */
+  #temporaryPath
+  #request
+  // What is to be undone if the file cannot be opened.
+  /** @type {Set<StorageHandle>} */
+  #handles = new Set()
+  /** @type {StorageLock | null} */
+  #lock = null
+  #hasMadeTemporary = false
+
   /**
    * @param {Storage} storage  that has locks
    * @param {string} filePath  with no symlink in it
    * @param {OpenRequest} request
    */
   constructor (storage, filePath, request) {
-    this._storage = storage
-    this._path = filePath
-    /** A new file has this name until it has its first bytes. */
-    this._temporaryPath = temporaryPathOf(filePath)
-    this._request = request
-    // What is to be undone if the file cannot be opened.
-    /** @type {Set<StorageHandle>} */
-    this._handles = new Set()
-    /** @type {StorageLock | null} */
-    this._lock = null
-    this._hasMadeTemporary = false
+    this.#storage = storage
+    this.#path = filePath
+    this.#temporaryPath = temporaryPathOf(filePath)
+    this.#request = request
   }
 
   /** @returns {Promise<Opened>} */
   async run () {
-    const beganMs = performance.now()
-    for (let waitMs = WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
-      try {
-        return await this._open()
-      } catch (err) {
-        await this._undo()
-        if (!(err instanceof Busy)) throw err
-        const waitedMs = performance.now() - beganMs
-        if (waitedMs >= Math.max(err.patienceMs, this._request.lockTimeout)) throw err.reason
-        await pause(waitMs)
-      }
+    let isNew = false
+    let handle = await this.#openByKernel(this.#path, true)
+    if (handle === null) {
+      // Nothing may be made before it is known which lock there is to take.
+      const { createFolder } = this.#request
+      const hasLocks = this.#storage.hasKernelLocks && await call(this.#storage, 'hasKernelLocks', this.#path, { createFolder })
+      isNew = hasLocks
+      handle = hasLocks ? await this.#openByKernel(this.#temporaryPath, false) : 'refused'
     }
+    if (handle === null) throw this.#changesHands()
+    // Of a new file it is the one that makes it; however slow it is, it has said who it is.
+    if (handle === 'busy') throw await this.#describeHolder()
+    if (handle === 'refused') return this.#openByRecord()
+    this.#hasMadeTemporary = isNew && await call(handle, 'size') === 0
+    const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }
+    this.#lock = await this.#takeRecord({ createFolder: false, isKernelHeld: true, inode })
+    this.#hasMadeTemporary ||= isNew
+    if (isNew) return this.#settle(await this.#publish(handle, null))
+    if (this.#request.initial === null || await call(handle, 'size') > 0) return this.#settle(handle)
+    const temporary = await this.#openByKernel(this.#temporaryPath, false)
+    if (temporary === null || typeof temporary === 'string') throw this.#changesHands()
+    this.#hasMadeTemporary = true
+    return this.#settle(await this.#publish(temporary, handle))
   }
 
-  /** @returns {Promise<Opened>} */
-  async _open () {
-    const existing = await this._openNow(this._path, true)
-    if (existing === 'refused') return this._openByRecord()
-    if (existing === 'busy') throw await this._describeHolder()
-    if (existing !== null) return this._openByKernel(existing, this._path)
-    if (!await this._hasKernelLocks()) return this._openByRecord()
-    const temporary = await this._openNow(this._temporaryPath, false)
-    if (temporary === 'refused') return this._openByRecord()
-    if (temporary === 'busy') throw await this._describeHolder()
-    if (temporary === null) throw this._changesHands()
-    return this._openByKernel(temporary, this._temporaryPath)
-  }
-
-  /** Nothing may be made before it is known which lock there is to take. */
-  async _hasKernelLocks () {
-    if (!this._storage.hasKernelLocks) return false
-    return call(this._storage, 'hasKernelLocks', this._path, { createFolder: this._request.createFolder })
+  /**
+   * @param {string} name
+   * @param {boolean} mustExist
+   * @returns {Promise<StorageHandle | 'busy' | 'refused' | null>}  locked, and still the file of that name; null if
+   *   there is no such file
+   */
+  async #openByKernel (name, mustExist) {
+    const handle = await this.#openNow(name, mustExist)
+    if (handle === null || typeof handle === 'string') return handle
+    const outcome = handle.tryLock ? await call(handle, 'tryLock') : 'refused'
+    if (outcome === 'refused') await this.#close(handle)
+    if (outcome !== 'held') return outcome
+    if (!await isAt(handle, name)) throw this.#changesHands()
+    return handle
   }
 
   /**
@@ -154,93 +159,40 @@ class LockedOpening {
    * @returns {Promise<StorageHandle | 'busy' | 'refused' | null>}  null if there is no such file; on some systems it
    *   is opening that takes the kernel's lock, or fails to
    */
-  async _openNow (name, mustExist) {
-    const createFolder = !mustExist && this._request.createFolder
+  async #openNow (name, mustExist) {
+    const createFolder = !mustExist && this.#request.createFolder
     try {
-      const handle = await call(this._storage, 'open', name, { flags: 'r+', createFolder, mustExist, isExclusive: true })
-      this._handles.add(handle)
+      const handle = await call(this.#storage, 'open', name, { flags: 'r+', createFolder, mustExist, isExclusive: true })
+      this.#handles.add(handle)
       return handle
-    } catch (err) {
-      const { code, lockOutcome } = /** @type {any} */ (err)
-      if (lockOutcome) return lockOutcome
-      if (code === 'ENOENT' && mustExist) return null
+    } catch (/** @type {any} */ err) {
+      if (err.lockOutcome) return err.lockOutcome
+      if (err.code === 'ENOENT' && mustExist) return null
       throw err
     }
-  }
-
-  /**
-   * @param {StorageHandle} handle
-   * @param {string} name  that it was opened by: the file's, or that of one that is to become it
-   * @returns {Promise<Opened>}
-   */
-  async _openByKernel (handle, name) {
-    const outcome = handle.tryLock ? await call(handle, 'tryLock') : 'refused'
-    if (outcome === 'refused') {
-      await this._close(handle)
-      return this._openByRecord()
-    }
-    const isNew = name === this._temporaryPath
-    // Of a new file it is the one that makes it; however slow it is, it has said who it is.
-    if (outcome === 'busy') throw await this._describeHolder()
-    if (!await isAt(handle, name)) throw this._changesHands()
-    this._hasMadeTemporary = isNew && await call(handle, 'size') === 0
-    const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }
-    this._lock = await this._takeRecord({ createFolder: false, isKernelHeld: true, inode })
-    this._hasMadeTemporary ||= isNew
-    return this._settle(await this._makeWhole(handle, isNew))
   }
 
   /**
    * Where there is no lock of the kernel.
    * @returns {Promise<Opened>}
    */
-  async _openByRecord () {
-    this._lock = await this._takeRecord({ createFolder: this._request.createFolder, isKernelHeld: false })
-    const { handle } = await openOrCreate(this._storage, this._path, this._request)
-    this._handles.add(handle)
-    return this._settle(handle)
+  async #openByRecord () {
+    this.#lock = await this.#takeRecord({ createFolder: this.#request.createFolder, isKernelHeld: false })
+    const { handle } = await openOrCreate(this.#storage, this.#path, this.#request)
+    this.#handles.add(handle)
+    return this.#settle(handle)
   }
 
   /**
    * @param {import('./storage').LockRequest} request
    * @returns {Promise<StorageLock>}
    */
-  async _takeRecord (request) {
+  async #takeRecord (request) {
     try {
-      return await call(this._storage, 'lock', this._path, request)
-    } catch (err) {
-      throw /** @type {any} */ (err).code === 'ERR_LOG_LOCKED' ? new Busy(err, 0) : err
+      return await call(this.#storage, 'lock', this.#path, request)
+    } catch (/** @type {any} */ err) {
+      throw err.code === 'ERR_LOG_LOCKED' ? new Busy(err, 0) : err
     }
-  }
-
-  /**
-   * @param {StorageHandle} handle
-   * @returns {Promise<Opened>}
-   */
-  async _settle (handle) {
-    const lock = /** @type {StorageLock} */ (this._lock)
-    await call(lock, 'noteFile')
-    const size = await call(handle, 'size')
-    const opened = { handle, size, path: this._path, lock, past: await findPast(lock, handle) }
-    this._handles.delete(handle)
-    this._lock = null
-    await this._undo()
-    return opened
-  }
-
-  /**
-   * @param {StorageHandle} handle  locked
-   * @param {boolean} isNew  whether it is of the file that is to become the one that was asked for
-   * @returns {Promise<StorageHandle>}  of the file with its first bytes, locked
-   */
-  async _makeWhole (handle, isNew) {
-    if (!isNew && (this._request.initial === null || await call(handle, 'size') > 0)) return handle
-    if (isNew) return this._publish(handle, null)
-    const temporary = await this._openNow(this._temporaryPath, false)
-    if (temporary === null || typeof temporary === 'string') throw this._changesHands()
-    if (await call(temporary, 'tryLock') !== 'held' || !await isAt(temporary, this._temporaryPath)) throw this._changesHands()
-    this._hasMadeTemporary = true
-    return this._publish(temporary, handle)
   }
 
   /**
@@ -248,50 +200,64 @@ class LockedOpening {
    * @param {StorageHandle} temporary  locked
    * @param {StorageHandle | null} empty  locked too: the file whose place it takes
    */
-  async _publish (temporary, empty) {
-    const { _temporaryPath: from, _path: to, _storage: storage, _request: { initial } } = this
+  async #publish (temporary, empty) {
+    const [storage, from, to, { initial }] = [this.#storage, this.#temporaryPath, this.#path, this.#request]
     await fill(temporary, initial === null ? Buffer.alloc(0) : initial())
     if (empty !== null && storage.copyOwnership) await call(storage, 'copyOwnership', to, from)
-    const isFree = empty === null ? await this._openNow(to, true) === null : await isAt(empty, to)
-    if (!isFree) throw this._changesHands()
+    const isFree = empty === null ? await this.#openNow(to, true) === null : await isAt(empty, to)
+    if (!isFree) throw this.#changesHands()
     await call(storage, 'rename', from, to)
-    this._hasMadeTemporary = false
+    this.#hasMadeTemporary = false
     await call(storage, 'syncFolder', path.dirname(to))
     return temporary
   }
 
+  /**
+   * @param {StorageHandle} handle
+   * @returns {Promise<Opened>}
+   */
+  async #settle (handle) {
+    const lock = /** @type {StorageLock} */ (this.#lock)
+    await call(lock, 'noteFile')
+    const size = await call(handle, 'size')
+    /** @type {import('./storage').Past} */
+    let past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
+    // The kernel tells of a failed writeback once to each descriptor, and to a new one if nobody has been told yet.
+    if (past === 'intact') past = await call(handle, 'sync').then(() => 'intact', () => 'unknown')
+    this.#handles.delete(handle)
+    this.#lock = null
+    await this.undo()
+    return { handle, size, path: this.#path, lock, past }
+  }
+
   /** The name leads to a file that somebody has replaced, or is just making: begin anew. */
-  _changesHands () {
-    const message = `open: ${this._path} is being made or replaced by other processes, again and again; stop them, or wait`
-    return new Busy(new LogError('ERR_LOG_LOCKED', message, { path: this._path }), DYING_MS_MAX)
+  #changesHands () {
+    const message = `open: ${this.#path} is being made or replaced by other processes, again and again; stop them, or wait`
+    return new Busy(new LogError('ERR_LOG_LOCKED', message, { path: this.#path }), PATIENCE_MS.dying)
   }
 
   /** @returns {Promise<Busy>} */
-  async _describeHolder () {
-    if (!this._storage.findHolder) return this._changesHands()
+  async #describeHolder () {
+    if (!this.#storage.findHolder) return this.#changesHands()
     /** @type {import('./storage').LockHolder} */
-    const { error, state } = await call(this._storage, 'findHolder', this._path)
-    return new Busy(error, { alive: 0, dying: DYING_MS_MAX, nameless: NAMELESS_MS_MAX }[state])
+    const { error, state } = await call(this.#storage, 'findHolder', this.#path)
+    return new Busy(error, PATIENCE_MS[state])
   }
 
   /** Closes what is open, and leaves no file behind. */
-  async _undo () {
+  async undo () {
     // What others have open of it they find to be gone, for this is done while it is still locked.
-    if (this._hasMadeTemporary) await call(this._storage, 'unlink', this._temporaryPath).catch(() => {})
-    this._hasMadeTemporary = false
-    const lock = this._lock
-    this._lock = null
-    const close = async () => {
-      for (const handle of [...this._handles]) await this._close(handle).catch(() => {})
-    }
-    if (lock?.kind === 'file') await close()
-    if (lock) await call(lock, 'release', this._path).catch(() => {})
-    await close()
+    if (this.#hasMadeTemporary) await call(this.#storage, 'unlink', this.#temporaryPath).catch(() => {})
+    const lock = this.#lock
+    const isRecord = lock?.kind === 'file'
+    if (lock && !isRecord) await call(lock, 'release', this.#path).catch(() => {})
+    for (const handle of [...this.#handles]) await this.#close(handle).catch(() => {})
+    if (lock && isRecord) await call(lock, 'release', this.#path).catch(() => {})
   }
 
   /** @param {StorageHandle} handle */
-  async _close (handle) {
-    this._handles.delete(handle)
+  async #close (handle) {
+    this.#handles.delete(handle)
     await call(handle, 'close')
   }
 }
@@ -350,10 +316,7 @@ async function createFile (storage, filePath, { createFolder, bytes, isThere }) 
   await call(storage, 'syncFolder', path.dirname(filePath))
 }
 
-/**
- * @param {string} filePath
- * @returns {string}  the name of a new file until it has its first bytes
- */
+/** @param {string} filePath  whose name a new file gets once it has its first bytes */
 function temporaryPathOf (filePath) {
   return `${filePath}.new`
 }
@@ -382,40 +345,14 @@ async function finishWith (first, last) {
   await last()
 }
 
-/**
- * @param {StorageHandle} handle
- * @param {string} name
- * @returns {Promise<boolean>}
- */
+/** @type {(handle: StorageHandle, name: string) => Promise<boolean>} */
 async function isAt (handle, name) {
   return handle.isAt ? call(handle, 'isAt', name) : true
 }
 
 /**
- * The kernel tells of a failed writeback once to each descriptor, and to a new one if nobody has been told yet.
- * @param {StorageLock} lock
- * @param {StorageHandle} handle  new
- * @returns {Promise<import('./storage').Past>}
- */
-async function findPast (lock, handle) {
-  const past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
-  if (past !== 'intact') return past
-  return call(handle, 'sync').then(() => 'intact', () => 'unknown')
-}
-
-/**
  * The record goes first where it is only a record: one that is free belongs to the next holder. Where it is the lock
  * the file must be closed before.
- * @param {string} filePath
- * @param {StorageHandle} handle
- * @param {StorageLock | null} lock
- * @param {(err: Error | null) => void} cb
- */
-function closeLocked (filePath, handle, lock, cb) {
-  toCallback(close(filePath, handle, lock), cb)
-}
-
-/**
  * @param {string} filePath
  * @param {StorageHandle} handle
  * @param {StorageLock | null} lock
@@ -429,22 +366,6 @@ async function close (filePath, handle, lock) {
   await finishWith(first, second)
 }
 
-/**
- * While a file is being replaced its lock does not say which one it is.
- * @param {StorageLock | null} lock
- * @param {(cb: (err: Error | null) => void) => void} replace
- * @param {(err: Error | null) => void} cb
- */
-function replaceLocked (lock, replace, cb) {
-  if (lock === null) return replace(cb)
-  lock.forgetFile((err) => {
-    if (err) return cb(err)
-    // If it cannot say so afterwards either, it locks the file as well as before.
-    replace((err) => lock.noteFile(() => cb(err)))
-  })
-}
-
-exports.openLocked = openLocked
-exports.closeLocked = closeLocked
+exports.open = open
 exports.openSized = openSized
-exports.replaceLocked = replaceLocked
+exports.close = close

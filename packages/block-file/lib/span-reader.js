@@ -4,7 +4,7 @@
 
 const { allocateShared, TimeSlice, trampoline } = require('@millrace/flow')
 const { Admission, Slab } = require('./block-cache')
-const { fetch, fetchNow } = require('./reader')
+const { fetch, fetchNow } = require('./whole-io')
 
 // 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
 const SPAN_SIZE_MAX = 256 * 1024
@@ -15,21 +15,26 @@ const SPAN_SIZE_MIN = 16 * 1024
 const SMALL_SPAN_SIZE_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
-/** @typedef {import('./reader').OpenFile} OpenFile */
+/** @typedef {import('./whole-io').OpenFile} OpenFile */
 
 class SpanReader {
+  #file
+  #givesBuffers
+  #spanSize = SPAN_SIZE_MIN
+  #spanSizeMax
+  #rewriteCount
+  #slice = new TimeSlice({ countMax: 1 })
+
   /**
    * @param {OpenFile} file
    * @param {{ givesBuffers?: boolean }} [options]  whether a buffer is never used again once the next one is loaded:
    *   then its bytes can be kept without a copy
    */
   constructor (file, { givesBuffers = false } = {}) {
-    this._file = file
-    this._givesBuffers = givesBuffers
-    this._spanSize = SPAN_SIZE_MIN
-    this._spanSizeMax = givesBuffers ? SMALL_SPAN_SIZE_MAX : SPAN_SIZE_MAX
-    this._rewriteCount = file.rewriteCount
-    this._slice = new TimeSlice({ countMax: 1 })
+    this.#file = file
+    this.#givesBuffers = givesBuffers
+    this.#spanSizeMax = givesBuffers ? SMALL_SPAN_SIZE_MAX : SPAN_SIZE_MAX
+    this.#rewriteCount = file.rewriteCount
     /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
     this.buffer = NOTHING
     /** Position in the file of the first byte held. */
@@ -48,9 +53,9 @@ class SpanReader {
    */
   loadForward (from, need, limit, cb) {
     this._inSlice(() => {
-      const size = this._beginForward(from, need, limit)
+      const size = this.#beginForward(from, need, limit)
       const again = () => this.loadForward(from, need, limit, cb)
-      this._fill({ target: this.end - this.start, size, position: this.end, again, cb }, () => { this.end += size })
+      this.#fill({ size, start: from, end: this.end + size, position: this.end, again, cb })
     })
   }
 
@@ -63,11 +68,11 @@ class SpanReader {
    *   `loadForward` is for that
    */
   loadForwardNow (from, need, limit) {
-    if (this._slice.isOver()) return false
-    const size = this._beginForward(from, need, limit)
-    if (size > 0 && !fetchNow(this._file, this.buffer, this.end - this.start, size, this.end)) return false
+    if (this.#slice.isOver()) return false
+    const size = this.#beginForward(from, need, limit)
+    if (size > 0 && !fetchNow(this.#file, this.buffer, this.end - this.start, size, this.end)) return false
     this.end += size
-    this._noteSpan(size)
+    if (size >= this.#spanSize) this.#spanSize = Math.min(2 * this.#spanSize, this.#spanSizeMax)
     return true
   }
 
@@ -78,15 +83,15 @@ class SpanReader {
    * @param {number} limit
    * @returns {number}  how many bytes are to be read, from the window's end on
    */
-  _beginForward (from, need, limit) {
-    this._prepare()
+  #beginForward (from, need, limit) {
+    this.#forgetStale()
     if (from < this.start || from > this.end) this.start = this.end = from
     const keptStart = from - this.start
     const kept = this.end - from
-    const nextSpanEnd = (Math.floor(this.end / this._spanSize) + 1) * this._spanSize
+    const nextSpanEnd = (Math.floor(this.end / this.#spanSize) + 1) * this.#spanSize
     const readEnd = Math.min(limit, Math.max(nextSpanEnd, from + need))
     const size = Math.max(0, readEnd - this.end)
-    this._makeRoom(kept + size, readEnd === limit, keptStart, kept, 0)
+    this.#makeRoom(kept + size, readEnd === limit, keptStart, kept, 0)
     this.start = from
     return size
   }
@@ -100,18 +105,16 @@ class SpanReader {
    */
   loadBackward (to, need, limit, cb) {
     this._inSlice(() => {
-      this._prepare()
+      this.#forgetStale()
       if (to > this.end || to < this.start) this.start = this.end = to
       const kept = to - this.start
-      const nextSpanStart = (Math.ceil(this.start / this._spanSize) - 1) * this._spanSize
+      const nextSpanStart = (Math.ceil(this.start / this.#spanSize) - 1) * this.#spanSize
       const readStart = Math.max(limit, Math.min(nextSpanStart, to - need))
-      const readSize = Math.max(0, this.start - readStart)
-      this._makeRoom(kept + readSize, readStart === limit, 0, kept, readSize)
+      const size = Math.max(0, this.start - readStart)
+      this.#makeRoom(kept + size, readStart === limit, 0, kept, size)
+      const start = this.start - size
       const again = () => this.loadBackward(to, need, limit, cb)
-      this._fill({ target: 0, size: readSize, position: this.start - readSize, again, cb }, () => {
-        this.end = to
-        this.start -= readSize
-      })
+      this.#fill({ size, start, end: to, position: start, again, cb })
     })
   }
 
@@ -120,9 +123,9 @@ class SpanReader {
    * others may. Those that were given away stay what they are.
    */
   settle () {
-    this._givesBuffers = false
-    this._spanSizeMax = SMALL_SPAN_SIZE_MAX
-    this._spanSize = SPAN_SIZE_MIN
+    this.#givesBuffers = false
+    this.#spanSizeMax = SMALL_SPAN_SIZE_MAX
+    this.#spanSize = SPAN_SIZE_MIN
     this.buffer = NOTHING
     this.forget()
   }
@@ -134,14 +137,14 @@ class SpanReader {
 
   /** @param {() => void} load  runs now, or after the event loop had its turn */
   _inSlice (load) {
-    if (this._slice.isOver()) setImmediate(load)
+    if (this.#slice.isOver()) setImmediate(load)
     else load()
   }
 
   /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
-  _prepare () {
-    if (this._rewriteCount === this._file.rewriteCount) return
-    this._rewriteCount = this._file.rewriteCount
+  #forgetStale () {
+    if (this.#rewriteCount === this.#file.rewriteCount) return
+    this.#rewriteCount = this.#file.rewriteCount
     this.forget()
   }
 
@@ -154,60 +157,48 @@ class SpanReader {
    * @param {number} kept
    * @param {number} keptTarget  offset in the new one
    */
-  _makeRoom (size, isLast, keptStart, kept, keptTarget) {
-    const usualSize = 2 * this._spanSize
+  #makeRoom (size, isLast, keptStart, kept, keptTarget) {
+    const usualSize = 2 * this.#spanSize
     const fits = size <= this.buffer.length && (size > usualSize || this.buffer.length <= usualSize)
-    if (fits && !this._givesBuffers) {
+    if (fits && !this.#givesBuffers) {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    const next = allocateShared(this._givesBuffers ? size : this._sizeFor(size, isLast))
+    // Who comes to the end again and again, with a little more each time, as behind a writer, gets a buffer that is
+    // twice as large as before.
+    const roomSize = isLast ? Math.min(usualSize, 2 * this.buffer.length) : usualSize
+    const next = allocateShared(this.#givesBuffers ? size : Math.max(size, roomSize))
     this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
     this.buffer = next
   }
 
   /**
-   * @param {number} size  in bytes
-   * @param {boolean} isLast
-   * @returns {number}  of the buffer to be made for them. Who comes to the end again and again, with a little more each
-   *   time, as behind a writer, gets one that is twice as large as before
-   */
-  _sizeFor (size, isLast) {
-    const usualSize = 2 * this._spanSize
-    return Math.max(size, isLast ? Math.min(usualSize, 2 * this.buffer.length) : usualSize)
-  }
-
-  /**
    * @param {object} read
-   * @param {number} read.target  offset in the buffer
    * @param {number} read.size
    * @param {number} read.position  in the file
+   * @param {number} read.start  where the window begins, once the bytes are there
+   * @param {number} read.end
    * @param {() => void} read.again
    * @param {(err: Error | null) => void} read.cb
-   * @param {() => void} settle  moves the window, once the bytes are there
    */
-  _fill ({ target, size, position, again, cb }, settle) {
+  #fill ({ size, position, start, end, again, cb }) {
     if (size === 0) {
-      settle()
+      this.start = start
+      this.end = end
       return cb(null)
     }
-    fetch(this._file, this.buffer.subarray(target, target + size), position, (err) => {
+    const target = position - start
+    fetch(this.#file, this.buffer.subarray(target, target + size), position, (err) => {
       // The bytes kept may be from before an overwrite that the read waited for.
-      if (this._rewriteCount !== this._file.rewriteCount) return again()
+      if (this.#rewriteCount !== this.#file.rewriteCount) return again()
+      this.start = start
+      this.end = end
       // After a failure the buffer holds a mixture: nothing of it may be used.
       if (err) this.forget()
-      else settle()
-      this._noteSpan(size)
+      // Who came to the end of what there is will not need more the next time.
+      if (size >= this.#spanSize) this.#spanSize = Math.min(2 * this.#spanSize, this.#spanSizeMax)
       cb(err)
     })
-  }
-
-  /**
-   * Who came to the end of what there is will not need more the next time.
-   * @param {number} size  that was read
-   */
-  _noteSpan (size) {
-    if (size >= this._spanSize) this._spanSize = Math.min(2 * this._spanSize, this._spanSizeMax)
   }
 }
 

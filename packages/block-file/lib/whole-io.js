@@ -1,11 +1,28 @@
 'use strict'
 // Transfers that are whole: what the kernel read or wrote only in part is continued until it is all there. And when a
-// transfer may be made without asking a thread.
+// transfer may be made without asking a thread. Reads a range of an open file past its cache.
 
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 
 /** @typedef {import('./storage').StorageHandle} StorageHandle */
+
+/**
+ * What the reader, the writer and the span readers of one block file share.
+ * @typedef {object} OpenFile
+ * @property {string} path  as it was given until the file is open for writing, then with no symlink in it
+ * @property {import('./storage').StorageHandle | null} handle  null before the file is open and after it was closed
+ * @property {import('@millrace/flow').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
+ * @property {number} blockSize  in bytes
+ * @property {import('./block-cache').BlockCache} cache
+ * @property {import('./writer').RangeLock} lock
+ * @property {import('./whole-io').AdaptiveIo} adaptiveIo
+ * @property {import('./storage').Storage} storage
+ * @property {boolean} hasUnsyncedName  its name may not be on stable storage yet
+ * @property {import('./storage').StorageLock | null} lockHeld  what keeps other writers out
+ * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
+ */
+
 // The kernel and Node take at most 2 GiB a call.
 const TRANSFER_SIZE_MAX = 2 ** 30
 
@@ -135,18 +152,6 @@ class AdaptiveIo {
   }
 
   /**
-   * @template T
-   * @param {() => T} call  a synchronous one, timed
-   * @returns {T}
-   */
-  time (call) {
-    const started = performance.now()
-    const result = call()
-    this.note(performance.now() - started)
-    return result
-  }
-
-  /**
    * For calls so short that two looks at the clock for each would show. While all are quick, a few of them are timed
    * together, with what lies between them. If that took long, nobody can tell what did: so the next ones are timed one
    * by one, and what is slow is seen then.
@@ -182,13 +187,82 @@ class AdaptiveIo {
   }
 }
 
-// The error of who tries to open a folder, a device or a pipe as a file.
+// Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
+
+// A larger read would hold up the event loop even when the page cache has it all.
+const SYNC_SIZE_MAX = 1024 * 1024
 
 /**
- * @param {string} filePath
- * @param {{ isDirectory: () => boolean }} stat
- * @returns {LogError}
+ * @param {OpenFile} file
+ * @param {Buffer} target  filled whole
+ * @param {number} position
+ * @param {(err: Error | null) => void} cb  may run before `fetch` returns
  */
+function fetch (file, target, position, cb) {
+  const end = position + target.length
+  if (file.handle === null) return cb(closedError('read', file.path))
+  const { handle, lock, adaptiveIo } = file
+  if (target.length <= SYNC_SIZE_MAX && lock.isFree(position, end) && adaptiveIo.mayBlock()) {
+    let count
+    try {
+      const beganMs = performance.now()
+      count = readWholeSync(handle, target, position)
+      adaptiveIo.note(performance.now() - beganMs)
+    } catch (err) {
+      return cb(/** @type {Error} */ (err))
+    }
+    return cb(count === target.length ? null : shortReadError(file, position + count))
+  }
+  adaptiveIo.noteAsync()
+  lock.read(position, end, (release) => {
+    readWhole(handle, target, position, (err, count) => {
+      release()
+      cb(err || count === target.length ? err : shortReadError(file, position + count))
+    })
+  })
+}
+
+/**
+ * The same where nobody has to wait, and nothing is made. What fails, or comes in part, is left to `fetch`.
+ * @param {OpenFile} file
+ * @param {Buffer} target
+ * @param {number} offset  in the target
+ * @param {number} size  in bytes; the file must have so many
+ * @param {number} position
+ * @returns {boolean}  whether they are in the target
+ */
+function fetchNow (file, target, offset, size, position) {
+  const { handle, lock, adaptiveIo } = file
+  if (size > SYNC_SIZE_MAX || handle === null || !adaptiveIo.mayBlock()) return false
+  if (!lock.isFree(position, position + size)) return false
+  const started = adaptiveIo.begin()
+  try {
+    if (handle.readSync(target, offset, size, position) !== size) return false
+  } catch {
+    return false
+  }
+  adaptiveIo.end(started)
+  return true
+}
+
+/** @type {(file: OpenFile, end: number) => LogError} */
+function shortReadError ({ path, size }, end) {
+  return new LogError('ERR_FILE_SHORT_READ', `read: ${path} ends at ${end} but was ${size.value} bytes; ` +
+    'another program has truncated it; close it and find that program', { offset: end, path })
+}
+
+/** @type {(what: string, path: string) => LogError} */
+function closedError (what, path) {
+  return new LogError('ERR_FILE_CLOSED', `${what}: ${path} is closed; open it again first`, { path })
+}
+
+/** @type {(what: string, start: number, end: number, file: OpenFile) => LogError} */
+function rangeError (what, start, end, { path, size }) {
+  return new LogError('ERR_FILE_RANGE', `${what}: bytes ${start} to ${end} reach past the end of ${path}, ` +
+    `which is at ${size.value}; stay below it`, { offset: start, path })
+}
+
+/** @type {(filePath: string, stat: { isDirectory: () => boolean }) => LogError} */
 function notAFile (filePath, stat) {
   const found = stat.isDirectory() ? 'a directory' : 'not a regular file'
   const code = stat.isDirectory() ? 'EISDIR' : 'ERR_INVALID_ARGUMENT'
@@ -201,3 +275,7 @@ exports.writeWhole = writeWhole
 exports.writeWholeSync = writeWholeSync
 exports.AdaptiveIo = AdaptiveIo
 exports.notAFile = notAFile
+exports.fetch = fetch
+exports.fetchNow = fetchNow
+exports.closedError = closedError
+exports.rangeError = rangeError

@@ -3,11 +3,11 @@
 // that it could not.
 
 const path = require('node:path')
+const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
-const { call, toCallback, trampoline } = require('@millrace/flow')
+const { call, toCallback, toPromise, trampoline } = require('@millrace/flow')
 const { openSized } = require('./open')
-const { closedError, rangeError } = require('./reader')
-const { AdaptiveIo, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
+const { AdaptiveIo, closedError, rangeError, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
 // So much is read, or synced, without asking a thread, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
@@ -17,34 +17,29 @@ const INLINE_WRITE_SIZE_MAX = 1024 * 1024
 const SLOW_SYNC_MS = 2
 
 /**
- * @typedef {import('./reader').OpenFile} OpenFile
+ * @typedef {import('./whole-io').OpenFile} OpenFile
  * @typedef {import('./storage').StorageHandle} StorageHandle
- * @typedef {(err: Error | null) => void} Done
+ * @typedef {(err: Error | null, result?: any) => void} Done
+ * @typedef {(handle: StorageHandle, done: Done) => void} Change
  */
 
 class Writer {
+  /** @type {Array<{ name: string, change: Change, cb: Done }>} */
+  #queue = []
+  #isBusy = false
+  /** Bytes of a failed append could not be cut off: they must be gone before anything is appended. */
+  #hasDebris = false
+  #unsyncedSize = 0
+  /** Where the zeros end that are kept behind the end. */
+  #reserveEnd = 0
+
   /** @param {OpenFile} file */
   constructor (file) {
     this._file = file
-    /** @type {Array<{ name: string, change: (handle: StorageHandle, done: Done) => void, done: Done }>} */
-    this._queue = []
-    this._isBusy = false
-    // Set when bytes of a failed append could not be cut off: they must be gone before anything is appended.
-    this._hasDebris = false
     this._writeIo = new AdaptiveIo()
     this._syncIo = new AdaptiveIo({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
-    this._unsyncedSize = 0
-    // How many zeros to keep behind the end, and where those that are there end.
-    this._reserveSize = 0
-    this._reserveEnd = 0
-  }
-
-  /**
-   * Keeps zeros behind the end, so that a sync after an append need not write the file's size too. A crash leaves them.
-   * @param {number} size  in bytes
-   */
-  reserve (size) {
-    this._reserveSize = size
+    /** How many zeros to keep behind the end, so that a sync after an append need not write the file's size too. */
+    this.reserveSize = 0
   }
 
   /**
@@ -52,78 +47,55 @@ class Writer {
    * @param {(err: Error | null, size?: number) => void} cb
    */
   append (bytes, cb) {
-    const { size, cache } = this._file
-    let newSize = 0
-    this._enqueue('append', (handle, done) => {
-      const position = size.value
-      newSize = position + bytes.length
-      this._clearDebris(handle, (err) => {
+    this.#enqueue('append', (handle, done) => {
+      if (!this.#hasDebris) return this.#append(handle, bytes, done)
+      handle.truncate(this._file.size.value, (err) => {
         if (err) return done(err)
-        this._writeAtEnd(handle, bytes, position, (err) => {
-          if (err) return this._cutDebris(handle, err, done)
-          cache.patch(bytes, position)
-          size.set(newSize)
-          done(null)
-        })
+        this.#hasDebris = false
+        this.#append(handle, bytes, done)
       })
-    }, (err) => err ? cb(err) : cb(null, newSize))
+    }, cb)
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @param {Buffer} bytes
-   * @param {number} position
-   * @param {Done} done
-   */
-  _writeAtEnd (handle, bytes, position, done) {
-    const end = position + bytes.length
-    if (this._reserveSize === 0 || end <= this._reserveEnd) return this._write(handle, bytes, position, done)
-    const padded = Buffer.alloc(bytes.length + this._reserveSize)
+  /** @type {(handle: StorageHandle, bytes: Buffer, done: Done) => void} */
+  #append (handle, bytes, done) {
+    const { value: size } = this._file.size
+    const end = size + bytes.length
+    const finish = (/** @type {Error | null} */ err) => {
+      if (!err) {
+        this._file.cache.patch(bytes, size)
+        this._file.size.set(end)
+        return done(null, end)
+      }
+      this.#reserveEnd = 0
+      handle.truncate(size, (undoErr) => {
+        this.#hasDebris = Boolean(undoErr)
+        done(undoErr ? this.#notUndone(err, size, Infinity) : err)
+      })
+    }
+    if (this.reserveSize === 0 || end <= this.#reserveEnd) return this.#write(handle, bytes, size, finish)
+    const padded = Buffer.alloc(bytes.length + this.reserveSize)
     bytes.copy(padded)
-    this._write(handle, padded, position, (err) => {
-      if (!err) this._reserveEnd = position + padded.length
+    this.#write(handle, padded, size, (err) => {
       // There may be room for the bytes all the same.
-      if (err) this._write(handle, bytes, position, done)
-      else done(null)
+      if (err) return this.#write(handle, bytes, size, finish)
+      this.#reserveEnd = size + padded.length
+      finish(null)
     })
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @param {Buffer} target
-   * @param {number} position
-   * @param {(err: Error | null, count: number) => void} done
-   */
-  _read (handle, target, position, done) {
-    const { adaptiveIo } = this._file
-    if (target.length > INLINE_SIZE_MAX || !adaptiveIo.mayBlock()) {
-      adaptiveIo.noteAsync()
-      return readWhole(handle, target, position, done)
-    }
-    let count
-    try {
-      count = adaptiveIo.time(() => readWholeSync(handle, target, position))
-    } catch (err) {
-      return done(/** @type {Error} */ (err), 0)
-    }
-    done(null, count)
-  }
-
-  /**
-   * @param {StorageHandle} handle
-   * @param {Buffer} bytes
-   * @param {number} position
-   * @param {Done} done
-   */
-  _write (handle, bytes, position, done) {
-    this._unsyncedSize += bytes.length
+  /** @type {(handle: StorageHandle, bytes: Buffer, position: number, done: Done) => void} */
+  #write (handle, bytes, position, done) {
+    this.#unsyncedSize += bytes.length
     const { writeSync } = handle
     if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writeIo.mayBlock()) {
       this._writeIo.noteAsync()
       return writeWhole(handle, bytes, position, done)
     }
     try {
-      this._writeIo.time(() => writeWholeSync(writeSync, bytes, position))
+      const beganMs = performance.now()
+      writeWholeSync(writeSync, bytes, position)
+      this._writeIo.note(performance.now() - beganMs)
     } catch (err) {
       return done(/** @type {Error} */ (err))
     }
@@ -137,44 +109,43 @@ class Writer {
    * @param {Done} cb
    */
   overwrite (bytes, position, isQuiet, cb) {
-    const end = position + bytes.length
-    this._enqueue('write', (handle, done) => {
-      if (end > this._file.size.value) return done(rangeError('write', position, end, this._file))
-      this._file.lock.write(position, end, (release) => {
-        this._overwriteLocked(handle, bytes, position, isQuiet, (err) => {
-          release()
-          done(err)
+    this.#enqueueAsync('write', async (handle) => {
+      const { cache, size } = this._file
+      const end = position + bytes.length
+      if (end > size.value) throw rangeError('write', position, end, this._file)
+      const release = await this.#excludeReaders(position, end)
+      try {
+        const before = await this.#readBefore(handle, position, end)
+        if (!isQuiet) this._file.rewriteCount++
+        /** @type {Error | null} */
+        const err = await toPromise((cb) => this.#write(handle, bytes, position, cb)).catch((err) => err)
+        if (!err) return cache.patch(bytes, position)
+        await toPromise((cb) => writeWhole(handle, before, position, cb)).catch(() => {
+          cache.drop(position, end)
+          throw this.#notUndone(err, position, end)
         })
-      })
+        throw err
+      } finally {
+        release()
+      }
     }, cb)
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @param {Buffer} bytes
-   * @param {number} position
-   * @param {boolean} isQuiet
-   * @param {Done} done
-   */
-  _overwriteLocked (handle, bytes, position, isQuiet, done) {
-    const { cache } = this._file
-    const before = Buffer.allocUnsafe(bytes.length)
-    this._read(handle, before, position, (err, count) => {
-      if (err) return done(err)
-      if (count < before.length) return done(rangeError('write', position, position + bytes.length, this._file))
-      if (!isQuiet) this._file.rewriteCount++
-      this._write(handle, bytes, position, (err) => {
-        if (!err) {
-          cache.patch(bytes, position)
-          return done(null)
-        }
-        writeWhole(handle, before, position, (undoErr) => {
-          if (!undoErr) return done(err)
-          cache.drop(position, position + bytes.length)
-          done(this._notUndone(err, position, position + bytes.length))
-        })
-      })
-    })
+  /** @type {(handle: StorageHandle, start: number, end: number) => Promise<Buffer>} */
+  async #readBefore (handle, start, end) {
+    const { adaptiveIo } = this._file
+    const bytes = Buffer.allocUnsafe(end - start)
+    let count
+    if (bytes.length > INLINE_SIZE_MAX || !adaptiveIo.mayBlock()) {
+      adaptiveIo.noteAsync()
+      count = await toPromise((cb) => readWhole(handle, bytes, start, cb))
+    } else {
+      const beganMs = performance.now()
+      count = readWholeSync(handle, bytes, start)
+      adaptiveIo.note(performance.now() - beganMs)
+    }
+    if (count < bytes.length) throw rangeError('write', start, end, this._file)
+    return bytes
   }
 
   /**
@@ -182,21 +153,19 @@ class Writer {
    * @param {Done} cb
    */
   truncate (newSize, cb) {
-    const { size, cache, lock } = this._file
-    this._enqueue('truncate', (handle, done) => {
-      if (newSize >= size.value) return done(null)
-      lock.write(newSize, Infinity, (release) => {
-        handle.truncate(newSize, (err) => {
-          if (!err) {
-            this._reserveEnd = 0
-            this._file.rewriteCount++
-            cache.drop(newSize, Infinity)
-            size.set(newSize)
-          }
-          release()
-          done(err)
-        })
-      })
+    this.#enqueueAsync('truncate', async (handle) => {
+      const { size, cache } = this._file
+      if (newSize >= size.value) return
+      const release = await this.#excludeReaders(newSize, Infinity)
+      try {
+        await call(handle, 'truncate', newSize)
+        this.#reserveEnd = 0
+        this._file.rewriteCount++
+        cache.drop(newSize, Infinity)
+        size.set(newSize)
+      } finally {
+        release()
+      }
     }, cb)
   }
 
@@ -205,13 +174,11 @@ class Writer {
    * @param {Done} cb
    */
   trim (cb) {
-    this._enqueue('trim', (handle, done) => {
+    this.#enqueueAsync('trim', async (handle) => {
       const { value: size } = this._file.size
-      if (this._reserveEnd <= size) return done(null)
-      handle.truncate(size, (err) => {
-        if (!err) this._reserveEnd = 0
-        done(err)
-      })
+      if (this.#reserveEnd <= size) return
+      await call(handle, 'truncate', size)
+      this.#reserveEnd = 0
     }, cb)
   }
 
@@ -221,20 +188,33 @@ class Writer {
    * @param {Done} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
    */
   replaceWith (from, cb) {
-    this._enqueue('replace', (handle, done) => toCallback(this._replace(handle, from), done), cb)
+    this.#enqueueAsync('replace', async (handle) => {
+      const { lockHeld } = this._file
+      // While the file is being replaced its lock does not say which one it is. If it cannot say so afterwards either,
+      // it locks the file as well as before.
+      if (lockHeld) await call(lockHeld, 'forgetFile')
+      try {
+        await this.#replace(handle, from)
+      } finally {
+        if (lockHeld) await call(lockHeld, 'noteFile').catch(() => {})
+      }
+    }, cb)
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @param {string} from
-   */
-  async _replace (handle, from) {
+  /** @type {(handle: StorageHandle, from: string) => Promise<void>} */
+  async #replace (handle, from) {
     const { storage, path: filePath, lockHeld } = this._file
     const isExclusive = lockHeld?.kind === 'kernel'
     const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
-    const release = await this._excludeReaders()
+    // Nobody may be in the middle of a read while the handle changes.
+    const release = await this.#excludeReaders(0, Infinity)
     try {
-      await this._mayReplace(handle, from, next.handle)
+      // Before a file gets the name of another it has that one's lock, owner and mode; and the name must still be that
+      // of the file it is to replace.
+      const outcome = isExclusive && next.handle.tryLock ? await call(next.handle, 'tryLock') : 'held'
+      if (outcome !== 'held') throw notLocked(filePath, outcome)
+      await this.#checkName(handle)
+      if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
       await call(storage, 'rename', from, filePath)
     } catch (err) {
       await call(next.handle, 'close').catch(() => {})
@@ -243,59 +223,10 @@ class Writer {
     }
     /** @type {Error | null} */
     const syncError = await call(storage, 'syncFolder', path.dirname(filePath)).then(() => null, (err) => err)
-    this._goOnWith(next)
+    this.#goOnWith(next)
     await call(handle, 'close').catch(() => {})
     release()
     if (syncError) throw nameNotSynced(syncError, filePath)
-  }
-
-  /**
-   * Nobody may be in the middle of a read while the handle changes.
-   * @returns {Promise<() => void>}  ends it
-   */
-  _excludeReaders () {
-    return new Promise((resolve) => this._file.lock.write(0, Infinity, resolve))
-  }
-
-  /**
-   * Before a file gets the name of another it has that one's owner, mode and lock; and the name must still be that of
-   * the file it is to replace.
-   * @param {StorageHandle} handle
-   * @param {string} from
-   * @param {StorageHandle} newHandle
-   */
-  async _mayReplace (handle, from, newHandle) {
-    const { storage, path: filePath, lockHeld } = this._file
-    if (lockHeld?.kind === 'kernel' && newHandle.tryLock) {
-      const outcome = await call(newHandle, 'tryLock')
-      if (outcome !== 'held') {
-        throw new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${filePath} cannot be locked (${outcome}): ` +
-          'another process has it open; try again', { path: filePath })
-      }
-    }
-    await call(this, '_checkName', handle, false)
-    if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
-  }
-
-  /**
-   * What is written to a file that has lost its name is lost.
-   * @param {StorageHandle} handle
-   * @param {boolean} mayBlock
-   * @param {Done} cb  ERR_FILE_MOVED
-   */
-  _checkName (handle, mayBlock, cb) {
-    const { lockHeld, path: filePath } = this._file
-    const { isAt, isAtSync } = handle
-    // Without a lock there is no promise that the file is the one of that name: it may be meant to have none.
-    if (lockHeld === null || !isAt) return cb(null)
-    if (!mayBlock || !isAtSync) return isAt(filePath, (err, isThere) => cb(err || isThere ? err : moved(filePath)))
-    let failure = null
-    try {
-      if (!isAtSync(filePath)) failure = moved(filePath)
-    } catch (err) {
-      failure = /** @type {Error} */ (err)
-    }
-    cb(failure)
   }
 
   /**
@@ -303,54 +234,67 @@ class Writer {
    * @param {Done} cb
    */
   reopen (cb) {
-    this._enqueue('reopen', (handle, done) => toCallback(this._reopen(handle), done), cb)
-  }
-
-  /** @param {StorageHandle} handle */
-  async _reopen (handle) {
-    const { storage, path: filePath } = this._file
-    const next = await openSized(storage, filePath, { flags: 'r', createFolder: false })
-    const release = await this._excludeReaders()
-    this._goOnWith(next)
-    await call(handle, 'close').finally(release)
+    this.#enqueueAsync('reopen', async (handle) => {
+      const { storage, path: filePath } = this._file
+      const next = await openSized(storage, filePath, { flags: 'r', createFolder: false })
+      const release = await this.#excludeReaders(0, Infinity)
+      this.#goOnWith(next)
+      await call(handle, 'close').finally(release)
+    }, cb)
   }
 
   /** @param {import('./open').Sized} next */
-  _goOnWith ({ handle, size: newSize }) {
+  #goOnWith ({ handle, size: newSize }) {
     const { cache, size } = this._file
     this._file.handle = handle
     this._file.rewriteCount++
-    this._reserveEnd = 0
-    this._hasDebris = false
+    this.#reserveEnd = 0
+    this.#hasDebris = false
     cache.drop(0, Infinity)
     size.set(newSize)
   }
 
+  /** @type {(start: number, end: number) => Promise<() => void>} gives what lets them in again */
+  #excludeReaders (start, end) {
+    return new Promise((resolve) => this._file.lock.write(start, end, resolve))
+  }
+
   /** @param {Done} cb */
   sync (cb) {
-    this._enqueue('sync', (handle, done) => {
-      const isSmall = this._unsyncedSize <= INLINE_SIZE_MAX
-      this._unsyncedSize = 0
-      this._syncHandle(handle, isSmall, (err) => {
-        if (err) return done(err)
-        this._checkName(handle, this._syncIo.mayBlock(), (err) => err ? done(err) : this._syncName(done))
-      })
+    this.#enqueue('sync', (handle, done) => {
+      const { syncSync } = handle
+      const isSmall = this.#unsyncedSize <= INLINE_SIZE_MAX
+      this.#unsyncedSize = 0
+      if (!isSmall || syncSync === undefined || !this._syncIo.mayBlock()) {
+        this._syncIo.noteAsync()
+        return handle.sync((err) => err ? done(err) : this.#syncName(handle, done))
+      }
+      try {
+        const beganMs = performance.now()
+        syncSync()
+        this._syncIo.note(performance.now() - beganMs)
+      } catch (err) {
+        return done(/** @type {Error} */ (err))
+      }
+      this.#syncName(handle, done)
     }, cb)
   }
 
   /**
-   * @param {StorageHandle} handle
-   * @param {boolean} isSmall  whether little was written since the last sync
-   * @param {Done} done
+   * The bytes of a file whose name is lost, to another file or with the power, are lost too.
+   * @type {(handle: StorageHandle, done: Done) => void}
    */
-  _syncHandle (handle, isSmall, done) {
-    const { syncSync } = handle
-    if (!isSmall || syncSync === undefined || !this._syncIo.mayBlock()) {
-      this._syncIo.noteAsync()
-      return handle.sync(done)
+  #syncName (handle, done) {
+    const { storage, path: filePath } = this._file
+    if (!handle.isAtSync || this._file.hasUnsyncedName || !this._syncIo.mayBlock()) {
+      return toCallback(this.#checkName(handle).then(async () => {
+        if (!this._file.hasUnsyncedName) return
+        await call(storage, 'syncFolder', path.dirname(filePath))
+        this._file.hasUnsyncedName = false
+      }), done)
     }
     try {
-      this._syncIo.time(syncSync)
+      this.#checkNameNow(handle)
     } catch (err) {
       return done(/** @type {Error} */ (err))
     }
@@ -358,16 +302,20 @@ class Writer {
   }
 
   /**
-   * The bytes of a file whose name is lost with the power are lost too.
-   * @param {Done} done
+   * What is written to a file that has lost its name is lost. Without a lock there is no promise that the file is the
+   * one of that name: it may be meant to have none.
+   * @param {StorageHandle} handle
+   * @throws {LogError} ERR_FILE_MOVED
    */
-  _syncName (done) {
-    const { storage, path: filePath, hasUnsyncedName } = this._file
-    if (!hasUnsyncedName) return done(null)
-    storage.syncFolder(path.dirname(filePath), (err) => {
-      if (!err) this._file.hasUnsyncedName = false
-      done(err)
-    })
+  async #checkName (handle) {
+    const { lockHeld, path: filePath } = this._file
+    if (lockHeld && handle.isAt && !await call(handle, 'isAt', filePath)) throw moved(filePath)
+  }
+
+  /** @param {StorageHandle} handle */
+  #checkNameNow (handle) {
+    const { lockHeld, path: filePath } = this._file
+    if (lockHeld && handle.isAtSync && !handle.isAtSync(filePath)) throw moved(filePath)
   }
 
   /**
@@ -377,7 +325,7 @@ class Writer {
   get canEndNow () {
     const { handle } = this._file
     const isSync = handle?.writeSync !== undefined && handle.syncSync !== undefined && handle.truncateSync !== undefined
-    return isSync && !this._isBusy && this._queue.length === 0 && !this._hasDebris
+    return isSync && !this.#isBusy && this.#queue.length === 0 && !this.#hasDebris
   }
 
   /**
@@ -388,34 +336,33 @@ class Writer {
   endNow (writes) {
     const { size: { value: size } } = this._file
     const handle = /** @type {Required<StorageHandle>} */ (this._file.handle)
-    if (this._reserveEnd > size) handle.truncateSync(size)
-    this._reserveEnd = 0
+    if (this.#reserveEnd > size) handle.truncateSync(size)
+    this.#reserveEnd = 0
     for (const { bytes, position } of writes) writeWholeSync(handle.writeSync, bytes, position)
     handle.syncSync()
-    this._checkName(handle, true, (err) => { if (err) throw err })
+    this.#checkNameNow(handle)
   }
 
-  /**
-   * @param {string} name
-   * @param {(handle: StorageHandle, done: Done) => void} change
-   * @param {Done} done
-   */
-  _enqueue (name, change, done) {
-    this._queue.push({ name, change, done })
-    if (!this._isBusy) this._runQueue()
+  /** @type {(name: string, change: (handle: StorageHandle) => Promise<void>, cb: Done) => void} */
+  #enqueueAsync (name, change, cb) {
+    this.#enqueue(name, (handle, done) => toCallback(change(handle), done), cb)
   }
 
-  _runQueue () {
-    this._isBusy = true
+  /** @type {(name: string, change: Change, cb: Done) => void} */
+  #enqueue (name, change, cb) {
+    this.#queue.push({ name, change, cb })
+    if (this.#isBusy) return
+    this.#isBusy = true
     trampoline((next) => {
-      const task = this._queue.shift()
+      const task = this.#queue.shift()
       if (task === undefined) {
-        this._isBusy = false
+        this.#isBusy = false
         return
       }
-      const finish = (/** @type {Error | null} */ err) => {
+      /** @type {Done} */
+      const finish = (err, result) => {
         // Not called from here, so that a callback which throws cannot stop the queue.
-        process.nextTick(task.done, err ?? null)
+        process.nextTick(task.cb, err ?? null, result)
         next()
       }
       const { handle, path } = this._file
@@ -425,42 +372,22 @@ class Writer {
   }
 
   /**
-   * @param {StorageHandle} handle
-   * @param {Error} err  why the append failed
-   * @param {Done} done
-   */
-  _cutDebris (handle, err, done) {
-    const { value: size } = this._file.size
-    this._reserveEnd = 0
-    handle.truncate(size, (undoErr) => {
-      this._hasDebris = Boolean(undoErr)
-      done(undoErr ? this._notUndone(err, size, Infinity) : err)
-    })
-  }
-
-  /**
-   * @param {StorageHandle} handle
-   * @param {Done} done
-   */
-  _clearDebris (handle, done) {
-    if (!this._hasDebris) return done(null)
-    handle.truncate(this._file.size.value, (err) => {
-      if (!err) this._hasDebris = false
-      done(err)
-    })
-  }
-
-  /**
    * @param {Error} cause
    * @param {number} start
    * @param {number} end
    */
-  _notUndone (cause, start, end) {
+  #notUndone (cause, start, end) {
     const { path } = this._file
     const range = end === Infinity ? `bytes past ${start}` : `bytes ${start} to ${end}`
     return new LogError('ERR_FILE_NOT_UNDONE', `write: ${path} could not be written (${cause.message}), and ${range} ` +
       'could not be put back; close the file and check the disk', { cause, offset: start, path })
   }
+}
+
+/** @type {(path: string, outcome: string) => LogError} */
+function notLocked (path, outcome) {
+  return new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${path} cannot be locked (${outcome}): ` +
+    'another process has it open; try again', { path })
 }
 
 /** @param {string} path */
@@ -469,10 +396,7 @@ function moved (path) {
     'removed or replaced. Close it, and find out where it went before you open it again', { path })
 }
 
-/**
- * @param {Error} cause
- * @param {string} path
- */
+/** @type {(cause: Error, path: string) => LogError} */
 function nameNotSynced (cause, path) {
   return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} has a new file, but its folder could not be synced ` +
     `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })

@@ -11,23 +11,25 @@ const { rethrowAsync } = require('./callbacks')
  */
 
 class Lifecycle {
+  #closedError
+  /** @type {Error | null} */
+  #openError = null
+  /** Whether a call has failed with it. */
+  #isErrorTold = false
+  /** @type {Array<(err: Error | null) => void> | null} null once it is open, or failed to open */
+  #whenOpen = []
+  #runningCount = 0
+  /** @type {(() => void) | null} */
+  #whenIdle = null
+  /** @type {Promise<Error | null> | null} null before close; why it could not be closed, when it is */
+  #closing = null
+
   /** @param {(name: string) => Error} closedError  what a call of that name fails with after close */
   constructor (closedError) {
-    this._closedError = closedError
+    this.#closedError = closedError
     /** Open, and not being closed. */
     this.isOpen = false
     this.isClosed = false
-    /** @type {Error | null} */
-    this._openError = null
-    /** Whether a call has failed with it. */
-    this._isErrorTold = false
-    /** @type {Array<(err: Error | null) => void> | null} null once it is open, or failed to open */
-    this._whenOpen = []
-    this._runningCount = 0
-    /** @type {(() => void) | null} */
-    this._whenIdle = null
-    /** @type {Array<(err: Error | null) => void> | null} null before close */
-    this._closers = null
   }
 
   /**
@@ -35,12 +37,12 @@ class Lifecycle {
    *   next turn of the event loop, the process is warned: somebody may wait for ever
    */
   opened (err) {
-    this._openError = err
+    this.#openError = err
     this.isOpen = !err && !this.isClosed
-    const waiting = this._whenOpen ?? []
-    this._whenOpen = null
+    const waiting = this.#whenOpen ?? []
+    this.#whenOpen = null
     for (const run of waiting) rethrowAsync(() => run(err))
-    if (err) setImmediate(() => this._isErrorTold || warn(err))
+    if (err) setImmediate(() => this.#isErrorTold || warn(err))
   }
 
   /**
@@ -48,33 +50,47 @@ class Lifecycle {
    * @param {() => void} run
    */
   whenOpen (run) {
-    if (this._whenOpen === null) return this.isOpen && run()
-    this._whenOpen.push((err) => err || run())
+    if (this.#whenOpen === null) return this.isOpen && run()
+    this.#whenOpen.push((err) => err || run())
   }
 
   /**
    * Runs an action once it is open. What the action throws before it has called back goes to the callback.
    * @template T
    * @param {string} name  of the call
-   * @param {Callback<T>} cb
+   * @param {import('@millrace/errors').NodeCallback<T>} cb
    * @param {(cb: Callback<T>) => void} action  must call back once
    * @throws {TypeError} when `cb` is no function
    */
   run (name, cb, action) {
     if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)
-    if (this.isClosed) return process.nextTick(cb, this._closedError(name))
+    if (this.isClosed) return process.nextTick(cb, this.#closedError(name))
     this.enter()
-    const call = new Call(this, cb)
-    if (this.isOpen) return attempt(action, call)
-    if (this._whenOpen === null) {
-      this._isErrorTold = true
-      return process.nextTick(call.end, this._openError)
+    let hasEnded = false
+    /** @type {Callback<T>} */
+    const end = (err, result) => {
+      if (hasEnded) return
+      hasEnded = true
+      this.leave()
+      // Not from here: a caller who recurses on errors must not overflow the stack.
+      if (err) process.nextTick(cb, err)
+      else cb(null, /** @type {T} */ (result))
     }
-    this._whenOpen.push((err) => {
-      if (!err) return attempt(action, call)
-      this._isErrorTold = true
-      call.end(err)
-    })
+    const begin = (/** @type {Error | null} */ err) => {
+      if (err) {
+        this.#isErrorTold = true
+        return end(err)
+      }
+      try {
+        action(end)
+      } catch (err) {
+        // After it has called back, this is what the callback threw, and the callback's business.
+        if (hasEnded) throw err
+        end(/** @type {Error} */ (err))
+      }
+    }
+    if (this.#whenOpen === null) begin(this.#openError)
+    else this.#whenOpen.push(begin)
   }
 
   /**
@@ -82,12 +98,12 @@ class Lifecycle {
    * which must be called once, just before the call's callback.
    */
   enter () {
-    this._runningCount++
+    this.#runningCount++
   }
 
   leave () {
-    this._runningCount--
-    if (this._whenIdle) this._tellIdle()
+    this.#runningCount--
+    if (this.#whenIdle) this.#tellIdle()
   }
 
   /**
@@ -96,68 +112,21 @@ class Lifecycle {
    * @param {(err: Error | null) => void} cb  runs when it is closed; so do those of later calls
    */
   close (shutDown, cb) {
-    if (this._closers === null) {
-      this._closers = []
+    this.#closing ??= new Promise((resolve) => {
       this.isClosed = true
       this.isOpen = false
-      this._whenIdle = () => shutDown((err) => this._closed(err))
-      if (this._whenOpen) this._whenOpen.push(() => this._tellIdle())
-      else process.nextTick(() => this._tellIdle())
-    }
-    this._closers.push(cb)
+      this.#whenIdle = () => shutDown(resolve)
+      if (this.#whenOpen) this.#whenOpen.push(() => this.#tellIdle())
+      else process.nextTick(() => this.#tellIdle())
+    })
+    this.#closing.then((err) => process.nextTick(cb, err))
   }
 
-  /** @param {Error | null} err */
-  _closed (err) {
-    const closers = this._closers ?? []
-    // From now on a call of close has nothing to wait for.
-    this._closers = /** @type {any} */ ({ push: (/** @type {any} */ cb) => process.nextTick(cb, err) })
-    for (const cb of closers) process.nextTick(cb, err)
-  }
-
-  _tellIdle () {
-    if (this._runningCount > 0 || this._whenOpen || this._whenIdle === null) return
-    const run = this._whenIdle
-    this._whenIdle = null
+  #tellIdle () {
+    if (this.#runningCount > 0 || this.#whenOpen || this.#whenIdle === null) return
+    const run = this.#whenIdle
+    this.#whenIdle = null
     run()
-  }
-}
-
-/**
- * A call that is under way.
- * @template T
- */
-class Call {
-  /**
-   * @param {Lifecycle} lifecycle
-   * @param {Callback<T>} cb
-   */
-  constructor (lifecycle, cb) {
-    this.hasEnded = false
-    /** @type {Callback<T>} */
-    this.end = (err, result) => {
-      if (this.hasEnded) return
-      this.hasEnded = true
-      lifecycle.leave()
-      // Not from here: a caller who recurses on errors must not overflow the stack.
-      if (err) process.nextTick(cb, err)
-      else cb(null, result)
-    }
-  }
-}
-
-/**
- * @template T
- * @param {(cb: Callback<T>) => void} action
- * @param {Call<T>} call
- */
-function attempt (action, call) {
-  try {
-    action(call.end)
-  } catch (err) {
-    // After it has called back, this is what the callback threw, and the callback's business.
-    if (call.hasEnded) throw err
-    call.end(/** @type {Error} */ (err))
   }
 }
 

@@ -5,6 +5,6 @@ exports.why = 'the kernel has forgotten what it could not write: the second sync
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/block-file/lib/writer.js',
-  find: 'isSmall, (err) => {\n        if (err) return done(err)',
-  replace: 'isSmall, (err) => {\n        if (err) return handle.sync(done)'
+  find: 'handle.sync((err) => err ? done(err)',
+  replace: 'handle.sync((err) => err ? handle.sync(done)'
 }]
