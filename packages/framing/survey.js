@@ -7,17 +7,14 @@ const { isZeroIn } = require('./lib/survey/find-header')
 const { encodeHeadOf } = require('./lib/survey/chunk-state')
 const { STEP, Survey, describeSource } = require('./lib/survey/survey')
 const { SaltSearch, placeOf, rebuildHeader } = require('./lib/survey/rescue-header')
-const { FrameKeeper, judgeFields } = require('./lib/survey/mend-frames')
 
 /**
  * @typedef {import('./lib/survey/chunk-state').ChunkState} ChunkState
  * @typedef {import('./lib/survey/damage-list').DamagedRange} DamagedRange
- * @typedef {import('./lib/survey/mend-frames').FrameSink} FrameSink
  * @typedef {import('./lib/survey/rescue-header').Page} Page
  * @typedef {import('./lib/survey/rescue-header').PagePlace} PagePlace
  * @typedef {import('./lib/survey/survey').Source} Source
  * @typedef {import('./lib/survey/chain').UnanchoredRange} UnanchoredRange
- * @typedef {import('./lib/survey/mend-frames').Verdict} Verdict
  * @typedef {import('./lib/survey/find-header').Window} Window
  */
 
@@ -31,5 +28,3 @@ exports.describeSource = describeSource
 exports.SaltSearch = SaltSearch
 exports.placeOf = placeOf
 exports.rebuildHeader = rebuildHeader
-exports.FrameKeeper = FrameKeeper
-exports.judgeFields = judgeFields

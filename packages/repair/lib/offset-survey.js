@@ -1,13 +1,15 @@
 'use strict'
-// Goes through a file of a legacy framing from frame to frame, past those that contradict themselves.
+// Goes through a file of a legacy framing from frame to frame, past those that contradict themselves: counts the
+// records that are whole, and puts every frame into the output, where it keeps its place.
 
 const { call, pause } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE, isAllZero } = require('@millrace/framing')
-const { FrameKeeper } = require('@millrace/framing/survey')
-const { NOWHERE, findFrames, isFrameAt, judgeFrame } = require('./find-frames')
+const { NOWHERE, compareFields, encodeFields, findFrames, isFrameAt, isFrameEnd } = require('./find-frames')
 
 // A larger frame is not read into the window: its size alone must not make anybody take so much memory.
 const HELD_SIZE_MAX = 256 * 1024
+// A reader holds a frame as a whole, that of a deleted record too.
+const FILLER_SIZE_MAX = 1024 * 1024
 const ZEROS = Buffer.alloc(256 * 1024)
 // Bytes that are being written are whole after less than this; where nobody writes it need not be waited for often.
 const PAUSE_MS = 10
@@ -27,6 +29,41 @@ const WHAT = Object.freeze({
  */
 
 class OffsetSurvey {
+  #blocks
+  #framing
+  #suspects
+  #damage
+  #output
+  #onProgress
+  #keepsSuspects
+  #fileSize
+  #window
+  /** @type {DataView} of the window's buffer */
+  #view = new DataView(new ArrayBuffer(0))
+  #need
+  /** Where the last damage began, unless it was mended. */
+  #earlier = NOWHERE
+  /** Where a frame was read again before it counted as damaged. */
+  #confirmed = NOWHERE
+  #pausesLeft = PAUSES_MAX
+  #isOver = false
+  /** What of the file is in the output. */
+  #copiedEnd = 0
+  /** Where the next frame begins; in the end, where the log does. */
+  end = 0
+  /** What was counted so far. */
+  counts = {
+    records: 0,
+    /** How many of them lie in frames that were damaged. */
+    mendable: 0,
+    erased: 0,
+    /** Seq of the last record that is not deleted. */
+    since: -1
+  }
+
+  /** What had been counted before the last damage. */
+  #countsBefore = { ...this.counts }
+
   /**
    * @param {object} source
    * @param {BlockFile} source.blocks
@@ -39,87 +76,75 @@ class OffsetSurvey {
    * @param {boolean} sinks.keepsSuspects
    */
   constructor ({ blocks, framing, suspects }, { damage, output, onProgress, keepsSuspects }) {
-    this._blocks = blocks
-    this._framing = framing
-    this._suspects = new Suspects(suspects)
-    this._damage = damage
-    this._output = output
-    this._onProgress = onProgress
-    this._keepsSuspects = keepsSuspects
-    this._fileSize = blocks.size.value
-    this.keeper = new FrameKeeper(framing, output && sinkOf(output, blocks))
-    this._window = blocks.createSpanReader()
-    /** @type {DataView} */
-    this._view = new DataView(new ArrayBuffer(0))
-    this._need = framing.overhead
-    /** Where the last damage began, unless it was mended. */
-    this._earlier = NOWHERE
-    /** Where a frame was read again before it counted as damaged. */
-    this._confirmed = NOWHERE
-    this._pausesLeft = PAUSES_MAX
-    this._isOver = false
-  }
-
-  /** Where the next frame begins; in the end, where the log does. */
-  get end () {
-    return this.keeper.end
+    this.#blocks = blocks
+    this.#framing = framing
+    this.#suspects = new Suspects(suspects)
+    this.#damage = damage
+    this.#output = output
+    this.#onProgress = onProgress
+    this.#keepsSuspects = keepsSuspects
+    this.#fileSize = blocks.size.value
+    this.#window = blocks.createSpanReader()
+    this.#need = framing.overhead
   }
 
   async run () {
     for (;;) {
-      if (this._output?.isFull) await this._output.drain()
-      const status = this._isOver ? STATUS.AT_END : this._walk()
+      if (this.#output?.isFull) await this.#output.drain()
+      const status = this.#isOver ? STATUS.AT_END : this.#passWholeFrames()
       if (status === STATUS.AT_END) break
-      if (status === STATUS.NEEDS_BYTES) await this._load()
-      else if (status === STATUS.LARGE) await this._passLarge()
-      else await this._meetContradiction()
+      if (status === STATUS.NEEDS_BYTES) await this.#load()
+      else if (status === STATUS.LARGE) await this.#passLarge()
+      else await this.#passContradiction()
     }
-    this._damage.close()
-    this.keeper.finish()
+    this.#damage.close()
+    this.#copyTo(this.end)
   }
 
-  async _load () {
-    this._onProgress(this.end)
-    await call(this._window, 'loadForward', this.end, this._need, this._fileSize)
+  async #load () {
+    this.#onProgress(this.end)
+    await call(this.#window, 'loadForward', this.end, this.#need, this.#fileSize)
   }
 
   /**
    * Passes the whole frames that the window holds.
    * @returns {number}  one of STATUS
    */
-  _walk () {
-    const { _window: window, _framing: framing, _fileSize: fileSize, keeper } = this
+  #passWholeFrames () {
+    const [framing, fileSize] = [this.#framing, this.#fileSize]
     const { overhead, trailerSize } = framing
-    const { buffer, start: base } = window
-    const view = this._viewOf(buffer)
-    const held = this.end >= base && this.end < window.end ? window.end - base : -Infinity
+    const { buffer, start: base, end } = this.#window
+    // A search may have moved the window on to another buffer.
+    if (this.#view.buffer !== buffer.buffer) this.#view = new DataView(buffer.buffer)
+    const view = this.#view
+    const held = this.end >= base && this.end < end ? end - base : -Infinity
     for (;;) {
-      const { end: start } = keeper
+      const start = this.end
       const offset = start - base
       if (start === fileSize) return STATUS.AT_END
       if (start + overhead > fileSize) return STATUS.CONTRADICTION
-      this._need = overhead
+      this.#need = overhead
       if (offset + FRAME_HEAD_SIZE > held) return STATUS.NEEDS_BYTES
       const size = view.getUint32(offset)
       const frameEnd = offset + size + overhead
       if (base + frameEnd > fileSize) return STATUS.CONTRADICTION
       if (frameEnd > held) {
-        this._need = size + overhead
+        this.#need = size + overhead
         return size > HELD_SIZE_MAX ? STATUS.LARGE : STATUS.NEEDS_BYTES
       }
       const isOfSize = view.getUint32(frameEnd - trailerSize) === size
       if (!isOfSize || !framing.isEndAt(view, frameEnd, base + frameEnd)) return STATUS.CONTRADICTION
-      this._pass(base + frameEnd, isAllZero(buffer, offset + FRAME_HEAD_SIZE, frameEnd - trailerSize))
+      this.#pass(base + frameEnd, isAllZero(buffer, offset + FRAME_HEAD_SIZE, frameEnd - trailerSize))
     }
   }
 
-  /**
-   * @param {Buffer} buffer  the window's: a search may have moved it on to another
-   * @returns {DataView}
-   */
-  _viewOf (buffer) {
-    if (this._view.buffer !== buffer.buffer) this._view = new DataView(buffer.buffer)
-    return this._view
+  async #passLarge () {
+    const [blocks, framing] = [this.#blocks, this.#framing]
+    const size = this.#need - framing.overhead
+    const dataStart = this.end + FRAME_HEAD_SIZE
+    const frameEnd = this.end + this.#need
+    if (!await isFrameEnd(blocks, framing, size, frameEnd)) return this.#passContradiction()
+    this.#pass(frameEnd, await isZeroRange(blocks, dataStart, dataStart + size))
   }
 
   /**
@@ -127,79 +152,67 @@ class OffsetSurvey {
    * @param {number} frameEnd
    * @param {boolean} isDeleted
    */
-  _pass (frameEnd, isDeleted) {
-    const { keeper, end: start } = this
-    if (!this._suspects.touches(start, frameEnd)) return keeper.keep(frameEnd, isDeleted)
-    this._note(WHAT.SUSPECT, start, frameEnd, isDeleted ? 0 : 1)
-    if (this._keepsSuspects) keeper.keepSuspect(frameEnd, isDeleted)
-    else keeper.replace(frameEnd)
-  }
-
-  async _passLarge () {
-    const { _blocks: blocks, _framing: framing, end: start, _need: frameSize } = this
-    const { trailerSize } = framing
-    const frameEnd = start + frameSize
-    const trailer = Buffer.alloc(trailerSize)
-    await call(blocks, 'readInto', trailer, frameEnd - trailerSize)
-    const isWhole = trailer.readUInt32BE(0) === frameSize - framing.overhead && framing.isEndIn(trailer, frameEnd)
-    if (!isWhole) return this._meetContradiction()
-    this._pass(frameEnd, await isZeroRange(blocks, start + FRAME_HEAD_SIZE, frameEnd - trailerSize))
+  #pass (frameEnd, isDeleted) {
+    const { end: start } = this
+    if (!this.#suspects.touches(start, frameEnd)) return this.#keep(frameEnd, isDeleted)
+    this.#report(WHAT.SUSPECT, start, frameEnd, isDeleted ? 0 : 1)
+    if (this.#keepsSuspects) this.#keepDamaged(frameEnd, isDeleted)
+    else this.#replace(frameEnd)
   }
 
   /** The next frame contradicts itself: it is damaged if whole ones come behind it, else the log may just end here. */
-  async _meetContradiction () {
-    const { _blocks: blocks, _framing: framing, _fileSize: fileSize, end: start } = this
-    if (this._confirmed !== start && this._pausesLeft > 0) {
-      this._confirmed = start
-      this._pausesLeft--
-      this._window.forget()
+  async #passContradiction () {
+    const { end: start } = this
+    if (this.#confirmed !== start && this.#pausesLeft > 0) {
+      this.#confirmed = start
+      this.#pausesLeft--
+      this.#window.forget()
       await pause(PAUSE_MS)
       return
     }
-    const place = await findFrames(blocks, framing, start, fileSize, this._earlier, this._window)
-    if (place.start === NOWHERE) return this._meetEnd()
-    if (place.isWhole) return this._passDamage(place.start)
+    const place = await findFrames(this.#blocks, this.#framing, start, this.#fileSize, this.#earlier, this.#window)
+    if (place === null) return this.#passEnd()
+    if (place.isWhole) return this.#passDamage(place.start)
     // Imitations of frames inside a record lie between: they were none.
-    if (place.start === this._earlier && place.start < start) this.keeper.returnTo(place.start)
-    await this._passDamage(place.end)
+    if (place.start === this.#earlier && place.start < start) this.#returnTo(place.start)
+    await this.#passDamage(place.end)
   }
 
   /** @param {number} frameEnd  where whole frames go on */
-  async _passDamage (frameEnd) {
-    const { end: start, keeper, _blocks: blocks, _framing: framing } = this
-    const { isMendable } = await judgeFrame(blocks, framing, start, frameEnd)
+  async #passDamage (frameEnd) {
+    const { end: start } = this
+    const { isMendable } = await compareFields(this.#blocks, this.#framing, start, frameEnd)
     if (!isMendable) {
-      this._note(WHAT.FRAMES, start, frameEnd, null)
-      this._earlier = start
-      keeper.noteDamage()
-      keeper.replace(frameEnd)
+      this.#report(WHAT.FRAMES, start, frameEnd, null)
+      this.#earlier = start
+      this.#countsBefore = { ...this.counts }
+      this.#replace(frameEnd)
       return
     }
-    const isDeleted = await isZeroRange(blocks, start + FRAME_HEAD_SIZE, frameEnd - framing.trailerSize)
-    this._note(WHAT.FIELD, start, frameEnd, 0)
-    this._earlier = NOWHERE
-    keeper.mend(frameEnd, isDeleted)
+    const dataEnd = frameEnd - this.#framing.trailerSize
+    const isDeleted = await isZeroRange(this.#blocks, start + FRAME_HEAD_SIZE, dataEnd)
+    this.#report(WHAT.FIELD, start, frameEnd, 0)
+    this.#earlier = NOWHERE
+    this.#mend(frameEnd, isDeleted)
   }
 
   /**
    * A write that was cut off cannot have left both ends of its frame. If two of its three fields say that the rest of
    * the file is one frame, it was whole once.
    */
-  async _meetEnd () {
-    const { end: start, _fileSize: fileSize } = this
-    const { agreeing } = await judgeFrame(this._blocks, this._framing, start, fileSize)
-    if (agreeing >= 2 || await this._endsInFrame()) await this._passDamage(fileSize)
-    else this._isOver = true
+  async #passEnd () {
+    const { agreeing } = await compareFields(this.#blocks, this.#framing, this.end, this.#fileSize)
+    if (agreeing >= 2 || await this.#endsInFrame()) await this.#passDamage(this.#fileSize)
+    else this.#isOver = true
   }
 
   /**
    * Who opens the log takes an empty frame at its end for a record, so nothing was cut off; but zeros over the end of a
    * larger one, save its last bytes, look the same.
    */
-  async _endsInFrame () {
-    const { end: start, _fileSize: fileSize, _framing: framing } = this
-    const last = fileSize - framing.overhead
-    return last >= start && isFrameAt(this._blocks, framing, last, fileSize)
+  async #endsInFrame () {
+    const last = this.#fileSize - this.#framing.overhead
+    return last >= this.end && isFrameAt(this.#blocks, this.#framing, last, this.#fileSize)
   }
 
   /**
@@ -208,24 +221,93 @@ class OffsetSurvey {
    * @param {number} end
    * @param {number | null} records
    */
-  _note (what, start, end, records) {
+  #report (what, start, end, records) {
     const seqs = records === 0 ? null : { from: start, to: end }
-    this._damage.add({ what, start, end, isPromised: null, seqs, records })
+    this.#damage.add({ what, start, end, isPromised: null, seqs, records })
+  }
+
+  // What becomes of a frame.
+
+  /**
+   * @param {number} frameEnd
+   * @param {boolean} isDeleted
+   */
+  #keep (frameEnd, isDeleted) {
+    if (isDeleted) {
+      this.counts.erased++
+    } else {
+      this.counts.records++
+      this.counts.since = this.end
+    }
+    this.end = frameEnd
+  }
+
+  /**
+   * @param {number} frameEnd
+   * @param {boolean} isDeleted
+   */
+  #keepDamaged (frameEnd, isDeleted) {
+    if (!isDeleted) this.counts.mendable++
+    this.#keep(frameEnd, isDeleted)
+  }
+
+  /**
+   * A frame of which one field is wrong.
+   * @param {number} frameEnd
+   * @param {boolean} isDeleted
+   */
+  #mend (frameEnd, isDeleted) {
+    const { head, trailer } = encodeFields(this.#framing, this.end, frameEnd)
+    this.#copyTo(frameEnd)
+    this.#output?.put(this.end, head)
+    this.#output?.put(frameEnd - trailer.length, trailer)
+    this.#keepDamaged(frameEnd, isDeleted)
+  }
+
+  /**
+   * Puts deleted records in place of what is lost, so that what comes behind keeps its place.
+   * @param {number} end
+   */
+  #replace (end) {
+    this.#copyTo(this.end)
+    this.#output?.fill(end - this.end, makeDeletedFrames(this.#framing, this.end, end))
+    this.#copiedEnd = this.end = end
+  }
+
+  /**
+   * Takes back all since the last damage.
+   * @param {number} start  where that began
+   */
+  #returnTo (start) {
+    this.counts = { ...this.#countsBefore }
+    this.end = this.#copiedEnd = start
+    if (this.#output && this.#output.end > start) this.#output.cut(start)
+  }
+
+  /** @param {number} end  all before it is to be in the output */
+  #copyTo (end) {
+    if (end > this.#copiedEnd) this.#output?.copy(this.#blocks, this.#copiedEnd, end)
+    this.#copiedEnd = Math.max(this.#copiedEnd, end)
   }
 }
 
 /**
- * @param {import('@millrace/offset-log/copying').Output} output
- * @param {BlockFile} blocks
- * @returns {import('@millrace/framing/survey').FrameSink}
+ * @param {OffsetFraming} framing
+ * @param {number} start
+ * @param {number} end  at least one frame's overhead behind
+ * @returns {() => Buffer}  makes the next of the frames
  */
-function sinkOf (output, blocks) {
-  return {
-    get end () { return output.end },
-    copy: (start, end) => output.copy(blocks, start, end),
-    fill: (size, make) => output.fill(size, make),
-    put: (start, bytes) => output.put(start, bytes),
-    cut: (size) => output.cut(size)
+function makeDeletedFrames (framing, start, end) {
+  const { overhead } = framing
+  return () => {
+    const left = end - start
+    let size = Math.min(left, FILLER_SIZE_MAX)
+    // What is left must hold a frame.
+    if (size < left && left - size < overhead) size -= overhead
+    const bytes = Buffer.alloc(size)
+    framing.writeFrame(Buffer.alloc(size - overhead), start, bytes, 0)
+    start += size
+    return bytes
   }
 }
 

@@ -12,7 +12,7 @@ const {
 } = require('@millrace/framing')
 const { SaltSearch, describeSource, isZeroIn, placeOf, rebuildHeader } = require('@millrace/framing/survey')
 const { TailCopy, detectFraming, isShorter, readHeadBytes } = require('@millrace/offset-log/copying')
-const { NOWHERE, findFrames, judgeFrame } = require('./find-frames')
+const { NOWHERE, compareFields, findFrames } = require('./find-frames')
 
 const detect = promisify(detectFraming)
 
@@ -41,42 +41,27 @@ const detect = promisify(detectFraming)
  */
 
 /**
+ * @template T
  * @param {string} path
  * @param {object} options
  * @param {string} [options.framing]  that the file is known to have
  * @param {import('@millrace/block-file').Storage} [options.storage]
- * @returns {Promise<LogSource>}
+ * @param {(source: LogSource) => Promise<T>} run
+ * @returns {Promise<T>}  the file is closed
  */
-async function openSource (path, { framing, storage }) {
+async function withSource (path, { framing, storage }, run) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
   await call(blocks, 'ready')
+  let result
   try {
     const { checked = null, legacy = null } = await tellFraming(blocks, framing)
     const unrestored = checked && await new TailCopy(blocks, checked.head, storage).find()
-    return { blocks, checked, framing: legacy, unrestored }
+    result = await run({ blocks, checked, framing: legacy, unrestored })
   } catch (err) {
     await call(blocks, 'close').catch(() => {})
     throw err
   }
-}
-
-/**
- * @template T
- * @param {string} path
- * @param {Parameters<typeof openSource>[1]} options
- * @param {(source: LogSource) => Promise<T>} run
- * @returns {Promise<T>}  the file is closed
- */
-async function withSource (path, options, run) {
-  const source = await openSource(path, options)
-  let result
-  try {
-    result = await run(source)
-  } catch (err) {
-    await call(source.blocks, 'close').catch(() => {})
-    throw err
-  }
-  await call(source.blocks, 'close')
+  await call(blocks, 'close')
   return result
 }
 
@@ -129,10 +114,10 @@ async function guessOffsetFraming (blocks) {
   let first = null
   let firstEnd = Infinity
   for (const framing of Object.values(offsetFramings)) {
-    const { start, end } = await findFrames(blocks, framing, 0, fileSize, NOWHERE, blocks.createSpanReader())
-    if (start !== NOWHERE && end < firstEnd) [first, firstEnd] = [framing, end]
+    const place = await findFrames(blocks, framing, 0, fileSize, NOWHERE, blocks.createSpanReader())
+    if (place !== null && place.end < firstEnd) [first, firstEnd] = [framing, place.end]
     // All of the file may be one frame.
-    const { isMendable } = await judgeFrame(blocks, framing, 0, fileSize)
+    const { isMendable } = await compareFields(blocks, framing, 0, fileSize)
     if (isMendable && fileSize < firstEnd) [first, firstEnd] = [framing, fileSize]
   }
   return first

@@ -144,7 +144,7 @@ async function survey ({ blocks, checked, framing }, { rangesMax, keepSuspects, 
   if (framing === null) return { found: describeEmpty(), state: null }
   const survey = new OffsetSurvey({ blocks, framing, suspects }, { ...sinks, keepsSuspects: keepSuspects })
   await survey.run()
-  return { found: describeLegacy(framing, survey), state: null }
+  return { found: { ...describeEmpty(), framing: framing.name, end: survey.end, ...survey.counts }, state: null }
 }
 
 /**
@@ -197,24 +197,6 @@ function describeChecked ({ head, isHeadLost, promisedEnd, unfinishedCount, isBl
   }
 }
 
-/**
- * @param {import('@millrace/framing').OffsetFraming} framing
- * @param {OffsetSurvey} survey
- * @returns {Found}
- */
-function describeLegacy (framing, { keeper }) {
-  const { end, recordCount, mendedCount, erasedCount, last } = keeper
-  return {
-    ...describeEmpty(),
-    framing: framing.name,
-    end,
-    records: recordCount,
-    mendable: mendedCount,
-    erased: erasedCount,
-    since: last
-  }
-}
-
 function describeEmpty () {
   return {
     framing: /** @type {string | null} */ (null),
@@ -260,30 +242,16 @@ async function findTail (blocks, end) {
  * @returns {Report}
  */
 function describe ({ blocks, unrestored }, found, { ranges, count, size }, tail) {
-  const { framing, codec, end, isSound, records, mendable, erased, undeleted } = found
-  const { unanchored, unanchoredCount, since, promisedEnd, flaws, unfinished } = found
   return {
     path: blocks.path,
-    framing,
-    codec,
     size: blocks.size.value,
-    end,
-    isSound: isSound && count === 0 && unrestored === null,
-    records,
-    mendable,
-    erased,
-    undeleted,
-    unanchored,
-    unanchoredCount,
-    since,
-    promisedEnd,
+    ...found,
+    isSound: found.isSound && count === 0 && unrestored === null,
     damage: ranges,
     damageCount: count,
     damageSize: size,
     tail,
-    flaws,
-    unrestored,
-    unfinished
+    unrestored
   }
 }
 
