@@ -2,6 +2,7 @@
 // All that the bench reaches for in the insides of the packages: what bounds a row is worked out with the same checksum
 // over the same layout, and a log of 10 GB with a hole in it cannot be had from outside.
 
+const fs = require('node:fs')
 const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
 const { AppendGroup } = require('@millrace/offset-log/lib/appender')
@@ -12,14 +13,15 @@ const {
 } = require('@millrace/framing')
 
 /**
- * From the head of a log that was closed cleanly to that of one which ends elsewhere, and its last commit, as the log
- * itself would have put it there.
- * @param {Buffer} head  changed to be that of the other log
+ * From a log that was closed cleanly to one which ends elsewhere: the head, and the last commit as the log itself would
+ * have put it there.
+ * @param {string} file  of the log
  * @param {number} size  of the other, at least
  * @param {Buffer[]} records  of the last commit
- * @returns {{ end: number, bytes: Buffer }}  the commit, and where it begins
+ * @returns {{ head: Buffer, end: number, bytes: Buffer }}  the commit, and where it begins
  */
-function packFarCommit (head, size, records) {
+function packFarCommit (file, size, records) {
+  const head = Buffer.from(fs.readFileSync(file).subarray(0, HEAD_SIZE))
   const header = decodeFileHeader(head.subarray(0, HEADER_SIZE))
   if (header === null || !('salt' in header)) throw new Error('no header that can be read')
   const slots = SLOT_POSITIONS.map((position) => decodeSlot(head.subarray(position, position + SLOT_SIZE), header.salt))
@@ -33,7 +35,7 @@ function packFarCommit (head, size, records) {
   const { bytes, seq, tail } = packCommit(group, { end, shift: 0, chainCrc: newest.chainCrc }, writer, target)
   const slot = { ...newest, end: tail.end, logicalEnd: tail.end, last: seq, chainCrc: tail.chainCrc }
   for (const position of SLOT_POSITIONS) encodeSlot(slot, header.salt).copy(head, position)
-  return { end, bytes }
+  return { head, end, bytes }
 }
 
 /** There is no option for it, and no use but one row. */
@@ -44,35 +46,45 @@ function takeNoBreaks () {
 }
 
 /**
- * Goes from record to record of a page, and looks at nothing but lengths.
- * @param {DataView} view
- * @param {number} pageStart
- * @param {number} pageEnd
+ * Page by page, as a log has its checksums.
+ * @param {Buffer} buf
+ * @param {number} size  what is filled of it
+ */
+function sumPages (buf, size) {
+  for (let start = 0; start < size; start += PAGE_SIZE) crc32(buf.subarray(start, Math.min(size, start + PAGE_SIZE)))
+}
+
+/**
+ * Sums a span as a whole, and goes from record to record, page by page; looks at nothing but lengths.
+ * @param {Buffer} span
+ * @param {DataView} view  of it
+ * @param {{ size: number, position: number }} place  how much of the span is filled, and with what of the file
  * @param {{ records: number, delivered: number }} counts
  */
-function walkPage (view, pageStart, pageEnd, counts) {
+function sumAndWalk (span, view, { size, position }, counts) {
+  crc32(size === span.length ? span : span.subarray(0, size))
   let [records, delivered] = [0, 0]
-  for (let start = pageStart; pageEnd - start >= CHUNK_SIZE_MIN;) {
-    const end = start + CHUNK_HEADER_SIZE + view.getUint16(start + PAYLOAD_SIZE_OFFSET)
-    let at = start + CHUNK_HEADER_SIZE + view.getUint16(start + CONTINUED_OFFSET)
-    while (end - at >= LENGTH_SIZE) {
-      const length = view.getInt32(at)
-      if (length >>> 30 !== FRAME_TYPES.RECORD) break // padding
-      records++
-      delivered += length
-      at += LENGTH_SIZE + length
+  for (let page = position === 0 ? HEAD_SIZE : 0; page < size; page += PAGE_SIZE) {
+    const pageEnd = Math.min(size, page + PAGE_SIZE)
+    for (let start = page; pageEnd - start >= CHUNK_SIZE_MIN;) {
+      const end = start + CHUNK_HEADER_SIZE + view.getUint16(start + PAYLOAD_SIZE_OFFSET)
+      let at = start + CHUNK_HEADER_SIZE + view.getUint16(start + CONTINUED_OFFSET)
+      while (end - at >= LENGTH_SIZE) {
+        const length = view.getInt32(at)
+        if (length >>> 30 !== FRAME_TYPES.RECORD) break // padding
+        records++
+        delivered += length
+        at += LENGTH_SIZE + length
+      }
+      start = end
     }
-    start = end
   }
   counts.records += records
   counts.delivered += delivered
 }
 
-exports.crc32 = crc32
 exports.packFarCommit = packFarCommit
 exports.putUint32 = putUint32
+exports.sumAndWalk = sumAndWalk
+exports.sumPages = sumPages
 exports.takeNoBreaks = takeNoBreaks
-exports.walkPage = walkPage
-exports.HEAD_SIZE = HEAD_SIZE
-exports.LENGTH_SIZE = LENGTH_SIZE
-exports.PAGE_SIZE = PAGE_SIZE

@@ -7,7 +7,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { Counts, Tally, takeSamples, time } = require('../lib/measure')
 const { createPrng } = require('../lib/prng')
 const { BLOCK_SIZE, CODECS, openRecords } = require('../lib/readers')
-const { HEAD_SIZE, PAGE_SIZE, crc32, walkPage } = require('./insides')
+const { sumAndWalk } = require('./insides')
 
 /**
  * @typedef {object} Runner
@@ -146,12 +146,7 @@ function openSummedLoop (path) {
   return {
     sample: () => time(() => {
       counts = new Counts()
-      bytes = readSpans(fd, span, (size, position) => {
-        crc32(size === SPAN_SIZE ? span : span.subarray(0, size))
-        for (let start = position === 0 ? HEAD_SIZE : 0; start < size; start += PAGE_SIZE) {
-          walkPage(view, start, Math.min(size, start + PAGE_SIZE), counts)
-        }
-      })
+      bytes = readSpans(fd, span, (size, position) => sumAndWalk(span, view, { size, position }, counts))
     }),
     finish () {
       fs.closeSync(fd)

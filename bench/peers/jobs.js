@@ -9,7 +9,7 @@ const { call, runPipeline, takeSamples, time } = require('../lib/measure')
 const { createPrng } = require('../lib/prng')
 const { listRecords, toRecord } = require('../lib/readers')
 const { syncFile } = require('../lib/work-file')
-const { appendAll, appendDurably, readBack, tallyOf, tallyRecords } = require('../stores')
+const { RecordTally, appendAll, appendDurably, readBack, tallyOf } = require('../stores')
 
 /** @typedef {import('../stores').Peer} Peer */
 /** @typedef {import('../stores').Store} Store */
@@ -95,16 +95,13 @@ function appendUntil (appenders) {
 
 /** @type {NonNullable<Job['read']>} */
 function scan (store) {
-  let tally = tallyRecords()
+  let tally = new RecordTally()
   return {
     run () {
-      tally = tallyRecords()
-      return store.scan(tally.visit)
+      tally = new RecordTally()
+      return store.scan(tally.visit.bind(tally))
     },
-    result () {
-      const answer = tally.result()
-      return { records: answer.records, answer }
-    }
+    result: () => ({ records: tally.records, answer: tally.answer() })
   }
 }
 

@@ -103,7 +103,7 @@ async function openSqlite (folder, mode) {
     },
     appendGroup: append,
     async scan (visit) {
-      for (const record of all.iterate()) visit(record, 0, record.length)
+      for (const record of all.iterate()) visit(0, record, 0, record.length)
     },
     queries: {
       json_extract: ask('NOT INDEXED'),
@@ -137,7 +137,7 @@ async function openLmdb (folder, mode) {
     },
     appendOne: (record, cb) => db.put(next++, record).then(() => cb(), cb),
     async scan (visit) {
-      for (const { value } of db.getRange()) visit(value, 0, value.length)
+      for (const { value } of db.getRange()) visit(0, value, 0, value.length)
     },
     queries: {
       parsed: createParsed((onMessage) => { for (const { value } of db.getRange()) onMessage(JSON.parse(value)) })
@@ -175,7 +175,7 @@ async function openLevel (folder, mode) {
     append,
     appendOne: (record, cb) => db.put(toKey(next++), record, { sync }).then(() => cb(), cb),
     appendGroup: append,
-    scan: (visit) => each('buffer', (record) => visit(record, 0, record.length)),
+    scan: (visit) => each('buffer', (record) => visit(0, record, 0, record.length)),
     queries: { parsed: createParsed((onMessage) => each('json', onMessage)) },
     get: (key, cb) => db.get(toKey(key)).then((/** @type {Buffer} */ record) => cb(null, record), cb),
     close: () => db.close()

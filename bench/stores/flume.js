@@ -24,7 +24,7 @@ const FILL_COUNT = 1_000_000
 function createReads (log, drain, recordsOnly) {
   return {
     /** @type {import('./index').Store['scan']} */
-    scan: (visit) => drain(recordsOnly, (record) => visit(record, 0, record.length)),
+    scan: (visit) => drain(recordsOnly, (record) => visit(0, record, 0, record.length)),
     queries: {
       /** @type {import('./index').Query} */
       seekKey (root, onHit) {

@@ -14,8 +14,9 @@ const EVERY = 100
  */
 
 /**
- * Bytes start..end of `buf`. They are borrowed: only valid until the call returns.
- * @typedef {(buf: Uint8Array, start: number, end: number) => void} Visit
+ * A key, and bytes start..end of `buf`. They are borrowed: only valid until the call returns. Where a store has no keys
+ * at hand all of them are 0.
+ * @typedef {(key: number, buf: Uint8Array, start: number, end: number) => void} Visit
  * @typedef {(err?: any) => void} OnDone
  */
 
@@ -116,35 +117,30 @@ async function appendDurably ({ appendOne, appendGroup }, records, appenders, is
   return count
 }
 
-/**
- * What was read, in three figures: how many records, how many bytes, and a digest of every hundredth of them.
- * @returns {{ visit: Visit, result: () => { records: number, bytes: number, digest: string } }}
- */
-function tallyRecords () {
-  const tally = new Tally({ every: EVERY })
-  let index = 0
-  return {
-    // Stores call records by keys of their own; what all of them have is the order.
-    visit: (buf, start, end) => tally.visit(index++, buf, start, end),
-    result () {
-      const { records, delivered, digest } = tally.result()
-      return { records, bytes: delivered, digest }
-    }
+/** What was read, in three figures: how many records, how many bytes, and a digest of every hundredth of them. */
+class RecordTally extends Tally {
+  constructor () {
+    super({ every: EVERY })
+  }
+
+  answer () {
+    const { records, delivered: bytes, digest } = this.result()
+    return { records, bytes, digest }
   }
 }
 
 /** @param {Pick<Store, 'scan'>} store */
 async function readBack (store) {
-  const { visit, result } = tallyRecords()
-  await store.scan(visit)
-  return result()
+  const tally = new RecordTally()
+  await store.scan(tally.visit.bind(tally))
+  return tally.answer()
 }
 
 /** @param {Iterable<Uint8Array>} records */
 function tallyOf (records) {
-  const { visit, result } = tallyRecords()
-  for (const record of records) visit(record, 0, record.length)
-  return result()
+  const tally = new RecordTally()
+  for (const record of records) tally.visit(0, record, 0, record.length)
+  return tally.answer()
 }
 
 /**
@@ -161,6 +157,6 @@ exports.toBatches = toBatches
 exports.appendBatches = appendBatches
 exports.appendAll = appendAll
 exports.appendDurably = appendDurably
-exports.tallyRecords = tallyRecords
+exports.RecordTally = RecordTally
 exports.readBack = readBack
 exports.tallyOf = tallyOf

@@ -29,7 +29,7 @@ async function openMillrace (file, options) {
   return {
     append: (records, cb) => log.append(records.length === 1 ? records[0] : records, cb),
     appendOne: (record, cb) => log.append(record, cb),
-    scan: (visit) => scanRecords(log, {}, (seq, buf, start, end) => visit(buf, start, end)),
+    scan: (visit) => scanRecords(log, {}, visit),
     queries: {
       where: (root, onHit) => {
         return scanRecords(log, { where: rootIs(root) }, (seq, buf, start, end) => onHit(buf.subarray(start, end)))

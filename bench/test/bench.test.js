@@ -80,7 +80,8 @@ tape('bench: a child that dies is reported with its case and its error', (t) => 
 
 tape('bench: a third stack of another framing joins with one file', (t) => {
   const out = makeFolder(t)
-  const { status, stdout, stderr } = runBench('--records', '300', '--blocks', '16', '--runs', '1',
+  // A layer of each kind: bytes of the file, records, and the binary log.
+  const { status, stdout, stderr } = runBench('--records', '300', '--blocks', '16', '--runs', '1', '--layers', 'file,log,binary',
     '--stacks', `ours,reference,${support('wide-stack.js')}`, '--out', out)
   t.equal(status, 0, stderr)
   t.ok(stdout.includes('Millrace, 48 bits'))

@@ -31,20 +31,25 @@ function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = [1, 
   return gatherCells({ stacks, layers, blockSizes }, measurements)
 }
 
-async function draw (t, cells) {
-  const folder = makeFolder(t)
+async function draw (cells) {
   const said = []
   const charts = await drawCharts(cells, setting, (line) => said.push(line))
+  return { charts, said, svg: (name) => charts[name] }
+}
+
+/** The same, in files: PNGs take their time. */
+async function save (t, cells) {
+  const folder = makeFolder(t)
+  const { charts, said } = await draw(cells)
   const files = Object.entries(charts).flatMap(([name, svg]) => saveChart(folder, name, svg))
-  const svg = (name) => fs.readFileSync(path.join(folder, `${name}.svg`), 'utf8')
-  return { folder, files: files.map((file) => path.basename(file)), said, svg }
+  return { folder, files: files.map((file) => path.basename(file)), said, svg: (name) => fs.readFileSync(path.join(folder, `${name}.svg`), 'utf8') }
 }
 
 /** The words that a reader sees, in order. */
 const textsOf = (svg) => [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' '))
 
 tape('charts: three, each as SVG and as PNG', async (t) => {
-  const { folder, files, said } = await draw(t, makeCells())
+  const { folder, files, said } = await save(t, makeCells())
   t.deepEqual(files, ['linegraph', 'barchart', 'barchart2'].flatMap((name) => [`${name}.svg`, `${name}.png`]))
   t.deepEqual(said, [])
   for (const file of files) {
@@ -58,7 +63,7 @@ tape('charts: three, each as SVG and as PNG', async (t) => {
 })
 
 tape('linegraph: names layers, stacks, units, and what hollow marks are', async (t) => {
-  const { svg } = await draw(t, makeCells())
+  const { svg } = await draw(makeCells())
   const texts = textsOf(svg('linegraph'))
   for (const { name, meaning } of allLayers) t.ok(texts.includes(name) && texts.includes(meaning), name)
   for (const text of ['Millrace, offset32', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
@@ -70,7 +75,7 @@ tape('linegraph: names layers, stacks, units, and what hollow marks are', async 
 })
 
 tape('barcharts: name layers, sizes, times with their unit, and ratios', async (t) => {
-  const { svg } = await draw(t, makeCells())
+  const { svg } = await draw(makeCells())
   const texts = textsOf(svg('barchart')).map((text) => text.trim().replace(/\s+/g, ' '))
   for (const text of ['Millrace, offset32', 'flumelog-offset', '16 KiB', '32 KiB', '64 KiB', '0 ms', '50 ms', '500 ms 10×',
     'file every block, start to end', 'json every record, parsed as JSON']) {
@@ -81,7 +86,7 @@ tape('barcharts: name layers, sizes, times with their unit, and ratios', async (
 })
 
 tape('charts: three stacks have three colours and three labels', async (t) => {
-  const { svg } = await draw(t, makeCells({ stacks: [checked, ours, reference] }))
+  const { svg } = await draw(makeCells({ stacks: [checked, ours, reference] }))
   for (const name of ['linegraph', 'barchart2']) {
     for (const label of ['Millrace, checked', 'Millrace, offset32', 'flumelog-offset']) t.ok(textsOf(svg(name)).includes(label))
     for (const index of [0, 1, 2]) t.ok(svg(name).includes(`fill-${index}`), `${name}: colour ${index}`)
@@ -93,36 +98,36 @@ tape('charts: three stacks have three colours and three labels', async (t) => {
 
 tape('charts: what was not measured is left out, with a line that says so', async (t) => {
   const [log] = allLayers.filter((layer) => layer.name === 'log')
-  const { files, said } = await draw(t, makeCells({ layers: [log], kib: [8] }))
+  const { files, said } = await save(t, makeCells({ layers: [log], kib: [8] }))
   t.deepEqual(files, ['linegraph.svg', 'linegraph.png'])
   t.equal(said.length, 2)
-  const alone = await draw(t, makeCells({ stacks: [ours], layers: [log], kib: [16] }))
+  const alone = await save(t, makeCells({ stacks: [ours], layers: [log], kib: [16] }))
   t.equal(alone.files.length, 6)
   t.ok(textsOf(alone.svg('linegraph')).includes('Millrace, offset32: time to read a whole log'))
 })
 
 tape('charts: a title does not praise a stack that was slower', async (t) => {
-  const { svg } = await draw(t, makeCells({ stacks: [reference, ours] }))
+  const { svg } = await draw(makeCells({ stacks: [reference, ours] }))
   t.ok(textsOf(svg('linegraph')).includes('At 64 KiB flumelog-offset is 10 times as fast as Millrace, offset32'), 'the first of the two')
   const cells = makeCells()
   const slower = { ...cells, ratio: () => 0.5 }
-  const { svg: honest } = await draw(t, slower)
+  const { svg: honest } = await draw(slower)
   t.ok(textsOf(honest('linegraph')).includes('At 64 KiB flumelog-offset takes 0.5 times as long as Millrace, offset32'))
 })
 
 tape('charts: a title speaks of what was read in full, and compares the default framing', async (t) => {
   t.equal(checked.framing, 'checked', 'first of all stacks')
   const cells = makeCells()
-  const { svg } = await draw(t, { ...cells, ratio: (stack, layer, blockSize) => blockSize === 64 * KIB ? 5 : 115 })
+  const { svg } = await draw({ ...cells, ratio: (stack, layer, blockSize) => blockSize === 64 * KIB ? 5 : 115 })
   for (const name of ['linegraph', 'barchart', 'barchart2']) {
     t.ok(textsOf(svg(name)).includes('At 64 KiB Millrace, offset32 is 5.0 times as fast as flumelog-offset'), name)
   }
-  const { svg: small } = await draw(t, makeCells({ kib: [1] }))
+  const { svg: small } = await draw(makeCells({ kib: [1] }))
   t.ok(textsOf(small('linegraph')).includes('Time to read a whole log'), 'no figure where all are scaled')
 })
 
 tape('charts: the same cells give the same bytes', async (t) => {
-  const [a, b] = [await draw(t, makeCells()), await draw(t, makeCells())]
+  const [a, b] = [await save(t, makeCells()), await save(t, makeCells())]
   for (const file of a.files) {
     t.ok(fs.readFileSync(path.join(a.folder, file)).equals(fs.readFileSync(path.join(b.folder, file))), file)
   }

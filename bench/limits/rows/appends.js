@@ -5,15 +5,17 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { time } = require('../../lib/measure')
 const { appendBatches, appendDurably, openStore, readBack, toBatches } = require('../../stores')
-const { LENGTH_SIZE, PAGE_SIZE, crc32, putUint32 } = require('../insides')
+const { putUint32, sumPages } = require('../insides')
 const { RECORD_SIZE, createLimit, createRecords, writeCommits } = require('../runners')
-const { betterSqlite3, classicLevel, lmdb } = require('./shared')
+const { needs, toRows } = require('./shared')
 
 /** @typedef {import('./shared').Row} Row */
+/** @typedef {import('./shared').OpenSide} OpenSide */
 /** @typedef {import('../../stores').Store} Store */
 /** @typedef {(folder: string) => Promise<Pick<Store, 'append' | 'scan' | 'close'>>} OpenStore */
 
 const RECORDS_MAX = 100000
+const LENGTH_SIZE = 4
 const DISTINCT = 1000
 // From here on a larger write is no faster.
 const LEAST_WRITE_SIZE = 512 * 1024
@@ -24,25 +26,39 @@ const TOUCH_SIZE = 4 * 1024 * 1024
 const BATCH_SAMPLES = 31
 const BOUND = 'copy the records together behind their lengths, sum them, write them, and call back'
 
-exports.parts = [
+/** @typedef {[prepare: Row['prepare'], ours: OpenSide, peer: OpenSide]} Sides */
+
+const synced = { goal: 1, samples: 4, needs: needs.betterSqlite3 }
+const batched = { samples: BATCH_SAMPLES, bound: { what: BOUND, open: inBatches(openLeast) } }
+const single = { batchSize: 1, inFlight: 1000 }
+/** @type {Partial<Row>} */
+const space = { unit: 'bytes', isShare: true, isExact: true }
+
+exports.parts = toRows([
   // The time of a sync, and what comes on top. So many records that what is compiled on the way does not count: the
   // first thousand take twice as long each.
-  durable('append-one', 'append, synced each : SQLite, commit each', { appenderCount: 1, roundCount: 3000 }),
+  ['append-one', 'append, synced each : SQLite, commit each', synced, ...durably({ appenderCount: 1, roundCount: 3000 })],
   // How well a log shares its syncs among many appenders that each wait for their record.
-  durable('append-256', '256 appenders : SQLite, 256 a commit', { appenderCount: 256, roundCount: 50 }),
-  batches('append-flumelog', 'append, batches of 100 : flumelog-offset', { faster: 3.5 }, store('flumelog-offset')),
-  batches('append-lmdb', 'append, batches of 100 : LMDB', { faster: 4, needs: lmdb }, store('lmdb')),
-  batches('append-level', 'append, batches of 100 : LevelDB', { faster: 5, samples: 11, needs: classicLevel }, store('leveldb')),
-  batches('append-sqlite', 'append, batches of 100 : SQLite, WAL', { faster: 5, samples: 11, needs: betterSqlite3 }, store('sqlite')),
+  ['append-256', '256 appenders : SQLite, 256 a commit', synced, ...durably({ appenderCount: 256, roundCount: 50 })],
+  ['append-flumelog', 'append, batches of 100 : flumelog-offset', { ...batched, faster: 3.5 }, ...beside(store('flumelog-offset'))],
+  ['append-lmdb', 'append, batches of 100 : LMDB', { ...batched, faster: 4, needs: needs.lmdb }, ...beside(store('lmdb'))],
+  ['append-level', 'append, batches of 100 : LevelDB',
+    { ...batched, faster: 5, samples: 11, needs: needs.classicLevel }, ...beside(store('leveldb'))],
+  ['append-sqlite', 'append, batches of 100 : SQLite, WAL',
+    { ...batched, faster: 5, samples: 11, needs: needs.betterSqlite3 }, ...beside(store('sqlite'))],
   // What can be lost at most: the same bytes, already in one piece.
-  batches('append-raw', 'append, batches of 100 : raw write', { faster: 0.35, bound: undefined }, openRaw),
+  ['append-raw', 'append, batches of 100 : raw write', { samples: BATCH_SAMPLES, faster: 0.35 }, ...beside(openRaw)],
   // How the log puts together what comes in one by one, with a callback each.
-  batches('append-each', 'append one by one : flumelog-offset', { faster: 2.8 }, store('flumelog-offset'), { batchSize: 1, inFlight: 1000 }),
+  ['append-each', 'append one by one : flumelog-offset',
+    { ...batched, faster: 2.8, bound: { what: BOUND, open: inBatches(openLeast, single) } },
+    ...beside(store('flumelog-offset'), single)],
   // As many records a commit as fill 60 kB, which is what a busy log coalesces without being told.
-  space('space-batch', 'space beyond payload, 87 records a commit', 0.025, { commitCount: 1000, recordsPerCommit: 87 }),
+  ['space-batch', 'space beyond payload, 87 records a commit', { ...space, goal: 0.025 },
+    ...takingSpace({ commitCount: 1000, recordsPerCommit: 87 })],
   // The most that the format can cost: a header for every record.
-  space('space-single', 'space beyond payload, 1 record a commit', 0.12, { commitCount: 50000, recordsPerCommit: 1 })
-]
+  ['space-single', 'space beyond payload, 1 record a commit', { ...space, goal: 0.12 },
+    ...takingSpace({ commitCount: 50000, recordsPerCommit: 1 })]
+])
 
 /**
  * @param {string} name
@@ -56,13 +72,11 @@ function store (name) {
  * Each record is on stable storage before the next step: so many appenders at once, each so many records; in SQLite so
  * many records a transaction, one transaction after the other. SQLite's first sample brings its WAL to the length at
  * which it begins to write it anew from the start, and is from then on faster: that is the state to be compared with.
- * @param {string} name
- * @param {string} what
  * @param {{ appenderCount: number, roundCount: number }} work
- * @returns {Row}
+ * @returns {Sides}
  */
-function durable (name, what, { appenderCount, roundCount }) {
-  /** @type {(name: string) => import('./shared').OpenSide} */
+function durably ({ appenderCount, roundCount }) {
+  /** @type {(name: string) => OpenSide} */
   const side = (name) => ({ folder }) => {
     const records = createRecords(appenderCount)
     const isOver = (/** @type {number} */ count) => count >= appenderCount * roundCount
@@ -70,37 +84,32 @@ function durable (name, what, { appenderCount, roundCount }) {
       return appendDurably(store, records, appenderCount, isOver)
     })
   }
-  const sides = { ours: side('checked'), peer: side('sqlite') }
-  return { name, what, goal: 1, samples: 4, needs: betterSqlite3, prepare: ({ folder }) => ({ folder }), ...sides }
+  return [({ folder }) => ({ folder }), side('checked'), side('sqlite')]
 }
 
 /**
  * The same records in the same batches, into Millrace and another store, and nothing is synced.
- * @param {string} name
- * @param {string} what
- * @param {Partial<Row>} more
  * @param {OpenStore} peer
- * @param {{ batchSize: number, inFlight: number }} [work]  records a call, and calls under way
- * @returns {Row}
+ * @param {Batching} [batching]
+ * @returns {Sides}
  */
-function batches (name, what, more, peer, { batchSize, inFlight } = { batchSize: 100, inFlight: 10 }) {
-  /** @type {(open: OpenStore) => import('./shared').OpenSide} */
-  const side = (open) => ({ folder, count }) => {
+function beside (peer, batching) {
+  return [({ folder, records }) => {
+    return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
+  }, inBatches(store('checked'), batching), inBatches(peer, batching)]
+}
+
+/**
+ * @typedef {{ batchSize: number, inFlight: number }} Batching  records a call, and calls under way
+ * @param {OpenStore} open
+ * @param {Batching} [batching]
+ * @returns {OpenSide}
+ */
+function inBatches (open, { batchSize, inFlight } = { batchSize: 100, inFlight: 10 }) {
+  return ({ folder, count }) => {
     const batches = toBatches(createRecords(DISTINCT), batchSize)
     touchPageCache(folder, count * TOUCHED_PER_RECORD)
     return timeAppends(folder, true, open, (store) => appendBatches(store, batches, count / batchSize, inFlight))
-  }
-  return {
-    name,
-    what,
-    samples: BATCH_SAMPLES,
-    bound: { what: BOUND, open: side(openLeast) },
-    ...more,
-    prepare ({ folder, records }) {
-      return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
-    },
-    ours: side(store('checked')),
-    peer: side(peer)
   }
 }
 
@@ -180,9 +189,7 @@ async function openLeast (folder) {
   let used = 0
   return openFile(folder, LENGTH_SIZE, (fd) => {
     const flush = () => {
-      for (let start = 0; start < used; start += PAGE_SIZE) {
-        crc32(buffer.subarray(start, Math.min(used, start + PAGE_SIZE)))
-      }
+      sumPages(buffer, used)
       fs.writeSync(fd, buffer, 0, used)
       used = 0
     }
@@ -220,7 +227,7 @@ function openFile (folder, lengthSize, createAppend) {
       for (let end = 0; end < bytes.length;) {
         const start = end + lengthSize
         end = start + RECORD_SIZE
-        visit(bytes, start, end)
+        visit(0, bytes, start, end)
       }
     },
     close: async () => fs.closeSync(fd)
@@ -229,23 +236,16 @@ function openFile (folder, lengthSize, createAppend) {
 
 /**
  * How much larger a log is than the records in it, after a clean close.
- * @param {string} name
- * @param {string} what
- * @param {number} goal
  * @param {{ commitCount: number, recordsPerCommit: number }} work
- * @returns {Row}
+ * @returns {Sides}
  */
-function space (name, what, goal, work) {
+function takingSpace (work) {
   const records = work.commitCount * work.recordsPerCommit
-  /** @type {import('./shared').OpenSide} */
-  const ours = ({ file }) => ({
+  return [({ folder }) => ({ file: path.join(folder, 'space.log') }), ({ file }) => ({
     async sample () {
       await writeCommits(file, work)
       return fs.statSync(file).size - records * RECORD_SIZE
     },
     finish: () => ({ records })
-  })
-  const prepare = (/** @type {import('./shared').Context} */ { folder }) => ({ file: path.join(folder, 'space.log') })
-  const peer = createLimit(records * RECORD_SIZE, { records })
-  return { name, what, unit: 'bytes', goal, isShare: true, isExact: true, prepare, ours, peer }
+  }), createLimit(records * RECORD_SIZE, { records })]
 }

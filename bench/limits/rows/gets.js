@@ -8,7 +8,7 @@ const { listRecords, toRecord, toSeq } = require('../../lib/readers')
 const { appendAll, openStore } = require('../../stores')
 const { openOffset } = require('../../stores/flume')
 const { openMillrace } = require('../../stores/millrace')
-const { lmdb, readsPath, toRows } = require('./shared')
+const { needs, readsPath, toRows } = require('./shared')
 
 const GETS = 20000
 const IN_FLIGHT = 16
@@ -31,7 +31,7 @@ exports.parts = toRows([
   ['get-flumelog', 'get at random : flumelog-offset', { faster: 10, samples: 5 }, readsPath('json', 'offset32'),
     ({ path }) => inMillrace(path), ({ path }) => inFlumelog(path)],
   // Beside a tree whose pages are the page cache itself.
-  ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: lmdb }, prepareLmdb,
+  ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: needs.lmdb }, prepareLmdb,
     ({ log }) => inMillrace(log), ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true)],
   ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 },
     async ({ findLog }) => ({ checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }),

@@ -5,7 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { loadRecords, openBlocks, openFlumelog, openItems } = require('../../lib/readers')
 const { RECORDS, measureLog, openBareLoop, openScan, openSummedLoop, timeReader, writeCommits } = require('../runners')
-const { bareLoop, nodeRsCrc32, reads, readsPath, scan, secondCore, toRows } = require('./shared')
+const { bareLoop, needs, reads, readsPath, scan, toRows } = require('./shared')
 
 const TASK = require.resolve('../tally-task')
 const SINGLES_MAX = 150000
@@ -33,13 +33,13 @@ exports.parts = toRows([
     { goal: 3, samples: 7, drawn: 'every record, verified, zlib', bound, env: { MILLRACE_CRC32: 'zlib' } },
     reads('json', 'checked'), scan, bareLoop],
   ['scan-node-rs', 'verified scan, @node-rs/crc32 : bare loop',
-    { goal: 1.6, samples: 7, drawn: 'every record, verified, node-rs', bound, needs: nodeRsCrc32 },
+    { goal: 1.6, samples: 7, drawn: 'every record, verified, node-rs', bound, needs: needs.nodeRsCrc32 },
     reads('json', 'checked'), scan, bareLoop],
   // The most that verifying can cost: a header, and a checksum, for every record.
-  ['scan-single', 'verified scan, 1 record a commit : loop', { goal: 7, samples: 7, bound, needs: nodeRsCrc32 },
+  ['scan-single', 'verified scan, 1 record a commit : loop', { goal: 7, samples: 7, bound, needs: needs.nodeRsCrc32 },
     prepareSingles, scan, bareLoop],
   ['scan-threads', 'scan over two threads : bare loop',
-    { goal: 0.85, samples: 15, drawn: 'every record, two threads', needs: secondCore },
+    { goal: 0.85, samples: 15, drawn: 'every record, two threads', needs: needs.secondCore },
     reads('json', 'offset32'), ({ path }) => openScan(path, { count: countOverThreads }), bareLoop],
   // The block size is the unit of caching: a scan must not care.
   ['small-blocks', 'scan, 1 KiB blocks : 64 KiB blocks', { goal: 1.3, samples: 7 },

@@ -62,11 +62,13 @@ const { openBareLoop, openScan } = require('../runners')
 // A name that the type checker cannot follow: it would look for packages that may be absent. Each is used: one may be
 // installed without the part that was to be compiled.
 const load = require
-const nodeRsCrc32 = { '@node-rs/crc32': () => load('@node-rs/crc32').crc32(Buffer.from('any')) }
-const betterSqlite3 = { 'better-sqlite3': () => new (load('better-sqlite3'))(':memory:').close() }
-const lmdb = { lmdb: () => load('lmdb').open }
-const classicLevel = { 'classic-level': () => load('classic-level').ClassicLevel }
-const secondCore = { 'a second core': () => load('node:assert')(os.availableParallelism() > 1) }
+const needs = {
+  nodeRsCrc32: { '@node-rs/crc32': () => load('@node-rs/crc32').crc32(Buffer.from('any')) },
+  betterSqlite3: { 'better-sqlite3': () => new (load('better-sqlite3'))(':memory:').close() },
+  lmdb: { lmdb: () => load('lmdb').open },
+  classicLevel: { 'classic-level': () => load('classic-level').ClassicLevel },
+  secondCore: { 'a second core': () => load('node:assert')(os.availableParallelism() > 1) }
+}
 
 /**
  * @typedef {[name: string, what: string, more: Partial<Row>, prepare: Row['prepare'], ours: OpenSide, peer: OpenSide]}
@@ -103,11 +105,7 @@ const bareLoop = ({ path }) => openBareLoop(path)
 /** @type {OpenSide} */
 const scan = ({ path }) => openScan(path)
 
-exports.nodeRsCrc32 = nodeRsCrc32
-exports.betterSqlite3 = betterSqlite3
-exports.lmdb = lmdb
-exports.classicLevel = classicLevel
-exports.secondCore = secondCore
+exports.needs = needs
 exports.toRows = toRows
 exports.reads = reads
 exports.readsPath = readsPath

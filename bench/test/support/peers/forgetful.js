@@ -22,7 +22,7 @@ module.exports = {
       append,
       appendOne: (record, cb) => append([record], cb),
       async scan (visit) {
-        for (const record of records.slice(0, -1).map((text) => Buffer.from(text, 'base64'))) visit(record, 0, record.length)
+        for (const record of records.slice(0, -1).map((text) => Buffer.from(text, 'base64'))) visit(0, record, 0, record.length)
       },
       get: (key, cb) => cb(null, Buffer.from(records[key], 'base64')),
       close: async () => fs.writeFileSync(file, JSON.stringify(records))
