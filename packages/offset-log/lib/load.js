@@ -90,17 +90,14 @@ async function load (file, framing) {
   const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
   file.store = store
   file.writtenSince = store.last
-  if (blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied) {
-    await removeLeftover(file)
-    if (durability.mode === 'always') {
-      blocks.reserve(store.reserveSize)
-      // Only what is on stable storage may be seen: first of all, what a crash left must be put there.
-      if (store.durableLast !== store.last) {
-        await new Promise((resolve, reject) => {
-          durability.sync((err) => err ? reject(err) : resolve(null), () => since.set(store.last))
-        })
-        return recovery
-      }
+  const mayWrite = blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied
+  if (mayWrite) await removeLeftover(file)
+  if (mayWrite && durability.mode === 'always') {
+    blocks.reserve(store.reserveSize)
+    // Only what is on stable storage may be seen: first of all, what a crash left must be put there.
+    if (store.durableLast !== store.last) {
+      await toPromise((cb) => durability.sync(cb, () => since.set(store.last)))
+      return recovery
     }
   }
   since.set(store.last)
@@ -117,29 +114,20 @@ async function load (file, framing) {
 async function openSteadily (file, framing) {
   let before = ''
   for (let attempt = 1; ; attempt++) {
-    /** @type {Error | null} */
-    let failure = null
-    const opened = await openStore(file, framing).catch((err) => {
-      failure = err
-      return null
+    const { fault, answer } = await openStore(file, framing).then((opened) => {
+      return { fault: describeFault(opened.recovery), answer: () => opened }
+    }, (err) => {
+      return { fault: String(err.message), answer: () => { throw err } }
     })
-    const found = describeFault(failure, opened?.recovery ?? null)
-    if (found === before || found === '' || attempt === ATTEMPT_COUNT_MAX) {
-      if (opened === null) throw failure
-      return opened
-    }
-    before = found
+    if (fault === '' || fault === before || attempt === ATTEMPT_COUNT_MAX) return answer()
+    before = fault
     await pause(SETTLE_MS)
     await call(file.blocks, 'refresh')
   }
 }
 
-/**
- * @param {Error | null} err
- * @param {Recovery | null} recovery
- */
-function describeFault (err, recovery) {
-  if (err) return err.message
+/** @param {Recovery | null} recovery */
+function describeFault (recovery) {
   const { damage = [], flaws = [] } = recovery ?? {}
   return damage.length + flaws.length === 0 ? '' : JSON.stringify({ damage, flaws })
 }

@@ -6,7 +6,7 @@ const { call, toPromise } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
 const { OffsetStore } = require('../offset-store')
 const { OffsetReader, locateByWalking } = require('../read/offset-reader')
-const { keepCutBytes } = require('./keep-cut-bytes')
+const { cutEnd } = require('./tail-copy')
 
 /**
  * @typedef {import('../load').LogFile} LogFile
@@ -20,8 +20,11 @@ const { keepCutBytes } = require('./keep-cut-bytes')
  */
 async function openOffset (file, framing) {
   const store = new OffsetStore(file, framing)
-  if (file.blocks.size.value === 0) return { store, recovery: null }
-  const recovery = await recover(store, file.storage)
+  const fileSize = file.blocks.size.value
+  if (fileSize === 0) return { store, recovery: null }
+  const end = await findLastBoundary(store, fileSize)
+  store.setEnd(end)
+  const recovery = end === fileSize ? null : await recover(store, end, file.storage)
   store.last = await findLastRecord(store)
   return { store, recovery }
 }
@@ -52,51 +55,32 @@ async function findLastRecord (store) {
 /** @typedef {import('@millrace/block-file').SpanReader} SpanReader */
 
 /**
- * @param {OffsetStore} store  gets its `end`
+ * @param {OffsetStore} store
+ * @param {number} end  of its last whole frame, before that of the file
  * @param {import('@millrace/block-file').Storage | undefined} storage
- * @returns {Promise<Recovery | null>}
+ * @returns {Promise<Recovery>}
+ * @throws what is no damage
  */
-async function recover (store, storage) {
+async function recover (store, end, storage) {
   const { blocks } = store
   const fileSize = blocks.size.value
-  const end = await findLastBoundary(store, fileSize)
-  store.setEnd(end)
-  if (end === fileSize) return null
-  const size = fileSize - end
+  /** @type {Recovery} */
+  const recovery = { offset: 0, size: 0, keptAt: null, damage: [], flaws: [] }
   try {
     await checkReachable(store, end)
     await checkTorn(store, end, fileSize)
   } catch (err) {
-    return reportDamage(store, err, end)
+    if (!(err instanceof LogError) || err.code !== 'ERR_LOG_CORRUPT') throw err
+    // Nothing of a damaged log is cut: it can still be read, up to the damage.
+    const offset = err.offset ?? end
+    store.damage = err
+    recovery.damage.push({ what: err.message, offset, size: fileSize - offset })
+    return recovery
   }
-  if (blocks.flags === 'r') return report({ offset: end, size })
-  const keptAt = await keepCutBytes(blocks, end, fileSize, storage)
-  await call(blocks, 'truncate', end)
-  await call(blocks, 'sync')
-  return report({ offset: end, size, keptAt })
-}
-
-/**
- * @param {Partial<Recovery>} found
- * @returns {Recovery}
- */
-function report (found) {
-  return { offset: 0, size: 0, keptAt: null, damage: [], flaws: [], ...found }
-}
-
-/**
- * Nothing of a damaged log is cut: it can still be read, up to the damage.
- * @param {OffsetStore} store
- * @param {unknown} err
- * @param {number} end
- * @returns {Recovery}
- * @throws what is no damage
- */
-function reportDamage (store, err, end) {
-  if (!(err instanceof LogError) || err.code !== 'ERR_LOG_CORRUPT') throw err
-  const offset = err.offset ?? end
-  store.damage = err
-  return report({ damage: [{ what: err.message, offset, size: store.blocks.size.value - offset }] })
+  recovery.offset = end
+  recovery.size = fileSize - end
+  if (blocks.flags !== 'r') recovery.keptAt = await cutEnd(blocks, end, fileSize, storage)
+  return recovery
 }
 
 /**

@@ -1,9 +1,11 @@
 'use strict'
-// Makes the end of a log durable that a session has left unsynced. The page cache may hold bytes there that are not on
-// the disk, though nothing is dirty: after a failed writeback the kernel counts them as clean, and on ext4 their blocks
-// stay marked as never written, so that writing the same bytes again in place, with a successful fdatasync, does not
-// bring them to the disk. Cutting the file and writing them anew does. So the bytes are copied to `<log>.tail` first,
-// which the next open replays if this one does not come to its end. See docs/format.md.
+// The copies that recovery makes of a log's end. What it cuts is copied so that it can still be looked at.
+//
+// A `TailCopy` makes an end durable that a session has left unsynced. The page cache may hold bytes there that are not
+// on the disk, though nothing is dirty: after a failed writeback the kernel counts them as clean, and on ext4 their
+// blocks stay marked as never written, so that writing the same bytes again in place, with a successful fdatasync, does
+// not bring them to the disk. Cutting the file and writing them anew does. So the bytes are copied to `<log>.tail`
+// first, which the next open replays if this one does not come to its end. See docs/format.md.
 
 const path = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
@@ -26,28 +28,32 @@ const UNFINISHED_SUFFIX = '.new'
  */
 
 class TailCopy {
+  #blocks
+  #head
+  #storage
+  #path
+
   /**
    * @param {BlockFileHandle} blocks  the log's file, open for writing
    * @param {Head} head
    * @param {Storage} [storage]
    */
   constructor (blocks, head, storage = fileStorage) {
-    this._blocks = blocks
-    this._head = head
-    this._header = head.header
-    this._storage = storage
-    this._path = blocks.realPath + TAIL_SUFFIX
+    this.#blocks = blocks
+    this.#head = head
+    this.#storage = storage
+    this.#path = blocks.realPath + TAIL_SUFFIX
   }
 
   /** Of the newest slot that can be read. */
-  get _sequence () {
-    return this._head.slot?.sequence ?? 0
+  get #sequence () {
+    return this.#head.slot?.sequence ?? 0
   }
 
   /** Whether the session before has left nothing to do: then nobody need look for a copy. */
-  get _wasClosed () {
-    const { slot, lostSlot } = this._head
-    return !lostSlot && slot?.reservedEnd === 0 && slot.end === this._blocks.size.value
+  get #wasClosed () {
+    const { slot, lostSlot } = this.#head
+    return !lostSlot && slot?.reservedEnd === 0 && slot.end === this.#blocks.size.value
   }
 
   /**
@@ -56,24 +62,18 @@ class TailCopy {
    * @throws {LogError} ERR_LOG_CORRUPT when the copy is damaged that all depends on
    */
   async restore () {
-    if (this._wasClosed) return 0
-    await call(this._blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX)
-    const copy = await this._openCopy()
-    if (copy === null) return 0
-    try {
-      const range = await this._read(copy)
-      if (range === null) return 0
-      const isOutdated = this._isOutdated(range)
-      if (!isOutdated) {
-        // Whoever gave the copy its name may have been killed before that was on stable storage.
-        await call(this._storage, 'syncFolder', path.dirname(this._path))
-        await this._writeAnew(copy, range)
+    if (this.#wasClosed) return 0
+    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX)
+    return await this.#withCopy(async (copy, range) => {
+      if (this.#isOutdated(range)) {
+        await this.#remove()
+        return 0
       }
-      await this._remove()
-      return isOutdated ? 0 : range.offset + range.size
-    } finally {
-      await call(copy, 'close')
-    }
+      // Whoever gave the copy its name may have been killed before that was on stable storage.
+      await call(this.#storage, 'syncFolder', path.dirname(this.#path))
+      await this.#writeAnew(copy, range)
+      return range.offset + range.size
+    }) ?? 0
   }
 
   /**
@@ -81,19 +81,30 @@ class TailCopy {
    * @returns {Promise<Unrestored | null>}  the bytes that the log is to get back and does not have now
    */
   async find () {
-    if (this._wasClosed) return null
-    const copy = await this._openCopy()
+    if (this.#wasClosed) return null
+    try {
+      return await this.#withCopy(async (copy, range) => {
+        if (this.#isOutdated(range) || await this.#isRestored(copy, range)) return null
+        return { offset: range.offset, size: range.size, path: this.#path }
+      })
+    } catch (err) {
+      // The copy is damaged; or a writer is at it just now: the log became shorter while it was compared.
+      if (err instanceof LogError && ['ERR_LOG_CORRUPT', 'ERR_FILE_SHORT_READ'].includes(err.code)) return null
+      throw err
+    }
+  }
+
+  /**
+   * @template T
+   * @param {(copy: BlockFileHandle, described: Described) => Promise<T>} use
+   * @returns {Promise<T | null>}  null if there is no copy, or none of this log: then it is left alone
+   */
+  async #withCopy (use) {
+    const copy = await this.#openCopy()
     if (copy === null) return null
     try {
-      const range = await this._read(copy)
-      if (range === null || this._isOutdated(range)) return null
-      const { offset, size } = range
-      return await this._isRestored(copy, range) ? null : { offset, size, path: this._path }
-    } catch (err) {
-      if (err instanceof LogError && err.code === 'ERR_LOG_CORRUPT') return null
-      // A writer is at it just now: the log became shorter while it was compared.
-      if (err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ') return null
-      throw err
+      const described = await this.#read(copy)
+      return described && await use(copy, described)
     } finally {
       await call(copy, 'close')
     }
@@ -104,8 +115,8 @@ class TailCopy {
    * as good. A newer one was written when the copy had served, and before anything was appended.
    * @param {Described} described
    */
-  _isOutdated ({ sequence }) {
-    return this._sequence > sequence
+  #isOutdated ({ sequence }) {
+    return this.#sequence > sequence
   }
 
   /**
@@ -113,13 +124,13 @@ class TailCopy {
    * @param {Range} range
    * @returns {Promise<boolean>}  whether the log has all that the copy has
    */
-  async _isRestored (copy, { offset, size }) {
-    if (offset + size > this._blocks.size.value) return false
+  async #isRestored (copy, { offset, size }) {
+    if (offset + size > this.#blocks.size.value) return false
     let isSame = true
     let at = offset
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, async (bytes) => {
       const found = Buffer.alloc(bytes.length)
-      await call(this._blocks, 'readInto', found, at)
+      await call(this.#blocks, 'readInto', found, at)
       isSame &&= found.equals(bytes)
       at += bytes.length
     })
@@ -127,8 +138,8 @@ class TailCopy {
   }
 
   /** @returns {Promise<BlockFileHandle | null>}  null if there is none */
-  async _openCopy () {
-    const copy = BlockFile(this._path, { flags: 'r', cache: 0, storage: this._storage })
+  async #openCopy () {
+    const copy = BlockFile(this.#path, { flags: 'r', cache: 0, storage: this.#storage })
     try {
       await call(copy, 'ready')
       return copy
@@ -142,24 +153,25 @@ class TailCopy {
   /**
    * A copy has its name since it was whole and synced.
    * @param {BlockFileHandle} copy
-   * @returns {Promise<Described | null>}  null if it is not of this log; then it is left alone
+   * @returns {Promise<Described | null>}  null if it is not of this log
    */
-  async _read (copy) {
+  async #read (copy) {
+    const { id, salt } = this.#head.header
     const bytes = Buffer.alloc(TAIL_HEADER_SIZE)
     await call(copy, 'readInto', bytes.subarray(0, Math.min(copy.size.value, TAIL_HEADER_SIZE)), 0)
-    const described = decodeTailHeader(bytes, this._header.salt)
-    if (described === null || !described.id.equals(this._header.id)) return null
+    const described = decodeTailHeader(bytes, salt)
+    if (!described?.id.equals(id)) return null
     const end = TAIL_HEADER_SIZE + described.size
-    const found = Buffer.alloc(CRC_SIZE)
-    let crc = this._header.salt
     if (copy.size.value === end + CRC_SIZE) {
+      let crc = salt
       await eachPart(copy, 0, end, async (bytes) => { crc = crc32(bytes, crc) })
+      const found = Buffer.alloc(CRC_SIZE)
       await call(copy, 'readInto', found, end)
+      if (found.readUInt32BE(0) === crc) return described
     }
-    if (copy.size.value === end + CRC_SIZE && found.readUInt32BE(0) === crc) return described
-    throw new LogError('ERR_LOG_CORRUPT', `open: ${this._path} is damaged. It has the ${described.size} bytes of the log from ` +
+    throw new LogError('ERR_LOG_CORRUPT', `open: ${this.#path} is damaged. It has the ${described.size} bytes of the log from ` +
       `${described.offset} on, which were being written anew. Copy both files; if you move it away, the log opens without those bytes`,
-    { path: this._path })
+    { path: this.#path })
   }
 
   /**
@@ -169,15 +181,15 @@ class TailCopy {
    * @throws what the file system says; then nothing is left of the copy
    */
   async save ({ offset, size }) {
-    const { id, salt } = this._header
-    const copy = BlockFile(this._path + UNFINISHED_SUFFIX, { cache: 0, storage: this._storage })
+    const { id, salt } = this.#head.header
+    const copy = BlockFile(this.#path + UNFINISHED_SUFFIX, { cache: 0, storage: this.#storage })
     try {
       await call(copy, 'ready')
       await call(copy, 'truncate', 0)
-      const head = encodeTailHeader({ id, sequence: this._sequence, offset, size }, salt)
+      const head = encodeTailHeader({ id, sequence: this.#sequence, offset, size }, salt)
       await call(copy, 'append', head)
       let crc = crc32(head, salt)
-      await eachPart(this._blocks, offset, offset + size, async (bytes) => {
+      await eachPart(this.#blocks, offset, offset + size, async (bytes) => {
         crc = crc32(bytes, crc)
         await call(copy, 'append', bytes)
       })
@@ -186,23 +198,23 @@ class TailCopy {
       await call(copy, 'append', trailer)
       await call(copy, 'sync')
       await call(copy, 'close')
-      await this._publish()
+      await this.#publish()
     } catch (err) {
       await call(copy, 'close').catch(() => {})
-      await call(this._blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX).catch(() => {})
+      await call(this.#blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX).catch(() => {})
       throw err
     }
   }
 
   /** The copy gets its name; what else has that is not ours, or it would have been replayed. */
-  async _publish () {
-    const other = await this._openCopy()
+  async #publish () {
+    const other = await this.#openCopy()
     if (other !== null) {
       await call(other, 'close')
-      throw new LogError('EEXIST', `${this._path} already exists, and does not belong to this log; move it away`, { path: this._path })
+      throw new LogError('EEXIST', `${this.#path} already exists, and does not belong to this log; move it away`, { path: this.#path })
     }
-    await call(this._storage, 'rename', this._path + UNFINISHED_SUFFIX, this._path)
-    await call(this._storage, 'syncFolder', path.dirname(this._path))
+    await call(this.#storage, 'rename', this.#path + UNFINISHED_SUFFIX, this.#path)
+    await call(this.#storage, 'syncFolder', path.dirname(this.#path))
   }
 
   /**
@@ -211,29 +223,82 @@ class TailCopy {
    * @returns {Promise<void>}  it is on stable storage, and the copy is gone
    */
   async rewrite (range) {
-    const copy = /** @type {BlockFileHandle} */ (await this._openCopy())
+    const copy = /** @type {BlockFileHandle} */ (await this.#openCopy())
     try {
-      await this._writeAnew(copy, range)
+      await this.#writeAnew(copy, range)
     } finally {
       await call(copy, 'close')
     }
-    await this._remove()
   }
 
   /**
-   * @param {BlockFileHandle} copy
+   * @param {BlockFileHandle} copy  removed once it has served
    * @param {Range} range
    */
-  async _writeAnew (copy, { offset, size }) {
-    await call(this._blocks, 'truncate', offset)
-    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this._blocks, 'append', bytes))
-    await call(this._blocks, 'sync')
+  async #writeAnew (copy, { offset, size }) {
+    await call(this.#blocks, 'truncate', offset)
+    await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this.#blocks, 'append', bytes))
+    await call(this.#blocks, 'sync')
+    await this.#remove()
   }
 
   /** It must not come back with the power: what is appended next would be cut for it. */
-  async _remove () {
-    await call(this._blocks, 'removeBeside', TAIL_SUFFIX)
-    await call(this._storage, 'syncFolder', path.dirname(this._path))
+  async #remove () {
+    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)
+    await call(this.#storage, 'syncFolder', path.dirname(this.#path))
+  }
+}
+
+/**
+ * Cuts what is behind the last whole commit, or frame. Its bytes are copied into a file beside the log before, so that
+ * they can still be looked at.
+ * @param {BlockFileHandle} blocks  the log's file
+ * @param {number} end  where the log ends
+ * @param {number} contentEnd  nothing but zeros lies behind it
+ * @param {Storage} [storage]
+ * @returns {Promise<string | null>}  the path of the copy; null if there was nothing to copy
+ */
+async function cutEnd (blocks, end, contentEnd, storage) {
+  const keptAt = contentEnd === end ? null : await keepBytes(blocks, end, contentEnd, storage)
+  await call(blocks, 'truncate', end)
+  await call(blocks, 'sync')
+  return keptAt
+}
+
+/**
+ * @param {BlockFileHandle} blocks
+ * @param {number} start
+ * @param {number} end
+ * @param {Storage} [storage]
+ * @returns {Promise<string>}  the path of the copy, which is on stable storage
+ */
+async function keepBytes (blocks, start, end, storage) {
+  const copy = await openUnused(`${blocks.path}.cut-${start}`, storage)
+  try {
+    await eachPart(blocks, start, end, (bytes) => call(copy, 'append', bytes))
+    await call(copy, 'sync')
+  } catch (err) {
+    // Half a copy is of no use; an empty one is used again.
+    await call(copy, 'truncate', 0).catch(() => {})
+    await call(copy, 'close').catch(() => {})
+    throw err
+  }
+  await call(copy, 'close')
+  return copy.path
+}
+
+/**
+ * A copy from before is never overwritten: the name gets a number until it is new.
+ * @param {string} base
+ * @param {Storage} [storage]
+ * @returns {Promise<BlockFileHandle>}
+ */
+async function openUnused (base, storage) {
+  for (let attempt = 0; ; attempt++) {
+    const copy = BlockFile(attempt === 0 ? base : `${base}-${attempt}`, { storage, cache: 0 })
+    await call(copy, 'ready')
+    if (copy.size.value === 0) return copy
+    await call(copy, 'close').catch(() => {})
   }
 }
 
@@ -285,3 +350,4 @@ function decodeTailHeader (bytes, salt) {
 }
 
 exports.TailCopy = TailCopy
+exports.cutEnd = cutEnd

@@ -5,6 +5,6 @@ exports.why = 'after a sync that failed, the next process promises what only its
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/open-checked.js',
-  find: "const isDurable = blocks.past === 'intact' || this._restoredEnd >= end",
+  find: "const isDurable = blocks.past === 'intact' || restoredEnd >= end",
   replace: 'const isDurable = true'
 }]

@@ -4,7 +4,7 @@
 exports.why = 'what might have been looked at is gone'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/recover/open-checked.js',
-  find: 'if (contentEnd !== end) recovery.keptAt = await',
-  replace: 'if (contentEnd === -1) recovery.keptAt = await'
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
+  find: 'contentEnd === end ? null : await',
+  replace: 'contentEnd !== -1 ? null : await'
 }]

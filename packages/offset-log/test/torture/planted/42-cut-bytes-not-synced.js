@@ -4,7 +4,7 @@
 exports.why = 'a second crash takes both'
 exports.oracle = 'calls'
 exports.patches = [{
-  file: 'packages/offset-log/lib/recover/keep-cut-bytes.js',
-  find: "await call(copy, 'sync')",
-  replace: ''
+  file: 'packages/offset-log/lib/recover/tail-copy.js',
+  find: "await call(copy, 'sync')\n  } catch",
+  replace: '} catch'
 }]

@@ -5,10 +5,10 @@ exports.why = 'the next open cuts what was appended since, and puts the copy the
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: "    await call(this._blocks, 'removeBeside', TAIL_SUFFIX)\n",
+  find: "    await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)\n",
   replace: ''
 }, {
   file: 'packages/offset-log/lib/recover/tail-copy.js',
-  find: 'this._sequence > sequence',
+  find: 'this.#sequence > sequence',
   replace: 'false'
 }]
