@@ -20,8 +20,8 @@ const PLANTED = [
     what: 'an array whose last item reaches past its end',
     target: 'records',
     file: 'binary-codec/lib/decode.js',
-    line: '    if (tag < 0 || valueEnd > end) throw explainTag(buf, pos, end)\n    array',
-    planted: '    if (tag < 0) throw explainTag(buf, pos, end)\n    array',
+    line: 'const tag = requireTag(buf, pos, end)\n    const valuePos',
+    planted: "const tag = require('./wire-format').readTag(buf, pos, end)\n    if (tag < 0) throw damaged(pos, 'no tag')\n    const valuePos",
     kinds: ['two answers', 'wrong answer', 'no code']
   },
   {

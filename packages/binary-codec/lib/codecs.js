@@ -5,7 +5,7 @@ const { LogError } = require('@millrace/errors')
 const { compile } = require('./compile')
 const { decodeWhole } = require('./decode')
 const { encode, encodeCanonical } = require('./encode')
-const { sliceRange } = require('./errors')
+const { sliceRange } = require('./wire-format')
 
 /** @typedef {import('./compile').Test} Test */
 

@@ -3,10 +3,9 @@
 // booleans, extensions, undefined. Strings, buffers, arrays and objects by their bytes; ints and doubles as numbers.
 
 const { misuse } = require('@millrace/errors')
-const { requireTag } = require('./errors')
 const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scalars')
 const { createSeekPath } = require('./seek')
-const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK, tagSize } = require('./wire-format')
+const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK, requireTagAt, tagSize } = require('./wire-format')
 
 const NULL_RANK = -1
 const UNDEFINED_RANK = 8
@@ -21,8 +20,8 @@ const UNDEFINED_RANK = 8
  */
 function compare (buf1, start1, buf2, start2) {
   if (start1 === -1 || start2 === -1) return Math.sign(start1 - start2)
-  const tag1 = requireTag(buf1, start1)
-  const tag2 = requireTag(buf2, start2)
+  const tag1 = requireTagAt(buf1, start1)
+  const tag2 = requireTagAt(buf2, start2)
   const pos1 = start1 + tagSize(tag1)
   const pos2 = start2 + tagSize(tag2)
   const rank1 = rank(buf1, tag1, pos1)
@@ -112,7 +111,7 @@ function compareBytes (buf1, pos1, end1, buf2, pos2, end2) {
  */
 function compareString (buf, start, target) {
   if (start === -1) return null
-  const tag = requireTag(buf, start)
+  const tag = requireTagAt(buf, start)
   if (typeof target !== 'string' && !(target instanceof Uint8Array)) {
     throw misuse(`compareString: expected a string or a Buffer, got ${typeof target}`)
   }

@@ -9,7 +9,7 @@ const { decodeWhole } = require('./decode')
 const { readInt32, readFloat64 } = require('./scalars')
 const { equalBytes, fits, followProbes, isWhole, toProbe, toSteps } = require('./seek')
 const { isWellFormed } = require('./text')
-const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS, TAG_SIZE_MAX, readTag, tagSize, writeTag } = require('./wire-format')
+const { STRING, INT, DOUBLE, BOOLNULL, TYPE_BITS, TAG_SIZE_MAX, readTag, writeTag } = require('./wire-format')
 
 /**
  * @typedef {import('@millrace/where').Condition} Condition
@@ -136,21 +136,9 @@ function countShared (path, before = []) {
  */
 function compileEquals (equals) {
   if (equals === undefined) return () => true
-  if (typeof equals === 'string') return compileStringEquals(Buffer.from(equals))
   if (typeof equals === 'number') return (buf, pos, end) => numberAt(buf, pos, end) === equals
-  if (equals === null) return (buf, pos, end) => readTag(buf, pos, end) === NULL_TAG
-  const byte = equals ? 1 : 0
-  return (buf, pos, end) => readTag(buf, pos, end) === BOOLEAN_TAG && buf[pos + 1] === byte
-}
-
-/**
- * @param {Buffer} bytes
- * @returns {Test}
- */
-function compileStringEquals (bytes) {
-  const tag = bytes.length << TYPE_BITS | STRING
-  const size = tagSize(tag)
-  return (buf, pos, end) => readTag(buf, pos, end) === tag && equalBytes(buf, pos + size, bytes)
+  const [encoded] = encodeValues(equals)
+  return (buf, pos) => equalBytes(buf, pos, encoded)
 }
 
 /**
@@ -192,7 +180,9 @@ function searchLong (long) {
   return createTextSearch({
     size: needle.length,
     part: (from, to) => cutNeedle(needle, from, to),
-    isAround: (buf, start, end, first, offset, literal) => isAt(buf, start, end, first, literal),
+    isAround: (buf, start, end, first, offset, literal) => {
+      return first >= start && first + literal.length <= end && equalBytes(buf, first, literal)
+    },
     mayBeSpelled: () => false
   })
 }
@@ -217,43 +207,22 @@ function encodeNeedles ({ path, equals, exists }) {
  */
 function encodeValues (value) {
   if (typeof value === 'string') return [encodeText(value)]
-  if (typeof value === 'number') return encodeNumber(value)
-  return [withTag(BOOLNULL, value === null ? Buffer.alloc(0) : Buffer.from([value ? 1 : 0]))]
-}
-
-/**
- * @param {string} text
- * @returns {Buffer}  of a long one the beginning, which is all that is searched for
- */
-function encodeText (text) {
-  if (text.length <= LONG_SIZE_MAX) return withTag(STRING, Buffer.from(text))
-  // The last unit may be half a pair, whose bytes are others.
-  const beginning = Buffer.from(text.slice(0, LONG_SIZE_MAX + 1)).subarray(0, LONG_SIZE_MAX)
-  return withTag(STRING, beginning, Buffer.byteLength(text))
-}
-
-/**
- * @param {number} value
- * @returns {Buffer[]}
- */
-function encodeNumber (value) {
+  if (value === null) return [Buffer.from([NULL_TAG])]
+  if (typeof value === 'boolean') return [Buffer.from([BOOLEAN_TAG, Number(value)])]
   // There are two doubles of it, besides the int.
   if (value === 0) return [Buffer.alloc(0)]
-  const [int, double] = [Buffer.alloc(4), Buffer.alloc(8)]
-  double.writeDoubleLE(value)
-  if ((value | 0) !== value) return [withTag(DOUBLE, double)]
-  int.writeInt32LE(value)
-  return [withTag(INT, int), withTag(DOUBLE, double)]
+  const [int, double] = [Buffer.alloc(5, INT_TAG), Buffer.alloc(9, DOUBLE_TAG)]
+  double.writeDoubleLE(value, 1)
+  if ((value | 0) !== value) return [double]
+  int.writeInt32LE(value, 1)
+  return [int, double]
 }
 
-/**
- * @param {number} type
- * @param {Buffer} payload
- * @param {number} [size]  of the payload, if it goes on
- */
-function withTag (type, payload, size = payload.length) {
+/** @param {string} text */
+function encodeText (text) {
+  const bytes = Buffer.from(text)
   const tag = Buffer.alloc(TAG_SIZE_MAX)
-  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, size << TYPE_BITS | type)), payload])
+  return Buffer.concat([tag.subarray(0, writeTag(tag, 0, bytes.length << TYPE_BITS | STRING)), bytes])
 }
 
 /**
@@ -266,20 +235,6 @@ function cutNeedle (needle, from, to) {
   const words = new WordMarks()
   for (let offset = 0; offset <= literal.length - WORD_SIZE; offset++) words.add(literal.readInt32LE(offset), offset)
   return { from, literal, words }
-}
-
-/**
- * @param {Buffer} buf
- * @param {number} start
- * @param {number} end
- * @param {number} first
- * @param {Buffer} needle
- * @returns {boolean}  whether the needle is there, inside of the record
- */
-function isAt (buf, start, end, first, needle) {
-  if (first < start || first + needle.length > end) return false
-  for (let i = 0; i < needle.length; i++) if (buf[first + i] !== needle[i]) return false
-  return true
 }
 
 exports.compile = compile

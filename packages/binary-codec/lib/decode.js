@@ -3,14 +3,14 @@
 // read, so damage is found, not followed.
 
 const { LogError, misuse } = require('@millrace/errors')
-const { damaged, explainTag, requirePosition } = require('./errors')
 const { firstNode, nextNode, addNode } = require('./key-tree')
 const { readInt, readDouble, readBoolnull, readExtension, inspectExtension } = require('./scalars')
 const {
   asTextBuffer, beginValue, commonKey, endValue, readKey, readString, readViewedFloat64
 } = require('./text')
 const {
-  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX, readTag, tagSize
+  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX, damaged, requireKeyTag,
+  requirePosition, requireTag, tagSize
 } = require('./wire-format')
 
 /** @typedef {import('./text').TextBuffer} TextBuffer */
@@ -22,8 +22,7 @@ const {
  * @throws {LogError} ERR_CODEC_DECODE with `offset`, a position in `buf`
  */
 function decode (buf, start = 0) {
-  requirePosition(buf, start)
-  return readGuarded(asTextBuffer(buf), start, false, false)
+  return readRoot(buf, start, false, false)
 }
 
 /**
@@ -33,44 +32,33 @@ function decode (buf, start = 0) {
  * @throws {LogError} ERR_CODEC_DECODE with `offset`, a position in `buf`
  */
 function decodeWhole (buf, copyBuffers) {
-  requirePosition(buf, 0)
-  return readGuarded(asTextBuffer(buf), 0, copyBuffers, true)
+  return readRoot(buf, 0, copyBuffers, true)
 }
 
 /**
- * Failures of the engine itself, such as a string above its size limit, get a code too.
- * @param {TextBuffer} buf
+ * @param {Uint8Array} bytes
  * @param {number} start
  * @param {boolean} copyBuffers
- * @param {boolean} isWhole
+ * @param {boolean} isWhole  whether the value must end where the bytes do
  * @returns {any}
  */
-function readGuarded (buf, start, copyBuffers, isWhole) {
+function readRoot (bytes, start, copyBuffers, isWhole) {
+  requirePosition(bytes, start)
+  const buf = asTextBuffer(bytes)
   try {
-    return readRoot(buf, start, copyBuffers, isWhole)
+    const tag = requireTag(buf, start, buf.length)
+    const pos = start + tagSize(tag)
+    const end = pos + (tag >> TYPE_BITS)
+    if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes behind the end of the value`)
+    beginValue(buf, start, end)
+    return readValue(buf, tag & TYPE_MASK, pos, end, 0, copyBuffers)
   } catch (err) {
     if (err instanceof LogError) throw err
+    // A failure of the engine itself, such as a string above its size limit.
     throw damaged(0, `a value that this process cannot hold: ${/** @type {Error} */ (err).message}`, err)
   } finally {
     endValue()
   }
-}
-
-/**
- * @param {TextBuffer} buf
- * @param {number} start
- * @param {boolean} copyBuffers
- * @param {boolean} isWhole  whether the value must end where the buffer does
- * @returns {any}
- */
-function readRoot (buf, start, copyBuffers, isWhole) {
-  const tag = readTag(buf, start, buf.length)
-  const pos = start + tagSize(tag)
-  const end = pos + (tag >> TYPE_BITS)
-  if (tag < 0 || end > buf.length) throw explainTag(buf, start, buf.length)
-  if (isWhole && end !== buf.length) throw damaged(end, `${buf.length - end} bytes behind the end of the value`)
-  beginValue(buf, start, end)
-  return readValue(buf, tag & TYPE_MASK, pos, end, 0, copyBuffers)
 }
 
 /**
@@ -107,10 +95,9 @@ function readArray (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   const array = []
   while (pos < end) {
-    const tag = readTag(buf, pos, end)
+    const tag = requireTag(buf, pos, end)
     const valuePos = pos + tagSize(tag)
     const valueEnd = valuePos + (tag >> TYPE_BITS)
-    if (tag < 0 || valueEnd > end) throw explainTag(buf, pos, end)
     array.push(readValue(buf, tag & TYPE_MASK, valuePos, valueEnd, depth, copyBuffers))
     pos = valueEnd
   }
@@ -126,7 +113,6 @@ function readArray (buf, pos, end, depth, copyBuffers) {
  * @param {boolean} copyBuffers
  * @returns {object}
  */
-// eslint-disable-next-line complexity -- the hot loop of decoding
 function readObject (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   /** @type {Record<string, any>} */
@@ -134,11 +120,9 @@ function readObject (buf, pos, end, depth, copyBuffers) {
   /** @type {ReturnType<typeof nextNode>} */
   let node = firstNode()
   while (pos < end) {
-    const keyTag = readTag(buf, pos, end)
+    const keyTag = requireKeyTag(buf, pos, end)
     const keyPos = pos + tagSize(keyTag)
     const keyEnd = keyPos + (keyTag >> TYPE_BITS)
-    if (keyTag < 0 || keyEnd > end) throw explainTag(buf, pos, end)
-    if ((keyTag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${keyTag & TYPE_MASK}; it must be a string`)
 
     const before = node
     if (before !== null) node = nextNode(before, buf, keyPos, keyTag)
@@ -150,10 +134,9 @@ function readObject (buf, pos, end, depth, copyBuffers) {
       if (isCommon && before !== null) node = addNode(before, key, buf, keyPos, keyEnd, keyTag)
     }
 
-    const tag = readTag(buf, keyEnd, end)
+    const tag = requireTag(buf, keyEnd, end)
     const valuePos = keyEnd + tagSize(tag)
     const valueEnd = valuePos + (tag >> TYPE_BITS)
-    if (tag < 0 || valueEnd > end) throw explainTag(buf, keyEnd, end)
     const value = readValue(buf, tag & TYPE_MASK, valuePos, valueEnd, depth, copyBuffers)
     if (isCommon) object[key] = value
     else define(object, key, value)
@@ -205,10 +188,9 @@ function validate (buf, start = 0, end = buf.length) {
  * @returns {number}  the offset behind the value
  */
 function checkValue (buf, start, parentEnd, depth) {
-  const tag = readTag(buf, start, parentEnd)
+  const tag = requireTag(buf, start, parentEnd)
   const pos = start + tagSize(tag)
   const end = pos + (tag >> TYPE_BITS)
-  if (tag < 0 || end > parentEnd) throw explainTag(buf, start, parentEnd)
   switch (tag & TYPE_MASK) {
     case STRING: case BUFFER: break
     case INT: readInt(buf, pos, end); break
@@ -245,11 +227,9 @@ function checkObject (buf, pos, end, depth) {
   /** @type {Set<string>} */
   const seen = new Set()
   while (pos < end) {
-    const keyTag = readTag(buf, pos, end)
+    const keyTag = requireKeyTag(buf, pos, end)
     const keyPos = pos + tagSize(keyTag)
     const keyEnd = keyPos + (keyTag >> TYPE_BITS)
-    if (keyTag < 0 || keyEnd > end) throw explainTag(buf, pos, end)
-    if ((keyTag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${keyTag & TYPE_MASK}; it must be a string`)
     const key = readKey(buf, keyPos, keyEnd)
     if (seen.has(key)) throw duplicateKey(key, pos)
     seen.add(key)

@@ -3,9 +3,12 @@
 
 const { misuse } = require('@millrace/errors')
 const { decodeWhole } = require('./decode')
-const { sliceRange } = require('./errors')
 const { markIdempotent } = require('./kinds')
+const { sliceRange } = require('./wire-format')
 const { Writer } = require('./writer')
+
+/** @param {Writer} writer */
+const finish = (writer) => writer.finish()
 
 /** A toJSON that encodes needs a writer of its own. Deeper than this each gets a new one, which is not kept. */
 const IDLE_COUNT_MAX = 8
@@ -63,11 +66,6 @@ function encode (value, buf, start = 0) {
     writer.copyTo(buf, start)
     return size
   })
-}
-
-/** @param {import('./writer').Writer} writer */
-function finish (writer) {
-  return writer.finish()
 }
 
 /**

@@ -1,8 +1,7 @@
 'use strict'
 // Looking at an encoded value from outside: its type and length, its bytes, its children one by one.
 
-const { damaged, explainTag, requireTag } = require('./errors')
-const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = require('./wire-format')
+const { ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, requireKeyTag, requireTag, requireTagAt, tagSize } = require('./wire-format')
 
 /**
  * @param {Buffer} buf
@@ -10,7 +9,7 @@ const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = requir
  * @returns {number}  one of `types`
  */
 function getEncodedType (buf, start = 0) {
-  return requireTag(buf, start) & TYPE_MASK
+  return requireTagAt(buf, start) & TYPE_MASK
 }
 
 /**
@@ -19,7 +18,7 @@ function getEncodedType (buf, start = 0) {
  * @returns {number}  bytes of the payload, without the tag
  */
 function getEncodedLength (buf, start = 0) {
-  return requireTag(buf, start) >> TYPE_BITS
+  return requireTagAt(buf, start) >> TYPE_BITS
 }
 
 /**
@@ -28,9 +27,8 @@ function getEncodedLength (buf, start = 0) {
  * @returns {Buffer}  a view of the payload: of a string its characters, of a buffer its bytes
  */
 function slice (buf, start = 0) {
-  const tag = requireTag(buf, start)
-  const pos = start + tagSize(tag)
-  return buf.subarray(pos, pos + (tag >> TYPE_BITS))
+  const tag = requireTagAt(buf, start)
+  return buf.subarray(start + tagSize(tag), endOf(start, tag))
 }
 
 /**
@@ -39,8 +37,8 @@ function slice (buf, start = 0) {
  * @returns {Buffer}  a view of the whole value, tag included: what `decode` and `markIdempotent` take
  */
 function pluck (buf, start = 0) {
-  const tag = requireTag(buf, start)
-  return buf.subarray(start, start + tagSize(tag) + (tag >> TYPE_BITS))
+  const tag = requireTagAt(buf, start)
+  return buf.subarray(start, endOf(start, tag))
 }
 
 /**
@@ -52,14 +50,14 @@ function pluck (buf, start = 0) {
  * @throws {LogError} ERR_CODEC_DECODE, at the first child that is damaged and after `fn` has had those before it
  */
 function iterate (buf, start, fn) {
-  const tag = requireTag(buf, start)
+  const tag = requireTagAt(buf, start)
   const type = tag & TYPE_MASK
   if (type !== ARRAY && type !== OBJECT) return -1
   let pos = start + tagSize(tag)
   const end = pos + (tag >> TYPE_BITS)
   for (let index = 0; pos < end; index++) {
-    const valueStart = type === OBJECT ? skipKey(buf, pos, end) : pos
-    const next = skipValue(buf, valueStart, end)
+    const valueStart = type === OBJECT ? endOf(pos, requireKeyTag(buf, pos, end)) : pos
+    const next = endOf(valueStart, requireTag(buf, valueStart, end))
     if (fn(buf, valueStart, type === OBJECT ? pos : index)) break
     pos = next
   }
@@ -67,28 +65,12 @@ function iterate (buf, start, fn) {
 }
 
 /**
- * @param {Buffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {number}
+ * @param {number} start  of a value
+ * @param {number} tag  of it
+ * @returns {number}  where it ends
  */
-function skipKey (buf, pos, end) {
-  const tag = readTag(buf, pos, end)
-  if (tag >= 0 && (tag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${tag & TYPE_MASK}; it must be a string`)
-  return skipValue(buf, pos, end)
-}
-
-/**
- * @param {Buffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {number}  behind the value
- */
-function skipValue (buf, pos, end) {
-  const tag = readTag(buf, pos, end)
-  const next = pos + tagSize(tag) + (tag >> TYPE_BITS)
-  if (tag < 0 || next > end) throw explainTag(buf, pos, end)
-  return next
+function endOf (start, tag) {
+  return start + tagSize(tag) + (tag >> TYPE_BITS)
 }
 
 exports.getEncodedType = getEncodedType

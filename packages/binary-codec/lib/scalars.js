@@ -4,9 +4,8 @@
 
 const { endianness } = require('node:os')
 const { isArrayBuffer } = require('node:util').types
-const { damaged } = require('./errors')
 const {
-  EXTENSION, DATE, BIGINT, FIRST_BINARY, TYPE_BITS, TAG_SIZE_MAX, BIGINT_SIZE_MAX, writeTag
+  EXTENSION, DATE, BIGINT, FIRST_BINARY, TYPE_BITS, TAG_SIZE_MAX, BIGINT_SIZE_MAX, damaged, writeTag
 } = require('./wire-format')
 
 const doubles = new Float64Array(1)

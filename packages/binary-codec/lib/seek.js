@@ -120,9 +120,19 @@ function findSteps (buf, start, limit, steps) {
  * @returns {boolean}  whether a whole value, as far as its tag tells, begins here
  */
 function fits (buf, start, limit) {
-  if (!(start >= 0)) return false
-  const tag = readTag(buf, start, limit)
-  return tag >= 0 && start + tagSize(tag) + (tag >> TYPE_BITS) <= limit
+  return start >= 0 && skip(buf, start, limit) >= 0
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {number}  behind the value there; -1 when no whole one begins there
+ */
+function skip (buf, pos, end) {
+  const tag = readTag(buf, pos, end)
+  const next = pos + tagSize(tag) + (tag >> TYPE_BITS)
+  return tag < 0 || next > end ? -1 : next
 }
 
 /**
@@ -142,10 +152,8 @@ function isWhole (buf, start, limit) {
   while (pos < end) {
     const keyTag = readTag(buf, pos, end)
     if ((keyTag & TYPE_MASK) !== STRING) return false
-    const valueStart = pos + tagSize(keyTag) + (keyTag >> TYPE_BITS)
-    if (!fits(buf, valueStart, end)) return false
-    const tag = readTag(buf, valueStart, end)
-    pos = valueStart + tagSize(tag) + (tag >> TYPE_BITS)
+    pos = skip(buf, pos + tagSize(keyTag) + (keyTag >> TYPE_BITS), end)
+    if (pos < 0) return false
   }
   return true
 }
@@ -169,9 +177,8 @@ function findKey (buf, start, limit, step) {
     if ((keyTag & TYPE_MASK) !== STRING) return -1 // a bad tag too
     pos += tagSize(keyTag)
     const valueStart = pos + (keyTag >> TYPE_BITS)
-    const tag = readTag(buf, valueStart, end)
-    const next = valueStart + tagSize(tag) + (tag >> TYPE_BITS)
-    if (tag < 0 || next > end) return -1
+    const next = skip(buf, valueStart, end)
+    if (next < 0) return -1
     if (keyTag === step.tag && equalBytes(buf, pos, step.bytes)) return valueStart
     pos = next
   }
@@ -193,9 +200,8 @@ function findIndex (buf, start, limit, index) {
   const end = pos + (header >> TYPE_BITS)
   if (end > limit) return -1
   for (let left = index; pos < end; left--) {
-    const tag = readTag(buf, pos, end)
-    const next = pos + tagSize(tag) + (tag >> TYPE_BITS)
-    if (tag < 0 || next > end) return -1
+    const next = skip(buf, pos, end)
+    if (next < 0) return -1
     if (left === 0) return pos
     pos = next
   }
@@ -206,10 +212,11 @@ function findIndex (buf, start, limit, index) {
  * @param {Uint8Array} buf
  * @param {number} pos
  * @param {Uint8Array} bytes
+ * @param {number} [from]  those before it are equal
  * @returns {boolean}
  */
-function equalBytes (buf, pos, bytes) {
-  for (let i = 0; i < bytes.length; i++) if (buf[pos + i] !== bytes[i]) return false
+function equalBytes (buf, pos, bytes, from = 0) {
+  for (let i = from; i < bytes.length; i++) if (buf[pos + i] !== bytes[i]) return false
   return true
 }
 
@@ -298,22 +305,10 @@ function findProbe (buf, words, start, limit, { tag: wanted, word, rest, bytes }
     }
     if (next > end) return UNUSUAL
     const mayEqual = keyTag === wanted && (rest === 0 || words.getInt32(pos + 1, true) === word)
-    if (mayEqual && equalRest(buf, pos + 1, bytes, rest)) return valueStart
+    if (mayEqual && equalBytes(buf, pos + 1, bytes, rest)) return valueStart
     pos = next
   }
   return NOT_FOUND
-}
-
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {Uint8Array} bytes
- * @param {number} from  those before it are equal
- * @returns {boolean}
- */
-function equalRest (buf, pos, bytes, from) {
-  for (let i = from; i < bytes.length; i++) if (buf[pos + i] !== bytes[i]) return false
-  return true
 }
 
 exports.seekKey = seekKey

@@ -1,8 +1,11 @@
 'use strict'
-// The numbers that the writer and every reader share, and tags. docs/binary-format.md describes them.
+// The numbers that the writer and every reader share, and tags; and what to say where there is none.
+// docs/binary-format.md describes the format.
 //
 // A tag is one varint that holds a payload's length and type. Little-endian groups of 7 bits, the high bit set on all
 // but the last byte, never longer than needed: so a tag's size follows from its value, and no reader keeps state.
+
+const { LogError, misuse } = require('@millrace/errors')
 
 const STRING = 0
 const BUFFER = 1
@@ -117,6 +120,105 @@ function writeTag (buf, pos, tag) {
   return pos + 1
 }
 
+// The slow half of every check.
+
+/**
+ * @param {number} offset  of the offending byte
+ * @param {string} found
+ * @param {unknown} [cause]
+ * @returns {LogError}
+ */
+function damaged (offset, found, cause) {
+  return new LogError('ERR_CODEC_DECODE', `binary record: at byte ${offset}: ${found}`, { offset, cause })
+}
+
+/**
+ * Called only once it is known that something is wrong: says what.
+ * @param {Uint8Array} buf
+ * @param {number} pos  where a tag was expected
+ * @param {number} end  of the array, object or record around it
+ * @returns {LogError}
+ */
+function explainTag (buf, pos, end) {
+  if (pos >= end) return damaged(pos, 'expected a value, but what holds it ends here')
+  const tag = readTag(buf, pos, end)
+  if (tag !== BAD_TAG) {
+    const left = end - pos - tagSize(tag)
+    return damaged(pos, `a length of ${tag >> TYPE_BITS} bytes, but only ${left} are left in what holds it`)
+  }
+  const stop = Math.min(end, pos + TAG_SIZE_MAX)
+  let last = pos
+  while (last < stop && buf[last] >= 0x80) last++
+  if (last === end) return damaged(pos, 'a length that is cut off by the end of what holds it')
+  if (last < stop && buf[last] === 0) return damaged(pos, 'a length written with more bytes than it needs')
+  return damaged(pos, 'a length above 2^28 - 1')
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos  where a value should begin
+ * @param {number} end  of what holds it
+ * @returns {number}  its tag; all of its payload is there
+ * @throws {LogError} ERR_CODEC_DECODE
+ */
+function requireTag (buf, pos, end) {
+  const tag = readTag(buf, pos, end)
+  if (tag < 0 || pos + tagSize(tag) + (tag >> TYPE_BITS) > end) throw explainTag(buf, pos, end)
+  return tag
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} pos
+ * @param {number} end
+ * @returns {number}  the tag of a key
+ * @throws {LogError} ERR_CODEC_DECODE
+ */
+function requireKeyTag (buf, pos, end) {
+  const tag = requireTag(buf, pos, end)
+  if ((tag & TYPE_MASK) !== STRING) throw damaged(pos, `a key of type ${tag & TYPE_MASK}; it must be a string`)
+  return tag
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} start  that a caller passed
+ * @returns {number}  the tag there; all of its payload is in the buffer
+ * @throws {TypeError} ERR_INVALID_ARGUMENT, when there is no such position
+ * @throws {LogError} ERR_CODEC_DECODE
+ */
+function requireTagAt (buf, start) {
+  requirePosition(buf, start)
+  return requireTag(buf, start, buf.length)
+}
+
+/**
+ * @param {unknown} buf
+ * @param {number} start
+ * @returns {void}
+ */
+function requirePosition (buf, start) {
+  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!Number.isInteger(start) || start < 0 || start > buf.length) {
+    const hint = start === -1 ? ', which is what the seek functions give for "not found"' : ''
+    throw misuse(`start must be a position in the buffer, 0 to ${buf.length}, got ${String(start)}${hint}`)
+  }
+}
+
+/**
+ * @param {Uint8Array} buf
+ * @param {number} start
+ * @param {number} end
+ * @returns {Uint8Array}  a view
+ */
+function sliceRange (buf, start, end) {
+  if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
+  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > buf.length) {
+    throw misuse(`expected a range inside a buffer of ${buf.length} bytes, got ${String(start)} to ${String(end)}`)
+  }
+  return buf.subarray(start, end)
+}
+
 exports.STRING = STRING
 exports.BUFFER = BUFFER
 exports.INT = INT
@@ -129,14 +231,18 @@ exports.TYPE_BITS = TYPE_BITS
 exports.TYPE_MASK = TYPE_MASK
 exports.PAYLOAD_SIZE_MAX = PAYLOAD_SIZE_MAX
 exports.TAG_SIZE_MAX = TAG_SIZE_MAX
-exports.TAG_LAST_BYTE_MAX = TAG_LAST_BYTE_MAX
 exports.DEPTH_MAX = DEPTH_MAX
 exports.DATE = DATE
 exports.BIGINT = BIGINT
 exports.FIRST_BINARY = FIRST_BINARY
 exports.BIGINT_SIZE_MAX = BIGINT_SIZE_MAX
 exports.types = types
-exports.BAD_TAG = BAD_TAG
 exports.readTag = readTag
 exports.tagSize = tagSize
 exports.writeTag = writeTag
+exports.damaged = damaged
+exports.requireTag = requireTag
+exports.requireKeyTag = requireKeyTag
+exports.requireTagAt = requireTagAt
+exports.requirePosition = requirePosition
+exports.sliceRange = sliceRange

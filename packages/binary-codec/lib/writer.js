@@ -1,10 +1,13 @@
 'use strict'
 // A value's bytes, in one pass. A length stands before what it counts, so its size is guessed, the payload written, and
 // the payload moved by a byte or three where the guess was wrong: cheaper than measuring everything first.
+//
+// Values are written one behind the other, in memory that they share and stay in, as in Node's own pool. To copy each
+// out of a scratch buffer took a tenth of encoding it. Only what is too large for that is still copied.
 
-const { reasonOf } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
+const { Piece, allocateShared } = require('@millrace/flow')
 const { checkValue, decodeWhole } = require('./decode')
-const { nameOf, refused } = require('./errors')
 const { BINARY, SPLICE, holdsHidden, isInt, kindOfObject, resolve } = require('./kinds')
 const { byteLengthOf, clearNaN, writeBigInt, writeBinary, writeDate } = require('./scalars')
 const { asTextBuffer, compareCodePoints, isWellFormed, mayCollide, toWellFormed } = require('./text')
@@ -12,7 +15,6 @@ const {
   STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, EXTENSION, TYPE_BITS, TAG_SIZE_MAX, PAYLOAD_SIZE_MAX, DEPTH_MAX,
   tagSize, writeTag
 } = require('./wire-format')
-const { WriteMemory } = require('./write-memory')
 
 /** Most arrays and objects have 16 to 2047 bytes. */
 const GUESSED_TAG_SIZE = 2
@@ -23,6 +25,17 @@ const UNIT_SIZE_MAX = 3
 /** From this length on a string is measured before room is made for it, so that the memory does not triple for it. */
 const MEASURED_LENGTH_MIN = 4096
 
+/** A small value that is kept keeps alive the neighbours that lie in as much memory as this. */
+const SLAB_SIZE = 16 * 1024
+/** A slab with less room left is not used any more, so that few small values begin in one that they do not fit into. */
+const ROOM_MIN = 1024
+/** Larger values are copied out when they do not fit, and leave the rest of the slab to smaller ones. */
+const SHARED_SIZE_MAX = SLAB_SIZE / 4
+const SCRATCH_SIZE = 64 * 1024
+/** A scratch buffer that one large value has grown past this is let go afterwards. */
+const SCRATCH_KEPT_SIZE_MAX = 4 * 1024 * 1024
+const KEYS_SHOWN_MAX = 10
+
 /**
  * The engine has some ten kinds of strings: put together, cut out, of one byte a character or of two. Where it has seen
  * five of them it looks up a string's method anew at each call, which takes several times as long as the call.
@@ -31,7 +44,7 @@ const MEASURED_LENGTH_MIN = 4096
 const charCodeAt = Function.prototype.call.bind(String.prototype.charCodeAt)
 const { hasOwnProperty } = Object.prototype
 
-/** @typedef {import('@millrace/errors').LogError} LogError */
+/** @typedef {import('./text').TextBuffer} TextBuffer */
 
 /** Writes one value at a time. One class for both forms, since a subclass slows both down by a twentieth. */
 class Writer {
@@ -44,9 +57,16 @@ class Writer {
     this.path = []
     /** @type {LogError | null} not that of another value, which a toJSON has encoded: its path begins elsewhere */
     this.ownRefusal = null
-    this.memory = new WriteMemory()
-    this.buf = this.memory.bytes
-    this.view = this.memory.view
+    /** Where the value begins in `buf`. */
+    this.start = 0
+    this.slab = asTextBuffer(allocateShared(SLAB_SIZE))
+    this.slabView = new DataView(this.slab.buffer)
+    /** @type {TextBuffer | null} */
+    this.scratch = null
+    /** Where the value in hand is: the slab or the scratch. */
+    this.buf = this.slab
+    /** Over `buf`. */
+    this.view = this.slabView
   }
 
   /**
@@ -54,23 +74,43 @@ class Writer {
    * @returns {number}  how many bytes it took
    */
   write (value) {
-    this.memory.begin()
-    this.followMemory()
-    this.pos = this.memory.start
+    this.makeRoom()
+    this.pos = this.start
     this.depth = 0
     this.ownRefusal = null
     try {
       this.value(value, '')
-      return this.pos - this.memory.start
+      return this.pos - this.start
     } catch (err) {
       if (err === this.ownRefusal) throw err
       throw this.refusal(reasonOf(err), err)
     }
   }
 
+  /** For the next value. What was written and not taken is overwritten. */
+  makeRoom () {
+    const isFull = this.start + ROOM_MIN > SLAB_SIZE
+    if (this.buf === this.slab && !isFull) return
+    if (isFull) {
+      this.slab = asTextBuffer(allocateShared(SLAB_SIZE))
+      this.slabView = new DataView(this.slab.buffer)
+      this.start = 0
+    }
+    if (this.scratch !== null && this.scratch.length > SCRATCH_KEPT_SIZE_MAX) this.scratch = null
+    this.buf = this.slab
+    this.view = this.slabView
+  }
+
   /** @returns {Buffer}  what was written last; its bytes are the caller's own */
   finish () {
-    return this.memory.finish(this.pos)
+    const { buf, start, pos } = this
+    if (buf === this.slab) {
+      this.start = pos
+      return new Piece(buf.buffer, start, pos - start)
+    }
+    // What did not fit behind the others would not the next time either.
+    if (pos - start <= SHARED_SIZE_MAX) this.start = SLAB_SIZE
+    return Buffer.from(buf.subarray(start, pos))
   }
 
   /**
@@ -78,7 +118,7 @@ class Writer {
    * @param {number} start
    */
   copyTo (target, start) {
-    target.set(this.buf.subarray(this.memory.start, this.pos), start)
+    target.set(this.buf.subarray(this.start, this.pos), start)
   }
 
   /**
@@ -177,19 +217,13 @@ class Writer {
     for (let index = 0; index < array.length; index++) {
       this.enter(depth, index)
       const item = array[index]
-      if (item === undefined && this.isCanonical) this.checkHole(array, index)
+      if (item === undefined && this.isCanonical && !Object.hasOwn(array, index)) {
+        throw this.refusal('a hole, which has no canonical form; put undefined there')
+      }
       this.value(item, index)
     }
     this.depth = depth
     this.close(start, GUESSED_TAG_SIZE, ARRAY)
-  }
-
-  /**
-   * @param {any[]} array
-   * @param {number} index
-   */
-  checkHole (array, index) {
-    if (!Object.hasOwn(array, index)) throw this.refusal('a hole, which has no canonical form; put undefined there')
   }
 
   /**
@@ -340,15 +374,15 @@ class Writer {
   /** @param {number} size */
   grow (size) {
     // The outermost value is too large already: there is no need to find out how large.
-    const written = this.pos - this.memory.start
+    const { buf: before, start, pos } = this
+    const written = pos - start
     if (written > PAYLOAD_SIZE_MAX + TAG_SIZE_MAX) this.checkSize(written)
-    this.memory.grow(this.pos, size)
-    this.followMemory()
-  }
-
-  followMemory () {
-    this.buf = this.memory.bytes
-    this.view = this.memory.view
+    if (before === this.scratch || this.scratch === null || this.scratch.length < pos + size) {
+      this.scratch = asTextBuffer(Buffer.allocUnsafeSlow(Math.max(SCRATCH_SIZE, 2 * before.length, pos + size)))
+    }
+    this.buf = this.scratch
+    this.view = new DataView(this.buf.buffer)
+    before.copy(this.buf, start, start, pos)
   }
 
   /**
@@ -357,9 +391,19 @@ class Writer {
    * @returns {LogError}
    */
   refusal (found, cause) {
-    this.ownRefusal = refused(this.path.slice(0, this.depth), found, cause)
+    const path = this.path.slice(0, this.depth)
+    const shown = path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path
+    this.ownRefusal = new LogError('ERR_CODEC_ENCODE', `encode: at /${shown.join('/')}: ${found}`, { path, cause })
     return this.ownRefusal
   }
+}
+
+/**
+ * @param {object} value
+ * @returns {string}  such as `[object Map]`
+ */
+function nameOf (value) {
+  return Object.prototype.toString.call(value)
 }
 
 exports.Writer = Writer
