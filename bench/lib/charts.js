@@ -61,9 +61,9 @@ async function drawChart ({ title, subtitle, footer, ...words }, draw) {
   write(svg, subtitle, { x: MARGIN, y: 57, size: 12, muted: true })
   const canvas = { d3: node.d3, svg, looks }
   drawLegend(canvas, words)
-  let y = draw(canvas) + 14
+  let y = draw(canvas)
   for (const text of footer) write(svg, text, { x: MARGIN, y: y += FOOTER_LINE, size: 10, muted: true })
-  const height = y + 16
+  const height = y + FOOTER_LINE
   svg.attr('height', height).attr('viewBox', `0 0 ${WIDTH} ${height}`)
   card.attr('width', WIDTH - 1).attr('height', height - 1)
   // As XML, not as HTML: an SVG file is read by parsers that forgive nothing.
