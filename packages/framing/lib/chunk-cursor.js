@@ -7,9 +7,7 @@ const {
 } = require('./chunk-header')
 const { crc32, crc32OfFew, createShiftTable, shift } = require('./crc32')
 const { finishChunk } = require('./journal')
-const {
-  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, isZero
-} = require('./layout')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, LENGTH_SIZE, PAGE_SIZE, endOfPage, isZero } = require('./layout')
 
 /** How an attempt to enter the next chunk ended. */
 const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 })
@@ -176,7 +174,7 @@ class ChunkCursor {
     if (pageEnd - this.at < CHUNK_HEADER_SIZE) return this._fail(pageEnd, 'HEADER')
     const fault = this._check(pageEnd, this._provesTogether && this._isProven(limit))
     if (fault !== null) return this._fail(pageEnd, fault)
-    this._settle()
+    this._goInto()
     return ENTRY.ENTERED
   }
 
@@ -188,21 +186,6 @@ class ChunkCursor {
   passGap (size) {
     this.at += LENGTH_SIZE
     if (this._rules.hasGaps) this.shift += size
-  }
-
-  /** How far gaps in the entered chunk move the positions behind it. */
-  measureGaps () {
-    const { window: { start }, view, chunkEnd } = this
-    let sum = 0
-    if (!this._rules.hasGaps) return 0
-    for (let at = this.at; chunkEnd - at >= LENGTH_SIZE;) {
-      const word = view.getUint32(at - start)
-      const size = word & FRAME_LENGTH_MASK
-      const isGap = word >>> 30 === FRAME_TYPES.GAP
-      if (isGap) sum += size
-      at += LENGTH_SIZE + (isGap ? 0 : size)
-    }
-    return sum
   }
 
   /** Whether the header of the chunk that cannot be entered is whole. */
@@ -217,7 +200,7 @@ class ChunkCursor {
    * @returns {number}  physical
    */
   findNextHeader (limit) {
-    const pageEnd = Math.min(limit, this.at - this.at % PAGE_SIZE + PAGE_SIZE)
+    const pageEnd = Math.min(limit, endOfPage(this.at))
     const { window: { buffer, start, end }, view, shift } = this
     const last = Math.min(pageEnd, end) - CHUNK_HEADER_SIZE
     // So a file of zeros takes no longer than reading it.
@@ -303,7 +286,7 @@ class ChunkCursor {
   }
 
   /** The chunk at `at` is good: its fields are what to go on with. */
-  _settle () {
+  _goInto () {
     const { header, at } = this
     this.chunkStart = at
     this.chunkEnd = at + CHUNK_HEADER_SIZE + header.size

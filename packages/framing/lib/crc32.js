@@ -39,6 +39,26 @@ function crc32OfFew (bytes, start, end, seed) {
   return ~crc >>> 0
 }
 
+/** By the top byte of a table entry: its index. */
+const indexByTop = new Uint8Array(256)
+table.forEach((entry, index) => { indexByTop[entry >>> 24] = index })
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} end
+ * @param {number} crc  of these bytes
+ * @returns {number}  what it was seeded with: a checksum can be worked backwards
+ */
+function findSeed (bytes, start, end, crc) {
+  let state = ~crc
+  for (let at = end - 1; at >= start; at--) {
+    const index = indexByTop[state >>> 24]
+    state = (state ^ table[index]) << 8 | ((index ^ bytes[at]) & 0xff)
+  }
+  return ~state >>> 0
+}
+
 /** @returns {Crc32} */
 function chooseCrc32 () {
   // So that a benchmark can tell the two apart.
@@ -121,5 +141,6 @@ function shift (table, crc) {
 
 exports.POLYNOMIAL = POLYNOMIAL
 exports.crc32OfFew = crc32OfFew
+exports.findSeed = findSeed
 exports.createShiftTable = createShiftTable
 exports.shift = shift

@@ -3,7 +3,7 @@
 
 const { ENTRY } = require('./chunk-cursor')
 const { CONTINUED_OFFSET } = require('./chunk-header')
-const { CHUNK_HEADER_SIZE, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
+const { CHUNK_HEADER_SIZE, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, endOfPage } = require('./layout')
 
 /** What a page holds of a record that began before it. */
 const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
@@ -19,17 +19,7 @@ function findRecordEnd ({ at, chunkEnd }, size) {
   const rest = size - (chunkEnd - at - LENGTH_SIZE)
   if (rest <= 0) return at + LENGTH_SIZE + size
   const fullPages = Math.ceil(rest / PIECE_SIZE_MAX) - 1
-  const nextPage = at - at % PAGE_SIZE + PAGE_SIZE
-  return nextPage + fullPages * PAGE_SIZE + CHUNK_HEADER_SIZE + rest - fullPages * PIECE_SIZE_MAX
-}
-
-/**
- * @param {number} recordEnd
- * @param {number} limit
- * @returns {number}  how far the window must reach for the last piece to be checked
- */
-function endOfPage (recordEnd, limit) {
-  return Math.min(limit, Math.ceil(recordEnd / PAGE_SIZE) * PAGE_SIZE)
+  return endOfPage(at) + fullPages * PAGE_SIZE + CHUNK_HEADER_SIZE + rest - fullPages * PIECE_SIZE_MAX
 }
 
 /**
@@ -42,14 +32,15 @@ function endOfPage (recordEnd, limit) {
  * @returns {number}  how far the window must reach before it is worth while to assemble the record, or to look again
  */
 function findReach (cursor, size, recordEnd, limit) {
-  const end = endOfPage(recordEnd, limit)
+  // All of the last page: it is checked as a whole.
+  const end = Math.min(limit, endOfPage(recordEnd - 1))
   if (cursor.holds(end)) return end
   const { at, chunkEnd, view, window: { start } } = cursor
   let rest = size - (chunkEnd - at - LENGTH_SIZE)
-  let page = at - at % PAGE_SIZE + PAGE_SIZE
+  let page = endOfPage(at)
   while (cursor.holds(page + CHUNK_HEADER_SIZE)) {
     const piece = Math.min(rest, PIECE_SIZE_MAX)
-    if (view.getUint16(page - start + CONTINUED_OFFSET) !== piece) return endOfPage(page + 1, limit)
+    if (view.getUint16(page - start + CONTINUED_OFFSET) !== piece) return Math.min(limit, endOfPage(page))
     rest -= piece
     page += PAGE_SIZE
   }

@@ -35,15 +35,10 @@ const PATCH_COUNT_MAX = Math.floor((JOURNAL_SIZE - JOURNAL_HEADER_SIZE - ENTRY_H
  * @property {Entry[]} entries
  */
 
-/** @param {Entry[]} entries */
-function journalSize (entries) {
-  const sizes = entries.map(({ patches }) => ENTRY_HEADER_SIZE + patches.length * PATCH_SIZE)
-  return sizes.reduce((total, size) => total + size, JOURNAL_HEADER_SIZE)
-}
-
 /** @param {Entry[]} entries  whether they fit into one area */
 function fitsJournal (entries) {
-  return journalSize(entries) <= JOURNAL_SIZE
+  const patchCount = entries.reduce((count, { patches }) => count + patches.length, 0)
+  return JOURNAL_HEADER_SIZE + entries.length * ENTRY_HEADER_SIZE + patchCount * PATCH_SIZE <= JOURNAL_SIZE
 }
 
 /**

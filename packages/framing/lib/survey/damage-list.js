@@ -40,6 +40,11 @@ exports.WHAT = Object.freeze({
  */
 
 class DamageList {
+  #rangesMax
+  #onRange
+  /** What the next one may adjoin. @type {Found | null} */
+  #last = null
+
   /**
    * @param {object} [options]
    * @param {number} [options.rangesMax]  how many to keep
@@ -54,19 +59,17 @@ class DamageList {
     this.size = 0
     /** Where the last of them ends. */
     this.end = 0
-    this._rangesMax = rangesMax
-    this._onRange = onRange
-    /** What the next one may adjoin. @type {Found | null} */
-    this._last = null
+    this.#rangesMax = rangesMax
+    this.#onRange = onRange
   }
 
   /** @param {Found} found  begins at or after the one before */
   add (found) {
-    const last = this._last
+    const last = this.#last
     this.end = Math.max(this.end, found.end)
     if (last === null || found.start > last.end || found.isPromised !== last.isPromised) {
       this.close()
-      this._last = { ...found }
+      this.#last = { ...found }
       return
     }
     const overlaps = found.start < last.end
@@ -81,19 +84,19 @@ class DamageList {
    * @param {number} to
    */
   endSeqs (to) {
-    if (this._last?.seqs) this._last.seqs.to = to
+    if (this.#last?.seqs) this.#last.seqs.to = to
   }
 
   /** Nothing will adjoin what was found last. */
   close () {
-    if (this._last === null) return
-    const { what, start, end, isPromised, seqs, records } = this._last
-    this._last = null
+    if (this.#last === null) return
+    const { what, start, end, isPromised, seqs, records } = this.#last
+    this.#last = null
     this.count++
     this.size += end - start
     const range = { what, offset: start, size: end - start, isPromised, seqs, records }
-    if (this.ranges.length < this._rangesMax) this.ranges.push(range)
-    this._onRange(range)
+    if (this.ranges.length < this.#rangesMax) this.ranges.push(range)
+    this.#onRange(range)
   }
 }
 

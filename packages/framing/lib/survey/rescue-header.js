@@ -3,7 +3,7 @@
 // with the salt, and a checksum can be worked backwards to its seed.
 
 const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, isHeaderWhole } = require('../chunk-header')
-const { crc32, crc32OfFew } = require('../crc32')
+const { crc32, findSeed } = require('../crc32')
 const { FrameCount } = require('../frames')
 const { decodeSlot } = require('../head')
 const {
@@ -23,35 +23,16 @@ const CANDIDATES_MAX = 1024
  * @typedef {{ page: number, bytes: Buffer }} Page  `bytes` begins with the page
  */
 
-/** By the top byte of a table entry: its index. */
-const indexByTop = new Uint8Array(256)
-const table = Uint32Array.from({ length: 256 }, (_, byte) => ~crc32OfFew(Buffer.from([byte]), 0, 1, 0xffffffff) >>> 0)
-table.forEach((entry, index) => { indexByTop[entry >>> 24] = index })
-
-/**
- * @param {Buffer} bytes
- * @param {number} start
- * @param {number} end
- * @param {number} crc  of these bytes
- * @returns {number}  what it was seeded with
- */
-function findSeed (bytes, start, end, crc) {
-  let state = ~crc >>> 0
-  for (let at = end - 1; at >= start; at--) {
-    const index = indexByTop[state >>> 24]
-    state = (((state ^ table[index]) << 8) | ((index ^ bytes[at]) & 0xff)) >>> 0
-  }
-  return ~state >>> 0
-}
-
 /** A salt counts when it was found in two ways. */
 class SaltSearch {
+  /** Salts that were found in one way. @type {Set<number>} */
+  #found
+
   /** @param {Buffer} head  its bytes */
   constructor (head) {
-    /** Salts that were found in one way. @type {Set<number>} */
-    this._found = new Set(HEADER_POSITIONS.map((position) => head.readUInt32BE(position + SALT_OFFSET)))
+    this.#found = new Set(HEADER_POSITIONS.map((position) => head.readUInt32BE(position + SALT_OFFSET)))
     /** Undefined until it is found. */
-    this.salt = this._look(saltsOfSlots(head))
+    this.salt = this.#findAgain(saltsOfSlots(head))
   }
 
   /**
@@ -59,16 +40,16 @@ class SaltSearch {
    * @returns {boolean}  false when it is found
    */
   visit ({ page, bytes }) {
-    this.salt = this._look(saltsOf(page, bytes))
+    this.salt = this.#findAgain(saltsOf(page, bytes))
     return this.salt === undefined
   }
 
   /** @param {number[]} salts */
-  _look (salts) {
+  #findAgain (salts) {
     return salts.find((salt) => {
-      if (this._found.has(salt)) return true
-      if (this._found.size === CANDIDATES_MAX) this._found.clear()
-      this._found.add(salt)
+      if (this.#found.has(salt)) return true
+      if (this.#found.size === CANDIDATES_MAX) this.#found.clear()
+      this.#found.add(salt)
       return false
     })
   }
@@ -87,7 +68,8 @@ function rebuildHeader (head, salt, first, last) {
   const hasGaps = (first?.hasGaps || last?.hasGaps || !isSkip) === true
   // The first page may begin behind an unclean end.
   const base = HEAD_SIZE + (hasGaps ? shift : shift % RESERVATION_SIZE)
-  return { salt, id: idOf(head), base, hasGaps, codec: codecOf(head) }
+  const id = Buffer.from(head.subarray(ID_OFFSET, ID_OFFSET + 16))
+  return { salt, id, base, hasGaps, codec: codecOf(head) }
 }
 
 /**
@@ -161,11 +143,6 @@ function shiftOfSlot (head, salt) {
     if (slot) return slot.logicalEnd - slot.end
   }
   return 0
-}
-
-/** @param {Buffer} head */
-function idOf (head) {
-  return Buffer.from(head.subarray(ID_OFFSET, ID_OFFSET + 16))
 }
 
 /**

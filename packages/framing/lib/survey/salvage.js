@@ -25,8 +25,8 @@ class Salvage {
   #positionMax
   /** In front of the commit of the last chunk. */
   #commitStart
-  /** Behind the last damage: nothing before it is taken back any more. */
-  #damageEnd
+  /** Behind the last damage. */
+  #runStart
   #frames = new FrameCount()
   #pending
 
@@ -46,7 +46,7 @@ class Salvage {
     /** Behind the last chunk that ends a commit. */
     this.committed = { ...this.state }
     this.#commitStart = { ...this.state }
-    this.#damageEnd = { ...this.state }
+    this.#runStart = { ...this.state }
     output?.zerosTo(HEAD_SIZE)
   }
 
@@ -196,7 +196,7 @@ class Salvage {
     this.#pending.rebuild(start, header, chunk)
     state.chainCrc = UNKNOWN
     if (!state.isInCommit) this.committed = { ...state }
-    this.noteDamage()
+    this.startRun()
   }
 
   /**
@@ -231,12 +231,13 @@ class Salvage {
     state.chainCrc = UNKNOWN
     state.isInCommit = false
     this.committed = { ...state }
-    this.noteDamage()
+    this.startRun()
     return { from, to: end + shift }
   }
 
-  noteDamage () {
-    this.#damageEnd = { ...this.state }
+  /** What is behind here can be taken back, what is before it not any more. */
+  startRun () {
+    this.#runStart = { ...this.state }
   }
 
   /**
@@ -247,18 +248,18 @@ class Salvage {
     const { shift } = this.state
     this.state.end = end
     this.state.logicalEnd = end + shift
-    this.noteDamage()
+    this.startRun()
   }
 
   /** Takes back the last commit, whole or not, but nothing in front of damage. */
   takeBackCommit () {
     if (!this.#pending.isEmpty) return
-    this.#returnTo(this.#commitStart.end >= this.#damageEnd.end ? this.#commitStart : this.#damageEnd)
+    this.#returnTo(this.#commitStart.end >= this.#runStart.end ? this.#commitStart : this.#runStart)
   }
 
   /** Takes back all behind the last damage. */
   takeBackRun () {
-    if (this.#pending.isEmpty) this.#returnTo(this.#damageEnd)
+    if (this.#pending.isEmpty) this.#returnTo(this.#runStart)
   }
 
   /** Leaves out what is behind the last commit that is whole. */
@@ -281,7 +282,7 @@ class Salvage {
    */
   close (logicalEnd) {
     const { state } = this
-    this.#pending.reopen([state, this.committed, this.#damageEnd])
+    this.#pending.reopen([state, this.committed, this.#runStart])
     this.#pending.trim(state)
     const known = Math.min(logicalEnd, this.#positionMax)
     if (this.#rules.hasGaps && this.isLost) state.logicalEnd = Math.max(state.logicalEnd, known)
@@ -320,7 +321,7 @@ class Salvage {
     const { state } = this
     if (this.#pending.isEmpty) return
     this.#pending.flush(state, next)
-    for (const other of [this.committed, this.#damageEnd]) {
+    for (const other of [this.committed, this.#runStart]) {
       if (other.chainCrc !== UNKNOWN) continue
       other.chainCrc = state.chainCrc
       other.erasedInOutput = state.erasedInOutput

@@ -338,7 +338,7 @@ class Survey {
     this.#hasLost ||= !isExact
     if (isExact) salvage.addChunk(header, chunk, new DataView(chunk.buffer, chunk.byteOffset), 0, at, true)
     else salvage.addRebuilt(header, chunk, at)
-    salvage.noteDamage()
+    salvage.startRun()
     cursor.skipTo(at + chunk.length)
     cursor.expect(salvage.state.chainCrc)
     this.#noteKept(header, at)
@@ -490,7 +490,7 @@ class Survey {
     const { seq, chunkStart, offset, isErased } = open
     const start = chunkStart + offset
     if (!isErased) this.#report(WHAT.REST, start, Math.min(end, endOfPage(start)), { from: seq, to: seq + 1 }, 1)
-    this.#salvage.noteDamage()
+    this.#salvage.startRun()
   }
 }
 

@@ -5,6 +5,6 @@ exports.why = 'sectors reach the disk in any order: a write that the power cut o
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/framing/lib/tail-walk.js',
-  find: 'this._claimedEnd, start - (position - durable))',
-  replace: 'this._claimedEnd, start)'
+  find: 'this.#claimedEnd, start - (position - durable))',
+  replace: 'this.#claimedEnd, start)'
 }]

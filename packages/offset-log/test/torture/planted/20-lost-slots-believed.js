@@ -5,6 +5,6 @@ exports.why = 'what was on stable storage is thrown away for one flipped bit'
 exports.oracle = 'damage'
 exports.patches = [{
   file: 'packages/framing/lib/tail-walk.js',
-  find: 'this._isBlind ? this._fileSize :',
+  find: 'this.#isBlind ? this.#fileSize :',
   replace: ''
 }]
