@@ -170,18 +170,12 @@ class BlockFileHandle {
     return fetchNow(this._file, target, offset, size, position)
   }
 
-  /**
-   * @param {number} position
-   * @param {Callback<number>} cb
-   */
+  /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt32BE (position, cb) {
     this._readDecoded(position, position + 4, readUInt32BE, cb)
   }
 
-  /**
-   * @param {number} position
-   * @param {Callback<number>} cb
-   */
+  /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt48BE (position, cb) {
     this._readDecoded(position, position + 6, readUInt48BE, cb)
   }
@@ -324,10 +318,7 @@ class BlockFileHandle {
     this._change('trim', cb, (cb) => this._writer.trim(cb))
   }
 
-  /**
-   * Whether the file can be left as it should be though the process ends: nothing is being changed.
-   * @returns {boolean}
-   */
+  /** Whether the file can be left as it should be though the process ends: nothing is being changed. */
   get canEndNow () {
     return this._lifecycle.isOpen && this._writer.canEndNow
   }
@@ -358,10 +349,7 @@ class BlockFileHandle {
     return new SpanReader(this._file, options)
   }
 
-  /**
-   * For reading records here and there, each of a few bytes. The file must be open.
-   * @returns {Peeker}
-   */
+  /** For reading records here and there, each of a few bytes. The file must be open. */
   createPeeker () {
     return new Peeker(this._file)
   }
@@ -471,12 +459,7 @@ class BlockFileHandle {
     })
   }
 
-  /**
-   * @param {string} name
-   * @param {number} start
-   * @param {number} end
-   * @returns {Error | null}
-   */
+  /** @type {(name: string, start: number, end: number) => Error | null} */
   _whyNotRange (name, start, end) {
     if (!isPosition(start) || !isPosition(end) || start > end) {
       return misuse(`${name}: expected whole positions, start <= end, got ${String(start)} to ${String(end)}`)

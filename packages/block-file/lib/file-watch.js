@@ -21,132 +21,130 @@ const GRACE_MS = 100
  */
 
 class FileWatch {
+  #file
+  /** @type {NodeJS.Timeout | undefined} when to look next */
+  #pollTimer
+  /** @type {NodeJS.Timeout | undefined} when the announcement counts that came too soon after the one before */
+  #gapTimer
+  /** @type {NodeJS.Timeout | undefined} when a change that was not announced proves that they are not */
+  #graceTimer
+  #isBusy = false
+  #isAnnounced = false
+  #isClosed = false
+  #lastMs = 0
+  /** What the file was like when it was looked at last. */
+  #state = ''
+  /** Whether it had changed just before. */
+  #isFresh = false
+
   /**
    * @param {OpenFile} file  open
    * @param {(done: () => void) => void} onChange  the file may have changed; not called again before it calls `done`
    */
   constructor (file, onChange) {
-    this._file = file
+    this.#file = file
     this._onChange = onChange
     /** @type {Watcher | null} */
     this._watcher = null
     this._pollMs = POLL_MS
     /** Whether a change was found that nothing had announced: then announcements are not trusted any more. */
     this._hasMissed = false
-    /** @type {NodeJS.Timeout | null} when to look next */
-    this._pollTimer = null
-    /** @type {NodeJS.Timeout | null} when the announcement counts that came too soon after the one before */
-    this._gapTimer = null
-    /** @type {NodeJS.Timeout | null} when a change that was not announced proves that they are not */
-    this._graceTimer = null
-    this._isBusy = false
-    this._isAnnounced = false
-    this._isClosed = false
-    this._lastMs = 0
-    /** What the file was like when it was looked at last. */
-    this._state = ''
-    /** Whether it had changed just before. */
-    this._isFresh = false
-    this._schedulePoll()
-    this._listen()
+    this.#schedulePoll()
+    this.#listen()
   }
 
   /** The name belongs to another file now. */
   restart () {
     this._watcher?.close()
     this._watcher = null
-    this._listen()
+    this.#listen()
   }
 
   close () {
-    this._isClosed = true
+    this.#isClosed = true
     this._watcher?.close()
-    for (const timer of [this._pollTimer, this._gapTimer, this._graceTimer]) if (timer) clearTimeout(timer)
+    for (const timer of [this.#pollTimer, this.#gapTimer, this.#graceTimer]) clearTimeout(timer)
   }
 
-  _listen () {
-    const { storage, path } = this._file
-    storage.watch?.(path, () => this._hear(), (err, watcher) => {
+  #listen () {
+    const { storage, path } = this.#file
+    storage.watch?.(path, () => this.#hear(), (err, watcher) => {
       if (err || !watcher) return
-      if (this._isClosed) return watcher.close()
+      if (this.#isClosed) return watcher.close()
       this._watcher = watcher
       if (watcher.isTrusted) this._pollMs = RARE_POLL_MS
       // What changed before the watch began.
-      this._announce()
+      this.#announce()
     })
   }
 
   /** An announcement: so they come. */
-  _hear () {
-    if (this._graceTimer) clearTimeout(this._graceTimer)
-    this._graceTimer = null
+  #hear () {
+    clearTimeout(this.#graceTimer)
+    this.#graceTimer = undefined
     if (!this._hasMissed) this._pollMs = RARE_POLL_MS
-    this._announce()
+    this.#announce()
   }
 
-  _announce () {
-    this._isAnnounced = true
-    this._run()
+  #announce () {
+    this.#isAnnounced = true
+    this.#run()
   }
 
   /** Hands an announcement on, unless one is being dealt with, or just was. */
-  _run () {
-    if (this._isBusy || this._isClosed || !this._isAnnounced || this._gapTimer) return
-    const waitMs = this._lastMs + GAP_MS - performance.now()
+  #run () {
+    if (this.#isBusy || this.#isClosed || !this.#isAnnounced || this.#gapTimer) return
+    const waitMs = this.#lastMs + GAP_MS - performance.now()
     if (waitMs > 0) {
-      this._gapTimer = setTimeout(() => {
-        this._gapTimer = null
-        this._run()
-      }, waitMs)
-      this._gapTimer.unref?.()
+      this.#gapTimer = after(waitMs, () => {
+        this.#gapTimer = undefined
+        this.#run()
+      })
       return
     }
-    this._isAnnounced = false
-    this._isBusy = true
-    this._lastMs = performance.now()
+    this.#isAnnounced = false
+    this.#isBusy = true
+    this.#lastMs = performance.now()
     this._onChange(() => {
-      this._isBusy = false
-      this._run()
+      this.#isBusy = false
+      this.#run()
     })
   }
 
-  _schedulePoll () {
-    if (this._isClosed) return
-    this._pollTimer = setTimeout(() => this._poll(), this._pollMs)
-    this._pollTimer.unref?.()
+  #schedulePoll () {
+    if (!this.#isClosed) this.#pollTimer = after(this._pollMs, () => this.#poll())
   }
 
-  _poll () {
-    const { handle } = this._file
-    if (handle === null || this._isBusy) return this._schedulePoll()
-    this._readState(handle, (state, isFresh) => {
-      const hasChanged = state !== this._state
-      const wasFresh = this._isFresh
-      if (hasChanged && this._state !== '') this._suspect()
-      this._state = state
-      this._isFresh = isFresh
-      if (hasChanged || wasFresh) this._announce()
-      this._schedulePoll()
+  #poll () {
+    const { handle } = this.#file
+    if (handle === null || this.#isBusy) return this.#schedulePoll()
+    this.#readState(handle, (state, isFresh) => {
+      const hasChanged = state !== this.#state
+      const wasFresh = this.#isFresh
+      if (hasChanged && this.#state !== '') this.#suspect()
+      this.#state = state
+      this.#isFresh = isFresh
+      if (hasChanged || wasFresh) this.#announce()
+      this.#schedulePoll()
     })
   }
 
   /** A change was found: if it was announced, or is so soon, all is well. */
-  _suspect () {
-    if (this._watcher === null || this._pollMs === POLL_MS || this._graceTimer) return
+  #suspect () {
+    if (this._watcher === null || this._pollMs === POLL_MS || this.#graceTimer) return
     // Announced since the last look.
-    if (performance.now() - this._lastMs < RARE_POLL_MS) return
-    this._graceTimer = setTimeout(() => {
+    if (performance.now() - this.#lastMs < RARE_POLL_MS) return
+    this.#graceTimer = after(GRACE_MS, () => {
       this._hasMissed = true
       this._pollMs = POLL_MS
-    }, GRACE_MS)
-    this._graceTimer.unref?.()
+    })
   }
 
   /**
    * @param {import('./storage').StorageHandle} handle
    * @param {(state: string, isFresh: boolean) => void} tell  '' when it cannot be told
    */
-  _readState (handle, tell) {
+  #readState (handle, tell) {
     if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size), false))
     handle.stat((err, state) => {
       if (err || !state) return tell('', false)
@@ -155,6 +153,13 @@ class FileWatch {
       tell(`${size} ${modifiedNs} ${nameCount}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
     })
   }
+}
+
+/** @type {(ms: number, run: () => void) => NodeJS.Timeout} a timer that does not keep the process running */
+function after (ms, run) {
+  const timer = setTimeout(run, ms)
+  timer.unref?.()
+  return timer
 }
 
 // Asks the system to tell when a file changes, and whether it can be relied on to.
@@ -166,6 +171,7 @@ class FileWatch {
  */
 function watchFile (path, onEvent, cb) {
   toCallback(nameOfLocal(path), (_, local) => {
+    /** @type {fs.FSWatcher} */
     let watcher
     try {
       watcher = fs.watch(path, { persistent: false }, onEvent)
@@ -173,14 +179,10 @@ function watchFile (path, onEvent, cb) {
       // Among others when the system has no watch left to give.
       return cb(/** @type {Error} */ (err))
     }
-    const handle = watcher
     // One that breaks later tells nothing any more: then polling does.
-    handle.on('error', () => handle.close())
-    cb(null, {
-      // Where files lie on this machine, every change is announced.
-      isTrusted: process.platform === 'win32' || local !== null,
-      close: () => handle.close()
-    })
+    watcher.on('error', () => watcher.close())
+    // Where files lie on this machine, every change is announced.
+    cb(null, { isTrusted: process.platform === 'win32' || local !== null, close: () => watcher.close() })
   })
 }
 

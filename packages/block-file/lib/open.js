@@ -44,12 +44,7 @@ const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
  * @property {import('./storage').Past} past
  */
 
-/**
- * @param {Storage} storage
- * @param {string} givenPath
- * @param {OpenRequest} request
- * @returns {Promise<Opened>}
- */
+/** @type {(storage: Storage, givenPath: string, request: OpenRequest) => Promise<Opened>} */
 async function open (storage, givenPath, request) {
   // A reader neither needs a lock nor may make one.
   const isReader = request.flags === 'r'
@@ -183,10 +178,7 @@ class LockedOpening {
     return this.#settle(handle)
   }
 
-  /**
-   * @param {import('./storage').LockRequest} request
-   * @returns {Promise<StorageLock>}
-   */
+  /** @type {(request: import('./storage').LockRequest) => Promise<StorageLock>} */
   async #takeRecord (request) {
     try {
       return await call(this.#storage, 'lock', this.#path, request)
@@ -212,10 +204,7 @@ class LockedOpening {
     return temporary
   }
 
-  /**
-   * @param {StorageHandle} handle
-   * @returns {Promise<Opened>}
-   */
+  /** @type {(handle: StorageHandle) => Promise<Opened>} */
   async #settle (handle) {
     const lock = /** @type {StorageLock} */ (this.#lock)
     await call(lock, 'noteFile')
@@ -262,12 +251,7 @@ class LockedOpening {
   }
 }
 
-/**
- * @param {Storage} storage
- * @param {string} filePath
- * @param {OpenRequest} request
- * @returns {Promise<Sized>}
- */
+/** @type {(storage: Storage, filePath: string, request: OpenRequest) => Promise<Sized>} */
 async function openOrCreate (storage, filePath, { flags, createFolder, initial }) {
   if (flags === 'r' || initial === null) return openSized(storage, filePath, { flags, createFolder })
   const existing = { flags, createFolder: false, mustExist: true }
@@ -281,12 +265,7 @@ async function openOrCreate (storage, filePath, { flags, createFolder, initial }
   return openSized(storage, filePath, existing)
 }
 
-/**
- * @param {Storage} storage
- * @param {string} filePath
- * @param {import('./storage').OpenOptions} options
- * @returns {Promise<Sized>}
- */
+/** @type {(storage: Storage, filePath: string, options: import('./storage').OpenOptions) => Promise<Sized>} */
 async function openSized (storage, filePath, options) {
   const handle = await call(storage, 'open', filePath, options)
   try {
@@ -306,7 +285,7 @@ async function createFile (storage, filePath, { createFolder, bytes, isThere }) 
   const temporary = temporaryPathOf(filePath)
   try {
     const handle = await call(storage, 'open', temporary, { flags: 'r+', createFolder })
-    await finishWith(() => fill(handle, bytes), () => call(handle, 'close'))
+    await inTurn(() => fill(handle, bytes), () => call(handle, 'close'))
     if (isThere && storage.copyOwnership) await call(storage, 'copyOwnership', filePath, temporary)
   } catch (err) {
     await call(storage, 'unlink', temporary).catch(() => {})
@@ -335,7 +314,7 @@ async function fill (handle, bytes) {
  * @param {() => Promise<unknown>} first
  * @param {() => Promise<unknown>} last  runs in any case; if both fail the first error counts
  */
-async function finishWith (first, last) {
+async function inTurn (first, last) {
   try {
     await first()
   } catch (err) {
@@ -361,9 +340,8 @@ async function close (filePath, handle, lock) {
   if (lock === null) return call(handle, 'close')
   // Somebody may have renamed its folder, lock and all.
   const pathNow = await isAt(handle, filePath) || !handle.findPath ? filePath : await call(handle, 'findPath').catch(() => filePath)
-  const steps = [() => call(lock, 'release', pathNow), () => call(handle, 'close')]
-  const [first, second] = lock.kind === 'kernel' ? steps : steps.reverse()
-  await finishWith(first, second)
+  const [release, close] = [() => call(lock, 'release', pathNow), () => call(handle, 'close')]
+  await (lock.kind === 'kernel' ? inTurn(release, close) : inTurn(close, release))
 }
 
 exports.open = open

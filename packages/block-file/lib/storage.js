@@ -139,8 +139,6 @@ const FILE_MODE = 0o600
  * @returns {StorageHandle}
  */
 function createHandle (fd, { dev, ino }) {
-  /** @type {(found: fs.BigIntStats | undefined) => boolean} */
-  const isIt = (found) => found !== undefined && found.ino === ino && found.dev === dev
   return {
     read: (buf, offset, length, position, cb) => fs.read(fd, buf, offset, length, position, cb),
     readSync: (buf, offset, length, position) => fs.readSync(fd, buf, offset, length, position),
@@ -160,9 +158,12 @@ function createHandle (fd, { dev, ino }) {
     tryLock: callbackify(() => tryLock(fd, '-x')),
     isAt: (path, cb) => fs.stat(path, { bigint: true }, (err, found) => {
       if (err && err.code !== 'ENOENT' && err.code !== 'ENOTDIR') cb(err)
-      else cb(null, isIt(found))
+      else cb(null, !err && found.ino === ino && found.dev === dev)
     }),
-    isAtSync: (path) => isIt(fs.statSync(path, { bigint: true, throwIfNoEntry: false })),
+    isAtSync: (path) => {
+      const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+      return found !== undefined && found.ino === ino && found.dev === dev
+    },
     findPath: process.platform === 'linux' ? (cb) => fs.readlink(`/proc/self/fd/${fd}`, cb) : undefined,
     close: (cb) => fs.close(fd, cb)
   }
@@ -176,7 +177,7 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) await makeFolder(path.dirname(filePath))
   const mode = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
-  const fd = await call(fs, 'open', filePath, mode, FILE_MODE).catch((err) => { throw withLockOutcome(err) })
+  const fd = await call(fs, 'open', filePath, mode, FILE_MODE).catch(throwLockOutcome)
   try {
     const stat = await call(fs, 'fstat', fd, { bigint: true })
     if (!stat.isFile()) throw notAFile(filePath, stat)
@@ -240,12 +241,13 @@ const LOCKING_FLAGS = HAS_EXLOCK ? O_EXLOCK | O_NONBLOCK : 0
 const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCESS_DENIED']
 const BUSY_EXIT_CODE = 1
 
-/** @param {NodeJS.ErrnoException} err  what opening with `LOCKING_FLAGS` failed with */
-function withLockOutcome (err) {
+/** @param {NodeJS.ErrnoException} err  what opening failed with, perhaps for the lock */
+function throwLockOutcome (err) {
   const { code = '' } = err
-  if (!HAS_EXLOCK) return err
-  if (code === 'EAGAIN' || code === 'EWOULDBLOCK') return Object.assign(err, { lockOutcome: 'busy' })
-  return ['ENOTSUP', 'EOPNOTSUPP', 'EINVAL'].includes(code) ? Object.assign(err, { lockOutcome: 'refused' }) : err
+  const isBusy = code === 'EAGAIN' || code === 'EWOULDBLOCK'
+  const isRefused = ['ENOTSUP', 'EOPNOTSUPP', 'EINVAL'].includes(code)
+  if (!HAS_EXLOCK || (!isBusy && !isRefused)) throw err
+  throw Object.assign(err, { lockOutcome: isBusy ? 'busy' : 'refused' })
 }
 
 /**

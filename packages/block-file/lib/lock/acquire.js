@@ -136,12 +136,7 @@ class Held {
   }
 }
 
-/**
- * @param {World} world
- * @param {string} lockPath
- * @param {NewRecord} record
- * @returns {Promise<Taken>}
- */
+/** @type {(world: World, lockPath: string, record: NewRecord) => Promise<Taken>} */
 async function acquire (world, lockPath, record) {
   const own = new Held(world, lockPath, record)
   try {
@@ -156,13 +151,7 @@ async function acquire (world, lockPath, record) {
   }
 }
 
-/**
- * @param {Held} own
- * @param {World} world
- * @param {string} lockPath
- * @param {NewRecord} record
- * @returns {Promise<Taken>}
- */
+/** @type {(own: Held, world: World, lockPath: string, record: NewRecord) => Promise<Taken>} */
 async function acquireAs (own, world, lockPath, record) {
   let isAside = false
   for (let count = 0; count < ATTEMPT_COUNT_MAX; count++) {
@@ -250,10 +239,7 @@ async function look (own, world, lockPath) {
 
 /**
  * Takes a lock, and removes what others left beside it who were killed while they did the same.
- * @param {World} world
- * @param {string} lockPath
- * @param {NewRecord} record
- * @returns {Promise<Taken>}
+ * @type {(world: World, lockPath: string, record: NewRecord) => Promise<Taken>}
  */
 async function take (world, lockPath, record) {
   const taken = await acquire(world, lockPath, record)
@@ -273,21 +259,14 @@ function unknown (lockPath, cause) {
   return { obstacle: { lockPath, record: null, isForeign: false, cause } }
 }
 
-/**
- * @param {World} world
- * @param {string} text  of a lock
- * @returns {string | undefined}
- */
+/** @type {(world: World, text: string) => string | undefined} of what is in a lock */
 function nonceOf ({ isKernelHeld }, text) {
   // Bytes that were not yet on the disk when the power went are missing, or are zeros.
   if (/^\0*$/.test(text)) return NONCE_OF_BLANK
   return parseRecord(text)?.nonce ?? (isKernelHeld ? NONCE_OF_BLANK : undefined)
 }
 
-/**
- * @param {string} text
- * @returns {LockRecord | null}  null if it is none
- */
+/** @type {(text: string) => LockRecord | null} null if it is none */
 function parseRecord (text) {
   try {
     const record = JSON.parse(text)
