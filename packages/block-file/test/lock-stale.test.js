@@ -86,8 +86,8 @@ tape('lock: who is told that it is held elsewhere learns what to do', async (t) 
   leave(`${file}.lock`, recordOf(file, { host: 'elsewhere', boot: OTHER_BOOT, machine: null, pid: 77, thread: 78 }))
   const { err } = await isTakenOver(t, file)
   t.equal(err.message, `open: ${file} is open for writing, by thread 78 of process 77 on elsewhere, since ` +
-    '2020-01-01T00:00:00.000Z; that is another machine, or another container, of which nothing can be seen from here: ' +
-    `close it there, or if it is surely gone, remove ${file}.lock`)
+    '2020-01-01T00:00:00.000Z; that is another machine or another container, whose processes cannot be seen from here: ' +
+    `close it there, or, if that process is surely gone, remove ${file}.lock`)
   t.deepEqual(err.holder, { host: 'elsewhere', pid: 77, thread: 78, since: '2020-01-01T00:00:00.000Z' })
 })
 
@@ -110,8 +110,8 @@ for (const [what, text] of Object.entries(unreadable)) {
     leave(`${file}.lock`, text)
     const { taken, err } = await isTakenOver(t, file)
     t.notOk(taken)
-    t.equal(err.message, `open: ${file} may be open for writing: there is ${file}.lock, which does not say by whom ` +
-      '(what is in it is no record of a lock); if nothing has the file open, remove that')
+    t.equal(err.message, `open: ${file} may be open for writing: ${file}.lock exists and does not name the holder ` +
+      `(what is in it is no record of a lock); if no process has the file open, remove ${file}.lock`)
   })
 }
 
