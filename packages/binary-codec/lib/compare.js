@@ -7,6 +7,11 @@ const { readInt, readDouble, readBoolnull, inspectExtension } = require('./scala
 const { createSeekPath } = require('./seek')
 const { STRING, INT, DOUBLE, BOOLNULL, EXTENSION, TYPE_BITS, TYPE_MASK, requireTagAt, tagSize } = require('./wire-format')
 
+/**
+ * Compares two payloads.
+ * @typedef {(buf1: Buffer, pos1: number, end1: number, buf2: Buffer, pos2: number, end2: number) => number} Compare
+ */
+
 const NULL_RANK = -1
 const UNDEFINED_RANK = 8
 
@@ -49,26 +54,15 @@ function rank (buf, tag, pos) {
   return value === undefined ? UNDEFINED_RANK : BOOLNULL
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} tag
- * @param {number} pos
- * @param {number} end
- * @returns {number}
- */
+/** @type {(buf: Buffer, tag: number, pos: number, end: number) => number} */
 function readNumber (buf, tag, pos, end) {
   return (tag & TYPE_MASK) === INT ? readInt(buf, pos, end) : readDouble(buf, pos, end)
 }
 
 /**
- * @param {Buffer} buf1
- * @param {number} pos1
- * @param {number} end1
- * @param {Buffer} buf2
- * @param {number} pos2
- * @param {number} end2
- * @returns {number}  by subtype: Dates before BigInts, each by value, an invalid Date behind the valid ones; then typed
- *   arrays and the like, each by its bytes
+ * By subtype: Dates before BigInts, each by value, an invalid Date behind the valid ones; then typed arrays and the
+ * like, each by its bytes.
+ * @type {Compare}
  */
 function compareExtensions (buf1, pos1, end1, buf2, pos2, end2) {
   const value1 = inspectExtension(buf1, pos1, end1)
@@ -78,11 +72,7 @@ function compareExtensions (buf1, pos1, end1, buf2, pos2, end2) {
   return value1 instanceof Date ? order(value1.getTime(), Number(value2)) : order(value1, value2)
 }
 
-/**
- * @param {any} a  a number or a BigInt
- * @param {any} b  of the same kind
- * @returns {number}
- */
+/** Of two numbers, or two BigInts. @type {(a: any, b: any) => number} */
 function order (a, b) {
   if (a < b) return -1
   if (a > b) return 1
@@ -90,15 +80,7 @@ function order (a, b) {
   return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
 }
 
-/**
- * @param {Buffer} buf1
- * @param {number} pos1
- * @param {number} end1
- * @param {Buffer} buf2
- * @param {number} pos2
- * @param {number} end2
- * @returns {number}
- */
+/** @type {Compare} */
 function compareBytes (buf1, pos1, end1, buf2, pos2, end2) {
   return Buffer.compare(buf1.subarray(pos1, end1), buf2.subarray(pos2, end2))
 }

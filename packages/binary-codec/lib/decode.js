@@ -16,6 +16,15 @@ const {
 /** @typedef {import('./text').TextBuffer} TextBuffer */
 
 /**
+ * Reads the payload of an array or object, from `pos` to `end`, inside `depth` - 1 others. Buffers in the result are
+ * views, or copies.
+ * @template T
+ * @typedef {(buf: TextBuffer, pos: number, end: number, depth: number, copyBuffers: boolean) => T} ReadItems
+ */
+
+/** @typedef {(buf: TextBuffer, pos: number, end: number, depth: number) => void} CheckItems  without making it */
+
+/**
  * @param {Uint8Array} buf  Buffers in the result are views of its memory
  * @param {number} [start]  where the value begins; what follows the value is not looked at
  * @returns {any}
@@ -83,14 +92,7 @@ function readValue (buf, type, pos, end, depth, copyBuffers) {
   }
 }
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @param {number} depth
- * @param {boolean} copyBuffers
- * @returns {any[]}
- */
+/** @type {ReadItems<any[]>} */
 function readArray (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   const array = []
@@ -106,12 +108,7 @@ function readArray (buf, pos, end, depth, copyBuffers) {
 
 /**
  * A key may come once. Whether it came before is asked of the object only where the tree does not know.
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @param {number} depth
- * @param {boolean} copyBuffers
- * @returns {object}
+ * @type {ReadItems<object>}
  */
 function readObject (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
@@ -139,21 +136,11 @@ function readObject (buf, pos, end, depth, copyBuffers) {
     const valueEnd = valuePos + (tag >> TYPE_BITS)
     const value = readValue(buf, tag & TYPE_MASK, valuePos, valueEnd, depth, copyBuffers)
     if (isCommon) object[key] = value
-    else define(object, key, value)
+    // Such as `__proto__`, which an assignment would take for the prototype.
+    else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
     pos = valueEnd
   }
   return object
-}
-
-/**
- * For `__proto__`, which an assignment would take for the prototype, and other names that objects inherit.
- * @param {object} object
- * @param {string} key
- * @param {any} value
- * @returns {void}
- */
-function define (object, key, value) {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
 /**
@@ -203,25 +190,13 @@ function checkValue (buf, start, parentEnd, depth) {
   return end
 }
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @param {number} depth
- * @returns {void}
- */
+/** @type {CheckItems} */
 function checkArray (buf, pos, end, depth) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   while (pos < end) pos = checkValue(buf, pos, end, depth)
 }
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @param {number} depth
- * @returns {void}
- */
+/** @type {CheckItems} */
 function checkObject (buf, pos, end, depth) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   /** @type {Set<string>} */

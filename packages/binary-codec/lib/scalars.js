@@ -12,52 +12,35 @@ const doubles = new Float64Array(1)
 const doubleBytes = new Uint8Array(doubles.buffer)
 
 /**
- * @param {Uint8Array} buf
- * @param {number} pos  of 4 bytes that are there
- * @returns {number}
+ * Reads a payload, from `pos` to `end`. Throws ERR_CODEC_DECODE where there is no such value.
+ * @template T
+ * @typedef {(buf: Uint8Array, pos: number, end: number) => T} Read
  */
+
+/** Of 4 bytes that are there. @type {(buf: Uint8Array, pos: number) => number} */
 function readInt32 (buf, pos) {
   return buf[pos] | buf[pos + 1] << 8 | buf[pos + 2] << 16 | buf[pos + 3] << 24
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos  of 8 bytes that are there
- * @returns {number}
- */
+/** Of 8 bytes that are there. @type {(buf: Uint8Array, pos: number) => number} */
 function readFloat64 (buf, pos) {
   for (let i = 0; i < 8; i++) doubleBytes[i] = buf[pos + i]
   return doubles[0]
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos  where the payload begins
- * @param {number} end  where it ends
- * @returns {number}
- */
+/** @type {Read<number>} */
 function readInt (buf, pos, end) {
   if (end - pos !== 4) throw damaged(pos, `an int of ${end - pos} bytes; it must have 4`)
   return readInt32(buf, pos)
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {number}
- */
+/** @type {Read<number>} */
 function readDouble (buf, pos, end) {
   if (end - pos !== 8) throw damaged(pos, `a double of ${end - pos} bytes; it must have 8`)
   return readFloat64(buf, pos)
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {boolean | null | undefined}
- */
+/** @type {Read<boolean | null | undefined>} */
 function readBoolnull (buf, pos, end) {
   if (end === pos) return null
   if (end - pos !== 1) throw damaged(pos, `a boolnull of ${end - pos} bytes; it must have 0 or 1`)
@@ -65,12 +48,7 @@ function readBoolnull (buf, pos, end) {
   return buf[pos] === 2 ? undefined : buf[pos] === 1
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {any}
- */
+/** @type {Read<any>} */
 function readExtension (buf, pos, end) {
   if (end === pos) throw damaged(pos, 'an extension without a subtype')
   if (buf[pos] === DATE) return readDate(buf, pos + 1, end)
@@ -79,11 +57,8 @@ function readExtension (buf, pos, end) {
 }
 
 /**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {Date | bigint | Uint8Array}  of a typed array and the like only a view of its payload, checked: for callers
- *   that do not need the value
+ * For callers that do not need the value: of a typed array and the like only a view of its payload, checked.
+ * @type {Read<Date | bigint | Uint8Array>}
  */
 function inspectExtension (buf, pos, end) {
   if (pos === end || buf[pos] < FIRST_BINARY) return readExtension(buf, pos, end)
@@ -91,12 +66,7 @@ function inspectExtension (buf, pos, end) {
   return buf.subarray(pos, end)
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {Date}
- */
+/** @type {Read<Date>} */
 function readDate (buf, pos, end) {
   if (end - pos !== 8) throw damaged(pos, `a date of ${end - pos} bytes; it must have 8`)
   const ms = readFloat64(buf, pos)
@@ -106,12 +76,7 @@ function readDate (buf, pos, end) {
   return date
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos  of the sign byte
- * @param {number} end
- * @returns {bigint}
- */
+/** From the sign byte on. @type {Read<bigint>} */
 function readBigInt (buf, pos, end) {
   const size = end - pos - 1
   if (size < 0 || size > BIGINT_SIZE_MAX) {
@@ -165,31 +130,12 @@ function kindOf (name, elementSize) {
   return { name, elementSize, Type: /** @type {any} */ (globalThis)[name] }
 }
 
-// The getters themselves, since a property of the value's own must not make a record that lies about its size.
+// The getters of the prototype, since a property of the value's own must not make a record that lies about its size.
 const typedArrays = Object.getPrototypeOf(Uint8Array.prototype)
-const typedArrayName = getterOf(typedArrays, Symbol.toStringTag)
-const typedArrayGetters = gettersOf(typedArrays)
-const typedArraySize = typedArrayGetters.byteLength // where each lookup counts
-const dataViewGetters = gettersOf(DataView.prototype)
+const typedArraySize = /** @type {() => number} */ (Object.getOwnPropertyDescriptor(typedArrays, 'byteLength')?.get)
 
-/** @param {object} prototype */
-function gettersOf (prototype) {
-  return {
-    buffer: getterOf(prototype, 'buffer'),
-    byteOffset: getterOf(prototype, 'byteOffset'),
-    byteLength: getterOf(prototype, 'byteLength')
-  }
-}
-
-/**
- * @param {object} prototype
- * @param {string | symbol} key
- * @returns {() => any}
- */
-function getterOf (prototype, key) {
-  const { get } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(prototype, key))
-  return /** @type {() => any} */ (get)
-}
+/** @type {(value: object) => string | undefined}  undefined if it is no typed array */
+const typedArrayName = (value) => Reflect.get(typedArrays, Symbol.toStringTag, value)
 
 /**
  * @param {object} value
@@ -197,13 +143,10 @@ function getterOf (prototype, key) {
  */
 function subtypeOf (value) {
   if (isArrayBuffer(value)) return subtypes.get('ArrayBuffer')
-  return ArrayBuffer.isView(value) ? subtypes.get(typedArrayName.call(value) ?? 'DataView') : undefined
+  return ArrayBuffer.isView(value) ? subtypes.get(typedArrayName(value) ?? 'DataView') : undefined
 }
 
-/**
- * @param {Uint8Array} bytes
- * @returns {number}
- */
+/** @param {Uint8Array} bytes */
 function byteLengthOf (bytes) {
   return typedArraySize.call(bytes)
 }
@@ -215,27 +158,16 @@ function byteLengthOf (bytes) {
  */
 function bytesOf (value) {
   if (isArrayBuffer(value)) return new Uint8Array(value)
-  const name = typedArrayName.call(value)
-  const { buffer, byteOffset, byteLength } = name === undefined ? dataViewGetters : typedArrayGetters
-  const bytes = new Uint8Array(buffer.call(value), byteOffset.call(value), byteLength.call(value))
-  return IS_BIG_ENDIAN ? reverseElements(bytes.slice(), elementSizeOf(subtypeOf(value))) : bytes
+  const name = typedArrayName(value)
+  const prototype = name === undefined ? DataView.prototype : typedArrays
+  const get = (/** @type {string} */ key) => Reflect.get(prototype, key, value)
+  const bytes = new Uint8Array(get('buffer'), get('byteOffset'), get('byteLength'))
+  if (!IS_BIG_ENDIAN || name === undefined) return bytes
+  const { elementSize } = /** @type {Kind} */ (kinds.find((kind) => kind.name === name))
+  return reverseElements(bytes.slice(), elementSize)
 }
 
-/**
- * @param {number | undefined} subtype
- * @returns {number}
- */
-function elementSizeOf (subtype = FIRST_BINARY) {
-  return kinds[subtype - FIRST_BINARY].elementSize
-}
-
-/**
- * @param {Uint8Array} buf
- * @param {number} pos  of the subtype
- * @param {number} end
- * @returns {Kind}
- * @throws {LogError} ERR_CODEC_DECODE
- */
+/** @type {Read<Kind>} */
 function checkBinary (buf, pos, end) {
   const kind = kinds[buf[pos] - FIRST_BINARY]
   if (kind === undefined) throw damaged(pos, `an extension of the unknown subtype ${buf[pos]}`)
@@ -246,12 +178,7 @@ function checkBinary (buf, pos, end) {
   return kind
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos  of the subtype
- * @param {number} end
- * @returns {any}  in memory of its own: in a record nothing is aligned
- */
+/** Into memory of its own: in a record nothing is aligned. @type {Read<any>} */
 function readBinary (buf, pos, end) {
   const { elementSize, Type } = checkBinary(buf, pos, end)
   const bytes = new Uint8Array(buf.subarray(pos + 1, end))

@@ -11,6 +11,12 @@ const { STRING, ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, readTag, tagSize } = requir
  * @typedef {{ tag: number, bytes: Uint8Array, index: number }} Step
  */
 
+/**
+ * Looks from `start` on, and at no byte at or behind `limit`. Gives the offset of the value; -1 when there is none.
+ * @template Wanted
+ * @typedef {(buf: Uint8Array, start: number, limit: number, wanted: Wanted) => number} Find
+ */
+
 /** Steps made from strings, so that `seekKey(buf, 0, 'key')` need not encode the key each time. */
 const STEPS_KEPT_MAX = 1000
 const KEPT_LENGTH_MAX = 64
@@ -49,29 +55,20 @@ function createSeekPath (path) {
   return (buf, start = 0) => findSteps(buf, start, buf.length, steps)
 }
 
-/**
- * @param {unknown} path
- * @returns {Step[]}
- */
+/** @type {(path: unknown) => Step[]} */
 function toSteps (path) {
   if (!Array.isArray(path)) throw misuse(`expected a path as an array of keys and indexes, got ${typeof path}`)
   return path.map(toStep)
 }
 
-/**
- * @param {unknown} part
- * @returns {Step}
- */
+/** @type {(part: any) => Step} */
 function toStep (part) {
-  if (typeof part !== 'number') return makeKeyStep(/** @type {string} */ (part))
+  if (typeof part !== 'number') return makeKeyStep(part)
   if (!Number.isInteger(part) || part < 0) throw misuse(`an index in a path must be a whole number, got ${part}`)
   return { tag: -1, bytes: Buffer.alloc(0), index: part }
 }
 
-/**
- * @param {string | Uint8Array} key
- * @returns {Step}
- */
+/** @type {(key: string | Uint8Array) => Step} */
 function stepForKey (key) {
   if (typeof key !== 'string' || key.length > KEPT_LENGTH_MAX) return makeKeyStep(key)
   let step = keptSteps.get(key)
@@ -83,10 +80,7 @@ function stepForKey (key) {
   return step
 }
 
-/**
- * @param {string | Uint8Array} key
- * @returns {Step}
- */
+/** @type {(key: string | Uint8Array) => Step} */
 function makeKeyStep (key) {
   if (typeof key !== 'string' && !(key instanceof Uint8Array)) {
     throw misuse(`a key must be a string or a Buffer, got ${typeof key}`)
@@ -95,13 +89,7 @@ function makeKeyStep (key) {
   return { tag: bytes.length << TYPE_BITS | STRING, bytes, index: -1 }
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} limit  no byte at or behind it is read
- * @param {Step[]} steps
- * @returns {number}
- */
+/** @type {Find<Step[]>} */
 function findSteps (buf, start, limit, steps) {
   if (steps.length === 0) return fits(buf, start, limit) ? start : -1
   let pos = start
@@ -114,20 +102,16 @@ function findSteps (buf, start, limit, steps) {
 }
 
 /**
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} limit
- * @returns {boolean}  whether a whole value, as far as its tag tells, begins here
+ * Whether a whole value, as far as its tag tells, begins here.
+ * @type {(buf: Uint8Array, start: number, limit: number) => boolean}
  */
 function fits (buf, start, limit) {
   return start >= 0 && skip(buf, start, limit) >= 0
 }
 
 /**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {number}  behind the value there; -1 when no whole one begins there
+ * Gives the offset behind the value there; -1 when no whole one begins there.
+ * @type {(buf: Uint8Array, pos: number, end: number) => number}
  */
 function skip (buf, pos, end) {
   const tag = readTag(buf, pos, end)
@@ -136,12 +120,9 @@ function skip (buf, pos, end) {
 }
 
 /**
- * A key that is not found may be missing, or there may be damage in its place.
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} limit
- * @returns {boolean}  whether a whole value begins here, and what it has for keys and values, if it is an object, are
- *   whole too, as far as their tags tell
+ * A key that is not found may be missing, or there may be damage in its place. Whether a whole value begins here, and
+ * what it has for keys and values, if it is an object, are whole too, as far as their tags tell.
+ * @type {(buf: Uint8Array, start: number, limit: number) => boolean}
  */
 function isWhole (buf, start, limit) {
   if (!fits(buf, start, limit)) return false
@@ -158,13 +139,7 @@ function isWhole (buf, start, limit) {
   return true
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} limit
- * @param {Step} step
- * @returns {number}
- */
+/** @type {Find<Step>} */
 function findKey (buf, start, limit, step) {
   if (!(start >= 0)) return -1
   const header = readTag(buf, start, limit)
@@ -185,13 +160,7 @@ function findKey (buf, start, limit, step) {
   return -1
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} start
- * @param {number} limit
- * @param {number} index
- * @returns {number}
- */
+/** @type {Find<number>} */
 function findIndex (buf, start, limit, index) {
   if (!(start >= 0)) return -1
   const header = readTag(buf, start, limit)
@@ -238,10 +207,7 @@ const SHORT_STRING_ZEROS = 0x80 | TYPE_MASK
  * @typedef {{ step: Step, tag: number, bytes: Uint8Array, word: number, rest: number }} Probe
  */
 
-/**
- * @param {Step} step  of a key
- * @returns {Probe}
- */
+/** @type {(step: Step) => Probe} */
 function toProbe (step) {
   const { tag, bytes } = step
   const isLong = bytes.length >= WORD_SIZE

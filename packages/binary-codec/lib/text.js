@@ -20,10 +20,7 @@ function asTextBuffer (buf) {
   return /** @type {TextBuffer} */ (Buffer.isBuffer(buf) ? buf : Buffer.from(buf.buffer, buf.byteOffset, buf.length))
 }
 
-/**
- * @param {string} text
- * @returns {boolean}  whether it has no half of a surrogate pair, which UTF-8 cannot say
- */
+/** Whether it has no half of a surrogate pair, which UTF-8 cannot say. @param {string} text @returns {boolean} */
 function isWellFormed (text) {
   return /** @type {any} */ (text).isWellFormed()
 }
@@ -44,27 +41,18 @@ function compareCodePoints (a, b) {
   return a.length - b.length
 }
 
-/**
- * @param {number} unit
- * @returns {number}  its place when surrogates come last
- */
+/** Its place when surrogates come last. @type {(unit: number) => number} */
 function rank (unit) {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
-/**
- * @param {string} text
- * @returns {boolean}  whether another text may have the same UTF-8: each half of a surrogate pair becomes U+FFFD
- */
+/** Whether another text may have the same UTF-8: each half of a surrogate pair becomes U+FFFD. @param {string} text */
 function mayCollide (text) {
   return !isWellFormed(text) || text.includes('\ufffd')
 }
 
-/**
- * @param {string} text
- * @returns {string}  what its UTF-8 says
- */
+/** What its UTF-8 says. @param {string} text @returns {string} */
 function toWellFormed (text) {
   return /** @type {any} */ (text).toWellFormed()
 }
@@ -73,6 +61,8 @@ function toWellFormed (text) {
 // longer than comparing a dozen bytes. For keys it also gives the engine the one string that it wants for a property.
 
 const SLOTS = 512
+
+/** @typedef {(buf: TextBuffer, pos: number, end: number) => string} ReadText */
 
 /** A newcomer replaces what is in its slot, so the table never grows. It holds ASCII only. */
 class TextTable {
@@ -84,28 +74,16 @@ class TextTable {
   }
 
   /**
-   * @param {Uint8Array} buf
-   * @param {number} pos
-   * @param {number} end
-   * @returns {number}  where a string of these bytes may be; -1 when it is empty or too long to be kept
+   * Gives '' unless these bytes are a short text in ASCII, and no name of what all objects inherit.
+   * @type {ReadText}
    */
-  slotOf (buf, pos, end) {
+  find (buf, pos, end) {
     const size = end - pos
-    if (size === 0 || size > this.sizeMax) return -1
+    if (size === 0 || size > this.sizeMax) return ''
     const inner = buf[pos + (size >> 1)] * 7 + buf[pos + (size * 3 >> 2)] * 13
-    return (buf[pos] + inner + buf[end - 1] * 31 + size * 67) & (SLOTS - 1)
-  }
-
-  /**
-   * @param {TextBuffer} buf
-   * @param {number} pos
-   * @param {number} end
-   * @param {number} slot  from `slotOf`, not -1
-   * @returns {string}  '' for bytes that are not ASCII, and for names of what all objects inherit
-   */
-  read (buf, pos, end, slot) {
+    const slot = (buf[pos] + inner + buf[end - 1] * 31 + size * 67) & (SLOTS - 1)
     const known = this.texts[slot]
-    if (known.length === end - pos && equalsAscii(buf, pos, known)) return known
+    if (known.length === size && equalsAscii(buf, pos, known)) return known
     for (let i = pos; i < end; i++) if (buf[i] >= 0x80) return ''
     const text = buf.latin1Slice(pos, end)
     if (text in Object.prototype) return ''
@@ -129,34 +107,12 @@ const commonKeys = new TextTable(32)
 /** Values repeat less than keys do, and must not push them out: they have a table of their own. */
 const commonValues = new TextTable(12)
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {string}  '' unless it is a short text in ASCII, and no name of what all objects inherit
- */
+/** @type {ReadText} */
 function commonKey (buf, pos, end) {
-  const slot = commonKeys.slotOf(buf, pos, end)
-  return slot < 0 ? '' : commonKeys.read(buf, pos, end, slot)
+  return commonKeys.find(buf, pos, end)
 }
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {string}  '' unless it is a shorter one
- */
-function commonText (buf, pos, end) {
-  const slot = commonValues.slotOf(buf, pos, end)
-  return slot < 0 ? '' : commonValues.read(buf, pos, end, slot)
-}
-
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {string}
- */
+/** @type {ReadText} */
 function readKey (buf, pos, end) {
   const text = commonKey(buf, pos, end)
   return text === '' && end > pos ? buf.utf8Slice(pos, end) : text
@@ -210,14 +166,9 @@ function endValue () {
   words = new DataView(NOTHING)
 }
 
-/**
- * @param {TextBuffer} buf
- * @param {number} pos
- * @param {number} end
- * @returns {string}
- */
+/** @type {ReadText} */
 function readString (buf, pos, end) {
-  const text = commonText(buf, pos, end)
+  const text = commonValues.find(buf, pos, end)
   if (text !== '' || end === pos) return text
   if (to - from > WHOLE_SIZE_MAX || end - pos < WORD_SIZE || !isAscii(pos, end)) return buf.utf8Slice(pos, end)
   if (whole === '') whole = buf.latin1Slice(from, to)
