@@ -56,10 +56,7 @@ function needsText ({ path, equals }) {
   return [...path, equals].some((text) => typeof text === 'string' && text.includes('\ufffd'))
 }
 
-/**
- * @param {Condition[]} conditions
- * @returns {Test}
- */
+/** @type {(conditions: Condition[]) => Test} */
 function compileDecoding (conditions) {
   return (buf, start, end) => {
     try {
@@ -225,11 +222,7 @@ function encodeText (text) {
   return Buffer.concat([tag.subarray(0, writeTag(tag, 0, bytes.length << TYPE_BITS | STRING)), bytes])
 }
 
-/**
- * @param {Buffer} needle
- * @param {number} from
- * @param {number} to
- */
+/** @param {Buffer} needle @param {number} from @param {number} to */
 function cutNeedle (needle, from, to) {
   const literal = needle.subarray(from, to)
   const words = new WordMarks()

@@ -143,10 +143,7 @@ function readObject (buf, pos, end, depth, copyBuffers) {
   return object
 }
 
-/**
- * @param {string} key
- * @param {number} offset
- */
+/** @param {string} key @param {number} offset */
 function duplicateKey (key, offset) {
   return damaged(offset, `the key ${JSON.stringify(key.slice(0, 80))} for the second time in one object`)
 }

@@ -50,13 +50,7 @@ function nextNode (node, buf, pos, tag) {
   return last.tag === tag && equalBytes(buf, pos, last.bytes) ? last : findBranch(node, buf, pos, tag)
 }
 
-/**
- * @param {KeyNode} node
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} tag
- * @returns {KeyNode | null}
- */
+/** @type {(node: KeyNode, buf: Uint8Array, pos: number, tag: number) => KeyNode | null} */
 function findBranch (node, buf, pos, tag) {
   const { branches } = node
   for (let index = 0; index < branches.length; index++) {
@@ -89,12 +83,7 @@ function addNode (node, key, buf, pos, end, tag) {
   return branch
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {Uint8Array} bytes
- * @returns {boolean}
- */
+/** @type {(buf: Uint8Array, pos: number, bytes: Uint8Array) => boolean} */
 function equalBytes (buf, pos, bytes) {
   for (let i = 0; i < bytes.length; i++) if (buf[pos + i] !== bytes[i]) return false
   return true

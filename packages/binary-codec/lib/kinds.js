@@ -128,10 +128,7 @@ function markIdempotent (buf) {
   return buf
 }
 
-/**
- * @param {any} buf
- * @returns {boolean}
- */
+/** @type {(buf: any) => boolean} */
 function isIdempotent (buf) {
   return marked.has(buf)
 }

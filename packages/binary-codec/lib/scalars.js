@@ -121,11 +121,7 @@ const kinds = [
 ]
 const subtypes = new Map(kinds.map(({ name }, index) => [name, FIRST_BINARY + index]))
 
-/**
- * @param {string} name
- * @param {number} elementSize
- * @returns {Kind}
- */
+/** @type {(name: string, elementSize: number) => Kind} */
 function kindOf (name, elementSize) {
   return { name, elementSize, Type: /** @type {any} */ (globalThis)[name] }
 }
@@ -217,10 +213,7 @@ function clearNaN (view, pos) {
   view.setUint32(pos + 4, NAN_UPPER_BITS, true)
 }
 
-/**
- * @param {Writer} writer
- * @param {Date} date
- */
+/** @param {Writer} writer @param {Date} date */
 function writeDate (writer, date) {
   writer.reserve(10)
   const { buf, pos } = writer
@@ -232,10 +225,7 @@ function writeDate (writer, date) {
   writer.pos += 10
 }
 
-/**
- * @param {Writer} writer
- * @param {bigint} value
- */
+/** @param {Writer} writer @param {bigint} value */
 function writeBigInt (writer, value) {
   const hex = value === 0n ? '' : (value < 0n ? -value : value).toString(16)
   const magnitude = Buffer.from(hex.length % 2 === 1 ? `0${hex}` : hex, 'hex').reverse()

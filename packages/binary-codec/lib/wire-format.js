@@ -74,12 +74,7 @@ function readTag (buf, pos, end) {
   return second > 0 && second < 0x80 ? byte & 0x7f | second << 7 : readLongTag(buf, pos, end)
 }
 
-/**
- * @param {Uint8Array} buf
- * @param {number} pos
- * @param {number} end
- * @returns {number}
- */
+/** @type {(buf: Uint8Array, pos: number, end: number) => number} */
 function readLongTag (buf, pos, end) {
   const stop = Math.min(end, pos + TAG_SIZE_MAX)
   let tag = buf[pos] & 0x7f
@@ -192,11 +187,7 @@ function requireTagAt (buf, start) {
   return requireTag(buf, start, buf.length)
 }
 
-/**
- * @param {unknown} buf
- * @param {number} start
- * @returns {void}
- */
+/** @type {(buf: unknown, start: number) => void} */
 function requirePosition (buf, start) {
   if (!(buf instanceof Uint8Array)) throw misuse(`expected a Buffer, got ${typeof buf}`)
   if (!Number.isInteger(start) || start < 0 || start > buf.length) {

@@ -56,10 +56,7 @@ function makeNeedles (conditions) {
   return [...ofValues, ...ofKeys].filter((needle) => needle !== null)
 }
 
-/**
- * @param {string} text
- * @returns {Needle | null}
- */
+/** @type {(text: string) => Needle | null} */
 function textNeedle (text) {
   const runs = text.slice(0, SEARCHED_LENGTH_MAX).match(RUN) ?? []
   if (runs[0] === text) return { bytes: Buffer.from(`"${text}"`), escapable: true }

@@ -59,10 +59,7 @@ const jsonCodec = Object.freeze({
   compile
 })
 
-/**
- * @param {unknown} value
- * @returns {string | undefined}
- */
+/** @type {(value: unknown) => string | undefined} */
 function stringify (value) {
   try {
     return JSON.stringify(value)
@@ -71,22 +68,14 @@ function stringify (value) {
   }
 }
 
-/**
- * @param {unknown} value
- * @param {unknown} cause
- */
+/** @param {unknown} value @param {unknown} cause */
 function refused (value, cause) {
   const path = findRefused(value)
   const shown = path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path
   return new LogError('ERR_CODEC_ENCODE', `the value has no JSON text, at /${shown.join('/')}: ${reasonOf(cause)}`, { cause, path })
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} start
- * @param {number} end
- * @returns {any}
- */
+/** @type {(bytes: Uint8Array, start: number, end: number) => any} */
 function parse (bytes, start, end) {
   const buf = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
@@ -131,10 +120,7 @@ function findRefused (root) {
   return path
 }
 
-/**
- * @param {any} value
- * @param {string | number} key
- */
+/** @param {any} value @param {string | number} key */
 function resolve (value, key) {
   const mayConvert = (typeof value === 'object' && value !== null) || typeof value === 'bigint'
   return mayConvert && typeof value.toJSON === 'function' ? value.toJSON(String(key)) : value
@@ -189,11 +175,7 @@ function explainParseError (bytes, cause) {
   return new LogError('ERR_CODEC_DECODE', `the record is no JSON text${where}: ${reason}`, { cause, offset })
 }
 
-/**
- * @param {Buffer} bytes
- * @param {string} reason
- * @returns {number | undefined}
- */
+/** @type {(bytes: Buffer, reason: string) => number | undefined} */
 function findOffset (bytes, reason) {
   if (/^Unexpected end /.test(reason)) return bytes.length
   const position = / at position (\d+)/.exec(reason)

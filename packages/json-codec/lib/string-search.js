@@ -65,10 +65,8 @@ function cutRun (run, from, to) {
 }
 
 /**
- * @param {Buffer} buf
- * @param {number} start
- * @param {number} pos
- * @returns {boolean}  whether an escape may end in the word there, or begin in it
+ * Whether an escape may end in the word there, or begin in it.
+ * @type {(buf: Buffer, start: number, pos: number) => boolean}
  */
 function mayBeSpelled (buf, start, pos) {
   return hasBackslash(buf, Math.max(start, pos - ESCAPE_REACH), pos + WORD_SIZE)
@@ -99,11 +97,7 @@ function mayBeAround (buf, start, end, first, offset, literal) {
   return true
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} from
- * @param {number} to
- */
+/** @param {Buffer} buf @param {number} from @param {number} to */
 function hasBackslash (buf, from, to) {
   for (let at = from; at < to; at++) if (buf[at] === BACKSLASH) return true
   return false

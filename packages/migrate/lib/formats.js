@@ -46,11 +46,7 @@ class BlockWalk {
   }
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} start
- * @param {number} end
- */
+/** @param {Buffer} buf @param {number} start @param {number} end */
 function isAllZero (buf, start, end) {
   for (let offset = start; offset < end; offset++) {
     if (buf[offset] !== 0) return false
@@ -152,10 +148,8 @@ function isCutOff (block, offset, blockSize) {
 }
 
 /**
- * @param {Buffer} block
- * @param {number} offset
- * @param {number} blockSize
- * @returns {boolean}  whether the rest of the block is the beginning of a mark, filler and pointer
+ * Whether the rest of the block is the beginning of a mark, filler and pointer.
+ * @type {(block: Buffer, offset: number, blockSize: number) => boolean}
  */
 function isBlockEnd (block, offset, blockSize) {
   if (blockSize > BLOCK_SIZE_MAX || blockSize - offset < POINTER_SIZE) return false

@@ -129,10 +129,7 @@ function guarded (name, listener) {
   return guard
 }
 
-/**
- * @param {Codec | undefined} fromCodec
- * @param {Codec | undefined} toCodec
- */
+/** @param {Codec | undefined} fromCodec @param {Codec | undefined} toCodec */
 function checkCodecs (fromCodec, toCodec) {
   for (const [name, codec] of Object.entries({ fromCodec, toCodec })) {
     const isOne = typeof codec?.encode === 'function' && typeof codec.decode === 'function'
@@ -156,22 +153,13 @@ function checkWhole (name, option, value, least, most) {
   throw misuse(`${name}: ${option} must be a whole number from ${least} to ${most}, got ${String(value)}`)
 }
 
-/**
- * @param {string} name
- * @param {string} option
- * @param {unknown} value
- * @param {unknown[]} choices
- */
+/** @param {string} name @param {string} option @param {unknown} value @param {unknown[]} choices */
 function checkOneOf (name, option, value, choices) {
   if (choices.includes(value)) return
   throw misuse(`${name}: ${option} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
-/**
- * @param {string} name
- * @param {unknown} options
- * @param {string[]} names
- */
+/** @param {string} name @param {unknown} options @param {string[]} names */
 function checkNames (name, options, names) {
   if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
   for (const [option, value] of Object.entries(options)) {

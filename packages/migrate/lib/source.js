@@ -350,10 +350,7 @@ function anotherFormat (path, wanted, found, cause) {
     `${wanted}; leave format out, or give the right one`, { cause, offset: 0, path })
 }
 
-/**
- * @param {string} path
- * @param {Error | undefined} cause
- */
+/** @param {string} path @param {Error | undefined} cause */
 function unknownFormat (path, cause) {
   const others = Object.keys(blockFormats).join(' or ')
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} does not begin like a log of ${Object.keys(logFormats).join(', ')}, ` +
@@ -361,10 +358,7 @@ function unknownFormat (path, cause) {
     'blockSize if it is not 64 KiB', { cause, offset: 0, path })
 }
 
-/**
- * @param {string} path
- * @param {string[]} candidates
- */
+/** @param {string} path @param {string[]} candidates */
 function ambiguousFormat (path, candidates) {
   return new LogError('ERR_LOG_AMBIGUOUS_FORMAT', `${path} may be a log of ${candidates.join(' or of ')}; say which one with ` +
     'the option format', { offset: 0, path })

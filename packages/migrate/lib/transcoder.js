@@ -64,19 +64,12 @@ function nameOf (codec) {
   return codec.name ?? 'unnamed'
 }
 
-/**
- * @param {Codec} codec
- * @param {Buffer} bytes
- */
+/** @param {Codec} codec @param {Buffer} bytes */
 function decodeWith (codec, bytes) {
   return codec.decode(codec.buffer ? bytes : bytes.toString())
 }
 
-/**
- * @param {Codec} codec
- * @param {Buffer} bytes
- * @param {number} seq
- */
+/** @param {Codec} codec @param {Buffer} bytes @param {number} seq */
 function decode (codec, bytes, seq) {
   try {
     return decodeWith(codec, bytes)
@@ -102,10 +95,8 @@ function checkDecoded (codec, bytes, value, seq) {
 }
 
 /**
- * @param {Codec} codec
- * @param {unknown} value
- * @param {Buffer} bytes
- * @returns {boolean}  whether encoding makes the same bytes again, so nothing was lost
+ * Whether encoding makes the same bytes again, so nothing was lost.
+ * @type {(codec: Codec, value: unknown, bytes: Buffer) => boolean}
  */
 function givesBack (codec, value, bytes) {
   try {
@@ -115,12 +106,7 @@ function givesBack (codec, value, bytes) {
   }
 }
 
-/**
- * @param {Codec} codec
- * @param {unknown} value
- * @param {number} seq
- * @returns {Buffer}
- */
+/** @type {(codec: Codec, value: unknown, seq: number) => Buffer} */
 function encode (codec, value, seq) {
   let encoded
   try {

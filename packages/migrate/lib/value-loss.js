@@ -36,11 +36,7 @@ function isEqual (a, b, path) {
   return isDeepStrictEqual(a, b)
 }
 
-/**
- * @param {unknown[]} a
- * @param {unknown[]} b
- * @param {Path} path
- */
+/** @param {unknown[]} a @param {unknown[]} b @param {Path} path */
 function hasEqualItems (a, b, path) {
   const count = Math.min(a.length, b.length)
   for (let index = 0; index < count; index++) {
@@ -52,11 +48,7 @@ function hasEqualItems (a, b, path) {
   return a.length === b.length
 }
 
-/**
- * @param {Record<string, unknown>} a
- * @param {Record<string, unknown>} b
- * @param {Path} path
- */
+/** @param {Record<string, unknown>} a @param {Record<string, unknown>} b @param {Path} path */
 function hasEqualFields (a, b, path) {
   const keys = Object.keys(a)
   for (const key of keys) {
@@ -140,10 +132,7 @@ function beginNext (level) {
   return null
 }
 
-/**
- * @param {Level} level
- * @param {string} key
- */
+/** @param {Level} level @param {string} key */
 function addKey (level, key) {
   const isSecond = level.keys?.has(key)
   level.keys?.add(key)

@@ -212,9 +212,8 @@ function codeOf (run) {
 }
 
 /**
- * @param {Codec} codec
- * @param {Buffer} bytes
- * @returns {boolean}  whether they decode; false only for the one code that says they do not
+ * Whether they decode; false only for the one code that says they do not.
+ * @type {(codec: Codec, bytes: Buffer) => boolean}
  */
 function decodes (codec, bytes) {
   const code = codeOf(() => codec.decode(bytes))
@@ -314,11 +313,7 @@ function collectPrimitives (value, path = []) {
   return Object.keys(value).flatMap((key) => collectPrimitives(value[key], [...path, key]))
 }
 
-/**
- * @param {Codec} codec
- * @param {import('fast-check').Arbitrary<any>} values
- * @returns {import('fast-check').Arbitrary<Buffer>}
- */
+/** @type {(codec: Codec, values: import('fast-check').Arbitrary<any>) => import('fast-check').Arbitrary<Buffer>} */
 function damagedRecords (codec, values) {
   return values.chain((value) => damage(codec.encode(value)))
 }

@@ -26,10 +26,7 @@ function faultyStorage (inner, decide) {
   return faulty
 }
 
-/**
- * @param {any} handle
- * @param {Decide} decide
- */
+/** @param {any} handle @param {Decide} decide */
 function faultyHandle (handle, decide) {
   /** @param {string} name */
   const transfer = (name) => (/** @type {any[]} */ ...[buf, offset, length, position, cb]) => {
@@ -49,10 +46,7 @@ function faultyHandle (handle, decide) {
   }
 }
 
-/**
- * @param {any} lock
- * @param {Decide} decide
- */
+/** @param {any} lock @param {Decide} decide */
 function faultyLock (lock, decide) {
   return { kind: lock.kind, ...simpleCalls(lock, decide, ['noteFile', 'forgetFile', 'release']) }
 }

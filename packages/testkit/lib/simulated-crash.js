@@ -183,10 +183,7 @@ function addSector (sum, { low, high }, index, sign) {
   sum.high = sum.high + sign * mix(high, index + 1) | 0
 }
 
-/**
- * @param {number} hash
- * @param {number} salt
- */
+/** @param {number} hash @param {number} salt */
 function mix (hash, salt) {
   let mixed = hash ^ Math.imul(salt, 0x9e3779b1)
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)

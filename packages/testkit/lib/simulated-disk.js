@@ -358,10 +358,7 @@ function onceEach (make) {
   }
 }
 
-/**
- * @param {Map<string, Inode>} names
- * @param {NameChange} change
- */
+/** @param {Map<string, Inode>} names @param {NameChange} change */
 function applyChange (names, change) {
   for (const [file, inode] of change) {
     if (inode) names.set(file, inode)
@@ -369,11 +366,7 @@ function applyChange (names, change) {
   }
 }
 
-/**
- * @param {string} code
- * @param {string} call
- * @param {string} file
- */
+/** @param {string} code @param {string} call @param {string} file */
 function diskError (code, call, file) {
   // Files that do not exist are looked for all the time, and a stack is what costs in an error.
   const { stackTraceLimit } = Error

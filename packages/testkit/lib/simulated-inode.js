@@ -242,22 +242,14 @@ function trimmed (content, sector, size) {
   return rest >= SECTOR_SIZE || content === ZERO_SECTOR ? content : content.cut(rest)
 }
 
-/**
- * @param {Sector[]} sectors
- * @param {number} size
- */
+/** @param {Sector[]} sectors @param {number} size */
 function flatten (sectors, size) {
   const bytes = Buffer.allocUnsafe(size)
   copyOut(sectors, bytes, 0, 0, size)
   return bytes
 }
 
-/**
- * @param {Sector} before
- * @param {Sector} after
- * @param {(count: number, what: string) => number} pick
- * @returns {Sector}
- */
+/** @type {(before: Sector, after: Sector, pick: (count: number, what: string) => number) => Sector} */
 function tear (before, after, pick) {
   const torn = before.cut(SECTOR_SIZE)
   const bytes = torn.view()

@@ -58,10 +58,7 @@ class Sector {
   }
 }
 
-/**
- * @param {Int32Array} words
- * @param {number} first
- */
+/** @param {Int32Array} words @param {number} first */
 function hashWords (words, first) {
   let low = 0x2f0b4a27
   let high = 0x7a5662b1
@@ -80,10 +77,7 @@ const ZERO_HASH = hashWords(new Int32Array(WORD_COUNT), 0)
 let arena = makeArena(ARENA_SIZE)
 let arenaUsed = 0
 
-/**
- * @param {number} size
- * @returns {Arena}
- */
+/** @type {(size: number) => Arena} */
 function makeArena (size) {
   const bytes = Buffer.allocUnsafeSlow(size)
   return { bytes, words: new Int32Array(bytes.buffer) }
@@ -135,10 +129,7 @@ function copyOut (sectors, target, offset, position, length) {
   }
 }
 
-/**
- * @param {Sector} sector
- * @param {Sector} other
- */
+/** @param {Sector} sector @param {Sector} other */
 function isNext (sector, other) {
   return other.start === sector.start + SECTOR_SIZE && other.arena === sector.arena
 }

@@ -73,10 +73,7 @@ function findMarked (view, marks, pos, last, stride) {
   return pos
 }
 
-/**
- * @param {number} word
- * @returns {number}
- */
+/** @type {(word: number) => number} */
 function hashWord (word) {
   return Math.imul(word, HASH_FACTOR) >>> (32 - HASH_BITS)
 }
@@ -168,10 +165,7 @@ class SearchedPart {
   }
 }
 
-/**
- * @param {Text} text
- * @returns {Search}
- */
+/** @type {(text: Text) => Search} */
 function createTextSearch (text) {
   let chosen = new SearchedPart(text.part(0, text.size), FALSE_POSITIVES_FIRST)
 

@@ -41,10 +41,7 @@ function parseWhere (where) {
   return Array.from(list, parseCondition)
 }
 
-/**
- * @param {any} condition
- * @returns {Condition}
- */
+/** @type {(condition: any) => Condition} */
 function parseCondition (condition) {
   const isObject = condition !== null && typeof condition === 'object'
   const [hasEquals, hasExists] = ['equals', 'exists'].map((name) => isObject && name in condition)
@@ -62,19 +59,13 @@ function parseCondition (condition) {
   return hasEquals ? { path: [...path], equals: checkEquals(equals) } : { path: [...path], exists: checkExists(exists) }
 }
 
-/**
- * @param {any} equals
- * @returns {Primitive}
- */
+/** @type {(equals: any) => Primitive} */
 function checkEquals (equals) {
   if (isPrimitive(equals)) return equals
   throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
 }
 
-/**
- * @param {any} exists
- * @returns {boolean}
- */
+/** @type {(exists: any) => boolean} */
 function checkExists (exists) {
   if (typeof exists === 'boolean') return exists
   throw misuse(`where: exists must be true or false, got ${show(exists)}`)

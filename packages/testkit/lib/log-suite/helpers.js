@@ -3,10 +3,7 @@
 
 const pull = require('pull-stream')
 
-/**
- * @param {any} source
- * @returns {Promise<any[]>}
- */
+/** @type {(source: any) => Promise<any[]>} */
 function collect (source) {
   return new Promise((resolve, reject) => {
     pull(source, pull.collect((/** @type {any} */ err, /** @type {any} */ items) => err ? reject(err) : resolve(items)))

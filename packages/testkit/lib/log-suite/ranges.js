@@ -56,10 +56,7 @@ async function fill (log, random) {
   return model.filter(({ seq }) => !deleted.has(seq))
 }
 
-/**
- * @param {(limit: number) => number} random
- * @param {Model} model
- */
+/** @param {(limit: number) => number} random @param {Model} model */
 function randomOptions (random, model) {
   const { seq: last } = model[model.length - 1]
   const bound = () => {
@@ -79,10 +76,7 @@ function randomOptions (random, model) {
   return options
 }
 
-/**
- * @param {Model} model
- * @param {any} options
- */
+/** @param {Model} model @param {any} options */
 function select (model, options) {
   const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity, reverse, limit = Infinity, where } = options
   const inRange = model.filter(({ seq, value }) => seq > gt && seq >= gte && seq < lt && seq <= lte &&
