@@ -16,7 +16,7 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
 /**
  * @typedef {import('./options').ConvertOptions} ConvertOptions
  * @typedef {ReturnType<typeof parseConvertOptions>} Plan
- * @typedef {import('./source').RecordReader} RecordReader
+ * @typedef {import('./record-reader').RecordReader} RecordReader
  */
 
 /**

@@ -239,5 +239,6 @@ function readBatch (stream, { seqs, records }) {
 }
 
 exports.Losses = Losses
+exports.RecordReader = RecordReader
 exports.readBlocks = readBlocks
 exports.readLog = readLog

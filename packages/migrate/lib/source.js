@@ -33,7 +33,7 @@ const SOUND_PER_DAMAGED = 4
  * @typedef {Chosen & { blocks: BlockFileHandle }} Opened
  */
 
-/** @typedef {ReturnType<typeof readLog>} RecordReader */
+/** @typedef {import('./record-reader').RecordReader} RecordReader */
 
 /**
  * A method that takes a node callback last, or gives a promise when it gets none.

@@ -136,7 +136,7 @@ class Target {
       'another codec; begin anew with resume: false', { cause, path: this.path })
   }
 
-  /** Over what is in it now. */
+  /** @returns {import('./record-reader').RecordReader}  over what is in it now */
   createReader () {
     return readLog({ log: this.#openLog, end: 0 })
   }
