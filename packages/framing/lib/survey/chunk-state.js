@@ -55,6 +55,26 @@ class ChunkState {
   }
 
   /**
+   * Field by field: for each chunk of a log of small ones it is done twice, and a spread takes as long as the rest.
+   * @param {ChunkState} other
+   */
+  copy (other) {
+    this.end = other.end
+    this.logicalEnd = other.logicalEnd
+    this.contentEnd = other.contentEnd
+    this.chainCrc = other.chainCrc
+    this.epoch = other.epoch
+    this.durable = other.durable
+    this.recordCount = other.recordCount
+    this.mendedCount = other.mendedCount
+    this.erasedCount = other.erasedCount
+    this.erasedInOutput = other.erasedInOutput
+    this.last = other.last
+    this.isInCommit = other.isInCommit
+    this.open = other.open
+  }
+
+  /**
    * Behind a chunk that follows.
    * @param {import('../chunk-header').ChunkHeader} header
    * @param {number} start  of the chunk

@@ -349,8 +349,7 @@ class Pending {
   /**
    * If the log ends right behind the range that was filled last, chunks behind it were taken back, which said how it
    * ends: it waits again. Only at the log's end, or the range would be filled anew for each of many such chunks.
-   * @param {Array<Pick<ChunkState, 'end' | 'chainCrc' | 'erasedInOutput'>>} states  the first one is where the output
-   *   ends now; those right behind the range are changed
+   * @param {ChunkState[]} states  the first one is where the output ends now; those right behind the range are changed
    */
   reopen (states) {
     const filled = this.#filled

@@ -42,11 +42,12 @@ class Salvage {
     this.#output = output
     this.#positionMax = FILE_SIZE_MAX - fileSize
     this.#pending = new Pending(rules, output)
-    this.state = new ChunkState(HEAD_SIZE, HEAD_SIZE + rules.shift, rules.salt)
+    const position = HEAD_SIZE + rules.shift
+    this.state = new ChunkState(HEAD_SIZE, position, rules.salt)
     /** Behind the last chunk that ends a commit. */
-    this.committed = { ...this.state }
-    this.#commitStart = { ...this.state }
-    this.#runStart = { ...this.state }
+    this.committed = new ChunkState(HEAD_SIZE, position, rules.salt)
+    this.#commitStart = new ChunkState(HEAD_SIZE, position, rules.salt)
+    this.#runStart = new ChunkState(HEAD_SIZE, position, rules.salt)
     output?.zerosTo(HEAD_SIZE)
   }
 
@@ -165,7 +166,7 @@ class Salvage {
     const { previous: chainCrc, position, isBehindLoss } = header
     this.#flush({ chainCrc, openSize: orphanSize < LENGTH_SIZE ? orphanSize : 0, position, isBehindLoss })
     if (!goesOn) this.#loseOpen()
-    if (!state.isInCommit) this.#commitStart = { ...state }
+    if (!state.isInCommit) this.#commitStart.copy(state)
     const isRestErased = (header.flags & CHUNK_FLAGS.REST_ERASED) !== 0
     const isChanged = orphanSize > 0 || (header.continued > 0 && state.open?.isErased === true && !isRestErased)
     if (isChanged && !isRestErased) state.erasedInOutput++
@@ -195,7 +196,7 @@ class Salvage {
     this.#count(header, new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, start, goesOn, true)
     this.#pending.rebuild(start, header, chunk)
     state.chainCrc = UNKNOWN
-    if (!state.isInCommit) this.committed = { ...state }
+    if (!state.isInCommit) this.committed.copy(state)
     this.startRun()
   }
 
@@ -212,7 +213,7 @@ class Salvage {
     const framesStart = offset + CHUNK_HEADER_SIZE + header.continued
     this.#frames.count(view, framesStart, offset + CHUNK_HEADER_SIZE + header.size, header.firstSeq)
     this.state.pass(header, start, this.#frames, offset, { goesOn, isMended, hasGaps })
-    if (!this.state.isInCommit) this.committed = { ...this.state }
+    if (!this.state.isInCommit) this.committed.copy(this.state)
   }
 
   /**
@@ -230,14 +231,14 @@ class Salvage {
     state.logicalEnd = end + shift
     state.chainCrc = UNKNOWN
     state.isInCommit = false
-    this.committed = { ...state }
+    this.committed.copy(state)
     this.startRun()
     return { from, to: end + shift }
   }
 
   /** What is behind here can be taken back, what is before it not any more. */
   startRun () {
-    this.#runStart = { ...this.state }
+    this.#runStart.copy(this.state)
   }
 
   /**
@@ -269,10 +270,10 @@ class Salvage {
     if (this.state.isInCommit) this.#returnTo(this.committed)
   }
 
-  /** @param {{ [Name in keyof ChunkState]: ChunkState[Name] } | Omit<ChunkState, 'shift' | 'pass'>} base */
+  /** @param {ChunkState} base */
   #returnTo (base) {
-    Object.assign(this.state, base)
-    if (this.committed.end > base.end) this.committed = { ...this.state }
+    this.state.copy(base)
+    if (this.committed.end > base.end) this.committed.copy(this.state)
     this.#output?.cut(Math.min(this.#output.end, base.end))
   }
 
@@ -342,7 +343,7 @@ class Salvage {
     state.logicalEnd = state.end + shift
     state.erasedInOutput++
     state.isInCommit = false
-    this.committed = { ...state }
+    this.committed.copy(state)
   }
 }
 
