@@ -5,7 +5,7 @@ const { Slab } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, ChunkHeader, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
-  UNSURE_GAP, findFrame, findRecordEnd, readChunkHeader, readNext, tooLargeToRead
+  UNSURE_GAP, findFrame, readChunkHeader
 } = require('@millrace/framing')
 const { notFound } = require('../errors')
 const { ForwardReader } = require('./forward-reader')
@@ -52,68 +52,33 @@ function findRecord (store, seq, call, cb) {
  * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
  */
 function readRecord (store, seq, cb) {
-  const { rewriteCount } = store.blocks
-  readOnce(store, seq, (err, found) => {
-    // Its pieces may be from before and after it was deleted.
-    if (rewriteCount !== store.blocks.rewriteCount) readRecord(store, seq, cb)
-    else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
-    else cb(err, found)
+  const { peek, blocks, pages } = store
+  const { rewriteCount } = blocks
+  pages.lookWaiting(() => peek.find(/** @type {number} */ (seq)), (_, isFound) => {
+    if (isFound) return cb(null, { data: peek.take(), isDeleted: false })
+    readUnusual(store, seq, (err, found) => {
+      // What was found may be from before and after it was deleted.
+      if (rewriteCount !== blocks.rewriteCount) readRecord(store, seq, cb)
+      else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
+      else cb(err, found)
+    })
   })
 }
 
 /**
+ * One that is deleted, or too large to be cached; or says why there is none.
  * @param {CheckedStore} store
  * @param {unknown} seq
  * @param {(err: Error | null, found?: Found) => void} cb
  */
-function readOnce (store, seq, cb) {
+function readUnusual (store, seq, cb) {
   findRecord(store, seq, 'get', (err, frame, page) => {
     if (err || !frame || !page) return cb(err)
-    const { size, at, type } = frame
-    if (type !== FRAME_TYPES.RECORD) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
-    const seqNumber = /** @type {number} */ (seq)
-    if (size > store.maxRecordSize) return cb(tooLargeToRead(seqNumber, size, store.maxRecordSize))
-    if (size > CACHED_SIZE_MAX) return readLargeRecord(store, seqNumber, page.start, cb)
-    if (findRecordEnd(frame, size) > store.end) return cb(pastEnd(store, frame))
-    const data = Buffer.allocUnsafe(size)
-    const dataOffset = page.offset + at + LENGTH_SIZE - page.start
-    const done = page.bytes.copy(data, 0, dataOffset, dataOffset + Math.min(size, frame.chunkEnd - at - LENGTH_SIZE))
-    readPieces(store, { start: page.start + PAGE_SIZE, chainCrc: frame.chainCrc, data, done }, cb)
-  })
-}
-
-/**
- * @param {CheckedStore} store
- * @param {object} rest
- * @param {number} rest.start  of the next page
- * @param {number} rest.chainCrc  of the chunk that the record was on last
- * @param {Buffer} rest.data
- * @param {number} rest.done  how much of it is there
- * @param {(err: Error | null, found?: Found) => void} cb
- */
-function readPieces (store, { start, chainCrc, data, done }, cb) {
-  if (done === data.length) return cb(null, { data, isDeleted: false })
-  store.pages.read(start, (err, page) => {
-    if (err || !page) return cb(err)
-    const { bytes, offset, end } = page
-    const size = Math.min(data.length - done, PAGE_SIZE - CHUNK_HEADER_SIZE)
-    const header = readNext(page, chainCrc)
-    if (!header?.hasRest(size)) return cb(store.damageError({ start, end, fault: 'PIECE' }))
-    bytes.copy(data, done, offset + CHUNK_HEADER_SIZE, offset + CHUNK_HEADER_SIZE + size)
-    readPieces(store, { start: start + PAGE_SIZE, chainCrc: header.chainCrc, data, done: done + size }, cb)
-  })
-}
-
-/**
- * @param {CheckedStore} store
- * @param {number} seq
- * @param {number} pageStart
- * @param {(err: Error | null, found?: Found) => void} cb
- */
-function readLargeRecord (store, seq, pageStart, cb) {
-  scanFor(store, seq, pageStart, false, (err, data) => {
-    if (err) cb(err)
-    else cb(null, { data: data ?? Buffer.alloc(0), isDeleted: data === null })
+    if (frame.type !== FRAME_TYPES.RECORD) return cb(null, { data: Buffer.alloc(0), isDeleted: true })
+    scanFor(store, /** @type {number} */ (seq), page.start, false, (err, data) => {
+      if (err) cb(err)
+      else cb(null, { data: data ?? Buffer.alloc(0), isDeleted: data === null })
+    })
   })
 }
 
@@ -160,83 +125,18 @@ function isDamage (err) {
 
 /**
  * @param {CheckedStore} store
- * @param {Frame} frame
- */
-function pastEnd (store, { chunkStart, chunkEnd }) {
-  return store.damageError({ start: chunkStart, end: chunkEnd, fault: 'LENGTH' })
-}
-
-// Finds the page where the record of a seq would begin.
-
-/**
- * @param {CheckedStore} store
  * @param {number} seq
  * @param {(err: Error | null, pageStart?: number) => void} cb  the last page that begins at or before the seq; below 0
  *   when all begin after it
  */
 function findPage (store, seq, cb) {
-  const { rules: { shift, hasGaps }, tail, end } = store
-  const physical = seq - shift
-  if (physical < HEAD_SIZE || end <= HEAD_SIZE) return cb(null, -1)
-  const last = Math.max(HEAD_SIZE, Math.min(physical, end - 1))
-  const lastPage = last - last % PAGE_SIZE
-  if (!hasGaps && tail.shift === shift) return cb(null, lastPage)
-  // Gaps and skipped positions move records towards the start of the file, never away from it; skipped ones no further
-  // than at its end.
-  const least = hasGaps ? HEAD_SIZE : Math.max(HEAD_SIZE, seq - tail.shift)
-  const firstPage = Math.min(lastPage, least - least % PAGE_SIZE)
-  // Nearly always it is the last one that it can be, where nothing is left out; or the first, behind the last skip.
-  readFirstHeader(store, lastPage, (err, header) => {
-    if (!header) return lastPage === HEAD_SIZE ? cb(err) : bisect(store, seq, HEAD_SIZE, lastPage, cb)
-    if (header.firstSeq <= seq) return cb(null, lastPage)
-    if (firstPage === HEAD_SIZE) return bisect(store, seq, HEAD_SIZE, lastPage - PAGE_SIZE, cb)
-    readFirstHeader(store, firstPage, (err, header) => {
-      if (!header) return cb(err)
-      const isBehind = header.firstSeq > seq
-      const isBehindLastSkip = header.position - firstPage === tail.shift
-      if (isBehind || isBehindLastSkip) return cb(null, isBehind ? firstPage - PAGE_SIZE : firstPage)
-      bisect(store, seq, firstPage, lastPage - PAGE_SIZE, cb)
-    })
-  })
+  // A page that cannot be read may be in nobody's way.
+  store.pages.lookWaiting(() => store.peek.findPage(seq), (err, page) => cb(page === NOWHERE ? err : null, page))
 }
 
-/**
- * @param {CheckedStore} store
- * @param {number} start  of a page
- * @param {(err: Error | null, header?: ChunkHeader) => void} cb  of its first chunk
- */
-function readFirstHeader (store, start, cb) {
-  store.pages.read(start, (err, page) => {
-    if (err || !page) return cb(err)
-    const { bytes, offset } = page
-    const header = new ChunkHeader()
-    readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)
-    cb(null, header)
-  })
-}
-
-/**
- * @param {CheckedStore} store
- * @param {number} seq
- * @param {number} low  a page that begins at or before the seq
- * @param {number} high  the last page to look at
- * @param {(err: Error | null, pageStart?: number) => void} cb
- */
-function bisect (store, seq, low, high, cb) {
-  if (low >= high) return cb(null, low)
-  const pageCount = (high - low) / PAGE_SIZE
-  const middle = low + Math.ceil(pageCount / 2) * PAGE_SIZE
-  readFirstHeader(store, middle, (err, header) => {
-    if (err || !header) return cb(err)
-    // A page may begin at positions that the record before it has too: what counts is its first frame.
-    if (header.firstSeq <= seq) bisect(store, seq, middle, high, cb)
-    else bisect(store, seq, low, middle - PAGE_SIZE, cb)
-  })
-}
-
-// Finds the record that a seq names where that takes no waiting: on a page in the cache, or with one read of its page.
-// Whatever is not as it nearly always is, is left to `readRecord`, which waits, and says what is wrong. The two stay
-// apart: this one is where `get` spends its time, and makes no object, no closure and no error.
+// Finds the record that a seq names on pages that are at hand, or can be read at once. This is where `get` spends its
+// time: it makes no object, no closure and no error. `readRecord` does the same again when more pages are there, and
+// says what is wrong.
 
 const NOWHERE = -1
 const TWO_32 = 2 ** 32
@@ -269,7 +169,7 @@ class RecordPeeker {
   find (seq) {
     const { _store: store, _pages: { page } } = this
     if (store.isReplaced || !Number.isSafeInteger(seq) || seq >= store.logEnd) return false
-    const pageStart = this._findPage(seq)
+    const pageStart = this.findPage(seq)
     if (pageStart === NOWHERE || !this._pages.look(pageStart)) return false
     const { view, offset } = page
     const { hasGaps } = store.rules
@@ -338,36 +238,43 @@ class RecordPeeker {
   }
 
   /**
-   * As `findPage` does it, which may wait.
    * @param {number} seq
-   * @returns {number}  the page where its record would begin
+   * @returns {number}  the last page that begins at or before it; NOWHERE when all begin after it, or when that cannot
+   *   be told from the pages that are there
    */
-  _findPage (seq) {
+  findPage (seq) {
     const { rules: { shift, hasGaps }, tail, end } = this._store
     const physical = seq - shift
     if (physical < HEAD_SIZE || end <= HEAD_SIZE) return NOWHERE
     const last = Math.min(physical, end - 1)
     const lastPage = last - last % PAGE_SIZE
     if (!hasGaps && tail.shift === shift) return lastPage
+    // Gaps and skipped positions move records towards the start of the file, never away from it; skipped ones no
+    // further than at its end. So nearly always it is the last page that it can be, or the first one, behind the last
+    // skip.
     const behindSkips = seq - tail.shift
     if (!hasGaps && behindSkips >= HEAD_SIZE) {
       const page = behindSkips - behindSkips % PAGE_SIZE
       if (page < end && this._firstSeqOf(page) <= seq && this._header.position - page === tail.shift) return page
     }
-    return this._firstSeqOf(lastPage) <= seq ? lastPage : this._bisect(seq, lastPage)
+    const firstSeq = this._firstSeqOf(lastPage)
+    if (firstSeq <= seq) return lastPage
+    if (firstSeq > seq) return this._bisect(seq, lastPage - PAGE_SIZE)
+    // One that cannot be read may be the one.
+    return lastPage === HEAD_SIZE ? NOWHERE : this._bisect(seq, lastPage)
   }
 
   /**
    * @param {number} seq
-   * @param {number} end  a page that begins behind it
+   * @param {number} high  the last page to look at
    * @returns {number}
    */
-  _bisect (seq, end) {
+  _bisect (seq, high) {
     let low = HEAD_SIZE
-    let high = end - PAGE_SIZE
     while (low < high) {
       const middle = low + Math.ceil((high - low) / PAGE_SIZE / 2) * PAGE_SIZE
       const firstSeq = this._firstSeqOf(middle)
+      // A page may begin at positions that the record before it has too: what counts is its first frame.
       if (firstSeq <= seq) low = middle
       else if (firstSeq > seq) high = middle - PAGE_SIZE
       else return NOWHERE

@@ -2,6 +2,7 @@
 // Pages for whoever wants one record: each is verified when it is read from the file, and kept.
 
 const { Admission, BlockCache } = require('@millrace/block-file')
+const { trampoline } = require('@millrace/flow')
 const { PAGE_SIZE, checkPage } = require('@millrace/framing')
 
 // A page takes a third longer to be read into its place in the cache, which is memory that was not used for long, than
@@ -34,6 +35,10 @@ class PageCache {
     this._scratch = NO_BYTES
     this._scratchView = this.page.view
     this._scratchStart = NOWHERE
+    /** Of `lookWaiting`: what was read for it, null where that failed. @type {Map<number, Page | null> | null} */
+    this._awaited = null
+    // Which page was not there first.
+    this._missing = NOWHERE
   }
 
   /**
@@ -50,17 +55,33 @@ class PageCache {
       this._pointToScratch()
       return true
     }
-    const index = start / PAGE_SIZE
-    const found = cache.find(index)
+    const found = cache.find(start / PAGE_SIZE)
     if (found !== -1) {
       this._pointToSlot(found)
       return true
     }
+    const awaited = this._awaited?.get(start)
+    if (awaited === null) return false
+    if (awaited?.end === page.end) {
+      Object.assign(page, awaited, { view: toView(awaited.bytes) })
+      return true
+    }
+    if (this._readNow(start)) return true
+    if (this._missing === NOWHERE) this._missing = start
+    return false
+  }
+
+  /**
+   * @param {number} start
+   * @returns {boolean}  whether the page is there
+   */
+  _readNow (start) {
+    const index = start / PAGE_SIZE
     if (!this._admission.isWorthIt(index, false)) return this._readToScratch(start)
     // It is read into its place in the cache: copying it there would take as long as reading it.
-    this._pointToSlot(cache.claim(index))
+    this._pointToSlot(this._cache.claim(index))
     if (this._readPage()) return true
-    cache.disclaim(index)
+    this._cache.disclaim(index)
     return false
   }
 
@@ -101,6 +122,39 @@ class PageCache {
     page.bytes = this._scratch
     page.view = this._scratchView
     page.offset = 0
+  }
+
+  /**
+   * Looks at pages that may have to be waited for: the one that is missing is read, and then all of it is done anew.
+   * @template T
+   * @param {() => T} run  looks at pages by `look`, and copes where one is not there
+   * @param {(err: Error | null, result: T) => void} cb  why a page could not be read, and what came out all the same
+   */
+  lookWaiting (run, cb) {
+    const { blocks } = this._store
+    /** @type {Map<number, Page | null>} */
+    const awaited = new Map()
+    /** @type {Error | null} */
+    let failure = null
+    let { rewriteCount } = blocks
+    trampoline((next) => {
+      if (rewriteCount !== blocks.rewriteCount) {
+        awaited.clear()
+        failure = null
+        rewriteCount = blocks.rewriteCount
+      }
+      this._awaited = awaited
+      this._missing = NOWHERE
+      const result = run()
+      this._awaited = null
+      const start = this._missing
+      if (start === NOWHERE) return cb(failure, result)
+      this.read(start, (err, page) => {
+        failure ??= err
+        awaited.set(start, page ?? null)
+        next()
+      })
+    })
   }
 
   /**

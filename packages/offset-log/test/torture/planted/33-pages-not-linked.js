@@ -4,9 +4,9 @@
 exports.why = 'a lost write gives the beginning of one record and the end of another'
 exports.oracle = 'leftovers'
 exports.patches = [{
-  file: 'packages/framing/lib/pages.js',
-  find: 'header.previous === chainCrc ? header : null',
-  replace: 'header'
+  file: 'packages/offset-log/lib/read/get-record.js',
+  find: 'if (header.previous !== chainCrc || !header.hasRest(piece)) return false',
+  replace: 'if (!header.hasRest(piece)) return false'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
   file: 'packages/framing/lib/seq-reservation.js',
