@@ -7,7 +7,7 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 21, functions: 124 },
+  append: { files: 21, functions: 114 },
   get: { files: 10, functions: 26 },
   stream: { files: 23, functions: 118 },
   open: { files: 44, functions: 280 }

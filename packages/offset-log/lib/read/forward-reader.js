@@ -97,7 +97,11 @@ class ForwardReader extends RecordReader {
       if (this._isStale) this._goBack(cursor.mark())
       const status = this._isDamageNext ? DAMAGED : this._walk(limit)
       this._isDamageNext = status === DAMAGED && chunk.count > 0
-      if (chunk.count > 0) return this._deliver(cb)
+      if (chunk.count > 0) {
+        // Whatever is read again, these are not.
+        this._from = chunk.seqs[chunk.count - 1] + 1
+        return cb(null, chunk)
+      }
       if (status === DAMAGED && this._isSuspect(damageOf(cursor).start)) return this._walkAgain(logEnd, cb)
       if (status === DAMAGED) {
         this._isGapless = false
@@ -126,14 +130,6 @@ class ForwardReader extends RecordReader {
       isSync = false
       if (!isLoaded) return
     }
-  }
-
-  /** @param {(err: null, records: RecordRun) => void} cb */
-  _deliver (cb) {
-    const { _records: chunk } = this
-    // Whatever is read again, these are not.
-    this._from = chunk.seqs[chunk.count - 1] + 1
-    cb(null, chunk)
   }
 
   /**

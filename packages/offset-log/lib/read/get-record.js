@@ -130,6 +130,8 @@ function isDamage (err) {
  *   when all begin after it
  */
 function findPage (store, seq, cb) {
+  const page = store.peek.findPage(seq)
+  if (page !== NOWHERE || seq - store.rules.shift < HEAD_SIZE) return cb(null, page)
   // A page that cannot be read may be in nobody's way.
   store.pages.lookWaiting(() => store.peek.findPage(seq), (err, page) => cb(page === NOWHERE ? err : null, page))
 }
