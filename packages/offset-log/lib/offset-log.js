@@ -220,7 +220,7 @@ class Log {
     return callbackOrPromise(cb, (cb) => {
       this._lifecycle.run('scan', cb, (cb) => {
         const range = parseRange('scan', options)
-        if (options.threads !== undefined) return this._threads.run(range, options, onRecords, cb)
+        if (options.threads !== undefined) return toCallback(this._threads.run(range, options, onRecords), cb)
         if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
         scan(this._file, range, options.signal, /** @type {any} */ (onRecords), cb)
       })
@@ -325,7 +325,7 @@ class Log {
       durability.finish((err) => blocks.close((closeErr) => cb(err ?? closeErr)))
     }
     if (this._threadedScans === null) finish()
-    else this._threadedScans.close(finish)
+    else toCallback(this._threadedScans.close(), finish)
   }
 
   /**

@@ -26,32 +26,56 @@ function scan (file, range, signal, onRecords, cb) {
   if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
   openRange(file, range, (err, reader) => {
     if (err || !reader) return cb(err)
-    const { end } = file
-    /** @type {() => void} */
-    let next
-    const visit = (/** @type {Error | null} */ err, /** @type {RecordRun | undefined} */ records) => {
-      if (err || !records) return cb(err)
-      if (records.count === 0) return cb(null, { lost: reader.lost })
-      const filterErr = reader.applyFilter(records, file.codec)
-      if (filterErr) return cb(filterErr)
+    const onRun = (/** @type {RecordRun} */ records) => {
       records.count = Math.min(records.count, left)
       left -= records.count
-      let goOn
       try {
-        goOn = (records.count === 0 || onRecords(records) !== false) && left > 0
+        return (records.count === 0 || onRecords(records) !== false) && left > 0
       } catch (err) {
         // What is no error, when it is thrown, is a failure all the same.
-        return cb(asError(err, 'scan: the function'))
+        throw asError(err, 'scan: the function')
       }
-      if (goOn) next()
-      else cb(null, { lost: reader.lost })
     }
-    trampoline((again) => {
-      next = again
-      if (abort?.aborted) return cb(abortError('scan', abort))
-      reader.next(end, visit)
+    eachRun(reader, { end: file.end, codec: file.codec, signal: abort, onRun }, (err) => {
+      if (err) cb(err)
+      else cb(null, { lost: reader.lost })
     })
   })
 }
 
+/**
+ * @param {import('./range').RangeReader} reader
+ * @param {object} wanted
+ * @param {number} wanted.end  how far the log reaches
+ * @param {import('./codec').RecordCodec} wanted.codec
+ * @param {AbortSignal | null} wanted.signal
+ * @param {(records: RecordRun) => boolean} wanted.onRun  gets the records that pass the filter, perhaps none; ends the
+ *   scan with false
+ * @param {(err: Error | null, hasEnded?: boolean) => void} cb  `hasEnded` says whether `onRun` has ended it
+ */
+function eachRun (reader, { end, codec, signal, onRun }, cb) {
+  /** @type {() => void} */
+  let next
+  const visit = (/** @type {Error | null} */ err, /** @type {RecordRun | undefined} */ records) => {
+    if (err || !records) return cb(err)
+    if (records.count === 0) return cb(null, false)
+    const filterErr = reader.applyFilter(records, codec)
+    if (filterErr) return cb(filterErr)
+    let goesOn
+    try {
+      goesOn = onRun(records)
+    } catch (err) {
+      return cb(/** @type {Error} */ (err))
+    }
+    if (goesOn) next()
+    else cb(null, true)
+  }
+  trampoline((again) => {
+    next = again
+    if (signal?.aborted) return cb(abortError('scan', signal))
+    reader.next(end, visit)
+  })
+}
+
+exports.eachRun = eachRun
 exports.scan = scan

@@ -5,7 +5,7 @@ const path = require('node:path')
 const { fileURLToPath } = require('node:url')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { trampoline } = require('@millrace/flow')
+const { call } = require('@millrace/flow')
 const { parseSignal } = require('../errors')
 const { checkSkipping } = require('../range')
 const { Pool, SpreadScan } = require('./pool')
@@ -14,92 +14,78 @@ const { Pool, SpreadScan } = require('./pool')
  * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../range').Range} Range
  * @typedef {import('./worker').PartRead} PartRead
- * @typedef {import('./pool').Spread} Spread
- * @typedef {(err: Error | null, result?: Spread) => void} Scanned
  */
 
 class ThreadedScans {
+  #file
+  #gate
+  _pool
+  #scanCount = 0
+  #versionCount = 0
+  /** What the file was like when a version of it was named last. @type {{ store: unknown, rewriteCount: number }} */
+  #state = { store: null, rewriteCount: -1 }
+  /** How large parts may be. */
+  partSizes = PART_SIZES
+
   /**
    * @param {LogFile} file
    * @param {import('../maintenance').Gate} gate  which deletions go through too
    */
   constructor (file, gate) {
-    this._file = file
-    this._gate = gate
-    this._pool = new Pool(() => this._describeLog())
-    /** How large parts may be. */
-    this.partSizes = PART_SIZES
-    this._scanCount = 0
-    this._versionCount = 0
-    /** What the file was like when a version of it was named last. @type {{ store: unknown, rewriteCount: number }} */
-    this._state = { store: null, rewriteCount: -1 }
+    this.#file = file
+    this.#gate = gate
+    this._pool = new Pool(() => {
+      const { blocks, verify, maxRecordSize } = file
+      return { path: path.resolve(blocks.realPath), verify, maxRecordSize }
+    })
   }
 
   /**
    * @param {Range} range
    * @param {Partial<ThreadOptions> & { signal?: AbortSignal }} options
-   * @param {unknown} task  path of a module
-   * @param {Scanned} cb
+   * @param {unknown} givenTask  path of a module
+   * @returns {Promise<{ lost: { count: number, size: number }, results: unknown[] }>}  results in the order of the log
    * @throws {TypeError} ERR_INVALID_ARGUMENT
    */
-  run (range, options, task, cb) {
+  async run (range, options, givenTask) {
     if (range.live) throw misuse('scan: live is for streams; leave it out')
-    const spread = parseSpread(options, task, range)
+    const { threads, task, parameters } = parseSpread(options, givenTask, range)
     const signal = parseSignal('scan', options.signal)
-    const { _file: file } = this
+    const file = this.#file
     const skipsDamage = range.skipsDamage ?? file.skipsDamage
     const obstacle = findObstacle(file) ?? checkSkipping(file, skipsDamage)
-    if (obstacle) return cb(obstacle)
+    if (obstacle) throw obstacle
     // Another process may have put another file in the place of this one.
-    const begin = file.follower ? file.follower.refresh.bind(file.follower) : (/** @type {any} */ cb) => cb(null)
-    begin((/** @type {Error | null} */ err) => err ? cb(err) : this._begin(range, spread, skipsDamage, signal, cb))
-  }
-
-  /**
-   * @param {Range} range
-   * @param {Plan} spread
-   * @param {boolean} skipsDamage
-   * @param {AbortSignal | null} signal
-   * @param {Scanned} cb
-   */
-  _begin (range, { threads, task, parameters }, skipsDamage, signal, cb) {
-    const { _file: { end, store, codec, blocks }, _pool: pool, _gate: gate } = this
+    if (file.follower) await call(file.follower, 'refresh')
+    const { end, store, codec, blocks } = file
+    const { rewriteCount } = blocks
     const id = 'header' in store ? store.header.id : null
     const request = { id, task, parameters, where: range.where, codecName: codec.name }
-    const { rewriteCount } = blocks
-    const scan = ++this._scanCount
+    const scan = ++this.#scanCount
     const describe = (/** @type {Part} */ part) => {
-      return { ...request, part: { ...part, end, skipsDamage }, version: `${scan} ${this._version()}` }
+      return { ...request, part: { ...part, end, skipsDamage }, version: `${scan} ${this.#version()}` }
     }
-    planParts(store, range, threads, this.partSizes, (parts) => {
-      new SpreadScan({ parts, threads, pool, gate, describe, signal }, (err, read = [], results = []) => {
-        if (err) return cb(err)
-        const isWhole = range.stop > end && !read.some(({ hasEnded }) => hasEnded)
-        const isSame = this._file.store === store && blocks.rewriteCount === rewriteCount
-        const miscount = isWhole && isSame ? findMiscount(store, read) : null
-        if (miscount) cb(miscount)
-        else cb(null, { lost: sumLost(read), results })
-      }).run()
-    })
+    const parts = await planParts(store, range, threads, this.partSizes)
+    const work = { parts, threads, pool: this._pool, gate: this.#gate, describe, signal }
+    const outcomes = await new SpreadScan(work).run()
+    const read = outcomes.map(({ read }) => /** @type {PartRead} */ (read))
+    const isWhole = range.stop > end && !read.some(({ hasEnded }) => hasEnded)
+    const isSame = file.store === store && blocks.rewriteCount === rewriteCount
+    const miscount = isWhole && isSame ? findMiscount(store, read) : null
+    if (miscount) throw miscount
+    return { lost: sumLost(read), results: outcomes.map(({ result }) => result) }
   }
 
-  /** @param {() => void} cb */
-  close (cb) {
-    this._pool.close(cb)
-  }
-
-  /** @returns {import('./worker').Setting} */
-  _describeLog () {
-    const { blocks, verify, maxRecordSize } = this._file
-    return { path: path.resolve(blocks.realPath), verify, maxRecordSize }
+  close () {
+    return this._pool.close()
   }
 
   /** Another one when bytes were overwritten, or the file replaced. */
-  _version () {
-    const { store, blocks: { rewriteCount } } = this._file
-    if (store !== this._state.store || rewriteCount !== this._state.rewriteCount) this._versionCount++
-    this._state = { store, rewriteCount }
-    return this._versionCount
+  #version () {
+    const { store, blocks: { rewriteCount } } = this.#file
+    if (store !== this.#state.store || rewriteCount !== this.#state.rewriteCount) this.#versionCount++
+    this.#state = { store, rewriteCount }
+    return this.#versionCount
   }
 }
 
@@ -201,34 +187,28 @@ const PARTS_A_THREAD = 6
  * @param {{ from: number, stop: number }} range
  * @param {number} threads
  * @param {{ min: number, max: number }} sizes  of parts, in bytes
- * @param {(parts: Part[]) => void} cb  at least one; what one stops at the next begins with
+ * @returns {Promise<Part[]>}  at least one; what one stops at the next begins with
  */
-function planParts (store, { from, stop }, threads, sizes, cb) {
+async function planParts (store, { from, stop }, threads, sizes) {
   /** @type {Part[]} */
   const parts = [{ from, stop }]
-  if (from >= stop || threads === 1) return cb(parts)
-  store.findExtent(from, stop, (err, extent) => {
-    // Where nothing can be found there may be damage, which whoever scans all of it meets in its turn.
-    if (err || !extent) return cb(parts)
-    const { start, end } = extent
+  if (from >= stop || threads === 1) return parts
+  try {
+    const { start, end } = await call(store, 'findExtent', from, stop)
     const size = Math.round(Math.min(sizes.max, Math.max(sizes.min, (end - start) / (threads * PARTS_A_THREAD))))
-    let target = start + size
-    trampoline((next) => {
-      // Half a part is no part.
-      if (target > end - size / 2) return cb(parts)
-      store.findPartition(target, end, (err, found) => {
-        if (err) return cb(parts)
-        const last = parts[parts.length - 1]
-        if (found && found.seq > last.from && found.seq < stop) {
-          last.stop = found.seq
-          parts.push({ from: found.seq, stop, at: found.at })
-          target = Math.max(target, found.at)
-        }
-        target += size
-        next()
-      })
-    })
-  })
+    // Half a part is no part.
+    for (let target = start + size; target <= end - size / 2; target += size) {
+      const found = await call(store, 'findPartition', target, end)
+      const last = parts[parts.length - 1]
+      if (!found || found.seq <= last.from || found.seq >= stop) continue
+      last.stop = found.seq
+      parts.push({ from: found.seq, stop, at: found.at })
+      target = Math.max(target, found.at)
+    }
+  } catch {
+    // Where nothing can be found there may be damage, which whoever scans all of it meets in its turn.
+  }
+  return parts
 }
 
 exports.ThreadedScans = ThreadedScans

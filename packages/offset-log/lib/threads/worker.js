@@ -4,10 +4,11 @@
 
 const { isMainThread, workerData } = require('node:worker_threads')
 const { LogError, misuse } = require('@millrace/errors')
-const { trampoline } = require('@millrace/flow')
+const { call, toPromise } = require('@millrace/flow')
 const { RecordCodec } = require('../codec')
 const { OffsetLog } = require('../offset-log')
 const { RangeReader } = require('../range')
+const { eachRun } = require('../scan')
 const { packError, taskFailed } = require('./carry-error')
 
 /**
@@ -31,46 +32,27 @@ const NO_SEAM = { begunAt: -1, hasMet: false, erasedCount: null }
 /**
  * @param {import('../load').LogFile} file
  * @param {PartRequest} part
- * @param {object} work
- * @param {import('../codec').RecordCodec} work.codec
- * @param {import('../codec').RecordFilter | null} work.isWanted
- * @param {(records: import('../record-run').RecordRun) => unknown} work.onRecords  throws only what is to end the part
- * @param {(err: Error | null, read?: PartRead) => void} cb
+ * @param {ReturnType<typeof createTask>} task
+ * @returns {Promise<PartRead>}
  */
-function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, isWanted, onRecords }, cb) {
-  if (from >= stop) return cb(null, { seam: NO_SEAM, lost: { count: 0, size: 0 }, hasEnded: false })
+async function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, isWanted, onRecords }) {
+  if (from >= stop) return { seam: NO_SEAM, lost: { count: 0, size: 0 }, hasEnded: false }
   // What was appended since is not for this scan. Behind the end of what was there may be damage to tell of.
   const last = file.end > end ? Math.min(stop, end) : stop
   const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null }
-  const range = { ...plain, from, stop: last, at, skipsDamage }
-  new RangeReader(file, range, isWanted).open((err, reader) => {
-    if (err || !reader) return cb(err)
-    const logEnd = file.end
-    const finish = (/** @type {boolean} */ hasEnded) => {
-      cb(null, { seam: reader.describeSeam(Math.min(last, end), stop > end), lost: reader.lost, hasEnded })
-    }
-    trampoline((next) => {
-      reader.next(logEnd, (err, records) => {
-        if (err || !records) return cb(err)
-        if (records.count === 0) return finish(false)
-        const filterErr = reader.applyFilter(records, codec)
-        if (filterErr) return cb(filterErr)
-        let goOn
-        try {
-          goOn = records.count === 0 || onRecords(records) !== false
-        } catch (err) {
-          return cb(/** @type {Error} */ (err))
-        }
-        if (goOn) next()
-        else finish(true)
-      })
-    })
-  })
+  const reader = new RangeReader(file, { ...plain, from, stop: last, at, skipsDamage }, isWanted)
+  await call(reader, 'open')
+  const onRun = (/** @type {RecordRun} */ records) => records.count === 0 || onRecords(records) !== false
+  const hasEnded = await toPromise((cb) => eachRun(reader, { end: file.end, codec, signal: null, onRun }, cb))
+  return { seam: reader.describeSeam(Math.min(last, end), stop > end), lost: reader.lost, hasEnded }
 }
 
 // The user's side of a thread: his module, what it makes, and the codec that he says the log has.
 
-/** @typedef {import('../contract').Task} Task */
+/**
+ * @typedef {import('../contract').Task} Task
+ * @typedef {import('../record-run').RecordRun} RecordRun
+ */
 
 /**
  * @param {string} path
@@ -111,7 +93,7 @@ function createTask (path, parameters, { where, codecName }) {
   return {
     codec,
     isWanted: codec.compile(where),
-    onRecords: (/** @type {import('../record-run').RecordRun} */ records) => run('threw', path, () => task.onRecords(records)),
+    onRecords: (/** @type {RecordRun} */ records) => run('threw', path, () => task.onRecords(records)),
     end: () => run('threw at its end', path, () => task.end?.())
   }
 }
@@ -155,69 +137,60 @@ function run (what, path, call) {
  * @typedef {import('../load').LogFile} LogFile
  */
 
+/** The log, as this thread has it. */
 class Reader {
+  #setting
+  /** @type {any} */
+  #log = null
+  #version = ''
+
   /** @param {Setting} setting */
   constructor (setting) {
-    this._setting = setting
-    /** @type {any} */
-    this._log = null
-    this._version = ''
+    this.#setting = setting
   }
 
   /**
    * @param {Request} request
-   * @param {(err: Error | null, file?: LogFile) => void} cb  the file shows at least what the scan is to see
+   * @returns {Promise<LogFile>}  shows at least what the scan is to see
    */
-  open ({ version, part, id }, cb) {
-    const isNew = version !== this._version
-    if (!isNew) return cb(null, this._log._file)
-    const check = () => {
-      const err = this._check(id, part.end)
-      if (err) return cb(err)
-      this._version = version
-      cb(null, this._log._file)
-    }
+  async open ({ version, part: { end }, id }) {
+    if (version === this.#version) return this.#log._file
     // Until it is known that all is well, it is looked at again for each part.
-    this._version = ''
-    this._follow(part.end, (isThere) => {
-      if (isThere) check()
-      else this._openAnew((err) => err ? cb(err) : check())
-    })
+    this.#version = ''
+    if (!await this.#follow(end)) await this.#openAnew()
+    this.#check(id, end)
+    this.#version = version
+    return this.#log._file
   }
 
   /**
    * @param {number} end
-   * @param {(isThere: boolean) => void} then
+   * @returns {Promise<boolean>}  whether the file that is open has so much
    */
-  _follow (end, then) {
-    const follower = this._log?._file.follower
-    if (!follower) return then(false)
-    follower.refresh((/** @type {Error | null} */ err) => then(!err && this._log._file.end >= end))
+  async #follow (end) {
+    const follower = this.#log?._file.follower
+    if (!follower) return false
+    return call(follower, 'refresh').then(() => this.#log._file.end >= end, () => false)
   }
 
-  /** @param {(err: Error | null) => void} cb */
-  _openAnew (cb) {
-    const before = this._log
-    const { path, verify, maxRecordSize } = this._setting
-    const open = () => {
-      this._log = OffsetLog(path, { flags: 'r', cache: 0, verify, maxRecordSize })
-      this._log.ready(cb)
-    }
-    if (before) before.close(open)
-    else open()
+  async #openAnew () {
+    const { path, verify, maxRecordSize } = this.#setting
+    await this.#log?.close().catch(() => {})
+    this.#log = OffsetLog(path, { flags: 'r', cache: 0, verify, maxRecordSize })
+    await this.#log.ready()
   }
 
   /**
    * @param {Uint8Array | null} id
    * @param {number} end
-   * @returns {LogError | null}  why it is not the file that the scan is of
+   * @throws {LogError}  why it is not the file that the scan is of
    */
-  _check (id, end) {
+  #check (id, end) {
     /** @type {LogFile} */
-    const { store, end: found, blocks: { path } } = this._log._file
+    const { store, end: found, blocks: { path } } = this.#log._file
     const isSame = 'header' in store ? id !== null && store.header.id.equals(id) : id === null
-    if (isSame && found >= end) return null
-    return new LogError('ERR_LOG_CORRUPT', `${path} was removed, cut or replaced by another file: a thread that has opened ` +
+    if (isSame && found >= end) return
+    throw new LogError('ERR_LOG_CORRUPT', `${path} was removed, cut or replaced by another file: a thread that has opened ` +
       `it finds ${isSame ? `${found} of ${end} bytes` : 'another log'} there. Open the log again`, { path })
   }
 }
@@ -225,30 +198,17 @@ class Reader {
 /**
  * @param {Reader} reader
  * @param {Request} request
- * @param {(answer: Answer) => void} cb
+ * @returns {Promise<Answer>}
  */
-function answer (reader, request, cb) {
-  const fail = (/** @type {unknown} */ err) => cb({ error: packError(err) })
-  reader.open(request, (err, file) => {
-    if (err || !file) return fail(err)
-    let task
-    try {
-      task = createTask(request.task, request.parameters, request)
-    } catch (err) {
-      return fail(err)
-    }
-    const { end } = task
-    scanPart(file, request.part, task, (err, read) => {
-      if (err || !read) return fail(err)
-      let result
-      try {
-        result = end()
-      } catch (err) {
-        return fail(err)
-      }
-      cb({ read, result })
-    })
-  })
+async function answer (reader, request) {
+  try {
+    const file = await reader.open(request)
+    const task = createTask(request.task, request.parameters, request)
+    const read = await scanPart(file, request.part, task)
+    return { read, result: task.end() }
+  } catch (err) {
+    return { error: packError(err) }
+  }
 }
 
 /**
@@ -260,7 +220,7 @@ function serve (port, setting) {
   port.on('message', (/** @type {Request} */ request) => {
     const { requestId } = request
     // What the task has left for its next turn, and that throws, is to fail this scan rather than the next one.
-    answer(reader, request, (answer) => setImmediate(() => {
+    answer(reader, request).then((answer) => setImmediate(() => {
       try {
         port.postMessage({ requestId, ...answer })
       } catch (err) {
