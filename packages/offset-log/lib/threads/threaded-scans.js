@@ -70,7 +70,8 @@ class ThreadedScans {
     const outcomes = await new SpreadScan(work).run()
     const read = outcomes.map(({ read }) => /** @type {PartRead} */ (read))
     const isWhole = range.stop > end && !read.some(({ hasEnded }) => hasEnded)
-    const isSame = file.store === store && blocks.rewriteCount === rewriteCount
+    // Threads may find a compacted file before this one goes on in it.
+    const isSame = file.store === store && !store.isReplaced && blocks.rewriteCount === rewriteCount
     const miscount = isWhole && isSame ? findMiscount(store, read) : null
     if (miscount) throw miscount
     return { lost: sumLost(read), results: outcomes.map(({ result }) => result) }
