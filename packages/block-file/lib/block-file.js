@@ -136,12 +136,7 @@ class BlockFileHandle {
    * @param {Callback<Buffer>} cb  the bytes are the caller's own; may run before `read` returns
    */
   read (start, end, cb) {
-    // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
-    if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
-      const bytes = this._reader.readAtHand(start, end)
-      if (bytes !== null) return this._turns.deliver(cb, bytes)
-    }
-    this._readDecoded(start, end, (bytes) => bytes, cb)
+    this._read(start, end, takeAll, cb)
   }
 
   /**
@@ -172,12 +167,12 @@ class BlockFileHandle {
 
   /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt32BE (position, cb) {
-    this._readDecoded(position, position + 4, readUInt32BE, cb)
+    this._read(position, position + 4, readUInt32BE, cb)
   }
 
   /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt48BE (position, cb) {
-    this._readDecoded(position, position + 6, readUInt48BE, cb)
+    this._read(position, position + 6, readUInt48BE, cb)
   }
 
   /**
@@ -185,7 +180,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1
    */
   readUInt53BE (position, cb) {
-    this._readDecoded(position, position + 8, readUInt53BE, cb)
+    this._read(position, position + 8, readUInt53BE, cb)
   }
 
   /**
@@ -442,21 +437,28 @@ class BlockFileHandle {
    * @param {(bytes: Buffer, offset: number) => T} decode  what it throws goes to the callback
    * @param {Callback<T>} cb
    */
-  _readDecoded (start, end, decode, cb) {
+  _read (start, end, decode, cb) {
+    // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
+    if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
+      const bytes = this._reader.readAtHand(start, end)
+      if (bytes !== null) return this._answer(bytes, decode, cb)
+    }
     this._lifecycle.run('read', cb, (cb) => {
       const err = this._whyNotRange('read', start, end)
       if (err) return cb(err)
-      this._reader.read(start, end, (err, bytes) => {
-        if (err || !bytes) return cb(err)
-        let value
-        try {
-          value = decode(bytes, 0)
-        } catch (err) {
-          return cb(/** @type {Error} */ (err))
-        }
-        this._turns.deliver(cb, value)
-      })
+      this._reader.read(start, end, (err, bytes) => err || !bytes ? cb(err) : this._answer(bytes, decode, cb))
     })
+  }
+
+  /** @type {<T>(bytes: Buffer, decode: (bytes: Buffer, offset: number) => T, cb: Callback<T>) => void} */
+  _answer (bytes, decode, cb) {
+    let value
+    try {
+      value = decode(bytes, 0)
+    } catch (err) {
+      return process.nextTick(cb, err)
+    }
+    this._turns.deliver(cb, value)
   }
 
   /** @type {(name: string, start: number, end: number) => Error | null} */
@@ -504,6 +506,11 @@ function lookAt (handle, cb) {
     const { size, modifiedNs, nameCount } = state
     cb(null, { size, modifiedMs: Number(modifiedNs / 1_000_000n), isGone: nameCount === 0n })
   })
+}
+
+/** @param {Buffer} bytes */
+function takeAll (bytes) {
+  return bytes
 }
 
 /** @param {unknown} position */
