@@ -52,10 +52,13 @@ async function walk (name) {
   await other.close()
   try {
     for (let count = 0; count < WARM_UP_COUNT; count++) await (await run(name, { file, log, seq }))?.close?.()
-    return await cover(async () => {
+    const act = async () => {
       const opened = await run(name, { file, log, seq })
       return () => opened?.close?.()
-    })
+    }
+    // A second after an append a timer of the log writes a checkpoint: what that adds is no part of the walk.
+    const [first, second] = [await cover(act), await cover(act)]
+    return first.functionCount < second.functionCount ? first : second
   } finally {
     await log.close()
     fs.rmSync(folder, { recursive: true })

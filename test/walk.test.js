@@ -7,10 +7,10 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 21, functions: 114 },
+  append: { files: 20, functions: 112 },
   get: { files: 10, functions: 26 },
-  stream: { files: 23, functions: 118 },
-  open: { files: 44, functions: 280 }
+  stream: { files: 22, functions: 116 },
+  open: { files: 42, functions: 242 }
 }
 
 tape('walk: every walk has its limit', (t) => {
