@@ -65,8 +65,8 @@ function textNeedle (text) {
 }
 
 /**
- * @param {Condition} condition
- * @returns {Needle | null}  null for a number, and for any value
+ * Gives null for a number, and for any value.
+ * @type {(condition: Condition) => Needle | null}
  */
 function valueNeedle ({ equals }) {
   if (typeof equals === 'string') return textNeedle(equals)
@@ -86,15 +86,6 @@ function mayMatch (record, needles) {
 }
 
 /**
- * @param {Condition} condition
- * @returns {Needle | null}  what says most about it: its value, or else the key
- */
-function makeNeedle (condition) {
-  const needles = [valueNeedle(condition), ...condition.path.slice(-1).map(textNeedle)]
-  return needles.find((needle) => needle !== null) ?? null
-}
-
-/**
  * @param {Condition[]} conditions
  * @returns {import('@millrace/where').Search[]}  each for what a record that fulfils them all contains
  */
@@ -102,13 +93,13 @@ function createSearches (conditions) {
   return conditions.map(createSearch).filter((search) => search !== null)
 }
 
-/** @param {Condition} condition */
+/** For what says most about it: its value, or else the key. @param {Condition} condition */
 function createSearch (condition) {
-  const { equals, exists } = condition
+  const { path, equals, exists } = condition
   if (exists === false) return null
   const long = typeof equals === 'string' ? createStringSearch(equals) : null
   if (long !== null) return long
-  const needle = makeNeedle(condition)
+  const needle = valueNeedle(condition) ?? (path.length > 0 ? textNeedle(path[path.length - 1]) : null)
   if (needle === null) return null
   return createByteSearch(needle.escapable ? [needle.bytes, ESCAPE] : [needle.bytes])
 }

@@ -81,7 +81,10 @@ function parse (bytes, start, end) {
   try {
     return parseText(buf.toString('utf8', start, end))
   } catch (err) {
-    throw explainParseError(buf.subarray(start, end), err)
+    const reason = reasonOf(err)
+    const offset = findOffset(buf.subarray(start, end), reason)
+    const where = offset === undefined ? '' : ` (at byte ${offset} of ${end - start})`
+    throw new LogError('ERR_CODEC_DECODE', `the record is no JSON text${where}: ${reason}`, { cause: err, offset })
   }
 }
 
@@ -164,18 +167,8 @@ function hasManyBrackets (text) {
 /**
  * The engine tells a position in UTF-16 units, and in some messages only. It is a byte offset where all before it is
  * ASCII, and can be turned into one in valid UTF-8; after invalid bytes it is unknown.
- * @param {Buffer} bytes  that were parsed
- * @param {unknown} cause
- * @returns {LogError}
+ * @type {(bytes: Buffer, reason: string) => number | undefined}
  */
-function explainParseError (bytes, cause) {
-  const reason = reasonOf(cause)
-  const offset = findOffset(bytes, reason)
-  const where = offset === undefined ? '' : ` (at byte ${offset} of ${bytes.length})`
-  return new LogError('ERR_CODEC_DECODE', `the record is no JSON text${where}: ${reason}`, { cause, offset })
-}
-
-/** @type {(bytes: Buffer, reason: string) => number | undefined} */
 function findOffset (bytes, reason) {
   if (/^Unexpected end /.test(reason)) return bytes.length
   const position = / at position (\d+)/.exec(reason)

@@ -104,16 +104,11 @@ let kernel
  * @returns {Kernel | null}  null without WebAssembly, or if that has no vectors
  */
 function loadKernel () {
-  if (kernel === undefined) kernel = instantiate()
-  return kernel
-}
-
-/** @returns {Kernel | null} */
-function instantiate () {
+  if (kernel !== undefined) return kernel
   try {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(BYTES, 'base64')))
     const { memory, find, findEither } = exports
-    return {
+    kernel = {
       needles: new Uint8Array(memory.buffer, NEEDLES_AT, 4 * NEEDLE_SIZE),
       window: new Uint8Array(memory.buffer, WINDOW_AT, WINDOW_SIZE),
       places: new Uint32Array(memory.buffer, PLACES_AT, WINDOW_SIZE),
@@ -121,8 +116,9 @@ function instantiate () {
       findEither
     }
   } catch {
-    return null
+    kernel = null
   }
+  return kernel
 }
 
 exports.createByteSearch = createByteSearch

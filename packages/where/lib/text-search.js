@@ -169,8 +169,8 @@ class SearchedPart {
 function createTextSearch (text) {
   let chosen = new SearchedPart(text.part(0, text.size), FALSE_POSITIVES_FIRST)
 
-  const isThere = (/** @type {Buffer} */ buf, /** @type {number} */ word, /** @type {number} */ mark,
-    /** @type {number} */ pos, /** @type {number} */ start, /** @type {number} */ end) => {
+  /** @type {(buf: Buffer, word: number, mark: number, pos: number, start: number, end: number) => boolean} */
+  const isThere = (buf, word, mark, pos, start, end) => {
     const { literal, words } = chosen
     if (text.mayBeSpelled(buf, start, pos)) return true
     if (mark === ELSEWHERE) return false
@@ -178,9 +178,11 @@ function createTextSearch (text) {
     return words.offsetsOf(word).some((offset) => text.isAround(buf, start, end, pos - offset, offset, literal))
   }
 
-  /** A position inside the first place where the text may be; -1 only when it is not there. */
-  const findNext = (/** @type {Buffer} */ buf, /** @type {DataView} */ view, /** @type {number} */ start,
-    /** @type {number} */ end) => {
+  /**
+   * A position inside the first place where the text may be; -1 only when it is not there.
+   * @type {(buf: Buffer, view: DataView, start: number, end: number) => number}
+   */
+  const findNext = (buf, view, start, end) => {
     const last = end - WORD_SIZE
     let before = start
     for (;;) {

@@ -56,19 +56,11 @@ function parseCondition (condition) {
   if (!Array.isArray(path) || ![...path].every((key) => typeof key === 'string')) {
     throw misuse(`where: path must be an array of strings, got ${show(path)}`)
   }
-  return hasEquals ? { path: [...path], equals: checkEquals(equals) } : { path: [...path], exists: checkExists(exists) }
-}
-
-/** @type {(equals: any) => Primitive} */
-function checkEquals (equals) {
-  if (isPrimitive(equals)) return equals
-  throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
-}
-
-/** @type {(exists: any) => boolean} */
-function checkExists (exists) {
-  if (typeof exists === 'boolean') return exists
-  throw misuse(`where: exists must be true or false, got ${show(exists)}`)
+  if (hasEquals && !isPrimitive(equals)) {
+    throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
+  }
+  if (hasExists && typeof exists !== 'boolean') throw misuse(`where: exists must be true or false, got ${show(exists)}`)
+  return hasEquals ? { path: [...path], equals } : { path: [...path], exists }
 }
 
 /** @param {unknown} value */
