@@ -185,20 +185,31 @@ class Reader {
    * @returns {Buffer | null}  the caller's own, when it is at hand: read ahead, or in one cached block
    */
   readAtHand (start, end) {
-    const { cache, blockSize, rewriteCount } = this.#file
+    const { rewriteCount } = this.#file
     const ahead = this.#ahead
     if (start >= ahead.start && end <= ahead.end && rewriteCount === ahead.rewriteCount) {
       const offset = ahead.span.length - ahead.end
       ahead.start = end
       return ahead.span.subarray(start + offset, end + offset)
     }
+    const offset = this.findCached(start, end)
+    if (offset === -1) return null
+    const bytes = Buffer.allocUnsafe(end - start)
+    this.#file.cache.arena.copy(bytes, 0, offset, offset + end - start)
+    return bytes
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @returns {number}  where the bytes are in the cache's arena, until anything else is read; -1 unless in one block
+   */
+  findCached (start, end) {
+    const { cache, blockSize } = this.#file
     const blockIndex = Math.floor(start / blockSize)
     const blockStart = blockIndex * blockSize
-    if (end > blockStart + blockSize || !cache.has(blockIndex)) return null
-    const slotStart = cache.find(blockIndex) - blockStart
-    const bytes = Buffer.allocUnsafe(end - start)
-    cache.arena.copy(bytes, 0, slotStart + start, slotStart + end)
-    return bytes
+    if (end > blockStart + blockSize || !cache.has(blockIndex)) return -1
+    return cache.find(blockIndex) + start - blockStart
   }
 
   /**

@@ -167,12 +167,12 @@ class BlockFileHandle {
 
   /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt32BE (position, cb) {
-    this._read(position, position + 4, readUInt32BE, cb)
+    this._readInteger(position, position + 4, readUInt32BE, cb)
   }
 
   /** @type {(position: number, cb: Callback<number>) => void} */
   readUInt48BE (position, cb) {
-    this._read(position, position + 6, readUInt48BE, cb)
+    this._readInteger(position, position + 6, readUInt48BE, cb)
   }
 
   /**
@@ -180,7 +180,7 @@ class BlockFileHandle {
    * @param {Callback<number>} cb  ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1
    */
   readUInt53BE (position, cb) {
-    this._read(position, position + 8, readUInt53BE, cb)
+    this._readInteger(position, position + 8, readUInt53BE, cb)
   }
 
   /**
@@ -441,20 +441,41 @@ class BlockFileHandle {
     // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
       const bytes = this._reader.readAtHand(start, end)
-      if (bytes !== null) return this._answer(bytes, decode, cb)
+      if (bytes !== null) return this._answer(bytes, 0, decode, cb)
     }
     this._lifecycle.run('read', cb, (cb) => {
       const err = this._whyNotRange('read', start, end)
       if (err) return cb(err)
-      this._reader.read(start, end, (err, bytes) => err || !bytes ? cb(err) : this._answer(bytes, decode, cb))
+      this._reader.read(start, end, (err, bytes) => err || !bytes ? cb(err) : this._answer(bytes, 0, decode, cb))
     })
   }
 
-  /** @type {<T>(bytes: Buffer, decode: (bytes: Buffer, offset: number) => T, cb: Callback<T>) => void} */
-  _answer (bytes, decode, cb) {
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @param {(bytes: Buffer, offset: number) => number} decode
+   * @param {Callback<number>} cb
+   */
+  _readInteger (start, end, decode, cb) {
+    // Of a cached one nothing is copied.
+    if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
+      const offset = this._reader.findCached(start, end)
+      if (offset !== -1) return this._answer(this._file.cache.arena, offset, decode, cb)
+    }
+    this._read(start, end, decode, cb)
+  }
+
+  /**
+   * @template T
+   * @param {Buffer} bytes
+   * @param {number} offset
+   * @param {(bytes: Buffer, offset: number) => T} decode
+   * @param {Callback<T>} cb
+   */
+  _answer (bytes, offset, decode, cb) {
     let value
     try {
-      value = decode(bytes, 0)
+      value = decode(bytes, offset)
     } catch (err) {
       return process.nextTick(cb, err)
     }
