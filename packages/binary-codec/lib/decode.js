@@ -9,8 +9,8 @@ const {
   asTextBuffer, beginValue, commonKey, endValue, readKey, readString, readViewedFloat64
 } = require('./text')
 const {
-  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX, damaged, requireKeyTag,
-  requirePosition, requireTag, tagSize
+  STRING, BUFFER, INT, DOUBLE, ARRAY, OBJECT, BOOLNULL, TYPE_BITS, TYPE_MASK, DEPTH_MAX, damaged, readTag,
+  requireKeyTag, requirePosition, requireTag, tagSize
 } = require('./wire-format')
 
 /** @typedef {import('./text').TextBuffer} TextBuffer */
@@ -107,9 +107,11 @@ function readArray (buf, pos, end, depth, copyBuffers) {
 }
 
 /**
- * A key may come once. Whether it came before is asked of the object only where the tree does not know.
+ * A key may come once. Whether it came before is asked of the object only where the tree does not know. The hot loop of
+ * decoding: tags are checked in place, and again by what throws.
  * @type {ReadItems<object>}
  */
+// eslint-disable-next-line complexity -- the hot loop of decoding
 function readObject (buf, pos, end, depth, copyBuffers) {
   if (depth > DEPTH_MAX) throw damaged(pos, `nested deeper than ${DEPTH_MAX} levels`)
   /** @type {Record<string, any>} */
@@ -117,9 +119,10 @@ function readObject (buf, pos, end, depth, copyBuffers) {
   /** @type {ReturnType<typeof nextNode>} */
   let node = firstNode()
   while (pos < end) {
-    const keyTag = requireKeyTag(buf, pos, end)
+    const keyTag = readTag(buf, pos, end)
     const keyPos = pos + tagSize(keyTag)
     const keyEnd = keyPos + (keyTag >> TYPE_BITS)
+    if (keyTag < 0 || keyEnd > end || (keyTag & TYPE_MASK) !== STRING) requireKeyTag(buf, pos, end)
 
     const before = node
     if (before !== null) node = nextNode(before, buf, keyPos, keyTag)
@@ -131,9 +134,10 @@ function readObject (buf, pos, end, depth, copyBuffers) {
       if (isCommon && before !== null) node = addNode(before, key, buf, keyPos, keyEnd, keyTag)
     }
 
-    const tag = requireTag(buf, keyEnd, end)
+    const tag = readTag(buf, keyEnd, end)
     const valuePos = keyEnd + tagSize(tag)
     const valueEnd = valuePos + (tag >> TYPE_BITS)
+    if (tag < 0 || valueEnd > end) requireTag(buf, keyEnd, end)
     const value = readValue(buf, tag & TYPE_MASK, valuePos, valueEnd, depth, copyBuffers)
     if (isCommon) object[key] = value
     // Such as `__proto__`, which an assignment would take for the prototype.
