@@ -3,7 +3,7 @@
 
 const { detectFraming } = require('./lib/recover/identify')
 const { TailCopy } = require('./lib/recover/tail-copy')
-const { Aside } = require('./lib/copy/aside')
+const { writeAside } = require('./lib/copy/aside')
 const { isShorter, readHeadBytes, surveyFile } = require('./lib/copy/survey-file')
 
 /**
@@ -13,7 +13,7 @@ const { isShorter, readHeadBytes, surveyFile } = require('./lib/copy/survey-file
 
 exports.detectFraming = detectFraming
 exports.TailCopy = TailCopy
-exports.Aside = Aside
+exports.writeAside = writeAside
 exports.isShorter = isShorter
 exports.readHeadBytes = readHeadBytes
 exports.surveyFile = surveyFile

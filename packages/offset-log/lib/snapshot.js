@@ -7,7 +7,7 @@ const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { RecordRun } = require('./record-run')
 const { SeqReservation, readHead } = require('@millrace/framing')
-const { Aside } = require('./copy/aside')
+const { writeAside } = require('./copy/aside')
 const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/survey')
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
 const { OffsetStore } = require('./offset-store')
@@ -30,7 +30,7 @@ const ATTEMPTS_MAX = 5
 function snapshot (file, recovery, path, cb) {
   const [damage] = recovery?.damage ?? []
   if (damage) return cb(corrupt(file.blocks.path, damage.offset))
-  toCallback(new Aside(path, file.storage).fill((output) => copy(file, output)), cb)
+  toCallback(writeAside(path, file.storage, (output) => copy(file, output)), cb)
 }
 
 /**

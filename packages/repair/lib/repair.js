@@ -7,7 +7,7 @@ const { LogError } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
 const { SeqReservation } = require('@millrace/framing')
 const { encodeHeadOf } = require('@millrace/framing/survey')
-const { Aside } = require('@millrace/offset-log/copying')
+const { writeAside } = require('@millrace/offset-log/copying')
 const { checkPath, parseOptions } = require('./options')
 const { withSource } = require('./source')
 const { examine } = require('./verify')
@@ -119,8 +119,7 @@ function describe ({ report, lost }, out, isDryRun) {
  */
 async function writeRepaired (out, source, options) {
   if (source.unrestored) throw unrestoredError(source.blocks.path, source.unrestored)
-  const aside = new Aside(out, options.storage)
-  return aside.fill(async (output) => {
+  return writeAside(out, options.storage, async (output) => {
     const examination = await examine(source, options, output)
     await output.flush()
     const { state } = examination
@@ -129,7 +128,7 @@ async function writeRepaired (out, source, options) {
       output.put(0, encodeHeadOf(head, state, reservedEndOf(head, state), epoch))
     }
     return examination
-  }, (examination) => verifyRepaired(aside.path, examination, options))
+  }, (examination, path) => verifyRepaired(path, examination, options))
 }
 
 /**
