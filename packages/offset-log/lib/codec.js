@@ -133,7 +133,15 @@ class RecordCodec {
    */
   compile (where) {
     if (where === null) return null
-    if (this.codec.compile) return this._compile(this.codec.compile, where)
+    const { compile } = this.codec
+    if (compile) {
+      try {
+        return compile(where)
+      } catch (err) {
+        const message = `the codec ${this._label} cannot compile the filter: ${reasonOf(err)}`
+        throw new LogError('ERR_CODEC_DECODE', message, { cause: err })
+      }
+    }
     return (buf, start, end) => {
       let value
       try {
@@ -142,18 +150,6 @@ class RecordCodec {
         return false
       }
       return matches(where, value)
-    }
-  }
-
-  /**
-   * @param {NonNullable<Codec['compile']>} compile
-   * @param {import('@millrace/where').Condition[]} where
-   */
-  _compile (compile, where) {
-    try {
-      return compile(where)
-    } catch (err) {
-      throw new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot compile the filter: ${reasonOf(err)}`, { cause: err })
     }
   }
 }

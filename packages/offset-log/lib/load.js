@@ -10,7 +10,7 @@ const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
 // A change that was under way when the log was looked at is over after this.
-const SETTLE_MS = 10
+const CHANGE_MS_MAX = 10
 const ATTEMPT_COUNT_MAX = 50
 
 /**
@@ -121,7 +121,7 @@ async function openSteadily (file, framing) {
     })
     if (fault === '' || fault === before || attempt === ATTEMPT_COUNT_MAX) return answer()
     before = fault
-    await pause(SETTLE_MS)
+    await pause(CHANGE_MS_MAX)
     await call(file.blocks, 'refresh')
   }
 }

@@ -106,22 +106,24 @@ async function readHeadBytes (blocks) {
 }
 
 class Confirmation {
+  #blocks
+  #source
+  #head
+  /** What was looked at last, and found to stay as it is. */
+  #checked = { start: 0, end: 0 }
+  /** Where it was looked before that, and how often. */
+  #look = { start: 0, count: 0 }
+  #pausesLeft = PAUSES_MAX
+  #hasHeadChanged = false
+
   /**
    * @param {BlockFile} blocks
    * @param {Source} source
    */
   constructor (blocks, source) {
-    this._blocks = blocks
-    this._source = source
-    this._head = source.head.bytes
-    /** What was looked at last, and found to stay as it is. */
-    this._start = 0
-    this._end = 0
-    this._pausesLeft = PAUSES_MAX
-    /** Where it was looked before that, and how often. */
-    this._lookStart = 0
-    this._lookCount = 0
-    this._hasHeadChanged = false
+    this.#blocks = blocks
+    this.#source = source
+    this.#head = source.head.bytes
   }
 
   /**
@@ -132,30 +134,28 @@ class Confirmation {
    */
   async hasChanged (window, start, limit) {
     const end = Math.min(limit, endOfPage(start))
-    if (start >= this._start && end <= this._end) return false
+    if (start >= this.#checked.start && end <= this.#checked.end) return false
     // Nothing is zeros while it is being erased, since every chunk keeps a header.
     if (window.end >= end && isZeroIn(window, start, end)) return false
-    this._lookCount = this._lookStart === start ? this._lookCount + 1 : 1
-    this._lookStart = start
-    if (this._lookCount <= LOOKS_MAX) {
+    this.#look = { start, count: this.#look.start === start ? this.#look.count + 1 : 1 }
+    if (this.#look.count <= LOOKS_MAX) {
       // What is being erased was finished in the window: so it is read again in any case.
-      const isAsRead = window.end >= end && !this._source.unfinished.has(start)
-      if (!isAsRead && this._lookCount === 1) {
-        await this._refreshHead()
+      const isAsRead = window.end >= end && !this.#source.unfinished.has(start)
+      if (!isAsRead && this.#look.count === 1) {
+        await this.#refreshHead()
         return true
       }
       const before = isAsRead ? Buffer.from(window.buffer.subarray(start - window.start, end - window.start)) : null
-      if (await this._isChanging(start, end, before)) return true
+      if (await this.#isChanging(start, end, before)) return true
     }
-    this._start = start
-    this._end = end
+    this.#checked = { start, end }
     return false
   }
 
   /** Whether the head has changed since it was read first. */
   async hasHeadChanged () {
-    await this._refreshHead()
-    return this._hasHeadChanged
+    await this.#refreshHead()
+    return this.#hasHeadChanged
   }
 
   /**
@@ -163,16 +163,16 @@ class Confirmation {
    * @param {number} end
    * @param {Buffer | null} before  null when it is not known what the file has there
    */
-  async _isChanging (start, end, before) {
-    const now = await this._readAnew(start, end)
+  async #isChanging (start, end, before) {
+    const now = await this.#readAnew(start, end)
     if (now === null || (before !== null && !now.equals(before))) {
-      this._pausesLeft = PAUSES_MAX
+      this.#pausesLeft = PAUSES_MAX
       return true
     }
-    if (this._pausesLeft === 0) return false
-    this._pausesLeft--
+    if (this.#pausesLeft === 0) return false
+    this.#pausesLeft--
     await pause(PAUSE_MS)
-    const later = await this._readAnew(start, end)
+    const later = await this.#readAnew(start, end)
     return later === null || !later.equals(now)
   }
 
@@ -181,21 +181,22 @@ class Confirmation {
    * @param {number} end
    * @returns {Promise<Buffer | null>}  null when the head says that something is being erased, or was
    */
-  async _readAnew (start, end) {
-    const isErasing = await this._refreshHead()
+  async #readAnew (start, end) {
+    const isErasing = await this.#refreshHead()
     const bytes = Buffer.allocUnsafe(end - start)
-    await call(this._blocks, 'readInto', bytes, start)
+    await call(this.#blocks, 'readInto', bytes, start)
     return isErasing ? null : bytes
   }
 
   /** @returns {Promise<boolean>}  whether other deletions are under way than before */
-  async _refreshHead () {
-    const { _source: source, _blocks: blocks } = this
+  async #refreshHead () {
+    const source = this.#source
+    const blocks = this.#blocks
     const bytes = await readHeadBytes(blocks)
-    if (bytes.equals(this._head)) return false
-    const isErasing = !haveSameJournals(bytes, this._head)
-    this._head = bytes
-    this._hasHeadChanged = true
+    if (bytes.equals(this.#head)) return false
+    const isErasing = !haveSameJournals(bytes, this.#head)
+    this.#head = bytes
+    this.#hasHeadChanged = true
     const head = readHead(bytes, blocks.path)
     // A part that is being written cannot be read: the next look finds it whole.
     if (isErasing && !(head instanceof LogError)) {

@@ -31,8 +31,8 @@ class SpreadScan {
   #next = 0
   /** @type {Array<Outcome | undefined>} by part */
   #outcomes = []
-  /** How many of them count. */
-  #settledCount = 0
+  /** How many of them count: each has come to where the next one began. */
+  #joinedCount = 0
   /** All that take part. @type {Set<Thread>} */
   #threads = new Set()
   #isOver = false
@@ -55,7 +55,7 @@ class SpreadScan {
         if (this.#isOver) return
         this.#isOver = true
         forgetSignal()
-        if (!err) return resolve(this.#outcomes.slice(0, this.#settledCount))
+        if (!err) return resolve(this.#outcomes.slice(0, this.#joinedCount))
         // Whatever they are busy with, perhaps for ever. What a task that has failed left behind may fail the next one.
         for (const thread of this.#threads) thread.stop()
         reject(err)
@@ -97,7 +97,7 @@ class SpreadScan {
     let outcome = null
     try {
       while (outcome === null && !this.#isOver) {
-        if (thread === null || thread.isDead) thread = this.#take()
+        if (thread === null || thread.isDead) thread = this.#takeThread()
         outcome = await thread.ask(describe(part)).then(({ read, result }) => {
           return { part, err: null, read, result }
         }, (err) => {
@@ -110,11 +110,11 @@ class SpreadScan {
       gate.leave()
     }
     // It may be one of those that were not needed after all.
-    if (outcome !== null && this.#parts[index] === part) this.#note(outcome, index)
+    if (outcome !== null && this.#parts[index] === part) this.#addOutcome(outcome, index)
     return thread
   }
 
-  #take () {
+  #takeThread () {
     const thread = this.#work.pool.take()
     this.#threads.add(thread)
     return thread
@@ -124,17 +124,17 @@ class SpreadScan {
    * @param {Outcome} outcome
    * @param {number} index
    */
-  #note (outcome, index) {
+  #addOutcome (outcome, index) {
     this.#outcomes[index] = outcome
     // Nothing behind it will count; but what lies before has to be known.
     if (outcome.err || outcome.read?.hasEnded) this.#next = Infinity
     while (!this.#isOver) {
-      const next = this.#outcomes[this.#settledCount]
+      const next = this.#outcomes[this.#joinedCount]
       if (!next) return
       if (!this.#isJoined(next)) return this._readRestInOnePiece()
       if (next.err) return this.#end(next.err)
-      this.#settledCount++
-      if (next.read?.hasEnded || this.#settledCount === this.#parts.length) this.#end(null)
+      this.#joinedCount++
+      if (next.read?.hasEnded || this.#joinedCount === this.#parts.length) this.#end(null)
     }
   }
 
@@ -143,16 +143,16 @@ class SpreadScan {
    * @param {Outcome} outcome
    */
   #isJoined ({ part, err, read }) {
-    const before = this.#outcomes[this.#settledCount - 1]
+    const before = this.#outcomes[this.#joinedCount - 1]
     if (before === undefined) return true
     return before.read?.seam.hasMet === true && (err !== null || read?.seam.begunAt === part.at)
   }
 
   _readRestInOnePiece () {
-    const first = this.#settledCount - 1
+    const first = this.#joinedCount - 1
     const { stop } = this.#parts[this.#parts.length - 1]
     this.#parts = [...this.#parts.slice(0, first), { ...this.#parts[first], stop }]
-    this.#outcomes.length = this.#settledCount = this.#next = first
+    this.#outcomes.length = this.#joinedCount = this.#next = first
   }
 }
 
