@@ -13,6 +13,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const PACKAGES = path.join(__dirname, '..', 'packages')
 // Enough that whatever is loaded or made on first use is there.
 const WARM_UP_COUNT = 50
+const COVER_COUNT = 8
 const DATA = Buffer.from('a record')
 
 /**
@@ -56,9 +57,10 @@ async function walk (name) {
       const opened = await run(name, { file, log, seq })
       return () => opened?.close?.()
     }
-    // A second after an append a timer of the log writes a checkpoint: what that adds is no part of the walk.
-    const [first, second] = [await cover(act), await cover(act)]
-    return first.functionCount < second.functionCount ? first : second
+    // What a timer of the log adds, or a busy machine that makes reads go through threads, is no part of the walk.
+    const walks = []
+    for (let count = 0; count < COVER_COUNT; count++) walks.push(await cover(act))
+    return walks.reduce((least, one) => one.functionCount < least.functionCount ? one : least)
   } finally {
     await log.close()
     fs.rmSync(folder, { recursive: true })
