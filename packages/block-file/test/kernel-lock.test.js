@@ -6,6 +6,7 @@ const { execFileSync, spawn, spawnSync } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
+const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
@@ -163,11 +164,31 @@ async function runInNamespace (file, end, lock = '') {
   const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const hasEnded = once(child, 'exit')
   const [text] = await once(child.stdout, 'data')
+  const program = childOf(child.pid)
   if (end === 'is killed') child.kill('SIGKILL')
-  // The child of `unshare` dies with it, a moment later.
   await hasEnded
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  // The program dies with `unshare`, but after it: on a busy machine some hundred ms later.
+  for (let round = 0; round < 1000 && runs(program); round++) await wait(10)
   return String(text).trim()
+}
+
+/** @returns {string}  the pid of the process that another one has started, as seen from here; empty if it has ended */
+function childOf (pid) {
+  return readProc(`${pid}/task/${pid}/children`).trim()
+}
+
+/** A process that has ended stays as a zombie until its parent asks for its status. */
+function runs (pid) {
+  return pid !== '' && /^\d+ \(.*\) [^ZX]/s.test(readProc(`${pid}/stat`))
+}
+
+/** @returns {string}  empty if there is no such file any more */
+function readProc (name) {
+  try {
+    return fs.readFileSync(`/proc/${name}`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 for (const end of ['ends by itself', 'exits', 'is killed']) {
