@@ -8,7 +8,7 @@ const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 
 const root = path.join(__dirname, '..')
-const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md',
+const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md',
   ...fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 

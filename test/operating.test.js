@@ -1,0 +1,102 @@
+'use strict'
+// What docs/operating.md promises, tried: a paragraph for every code, a restore, and files that go away under a reader.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { codes } = require('@millrace/errors')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { verify } = require('@millrace/repair')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+
+const OF_FILE_SYSTEM = ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EPERM', 'EROFS', 'EMFILE', 'EEXIST', 'ENOENT', 'EISDIR']
+
+tape('operating: every error code has one paragraph that says what to do', (t) => {
+  const markdown = fs.readFileSync(path.join(__dirname, '..', 'docs', 'operating.md'), 'utf8')
+  const [, section] = markdown.split('## What to do at each error code\n')
+  const found = [...section.matchAll(/^\*\*`(.+?)`\*\* (?=\S)/gm)].map((match) => match[1])
+  t.deepEqual([...found].sort(), [...Object.keys(codes), ...OF_FILE_SYSTEM].sort())
+  t.end()
+})
+
+/** @param {any} log */
+async function readAll (log) {
+  const items = []
+  for await (const item of log.stream()) items.push(item)
+  return items
+}
+
+tape('operating: a backup that was made under load is restored with the same records and seqs', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'orders', 'orders.log')
+  const backup = path.join(folder, 'backup.log')
+  const log = OffsetLog(file, { codec: jsonCodec })
+  const seqs = []
+  for (let n = 0; n < 500; n++) seqs.push(await log.append({ n, text: 'order '.repeat(n % 50) }))
+  await log.del(seqs[7])
+  const copied = log.snapshot(backup)
+  const later = Array.from({ length: 200 }, (_, n) => log.append({ later: n }))
+  await copied
+  await Promise.all(later)
+  await log.close()
+  // A disk that has lost the middle of the file.
+  fs.writeFileSync(file, fs.readFileSync(file).fill(0, 33_000, 60_000))
+  const damaged = OffsetLog(file, { codec: jsonCodec })
+  t.equal((await failureOf(() => readAll(damaged))).code, 'ERR_LOG_CORRUPT')
+  await damaged.close()
+
+  fs.renameSync(path.dirname(file), path.join(folder, 'orders.broken'))
+  fs.mkdirSync(path.dirname(file))
+  const copy = OffsetLog(backup, { flags: 'r' })
+  await copy.snapshot(file)
+  t.equal((await failureOf(() => copy.snapshot(file))).code, 'EEXIST', 'nothing is overwritten')
+  await copy.close()
+
+  t.ok((await verify(file)).isSound)
+  const restored = OffsetLog(file, { codec: jsonCodec })
+  const items = await readAll(restored)
+  const expected = seqs.map((seq, n) => ({ seq, value: { n, text: 'order '.repeat(n % 50) } })).filter(({ value }) => value.n !== 7)
+  t.deepEqual(items.slice(0, 499), expected, 'all that was there when the backup began')
+  t.ok(items.slice(499).every(({ value }, n) => value.later === n), `and ${items.length - 499} of what came meanwhile, in order`)
+  t.equal((await failureOf(() => restored.get(seqs[7]))).code, 'flumelog:deleted')
+  t.equal(restored.recovery, null)
+  t.equal(restored.durable.value, restored.since.value)
+  t.ok(await restored.append({ after: true }) > items.at(-1).seq)
+  await restored.close()
+})
+
+tape('operating: a damaged backup is not restored', async (t) => {
+  const folder = temporaryFolder()
+  const backup = path.join(folder, 'backup.log')
+  const log = OffsetLog(backup)
+  for (let n = 0; n < 100; n++) await log.append(Buffer.alloc(1000, n))
+  await log.close()
+  const bytes = fs.readFileSync(backup)
+  bytes[70_000] ^= 1
+  fs.writeFileSync(backup, bytes)
+  const copy = OffsetLog(backup, { flags: 'r' })
+  t.equal((await failureOf(() => copy.snapshot(path.join(folder, 'restored.log')))).code, 'ERR_LOG_CORRUPT')
+  await copy.close()
+  t.deepEqual(fs.readdirSync(folder), ['backup.log'])
+})
+
+const isWindows = process.platform === 'win32'
+
+tape('operating: an open reader reads on in a log that was removed', { skip: isWindows }, async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'old.log')
+  const log = OffsetLog(file)
+  for (let n = 0; n < 2000; n++) log.append(Buffer.alloc(1000, n))
+  await log.close()
+  const reader = OffsetLog(file, { flags: 'r', cache: 0 })
+  await reader.ready()
+  let count = 0
+  for await (const { seq } of reader.stream()) {
+    if (count++ === 10) fs.rmSync(file)
+    if (count === 1000) t.equal((await reader.get(seq)).length, 1000)
+  }
+  t.equal(count, 2000)
+  t.equal((await readAll(reader)).length, 2000)
+  await reader.close()
+})
