@@ -1,5 +1,6 @@
 'use strict'
-// A log of the checked framing, once it is open: what its readers and writers share, and where each of them begins.
+// The store of a log of the checked framing: the state that its readers and writers share, and the entry to each of
+// them.
 
 const { LogError } = require('@millrace/errors')
 const { SyncBudget, toCallback, trampoline } = require('@millrace/flow')
@@ -16,9 +17,9 @@ const { ForwardReader } = require('./read/forward-reader')
 const { RecordPeeker, findPage, readRecord, scanFor } = require('./read/get-record')
 const { PageCache } = require('./read/page-cache')
 
-// Growing the file makes every sync write its size as well; so it grows by this much at a time.
+// A sync that must also write the file's size is slower, so the file grows by this much at a time.
 const RESERVE_SIZE = 64 * 1024
-// Pages that do nothing but go on with a record begin no partition. Not more are looked at than this: 16 MiB.
+// Pages that a record fills begin no partition. The search for another page ends after this many: 16 MiB.
 const PARTITION_PAGE_COUNT_MAX = 1024
 
 /**
@@ -40,15 +41,15 @@ class CheckedStore {
   constructor (file, head) {
     const { header } = head
     this.name = 'checked'
-    /** The name of the codec that the records are of; null if the log says none. @type {string | null} */
+    /** The name of the codec in the head; null if there is none. @type {string | null} */
     this.codecName = header.codec || null
     this.supports = { atomicBatch: true, onCorrupt: true, compact: true }
-    /** Whether the log has another file now. */
+    /** Whether the log has switched, or is switching, to another file. */
     this.isReplaced = false
     this.recordSizeMax = RECORD_SIZE_MAX
-    /** Bytes that a frame has beside its record. */
+    /** The size of a frame less that of its record. */
     this.frameOverhead = LENGTH_SIZE
-    /** How many bytes frames of so many take in one write at most. */
+    /** How many bytes one write of these frames takes at most. @type {(framesSize: number) => number} */
     this.writeSizeMax = packedSizeMax
     this.reserveSize = RESERVE_SIZE
     this.file = file
@@ -63,30 +64,30 @@ class CheckedStore {
       shift: header.base - HEAD_SIZE,
       hasGaps: header.hasGaps
     }
-    /** Deletions that a crash cut off in a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
+    /** Unfinished deletions of a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
     this.pages = new PageCache(this, file.cacheSize)
-    /** Finds one record at once, if it can. */
+    /** Gets a record without waiting, if it can. */
     this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
     this.reservation = new SeqReservation(head, file.blocks.past === 'intact')
     /**
-     * Where positions were left out, behind unclean ends.
+     * Where positions were skipped, behind unclean ends.
      * @type {Array<{ start: number, position: number, shift: number }>}
      */
     this._skipped = []
-    /** Where the next commit will begin. @type {Tail} */
+    /** Where the next commit begins. @type {Tail} */
     this.tail = { end: HEAD_SIZE, shift: this.rules.shift, chainCrc: header.salt }
-    /** How far the log can be read, physically. */
+    /** Physical position behind the last readable commit. */
     this.end = HEAD_SIZE
-    /** What is missing behind the file's end. @type {Damage | null} */
+    /** What should lie behind the file's end but is missing. @type {Damage | null} */
     this.missing = null
-    /** Seq of the last record written that is not deleted, -1 if none. */
+    /** Seq of the last written record that is not deleted, -1 if none. */
     this.last = -1
-    /** How many records, and pieces of them, were ever erased; null when that is not known. @type {number | null} */
+    /** How many records, and pieces of records, were ever erased; null if unknown. @type {number | null} */
     this.erasedCount = null
-    /** What `last` was of all that was on stable storage when the log was opened. */
+    /** The value of `last` for the part of the log that was durable when it was opened. */
     this.durableLast = -1
     this._turns = new SyncBudget()
     this.eraser = new Eraser(this)
@@ -95,7 +96,7 @@ class CheckedStore {
     this._headBytes = head.bytes
   }
 
-  /** Logical position after the last record that can be read. */
+  /** Logical position behind the last readable record. */
   get logEnd () {
     return this.file.end
   }
@@ -106,7 +107,7 @@ class CheckedStore {
     return tail.end + tail.shift + reservation.sizeToSkip(tail)
   }
 
-  /** How many bytes may still be appended. */
+  /** How many bytes can still be appended. */
   get room () {
     return FILE_SIZE_MAX - this.nextPosition
   }
@@ -117,9 +118,8 @@ class CheckedStore {
   }
 
   /**
-   * @param {import('./appender').AppendGroup} group  what several callers append; all of it becomes one commit. It gets
-   *   its seqs
-   * @param {Buffer} target  large enough; good until the next call
+   * @param {import('./appender').AppendGroup} group  becomes one commit; its `seqs` are set
+   * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */
   frame (group, target) {
@@ -130,7 +130,7 @@ class CheckedStore {
     return packCommit(group, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
   }
 
-  /** @param {Packed} packed  that is in the file now */
+  /** @param {Packed} packed  was written to the file */
   noteWritten ({ tail, seq }) {
     if (this.reservation.isBehindLoss) this.noteSkipped(this.tail, tail.shift)
     this.reservation.noteSkipped()
@@ -138,35 +138,35 @@ class CheckedStore {
     this.last = seq
   }
 
-  /** @param {Packed} packed  that can be read from now on */
+  /** @param {Packed} packed  becomes readable */
   show ({ bytes, tail }) {
     this.pages.patch(bytes, tail.end - bytes.length)
     this.setEnd(tail)
   }
 
-  /** @param {{ end: number, shift: number }} tail  of what can be read now */
+  /** @param {{ end: number, shift: number }} tail  of what is readable */
   setEnd ({ end, shift }) {
     this.end = end
     this.file.end = end + shift
   }
 
   /**
-   * From here on positions are further ahead of their places in the file than they were before.
-   * @param {{ end: number, shift: number }} tail  in front of what is skipped
-   * @param {number} shift  behind it
+   * Notes that positions were skipped.
+   * @param {{ end: number, shift: number }} tail  in front of the skipped positions
+   * @param {number} shift  behind them
    */
   noteSkipped ({ end, shift: before }, shift) {
     this._skipped.push({ start: end, position: end + shift, shift: before })
   }
 
-  /** Whether positions run ahead anywhere, be it only behind an unclean end. */
+  /** Whether any positions were skipped, even only behind the last record. */
   get hasSkippedSeqs () {
     return this.tail.shift !== this.rules.shift
   }
 
   /**
-   * @param {number} logEnd  a logical position at or after the log's end when it was opened
-   * @returns {number}  how far the log reaches in the file
+   * @param {number} logEnd  a logical position, not below the log's end when it was opened
+   * @returns {number}  the physical end of the log up to there
    */
   toPhysicalEnd (logEnd) {
     const { end, tail } = this
@@ -177,39 +177,32 @@ class CheckedStore {
   }
 
   /**
-   * Where positions are ahead a page that is from before recovery may seem to be the right one; but it does not follow
-   * the one before it.
+   * Where a reader begins if positions were skipped. A page from before a recovery may then seem to be the right one.
+   * The reader can tell, because that page does not follow the page in front of it.
    * @param {number} pageStart
    */
   pageBefore (pageStart) {
     return Math.max(HEAD_SIZE, pageStart - PAGE_SIZE)
   }
 
-  /**
-   * @param {StoreRange} range
-   * @param {Opened} cb
-   */
+  /** @type {(range: StoreRange, cb: Opened) => void} */
   openReader (range, cb) {
     const { from, stop, reverse, skipsDamage, at } = range
     if (at !== undefined && at + PAGE_SIZE <= this.blocks.size.value) return this._openAt(range, at, cb)
     const bound = reverse ? Math.min(stop, this.logEnd) - 1 : Math.min(from, this.logEnd)
     findPage(this, Math.max(bound, 0), (err, pageStart = 0) => {
       if (err && !skipsDamage) return cb(err)
-      // Where damage is in the way of finding the page, all of the log is gone through, from the end that comes first.
+      // If damage prevents finding the page, the reader walks the whole log from one end.
       const page = err ? this._outermostPage(reverse) : Math.max(HEAD_SIZE, pageStart)
       if (!reverse) return cb(null, new ForwardReader(this, range, this.hasSkippedSeqs ? this.pageBefore(page) : page))
       this._checkBound(stop, (err) => err ? cb(err) : cb(null, new BackwardReader(this, range, page)))
     })
   }
 
-  /**
-   * @param {StoreRange} range
-   * @param {number} at
-   * @param {Opened} cb
-   */
+  /** @type {(range: StoreRange, at: number, cb: Opened) => void} */
   _openAt (range, at, cb) {
     this._readFirstSeq(at, (err, seq) => {
-      // It may be another file by now.
+      // The log may have another file since `at` was found.
       if (err || seq !== range.from) this.openReader({ ...range, at: undefined }, cb)
       else cb(null, new ForwardReader(this, range, at))
     })
@@ -222,8 +215,8 @@ class CheckedStore {
   }
 
   /**
-   * @param {number} seq  where somebody goes on
-   * @param {Done} cb  ERR_LOG_SEQ_LOST if what was there was lost
+   * @param {number} seq  the bound where reading begins
+   * @param {Done} cb  ERR_LOG_SEQ_LOST if the records there were lost
    */
   _checkBound (seq, cb) {
     if (!this.hasSkippedSeqs || seq >= this.logEnd) return cb(null)
@@ -235,25 +228,21 @@ class CheckedStore {
 
   /**
    * @param {number} before  a seq
-   * @param {(err: Error | null, seq?: number) => void} cb  of the last record before it that is not deleted; -1 if none
+   * @param {(err: Error | null, seq?: number) => void} cb  the last undeleted record below `before`; -1 if none
    */
   findLast (before, cb) {
     const range = { from: 0, stop: before, skipsDamage: true }
     findPage(this, Math.min(before, this.logEnd) - 1, (err, pageStart = 0) => {
       const reader = new BackwardReader(this, range, err ? this._outermostPage(true) : Math.max(HEAD_SIZE, pageStart))
       reader.next(this.logEnd, (err, records) => {
-        // One that is too large to be looked at is there all the same.
+        // A record that is too large to be read still counts.
         if (err) return hasCode(err, 'ERR_RECORD_TOO_LARGE') ? cb(null, err.offset) : cb(err)
         cb(null, records && records.count > 0 ? records.seqs[0] : -1)
       })
     })
   }
 
-  /**
-   * @param {number} from
-   * @param {number} stop
-   * @param {(err: Error | null, extent?: import('./load').Extent) => void} cb
-   */
+  /** @type {(from: number, stop: number, cb: (err: Error | null, extent?: import('./load').Extent) => void) => void} */
   findExtent (from, stop, cb) {
     findPage(this, Math.min(from, this.logEnd), (err, page = 0) => {
       if (err) return cb(err)
@@ -264,12 +253,12 @@ class CheckedStore {
   }
 
   /**
-   * Where the log can be partitioned, to be read by two threads: at a page, between two records. What is read for it is
-   * not verified: who reads up to there must say whether it is one.
+   * Finds a page where a record begins, so that one thread can stop and another begin there. The page is not verified:
+   * the reader that arrives there must confirm it.
    * @param {number} from  physical
    * @param {number} limit  physical
-   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb  the first one between the
-   *   two, or not far behind the first
+   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb  the first in the range;
+   *   null if there is none near `from`
    */
   findPartition (from, limit, cb) {
     let page = Math.ceil(from / PAGE_SIZE) * PAGE_SIZE
@@ -286,7 +275,8 @@ class CheckedStore {
 
   /**
    * @param {number} page  physical
-   * @param {(err: Error | null, seq?: number | null) => void} cb  the first seq that can begin on it; null if none can
+   * @param {(err: Error | null, seq?: number | null) => void} cb  the lowest seq that can begin on the page; null if
+   *   none
    */
   _readFirstSeq (page, cb) {
     const bytes = Buffer.alloc(CHUNK_HEADER_SIZE)
@@ -294,38 +284,32 @@ class CheckedStore {
       if (err) return cb(err)
       const header = new ChunkHeader()
       readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), 0, header)
-      // Where a record fills the page it may go on.
+      // A record that fills the page may continue on the next one.
       const isOne = header.size > 0 && CHUNK_HEADER_SIZE + header.continued < PAGE_SIZE
       cb(null, isOne ? header.firstSeq : null)
     })
   }
 
-  /**
-   * @param {unknown} seq
-   * @param {(err: Error | null, found?: import('./getter').Found) => void} cb
-   */
+  /** @type {(seq: unknown, cb: (err: Error | null, found?: import('./getter').Found) => void) => void} */
   readRecord (seq, cb) {
     readRecord(this, seq, (err, found) => err ? cb(err) : this._turns.deliver(cb, found))
   }
 
-  /**
-   * @param {number[]} seqs
-   * @param {Done} cb
-   */
+  /** @type {(seqs: number[], cb: Done) => void} */
   deleteRecords (seqs, cb) {
     this.eraser.erase(seqs, cb)
   }
 
   /**
-   * Takes in what another process committed. The file's size must be known anew.
-   * @param {(err: Error | null, news?: import('./follower').News) => void} cb
+   * Finds what another process committed. Refresh the file's size first.
+   * @type {(cb: (err: Error | null, news?: import('./follower').News) => void) => void}
    */
   follow (cb) {
     this._tailFollower ??= new TailFollower(this, this._headBytes)
     this._tailFollower.follow(cb)
   }
 
-  /** Forgets every byte that was kept: another process may have changed it. */
+  /** Empties the caches, because another process may have changed the file. */
   forget () {
     this.pages.drop(0, Infinity)
     this.blocks.invalidate()
@@ -336,8 +320,7 @@ class CheckedStore {
   }
 
   /**
-   * @param {(err: Error | null, size?: number | null) => void} cb  what a compaction would give back; null if
-   *   damage is in the way
+   * @param {(err: Error | null, size?: number | null) => void} cb  bytes that a compaction would free; null if damaged
    */
   measureReclaimable (cb) {
     const { end } = this
@@ -345,8 +328,8 @@ class CheckedStore {
   }
 
   /**
-   * @param {number} seen  how many deletions the log has
-   * @param {number} limit  in front of that position
+   * @param {number} seen  how many deletions a reader found
+   * @param {number} limit  where it stopped
    */
   miscount (seen, limit) {
     return new LogError('ERR_LOG_CORRUPT', `${this.erasedCount} records were deleted from ${this.path}, but ${seen} are found deleted: ` +
@@ -355,9 +338,9 @@ class CheckedStore {
   }
 
   /**
-   * What a reader of all of the log finds by itself, for those who have read a part each.
-   * @param {number} begunAt  where in the file the first of them began
-   * @param {number} seen  how many deletions there are from there to the end
+   * A reader of the whole log compares the count of deletions itself. This does it for readers of partitions.
+   * @param {number} begunAt  where in the file the first one began
+   * @param {number} seen  the deletions that all of them found
    */
   findMiscount (begunAt, seen) {
     if (begunAt !== HEAD_SIZE || this.erasedCount === null || this.erasedCount === seen) return null
@@ -370,11 +353,7 @@ class CheckedStore {
   }
 }
 
-/**
- * @param {Error | null} err
- * @param {string} code
- * @returns {err is LogError}
- */
+/** @type {(err: Error | null, code: string) => err is LogError} */
 function hasCode (err, code) {
   return err instanceof LogError && err.code === code
 }

@@ -1,24 +1,24 @@
 'use strict'
-// Writes what is left of a log into a new file beside it, each record with the seq that it had. The log may grow
-// meanwhile: `copyTo` is called again for what was appended, and at last once nothing more is.
+// Copies the undeleted records of a log into a new file; each keeps its seq. The log may grow meanwhile: call `copyTo`
+// again for new records, and a last time when nothing more is appended.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { Repacker, SLOT_POSITIONS, encodeHead, encodeSlot } = require('@millrace/framing')
 
-// Pages are gathered into writes of this size.
+// Pages are written this many bytes at a time.
 const WRITE_SIZE = 1024 * 1024
 
 /** @typedef {import('./checked-store').CheckedStore} CheckedStore */
 
-/** Records, and what was lost between them, on their way into new pages. */
+/** Packs records, and the unclean ends between them, into new pages. */
 class Repacking {
-  /** All records before it are packed: a logical position. */
+  /** Logical position: all records below it are packed. */
   packedEnd = 0
   #store
   #repacker
-  /** Unclean ends that were read, and not packed yet. @type {Array<{ end: number, position: number }>} */
+  /** Unclean ends that were read but not packed yet. @type {Array<{ end: number, position: number }>} */
   #losses = []
   #lastPosition = -1
 
@@ -34,16 +34,16 @@ class Repacking {
 
   /**
    * @param {number} logEnd  a logical position
-   * @param {() => Promise<void>} [onRun]  runs after each run of records; what it throws ends the packing
+   * @param {() => Promise<void>} [onRun]  called after each run of records; may throw to stop the packing
    */
   async packTo (logEnd, onRun = async () => {}) {
     const onLoss = (/** @type {number} */ end, /** @type {number} */ position) => {
-      // What is read again is met again.
+      // A second read of the same bytes reports a loss again.
       if (position <= this.#lastPosition) return
       this.#lastPosition = position
       this.#losses.push({ end, position })
     }
-    // New checksums would bless what is damaged, and no record is too large to be kept.
+    // Strict: a new checksum would make damage look valid, and no record is too large to keep.
     const range = { from: this.packedEnd, stop: logEnd, onLoss, reverse: false, isStrict: true }
     const reader = await call(this.#store, 'openReader', range)
     for (let run = await call(reader, 'next', logEnd); run.count > 0; run = await call(reader, 'next', logEnd)) {
@@ -68,7 +68,7 @@ class Repacking {
     }
   }
 
-  /** @param {number} seq  those before it */
+  /** @param {number} seq  losses in front of it are packed */
   #packLosses (seq) {
     for (let [loss] = this.#losses; loss && loss.position < seq; [loss] = this.#losses) {
       this.#repacker.skipSeqs(loss.end, loss.position)
@@ -82,7 +82,7 @@ class Compactor {
   #path
   #target
   #repacking
-  /** @type {Buffer[]} packed, and not written yet */
+  /** Packed pages that are not written yet. @type {Buffer[]} */
   #pages = []
   #pagesSize = 0
 
@@ -100,7 +100,7 @@ class Compactor {
     })
   }
 
-  /** All records before it are copied: a logical position. */
+  /** Logical position: all records below it are copied. */
   get copiedEnd () {
     return this.#repacking.packedEnd
   }
@@ -109,13 +109,14 @@ class Compactor {
     await call(this.#target, 'ready')
     if (this.#target.size.value > 0) throw inTheWay(this.#path)
     await call(this.#target, 'append', encodeHead({ ...this.#store.header, hasGaps: true }))
-    // Before any record is copied: by its head it is known to be a leftover, when the power goes.
+    // After a power cut, this head identifies the file as a leftover. So it must be durable before any record is
+    // copied.
     await call(this.#target, 'sync')
   }
 
   /**
-   * @param {number} logEnd  a logical position: the records before it are copied
-   * @param {(copiedEnd: number) => void} onProgress  called now and then; what it throws ends the copying
+   * @param {number} logEnd  a logical position: copies all records below it
+   * @param {(copiedEnd: number) => void} onProgress  may throw to stop the copying
    */
   async copyTo (logEnd, onProgress) {
     await this.#repacking.packTo(logEnd, async () => {
@@ -126,8 +127,8 @@ class Compactor {
   }
 
   /**
-   * Once all is copied and nothing is appended.
-   * @returns {Promise<void>}  the new file is whole, on stable storage, and closed
+   * Call it when everything is copied and nothing more is appended.
+   * @returns {Promise<void>}  the new file is whole, durable and closed
    */
   async finish () {
     const { tail: { end, shift }, reservation, rules: { salt }, epoch, last } = this.#store
@@ -142,7 +143,7 @@ class Compactor {
     await call(this.#target, 'close')
   }
 
-  /** After a failure: the new file is of no use. */
+  /** Gives up after a failure. */
   async close () {
     await call(this.#target, 'close').catch(() => {})
   }
@@ -156,7 +157,7 @@ class Compactor {
 
 /**
  * @param {CheckedStore} store
- * @returns {Promise<number>}  what the file would be after a compaction, in bytes
+ * @returns {Promise<number>}  the size of the file after a compaction, in bytes
  */
 async function measureCompacted (store) {
   const { tail: { end, shift }, logEnd } = store

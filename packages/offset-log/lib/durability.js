@@ -1,10 +1,10 @@
 'use strict'
-// What is on stable storage, and what to do when that cannot be known any more. Syncs that are asked for while one is
-// under way are done together.
+// Syncs a log, and poisons it if a sync fails: then nobody knows what is durable. Calls that arrive during a sync share
+// the next one.
 
 const { LogError } = require('@millrace/errors')
 
-// What may be lost with the power, in time, under `fsync: 'interval'`.
+// With `fsync: 'interval'`, a power cut may take what was appended in this time.
 const INTERVAL_MS = 1000
 
 /**
@@ -14,9 +14,9 @@ const INTERVAL_MS = 1000
  */
 
 class Durability {
-  /** Why nothing is promised any more. @type {LogError | null} */
+  /** Set once the log is poisoned. @type {LogError | null} */
   error = null
-  /** How many changes there were. */
+  /** How many changes were written. */
   changeCount = 0
   #file
   #durable
@@ -41,12 +41,12 @@ class Durability {
     this.#durable = durable
   }
 
-  /** @param {number} seq  what is on stable storage when the log is opened */
+  /** @param {number} seq  the records up to this one were durable when the log was opened */
   begin (seq) {
     this.#durable.set(seq)
   }
 
-  /** Something was written: unless nobody wants it, it will be synced, and a checkpoint made, within an interval. */
+  /** Something was written. Unless the mode is 'never', it is synced and a checkpoint written within the interval. */
   noteWritten () {
     this.#isDirty = true
     this.changeCount++
@@ -61,8 +61,8 @@ class Durability {
   }
 
   /**
-   * @param {Done} cb  all that was written before the call is on stable storage
-   * @param {() => void} [show]  runs before, so that `durable` is not ahead of what can be read
+   * @param {Done} cb  everything written before the call is durable
+   * @param {() => void} [show]  makes records readable, before `durable` advances to them
    */
   sync (cb, show = () => {}) {
     if (this.error) return process.nextTick(cb, this.error)
@@ -70,14 +70,14 @@ class Durability {
     if (!this.#isBusy) this.#run()
   }
 
-  /** @param {(done: () => void) => void} action  runs when nothing is being synced; nothing is until it is done */
+  /** @param {(done: () => void) => void} action  runs between syncs; the next sync waits until it calls `done` */
   runExclusive (action) {
     this.#exclusive.push(action)
     if (!this.#isBusy) this.#run()
   }
 
   /**
-   * Nothing can be promised any more: what is in the page cache may never reach the disk.
+   * After a failed write or sync, bytes in the page cache may never reach the disk. So the log promises nothing more.
    * @param {Error} cause
    * @returns {LogError}
    */
@@ -92,34 +92,30 @@ class Durability {
   }
 
   /**
-   * A write that failed and was undone can be tried again; one that lies there in part must not be followed by another.
+   * A failed write that was undone may be tried again. If part of it stayed in the file, no write may follow.
    * @param {Error} err
-   * @returns {Error}  what whoever wanted it is told
+   * @returns {Error}  for the callers
    */
   noteFailedWrite (err) {
     return err instanceof LogError && err.code === 'ERR_FILE_NOT_UNDONE' ? this.poison(err) : err
   }
 
-  /** No timer fires any more. */
   #stop () {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
   }
 
-  /** Whether nothing is being synced, or about to be. */
+  /** Whether no sync is running or waiting. */
   get isIdle () {
     return !this.#isBusy
   }
 
-  /** Whether there is nothing to sync, and nothing to note for the next open. */
+  /** Whether everything is synced and noted for the next open. */
   get isFinished () {
     return !this.#isDirty && this.#file.store.checkpoints.isFinished
   }
 
-  /**
-   * Leaves the log as it should be when nothing more is written. Nothing may be, until it calls back.
-   * @param {Done} cb
-   */
+  /** Syncs everything and writes the closing slot. Nothing may be written meanwhile. @type {(cb: Done) => void} */
   finish (cb) {
     this.#stop()
     if (this.error) return cb(this.error)
@@ -163,19 +159,22 @@ class Durability {
   }
 }
 
-// Logs that are open for writing when their process ends. When the event loop has nothing more to do they are synced
-// and marked clean, as `close` would do, and can still be used. When the process exits, that is done at once, for those
-// where nothing is under way; the others are left to the next open, as after a crash. The kernel drops their locks.
+// Finishes logs that are still open when their process ends.
+//
+// - When the event loop is empty, they are synced and marked clean, as `close` does it. They can still be used.
+// - When the process exits, idle logs are finished without waiting. The next open treats the others as after a crash.
+//
+// The kernel releases their locks.
 
 class OpenLog {
   #file
   #appender
   #maintenance
-  /** How many changes there were when it was finished last, or was to be: a failure is not tried again and again. */
+  /** `changeCount` at the last attempt to finish, so that a failure is not tried again for ever. */
   #finishedCount = -1
 
   /**
-   * @param {LogFile} file  loaded, and not damaged
+   * @param {LogFile} file  loaded and undamaged
    * @param {import('./appender').Appender} appender
    * @param {import('./maintenance').Maintenance} maintenance
    */
@@ -190,20 +189,20 @@ class OpenLog {
     return lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
   }
 
-  /** Begins to leave the log as it should be. The event loop goes on until that is done. */
+  /** Keeps the event loop running until the log is finished. */
   finish () {
     const { durability } = this.#file
     const { changeCount, isFinished } = durability
     if (!this.#isInUse || isFinished || changeCount === this.#finishedCount) return
     this.#finishedCount = changeCount
-    // No deletion and no append may come between. Who appends meanwhile waits, and has the log finished once more.
+    // Deletions and appends wait meanwhile. Afterwards they may run, and the log is finished again.
     this.#maintenance.gate.enter('deletion', () => this.#appender.hold(() => durability.finish(() => {
       this.#appender.release()
       this.#maintenance.gate.leave()
     })))
   }
 
-  /** Leaves it as it should be, if that can be done at once. */
+  /** Finishes the log if that takes no waiting. */
   finishNow () {
     const { blocks, durability, store: { checkpoints } } = this.#file
     if (!this.#isInUse || !durability.isIdle || !blocks.canEndNow || !checkpoints.canFinishNow) return
@@ -211,12 +210,12 @@ class OpenLog {
       if (!durability.isFinished) checkpoints.finishNow()
       blocks.unlockNow()
     } catch {
-      // Nobody is left to be told. The next open finds what a crash would have left.
+      // Nobody is left to report to. The next open treats the log as after a crash.
     }
   }
 }
 
-/** @type {Set<OpenLog>} of this thread */
+/** Of this thread. @type {Set<OpenLog>} */
 const openLogs = new Set()
 
 function finishAll () {

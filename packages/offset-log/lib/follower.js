@@ -1,6 +1,6 @@
 'use strict'
-// Keeps a read-only log up with the process that writes it: notices that the file changed, lets the framing find what
-// is new in it, and wakes the streams that wait for that.
+// Keeps a read-only log up to date with its writer: notices changes of the file, lets the store find new records, and
+// wakes live streams.
 
 const { performance } = require('node:perf_hooks')
 const { fileStorage } = require('@millrace/block-file')
@@ -11,14 +11,15 @@ const { TAIL_SUFFIX } = require('@millrace/framing')
 const { peekId } = require('./recover/identify')
 const { openSteadily } = require('./load')
 
-// What is read while it is being changed looks damaged; a change takes less than this, so it is read again after it.
+// Bytes that are being changed look damaged, so they are read again after these times. A change takes less than the
+// sum.
 const LOOK_AGAIN_MS = [0, 10, 50]
-// A file that was not written for so long is not being changed.
+// A file that was not written for this long is not being changed.
 const QUIET_MS = 200
-// A file that grows shorter at every look is not a log.
+// A file that becomes shorter at this many looks is not a log.
 const SHORT_READ_COUNT_MAX = 100
-// While its writer writes the end of a log anew, that is missing: so often it is looked for, and so long after the last
-// byte of it came.
+// While a writer writes the log's end anew, the end is missing. The follower looks for it every TAIL_POLL_MS, and gives
+// up once it has not grown for TAIL_MS_MAX.
 const TAIL_POLL_MS = 10
 const TAIL_MS_MAX = 10_000
 
@@ -28,21 +29,21 @@ const TAIL_MS_MAX = 10_000
  */
 
 /**
- * What a framing finds that was appended since it looked last.
+ * What a store found that was appended since its last look.
  * @typedef {object} News
- * @property {number} since  seq of the last record that can be read
- * @property {number} durable  seq up to which all is known to be on stable storage, -1 if none
+ * @property {number} since  seq of the last readable record
+ * @property {number} durable  the records up to this seq are durable; -1 if none
  */
 
 class Follower {
   #file
   #durable
   _watch
-  /** @type {Done[]} who waits for the next look */
+  /** Callers that wait for the next look. @type {Done[]} */
   #waiting = []
   #isBusy = false
   #isQuiet = false
-  /** How far the end has come that is being written anew, and when. */
+  /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
 
   /**
@@ -59,17 +60,14 @@ class Follower {
     this._watch.close()
   }
 
-  /**
-   * Takes in all that was committed before the call.
-   * @param {Done} cb
-   */
+  /** Finds everything that was committed before the call. @type {(cb: Done) => void} */
   refresh (cb) {
     this.#waiting.push(cb)
     if (!this.#isBusy) this.#run()
   }
 
   /**
-   * Runs an action, and once more, on bytes read anew, if it fails as it would when they were changed meanwhile.
+   * Runs an action. If it fails as it would on bytes that are being changed, runs it again on bytes read anew.
    * @template T
    * @param {(cb: (err: Error | null, result?: T) => void) => void} action
    * @param {(err: Error | null, result?: T) => void} cb
@@ -82,7 +80,7 @@ class Follower {
     })
   }
 
-  /** How often what looks damaged is read again before it is believed. */
+  /** How often bytes that look damaged are read again before they count as damaged. */
   get lookCountMax () {
     return this.#isQuiet ? 1 : LOOK_AGAIN_MS.length
   }
@@ -91,13 +89,13 @@ class Follower {
   #retryCountMax (err) {
     if (!(err instanceof LogError)) return 0
     if (err.code === 'ERR_LOG_CORRUPT') return this.lookCountMax
-    // The end is being written anew: looking again waits for it. Or it was appended after the last look.
+    // Looking again waits for an end that is being written anew, and finds records appended since the last look.
     return isShortRead(err) || err.code === 'ERR_RECORD_NOT_FOUND' ? 1 : 0
   }
 
   /**
-   * Forgets all bytes that were read, so that what comes next is read anew.
-   * @param {number} attempt  from 0: later ones wait longer
+   * Empties the caches and refreshes.
+   * @param {number} attempt  counts from 0; later ones wait longer
    * @param {(err?: Error | null) => void} cb
    */
   lookAgain (attempt, cb) {
@@ -109,7 +107,7 @@ class Follower {
     else setTimeout(look, LOOK_AGAIN_MS[attempt])
   }
 
-  /** One look at a time: who asks while one is under way waits for the next. */
+  /** One look at a time. Calls made during a look wait for the next one, because the current look may be too early. */
   async #run () {
     const { lifecycle, waitingStreams } = this.#file
     this.#isBusy = true
@@ -140,25 +138,24 @@ class Follower {
         this.#rewriting.size = -1
         const err = await this.#follow()
         if (!err) return
-        // The writer took back what was no whole commit while it was being read.
+        // The writer cut a torn end while it was being read.
         if (!isShortRead(err) || shortReadCount++ === SHORT_READ_COUNT_MAX) throw err
       }
     }
   }
 
-  /** @returns {Promise<Error | null>} */
   #follow () {
     const file = this.#file
     return new Promise((resolve) => file.store.follow((err, news) => {
-      // At once: nobody may see a record before `since` has reached it.
+      // Without delay: nobody may see a record before `since` has reached it.
       if (news) this.#tell(news)
       resolve(err)
     }))
   }
 
   /**
-   * The file has lost bytes that were read before. If a copy of them lies beside it, its writer is writing them anew;
-   * what was read stays good.
+   * The file has become shorter than what was read. If a copy of the missing bytes lies beside it, the writer is
+   * writing them anew; what was read stays valid.
    * @param {number} size  of the file now
    */
   async #awaitEnd (size) {
@@ -166,13 +163,13 @@ class Follower {
     const hasProgress = this.#rewriting.size !== size
     if (hasProgress) this.#rewriting = { size, atMs: now }
     const waitedMs = now - this.#rewriting.atMs
-    // Without a copy all may be there again, just now.
+    // If there is no copy, the bytes may have just been restored: look once more.
     const isHopeless = await hasTailCopy(this.#file) ? waitedMs > TAIL_MS_MAX : !hasProgress
     if (isHopeless) throw shrunkError(this.#file, size)
     await pause(TAIL_POLL_MS)
   }
 
-  /** The log was compacted, as a rule: it has another file now. What was read so far can be read still. */
+  /** The path leads to another file. If that is this log, compacted, continue in it. Earlier reads stay valid. */
   async #reopen () {
     const file = this.#file
     const { blocks, storage, store, replacement } = file
@@ -183,7 +180,8 @@ class Follower {
     try {
       await call(blocks, 'reopen')
       file.store = (await openSteadily(file, '')).store
-      // What was appended before the file was replaced is not behind the new one's end.
+      // Records appended just before the replacement lie in front of the new file's end, so `follow` does not report
+      // them.
       file.writtenSince = Math.max(file.writtenSince, file.store.last)
     } finally {
       replacement.end(file.store)
@@ -203,28 +201,19 @@ class Follower {
   }
 }
 
-/**
- * @param {string} path
- * @param {Error} cause
- */
+/** @type {(path: string, cause: Error) => LogError} */
 function goneError (path, cause) {
   return new LogError('ERR_LOG_CORRUPT', `${path} was removed, or replaced by another file (${cause.message}); open it ` +
     'again', { cause, path })
 }
 
-/**
- * @param {LogFile} file
- * @param {number} size
- */
+/** @type {(file: LogFile, size: number) => LogError} */
 function shrunkError ({ blocks: { path }, store: { end } }, size) {
   return new LogError('ERR_LOG_CORRUPT', `${path} has ${size} bytes, but ${end} were read before: another program has ` +
     'cut committed records off. Keep a copy of the file, and open it again', { offset: size, path })
 }
 
-/**
- * @param {LogFile} file
- * @returns {Promise<boolean>}  whether there is a copy of the log's end beside it
- */
+/** Whether a copy of the log's end lies beside it. @type {(file: LogFile) => Promise<boolean>} */
 async function hasTailCopy ({ blocks, storage = fileStorage }) {
   try {
     const realPath = storage.realPath ? await call(storage, 'realPath', blocks.path) : blocks.path
@@ -236,19 +225,19 @@ async function hasTailCopy ({ blocks, storage = fileStorage }) {
   }
 }
 
-// While a log's file is being replaced, readers wait; afterwards they go on in the one that it is.
+// Makes readers wait while the log's file is being replaced.
 
 class Replacement {
-  /** @type {Array<() => void> | null} who waits; null when nothing is being replaced */
+  /** Waiting readers; null while nothing is being replaced. @type {Array<() => void> | null} */
   #waiting = null
 
-  /** @param {{ isReplaced: boolean }} store  that nobody may rely on from now on */
+  /** @param {{ isReplaced: boolean }} store  readers must stop using it */
   begin (store) {
     store.isReplaced = true
     this.#waiting = []
   }
 
-  /** @param {{ isReplaced: boolean }} store  to go on with: another one, or the same */
+  /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the replacement failed */
   end (store) {
     store.isReplaced = false
     const waiting = this.#waiting ?? []
@@ -256,7 +245,7 @@ class Replacement {
     for (const run of waiting) process.nextTick(run)
   }
 
-  /** @param {() => void} run  at once, unless something is being replaced */
+  /** @param {() => void} run  called at once, unless the file is being replaced */
   wait (run) {
     if (this.#waiting) this.#waiting.push(run)
     else run()

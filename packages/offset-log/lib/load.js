@@ -1,6 +1,6 @@
 'use strict'
-// From an open block file to a log that can be read and appended to: tells the framing, and lets it find its end. Says
-// what the parts of one open log share, too.
+// Turns an open block file into a loaded log: identifies its framing and opens the store. Also declares what the parts
+// of one open log share.
 
 const { call, pause, toPromise } = require('@millrace/flow')
 const { openChecked } = require('./recover/open-checked')
@@ -9,7 +9,7 @@ const { offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
 const { removeLeftover } = require('./maintenance')
 
-// A change that was under way when the log was looked at is over after this.
+// A change to the file takes less than this.
 const CHANGE_MS_MAX = 10
 const ATTEMPT_COUNT_MAX = 50
 
@@ -18,20 +18,20 @@ const ATTEMPT_COUNT_MAX = 50
  * @typedef {import('./codec').RecordCodec} RecordCodec
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {import('./offset-store').OffsetStore} OffsetStore
- * @typedef {CheckedStore | OffsetStore} Store  the log as its framing has it
+ * @typedef {CheckedStore | OffsetStore} Store
  */
 
 /**
  * @typedef {object} LogFile
  * @property {BlockFile} blocks
- * @property {Store} store  set once the log is loaded
+ * @property {Store} store  set by `load`
  * @property {RecordCodec} codec
  * @property {number} maxRecordSize  in bytes
- * @property {boolean} verify  whether checksums are checked
- * @property {boolean} skipsDamage  what streams and scans do unless they say otherwise
- * @property {number} cacheSize  bytes that records may be kept in
+ * @property {boolean} verify  whether to check checksums
+ * @property {boolean} skipsDamage  the default for streams and scans
+ * @property {number} cacheSize  of the caches, in bytes
  * @property {import('@millrace/block-file').Storage | undefined} storage
- * @property {number} end  the seq that comes after all that can be read
+ * @property {number} end  the lowest seq above all readable records
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/flow').Obz<number>} since
  * @property {import('./durability').Durability} durability
@@ -39,7 +39,7 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
  * @property {import('./follower').Replacement} replacement  of the file by a compacted one
  * @property {import('./stream').KeepAlive} keepAlive
- * @property {import('./follower').Follower | null} follower  of a log that another process may write
+ * @property {import('./follower').Follower | null} follower  of a read-only log
  */
 
 /**
@@ -47,41 +47,41 @@ const ATTEMPT_COUNT_MAX = 50
  * @typedef {object} Mark
  * @property {number} since  seq of the last record
  * @property {number} end  position in the file
- * @property {number} shift  what to add for the seq there
- * @property {number} chainCrc  of the chunk before
+ * @property {number} shift  logical less physical position, there
+ * @property {number} chainCrc  of the last chunk
  * @property {number} last  seq of the last record that is not deleted
  */
 
 /**
- * Where a log can be read on from.
  * @typedef {object} PartitionStart
- * @property {number} seq  the lowest that may come behind it
+ * @property {number} seq  the lowest that can be in the partition
  * @property {number} at  position in the file
  */
 
 /**
- * Where in the file the records of a range are, but for what of the last one may reach further.
- * @typedef {{ start: number, end: number }} Extent
+ * Where the records of a range lie in the file. The last one may reach further. @typedef {{ start: number, end: number
+ * }} Extent
  */
 
 /**
  * @typedef {object} Recovery  what opening found, and what it did about it
- * @property {number} offset  where the log ends now, when its end was cut off
- * @property {number} size  how many bytes past it were no whole commit; 0 when there were none
- * @property {string | null} keptAt  the file they were copied to before they were cut; null when nothing was cut
+ * @property {number} offset  where the log ends now, if a torn end was found
+ * @property {number} size  of the torn end, in bytes; 0 if there was none
+ * @property {string | null} keptAt  the file that the torn end was copied to before it was cut; null if nothing was cut
  * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  an end that an earlier session left
- *   unsynced, and that may be in the page cache only, could not be copied and made durable: the log is read-only
- * @property {{ offset: number, size: number, path: string } | null} [unrestored]  of a log that is open for reading:
- *   the end that only the file `path` has, since an open for writing was cut off while it wrote these bytes anew
- * @property {Array<{ what: string, offset: number, size: number }>} damage  what is not as it was when it was on stable
- *   storage: the log is read-only
- * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used, and
- *   that there is another copy of: the next close mends them
+ *   unsynced, and that could not be copied and made durable: the log is read-only
+ * @property {{ offset: number, size: number, path: string } | null} [unrestored]  of a log opened for reading: an end
+ *   that only the file `path` has, because an open for writing was interrupted while it wrote these bytes anew
+ * @property {Array<{ what: string, offset: number, size: number }>} damage  what was durable and has changed: the log
+ *   is read-only
+ * @property {Array<{ what: string, offset: number, size: number }>} flaws  unusable parts of the head that have another
+ *   copy: the next close mends them
  */
 
 /**
- * @param {LogFile} file  gets its `store`, `end` and `since`
- * @param {string} framing  of a file that is empty
+ * Sets `store`, `end` and `since` of `file`.
+ * @param {LogFile} file
+ * @param {string} framing  used if the file is empty
  * @returns {Promise<Recovery | null>}
  */
 async function load (file, framing) {
@@ -94,7 +94,7 @@ async function load (file, framing) {
   if (mayWrite) await removeLeftover(file)
   if (mayWrite && durability.mode === 'always') {
     blocks.reserve(store.reserveSize)
-    // Only what is on stable storage may be seen: first of all, what a crash left must be put there.
+    // Only durable records may be shown, so what a crash left unsynced must be made durable first.
     if (store.durableLast !== store.last) {
       await toPromise((cb) => durability.sync(cb, () => since.set(store.last)))
       return recovery
@@ -106,10 +106,8 @@ async function load (file, framing) {
 }
 
 /**
- * Another process may be writing what is read here: what looks wrong is believed once it looks the same twice.
- * @param {LogFile} file
- * @param {string} framing
- * @returns {Promise<{ store: Store, recovery: Recovery | null }>}
+ * Another process may be writing the file, so a fault counts only if it looks the same twice.
+ * @type {(file: LogFile, framing: string) => Promise<{ store: Store, recovery: Recovery | null }>}
  */
 async function openSteadily (file, framing) {
   let before = ''
@@ -132,13 +130,10 @@ function describeFault (recovery) {
   return damage.length + flaws.length === 0 ? '' : JSON.stringify({ damage, flaws })
 }
 
-/**
- * @param {LogFile} file
- * @param {string} framing
- * @returns {Promise<{ store: Store, recovery: Recovery | null }>}
- */
+/** @type {(file: LogFile, framing: string) => Promise<{ store: Store, recovery: Recovery | null }>} */
 async function openStore (file, framing) {
-  // A checked log is never empty; a file that is, opened for reading, has no framing yet: any one can read it.
+  // A checked log is never empty. An empty file is open for reading and has no framing yet; any offset framing can read
+  // it.
   if (file.blocks.size.value === 0) {
     return openOffset(file, offsetFramings[framing] ?? offsetFramings.offset32)
   }

@@ -1,7 +1,7 @@
 'use strict'
-// Deletion and compaction. A compaction copies what is left beside appends and reads, stops appends for the last of it,
-// and puts the new file in the old one's place. Until then the old file stays what it was; deletions wait. A deletion
-// waits for threads that are reading, too.
+// Deletes records and compacts a log. A compaction copies the undeleted records while appends and reads go on. Then
+// appends wait for the rest of the copy, and the new file replaces the old one, which is unchanged until then.
+// Deletions wait during a compaction, and while threads read.
 
 const { call, toCallback } = require('@millrace/flow')
 const { closedError } = require('./errors')
@@ -10,9 +10,9 @@ const { openChecked } = require('./recover/open-checked')
 const { peekId } = require('./recover/identify')
 
 const SUFFIX = '.compacting'
-// With less than this to copy, appends are made to wait.
+// Appends wait once less than this is left to copy.
 const REST_SIZE_MAX = 1024 * 1024
-// A writer that is as fast as the copy would never be caught up with.
+// The copy might never catch up with a fast writer.
 const ROUND_COUNT_MAX = 20
 
 /**
@@ -20,7 +20,7 @@ const ROUND_COUNT_MAX = 20
  * @typedef {import('./appender').Appender} Appender
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {(err: Error | null) => void} Done
- * @typedef {{ sizeBefore: number, size: number }} Compacted  bytes of the file before and after
+ * @typedef {{ sizeBefore: number, size: number }} Compacted  sizes of the file, in bytes
  * @typedef {object} LogStats
  * @property {string} framing
  * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
@@ -30,15 +30,12 @@ const ROUND_COUNT_MAX = 20
  * @property {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }} lock  what keeps other writers out, and
  *   what it cannot keep out
  * @property {object} cache
- * @property {number | null} reclaimableSize  bytes that a compaction would give back; null when damage is in the way
- * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  bytes of the log that were gone through
+ * @property {number | null} reclaimableSize  bytes that a compaction would free; null if damage prevents it
+ * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  in bytes of the log
  */
 
 /**
- * @param {LogFile} file
- * @param {Appender} appender
- * @param {import('@millrace/flow').Obz<Progress>} progress
- * @returns {Promise<Compacted>}
+ * @type {(file: LogFile, appender: Appender, progress: import('@millrace/flow').Obz<Progress>) => Promise<Compacted>}
  */
 async function compact (file, appender, progress) {
   const { blocks, durability, lifecycle } = file
@@ -48,7 +45,7 @@ async function compact (file, appender, progress) {
   }
   tell(0)
   try {
-    // The deletions that are under way: without seqs it waits for them.
+    // A call without seqs waits for the deletions in progress.
     await call(file.store, 'deleteRecords', [])
     await removeLeftover(file)
     await copyAndReplace(file, appender, (copiedEnd) => {
@@ -65,7 +62,7 @@ async function compact (file, appender, progress) {
 /**
  * @param {LogFile} file
  * @param {Appender} appender
- * @param {(copiedEnd: number) => void} onProgress  throws why the compaction cannot go on
+ * @param {(copiedEnd: number) => void} onProgress  may throw to stop the compaction
  */
 async function copyAndReplace (file, appender, onProgress) {
   const { blocks, durability } = file
@@ -75,14 +72,15 @@ async function copyAndReplace (file, appender, onProgress) {
     for (let round = 0; round < ROUND_COUNT_MAX && file.end - compactor.copiedEnd > REST_SIZE_MAX; round++) {
       await compactor.copyTo(file.end, onProgress)
     }
-    // From here on nothing is appended or synced.
+    // Nothing is appended or synced from here on.
     await new Promise((resolve) => appender.hold(() => resolve(null)))
     /** @type {() => void} */
     const done = await new Promise((resolve) => durability.runExclusive(resolve))
     try {
       await compactor.copyTo(file.end, onProgress)
-      // A process that is killed when the new file has its name, and before the folder is synced, leaves that file to
-      // the next one, which says of all in it that it is durable. The power may yet bring back the old file.
+      // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the
+      // new file, which says that all its records are durable, and shows them. A power cut may still bring back the old
+      // file, so its records must be durable too.
       await call(blocks, 'sync').catch((err) => { throw durability.poison(err) })
       await compactor.finish()
       await replaceFile(file)
@@ -96,14 +94,11 @@ async function copyAndReplace (file, appender, onProgress) {
   }
 }
 
-/**
- * Puts the compacted file in the place of the log's, and goes on in it.
- * @param {LogFile} file
- */
+/** Renames the compacted file over the log's file, and opens it. @type {(file: LogFile) => Promise<void>} */
 async function replaceFile (file) {
   const { blocks, durability, replacement } = file
   const before = /** @type {CheckedStore} */ (file.store)
-  // From here on readers wait: what they read next is in one file or in the other.
+  // From here on readers wait, so that each read is in one file.
   replacement.begin(before)
   try {
     /** @type {Error | null} */
@@ -113,18 +108,18 @@ async function replaceFile (file) {
     } catch (err) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (err)
       if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err
-      // The new file is there, and may not be after a power cut.
+      // The rename took effect, but a power cut may undo it.
       failure = /** @type {Error} */ (err)
     }
     try {
       const { store } = await openChecked(file)
-      // What it may reach, and what was lost before it, is in the new file too.
+      // Reserved and lost positions are the same as before.
       store.reservation = before.reservation
       file.store = store
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }
-    // Poisoned before anything can be appended.
+    // Poison before anything can be appended.
     if (failure) throw durability.poison(failure)
   } finally {
     replacement.end(file.store)
@@ -132,17 +127,17 @@ async function replaceFile (file) {
   durability.begin(file.writtenSince)
 }
 
-/** The deletions and compactions of one log: one compaction at a time, and no deletion meanwhile. */
+/** Runs one compaction of a log at a time, and no deletion meanwhile. */
 class Maintenance {
   gate = new Gate()
   #file
   #appender
   #progress
-  /** @type {Promise<Compacted> | null} the compaction that is under way */
+  /** The compaction in progress. @type {Promise<Compacted> | null} */
   #compacting = null
-  /** Whether a failed one has left copies of records in a file beside the log. */
+  /** Whether a failed compaction left its file, with copies of records. */
   #hasLeftover = false
-  /** @type {Promise<void> | null} the removal of that file */
+  /** The removal of that file. @type {Promise<void> | null} */
   #removing = null
 
   /**
@@ -161,13 +156,12 @@ class Maintenance {
     return this.#compacting === null
   }
 
-  /** @returns {Promise<Compacted>}  of the one under way, if there is one */
+  /** @returns {Promise<Compacted>}  of the compaction in progress, if there is one */
   compact () {
     this.#compacting ??= this.#compact().finally(() => { this.#compacting = null })
     return this.#compacting
   }
 
-  /** @returns {Promise<Compacted>} */
   async #compact () {
     await this.#removeLeftover()
     try {
@@ -180,8 +174,8 @@ class Maintenance {
   }
 
   /**
-   * To be called before it is promised that deleted bytes are nowhere any more.
-   * @param {Done} cb  nothing is left of a failed compaction
+   * Removes the file of a failed compaction. Call it before promising that deleted bytes are gone.
+   * @param {Done} cb
    */
   clean (cb) {
     if (this.#hasLeftover) toCallback(this.#removeLeftover(), cb)
@@ -195,10 +189,7 @@ class Maintenance {
     this.#hasLeftover = false
   }
 
-  /**
-   * @param {number[]} seqs
-   * @param {Done} cb
-   */
+  /** @type {(seqs: number[], cb: Done) => void} */
   deleteRecords (seqs, cb) {
     if (this.#compacting) {
       const again = () => this.deleteRecords(seqs, cb)
@@ -206,7 +197,7 @@ class Maintenance {
       return
     }
     this.gate.enter('deletion', () => {
-      // A compaction may have begun while it waited for threads.
+      // A compaction may have begun while this deletion waited for threads.
       if (this.#compacting) {
         this.gate.leave()
         return this.deleteRecords(seqs, cb)
@@ -222,9 +213,9 @@ class Maintenance {
 }
 
 /**
- * Removes what a compaction has left that was cut off by a crash, or failed. A file of that name may be somebody
- * else's: ours has the log's id, or zeros where a power cut took that.
- * @param {LogFile} file
+ * Removes the file of an interrupted or failed compaction. A file of that name that is not ours stays. Ours has the
+ * log's id, or zeros in its place after a power cut.
+ * @type {(file: LogFile) => Promise<void>}
  */
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
@@ -236,21 +227,21 @@ async function removeLeftover ({ blocks, store, storage }) {
   if (found !== null && (found.isEmpty || found.id?.equals(id))) await call(blocks, 'removeBeside', SUFFIX)
 }
 
-// Threads that read, and deletions, take turns: nobody shares with another thread what says that bytes are just being
-// changed. A deletion waits for the parts that are being read, not for whole scans.
+// Lets deletions and threads that read take turns: a thread cannot see that another thread is changing bytes. A
+// deletion waits for the partitions that are being read, not for whole scans.
 
-/** @typedef {'part' | 'deletion'} Kind  those of one kind may be under way together */
+/** @typedef {'part' | 'deletion'} Kind  several of one kind may run together */
 
 class Gate {
-  /** @type {Kind} of what is under way */
+  /** Of whatever is running. @type {Kind} */
   #kind = 'deletion'
   #count = 0
-  /** @type {Array<{ kind: Kind, run: () => void }>} in order: so neither kind waits for ever */
+  /** In the order of the calls, so neither kind waits for ever. @type {Array<{ kind: Kind, run: () => void }>} */
   #waiting = []
 
   /**
    * @param {Kind} kind
-   * @param {() => void} run  at once, as a rule; must see to it that `leave` is called once
+   * @param {() => void} run  usually called at once; must lead to one call of `leave`
    */
   enter (kind, run) {
     this.#waiting.push({ kind, run })

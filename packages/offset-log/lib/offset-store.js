@@ -1,5 +1,5 @@
 'use strict'
-// A log of a legacy framing, once it is open: what its readers and writers share, and where each of them is found.
+// The store of a log of an offset framing: the state that its readers and writers share, and the entry to each of them.
 
 const { LogError } = require('@millrace/errors')
 const { OffsetFraming } = require('@millrace/framing')
@@ -21,37 +21,37 @@ class OffsetStore {
    */
   constructor (file, framing) {
     this.name = framing.name
-    /** These framings have no room for it. @type {string | null} */
+    /** These framings do not store it. @type {string | null} */
     this.codecName = null
     this.supports = { atomicBatch: false, onCorrupt: false, compact: false }
-    /** Its files are never compacted. */
+    /** Always false: its files are never compacted. */
     this.isReplaced = false
     this.recordSizeMax = Infinity
-    /** Nothing may lie behind the last frame: flumelog-offset would take it for one. */
+    /** Always 0: flumelog-offset would take reserved zeros for a frame. */
     this.reserveSize = 0
     this.file = file
     this.blocks = file.blocks
     this.framing = framing
     this.codec = file.codec
     this.maxRecordSize = file.maxRecordSize
-    /** A legacy file does not say what of it is on stable storage. */
+    /** Always -1: these files do not say how far they are durable. */
     this.durableLast = -1
     this.last = -1
-    /** What lies behind the end and is damaged. @type {Error | null} */
+    /** Damage behind the end. @type {Error | null} */
     this.damage = null
-    /** Position after the last frame that is written. */
+    /** Position behind the last written frame. */
     this.writtenEnd = 0
     this.checkpoints = new NoCheckpoints(this)
-    /** Finds one record at once, if it can. */
+    /** Gets a record without waiting, if it can. */
     this.peek = new RecordPeeker(this)
   }
 
-  /** Position after the last frame that can be read. */
+  /** Position behind the last readable frame. */
   get end () {
     return this.file.end
   }
 
-  /** How many bytes may still be appended. */
+  /** How many bytes can still be appended. */
   get room () {
     return this.framing.fileSizeMax - this.writtenEnd
   }
@@ -65,22 +65,19 @@ class OffsetStore {
     return this.framing.checkRecord(record)
   }
 
-  /** Bytes that a frame has beside its record. */
+  /** The size of a frame less that of its record. */
   get frameOverhead () {
     return this.framing.overhead
   }
 
-  /**
-   * @param {number} size  of frames
-   * @returns {number}  bytes that they take in one write at most
-   */
+  /** How many bytes one write of these frames takes at most. @type {(framesSize: number) => number} */
   writeSizeMax (size) {
     return size
   }
 
   /**
-   * @param {import('./appender').AppendGroup} group  gets its seqs
-   * @param {Buffer} target  large enough; good until the next call
+   * @param {import('./appender').AppendGroup} group  its `seqs` are set
+   * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */
   frame ({ records, ends, seqs, count }, target) {
@@ -97,17 +94,17 @@ class OffsetStore {
     return { bytes: target.subarray(0, size), seq, tail: { end: start + size, shift: 0, chainCrc: 0 } }
   }
 
-  /** @param {Packed} packed  that is in the file now */
+  /** @param {Packed} packed  was written to the file */
   noteWritten ({ tail }) {
     this.writtenEnd = tail.end
   }
 
-  /** @param {Packed} packed  that can be read from now on */
+  /** @param {Packed} packed  becomes readable */
   show ({ tail }) {
     this.file.end = tail.end
   }
 
-  /** @param {number} end  of what is written and can be read */
+  /** @param {number} end  of what is written and readable */
   setEnd (end) {
     this.file.end = this.writtenEnd = end
   }
@@ -125,36 +122,22 @@ class OffsetStore {
     })
   }
 
-  /**
-   * @param {number} from
-   * @param {number} stop
-   * @param {(err: Error | null, extent?: import('./load').Extent) => void} cb
-   */
+  /** @type {import('./load').CheckedStore['findExtent']} */
   findExtent (from, stop, cb) {
     cb(null, { start: Math.min(from, this.end), end: Math.min(stop, this.end) })
   }
 
-  /**
-   * @param {number} from
-   * @param {number} limit
-   * @param {(err: Error | null, start?: import('./load').PartitionStart | null) => void} cb
-   */
+  /** @type {import('./load').CheckedStore['findPartition']} */
   findPartition (from, limit, cb) {
     findPartition(this, from, limit, cb)
   }
 
-  /**
-   * @param {unknown} seq
-   * @param {(err: Error | null, found?: import('./getter').Found) => void} cb
-   */
+  /** @type {import('./load').CheckedStore['readRecord']} */
   readRecord (seq, cb) {
     readRecord(this, seq, 'get', cb)
   }
 
-  /**
-   * @param {number[]} seqs
-   * @param {Done} cb
-   */
+  /** @type {import('./load').CheckedStore['deleteRecords']} */
   deleteRecords (seqs, cb) {
     deleteRecords(this, seqs, (err) => {
       this.file.durability.noteWritten()
@@ -163,23 +146,23 @@ class OffsetStore {
   }
 
   /**
-   * Takes in what another process appended. The file's size must be known anew.
-   * @param {(err: Error | null, news?: import('./follower').News) => void} cb
+   * Finds what another process appended. Refresh the file's size first.
+   * @type {import('./load').CheckedStore['follow']}
    */
   follow (cb) {
-    // Nothing tells deletions from appends: whatever is kept may be from before one.
+    // The file does not tell a deletion from an append, so any cached byte may be outdated.
     this.forget()
     this._followFraming((err) => err ? cb(err) : followFrames(this, cb))
   }
 
-  /** Forgets every byte that was kept: another process may have changed it. */
+  /** Empties the caches, because another process may have changed the file. */
   forget () {
     this.blocks.invalidate()
   }
 
   /**
-   * A file that was empty when it was opened has a framing since its first record was written.
-   * @param {Done} cb
+   * The framing of a file that was empty when it was opened becomes known with its first record.
+   * @type {(cb: Done) => void}
    */
   _followFraming (cb) {
     if (this.end > 0 || this.blocks.size.value === 0) return cb(null)
@@ -188,7 +171,7 @@ class OffsetStore {
         this.framing = framing
         this.name = framing.name
       }
-      // An unknown format is a first record that is not whole yet.
+      // If the format is unknown, the first record is not whole yet.
       cb(err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? null : err)
     })
   }
@@ -199,10 +182,10 @@ class OffsetStore {
   }
 }
 
-/** Nothing in a legacy file says what of it is on stable storage, or which positions were lost. */
+/** Stands for `Checkpoints`: an offset log says neither how far it is durable nor which positions were lost. */
 class NoCheckpoints {
   #store
-  /** Whether all was synced since the log was opened. */
+  /** Whether everything was synced since the log was opened. */
   isClean = false
 
   /** @param {OffsetStore} store */
@@ -214,10 +197,7 @@ class NoCheckpoints {
     return this.isClean
   }
 
-  /**
-   * @param {number} size
-   * @param {Done} cb
-   */
+  /** @type {(size: number, cb: Done) => void} */
   prepareAppend (size, cb) {
     cb(null)
   }

@@ -1,13 +1,14 @@
 'use strict'
-// What is known to be on stable storage, the slots that say so to the next open, and what must be there before a commit
-// is written.
+// Writes the slots of a checked log. They tell the next open how far the file is durable, and which positions this
+// session may have given to records.
 
 const { eachInOrder } = require('@millrace/flow')
 const {
   AREA_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE, encodeHead, encodeSlot
 } = require('@millrace/framing')
 
-// A log that syncs every append need not write a slot each time: chunks say what was durable too.
+// Chunks also say how far the file is durable, so a log that syncs every append needs only one slot per this many
+// bytes.
 const SLOT_DISTANCE = 1024 * 1024
 
 /**
@@ -19,19 +20,19 @@ const SLOT_DISTANCE = 1024 * 1024
 
 class Checkpoints {
   #store
-  /** Which of the two slots is the newest one, and what it says. */
+  /** Which of the two slots is the newest, and what it says. */
   #slotIndex
   #slot
-  /** Whether it is on stable storage, as far as that is known. */
+  /** Whether the newest slot is durable. */
   #isSlotSynced
-  /** Whether both slots must be written before one can be relied on. */
+  /** Whether both slots were lost. Then both must be written before one can be relied on. */
   #areSlotsLost
-  /** Ranges of the head to be written anew. */
+  /** Ranges of the head that must be written anew. */
   #flaws
-  /** The reserved end of the newest slot of this session, 0 if there is none. */
+  /** The reserved end of this session's newest slot, 0 if there is none. */
   #ownReservedEnd = 0
   #isWritingSlot = false
-  /** What waits for that. @type {Array<() => void>} */
+  /** @type {Array<() => void>} */
   #whenSlotWritten = []
   /** @type {Error | null} */
   #slotError = null
@@ -47,23 +48,22 @@ class Checkpoints {
     this.#isSlotSynced = (slot?.reservedEnd ?? 0) === 0
     this.#areSlotsLost = slot === null
     this.#flaws = flaws.map(({ offset }) => rangeOfFlaw(offset))
-    /** All of the file before it is on stable storage. */
+    /** The file is durable up to here. */
     this.durableEnd = slot?.end ?? HEAD_SIZE
-    /** Whether the next open would have to look at more than a slot: the journals, flaws in the head. */
+    /** Whether the head has journals or flaws, which the next open would have to deal with. */
     this.needsCleanUp = journals.length > 0 || flaws.length > 0
   }
 
-  /** Whether a slot on stable storage says all there is to say. */
+  /** Whether a durable slot describes the whole log. */
   get isClean () {
     return this.#isSlotSynced && this.#isSlotCurrent
   }
 
-  /** Whether the newest slot says all there is to say. */
   get #isSlotCurrent () {
     return !this.needsCleanUp && this.#slot?.end === this.#store.tail.end
   }
 
-  /** Whether the next open will know that there was nothing more, or what of it is lost. */
+  /** Whether that slot also has the reserved end of a closed log, so that the next open need not look for the end. */
   get isFinished () {
     return this.isClean && this.#isSlotLast
   }
@@ -74,18 +74,21 @@ class Checkpoints {
   }
 
   /**
-   * Nobody may see a record before it is on stable storage how far records may go: if the power then takes them, their
-   * positions are known not to be free. The lock must say that somebody writes: that tells a killed process from a
-   * power cut.
-   * @param {number} size  that the next commit has at most
-   * @param {Done} cb  runs at once, as a rule
+   * Reserves positions, and marks the lock's record.
+   *
+   * - The reserved end must be durable before anyone sees a record. If a power cut takes the record, the next session
+   *   then knows that its position was used.
+   * - The lock's record must say that the file is intact. The next open then knows a killed process from a power cut.
+   *
+   * @param {number} size  of the next commit at most
+   * @param {Done} cb  usually called at once
    */
   prepareAppend (size, cb) {
     const { reservation, file: { durability }, blocks, nextPosition } = this.#store
     const markIntact = () => {
       if (reservation.isMarkedIntact || reservation.isBehindLoss) return cb(null)
       reservation.isMarkedIntact = true
-      // Who cannot is taken for one that may have lost something, and no harm is done.
+      // If this fails, the next open assumes a loss and skips positions, which does no harm.
       blocks.markIntact(true, () => cb(null))
     }
     if (reservation.covers(nextPosition + size)) return markIntact()
@@ -97,8 +100,8 @@ class Checkpoints {
   }
 
   /**
-   * Puts it on stable storage that records may reach further.
-   * @param {number} begin  the logical position where the next one begins
+   * Makes a higher reserved end durable.
+   * @param {number} begin  the logical position where the next record begins
    * @param {Done} cb
    */
   extendReservation (begin, cb) {
@@ -111,7 +114,7 @@ class Checkpoints {
       this.#isSlotSynced = !err
       cb(err && durability.poison(err))
     })
-    // Never the one over the other before that is on stable storage.
+    // The newest slot must be durable before the other one is overwritten.
     if (!this.#isSlotSynced) return sync((err) => err ? cb(err) : this.extendReservation(begin, cb))
     const slot = this.#slot ?? this.#describe(this.mark(), false)
     this.#writeSlot({ ...slot, sequence: this.#nextSequence, epoch, reservedEnd: reservation.extend(begin) }, (err) => {
@@ -123,15 +126,15 @@ class Checkpoints {
     })
   }
 
-  /** @returns {Mark}  what a sync that begins now will have covered */
+  /** @returns {Mark}  what a sync that begins now will cover */
   mark () {
     const { tail: { end, shift, chainCrc }, last, file: { writtenSince: since } } = this.#store
     return { since, end, shift, chainCrc, last }
   }
 
   /**
-   * @param {Mark} mark  what is on stable storage now
-   * @param {boolean} isTimely  whether the last checkpoint is long ago
+   * @param {Mark} mark  what is durable now
+   * @param {boolean} isTimely  whether to write a checkpoint even if little was appended
    */
   synced (mark, isTimely) {
     const { reservation, file: { durability } } = this.#store
@@ -139,7 +142,7 @@ class Checkpoints {
     this.#isSlotSynced = true
     reservation.noteSynced(this.#ownReservedEnd)
     if (mark.end - (this.#slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
-    // On stable storage with the next sync, which comes before the next slot: so one of the two is always whole.
+    // The next sync makes this slot durable, and comes before the next slot. So one of the two is always whole.
     this.#isWritingSlot = true
     this.#writeSlot(this.#describe(mark, false), (err) => {
       this.#isWritingSlot = false
@@ -149,11 +152,7 @@ class Checkpoints {
     })
   }
 
-  /**
-   * @param {Mark} mark
-   * @param {boolean} isLast  whether nothing more will be appended
-   * @returns {Slot}
-   */
+  /** `isLast`: nothing more will be appended. @type {(mark: Mark, isLast: boolean) => Slot} */
   #describe ({ end, shift, chainCrc, last }, isLast) {
     const { epoch, erasedCount, reservation } = this.#store
     const sequence = this.#nextSequence
@@ -165,10 +164,7 @@ class Checkpoints {
     return (this.#slot?.sequence ?? 0) + 1
   }
 
-  /**
-   * @param {Slot} slot
-   * @param {Done} cb
-   */
+  /** @type {(slot: Slot, cb: Done) => void} */
   #writeSlot (slot, cb) {
     const { blocks, rules: { salt } } = this.#store
     const index = 1 - this.#slotIndex
@@ -183,8 +179,8 @@ class Checkpoints {
   }
 
   /**
-   * After a sync, when nothing is being written any more.
-   * @param {Done} cb  all is on stable storage, and the next open need not look for the end
+   * Call it after a sync, while nothing is being written.
+   * @param {Done} cb  all is durable, and the next open need not look for the end
    */
   finish (cb) {
     const { reservation } = this.#store
@@ -206,7 +202,7 @@ class Checkpoints {
           return this.finish(cb)
         }
         reservation.release()
-        // The slot has the count of deletions that the journals had: first one, then the other.
+        // The journals may go now: the durable slot has their count of deletions.
         if (this.needsCleanUp) this.#cleanUp(cb)
         else cb(null)
       })
@@ -221,10 +217,7 @@ class Checkpoints {
     })
   }
 
-  /**
-   * Whether `finishNow` leaves as much behind as `finish` does: all that was written is known here, and nothing is
-   * being changed.
-   */
+  /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies behind the tail. */
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
     const isQuiet = !this.#isWritingSlot && eraser.isIdle && blocks.size.value === tail.end
@@ -232,8 +225,8 @@ class Checkpoints {
   }
 
   /**
-   * As `finish`, but at once: the process ends.
-   * @throws what the file system says
+   * Does what `finish` does without waiting, because the process ends.
+   * @throws errors of the file system
    */
   finishNow () {
     const { blocks, rules: { salt } } = this.#store
@@ -244,10 +237,7 @@ class Checkpoints {
     if (this.needsCleanUp) blocks.endNow(this.#describeCleanUp())
   }
 
-  /**
-   * Empties the journals, and puts right what is wrong in the head.
-   * @param {Done} cb
-   */
+  /** Empties the journals and mends the flaws of the head. @type {(cb: Done) => void} */
   #cleanUp (cb) {
     const { blocks } = this.#store
     const writes = this.#describeCleanUp()
@@ -266,9 +256,9 @@ class Checkpoints {
   }
 }
 
-/** @param {number} offset  of the part of the head that is flawed */
+/** @param {number} offset  of the flawed part of the head */
 function rangeOfFlaw (offset) {
-  // A slot is written whenever there is something to say; what is around it never is.
+  // Checkpoints rewrite a slot, but not the bytes behind it in its area.
   const start = SLOT_POSITIONS.includes(offset) ? offset + SLOT_SIZE : offset
   return { start, end: (Math.floor(offset / AREA_SIZE) + 1) * AREA_SIZE }
 }

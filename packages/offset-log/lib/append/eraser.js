@@ -1,6 +1,6 @@
 'use strict'
-// Deletes records in place: what they were becomes zeros, and the chunks around them get new checksums. A journal on
-// stable storage comes first, so that a crash between two writes is finished by the next open. See docs/format.md.
+// Deletes records in place: zeros replace the record, and its chunks get new checksums. A durable journal comes first,
+// so if a crash interrupts the writes, the next open finishes them. See docs/format.md.
 
 const { call, toPromise } = require('@millrace/flow')
 const {
@@ -19,7 +19,7 @@ const { findRecord } = require('../read/get-record')
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ seqs: number[], cb: Done }} Call
  * @typedef {{ chunkStart: number, patch: Patch }} Piece  of an erased record
- * @typedef {{ entry: Entry, image: Buffer }} Change  of a chunk: what the journal says of it, and all of it afterwards
+ * @typedef {{ entry: Entry, image: Buffer }} Change  of one chunk: its entry in the journal, and its new bytes
  */
 
 class Eraser {
@@ -31,7 +31,7 @@ class Eraser {
   /** @param {CheckedStore} store */
   constructor (store) {
     this.#store = store
-    /** Of the last journal written. */
+    /** The round of the last journal that was written. */
     this.round = 0
   }
 
@@ -40,8 +40,8 @@ class Eraser {
   }
 
   /**
-   * Calls that gather while one is under way are done together.
-   * @param {number[]} seqs  without any, the call waits for those before it
+   * Calls made during a deletion are done together after it.
+   * @param {number[]} seqs  if empty, the call only waits for the calls before it
    * @param {Done} cb
    */
   erase (seqs, cb) {
@@ -58,7 +58,7 @@ class Eraser {
       const good = []
       for (const call of calls) {
         try {
-          // All are looked up before any byte is written, so a wrong one among many deletes nothing.
+          // All seqs of a call are looked up before any byte is written, so a call with a wrong seq deletes nothing.
           for (const [seq, frame] of await findFrames(this.#store, call.seqs)) found.set(seq, frame)
           good.push(call)
         } catch (err) {
@@ -77,9 +77,9 @@ class Eraser {
     const { checkpoints, file: { durability } } = store
     const chunks = groupByChunk(await findPieces(store, frames.values()))
     const [lastStart] = chunks[chunks.length - 1] ?? [0]
-    // A journal must not outlive the chunks that it names.
+    // If a power cut took the chunks, a journal must not be left that names them.
     if (lastStart >= checkpoints.durableEnd) await call(durability, 'sync')
-    /** @type {Change[]} as many as one journal holds, in the order of the file */
+    /** The changes for one journal, in the order of the file. @type {Change[]} */
     const changes = []
     for (const [chunkStart, patches] of chunks) {
       const isAgain = changes.some(({ entry }) => entry.position === chunkStart)
@@ -93,11 +93,11 @@ class Eraser {
     if (!frames.has(last)) return
     // A checkpoint names the last record that is not deleted.
     const seq = await call(store, 'findLast', last)
-    // Appended to meanwhile: then that is the last one.
+    // A record may have been appended meanwhile; then that one is the last.
     if (store.last === last) store.last = seq
   }
 
-  /** @param {Change[]} changes  that fit into one journal */
+  /** @param {Change[]} changes  they fit into one journal */
   async #eraseRound (changes) {
     const store = this.#store
     const { blocks, pages, file: { durability }, rules: { salt } } = store
@@ -108,13 +108,13 @@ class Eraser {
     store.checkpoints.needsCleanUp = true
     await call(blocks, 'writeQuietly', encodeJournal({ round, erasedCount, entries }, salt), JOURNAL_POSITIONS[round % 2])
     this.round = round
-    // The journal is on stable storage before the first chunk changes.
+    // The journal must be durable before the first chunk changes.
     await call(durability, 'sync')
     store.erasedCount = null
     for (const { entry: { position }, image } of changes) {
       await new Promise((resolve, reject) => blocks.write(image, position, (err) => {
         pages.drop(position, position + image.length)
-        // What is half erased is finished by the next open, from the journal.
+        // The next open finishes this deletion from the journal.
         if (err) reject(durability.poison(err))
         else resolve(null)
       }))
@@ -136,11 +136,7 @@ async function findFrames (store, seqs) {
   return frames
 }
 
-/**
- * @param {CheckedStore} store
- * @param {Iterable<Frame>} frames
- * @returns {Promise<Piece[]>}
- */
+/** @type {(store: CheckedStore, frames: Iterable<Frame>) => Promise<Piece[]>} */
 async function findPieces (store, frames) {
   /** @type {Piece[]} */
   const pieces = []
@@ -160,7 +156,7 @@ async function findPieces (store, frames) {
       const header = readNext(page, chainCrc)
       if (header?.continued !== pieceSize) throw store.damageError({ start: pageStart, end: page.end, fault: 'PIECE' })
       chainCrc = header.chainCrc
-      // A large record whose deletion was cut off has pieces that are erased already.
+      // If an earlier deletion of this record was interrupted, some of its pieces are erased already.
       if (!header.hasRest(pieceSize)) continue
       pieces.push({ chunkStart: pageStart, patch: { offset: 0, mark: 0, size: pieceSize } })
     }
@@ -174,10 +170,8 @@ function pageOf (position) {
 }
 
 /**
- * A page is good only until another one is asked for: so it is copied at once.
- * @param {CheckedStore} store
- * @param {number} start
- * @returns {Promise<Page>}
+ * The page cache may reuse a page's memory at the next read.
+ * @type {(store: CheckedStore, start: number) => Promise<Page>}
  */
 function copyPage ({ pages }, start) {
   return new Promise((resolve, reject) => pages.read(start, (err, page) => {
@@ -187,16 +181,11 @@ function copyPage ({ pages }, start) {
   }))
 }
 
-/**
- * @param {CheckedStore} store
- * @param {number} chunkStart
- * @param {Patch[]} patches
- * @returns {Promise<Change>}
- */
+/** @type {(store: CheckedStore, chunkStart: number, patches: Patch[]) => Promise<Change>} */
 async function prepareChange (store, chunkStart, patches) {
   const { rules, unfinished } = store
   const page = await copyPage(store, pageOf(chunkStart))
-  // New checksums would bless what is damaged.
+  // A new checksum would make damaged bytes look valid. With `verify`, the page cache has checked the page already.
   const damage = rules.verify ? null : checkPage(page, { ...rules, verify: true }, unfinished)
   if (damage) throw store.damageError(damage)
   const { bytes, start } = page
@@ -216,7 +205,7 @@ async function prepareChange (store, chunkStart, patches) {
 
 /**
  * @param {Piece[]} pieces
- * @returns {Array<[chunkStart: number, patches: Patch[]]>}  in the order of the file, each no more than a journal holds
+ * @returns {Array<[chunkStart: number, patches: Patch[]]>}  in the order of the file; each fits into one journal
  */
 function groupByChunk (pieces) {
   /** @type {Map<number, Patch[]>} */
@@ -235,13 +224,13 @@ function groupByChunk (pieces) {
   })
 }
 
-// Finishes the deletions that a crash cut off, from their journals.
+// Finishes the deletions that a crash interrupted.
 
 /** @typedef {import('@millrace/framing').Journal} Journal */
 
 /**
- * The journals may be in the page cache only, after a sync that failed: they are written again, and synced, before they
- * are believed. Afterwards all that they say is on stable storage.
+ * After a failed sync a journal may be in the page cache only. So all journals are written again and synced before any
+ * chunk changes. Afterwards the deletions are durable.
  * @param {CheckedStore} store
  * @param {Journal[]} journals  oldest first
  */
@@ -253,10 +242,10 @@ async function redoErasures ({ blocks, rules }, journals) {
   for (const entries of entriesByChunk(journals).values()) {
     const { position, header } = entries[0]
     const chunk = Buffer.allocUnsafe(CHUNK_HEADER_SIZE + header.readUInt16BE(8))
-    // A file that ends before is damaged, as the walk over its tail will find.
+    // The file ends inside the chunk. The walk over the tail reports this damage.
     if (position + chunk.length > blocks.size.value) continue
     await call(blocks, 'readInto', chunk, position)
-    // So is a chunk that this does not make whole: it is left as it is.
+    // A chunk that is still bad after this is damaged, and stays as it is.
     if (finishChunk(entries, chunk, rules)) await call(blocks, 'write', chunk, position)
   }
   await call(blocks, 'sync')

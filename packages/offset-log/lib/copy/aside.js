@@ -1,7 +1,9 @@
 'use strict'
-// A new file that is there as a whole or not at all: it is written aside, synced, and renamed. What is there already is
-// never touched. Its path is locked meanwhile, and the file aside named by the lock: what a process leaves that is
-// killed is in nobody's way, and known to whoever takes its lock.
+// Makes a new file that appears as a whole or not at all: it is written under another name, synced, and renamed.
+//
+// - An existing file is never overwritten.
+// - The target's path is locked meanwhile. The unfinished file is named after the lock. So a file that a killed process
+//   left is in nobody's way, and the next holder of the lock removes it.
 
 const { dirname } = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
@@ -21,9 +23,9 @@ const PADDING = Buffer.alloc(64)
  * @param {string} target
  * @param {Storage | undefined} storage
  * @param {(output: Output) => Promise<T>} write
- * @param {(result: T, path: string) => Promise<void>} [check]  runs once all is on stable storage, under its first name
- * @returns {Promise<T>}  what was written; the file has its name for good
- * @throws EEXIST when there is something, or being made; after any failure nothing is left
+ * @param {(result: T, path: string) => Promise<void>} [check]  of the durable file, before it is renamed
+ * @returns {Promise<T>}  what `write` returned; the file has its name, durably
+ * @throws EEXIST if the file exists or is being made; after any failure nothing is left
  */
 async function writeAside (target, storage = fileStorage, write, check = async () => {}) {
   await checkAbsent(storage, target, target)
@@ -69,10 +71,10 @@ async function fillAndRename ({ storage, path, target }, write, check) {
 }
 
 /**
- * A storage without locks cannot be reached from elsewhere.
+ * No other process can reach a storage without locks.
  * @param {Storage} storage
  * @param {string} target
- * @returns {Promise<{ path: string, release: () => Promise<void> }>}  where the file is written, and what ends the lock
+ * @returns {Promise<{ path: string, release: () => Promise<void> }>}  `path`: of the unfinished file
  */
 async function lockTarget (storage, target) {
   if (!storage.lock) return { path: `${target}.new`, release: async () => {} }
@@ -82,16 +84,12 @@ async function lockTarget (storage, target) {
     throw err.code === 'ERR_LOG_LOCKED' ? beingMade(target, err) : err
   })
   const { nonce, deadNonce } = lock
-  // If it cannot be removed it is in nobody's way.
+  // If it stays, it is in nobody's way.
   if (deadNonce) await call(storage, 'unlink', `${target}.${deadNonce}.new`).catch(() => {})
   return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => call(lock, 'release', lockPath) }
 }
 
-/**
- * @param {Storage} storage
- * @param {string} name
- * @param {string} target
- */
+/** @type {(storage: Storage, name: string, target: string) => Promise<void>} */
 async function checkAbsent (storage, name, target) {
   let handle
   try {
@@ -105,10 +103,7 @@ async function checkAbsent (storage, name, target) {
   throw exists(name, target)
 }
 
-/**
- * @param {string} name
- * @param {string} target
- */
+/** @type {(name: string, target: string) => LogError} */
 function exists (name, target) {
   const advice = name === target
     ? 'give another path, or move it away'
@@ -125,19 +120,19 @@ function beingMade (target, cause) {
     'another path', { cause, path: target })
 }
 
-// A file that is being made: bytes are appended, what was appended can be changed or cut off again, all in the order in
-// which it was asked for. Nothing is written before `drain`, so that whoever goes through a log need not wait at each.
+// A file that is being made. Each call adds to a queue of work, which `drain` does in order. So a walk over a log need
+// not wait at each call, only when the output is full.
 
 class Output {
-  /** Where the next byte goes. */
+  /** The position of the next byte. */
   end = 0
   #blocks
-  /** What is to be done, in order. @type {Array<() => Promise<unknown>>} */
+  /** @type {Array<() => Promise<unknown>>} */
   #work = []
-  /** What was appended last. @type {Buffer | null} */
+  /** Appended bytes that are not in the queue yet. @type {Buffer | null} */
   #buffer = null
   #used = 0
-  /** One that was written. @type {Buffer | null} */
+  /** A written buffer, to be used again. @type {Buffer | null} */
   #spare = null
 
   /** @param {BlockFileHandle} blocks  open and empty */
@@ -145,7 +140,7 @@ class Output {
     this.#blocks = blocks
   }
 
-  /** Whether there is enough to be done. */
+  /** Whether work waits for `drain`. */
   get isFull () {
     return this.#work.length > 0
   }
@@ -166,7 +161,7 @@ class Output {
     }
   }
 
-  /** @param {number} end  where the next byte goes; there are zeros up to there */
+  /** @param {number} end  zeros are appended up to here */
   zerosTo (end) {
     let size = end - this.end
     if (size < PADDING.length) return this.append(PADDING.subarray(0, size))
@@ -178,9 +173,9 @@ class Output {
   }
 
   /**
-   * Appends what is made when it is written.
+   * Appends bytes that are made only when they are written.
    * @param {number} size
-   * @param {() => Buffer | Promise<Buffer>} make  the next part, until there are so many bytes
+   * @param {() => Buffer | Promise<Buffer>} make  the next bytes; called until it has made `size` bytes
    */
   fill (size, make) {
     this.end += size
@@ -193,12 +188,7 @@ class Output {
     })
   }
 
-  /**
-   * Appends bytes of another file.
-   * @param {BlockFileHandle} source
-   * @param {number} start
-   * @param {number} end
-   */
+  /** Appends bytes of another file. @type {(source: BlockFileHandle, start: number, end: number) => void} */
   copy (source, start, end) {
     this.fill(end - start, async () => {
       const bytes = Buffer.allocUnsafe(Math.min(BUFFER_SIZE, end - start))
@@ -209,11 +199,11 @@ class Output {
   }
 
   /**
-   * Changes what was appended before.
+   * Edits appended bytes in place.
    * @param {number} start
    * @param {number} headSize
-   * @param {(head: Buffer) => number} measure  how many bytes there are to change, from the first `headSize`
-   * @param {(bytes: Buffer) => void} edit  in place
+   * @param {(head: Buffer) => number} measure  returns how many bytes to edit, given the first `headSize` bytes
+   * @param {(bytes: Buffer) => void} edit
    */
   change (start, headSize, measure, edit) {
     this.#push(async () => {
@@ -226,27 +216,24 @@ class Output {
     })
   }
 
-  /**
-   * @param {number} start
-   * @param {Buffer} bytes  in place of those that were appended
-   */
+  /** Replaces appended bytes. @type {(start: number, bytes: Buffer) => void} */
   put (start, bytes) {
     this.#push(() => call(this.#blocks, 'write', bytes, start))
   }
 
-  /** @param {number} size  what was appended behind it is gone */
+  /** @param {number} size  whatever was appended behind it is cut off */
   cut (size) {
     if (size === this.end) return
     this.end = size
     this.#push(() => call(this.#blocks, 'truncate', size))
   }
 
-  /** What made it full is done. */
+  /** Does the queued work. */
   async drain () {
     for (let work = this.#work.shift(); work !== undefined; work = this.#work.shift()) await work()
   }
 
-  /** All is done. */
+  /** Does all work, up to the last appended byte. */
   async flush () {
     this.#seal()
     await this.drain()

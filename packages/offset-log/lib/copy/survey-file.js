@@ -1,7 +1,7 @@
 'use strict'
-// Drives the survey of a file of the checked framing, which another process, or this one, may be writing. Beside a
-// writer a chunk may look damaged while it is being erased. So before anything counts as damaged the head is read anew,
-// since it says what is being erased, and the bytes too, until they stay the same.
+// Drives the survey of a checked file that this process or another one may be writing. A chunk that is being erased
+// looks damaged. So before a chunk counts as damaged, its bytes are read again until they stay the same. So is the
+// head, which says what is being erased.
 
 const { LogError } = require('@millrace/errors')
 const { call, pause } = require('@millrace/flow')
@@ -10,11 +10,11 @@ const {
 } = require('@millrace/framing')
 const { STEP, Survey, endOfPage, isZeroIn } = require('@millrace/framing/survey')
 
-// A change takes less than this.
+// Longer than a write takes.
 const PAUSE_MS = 10
-// Where nothing has changed so often, nobody is writing: the bytes are still read again, but at once.
+// After this many pauses without a change, nobody is writing. Bytes are still read again, but without a pause.
 const PAUSES_MAX = 20
-// What is never the same when it is read is not being erased: that is done once.
+// An erasure changes a chunk once, so a chunk that changes at more looks than this is damaged.
 const LOOKS_MAX = 50
 
 /**
@@ -24,14 +24,14 @@ const LOOKS_MAX = 50
 
 /**
  * @param {BlockFile} blocks
- * @param {Source} source  its `fileSize` becomes less if a writer cuts off what was never part of the log
+ * @param {Source} source  `fileSize` is lowered if a writer cuts a torn end
  * @param {object} sinks
- * @param {import('@millrace/framing/survey').DamageList} sinks.damage  gets what is wrong
- * @param {import('./aside').Output | null} [sinks.output]  gets what is good
+ * @param {import('@millrace/framing/survey').DamageList} sinks.damage
+ * @param {import('./aside').Output | null} [sinks.output]  gets the good chunks
  * @param {(position: number) => void} [sinks.onProgress]
- * @param {number} [sinks.rangesMax]  how many ranges of chunks to list that nothing dates
- * @returns {Promise<{ survey: Survey, undeleted: number }>}  `undeleted` is how many deletions were undone by pages
- *   that are old; 0 when that is not known
+ * @param {number} [sinks.rangesMax]  how many ranges of chunks that nothing dates to list
+ * @returns {Promise<{ survey: Survey, undeleted: number }>}  `undeleted`: how many deletions old pages have undone; 0
+ *   if unknown
  */
 async function surveyFile (blocks, source, { damage, output = null, onProgress = () => {}, rangesMax = 0 }) {
   const window = blocks.createSpanReader()
@@ -77,10 +77,7 @@ async function surveyFile (blocks, source, { damage, output = null, onProgress =
   return { survey, undeleted: undeleted !== 0 && await confirmation.hasHeadChanged() ? 0 : undeleted }
 }
 
-/**
- * @param {BlockFile} blocks
- * @param {number} position  of a frame
- */
+/** @type {(blocks: BlockFile, frameStart: number) => Promise<boolean>} */
 async function isErasedAt (blocks, position) {
   const word = Buffer.alloc(LENGTH_SIZE)
   await call(blocks, 'readInto', word, position)
@@ -88,7 +85,7 @@ async function isErasedAt (blocks, position) {
 }
 
 /**
- * Whether the file ended where bytes had been before: a writer may have cut off what was never part of the log.
+ * Whether a read met the end of the file too early: a writer may have cut a torn end.
  * @param {unknown} err
  */
 function isShorter (err) {
@@ -109,9 +106,9 @@ class Confirmation {
   #blocks
   #source
   #head
-  /** What was looked at last, and found to stay as it is. */
+  /** The last range that was found stable. */
   #checked = { start: 0, end: 0 }
-  /** Where it was looked before that, and how often. */
+  /** Where the last look was, and how many looks in a row were there. */
   #look = { start: 0, count: 0 }
   #pausesLeft = PAUSES_MAX
   #hasHeadChanged = false
@@ -127,19 +124,19 @@ class Confirmation {
   }
 
   /**
-   * @param {import('@millrace/framing/survey').Window} window  the bytes as they were read
-   * @param {number} start  of what looks damaged
+   * @param {import('@millrace/framing/survey').Window} window  the bytes that look damaged
+   * @param {number} start  where the damage begins
    * @param {number} limit  how far the file is read
-   * @returns {Promise<boolean>}  whether to look again, with bytes read anew
+   * @returns {Promise<boolean>}  whether to read and judge the bytes again
    */
   async hasChanged (window, start, limit) {
     const end = Math.min(limit, endOfPage(start))
     if (start >= this.#checked.start && end <= this.#checked.end) return false
-    // Nothing is zeros while it is being erased, since every chunk keeps a header.
+    // An erasure never leaves only zeros: every chunk keeps its header.
     if (window.end >= end && isZeroIn(window, start, end)) return false
     this.#look = { start, count: this.#look.start === start ? this.#look.count + 1 : 1 }
     if (this.#look.count <= LOOKS_MAX) {
-      // What is being erased was finished in the window: so it is read again in any case.
+      // In the window unfinished erasures are finished, so it cannot be compared with the file.
       const isAsRead = window.end >= end && !this.#source.unfinished.has(start)
       if (!isAsRead && this.#look.count === 1) {
         await this.#refreshHead()
@@ -152,7 +149,7 @@ class Confirmation {
     return false
   }
 
-  /** Whether the head has changed since it was read first. */
+  /** Whether the head has changed since the first read. */
   async hasHeadChanged () {
     await this.#refreshHead()
     return this.#hasHeadChanged
@@ -161,7 +158,7 @@ class Confirmation {
   /**
    * @param {number} start
    * @param {number} end
-   * @param {Buffer | null} before  null when it is not known what the file has there
+   * @param {Buffer | null} before  null if unknown
    */
   async #isChanging (start, end, before) {
     const now = await this.#readAnew(start, end)
@@ -177,9 +174,8 @@ class Confirmation {
   }
 
   /**
-   * @param {number} start
-   * @param {number} end
-   * @returns {Promise<Buffer | null>}  null when the head says that something is being erased, or was
+   * `null`: other deletions are in progress than before.
+   * @type {(start: number, end: number) => Promise<Buffer | null>}
    */
   async #readAnew (start, end) {
     const isErasing = await this.#refreshHead()
@@ -188,7 +184,7 @@ class Confirmation {
     return isErasing ? null : bytes
   }
 
-  /** @returns {Promise<boolean>}  whether other deletions are under way than before */
+  /** @returns {Promise<boolean>}  whether other deletions are in progress than before */
   async #refreshHead () {
     const source = this.#source
     const blocks = this.#blocks
@@ -198,7 +194,7 @@ class Confirmation {
     this.#head = bytes
     this.#hasHeadChanged = true
     const head = readHead(bytes, blocks.path)
-    // A part that is being written cannot be read: the next look finds it whole.
+    // The head cannot be read while it is being written. The next look finds it whole.
     if (isErasing && !(head instanceof LogError)) {
       source.unfinished.clear()
       rememberErasures(source, head.journals)

@@ -1,6 +1,6 @@
 'use strict'
-// Tells which framing a file has: the checked one by its magic, a legacy one by its first record, two sizes and an end
-// that agree.
+// Identifies a file before it is opened as a log: its framing, and the id of its log. A checked log begins with a
+// magic. An offset log begins with a frame whose two sizes and end agree.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -15,9 +15,9 @@ const {
  */
 
 /**
+ * Writes nothing.
  * @param {BlockFileHandle} blocks  open and not empty
- * @param {(err: Error | null, framing?: 'checked' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT; nothing is ever
- *   written
+ * @param {(err: Error | null, framing?: 'checked' | OffsetFraming) => void} cb  ERR_LOG_UNKNOWN_FORMAT
  */
 function detectFraming (blocks, cb) {
   const [first, second] = HEADER_POSITIONS
@@ -25,7 +25,7 @@ function detectFraming (blocks, cb) {
     if (err || isOne) return cb(err, 'checked')
     detectLegacy(blocks, (err, framing) => {
       if (err || framing) return cb(err, framing)
-      // Only when its first copy of the header is damaged.
+      // The second header comes last: a record of an offset log may hold the magic at its position.
       isChecked(blocks, second, (err, isOne) => {
         if (err || isOne) cb(err, 'checked')
         else cb(unknownFormat(blocks.path))
@@ -34,21 +34,14 @@ function detectFraming (blocks, cb) {
   })
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {number} position
- * @param {(err: Error | null, isOne?: boolean) => void} cb
- */
+/** @type {(blocks: BlockFileHandle, position: number, cb: (err: Error | null, isOne?: boolean) => void) => void} */
 function isChecked (blocks, position, cb) {
   if (blocks.size.value < position + HEADER_SIZE) return cb(null, false)
   const bytes = Buffer.alloc(HEADER_SIZE)
   blocks.readInto(bytes, position, (err) => cb(err, hasMagic(bytes)))
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {(err: Error | null, framing?: OffsetFraming) => void} cb  none when it is not a legacy log
- */
+/** @type {(blocks: BlockFileHandle, cb: (err: Error | null, framing?: OffsetFraming) => void) => void} */
 function detectLegacy (blocks, cb) {
   const fileSize = blocks.size.value
   if (fileSize < FRAME_HEAD_SIZE) return cb(null)
@@ -69,8 +62,8 @@ function detectLegacy (blocks, cb) {
 
 /**
  * @param {OffsetFraming} framing
- * @param {Buffer} trailer  the bytes after the first record's data
- * @param {number} size  what its head says
+ * @param {Buffer} trailer  the bytes behind the first record
+ * @param {number} size  of that record, by the head of its frame
  */
 function hasTrailer (framing, trailer, size) {
   if (trailer.length < framing.trailerSize || trailer.readUInt32BE(0) !== size) return false
@@ -83,16 +76,14 @@ function unknownFormat (path) {
     'this version knows; check the path. If its first append was cut off, move the file away', { offset: 0, path })
 }
 
-// Tells which log a file beside this one is of, without opening it as a log.
-
 const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
 
 /**
  * @param {string} path
  * @param {import('@millrace/block-file').Storage | undefined} storage
- * @returns {Promise<{ id: Buffer | null, isEmpty: boolean }>}  `id` is null when it is no log of the checked framing.
- *   It is empty too if a power cut has left zeros of its headers
- * @throws ENOENT when there is none
+ * @returns {Promise<{ id: Buffer | null, isEmpty: boolean }>}  `id`: of the checked log, null if neither header can be
+ *   read. `isEmpty`: both header areas are zeros, as a power cut can leave them
+ * @throws ENOENT if there is no such file
  */
 async function peekId (path, storage) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
@@ -109,7 +100,7 @@ async function peekId (path, storage) {
   }
 }
 
-/** @param {Buffer} bytes  of a header */
+/** @param {Buffer} bytes  a header */
 function idOf (bytes) {
   const header = decodeFileHeader(bytes)
   return header !== null && 'id' in header ? header.id : null

@@ -1,5 +1,5 @@
 'use strict'
-// From an open file to a log of the checked framing: read the head, finish deletions, find the end, tell what happened.
+// Opens a file of the checked framing as a log: reads the head, finishes deletions, finds the end, and reports damage.
 
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
@@ -19,14 +19,11 @@ const ZEROS = Buffer.alloc(64 * 1024)
  * @typedef {import('@millrace/framing').TailReport} TailReport
  */
 
-/**
- * @param {LogFile} file  gets its `end`
- * @returns {Promise<{ store: CheckedStore, recovery: Recovery | null }>}
- */
+/** Sets `file.end`. @type {(file: LogFile) => Promise<{ store: CheckedStore, recovery: Recovery | null }>} */
 async function openChecked (file) {
   const { blocks, storage } = file
   const isReadOnly = blocks.flags === 'r'
-  // A log that was compacted just now goes on in another file, which has no end that anybody left.
+  // After a compaction the session continues in the new file, so there is no end that an earlier session left.
   const goesOn = file.store !== null
   const head = await readLogHead(file)
   const tailCopy = new TailCopy(blocks, head, storage)
@@ -34,7 +31,7 @@ async function openChecked (file) {
   const recovery = { offset: 0, size: 0, keptAt: null, uncopied: null, unrestored: null, damage: [], flaws: head.flaws }
   let restoredEnd = 0
   if (isReadOnly) {
-    // Another process may have written meanwhile: what the head speaks of must be within the size.
+    // The head may already name bytes that another process appended after the size was read.
     await call(blocks, 'refresh')
     recovery.unrestored = await tailCopy.find()
   } else if (!goesOn) {
@@ -67,10 +64,7 @@ function saysAnything ({ size, damage, flaws, uncopied, unrestored }) {
   return size > 0 || damage.length > 0 || flaws.length > 0 || Boolean(uncopied ?? unrestored)
 }
 
-/**
- * @param {LogFile} file
- * @returns {Promise<Head>}
- */
+/** @type {(file: LogFile) => Promise<Head>} */
 async function readLogHead ({ blocks, codec }) {
   const bytes = Buffer.alloc(HEAD_SIZE)
   await call(blocks, 'readInto', bytes.subarray(0, Math.min(HEAD_SIZE, blocks.size.value)), 0)
@@ -81,14 +75,9 @@ async function readLogHead ({ blocks, codec }) {
   return head
 }
 
-/**
- * @param {CheckedStore} store
- * @param {Head} head
- * @param {number} fileSize
- * @returns {Promise<TailReport>}
- */
+/** @type {(store: CheckedStore, head: Head, fileSize: number) => Promise<TailReport>} */
 async function walkTail (store, { slot, journals }, fileSize) {
-  // Only a log that is not damaged may be written: until that is known its deletions are finished in memory.
+  // A damaged log may not be written, and damage is not ruled out yet. So deletions are finished in memory first.
   rememberErasures(store, journals)
   const window = store.blocks.createSpanReader()
   const walk = new TailWalk(window, store, slot, fileSize)
@@ -100,11 +89,7 @@ async function walkTail (store, { slot, journals }, fileSize) {
   return walk.report()
 }
 
-/**
- * @param {CheckedStore} store
- * @param {Head} head
- * @param {boolean} mayWrite
- */
+/** @type {(store: CheckedStore, head: Head, mayWrite: boolean) => Promise<void>} */
 async function finishErasures (store, head, mayWrite) {
   const { journals } = head
   store.erasedCount = countErased(head)
@@ -119,11 +104,8 @@ async function finishErasures (store, head, mayWrite) {
 }
 
 /**
- * What is written behind an unclean end has an epoch of its own.
- * @param {Head} head
- * @param {TailReport} report
- * @param {number} fileSize
- * @param {boolean} goesOn  whether the session that wrote the file goes on
+ * Chunks behind an unclean end get a higher epoch. `goesOn`: the session that wrote the file continues in it.
+ * @type {(head: Head, report: TailReport, fileSize: number, goesOn: boolean) => number}
  */
 function epochAfter ({ slot }, { epoch, tail: { end } }, fileSize, goesOn) {
   const wasOpen = slot?.reservedEnd !== 0 && !goesOn
@@ -132,10 +114,8 @@ function epochAfter ({ slot }, { epoch, tail: { end } }, fileSize, goesOn) {
 }
 
 /**
- * Nothing of a damaged log is cut or written: it is opened for reading, as far as there is anything.
- * @param {CheckedStore} store
- * @param {TailReport} report
- * @param {number} fileSize
+ * Nothing of a damaged log is cut or written. The log ends behind the last commit that can be read, damage or not.
+ * @type {(store: CheckedStore, report: TailReport, fileSize: number) => void}
  */
 function endAtDamage (store, { tail, readableEnd, promisedEnd }, fileSize) {
   const wholeEnd = Math.max(promisedEnd, tail.end)
@@ -145,10 +125,9 @@ function endAtDamage (store, { tail, readableEnd, promisedEnd }, fileSize) {
 }
 
 /**
- * Cuts what is behind the last whole commit; zeros are room that was reserved, or a write of which nothing arrived.
- * @param {LogFile} file
- * @param {number} end
- * @param {Recovery} recovery  gets what was cut
+ * Cuts what lies behind the last whole commit. Zeros there are reserved room, or a write that never reached the disk.
+ * `recovery` gets what was cut.
+ * @type {(file: LogFile, end: number, recovery: Recovery) => Promise<void>}
  */
 async function cutTorn ({ blocks, storage }, end, recovery) {
   const contentEnd = await findContentEnd(blocks, end, blocks.size.value)
@@ -160,19 +139,19 @@ async function cutTorn ({ blocks, storage }, end, recovery) {
 }
 
 /**
- * What was not known to be durable may be in the page cache only.
+ * Makes the log durable up to its end. Bytes behind the promised end may be in the page cache only.
  * @param {LogFile} file
  * @param {TailCopy} tailCopy
- * @param {number} restoredEnd  all before it is on stable storage, by what an earlier open has left to be done
- * @param {TailReport} report  all of the log is promised afterwards
- * @returns {Promise<Recovery['uncopied'] | null>}  what could not be made durable
+ * @param {number} restoredEnd  `tailCopy` has already made the log durable up to here
+ * @param {TailReport} report  if this succeeds, it promises the whole log
+ * @returns {Promise<Recovery['uncopied'] | null>}  the range that could not be copied
  */
 async function makeDurable ({ blocks }, tailCopy, restoredEnd, report) {
   const { promisedEnd, tail: { end, shift } } = report
   if (promisedEnd >= end) return null
-  // Nothing failed, and the sync that opening began with has written whatever was dirty.
+  // If the past is intact, no write failed, and opening has synced the file.
   const isDurable = blocks.past === 'intact' || restoredEnd >= end
-  // The machine was started anew: what is read comes from the disk.
+  // After a restart of the machine, what was read came from the disk.
   if (!isDurable && blocks.past === 'rebooted') return null
   if (!isDurable) {
     const range = { offset: promisedEnd, size: end - promisedEnd }
@@ -189,8 +168,9 @@ async function makeDurable ({ blocks }, tailCopy, restoredEnd, report) {
 }
 
 /**
- * Nothing of what the session before has shown is lost: that stays so until this one ends, appends or not.
- * @param {CheckedStore} store
+ * If the earlier session was killed but lost nothing, the lock's record says so again. Then this session can be killed
+ * too, even before its first append, and the next open knows that nothing is lost.
+ * @type {(store: CheckedStore) => Promise<void>}
  */
 async function markIntact ({ reservation, blocks }) {
   if (!reservation.isTakenOver) return
@@ -198,11 +178,7 @@ async function markIntact ({ reservation, blocks }) {
   await call(blocks, 'markIntact', true).catch(() => {})
 }
 
-/**
- * @param {CheckedStore} store  gets the seqs of its last records
- * @param {Head} head
- * @param {TailReport} report
- */
+/** Sets `last` and `durableLast`. @type {(store: CheckedStore, head: Head, report: TailReport) => Promise<void>} */
 async function findLast (store, { slot, journals, lostSlot }, { damage, tail, promisedEnd, promisedLogicalEnd }) {
   const isInSlot = slot !== null && slot.end === tail.end && journals.length === 0 && !lostSlot && !damage
   store.last = isInSlot ? slot.last : await call(store, 'findLast', Infinity)
@@ -214,7 +190,7 @@ async function findLast (store, { slot, journals, lostSlot }, { damage, tail, pr
  * @param {import('../load').BlockFile} blocks
  * @param {number} start
  * @param {number} end
- * @returns {Promise<number>}  where the zeros begin that the range ends with
+ * @returns {Promise<number>}  where the zeros at the end of the range begin
  */
 async function findContentEnd (blocks, start, end) {
   while (start < end) {

@@ -1,5 +1,5 @@
 'use strict'
-// From an open file to a log of a legacy framing: recover its end, find its last record.
+// Opens a file of an offset framing as a log: finds the end, cuts a torn one, finds the last record.
 
 const { LogError } = require('@millrace/errors')
 const { call, toPromise } = require('@millrace/flow')
@@ -14,7 +14,8 @@ const { cutEnd } = require('./tail-copy')
  */
 
 /**
- * @param {LogFile} file  gets its `end`
+ * Sets `file.end`.
+ * @param {LogFile} file
  * @param {import('@millrace/framing').OffsetFraming} framing
  * @returns {Promise<{ store: OffsetStore, recovery: Recovery | null }>}
  */
@@ -41,25 +42,25 @@ async function findLastRecord (store) {
     return chunk.count > 0 ? chunk.seqs[0] : -1
   } catch (err) {
     const { code, offset } = /** @type {LogError} */ (err)
-    // One that is too large to be looked at is there all the same.
+    // A record that is too large to be read is still the last one.
     if (code === 'ERR_RECORD_TOO_LARGE' && offset !== undefined) return offset
-    // Before deleted records there is damage: what the last one is that is not deleted cannot be known.
+    // Damage lies in front of deleted records, so the last undeleted record is unknown. Take the last one.
     if (code !== 'ERR_LOG_CORRUPT') throw err
     return end - framing.overhead - await call(blocks, 'readUInt32BE', end - framing.trailerSize)
   }
 }
 
-// Finds where a legacy log really ends. A last write that was cut off leaves bytes that are no frame: they are copied
-// beside the log and cut. What looks like damage is never cut, and a file without one whole frame is never touched.
+// Finds where the log ends. A torn write leaves bytes behind the last whole frame: they are copied to a file beside the
+// log and cut. Damage is never cut, and a file without a whole frame is never changed.
 
 /** @typedef {import('@millrace/block-file').SpanReader} SpanReader */
 
 /**
  * @param {OffsetStore} store
- * @param {number} end  of its last whole frame, before that of the file
+ * @param {number} end  of the last whole frame; the file is longer
  * @param {import('@millrace/block-file').Storage | undefined} storage
  * @returns {Promise<Recovery>}
- * @throws what is no damage
+ * @throws errors of the file system; damage is reported in the recovery
  */
 async function recover (store, end, storage) {
   const { blocks } = store
@@ -71,7 +72,7 @@ async function recover (store, end, storage) {
     await checkTorn(store, end, fileSize)
   } catch (err) {
     if (!(err instanceof LogError) || err.code !== 'ERR_LOG_CORRUPT') throw err
-    // Nothing of a damaged log is cut: it can still be read, up to the damage.
+    // A damaged log is not cut. It can be read up to the damage.
     const offset = err.offset ?? end
     store.damage = err
     recovery.damage.push({ what: err.message, offset, size: fileSize - offset })
@@ -84,11 +85,11 @@ async function recover (store, end, storage) {
 }
 
 /**
- * A record's own bytes may imitate whole frames, but no chain of imitations meets the true frames again: the true
- * boundaries are those that a walk from the start of the log comes to.
+ * Bytes inside a record may imitate frames, but no chain of imitations ends at a true boundary. So the true boundaries
+ * are those that a walk from the start of the log reaches.
  * @param {OffsetStore} store
  * @param {number} end
- * @throws ERR_LOG_CORRUPT where the walk cannot go on before it comes there
+ * @throws ERR_LOG_CORRUPT if the walk stops before `end`
  */
 async function checkReachable (store, end) {
   const position = await toPromise((cb) => locateByWalking(store, end, cb))
@@ -96,10 +97,8 @@ async function checkReachable (store, end) {
 }
 
 /**
- * Searches back for a position where a whole frame ends, a span at a time.
- * @param {OffsetStore} store
- * @param {number} fileSize
- * @returns {Promise<number>}
+ * Searches backwards for a position where a whole frame ends, one span at a time.
+ * @type {(store: OffsetStore, fileSize: number) => Promise<number>}
  */
 async function findLastBoundary (store, fileSize) {
   const { framing } = store
@@ -119,8 +118,9 @@ async function findLastBoundary (store, fileSize) {
 /**
  * @param {OffsetStore['framing']} framing
  * @param {SpanReader} window
- * @param {number} candidate  where to begin
- * @returns {number}  the last position at or before it that an `end` field names, or one too near the window's start
+ * @param {number} candidate  where the search begins
+ * @returns {number}  the last position, not above `candidate`, that follows an `end` field with its own value; or a
+ *   position too near the window's start for a trailer
  */
 function searchWindow (framing, window, candidate) {
   const view = new DataView(window.buffer.buffer)
@@ -132,10 +132,9 @@ function searchWindow (framing, window, candidate) {
 }
 
 /**
- * Whether a frame whose two sizes agree ends here, and, inside the file, whether another ends where it begins. Reads no
- * more than these fields: in a hostile file every few bytes may be an end.
- * @param {OffsetStore} store
- * @param {number} end
+ * Whether a frame with two equal sizes ends at `end`. Inside the file, another frame must also end where it begins.
+ * Reads only these fields, because in a hostile file every few bytes may look like an end.
+ * @type {(store: OffsetStore, end: number) => Promise<boolean>}
  */
 async function confirmFrame ({ blocks, framing }, end) {
   const size = await readSize(blocks, end - framing.trailerSize)
@@ -148,11 +147,7 @@ async function confirmFrame ({ blocks, framing }, end) {
   return framing.isEndIn(before, start)
 }
 
-/**
- * @param {OffsetStore['blocks']} blocks
- * @param {number} position
- * @returns {Promise<number>}
- */
+/** @type {(blocks: OffsetStore['blocks'], position: number) => Promise<number>} */
 async function readSize (blocks, position) {
   const bytes = Buffer.allocUnsafe(FRAME_HEAD_SIZE)
   await call(blocks, 'readInto', bytes, position)
@@ -160,8 +155,8 @@ async function readSize (blocks, position) {
 }
 
 /**
- * A write that was cut off cannot have left both ends of its frame: if two of the three fields say that the rest of
- * the file is one frame, it was whole once, and the third field is damaged.
+ * A torn write cannot leave both ends of its frame. If two of the three fields say that the rest of the file is one
+ * frame, the frame was once whole, and the third field is damaged.
  * @param {OffsetStore} store
  * @param {number} end
  * @param {number} fileSize

@@ -1,11 +1,11 @@
 'use strict'
-// The copies that recovery makes of a log's end. What it cuts is copied so that it can still be looked at.
+// Copies the end of a log during recovery: before it is cut, and before an unsynced end is written anew.
 //
-// A `TailCopy` makes an end durable that a session has left unsynced. The page cache may hold bytes there that are not
-// on the disk, though nothing is dirty: after a failed writeback the kernel counts them as clean, and on ext4 their
-// blocks stay marked as never written, so that writing the same bytes again in place, with a successful fdatasync, does
-// not bring them to the disk. Cutting the file and writing them anew does. So the bytes are copied to `<log>.tail`
-// first, which the next open replays if this one does not come to its end. See docs/format.md.
+// An earlier session may have left an end unsynced. After a failed writeback the page cache holds bytes that the disk
+// lacks, but the kernel counts them as clean. On ext4 their blocks also stay marked as never written: writing the same
+// bytes in place, with a successful fdatasync, does not bring them to the disk. To cut the file and write the bytes
+// anew does. So `TailCopy` copies them to `<log>.tail` first. If it is interrupted, the next open finishes its work
+// from the copy. See docs/format.md.
 
 const path = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')
@@ -15,7 +15,7 @@ const { CRC_SIZE, TAIL_HEADER_SIZE, TAIL_SUFFIX, crc32 } = require('@millrace/fr
 
 const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x54, 0x0d, 0x0a, 0x1a, 0x0a])
 const COPY_SIZE = 1024 * 1024
-// A copy that is not whole yet has a name of its own.
+// An unfinished copy has this suffix too.
 const UNFINISHED_SUFFIX = '.new'
 
 /**
@@ -24,7 +24,7 @@ const UNFINISHED_SUFFIX = '.new'
  * @typedef {import('@millrace/block-file').Storage} Storage
  * @typedef {{ offset: number, size: number }} Range  of the log's file, in bytes
  * @typedef {Range & { id: Buffer, sequence: number }} Described  by the head of a copy
- * @typedef {Range & { path: string }} Unrestored  bytes of the log that only its copy has
+ * @typedef {Range & { path: string }} Unrestored  bytes of the log that only the copy at `path` has
  */
 
 class TailCopy {
@@ -34,7 +34,7 @@ class TailCopy {
   #path
 
   /**
-   * @param {BlockFileHandle} blocks  the log's file, open for writing
+   * @param {BlockFileHandle} blocks  the log's file
    * @param {Head} head
    * @param {Storage} [storage]
    */
@@ -45,21 +45,21 @@ class TailCopy {
     this.#path = blocks.realPath + TAIL_SUFFIX
   }
 
-  /** Of the newest slot that can be read. */
+  /** The sequence of the newest whole slot. */
   get #sequence () {
     return this.#head.slot?.sequence ?? 0
   }
 
-  /** Whether the session before has left nothing to do: then nobody need look for a copy. */
+  /** Whether the earlier session closed the log. Then there is no copy to look for. */
   get #wasClosed () {
     const { slot, lostSlot } = this.#head
     return !lostSlot && slot?.reservedEnd === 0 && slot.end === this.#blocks.size.value
   }
 
   /**
-   * Finishes what an earlier open has begun.
-   * @returns {Promise<number>}  all before that position is on stable storage now; 0 if there was nothing to finish
-   * @throws {LogError} ERR_LOG_CORRUPT when the copy is damaged that all depends on
+   * Finishes what an earlier open began.
+   * @returns {Promise<number>}  the log is durable up to here; 0 if there was nothing to finish
+   * @throws {LogError} ERR_LOG_CORRUPT if the copy is damaged
    */
   async restore () {
     if (this.#wasClosed) return 0
@@ -69,7 +69,7 @@ class TailCopy {
         await this.#remove()
         return 0
       }
-      // Whoever gave the copy its name may have been killed before that was on stable storage.
+      // The process that renamed the copy may have been killed before it synced the folder.
       await call(this.#storage, 'syncFolder', path.dirname(this.#path))
       await this.#writeAnew(copy, range)
       return range.offset + range.size
@@ -77,8 +77,8 @@ class TailCopy {
   }
 
   /**
-   * For those who only read: the copy belongs to the next writer, which finishes what an earlier one has begun.
-   * @returns {Promise<Unrestored | null>}  the bytes that the log is to get back and does not have now
+   * For readers. They leave the copy to the next writer.
+   * @returns {Promise<Unrestored | null>}  the bytes that the log lacks now
    */
   async find () {
     if (this.#wasClosed) return null
@@ -88,7 +88,7 @@ class TailCopy {
         return { offset: range.offset, size: range.size, path: this.#path }
       })
     } catch (err) {
-      // The copy is damaged; or a writer is at it just now: the log became shorter while it was compared.
+      // The copy is damaged, or a writer is restoring it now: the log became shorter during the comparison.
       if (err instanceof LogError && ['ERR_LOG_CORRUPT', 'ERR_FILE_SHORT_READ'].includes(err.code)) return null
       throw err
     }
@@ -97,7 +97,7 @@ class TailCopy {
   /**
    * @template T
    * @param {(copy: BlockFileHandle, described: Described) => Promise<T>} use
-   * @returns {Promise<T | null>}  null if there is no copy, or none of this log: then it is left alone
+   * @returns {Promise<T | null>}  null if no copy belongs to this log. A copy of another log is left alone
    */
   async #withCopy (use) {
     const copy = await this.#openCopy()
@@ -111,8 +111,8 @@ class TailCopy {
   }
 
   /**
-   * The slot that a copy was made under may have been in the page cache only, and gone with the power: an older one is
-   * as good. A newer one was written when the copy had served, and before anything was appended.
+   * The log gets a slot of a higher sequence only after the copy was used, and before the next append. A lower sequence
+   * does not make the copy outdated: a power cut may have taken a slot that was only in the page cache.
    * @param {Described} described
    */
   #isOutdated ({ sequence }) {
@@ -120,9 +120,8 @@ class TailCopy {
   }
 
   /**
-   * @param {BlockFileHandle} copy
-   * @param {Range} range
-   * @returns {Promise<boolean>}  whether the log has all that the copy has
+   * Whether the log has all the bytes of the copy.
+   * @type {(copy: BlockFileHandle, range: Range) => Promise<boolean>}
    */
   async #isRestored (copy, { offset, size }) {
     if (offset + size > this.#blocks.size.value) return false
@@ -151,9 +150,9 @@ class TailCopy {
   }
 
   /**
-   * A copy has its name since it was whole and synced.
+   * A copy gets its name when it is whole and synced, so a wrong checksum is damage.
    * @param {BlockFileHandle} copy
-   * @returns {Promise<Described | null>}  null if it is not of this log
+   * @returns {Promise<Described | null>}  null if the copy belongs to another log
    */
   async #read (copy) {
     const { id, salt } = this.#head.header
@@ -175,10 +174,10 @@ class TailCopy {
   }
 
   /**
-   * Copies a range of the log's end. Nothing of the log is changed.
+   * Copies a range of the log's end, and changes nothing in the log.
    * @param {Range} range
-   * @returns {Promise<void>}  the copy is on stable storage
-   * @throws what the file system says; then nothing is left of the copy
+   * @returns {Promise<void>}  the copy is durable
+   * @throws errors of the file system; the unfinished copy is removed
    */
   async save ({ offset, size }) {
     const { id, salt } = this.#head.header
@@ -206,7 +205,7 @@ class TailCopy {
     }
   }
 
-  /** The copy gets its name; what else has that is not ours, or it would have been replayed. */
+  /** A copy of this log would have been restored already, so any file of this name belongs to somebody else. */
   async #publish () {
     const other = await this.#openCopy()
     if (other !== null) {
@@ -218,9 +217,9 @@ class TailCopy {
   }
 
   /**
-   * Writes anew what was saved.
+   * Writes the saved range anew and removes the copy.
    * @param {Range} range
-   * @returns {Promise<void>}  it is on stable storage, and the copy is gone
+   * @returns {Promise<void>}  the range is durable
    */
   async rewrite (range) {
     const copy = /** @type {BlockFileHandle} */ (await this.#openCopy())
@@ -231,10 +230,7 @@ class TailCopy {
     }
   }
 
-  /**
-   * @param {BlockFileHandle} copy  removed once it has served
-   * @param {Range} range
-   */
+  /** @type {(copy: BlockFileHandle, range: Range) => Promise<void>} */
   async #writeAnew (copy, { offset, size }) {
     await call(this.#blocks, 'truncate', offset)
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this.#blocks, 'append', bytes))
@@ -242,7 +238,7 @@ class TailCopy {
     await this.#remove()
   }
 
-  /** It must not come back with the power: what is appended next would be cut for it. */
+  /** Syncs the folder. If a power cut brought the copy back, the next open would cut what was appended meanwhile. */
   async #remove () {
     await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)
     await call(this.#storage, 'syncFolder', path.dirname(this.#path))
@@ -250,11 +246,10 @@ class TailCopy {
 }
 
 /**
- * Cuts what is behind the last whole commit, or frame. Its bytes are copied into a file beside the log before, so that
- * they can still be looked at.
+ * Cuts what lies behind the last whole commit or frame, after copying it to a file beside the log.
  * @param {BlockFileHandle} blocks  the log's file
  * @param {number} end  where the log ends
- * @param {number} contentEnd  nothing but zeros lies behind it
+ * @param {number} contentEnd  only zeros lie behind it
  * @param {Storage} [storage]
  * @returns {Promise<string | null>}  the path of the copy; null if there was nothing to copy
  */
@@ -270,7 +265,7 @@ async function cutEnd (blocks, end, contentEnd, storage) {
  * @param {number} start
  * @param {number} end
  * @param {Storage} [storage]
- * @returns {Promise<string>}  the path of the copy, which is on stable storage
+ * @returns {Promise<string>}  the path of the copy, which is durable
  */
 async function keepBytes (blocks, start, end, storage) {
   const copy = await openUnused(`${blocks.path}.cut-${start}`, storage)
@@ -278,7 +273,7 @@ async function keepBytes (blocks, start, end, storage) {
     await eachPart(blocks, start, end, (bytes) => call(copy, 'append', bytes))
     await call(copy, 'sync')
   } catch (err) {
-    // Half a copy is of no use; an empty one is used again.
+    // Half a copy is of no use. `openUnused` takes an empty file again.
     await call(copy, 'truncate', 0).catch(() => {})
     await call(copy, 'close').catch(() => {})
     throw err
@@ -288,10 +283,8 @@ async function keepBytes (blocks, start, end, storage) {
 }
 
 /**
- * A copy from before is never overwritten: the name gets a number until it is new.
- * @param {string} base
- * @param {Storage} [storage]
- * @returns {Promise<BlockFileHandle>}
+ * Numbers the name until no earlier copy has it, so no copy is overwritten.
+ * @type {(base: string, storage?: Storage) => Promise<BlockFileHandle>}
  */
 async function openUnused (base, storage) {
   for (let attempt = 0; ; attempt++) {
@@ -306,7 +299,7 @@ async function openUnused (base, storage) {
  * @param {BlockFileHandle} blocks
  * @param {number} start
  * @param {number} end
- * @param {(bytes: Buffer) => Promise<unknown>} visit  the bytes are good until it is done
+ * @param {(bytes: Buffer) => Promise<unknown>} visit  the next call overwrites the bytes
  */
 async function eachPart (blocks, start, end, visit) {
   const buffer = Buffer.allocUnsafe(Math.min(COPY_SIZE, end - start))
@@ -317,11 +310,7 @@ async function eachPart (blocks, start, end, visit) {
   }
 }
 
-/**
- * @param {Described} described
- * @param {number} salt
- * @returns {Buffer}
- */
+/** @type {(described: Described, salt: number) => Buffer} */
 function encodeTailHeader ({ id, sequence, offset, size }, salt) {
   const bytes = Buffer.alloc(TAIL_HEADER_SIZE)
   MAGIC.copy(bytes)
@@ -333,11 +322,7 @@ function encodeTailHeader ({ id, sequence, offset, size }, salt) {
   return bytes
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} salt
- * @returns {Described | null}  null if it is none
- */
+/** @type {(bytes: Buffer, salt: number) => Described | null} */
 function decodeTailHeader (bytes, salt) {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return null
   if (crc32(bytes.subarray(0, 44), salt) !== bytes.readUInt32BE(44)) return null

@@ -1,22 +1,22 @@
 'use strict'
-// Errors on their way from a worker thread: a copy made by the structured clone loses class, code and cause.
+// Carries errors from a worker thread. The structured clone alone loses an error's class, code and cause.
 
 const { types } = require('node:util')
 const { LogError, reasonOf } = require('@millrace/errors')
 
-// A chain of causes may be a circle.
+// A chain of causes may be circular.
 const DEPTH_MAX = 16
 const CLASSES = {
   LogError, Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError
 }
-// Those that an error has of its own, and that are carried apart.
+// These are carried in fields of their own.
 const APART = ['name', 'message', 'stack', 'cause', 'errors']
 
 /**
- * Plain, so that any thread can read it.
- * @typedef {{ value: unknown }} CarriedValue  of what was thrown and is no error: a copy, or a description
+ * Plain data, which can be cloned.
+ * @typedef {{ value: unknown }} CarriedValue  what was thrown but is no error: a copy, or a description
  * @typedef {object} CarriedError
- * @property {string} className  the nearest that every thread has
+ * @property {string} className  the nearest class that every thread has
  * @property {string} name
  * @property {string} message
  * @property {string} stack
@@ -26,11 +26,7 @@ const APART = ['name', 'message', 'stack', 'cause', 'errors']
  * @typedef {CarriedError | CarriedValue} Carried
  */
 
-/**
- * @param {unknown} err
- * @param {number} [depth]
- * @returns {Carried}
- */
+/** @type {(err: unknown, depth?: number) => Carried} */
 function packError (err, depth = 0) {
   if (!isError(err)) return { value: copy(err) }
   const { name, message, stack, errors } = readSafely(err, APART)
@@ -49,7 +45,7 @@ function packError (err, depth = 0) {
 
 /**
  * @param {Carried} carried
- * @returns {any}  an error, as a rule
+ * @returns {any}  an error, unless another value was thrown
  */
 function unpackError (carried) {
   if ('value' in carried) return carried.value
@@ -62,22 +58,14 @@ function unpackError (carried) {
   return Object.assign(err, properties)
 }
 
-/**
- * @param {keyof typeof CLASSES} className
- * @param {string} message
- * @param {Carried[]} [errors]
- * @returns {Error}
- */
+/** @type {(className: keyof typeof CLASSES, message: string, errors?: Carried[]) => Error} */
 function create (className, message, errors = []) {
   if (className === 'LogError') return new LogError('ERR_SCAN_TASK', message)
   if (className === 'AggregateError') return new AggregateError(errors.map(unpackError), message)
   return new CLASSES[className](message)
 }
 
-/**
- * @param {unknown} value
- * @returns {value is Error}
- */
+/** @type {(value: unknown) => value is Error} */
 function isError (value) {
   return value instanceof Error || types.isNativeError(value)
 }
@@ -102,11 +90,7 @@ function copyProperties (err) {
   return properties
 }
 
-/**
- * @param {Error} err
- * @param {string[]} names
- * @returns {Record<string, unknown>}  a getter may throw
- */
+/** A getter that throws gives no value. @type {(err: Error, names: string[]) => Record<string, unknown>} */
 function readSafely (err, names) {
   /** @type {Record<string, unknown>} */
   const values = {}
@@ -138,7 +122,7 @@ function describe (value) {
 
 /**
  * @param {string} what  the task did
- * @param {string} path  of its module
+ * @param {string} path  of the task's module
  * @param {unknown} [cause]
  */
 function taskFailed (what, path, cause) {

@@ -1,6 +1,9 @@
 'use strict'
-// One scan over threads: hands out its parts, and puts what they come to together in the order of the log. What a part
-// says counts only once the one before it has come to where it began; if one has not, the rest is read in one piece.
+// Runs one scan over worker threads: hands out the partitions, and collects their results in the order of the log.
+//
+// A partition's result counts only if the partition in front of it joins it: its reader arrived exactly where this one
+// began. If two partitions do not join, one thread reads everything from the last partition that joined, as one
+// partition.
 
 const path = require('node:path')
 const { MessageChannel, receiveMessageOnPort, Worker } = require('node:worker_threads')
@@ -20,20 +23,20 @@ const { taskFailed, unpackError } = require('./carry-error')
  * @property {number} threads
  * @property {Pool} pool
  * @property {import('../maintenance').Gate} gate
- * @property {(part: Part) => Request} describe  a part as a thread is asked for it
+ * @property {(part: Part) => Request} describe
  * @property {AbortSignal | null} signal
  */
 
 class SpreadScan {
   #work
   #parts
-  /** Which part is handed out next. */
+  /** The index of the next partition to hand out. */
   #next = 0
-  /** @type {Array<Outcome | undefined>} by part */
+  /** By index of the partition. @type {Array<Outcome | undefined>} */
   #outcomes = []
-  /** How many of them count: each has come to where the next one began. */
+  /** How many partitions joined. Their outcomes count. */
   #joinedCount = 0
-  /** All that take part. @type {Set<Thread>} */
+  /** @type {Set<Thread>} */
   #threads = new Set()
   #isOver = false
   /** @type {(err: Error | null) => void} */
@@ -45,7 +48,7 @@ class SpreadScan {
     this.#parts = work.parts
   }
 
-  /** @returns {Promise<Outcome[]>}  those that count, in the order of the log */
+  /** @returns {Promise<Outcome[]>}  in the order of the log; a last part of the range may be unwanted and missing */
   run () {
     const { threads, signal } = this.#work
     const over = new Promise((resolve, reject) => {
@@ -56,7 +59,7 @@ class SpreadScan {
         this.#isOver = true
         forgetSignal()
         if (!err) return resolve(this.#outcomes.slice(0, this.#joinedCount))
-        // Whatever they are busy with, perhaps for ever. What a task that has failed left behind may fail the next one.
+        // A task may never end, and a failed task may leave work behind that would fail the next one.
         for (const thread of this.#threads) thread.stop()
         reject(err)
       }
@@ -67,16 +70,13 @@ class SpreadScan {
     return over
   }
 
-  /**
-   * One thread's share: part after part.
-   * @param {Promise<unknown>} over
-   */
+  /** Hands partitions to one thread, until none are left. @type {(over: Promise<unknown>) => Promise<void>} */
   async #runLane (over) {
     /** @type {Thread | null} */
     let thread = null
     try {
       while (!this.#isOver && this.#next < this.#parts.length) thread = await this.#readPart(this.#next++, thread)
-      // Until then it may have to be stopped.
+      // Until the scan is over, this thread may have to be stopped.
       await over
     } catch (err) {
       this.#end(/** @type {Error} */ (err))
@@ -86,8 +86,8 @@ class SpreadScan {
 
   /**
    * @param {number} index
-   * @param {Thread | null} thread  that has nothing to do; null for another one
-   * @returns {Promise<Thread | null>}
+   * @param {Thread | null} thread  idle; null to take one from the pool
+   * @returns {Promise<Thread | null>}  the thread for the next partition
    */
   async #readPart (index, thread) {
     const { gate, describe } = this.#work
@@ -103,13 +103,14 @@ class SpreadScan {
         }, (err) => {
           return { part, err, read: undefined, result: undefined }
         })
-        // It may have died of what a task of another scan had left in it.
+        // A task of an earlier scan may have left work that ended the thread. If so, another thread reads the
+        // partition.
         if (thread.hasEnded && thread.hasServed && outcome.err && this.#parts[index] === part) outcome = null
       }
     } finally {
       gate.leave()
     }
-    // It may be one of those that were not needed after all.
+    // Partitions are replaced when two did not join.
     if (outcome !== null && this.#parts[index] === part) this.#addOutcome(outcome, index)
     return thread
   }
@@ -120,13 +121,10 @@ class SpreadScan {
     return thread
   }
 
-  /**
-   * @param {Outcome} outcome
-   * @param {number} index
-   */
+  /** @type {(outcome: Outcome, index: number) => void} */
   #addOutcome (outcome, index) {
     this.#outcomes[index] = outcome
-    // Nothing behind it will count; but what lies before has to be known.
+    // Nothing behind this partition counts, but those in front of it still do.
     if (outcome.err || outcome.read?.hasEnded) this.#next = Infinity
     while (!this.#isOver) {
       const next = this.#outcomes[this.#joinedCount]
@@ -138,10 +136,7 @@ class SpreadScan {
     }
   }
 
-  /**
-   * Whether a plain scan that has come to this part would read it as it was read.
-   * @param {Outcome} outcome
-   */
+  /** Whether a plain scan would reach this partition and read the same. @type {(outcome: Outcome) => boolean} */
   #isJoined ({ part, err, read }) {
     const before = this.#outcomes[this.#joinedCount - 1]
     if (before === undefined) return true
@@ -156,28 +151,28 @@ class SpreadScan {
   }
 }
 
-// The worker threads of one log: made when they are needed, kept for the next scan, ended when they are idle for long.
+// The worker threads of one log: started when needed, kept for the next scans, stopped when idle for long.
 
-// Starting a thread takes longer than scanning a small log: whoever scans again and again should do it once.
+// Starting a thread takes longer than scanning a small log.
 const IDLE_MS = 10000
 
 class Pool {
   #describe
   /** @type {Set<Thread>} */
   _threads = new Set()
-  /** @type {Thread[]} those with nothing to do, the one that worked last at the end */
+  /** The thread that worked last is the last one. @type {Thread[]} */
   #idle = []
   /** @type {NodeJS.Timeout | undefined} */
   #timer
 
-  /** @param {() => import('./worker').Setting} describe  asked when the first thread is made */
+  /** @param {() => import('./worker').Setting} describe  called for each new thread */
   constructor (describe) {
     this.#describe = describe
   }
 
   /**
-   * @returns {Thread}  nobody else's until it is given back
-   * @throws where no thread may be made
+   * @returns {Thread}  reserved for the caller until `giveBack`
+   * @throws if no thread can be started
    */
   take () {
     this.#forgetDead()
@@ -186,7 +181,7 @@ class Pool {
     return thread
   }
 
-  /** @param {Thread} thread  with nothing to do, or dead */
+  /** @param {Thread} thread  idle or dead */
   giveBack (thread) {
     thread.hasServed = true
     this.#idle.push(thread)
@@ -198,7 +193,7 @@ class Pool {
     this.#timer.unref()
   }
 
-  /** @returns {Promise<unknown>}  all of them have ended */
+  /** @returns {Promise<unknown>}  all threads have ended */
   close () {
     clearTimeout(this.#timer)
     return Promise.all([...this._threads].map((thread) => thread.stop()))
@@ -210,10 +205,10 @@ class Pool {
   }
 }
 
-// One worker thread, as the log sees it: one request at a time, and whatever becomes of the thread, one answer each.
+// One worker thread, as the log sees it: one request at a time, and one answer each, whatever happens to the thread.
 
 class Thread {
-  /** Whether it can be asked nothing any more. */
+  /** Whether it takes no more requests. */
   isDead = false
   hasEnded = false
   /** Whether it has worked for an earlier scan. */
@@ -223,14 +218,14 @@ class Thread {
   #ended
   #requestId = 0
   #task = ''
-  /** What it died of. @type {unknown} */
+  /** The error that ended the thread. @type {unknown} */
   #cause
-  /** Of the request that is under way. @type {(answer: Answer, err?: Error | null) => void} */
+  /** Settles the current request. @type {(answer: Answer, err?: Error | null) => void} */
   #answered = () => {}
 
   /**
    * @param {import('./worker').Setting} setting
-   * @throws where no thread may be made
+   * @throws if no thread can be started
    */
   constructor (setting) {
     const { port1: port, port2: theirs } = new MessageChannel()
@@ -242,7 +237,7 @@ class Thread {
     port.on('messageerror', (err) => {
       this.#answered({}, taskFailed('has a result that cannot be cloned', this.#task, err))
     })
-    // A thread that has nothing to do does not keep the process running.
+    // An idle thread does not keep the process alive.
     port.unref()
     worker.unref()
     worker.on('error', (err) => {
@@ -255,16 +250,13 @@ class Thread {
     }))
   }
 
-  /**
-   * @param {Request} request
-   * @returns {Promise<Answer>}
-   */
+  /** @type {(request: Request) => Promise<Answer>} */
   ask (request) {
     this.#task = request.task
     this.#worker.ref()
     return new Promise((resolve, reject) => {
       this.#answered = (answer, err = answer.error ? unpackError(answer.error) : null) => {
-        // Somebody may wait for the end of one that is being stopped.
+        // A thread that is being stopped keeps the process alive, because a caller may await its end.
         if (!this.isDead) this.#worker.unref()
         if (err === null) resolve(answer)
         else reject(err)
@@ -278,9 +270,9 @@ class Thread {
     })
   }
 
-  /** @returns {Promise<unknown>}  it has ended */
+  /** @returns {Promise<unknown>}  the thread has ended */
   stop () {
-    // Its last answer may be under way: nobody is to take it for one that has nothing to do.
+    // Its last answer may still arrive. The thread must not count as idle then.
     this.isDead = true
     if (!this.hasEnded) this.#worker.terminate()
     return this.#ended
@@ -295,11 +287,11 @@ class Thread {
   #die (code) {
     this.isDead = this.hasEnded = true
     try {
-      // It may have answered before it ended.
+      // The thread may have answered before it ended.
       const last = receiveMessageOnPort(this.#port)
       if (last) this.#receive(last.message)
     } catch {
-      // A result that cannot be read is none.
+      // If the answer cannot be deserialised, there is none.
     }
     this.#port.close()
     this.#answered({}, taskFailed(`has ended its thread with the code ${code}`, this.#task, this.#cause))

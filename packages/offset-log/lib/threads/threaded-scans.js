@@ -1,5 +1,6 @@
 'use strict'
-// The scans of one log that are spread over worker threads, and the threads themselves.
+// Spreads scans of one log over worker threads: checks the options, plans partitions, and sums up what the threads
+// read.
 
 const path = require('node:path')
 const { fileURLToPath } = require('node:url')
@@ -22,14 +23,13 @@ class ThreadedScans {
   _pool
   #scanCount = 0
   #versionCount = 0
-  /** What the file was like when a version of it was named last. @type {{ store: unknown, rewriteCount: number }} */
+  /** The state of the file when `#versionCount` was last raised. @type {{ store: unknown, rewriteCount: number }} */
   #state = { store: null, rewriteCount: -1 }
-  /** How large parts may be. */
   partSizes = PART_SIZES
 
   /**
    * @param {LogFile} file
-   * @param {import('../maintenance').Gate} gate  which deletions go through too
+   * @param {import('../maintenance').Gate} gate  shared with deletions
    */
   constructor (file, gate) {
     this.#file = file
@@ -55,7 +55,7 @@ class ThreadedScans {
     const skipsDamage = range.skipsDamage ?? file.skipsDamage
     const obstacle = findObstacle(file) ?? checkSkipping(file, skipsDamage)
     if (obstacle) throw obstacle
-    // Another process may have put another file in the place of this one.
+    // Another process may have replaced the file.
     if (file.follower) await call(file.follower, 'refresh')
     const { end, store, codec, blocks } = file
     const { rewriteCount } = blocks
@@ -70,7 +70,8 @@ class ThreadedScans {
     const outcomes = await new SpreadScan(work).run()
     const read = outcomes.map(({ read }) => /** @type {PartRead} */ (read))
     const isWhole = range.stop > end && !read.some(({ hasEnded }) => hasEnded)
-    // Threads may find a compacted file before this one goes on in it.
+    // If the file has changed, the threads may have read another one. Its deletions cannot be compared with this
+    // store's.
     const isSame = file.store === store && !store.isReplaced && blocks.rewriteCount === rewriteCount
     const miscount = isWhole && isSame ? findMiscount(store, read) : null
     if (miscount) throw miscount
@@ -81,7 +82,7 @@ class ThreadedScans {
     return this._pool.close()
   }
 
-  /** Another one when bytes were overwritten, or the file replaced. */
+  /** Rises when bytes were overwritten or the file was replaced. */
   #version () {
     const { store, blocks: { rewriteCount } } = this.#file
     if (store !== this.#state.store || rewriteCount !== this.#state.rewriteCount) this.#versionCount++
@@ -92,7 +93,7 @@ class ThreadedScans {
 
 /**
  * @param {import('../load').Store} store
- * @param {PartRead[]} read  all of the log
+ * @param {PartRead[]} read  together the whole log
  */
 function findMiscount (store, read) {
   let sum = 0
@@ -113,7 +114,7 @@ function sumLost (read) {
   return sum
 }
 
-// What a scan over threads was asked for, checked.
+// Checks the options of a scan over threads.
 
 const THREAD_COUNT_MAX = 256
 
@@ -121,7 +122,7 @@ const THREAD_COUNT_MAX = 256
  * @typedef {object} ThreadOptions
  * @property {number} threads  how many worker threads to spread the scan over
  * @property {unknown} [parameters]  what the task is made with: anything that can be cloned
- * @typedef {{ threads: number, task: string, parameters: unknown }} Plan  over so many threads, by the module's path
+ * @typedef {{ threads: number, task: string, parameters: unknown }} Plan  `task`: the absolute path of a module
  */
 
 /**
@@ -136,7 +137,7 @@ function parseSpread ({ threads, parameters }, task, range) {
     throw misuse(`scan: threads must be a whole number from 1 to ${THREAD_COUNT_MAX}, got ${String(threads)}`)
   }
   if (range.reverse) throw misuse('scan: threads read a range in no order; leave out reverse, or threads')
-  // A range in which nothing can be has the limit 0 too.
+  // An empty range has the limit 0 too, which the user did not set.
   if (range.limit !== Infinity && range.from < range.stop) {
     throw misuse('scan: threads read a range in no order, so no limit can apply; leave out limit, or threads')
   }
@@ -160,7 +161,7 @@ function parseTask (task) {
 
 /**
  * @param {import('../load').LogFile} file
- * @returns {LogError | null}  why it cannot be read by other threads
+ * @returns {LogError | null}  why other threads cannot read the log
  */
 function findObstacle ({ storage }) {
   if (!storage || storage === fileStorage) return null
@@ -168,27 +169,26 @@ function findObstacle ({ storage }) {
     'leave out threads')
 }
 
-// Partitions the range of a scan for threads. Where a part begins is a guess, which the thread that reads up to it
-// confirms.
+// Divides the range of a scan into partitions. Each boundary is a guess, which the thread that reads up to it confirms.
 
-// Handing out a part costs a tenth of a millisecond; a part should take some, and all threads be done at the same time.
+// Handing out a partition costs 0.1 ms. Reading one should take much longer, but all threads should end together.
 const PART_SIZES = { min: 2 * 1024 * 1024, max: 16 * 1024 * 1024 }
-// So many parts a thread, where that is within the sizes.
+// As far as the sizes allow.
 const PARTS_A_THREAD = 6
 
 /**
- * @typedef {object} Part
+ * @typedef {object} Part  a partition
  * @property {number} from  the lowest seq wanted
  * @property {number} stop  one past the highest
- * @property {number} [at]  where in the file it begins; the first one, and one that has no bounds, has yet to find out
+ * @property {number} [at]  where in the file it begins; unknown for the first partition
  */
 
 /**
  * @param {import('../load').Store} store
  * @param {{ from: number, stop: number }} range
  * @param {number} threads
- * @param {{ min: number, max: number }} sizes  of parts, in bytes
- * @returns {Promise<Part[]>}  at least one; what one stops at the next begins with
+ * @param {{ min: number, max: number }} sizes  of partitions, in bytes
+ * @returns {Promise<Part[]>}  at least one; each stops at the seq where the next begins
  */
 async function planParts (store, { from, stop }, threads, sizes) {
   /** @type {Part[]} */
@@ -197,7 +197,7 @@ async function planParts (store, { from, stop }, threads, sizes) {
   try {
     const { start, end } = await call(store, 'findExtent', from, stop)
     const size = Math.round(Math.min(sizes.max, Math.max(sizes.min, (end - start) / (threads * PARTS_A_THREAD))))
-    // Half a part is no part.
+    // The last partition has at least half the size.
     for (let target = start + size; target <= end - size / 2; target += size) {
       const found = await call(store, 'findPartition', target, end)
       const last = parts[parts.length - 1]
@@ -207,7 +207,7 @@ async function planParts (store, { from, stop }, threads, sizes) {
       target = Math.max(target, found.at)
     }
   } catch {
-    // Where nothing can be found there may be damage, which whoever scans all of it meets in its turn.
+    // Damage may be in the way. The scan reports it when it gets there.
   }
   return parts
 }

@@ -1,6 +1,5 @@
 'use strict'
-// What runs in a worker thread: it opens the log for itself, and answers one request after the other with what a task
-// makes of a part of it.
+// Runs in a worker thread. Opens the log as a reader, and answers requests, each with what a task makes of a partition.
 
 const { isMainThread, workerData } = require('node:worker_threads')
 const { LogError, misuse } = require('@millrace/errors')
@@ -16,28 +15,23 @@ const { packError, taskFailed } = require('./carry-error')
  * @property {number} from
  * @property {number} stop
  * @property {number} [at]
- * @property {number} end  how far the log reached when the scan began
+ * @property {number} end  where the log ended when the scan began
  * @property {boolean} skipsDamage
  *
  * @typedef {object} PartRead
  * @property {import('../range').Seam} seam
  * @property {{ count: number, size: number }} lost
- * @property {boolean} hasEnded  whether nothing behind the part is wanted
+ * @property {boolean} hasEnded  whether the task wants nothing behind the partition
  */
 
-// One part of a scan.
+// Reads one partition.
 
 const NO_SEAM = { begunAt: -1, hasMet: false, erasedCount: null }
 
-/**
- * @param {import('../load').LogFile} file
- * @param {PartRequest} part
- * @param {ReturnType<typeof createTask>} task
- * @returns {Promise<PartRead>}
- */
+/** @type {(file: LogFile, part: PartRequest, task: ReturnType<typeof createTask>) => Promise<PartRead>} */
 async function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, isWanted, onRecords }) {
   if (from >= stop) return { seam: NO_SEAM, lost: { count: 0, size: 0 }, hasEnded: false }
-  // What was appended since is not for this scan. Behind the end of what was there may be damage to tell of.
+  // Records that were appended since the scan began are left out. If there are none, damage behind the end is reported.
   const last = file.end > end ? Math.min(stop, end) : stop
   const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null }
   const reader = new RangeReader(file, { ...plain, from, stop: last, at, skipsDamage }, isWanted)
@@ -47,7 +41,7 @@ async function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, is
   return { seam: reader.describeSeam(Math.min(last, end), stop > end), lost: reader.lost, hasEnded }
 }
 
-// The user's side of a thread: his module, what it makes, and the codec that he says the log has.
+// Loads the user's module, and makes a task and its codec.
 
 /**
  * @typedef {import('../contract').Task} Task
@@ -78,7 +72,7 @@ function loadTask (path) {
  */
 function createTask (path, parameters, { where, codecName }) {
   const create = loadTask(path)
-  // What it is made of may be getters.
+  // The properties of a task may be getters, which may throw.
   const { task, hasOnRecords, codec: given } = run('threw when it was made', path, () => {
     /** @type {Task} */
     const task = create(parameters)
@@ -100,7 +94,7 @@ function createTask (path, parameters, { where, codecName }) {
 
 /**
  * @template T
- * @param {string} what  it does if it throws
+ * @param {string} what  the task did, if it throws
  * @param {string} path
  * @param {() => T} call
  * @returns {T}
@@ -114,7 +108,7 @@ function run (what, path, call) {
 }
 
 /**
- * @typedef {object} Setting  what a thread is for
+ * @typedef {object} Setting
  * @property {string} path
  * @property {boolean} verify
  * @property {number} maxRecordSize
@@ -122,7 +116,7 @@ function run (what, path, call) {
  * @typedef {object} Request
  * @property {number} requestId
  * @property {PartRequest} part
- * @property {string} version  of the file: if it is another one than the last time, what is known of it is old
+ * @property {string} version  of the file; if it has changed, the thread must look at the file again
  * @property {Uint8Array | null} id  of the log
  * @property {string} task
  * @property {unknown} parameters
@@ -137,7 +131,7 @@ function run (what, path, call) {
  * @typedef {import('../load').LogFile} LogFile
  */
 
-/** The log, as this thread has it. */
+/** The log, as this thread has opened it. */
 class Reader {
   #setting
   /** @type {any} */
@@ -151,11 +145,11 @@ class Reader {
 
   /**
    * @param {Request} request
-   * @returns {Promise<LogFile>}  shows at least what the scan is to see
+   * @returns {Promise<LogFile>}  it shows at least the records that the scan covers
    */
   async open ({ version, part: { end }, id }) {
     if (version === this.#version) return this.#log._file
-    // Until it is known that all is well, it is looked at again for each part.
+    // If the checks below fail, the next request must look again.
     this.#version = ''
     if (!await this.#follow(end)) await this.#openAnew()
     this.#check(id, end)
@@ -163,10 +157,7 @@ class Reader {
     return this.#log._file
   }
 
-  /**
-   * @param {number} end
-   * @returns {Promise<boolean>}  whether the file that is open has so much
-   */
+  /** Whether the open file reaches up to `end`. @type {(end: number) => Promise<boolean>} */
   async #follow (end) {
     const follower = this.#log?._file.follower
     if (!follower) return false
@@ -183,7 +174,7 @@ class Reader {
   /**
    * @param {Uint8Array | null} id
    * @param {number} end
-   * @throws {LogError}  why it is not the file that the scan is of
+   * @throws {LogError}  if this is not the file of the scan
    */
   #check (id, end) {
     /** @type {LogFile} */
@@ -195,11 +186,7 @@ class Reader {
   }
 }
 
-/**
- * @param {Reader} reader
- * @param {Request} request
- * @returns {Promise<Answer>}
- */
+/** @type {(reader: Reader, request: Request) => Promise<Answer>} */
 async function answer (reader, request) {
   try {
     const file = await reader.open(request)
@@ -212,14 +199,14 @@ async function answer (reader, request) {
 }
 
 /**
- * @param {import('node:worker_threads').MessagePort} port  `parentPort` belongs to the task too
+ * @param {import('node:worker_threads').MessagePort} port  not `parentPort`, which the task may use
  * @param {Setting} setting
  */
 function serve (port, setting) {
   const reader = new Reader(setting)
   port.on('message', (/** @type {Request} */ request) => {
     const { requestId } = request
-    // What the task has left for its next turn, and that throws, is to fail this scan rather than the next one.
+    // The task may have left work for its next turn. If that throws, this scan must fail, not the next one.
     answer(reader, request).then((answer) => setImmediate(() => {
       try {
         port.postMessage({ requestId, ...answer })
@@ -233,7 +220,7 @@ function serve (port, setting) {
 
 if (!isMainThread) {
   const { port, setting } = workerData
-  // Nor is the task to find this one.
+  // The task must not find this port.
   delete workerData.port
   serve(port, setting)
 }
