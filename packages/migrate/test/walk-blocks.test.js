@@ -96,6 +96,13 @@ for (const [format, { walkBlock, overhead }] of Object.entries(walkers)) {
   })
 }
 
+/** Whether the place that the damaged size leads to holds the same size by chance: then nothing in the format tells. */
+function looksWhole (block, seq) {
+  const size = block.readUInt16LE(seq)
+  const end = seq + 2 + size
+  return end + 2 <= block.length && block.readUInt16LE(end) === size
+}
+
 tape(`flumelog-aligned-offset: one damaged size takes one record, and it is told which (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   const records = Array.from({ length: 40 }, () => randomBytes(random, 3 + random(30)))
@@ -104,6 +111,7 @@ tape(`flumelog-aligned-offset: one damaged size takes one record, and it is told
     for (const position of [seq, seq + 2 + records[index].length]) {
       const damaged = Buffer.from(block)
       damaged[position] ^= 1 << random(8)
+      if (looksWhole(damaged, seq)) continue
       const walk = walkAlignedBlock(damaged, BLOCK_SIZE)
       const nextSeq = seqs[index + 1] ?? (index === seqs.length - 1 ? BLOCK_SIZE : -1)
       t.equal(walk.records.length, index)

@@ -65,6 +65,8 @@ class Run {
     await this.settle()
     for (const log of [this.log, this.reader, this.log]) {
       for (const seq of this.model.keys()) this.get(log, seq)
+      // So that there are enough of them in few runs, too.
+      for (let count = 0; count < 10; count++) this.getNothing(log)
       await this.settle()
     }
     for (const { found, bytes } of this.kept) same(found, bytes, 'what was handed out before')
