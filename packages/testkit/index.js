@@ -1,5 +1,5 @@
 'use strict'
-// The suites that every log and every codec must pass, and what tests need to damage files, storages and disks.
+// The suites that every log and every codec must pass, and tools that damage files, storages and disks.
 
 const { testCodec } = require('./lib/codec-suite')
 const { flip, garble, misdirect, splice, swap, truncate, zero } = require('./lib/damage')
@@ -9,9 +9,7 @@ const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
 const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder } = require('./lib/tools')
 
-/**
- * @typedef {import('./lib/simulated-crash').Choice} Choice
- */
+/** @typedef {import('./lib/simulated-crash').Choice} Choice */
 
 exports.testCodec = testCodec
 exports.testLog = testLog

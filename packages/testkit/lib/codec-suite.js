@@ -1,5 +1,5 @@
 'use strict'
-// The suite that every codec must pass. An implementation's own test is one call: testCodec(tape, codec).
+// The suite that every codec must pass. The test of a codec is one call: testCodec(tape, codec).
 
 const { randomInt } = require('node:crypto')
 const { isDeepStrictEqual } = require('node:util')
@@ -21,27 +21,24 @@ const { parseWhere, matches } = require('@millrace/where')
 
 /**
  * @typedef {object} CodecSuiteOptions
- * @property {string} [name]  begins the titles; the codec's own name if there is none
- * @property {import('fast-check').Arbitrary<any>} [values]  random values that the codec gives back as they were;
- *   JSON-like ones if there is none
- * @property {unknown} [unencodable]  what the codec must refuse; a function if there is none
- * @property {number} [runs]  random values a test
- * @property {number} [seed]  to run again what a failure printed
+ * @property {string} [name]  begins the titles; by default the codec's name
+ * @property {import('fast-check').Arbitrary<any>} [values]  random values that must come back unchanged; JSON-like by
+ *   default
+ * @property {unknown} [unencodable]  a value that the codec must refuse; a function by default
+ * @property {number} [runs]  random values for each test
+ * @property {number} [seed]  repeats the run of a failure that printed it
  */
 
-/** Keys that objects, arrays or strings have without having them. */
+/** Keys that objects, arrays or strings answer to without owning them. */
 const HOSTILE_KEYS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', '', 'toJSON']
 
 /**
- * @param {(title: string, test: (t: any) => void) => void} tape
- * @param {Codec} codec
- * @param {CodecSuiteOptions} [options]
- * @returns {void}
+ * @type {(tape: (title: string, test: (t: any) => void) => void, codec: Codec, options?: CodecSuiteOptions) => void}
  */
 function testCodec (tape, codec, options = {}) {
   const { name = codec.name, values = jsonLike(), unencodable = () => {}, runs = 1000 } = options
   const seed = options.seed ?? randomInt(2 ** 31)
-  /** @type {(title: string, property: import('fast-check').IProperty<any>) => void} */
+  /** @type {Check} */
   const check = (title, property) => tape(`${name}: ${title} (seed ${seed})`, (t) => {
     const { failed, report } = runProperty(property, { seed, numRuns: runs })
     t.notOk(failed, report)
@@ -87,10 +84,10 @@ function testCodec (tape, codec, options = {}) {
 }
 
 /**
+ * @typedef {(title: string, property: import('fast-check').IProperty<any>) => void} Check
  * @param {import('fast-check').IProperty<any>} property
  * @param {{ seed: number, numRuns: number }} options
- * @returns {{ failed: boolean, report: string }}  failed also when the random values themselves could not be made, as
- *   they cannot for a codec whose `encode` throws
+ * @returns {{ failed: boolean, report: string }}  making the random values can fail too, if `encode` throws
  */
 function runProperty (property, options) {
   try {
@@ -101,11 +98,7 @@ function runProperty (property, options) {
   }
 }
 
-/**
- * @param {(title: string, property: import('fast-check').IProperty<any>) => void} check
- * @param {Codec} codec
- * @param {import('fast-check').Arbitrary<any>} values
- */
+/** @type {(check: Check, codec: Codec, values: import('fast-check').Arbitrary<any>) => void} */
 function testDecodeRange (check, codec, values) {
   const decodeRange = /** @type {NonNullable<Codec['decodeRange']>} */ (codec.decodeRange)
 
@@ -127,7 +120,7 @@ function testDecodeRange (check, codec, values) {
 
 /**
  * @param {(title: string, test: (t: any) => void) => void} tape
- * @param {(title: string, property: import('fast-check').IProperty<any>) => void} check
+ * @param {Check} check
  * @param {string} name
  * @param {Codec} codec
  * @param {import('fast-check').Arbitrary<any>} values
@@ -165,7 +158,7 @@ function testCompile (tape, check, name, codec, values) {
     const { buffer, count, starts, ends } = records
     const expected = [...starts.keys()].filter((index) => test(buffer, starts[index], ends[index]))
     const picked = new Uint32Array(count)
-    // More than once: it may learn.
+    // Several times: a selection learns from what it finds.
     return [1, 2, 3, 4, 5].every(() => {
       const pickedCount = /** @type {Select} */ (test.select)(records, picked)
       return String(picked.subarray(0, pickedCount)) === String(expected)
@@ -183,8 +176,8 @@ function testCompile (tape, check, name, codec, values) {
 
 /**
  * @param {Buffer[]} records
- * @param {Surroundings[]} gaps  what lies between them, in turns
- * @param {boolean} isForward  whether their order is that in which they lie
+ * @param {Surroundings[]} gaps  used in turn, between the records
+ * @param {boolean} isForward  whether to list the records in the order of their positions
  */
 function placeRecords (records, gaps, isForward) {
   const buffer = Buffer.concat(records.flatMap((bytes, index) => [gaps[index % gaps.length].before, bytes]))
@@ -197,8 +190,8 @@ function placeRecords (records, gaps, isForward) {
 
 /**
  * @param {() => unknown} run
- * @returns {string | undefined}  the code of what it threw; undefined when it returned
- * @throws what has no code
+ * @returns {string | undefined}  the code of the error; undefined if `run` returned
+ * @throws an error without a code
  */
 function codeOf (run) {
   try {
@@ -211,10 +204,7 @@ function codeOf (run) {
   }
 }
 
-/**
- * Whether they decode; false only for the one code that says they do not.
- * @type {(codec: Codec, bytes: Buffer) => boolean}
- */
+/** Whether the bytes decode. Only ERR_CODEC_DECODE may say no. @type {(codec: Codec, bytes: Buffer) => boolean} */
 function decodes (codec, bytes) {
   const code = codeOf(() => codec.decode(bytes))
   if (code !== undefined && code !== 'ERR_CODEC_DECODE') throw new Error(`expected ERR_CODEC_DECODE, got ${code}`)
@@ -222,7 +212,7 @@ function decodes (codec, bytes) {
 }
 
 /**
- * Values that both JSON and binary codecs give back as they were: no -0, no undefined, no lone surrogates.
+ * Values that JSON and binary codecs both keep: no -0, no undefined, no lone surrogates.
  * @returns {import('fast-check').Arbitrary<any>}
  */
 function jsonLike () {
@@ -234,15 +224,15 @@ function jsonLike () {
   return fc.letrec((tie) => ({
     value: fc.oneof({ depthSize: 'small' }, text, number, fc.boolean(), fc.constant(null),
       fc.array(tie('value'), { maxLength: 6 }), tie('object')),
-    // fromEntries defines properties, so a key __proto__ becomes one like all others, as JSON.parse makes it.
+    // fromEntries defines properties, so `__proto__` becomes a plain key, as in JSON.parse.
     object: fc.array(fc.tuple(key, tie('value')), { maxLength: 6 }).map((entries) => Object.fromEntries(entries))
   })).value
 }
 
 /**
- * Filters that often hold: their paths and targets are taken from the value, then sometimes changed.
+ * Filters that often match: most of their paths and targets come from the value.
  * @param {unknown} value
- * @returns {import('fast-check').Arbitrary<any>}  of conditions and lists of them
+ * @returns {import('fast-check').Arbitrary<any>}  conditions and lists of conditions
  */
 function wheresFor (value) {
   const found = collectPrimitives(value)
@@ -262,8 +252,8 @@ function wheresFor (value) {
 
 /**
  * @param {unknown} value
- * @param {import('fast-check').Arbitrary<string[]>} more  paths that may lead somewhere
- * @returns {import('fast-check').Arbitrary<any>}  filters that ask whether something is there
+ * @param {import('fast-check').Arbitrary<string[]>} more  paths that may exist in the value
+ * @returns {import('fast-check').Arbitrary<any>}  filters with `exists`
  */
 function presencesFor (value, more) {
   const traps = collectTraps(value).map(({ path }) => path)
@@ -274,7 +264,7 @@ function presencesFor (value, more) {
 /**
  * @param {any} value
  * @param {string[]} [path]
- * @returns {string[][]}  all that a filter can follow
+ * @returns {string[][]}  every path that a filter can follow
  */
 function collectPaths (value, path = []) {
   if (value === null || typeof value !== 'object' || Array.isArray(value) || ArrayBuffer.isView(value)) return [path]
@@ -284,8 +274,8 @@ function collectPaths (value, path = []) {
 /**
  * @param {any} value
  * @param {string[]} [path]
- * @returns {Array<{ path: string[], equals: any }>}  filters that hold only if a codec follows more than own properties
- *   of objects: an array's length and items, a string's units, what is inherited
+ * @returns {Array<{ path: string[], equals: any }>}  filters that match only if a codec follows more than own
+ *   properties of objects: an array's length and items, a string's units, inherited properties
  */
 function collectTraps (value, path = []) {
   if (value === null || value === undefined) return [{ path, equals: 'null' }]
@@ -320,7 +310,7 @@ function damagedRecords (codec, values) {
 
 /**
  * @param {Buffer} bytes
- * @returns {import('fast-check').Arbitrary<Buffer>}  a copy with some bits flipped, bytes replaced, parts cut out
+ * @returns {import('fast-check').Arbitrary<Buffer>}  a copy with flipped bits, replaced bytes and parts cut out
  */
 function damage (bytes) {
   const position = fc.nat({ max: Math.max(0, bytes.length - 1) })
@@ -329,7 +319,7 @@ function damage (bytes) {
 }
 
 /**
- * @param {Buffer} buf  changed, unless something is cut
+ * @param {Buffer} buf  edited in place, except by a cut
  * @param {{ kind: string, at: number, to: number, byte: number }} edit
  * @returns {Buffer}
  */
@@ -341,7 +331,7 @@ function applyEdit (buf, { kind, at, to, byte }) {
 
 /**
  * @typedef {{ before: Uint8Array, after: Uint8Array, repeats: boolean }} Surroundings
- * @returns {import('fast-check').Arbitrary<Surroundings>}  what stands around a record: other bytes, copies of itself
+ * @returns {import('fast-check').Arbitrary<Surroundings>}  bytes around a record: other bytes, or a copy of the record
  */
 function surroundings () {
   const uniform = fc.constantFrom(new Uint8Array(60), new Uint8Array(60).fill(255))
@@ -352,11 +342,7 @@ function surroundings () {
   })
 }
 
-/**
- * @param {Buffer} bytes
- * @param {Surroundings} around
- * @returns {{ buf: Buffer, start: number, end: number }}
- */
+/** @type {(bytes: Buffer, around: Surroundings) => { buf: Buffer, start: number, end: number }} */
 function embed (bytes, { before, after, repeats }) {
   const buf = Buffer.concat(repeats ? [before, bytes, bytes, after] : [before, bytes, after])
   return { buf, start: before.length, end: before.length + bytes.length }

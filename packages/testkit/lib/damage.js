@@ -1,13 +1,10 @@
 'use strict'
-// Hurts a file the way disks, crashes and careless programs do.
+// Damages a file as disks, crashes and careless programs do.
 
 const fs = require('node:fs')
 const { createRandom } = require('./tools')
 
-/**
- * @param {string} path
- * @param {(bytes: Buffer) => void} change  in place
- */
+/** @type {(path: string, change: (bytes: Buffer) => void) => void} */
 function edit (path, change) {
   const bytes = fs.readFileSync(path)
   change(bytes)
@@ -15,9 +12,10 @@ function edit (path, change) {
 }
 
 /**
+ * Flips one bit.
  * @param {string} path
  * @param {number} offset  of the byte
- * @param {number} [bit]  from 0, the lowest, to 7
+ * @param {number} [bit]  0, the lowest, to 7
  */
 function flip (path, offset, bit = 0) {
   edit(path, (bytes) => { bytes[offset] ^= 1 << bit })
@@ -32,7 +30,7 @@ function truncate (path, size) {
 }
 
 /**
- * Fills a range with zeros, past the end too, as a file system may after a crash.
+ * Fills a range with zeros, even past the end, as a file system may after a crash.
  * @param {string} path
  * @param {number} start
  * @param {number} end
@@ -44,7 +42,7 @@ function zero (path, start, end) {
 }
 
 /**
- * Replaces a range by other bytes, more or fewer: the rest of the file moves.
+ * Replaces a range by more or fewer bytes; the rest of the file moves.
  * @param {string} path
  * @param {number} start
  * @param {number} end
@@ -56,11 +54,11 @@ function splice (path, start, end, bytes) {
 }
 
 /**
- * Fills a range with random bytes, each of them another one than before.
+ * Changes each byte of a range to a random other one.
  * @param {string} path
  * @param {number} start
  * @param {number} end
- * @param {number} [seed]  the same bytes from the same seed
+ * @param {number} [seed]  the same seed gives the same bytes
  */
 function garble (path, start, end, seed = 1) {
   const random = createRandom(seed)
@@ -70,10 +68,10 @@ function garble (path, start, end, seed = 1) {
 }
 
 /**
- * Two sectors, blocks or pages change places.
+ * Exchanges two sectors, blocks or pages.
  * @param {string} path
- * @param {number} first  where the one begins
- * @param {number} second  where the other does
+ * @param {number} first  where one begins
+ * @param {number} second  where the other begins
  * @param {number} size  of each, in bytes
  */
 function swap (path, first, second, size) {
@@ -85,7 +83,7 @@ function swap (path, first, second, size) {
 }
 
 /**
- * What was meant for one place is at another too, as when a disk puts a write in the wrong sector.
+ * Copies a range to another place, as a disk does that writes to the wrong sector.
  * @param {string} path
  * @param {number} from
  * @param {number} to

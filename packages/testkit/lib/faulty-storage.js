@@ -1,17 +1,17 @@
 'use strict'
-// A storage that does what another one does, except where the test says otherwise.
+// A storage that passes calls on to another one, and fails where a test wants it to.
 
 /**
  * @typedef {object} Fault
- * @property {Error} [error]  fail with it instead of calling the real storage
+ * @property {Error} [error]  fail with it, without calling the real storage
  * @property {number} [length]  transfer at most this many bytes: a short read or write
- * @property {Promise<unknown>} [after]  call the real storage only once this is settled; not for `readSync`
+ * @property {Promise<unknown>} [after]  call the real storage when this settles; not for `readSync`
  * @typedef {(call: { name: string, position?: number, length?: number }) => Fault | void} Decide
  */
 
 /**
  * @param {any} inner  a storage, such as block-file's `fileStorage`
- * @param {Decide} decide  asked at every call, by the name of the storage's function
+ * @param {Decide} decide  called at every call; `name` is the function's name
  * @returns {any}  a storage
  */
 function faultyStorage (inner, decide) {
@@ -62,11 +62,7 @@ function simpleCalls (inner, decide, names) {
   }]))
 }
 
-/**
- * @param {Fault | void} fault
- * @param {Function} cb
- * @param {() => void} call  of the real storage
- */
+/** @type {(fault: Fault | void, cb: Function, callInner: () => void) => void} */
 function run (fault, cb, call) {
   if (fault?.error) process.nextTick(cb, fault.error)
   else if (fault?.after) fault.after.then(call)

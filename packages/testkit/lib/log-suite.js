@@ -1,5 +1,5 @@
 'use strict'
-// The conformance suite of the Log contract. An implementation's own test is a few lines:
+// The suite that every Log must pass. The test of a log is a few lines:
 //
 //   testLog(tape, (path, options) => OffsetLog(path, options), { name: 'offset32' })
 
@@ -11,17 +11,17 @@ const { temporaryFolder } = require('./tools')
 
 /**
  * @typedef {object} LogSuiteOptions
- * @property {string} [name]  begins the title of each test
+ * @property {string} [name]  begins the titles
  * @property {number} [seed]  of the random tests
- * @typedef {(options?: object) => any} CreateHere  another log on the file of the test's own
- * @typedef {(t: any, log: any, create: CreateHere) => Promise<void>} RunTest  every log is closed after it
- * @typedef {(title: string, run: RunTest, options?: object) => void} AddTest  the options of the first log
+ * @typedef {(options?: object) => any} CreateHere  opens another log on the file of the test
+ * @typedef {(t: any, log: any, create: CreateHere) => Promise<void>} RunTest  its logs are closed afterwards
+ * @typedef {(title: string, run: RunTest, options?: object) => void} AddTest  with the options of the first log
  * @typedef {{ name: string, seed: number, test: AddTest }} Suite
  */
 
 /**
  * @param {any} tape
- * @param {(path: string, options: object) => any} createLog  a new Log on the path; the options hold the codec
+ * @param {(path: string, options: object) => any} createLog  opens a log on the path; the options hold the codec
  * @param {LogSuiteOptions} [options]
  */
 function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 } = {}) {
@@ -47,7 +47,7 @@ function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 }
   addLifecycleTests(suite)
 }
 
-/** JSON as a codec of strings: flumecodec's shape, which every log must take. */
+/** A codec of strings, as in flumecodec. Every log must take it. */
 const jsonText = {
   name: 'json-text',
   buffer: false,

@@ -1,10 +1,11 @@
 'use strict'
-// Every state that a power cut may leave of a simulated disk, by choices that can be listed, hashed and written down.
+// Every state in which a power cut may leave a simulated disk. A state is a list of choices, so it can be listed,
+// hashed and stored.
 
 const { trimmed } = require('./simulated-inode')
 const { SECTOR_SIZE, ZERO_SECTOR } = require('./simulated-sector')
 
-// A sector's outcome is the number of the version that is kept, 0 for the old bytes, and TEAR times the seed of a tear.
+// The outcome of a sector: 0 keeps the old bytes, n keeps version n, and n plus TEAR times a seed tears version n.
 const TEAR = 4096
 
 /**
@@ -15,8 +16,8 @@ const TEAR = 4096
 
 /**
  * @typedef {object} Choice  what the power cut keeps; all zeros keeps what is durable
- * @property {number[]} names  by folder: how many of the changes of its names
- * @property {number[]} sizes  by file: which of its sizes
+ * @property {number[]} names  by folder: how many of its name changes
+ * @property {number[]} sizes  by file: the index of its size
  * @property {number[]} sectors  by unsynced sector: its outcome
  */
 
@@ -32,33 +33,33 @@ const TEAR = 4096
  * @typedef {{ size: number, survivors: Array<[number, Sector]> }} Survivor
  * @typedef {{ low: number, high: number }} Sum
  *
- * What one choice leaves. The hash has 53 bits, of all names, sizes and bytes.
+ * The result of one choice. The hash has 53 bits and covers all names, sizes and bytes.
  * @typedef {{ hash: number, toDisk: () => SimulatedDisk }} Image
  */
 
 class CrashPoint {
-  /** @param {SimulatedDisk} disk  must not change any more */
+  /** @param {SimulatedDisk} disk  must not change afterwards */
   constructor (disk) {
     this._disk = disk
-    /** @type {Array<{ folder: string, count: number }>}  changes of names that are not durable */
+    /** The number of name changes that are not durable. @type {Array<{ folder: string, count: number }>} */
     this.folders = [...disk._nameChanges].map(([folder, changes]) => ({ folder, count: changes.length }))
-    /** @type {Array<{ name: string, sizes: number[] }>}  the first size is the durable one */
+    /** The first size is the durable one. @type {Array<{ name: string, sizes: number[] }>} */
     this.files = []
     /** @type {UnsyncedSector[]} */
     this.sectors = []
     /** @type {Inode[]} */
     this._inodes = []
-    /** @type {Sum[][]}  by file and size: of what is durable */
+    /** Sums of the durable bytes, by file and size. @type {Sum[][]} */
     this._baseSums = []
     for (const [name, inode] of reachable(disk)) this._addFile(name, inode)
   }
 
-  /** @returns {Choice}  what is durable, and nothing else */
+  /** @returns {Choice}  keeps only what is durable */
   none () {
     return { names: this.folders.map(() => 0), sizes: this.files.map(() => 0), sectors: this.sectors.map(() => 0) }
   }
 
-  /** @returns {Choice}  everything as it was last written */
+  /** @returns {Choice}  keeps everything as it was last written */
   all () {
     return {
       names: this.folders.map(({ count }) => count),
@@ -67,10 +68,7 @@ class CrashPoint {
     }
   }
 
-  /**
-   * @param {Choice} choice
-   * @returns {Image}
-   */
+  /** @type {(choice: Choice) => Image} */
   choose (choice) {
     /** @type {Survivor[]} */
     const survivors = this.files.map(({ sizes }, index) => ({ size: sizes[choice.sizes[index]], survivors: [] }))
@@ -93,10 +91,7 @@ class CrashPoint {
     return { hash: this._hash(names, survivors, choice), toDisk }
   }
 
-  /**
-   * @param {string} name
-   * @param {Inode} inode
-   */
+  /** @type {(name: string, inode: Inode) => void} */
   _addFile (name, inode) {
     const file = this.files.length
     this.files.push({ name, sizes: [...new Set([inode.mediumSize, ...inode.sizes, inode.cacheSize])] })
@@ -108,11 +103,8 @@ class CrashPoint {
   }
 
   /**
-   * Sums over sectors, so that images which differ in a few sectors cost no more than these.
-   * @param {Map<string, Inode>} names
-   * @param {Survivor[]} survivors
-   * @param {Choice} choice
-   * @returns {number}
+   * Starts from the cached sum of the durable sectors, so the cost depends only on how many sectors survive.
+   * @type {(names: Map<string, Inode>, survivors: Survivor[], choice: Choice) => number}
    */
   _hash (names, survivors, choice) {
     let low = 0
@@ -132,10 +124,7 @@ class CrashPoint {
     return (high >>> 11) * 2 ** 32 + (low >>> 0)
   }
 
-  /**
-   * @param {number} file
-   * @param {number} sizeIndex
-   */
+  /** @type {(file: number, sizeIndex: number) => Sum} */
   _baseSum (file, sizeIndex) {
     const known = this._baseSums[file][sizeIndex]
     if (known) return known
@@ -165,17 +154,17 @@ function reachable (disk) {
     for (const change of changes) for (const [name, inode] of change) add(name, inode)
   }
   const files = new Map()
-  // Two files may have had one name, one after the other.
+  // Two files may have had the same name at different times.
   for (const [inode, name] of labels) files.set(files.has(name) ? `${name} (${files.size})` : name, inode)
   return files
 }
 
 /**
- * Zeros add nothing, so that a hole and zeros are the same.
- * @param {Sum} sum  changed
+ * Zeros add nothing, so a hole and zeros have the same sum.
+ * @param {Sum} sum  changed in place
  * @param {Sector} sector
  * @param {number} index
- * @param {1 | -1} sign  -1 to take it out
+ * @param {1 | -1} sign  -1 removes the sector
  */
 function addSector (sum, { low, high }, index, sign) {
   if (low === 0 && high === 0) return
@@ -201,8 +190,8 @@ function hashName (name) {
 /**
  * @param {Sector} before
  * @param {Sector} after
- * @param {number} seed  from 1
- * @returns {Sector}  the old bytes up to somewhere and then the new ones, or the reverse, or any mixture
+ * @param {number} seed  at least 1
+ * @returns {Sector}  old bytes then new ones, new ones then old ones, or a mixture
  */
 function tearBySeed (before, after, seed) {
   const torn = before.cut(SECTOR_SIZE)

@@ -1,9 +1,10 @@
 'use strict'
-// A disk in memory that loses power the way real ones do. It is a storage, for block-file, with a crash in it.
+// A disk in memory that loses power as real ones do. Its `storage` is one for block-file.
 //
-// What is written lies in a cache until it is synced. A crash keeps, of each sector of 512 bytes that was written since
-// then, the old bytes, any of the versions written, or a mixture; of each file any of the sizes it had; of each folder
-// the names as they were after any number of the changes since its own sync.
+// Writes stay in a cache until they are synced. Of everything unsynced, a crash keeps
+// - of a sector of 512 bytes: the old bytes, any version that was written, or a mixture;
+// - of a file: any size that it had since its last sync;
+// - of a folder: the names after any number of the changes since its last sync.
 
 const path = require('node:path')
 const { Inode } = require('./simulated-inode')
@@ -12,29 +13,29 @@ const { Inode } = require('./simulated-inode')
  * @typedef {(err: (Error & { code?: string }) | null, result?: any) => void} Callback
  * @typedef {{ name: string, path: string, position?: number, length?: number, buf?: Buffer, offset?: number }} Call
  *   the bytes of a write are in `buf`, at `offset`
- * @typedef {Array<[file: string, inode: Inode | null]>} NameChange  what becomes of names, all at once
+ * @typedef {Array<[file: string, inode: Inode | null]>} NameChange  of several names at once; null removes a name
  */
 
 /**
- * What may go wrong with one call.
+ * A fault of one call.
  * @typedef {object} DiskFault
- * @property {string} [code]  fail with it, having changed nothing
+ * @property {string} [code]  fail with it, and change nothing
  * @property {number} [length]  transfer at most this many bytes: a short read or write
- * @property {boolean} [losesPages]  of a sync: fail as Linux does. The cache goes on serving the new bytes as clean,
- *   the medium keeps the old ones, and the next sync succeeds and writes nothing. Nor does it write what is written
- *   again in place where the file was new: on ext4 such blocks stay unwritten until the file is cut there
+ * @property {boolean} [losesPages]  of a sync: fail as on Linux. The cache keeps the new bytes as clean, the medium
+ *   keeps the old ones, and the next sync succeeds without writing them. If the blocks were new, rewriting them in
+ *   place does not bring them to the medium either, as on ext4, until the file is cut in front of them
  */
 
 /**
  * @typedef {object} DiskOptions
- * @property {number} [capacity]  bytes of file content; above it writes take what fits, then fail with ENOSPC
- * @property {(call: Call) => DiskFault | void} [decide]  asked at every call, by the name of the function
+ * @property {number} [capacity]  bytes of file content; a write takes what fits, then writes fail with ENOSPC
+ * @property {(call: Call) => DiskFault | void} [decide]  called at every call; `name` is the function's name
  * @property {(run: () => void) => void} [defer]  runs a call in a later turn; `setImmediate` by default
- * @property {((call: Call, index: number) => void) | null} [onChange]  told of every call that may change what a crash
- *   leaves, just before it does, with its number from 0. An `open` that makes a new file is a `create`
+ * @property {((call: Call, index: number) => void) | null} [onChange]  called just before every call that may change
+ *   the outcome of a crash; `index` counts them from 0. An `open` that makes a new file is a `create`
  */
 
-/** Calls that may change what a crash leaves. */
+/** Calls that may change the outcome of a crash. */
 const CHANGES = new Set(['write', 'truncate', 'sync', 'rename', 'unlink', 'syncFolder'])
 /** @type {DiskFault} */
 const NO_FAULT = Object.freeze({})
@@ -46,15 +47,14 @@ class SimulatedDisk {
     this.decide = decide
     this.defer = defer
     this.onChange = onChange
-    /** How many calls were made. */
     this.callCount = 0
-    /** How many of them may have changed what a crash leaves. */
+    /** How many calls may have changed the outcome of a crash. */
     this.changeCount = 0
-    /** @type {Map<string, Inode>} the names as everybody sees them */
+    /** The names that readers see. @type {Map<string, Inode>} */
     this._names = new Map()
-    /** @type {Map<string, Inode>} the names that a crash cannot take back */
+    /** The names that a crash keeps in any case. @type {Map<string, Inode>} */
     this._durableNames = new Map()
-    /** @type {Map<string, NameChange[]>} by folder: changes since its sync */
+    /** By folder: the changes since its last sync. @type {Map<string, NameChange[]>} */
     this._nameChanges = new Map()
     this.storage = {
       open: this._open.bind(this),
@@ -69,19 +69,12 @@ class SimulatedDisk {
     return [...this._names.keys()].sort()
   }
 
-  /**
-   * @param {string} file
-   * @returns {Buffer}  a copy of what a reader would see
-   */
+  /** What a reader would see, as a copy. @type {(file: string) => Buffer} */
   read (file) {
     return this._inode(file).contents()
   }
 
-  /**
-   * Puts a file on the medium, synced.
-   * @param {string} file
-   * @param {Uint8Array} bytes
-   */
+  /** Creates a durable file. @type {(file: string, bytes: Uint8Array) => void} */
   put (file, bytes) {
     const inode = new Inode()
     inode.write(Buffer.from(bytes), 0, bytes.length, 0)
@@ -91,7 +84,7 @@ class SimulatedDisk {
   }
 
   /**
-   * Writes at once, and does not sync: as much of a write as was done when its process was killed.
+   * Writes at once, without a sync: the part of a write that was done when the process was killed.
    * @param {string} file
    * @param {Buffer} bytes
    * @param {number} position
@@ -101,25 +94,24 @@ class SimulatedDisk {
   }
 
   /**
-   * Changes the medium behind everybody's back: a flipped bit, a misdirected or a lost write. The cache of the file is
-   * dropped with it.
+   * Damages the medium: a flipped bit, a misdirected or a lost write. The file's cache is dropped too.
    * @param {string} file
-   * @param {(medium: Buffer, previous: Map<number, Buffer>) => void} change  in place; `previous` has, by its number,
-   *   what each sector held before it was last synced
+   * @param {(medium: Buffer, previous: Map<number, Buffer>) => void} change  in place; `previous` maps a sector's index
+   *   to its bytes before its last sync
    */
   damage (file, change) {
     this._inode(file).damage(change)
   }
 
-  /** Forgets all caches, as an unmount does: bytes that a failed sync lost are gone for readers too. */
+  /** Drops all caches, as an unmount does. Bytes that a failed sync lost are then gone for readers too. */
   dropCaches () {
     for (const inode of this._names.values()) inode.dropCache()
   }
 
   /**
-   * @param {DiskOptions} [options]  other than those of this disk
-   * @returns {SimulatedDisk}  one with the same files, cached, unsynced and durable, that goes its own way from now on.
-   *   What was opened on this disk stays with it
+   * @param {DiskOptions} [options]  that differ from this disk's
+   * @returns {SimulatedDisk}  an independent copy with the same cached, unsynced and durable bytes. Open handles stay
+   *   with this disk
    */
   clone (options) {
     const copy = new SimulatedDisk({ capacity: this.capacity, defer: this.defer, ...options })
@@ -136,10 +128,10 @@ class SimulatedDisk {
   }
 
   /**
-   * Cuts the power.
-   * @param {(count: number, what: string) => number} pick  chooses one of `count` outcomes, from 0: 0 keeps what is
-   *   durable. Asked in the same order for the same history, so a list of answers replays a crash
-   * @returns {SimulatedDisk}  what is found when the power is back; this disk stays as it is
+   * Cuts the power. This disk does not change.
+   * @param {(count: number, what: string) => number} pick  chooses one of `count` outcomes; 0 keeps what is durable.
+   *   The same history gives the same questions, so a list of answers replays a crash
+   * @returns {SimulatedDisk}  the disk after the power cut
    */
   crash (pick) {
     const names = this._namesAfter((folder, changes) => pick(changes.length + 1, `names of ${folder}`))
@@ -147,7 +139,7 @@ class SimulatedDisk {
   }
 
   /**
-   * @param {(folder: string, changes: NameChange[]) => number} pick  how many of the changes of names are kept
+   * @param {(folder: string, changes: NameChange[]) => number} pick  how many of the changes are kept
    * @returns {Map<string, Inode>}
    */
   _namesAfter (pick) {
@@ -158,11 +150,7 @@ class SimulatedDisk {
     return names
   }
 
-  /**
-   * @param {Map<string, Inode>} names
-   * @param {(inode: Inode, file: string) => Inode} survive  what became of each
-   * @returns {SimulatedDisk}
-   */
+  /** @type {(names: Map<string, Inode>, survive: (inode: Inode, file: string) => Inode) => SimulatedDisk} */
   _survive (names, survive) {
     const after = new SimulatedDisk({ capacity: this.capacity, defer: this.defer })
     const survivorOf = onceEach(survive)
@@ -179,10 +167,10 @@ class SimulatedDisk {
   }
 
   /**
-   * Answers in a later turn, as a storage must.
+   * Calls back in a later turn, as a storage must.
    * @param {Call} call
    * @param {Callback} cb
-   * @param {(fault: DiskFault) => any} run  gives the result, or throws
+   * @param {(fault: DiskFault) => any} run  returns the result, or throws
    */
   _answer (call, cb, run) {
     this.defer(() => {
@@ -196,10 +184,7 @@ class SimulatedDisk {
     })
   }
 
-  /**
-   * @param {Call} call
-   * @param {(fault: DiskFault) => any} run
-   */
+  /** @type {(call: Call, run: (fault: DiskFault) => any) => any} */
   _perform (call, run) {
     this.callCount++
     const fault = this.decide(call) ?? NO_FAULT
@@ -214,11 +199,7 @@ class SimulatedDisk {
     if (this.onChange) this.onChange(call, index)
   }
 
-  /**
-   * @param {string} file
-   * @param {{ flags: string, mustExist?: boolean }} options
-   * @param {Callback} cb
-   */
+  /** @type {(file: string, options: { flags: string, mustExist?: boolean }, cb: Callback) => void} */
   _open (file, { flags, mustExist }, cb) {
     this._answer({ name: 'open', path: file }, cb, () => {
       if (!this._names.has(file)) {
@@ -230,11 +211,7 @@ class SimulatedDisk {
     })
   }
 
-  /**
-   * @param {string} from
-   * @param {string} to  in the same folder
-   * @param {Callback} cb
-   */
+  /** Both names must be in one folder. @type {(from: string, to: string, cb: Callback) => void} */
   _rename (from, to, cb) {
     this._answer({ name: 'rename', path: from }, cb, () => {
       const inode = this._names.get(from)
@@ -243,10 +220,7 @@ class SimulatedDisk {
     })
   }
 
-  /**
-   * @param {string} file
-   * @param {Callback} cb
-   */
+  /** @type {(file: string, cb: Callback) => void} */
   _unlink (file, cb) {
     this._answer({ name: 'unlink', path: file }, cb, () => {
       if (!this._names.has(file)) throw diskError('ENOENT', 'unlink', file)
@@ -254,10 +228,7 @@ class SimulatedDisk {
     })
   }
 
-  /**
-   * @param {string} folder
-   * @param {Callback} cb
-   */
+  /** @type {(folder: string, cb: Callback) => void} */
   _syncFolder (folder, cb) {
     this._answer({ name: 'syncFolder', path: folder }, cb, () => {
       for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
@@ -265,19 +236,13 @@ class SimulatedDisk {
     })
   }
 
-  /**
-   * @param {string} folder
-   * @param {NameChange} change
-   */
+  /** @type {(folder: string, change: NameChange) => void} */
   _changeNames (folder, change) {
     applyChange(this._names, change)
     this._nameChanges.set(folder, [...this._nameChanges.get(folder) ?? [], change])
   }
 
-  /**
-   * @param {string} file
-   * @param {Inode} inode
-   */
+  /** @type {(file: string, inode: Inode) => Record<string, (...args: any[]) => any>} */
   _createHandle (file, inode) {
     /** @type {Record<string, (fault: DiskFault, ...args: any[]) => any>} */
     const runs = {
@@ -319,7 +284,7 @@ class SimulatedDisk {
   /**
    * @param {Inode} inode
    * @param {string} file  its name when it was opened
-   * @returns {string}  its name now; the last one it had, if it has none
+   * @returns {string}  its name now, or the name when it was opened
    */
   _nameOf (inode, file) {
     if (this._names.get(file) === inode) return file
@@ -327,13 +292,7 @@ class SimulatedDisk {
     return file
   }
 
-  /**
-   * @param {Inode} inode
-   * @param {number} position
-   * @param {number} length
-   * @param {string} file
-   * @returns {number}  how many of the bytes fit
-   */
+  /** How many of the bytes fit. @type {(inode: Inode, position: number, length: number, file: string) => number} */
   _roomFor (inode, position, length, file) {
     if (this.capacity === Infinity) return length
     const used = [...new Set(this._names.values())].reduce((total, { cacheSize }) => total + cacheSize, 0)
@@ -344,9 +303,9 @@ class SimulatedDisk {
 }
 
 /**
- * A file may have several names.
+ * Makes one value for each inode, even if several names lead to it.
  * @param {(inode: Inode, file: string) => Inode} make
- * @returns {(inode: Inode, file?: string) => Inode}  what it made of that inode the first time
+ * @returns {(inode: Inode, file?: string) => Inode}
  */
 function onceEach (make) {
   /** @type {Map<Inode, Inode>} */
@@ -368,7 +327,7 @@ function applyChange (names, change) {
 
 /** @param {string} code @param {string} call @param {string} file */
 function diskError (code, call, file) {
-  // Files that do not exist are looked for all the time, and a stack is what costs in an error.
+  // Tests look for missing files all the time, and an error's stack is expensive.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   const err = new Error(`${code}: ${call} '${file}'`)

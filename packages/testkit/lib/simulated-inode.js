@@ -1,36 +1,36 @@
 'use strict'
-// One file of the simulated disk: what readers see, what the medium holds, and what a crash may make of the difference.
+// One file of the simulated disk: what readers see, what the medium holds, and what a crash makes of the difference.
 
 const { SECTOR_SIZE, ZERO_SECTOR, copyOut, makeSectors } = require('./simulated-sector')
 
 /** @typedef {import('./simulated-sector').Sector} Sector */
 
-// The unit in which a file system notes whether anything was ever written to the space that it has given to a file.
+// A file system notes for each block of this many sectors whether it was ever written.
 const BLOCK_SECTORS = 8
 
 class Inode {
   constructor () {
-    /** @type {Sector[]} what readers see; past the size, the last sector has zeros */
+    /** What readers see. Behind the file's size, the last sector has zeros. @type {Sector[]} */
     this.cache = []
     this.cacheSize = 0
-    /** @type {Sector[]} what is on stable storage */
+    /** What is durable. @type {Sector[]} */
     this.medium = []
     this.mediumSize = 0
-    /** @type {Map<number, Sector[]>} by number: the versions written since the last sync. The lists never change */
+    /** By sector: the versions written since the last sync. The lists never change. @type {Map<number, Sector[]>} */
     this.unsynced = new Map()
-    /** @type {number[]} the sizes that the file had since the last sync */
+    /** The sizes that the file had since the last sync. @type {number[]} */
     this.sizes = []
-    /** @type {Map<number, Sector>} by number: what it held before it was last synced */
+    /** By sector: its content before its last sync. @type {Map<number, Sector>} */
     this.previous = new Map()
     /**
-     * Blocks that were new when a sync failed to write them. As on ext4, they stay marked as never written: to write
-     * them again in place brings nothing to the medium, though the sync succeeds; a truncation takes the mark away.
+     * Blocks that were new when a sync failed. As on ext4, they stay marked as never written: writing them again in
+     * place brings nothing to the medium, although the sync succeeds. A truncation in front of them removes the mark.
      * @type {Set<number>}
      */
     this.unwritten = new Set()
   }
 
-  /** @returns {Inode}  the same in everything, and apart from now on */
+  /** @returns {Inode}  an independent copy */
   clone () {
     return Object.assign(new Inode(), this, {
       cache: this.cache.slice(),
@@ -47,7 +47,7 @@ class Inode {
    * @param {number} offset  in the target
    * @param {number} length
    * @param {number} position  in the file
-   * @returns {number}  how many bytes there were
+   * @returns {number}  how many bytes were read
    */
   read (target, offset, length, position) {
     const count = Math.max(0, Math.min(length, this.cacheSize - position))
@@ -75,12 +75,12 @@ class Inode {
     const last = Math.ceil(end / SECTOR_SIZE) - 1
     const written = makeSectors(last - first + 1)
     const { bytes } = written[0].arena
-    // What surrounds the bytes in the first and the last sector stays as it was.
+    // The first and the last sector keep the bytes around the new ones.
     copyOut([this.cache[first]], bytes, written[0].start, 0, SECTOR_SIZE)
     if (last > first) copyOut([this.cache[last]], bytes, written[last - first].start, 0, SECTOR_SIZE)
     source.copy(bytes, written[0].start + position - first * SECTOR_SIZE, start, start + length)
     for (let index = 0; index < written.length; index++) this._put(first + index, written[index])
-    // A gap that the write leaves is zeros, whatever the medium holds there.
+    // A gap in front of the write becomes zeros, whatever the medium holds there.
     if (position > before) this._noteZeros(before, first)
   }
 
@@ -92,7 +92,6 @@ class Inode {
     if (size > before) this._noteZeros(before, Math.ceil(size / SECTOR_SIZE))
   }
 
-  /** All of it is on stable storage now. */
   sync () {
     for (const sector of this.unsynced.keys()) this.previous.set(sector, this.medium[sector] ?? ZERO_SECTOR)
     this.medium = resized(this.medium, this.mediumSize, this.cacheSize)
@@ -103,7 +102,7 @@ class Inode {
     this._forgetUnsynced()
   }
 
-  /** A failed sync, as on Linux: what was dirty counts as clean, and is not on the medium. */
+  /** A sync fails as on Linux: dirty sectors count as clean, but are not on the medium. */
   loseUnsynced () {
     for (const sector of this.unsynced.keys()) {
       const block = Math.floor(sector / BLOCK_SECTORS)
@@ -112,27 +111,23 @@ class Inode {
     this._forgetUnsynced()
   }
 
-  /**
-   * @param {number} sector
-   * @param {Sector} content
-   * @returns {Sector}  what the medium shows once it was written
-   */
+  /** What the medium shows after a sector is written. @type {(sector: number, content: Sector) => Sector} */
   _arriving (sector, content) {
     return this.unwritten.has(Math.floor(sector / BLOCK_SECTORS)) ? ZERO_SECTOR : content
   }
 
-  /** Readers see the medium again. Unsynced changes that a sync would still write are lost, as with a lost machine. */
+  /** Readers see the medium again. Unsynced changes are lost. */
   dropCache () {
     this.cache = this.medium.slice()
     this.cacheSize = this.mediumSize
-    // What is read anew is known to be marked, and what is written there then arrives.
+    // The file system reads the marks again, so later writes to these blocks arrive.
     this.unwritten.clear()
     this._forgetUnsynced()
   }
 
   /**
    * Changes the medium in place, and drops the cache.
-   * @param {(medium: Buffer, previous: Map<number, Buffer>) => void} change
+   * @type {(change: (medium: Buffer, previous: Map<number, Buffer>) => void) => void}
    */
   damage (change) {
     const bytes = flatten(this.medium, this.mediumSize)
@@ -144,10 +139,7 @@ class Inode {
     this.previous = previous
   }
 
-  /**
-   * @param {(count: number, what: string) => number} pick
-   * @returns {Inode}  what is left after the power went
-   */
+  /** What is left after a power cut. @type {(pick: (count: number, what: string) => number) => Inode} */
   crash (pick) {
     const sizes = [this.mediumSize, ...this.sizes]
     const size = sizes[pick(sizes.length, 'size')]
@@ -155,7 +147,7 @@ class Inode {
     const survivors = []
     for (const [sector, versions] of this.unsynced) {
       if (sector * SECTOR_SIZE >= size) continue
-      // 0: the old bytes. Then each version whole, and each torn: every byte old or new.
+      // Outcome 0 keeps the old bytes. Then follow all versions whole, then all versions torn.
       const outcome = pick(1 + 2 * versions.length, `sector ${sector}`)
       if (outcome === 0) continue
       const version = versions[(outcome - 1) % versions.length]
@@ -167,8 +159,8 @@ class Inode {
 
   /**
    * @param {number} size
-   * @param {Array<[sector: number, content: Sector]>} survivors  all of them below the size
-   * @returns {Inode}  the medium at that size, with those sectors in it, and nothing unsynced
+   * @param {Array<[sector: number, content: Sector]>} survivors  in front of `size`
+   * @returns {Inode}  the medium at that size with the survivors, all of it durable
    */
   survive (size, survivors) {
     const after = new Inode()
@@ -189,20 +181,14 @@ class Inode {
     this.sizes.push(size)
   }
 
-  /**
-   * @param {number} sector
-   * @param {Sector} content
-   */
+  /** @type {(sector: number, content: Sector) => void} */
   _put (sector, content) {
     this.cache[sector] = content
     const versions = this.unsynced.get(sector)
     this.unsynced.set(sector, versions ? [...versions, content] : [content])
   }
 
-  /**
-   * @param {number} start  in bytes
-   * @param {number} endSector
-   */
+  /** @type {(startOffset: number, endSector: number) => void} */
   _noteZeros (start, endSector) {
     for (let sector = Math.floor(start / SECTOR_SIZE); sector < endSector; sector++) {
       this._put(sector, this.cache[sector])
@@ -219,7 +205,7 @@ class Inode {
  * @param {Sector[]} sectors  changed in place
  * @param {number} before  their size in bytes
  * @param {number} size
- * @returns {Sector[]}  the same, zeros behind what there was
+ * @returns {Sector[]}  the same list; new bytes are zeros
  */
 function resized (sectors, before, size) {
   const count = Math.ceil(size / SECTOR_SIZE)
@@ -235,7 +221,7 @@ function resized (sectors, before, size) {
  * @param {Sector} content
  * @param {number} sector
  * @param {number} size  of the file, in bytes
- * @returns {Sector}  the content, zeros past the end of the file
+ * @returns {Sector}  the content, with zeros behind the end of the file
  */
 function trimmed (content, sector, size) {
   const rest = size - sector * SECTOR_SIZE
@@ -253,7 +239,7 @@ function flatten (sectors, size) {
 function tear (before, after, pick) {
   const torn = before.cut(SECTOR_SIZE)
   const bytes = torn.view()
-  // Eight bytes at a time by choice, since nothing can go through 2^512 mixtures.
+  // `pick` chooses eight bytes at a time, old or new: it cannot choose among 2^512 mixtures at once.
   for (let start = 0; start < SECTOR_SIZE; start += 8) {
     const mask = pick(256, 'bytes')
     for (let bit = 0; bit < 8; bit++) if (mask & (1 << bit)) bytes[start + bit] = after.view()[start + bit]

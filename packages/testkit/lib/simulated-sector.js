@@ -1,9 +1,9 @@
 'use strict'
-// 512 bytes that never change, shared by every disk that has them, and a hash of them that is made at most once.
+// An immutable sector of 512 bytes. Disks share it. Its hash is computed at most once.
 
 const SECTOR_SIZE = 512
 const WORD_COUNT = SECTOR_SIZE / 4
-// Sectors written together lie together, so that reading them again is one copy.
+// Sectors that are written together lie together, so reading them again is one copy.
 const ARENA_SIZE = 256 * 1024
 
 /** @typedef {{ bytes: Buffer, words: Int32Array }} Arena */
@@ -27,21 +27,18 @@ class Sector {
     return this._low
   }
 
-  /** Another 32 bits: 0 for zeros. */
+  /** 32 other bits: 0 for zeros. */
   get high () {
     if (!this._isHashed) this._hash()
     return this._high
   }
 
-  /** @returns {Buffer}  the bytes where they lie; they must not be changed */
+  /** @returns {Buffer}  the sector's own memory; do not change it */
   view () {
     return this.arena.bytes.subarray(this.start, this.start + SECTOR_SIZE)
   }
 
-  /**
-   * @param {number} size
-   * @returns {Sector}  the first bytes, with zeros behind them
-   */
+  /** A sector with the first `size` bytes of this one, then zeros. @type {(size: number) => Sector} */
   cut (size) {
     const cut = makeSectors(1)[0]
     this.arena.bytes.copy(cut.arena.bytes, cut.start, this.start, this.start + size)
@@ -49,7 +46,7 @@ class Sector {
     return cut
   }
 
-  // Not a CRC: bytes that end with a CRC of themselves would all have the same one.
+  // Not a CRC, because all data that ends with its own CRC has the same CRC.
   _hash () {
     const [low, high] = hashWords(this.arena.words, this.start / 4)
     this._low = low ^ ZERO_HASH[0]
@@ -85,7 +82,7 @@ function makeArena (size) {
 
 /**
  * @param {number} count
- * @returns {Sector[]}  adjoining, with bytes of any kind in them: to be filled before they are handed on
+ * @returns {Sector[]}  adjoining; their bytes are not initialised, so fill them before use
  */
 function makeSectors (count) {
   const size = count * SECTOR_SIZE
@@ -105,11 +102,11 @@ function makeSectors (count) {
 const ZERO_SECTOR = new Sector({ bytes: Buffer.alloc(SECTOR_SIZE), words: new Int32Array(WORD_COUNT) }, 0)
 
 /**
- * @param {Sector[]} sectors  those of a file
+ * @param {Sector[]} sectors  of a file
  * @param {Buffer} target
  * @param {number} offset  in the target
  * @param {number} position  in the file
- * @param {number} length  all of it within the sectors
+ * @param {number} length  the range must lie within the sectors
  */
 function copyOut (sectors, target, offset, position, length) {
   const end = position + length

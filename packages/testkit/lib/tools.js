@@ -1,5 +1,5 @@
 'use strict'
-// What most tests need: folders, random numbers, a clock that stands still, and what a call fails with.
+// Tools for most tests: folders, random numbers, a stopped clock, and the error of a call.
 
 const fs = require('node:fs')
 const os = require('node:os')
@@ -9,9 +9,9 @@ const { performance } = require('node:perf_hooks')
 /** @type {string[]} */
 const folders = []
 
-/** @returns {string}  the path of a fresh folder for one test, gone when the process ends */
+/** @returns {string}  a fresh folder, removed when the process ends */
 function temporaryFolder () {
-  // Before all others: tape's listener ends the process.
+  // First of the listeners, because tape's listener ends the process.
   if (folders.length === 0) process.prependListener('exit', removeAll)
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-'))
   folders.push(folder)
@@ -23,13 +23,13 @@ function removeAll () {
     try {
       fs.rmSync(folder, { recursive: true, force: true })
     } catch {
-      // Windows keeps files that are still open. The system clears its temporary folder in time.
+      // Windows keeps files that are still open.
     }
   }
 }
 
 /**
- * A small random generator, sfc32: the same numbers from the same seed, everywhere, and without a period.
+ * The random generator sfc32, which has no period in practice. The same seed gives the same numbers everywhere.
  * @param {number} seed
  * @returns {(limit: number) => number}  a whole number from 0 to below the limit
  */
@@ -45,23 +45,22 @@ function createRandom (seed) {
 }
 
 /**
- * Stops `performance.now()` of this process until the test ends. How a log reads and writes follows from how long its
- * calls take, so a test that says which way one went must not ask a machine that may be busy.
- * @param {{ teardown: (run: () => void) => void }} t  a test, of tape or of what looks like it
+ * Stops `performance.now()` of this process until the test ends. A log chooses how to read and write by the time that
+ * its calls take, so a test of that choice must not depend on how busy the machine is.
+ * @param {{ teardown: (run: () => void) => void }} t  a test of tape, or something like it
  * @returns {{ pass: (ms: number) => void }}  lets time pass
  */
 function stopClock (t) {
   let now = performance.now()
-  // An own property, over the one of the prototype.
+  // An own property hides the one of the prototype.
   performance.now = () => now
   t.teardown(() => { Reflect.deleteProperty(performance, 'now') })
   return { pass: (ms) => { now += ms } }
 }
 
 /**
- * What a call fails with, for tests that compare errors.
- * @param {() => unknown} run  returns a promise, or throws
- * @returns {Promise<any>}  the error, or null
+ * @param {() => unknown} run  may return a promise
+ * @returns {Promise<any>}  the error; null if there is none
  */
 async function failureOf (run) {
   try {
@@ -72,13 +71,13 @@ async function failureOf (run) {
   }
 }
 
-/** Whether all of the tests are run, and not only the quick ones: `npm run test:long`. */
+/** Whether all random cases run: `npm run test:long`. */
 const isLongRun = process.env.MILLRACE_TESTS === 'long'
 
 /**
- * @param {number} count  of random cases in a long run
+ * @param {number} count  random cases of a long run
  * @param {number} [divisor]
- * @returns {number}  how many there are in this run: a quick one has a quarter of them, or the part that is given
+ * @returns {number}  random cases of this run; a quick run has a quarter of them by default
  */
 function inQuickRuns (count, divisor = 4) {
   return isLongRun ? count : Math.ceil(count / divisor)

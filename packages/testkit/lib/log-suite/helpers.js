@@ -1,5 +1,5 @@
 'use strict'
-// What several parts of the log suite need.
+// Functions that several parts of the log suite need.
 
 const pull = require('pull-stream')
 
@@ -10,12 +10,7 @@ function collect (source) {
   })
 }
 
-/**
- * Appends one by one.
- * @param {any} log
- * @param {unknown[]} values
- * @returns {Promise<number[]>}  their seqs
- */
+/** Appends one by one, and returns the seqs. @type {(log: any, values: unknown[]) => Promise<number[]>} */
 async function appendEach (log, values) {
   const seqs = []
   for (const value of values) seqs.push(await log.append(value))
@@ -23,9 +18,8 @@ async function appendEach (log, values) {
 }
 
 /**
- * Compares what JSON can say, a hundred times faster than tape compares ten thousand items.
- * @param {unknown} a
- * @param {unknown} b
+ * Compares JSON: for ten thousand items a hundred times faster than tape.
+ * @type {(a: unknown, b: unknown) => boolean}
  */
 function isSame (a, b) {
   return JSON.stringify(a) === JSON.stringify(b)

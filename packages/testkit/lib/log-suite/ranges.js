@@ -1,5 +1,5 @@
 'use strict'
-// The part of the log suite about ranges, limits and filters, against a plain array that answers the same question.
+// Tests ranges, limits and filters of a log against a plain array.
 
 const { createRandom, inQuickRuns } = require('../tools')
 const { collect, isSame, scanAll } = require('./helpers')
@@ -43,7 +43,7 @@ function addRangeTests ({ seed, test }) {
  * @typedef {Array<{ seq: number, value: any }>} Model
  * @param {any} log
  * @param {(limit: number) => number} random
- * @returns {Promise<Model>}  the records that are left
+ * @returns {Promise<Model>}  the records that were not deleted
  */
 async function fill (log, random) {
   const model = []

@@ -1,22 +1,19 @@
 'use strict'
-// The part of the log suite that reads: one record, streams, scans, and streams that go on with what is appended later.
+// Tests the reading side of a log: get, streams, scans and live streams.
 
 const pull = require('pull-stream')
 const { Readable } = require('node:stream')
 const { failureOf } = require('../tools')
 const { collect, isSame, appendEach, scanAll } = require('./helpers')
 
-/** Bytes as they are, in a codec that keeps what it is handed. It has no name: logs of any codec take its records. */
+/** A codec that keeps the bytes it is given. Having no name, it can read logs of any codec. */
 const bytes = {
   buffer: true,
   encode: (/** @type {Buffer} */ value) => value,
   decode: (/** @type {Buffer} */ value) => value
 }
 
-/**
- * Reading one record, all of them as a stream, and all of them as a scan's runs.
- * @param {import('../log-suite').Suite} suite
- */
+/** @param {import('../log-suite').Suite} suite */
 function addReadTests ({ test }) {
   test('get: a seq that names no record is refused with a code, and nothing hangs', async (t, log) => {
     const [first] = await appendEach(log, ['aaaaaaaaaaaa', 'bbbbbbbbbbbb'])
@@ -137,10 +134,7 @@ function addReadTests ({ test }) {
   })
 }
 
-/**
- * Streams that go on with what is appended later.
- * @param {import('../log-suite').Suite} suite
- */
+/** @param {import('../log-suite').Suite} suite */
 function addLiveTests ({ test }) {
   test('live: old records first, then new ones as they come', async (t, log) => {
     await log.append(['a', 'b'])

@@ -1,13 +1,10 @@
 'use strict'
-// The part of the log suite that changes logs: appending, deleting, opening and closing.
+// Tests the writing side of a log: appending, deleting, opening and closing.
 
 const { failureOf } = require('../tools')
 const { collect, appendEach } = require('./helpers')
 
-/**
- * Seqs, since, batches, and failures that are only their own caller's.
- * @param {import('../log-suite').Suite} suite
- */
+/** @param {import('../log-suite').Suite} suite */
 function addAppendTests ({ test }) {
   test('append: gives the seq under which get finds the value', async (t, log) => {
     const seq = await log.append({ hello: 'world' })
@@ -72,10 +69,7 @@ function addAppendTests ({ test }) {
   })
 }
 
-/**
- * What is erased is gone for every reader, and nothing else changes.
- * @param {import('../log-suite').Suite} suite
- */
+/** @param {import('../log-suite').Suite} suite */
 function addDeleteTests ({ test }) {
   test('del: get says deleted, streams leave it out, since stays', async (t, log) => {
     const seqs = await appendEach(log, ['a', 'b', 'c'])
@@ -126,10 +120,7 @@ function addDeleteTests ({ test }) {
   })
 }
 
-/**
- * Opening, closing, reopening, and methods that flumedb takes off the log.
- * @param {import('../log-suite').Suite} suite
- */
+/** @param {import('../log-suite').Suite} suite */
 function addLifecycleTests ({ test }) {
   test('open: calls made at once wait until the log is loaded', async (t, log) => {
     t.equal(log.since.value, undefined)
