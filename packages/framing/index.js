@@ -1,6 +1,6 @@
 'use strict'
-// The bytes of a log, of both families: framed, walked and checked in memory, without any I/O. What only looks at
-// damaged logs is in survey.js, which most programs never load.
+// Exports the parts that handle the bytes of a log, of both families of framings: they frame, walk and check bytes in
+// memory, without any I/O. survey.js exports the parts that examine damaged logs; most programs never load it.
 
 const {
   AREA_SIZE, CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, CRC_SIZE, EPOCH_MAX, FILE_SIZE_MAX, FRAME_LENGTH_MASK,

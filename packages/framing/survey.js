@@ -1,5 +1,6 @@
 'use strict'
-// What is good in a damaged log, and what is wrong with it: machines over bytes, without any I/O.
+// Exports the parts that find the good chunks of a damaged log and judge the rest: state machines over bytes, without
+// any I/O.
 
 const { endOfPage } = require('./lib/layout')
 const { DamageList } = require('./lib/survey/damage-list')

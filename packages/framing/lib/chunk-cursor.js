@@ -1,5 +1,5 @@
 'use strict'
-// Goes from chunk to chunk of a checked log in a window over the file, and lets nothing through that does not verify.
+// Walks a checked log chunk by chunk, in a window over the file, and enters only chunks that verify.
 
 const { Piece } = require('@millrace/flow')
 const {
@@ -9,10 +9,10 @@ const { crc32, crc32OfFew, createShiftTable, shift } = require('./crc32')
 const { finishChunk } = require('./journal')
 const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, LENGTH_SIZE, PAGE_SIZE, endOfPage, isZero } = require('./layout')
 
-/** How an attempt to enter the next chunk ended. */
+/** How `enter` ended. */
 const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 })
 const UNKNOWN = -1
-// For less, a sum for each is soon made: the tables that one for all needs take 1 to 4 ms, once.
+// For less, one sum per chunk is quicker: the tables for a common sum take 1 to 4 ms, once.
 const PROVEN_SIZE_MIN = 2 * PAGE_SIZE
 const NO_VIEW = new DataView(new ArrayBuffer(0))
 
@@ -24,7 +24,7 @@ const NO_VIEW = new DataView(new ArrayBuffer(0))
  */
 
 /**
- * Bytes of the file, from position `start` to `end`. Whoever drives the cursor fills it.
+ * Bytes of the file, from position `start` to `end`. The cursor's caller fills it.
  * @typedef {{ readonly buffer: Buffer, readonly start: number, readonly end: number, forget: () => void }} Window
  */
 
@@ -33,7 +33,7 @@ class ChunkCursor {
   /**
    * @param {W} window
    * @param {Rules} rules
-   * @param {Map<number, Entry[]>} unfinished  deletions that a crash cut off and that nobody may finish, by chunk
+   * @param {Map<number, Entry[]>} unfinished  by chunk: entries of journals, applied to the bytes that the cursor reads
    * @param {number} pageStart
    */
   constructor (window, rules, unfinished, pageStart) {
@@ -42,22 +42,22 @@ class ChunkCursor {
     this.window = window
     /** @type {DataView} */
     this.view = NO_VIEW
-    /** @type {Buffer | null} what it is a view of */
+    /** @type {Buffer | null} the buffer that `view` shows */
     this._viewed = null
     /** The header of the chunk that was entered last. */
     this.header = new ChunkHeader()
     /** Physical position of the next byte. */
     this.at = pageStart
-    /** Where the entered chunk begins and ends; `at` is its end when the next one is to be entered. */
+    /** Where the entered chunk begins and ends. When `at` is its end, the next chunk is due. */
     this.chunkStart = pageStart
     this.chunkEnd = pageStart
-    /** Logical position less the physical one, from `at` on. */
+    /** Logical position less physical position, from `at` on. */
     this.shift = rules.shift
-    /** How many bytes from `at` are needed to go on. */
+    /** How many bytes from `at` on the window must hold for the next step. */
     this.need = 0
     /** @type {Damage | null} why the next chunk cannot be entered */
     this.damage = null
-    /** How many erased frames the chunks had that were entered. */
+    /** The sum of `erasedCount` over the entered chunks. */
     this.erasedCount = 0
     this._chainCrc = UNKNOWN
     this._epoch = 0
@@ -66,10 +66,7 @@ class ChunkCursor {
     this._run = null
   }
 
-  /**
-   * From now on all chunks that the window holds may be proven at once, before the first of them is entered. For
-   * whoever will enter them all.
-   */
+  /** Lets one checksum prove all chunks in the window. For callers that enter all of them. */
   proveTogether () {
     this._provesTogether = this._rules.verify
   }
@@ -79,19 +76,14 @@ class ChunkCursor {
     return this.at + this.shift
   }
 
-  /**
-   * Begins anew, with bytes read anew: records may have been put together in those at hand.
-   * @param {number} pageStart
-   */
+  // Begins at a page, with bytes read anew: joining records has changed those in the window.
+  /** @type {(pageStart: number) => void} */
   restart (pageStart) {
     this.window.forget()
     this.begin(pageStart)
   }
 
-  /**
-   * Begins at a page whose bytes nobody has changed.
-   * @param {number} pageStart
-   */
+  /** Begins at a page whose bytes in the window are unchanged. @type {(pageStart: number) => void} */
   begin (pageStart) {
     this.at = this.chunkStart = this.chunkEnd = pageStart
     this.damage = null
@@ -100,62 +92,47 @@ class ChunkCursor {
     this._run?.forget()
   }
 
-  /**
-   * Begins behind a chunk that is known, with bytes read anew.
-   * @param {import('./pack-commit').Tail} tail
-   */
+  /** Continues behind a known chunk, with bytes read anew. @type {(tail: import('./pack-commit').Tail) => void} */
   resume ({ end, shift, chainCrc }) {
     this.restart(end)
     this.shift = shift
     this._chainCrc = chainCrc
   }
 
-  /** Where one can go back to, to read again what comes there: the chunk to be entered next, or the entered one. */
+  /** A place for `goBack`: the start of the entered chunk, or of the next one if this one is done. */
   mark () {
     const { header, at, chunkStart, chunkEnd, shift, _epoch: epoch } = this
     if (at === chunkEnd) return { end: at, shift, chainCrc: this._chainCrc, epoch }
     return { end: chunkStart, shift: header.position - chunkStart, chainCrc: header.previous, epoch: header.epoch }
   }
 
-  /**
-   * Goes back, with bytes read anew: what comes there must follow what came before it as it had to the first time.
-   * @param {ReturnType<ChunkCursor['mark']>} mark
-   */
+  // Goes back, with bytes read anew. The chunk there must be linked to the one before it, as it was the first time.
+  /** @type {(mark: ReturnType<ChunkCursor['mark']>) => void} */
   goBack (mark) {
     this.resume(mark)
     this._epoch = mark.epoch
   }
 
-  /**
-   * Says what the chunk before the next one is.
-   * @param {number} chainCrc
-   */
+  /** Sets the chain crc that the next chunk must name. @type {(chainCrc: number) => void} */
   expect (chainCrc) {
     this._chainCrc = chainCrc
   }
 
-  /** Whether the window holds the bytes from `at` to there. @param {number} end */
+  /** Whether the window holds the bytes from `at` to `end`. @type {(end: number) => boolean} */
   holds (end) {
     const { window } = this
     this._lookAgain()
     return window.start <= this.at && window.end >= end && window.start < window.end
   }
 
-  /**
-   * The window was filled, or could not be.
-   * @param {Error | null} err
-   */
+  /** The caller has filled the window, or failed to. @type {(err: Error | null) => void} */
   noteLoaded (err) {
-    // What it held is gone.
+    // The proven bytes are gone from the window.
     if (err) this.proveNone(0)
     this._lookAgain()
   }
 
-  /**
-   * Enters the chunk that begins where the last one ended.
-   * @param {number} limit  how far the log reaches
-   * @returns {number}  one of ENTRY
-   */
+  /** Enters the next chunk. The log ends at `limit`. Returns one of ENTRY. @type {(limit: number) => number} */
   enter (limit) {
     if (this.chunkEnd >= limit) return ENTRY.AT_END
     this.at = this.chunkEnd
@@ -178,11 +155,8 @@ class ChunkCursor {
     return ENTRY.ENTERED
   }
 
-  /**
-   * Passes the gap at the cursor. In a file that was never compacted none moves anything: there every position follows
-   * from its place.
-   * @param {number} size
-   */
+  // Passes the gap at the cursor. Without compaction it moves nothing: positions follow from places.
+  /** @type {(size: number) => void} */
   passGap (size) {
     this.at += LENGTH_SIZE
     if (this._rules.hasGaps) this.shift += size
@@ -194,45 +168,36 @@ class ChunkCursor {
     return at + CHUNK_HEADER_SIZE <= end && isHeaderAt(buffer, view, at - start, at + shift, this._rules)
   }
 
-  /**
-   * Looks for the next place, from one byte after `at` on, that has a chunk's header; at the latest the next page.
-   * @param {number} limit
-   * @returns {number}  physical
-   */
+  // Physical position of the next header behind `at`, at most the end of the page or log.
+  /** @type {(limit: number) => number} */
   findNextHeader (limit) {
     const pageEnd = Math.min(limit, endOfPage(this.at))
     const { window: { buffer, start, end }, view, shift } = this
     const last = Math.min(pageEnd, end) - CHUNK_HEADER_SIZE
-    // So a file of zeros takes no longer than reading it.
+    // Without this, a file of zeros would be searched byte by byte.
     const isHeld = this.at >= start && last >= this.at
     if (isHeld && isZero(buffer, this.at - start, last + CHUNK_HEADER_SIZE - start)) return pageEnd
     const found = findHeaderAt(buffer, view, this.at + 1 - start, last - start, start + shift, this._rules)
     return found === -1 ? pageEnd : start + found
   }
 
-  /**
-   * Goes on behind damage.
-   * @param {number} physical  what `findNextHeader` gave
-   * @param {number} [epoch]  the least that what comes there may have
-   */
+  // Continues behind damage, at a position that `findNextHeader` gave. The next chunk must have at least this epoch.
+  /** @type {(physical: number, epoch?: number) => void} */
   skipTo (physical, epoch = this._epoch) {
     this.at = this.chunkStart = this.chunkEnd = physical
     this.damage = null
     this._chainCrc = UNKNOWN
     this._epoch = epoch
-    // It may be no place where a chunk was taken to begin.
+    // The run may have divided these bytes into other chunks.
     this.proveNone(this.window.end)
   }
 
-  /** @param {number} end  up to where chunks are to be summed one by one, since one of them is damaged */
+  /** Sums the chunks up to `end` one by one, because one of them is damaged. @type {(end: number) => void} */
   proveNone (end) {
     this._run?.forget(end)
   }
 
-  /**
-   * The entered chunk is not what its neighbours make of it.
-   * @param {Fault} fault
-   */
+  /** The entered chunk contradicts its neighbours. Returns false. @type {(fault: Fault) => boolean} */
   fail (fault) {
     this.damage = { start: this.chunkStart, end: this.chunkEnd, fault }
     this.at = this.chunkStart
@@ -253,10 +218,7 @@ class ChunkCursor {
     return this.holds(end)
   }
 
-  /**
-   * @param {number} limit
-   * @returns {boolean}  whether the chunk at `at` has the sums that it says
-   */
+  /** Whether a common checksum has proven the chunk at `at`. @type {(limit: number) => boolean} */
   _isProven (limit) {
     const { window: { buffer, start, end }, view, at } = this
     if (this._run === null || at >= this._run.triedEnd) {
@@ -268,16 +230,12 @@ class ChunkCursor {
     return at < this._run.provenEnd
   }
 
-  /**
-   * @param {number} pageEnd
-   * @param {boolean} isProven
-   * @returns {Fault | null}
-   */
+  /** @type {(pageEnd: number, isProven: boolean) => Fault | null} */
   _check (pageEnd, isProven) {
     const { window: { buffer, start }, view, header, at } = this
     const entries = this._unfinished.get(at)
     if (entries) finishChunk(entries, buffer.subarray(at - start, pageEnd - start), this._rules)
-    // What was finished has other bytes now.
+    // Finishing a deletion changes bytes, so what was proven before does not count.
     const isWhole = isProven && entries === undefined
     const fault = checkChunk(buffer, view, at - start, at, pageEnd - start, this._rules, header, isWhole)
     if (fault !== null) return fault
@@ -285,7 +243,7 @@ class ChunkCursor {
     return header.epoch < this._epoch ? 'EPOCH' : null
   }
 
-  /** The chunk at `at` is good: its fields are what to go on with. */
+  /** The chunk at `at` is good: enters it. */
   _goInto () {
     const { header, at } = this
     this.chunkStart = at
@@ -297,29 +255,24 @@ class ChunkCursor {
     this.at = at + CHUNK_HEADER_SIZE + header.continued
   }
 
-  /**
-   * @param {number} end
-   * @param {Fault} fault
-   */
+  /** @type {(end: number, fault: Fault) => number} */
   _fail (end, fault) {
     this.damage = { start: this.at, end, fault }
     return ENTRY.DAMAGED
   }
 }
 
-// Proves many chunks, headers and payloads, by one checksum over all of them: what it should be follows from the sums
-// that their headers say. To ask native code for each of them is a quarter of what a page's sum takes.
+// Proves the headers and payloads of many chunks by one checksum over all their bytes. The checksums in the headers
+// determine what it must be. One call of native code per chunk would cost a quarter of what the sum of a page takes.
 
-/** Nearly all chunks of a log that was written in bulk have so much payload. */
+/** The payload size of nearly all chunks of a log that was written in bulk. */
 const FULL_SIZE = PAGE_SIZE - CHUNK_HEADER_SIZE
 const SIZE_BITS = 14
 
 /**
- * @typedef {object} Tables  for shifts by sizes
- * @property {Int32Array} header
- * @property {Int32Array} full
- * @property {Int32Array[]} powers  1, 2, 4 and so on: made when first needed
- * @property {number} field  what the sum of a header's first field becomes, were it zeros, at the header's end
+ * Tables for shifts: by a header, by a full payload, and by 1, 2, 4 bytes and so on, which are made when first needed.
+ * `field` is the checksum of zeros in place of a header's first field, shifted to the header's end.
+ * @typedef {{ header: Int32Array, full: Int32Array, powers: Int32Array[], field: number }} Tables
  */
 
 /** Made when first needed. @type {Tables | null} */
@@ -340,37 +293,30 @@ class ChunkRun {
   /** @param {number} salt  of the file */
   constructor (salt) {
     this._tables = (tables ??= createTables())
-    // The sums of all headers begin with the salt.
+    // The salt seeds the checksums of all headers.
     const zeros = Buffer.alloc(CHUNK_HEADER_SIZE - CRC_SIZE)
     const [salted, plain] = [salt, 0].map((seed) => crc32OfFew(zeros, 0, zeros.length, seed))
     this._constant = this._tables.field ^ salted ^ plain
-    /** Up to where in the file chunks have the sums that they say. */
+    /** Up to this position of the file the chunks are proven. */
     this.provenEnd = 0
-    /** Up to where that was looked at. From `provenEnd` on one of them may be damaged: they are summed one by one. */
+    /** Up to this position a proof was tried. From `provenEnd` on a chunk may be damaged, so each is summed alone. */
     this.triedEnd = 0
-    /** What the sum of all bytes should be, as a signed number. */
+    /** What the checksum of all bytes must be, as a signed number. */
     this._expected = 0
   }
 
-  /**
-   * Nothing is proven.
-   * @param {number} [until]  up to where chunks are to be summed one by one
-   */
+  /** Forgets what is proven. Up to `until` each chunk is summed alone. @type {(until?: number) => void} */
   forget (until = 0) {
     this.provenEnd = 0
     this.triedEnd = until
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {DataView} view  over the same memory, from the same start
-   * @param {number} start  offset of a chunk
-   * @param {number} end  how far the bytes, and the log, reach
-   * @param {number} physical  where the chunk is in the file
-   */
+  // Tries to prove the chunks from `start` on, an offset in `bytes` and `view`, which begin at the same byte.
+  // `physical` is that chunk's position in the file. The bytes, or the log, end at `end`.
+  /** @type {(bytes: Buffer, view: DataView, start: number, end: number, physical: number) => void} */
   prove (bytes, view, start, end, physical) {
     const runEnd = this._walk(view, start, end, physical)
-    // One that is the only one is summed by whoever enters it.
+    // A single chunk is left to the caller, who sums it on entering.
     this.triedEnd = physical + Math.max(runEnd - start, 1)
     this.provenEnd = physical
     if (runEnd === start) return
@@ -378,13 +324,8 @@ class ChunkRun {
     if ((sum | 0) === this._expected) this.provenEnd = this.triedEnd
   }
 
-  /**
-   * @param {DataView} view
-   * @param {number} start
-   * @param {number} end
-   * @param {number} physical
-   * @returns {number}  where the last whole chunk ends; `start` where there are not two
-   */
+  // Computes `_expected`. Returns where the last whole chunk ends, or `start` if there are fewer than two.
+  /** @type {(view: DataView, start: number, end: number, physical: number) => number} */
   _walk (view, start, end, physical) {
     const { _constant: constant, _tables: { header, full } } = this
     let offset = start
@@ -394,7 +335,7 @@ class ChunkRun {
       const size = view.getUint16(offset + PAYLOAD_SIZE_OFFSET)
       const chunkEnd = offset + CHUNK_HEADER_SIZE + size
       if (chunkEnd > pageEnd || chunkEnd > end) break
-      // Behind the chunks before: the field of the header's sum, the rest of the header, whose sum it is, the payload.
+      // Append to the sum: the header's first field; the rest of the header, whose sum it is; the payload.
       const atField = sum ^ view.getInt32(offset, true)
       const atPayload = shift(header, atField) ^ view.getInt32(offset) ^ constant
       const atEnd = size === FULL_SIZE ? shift(full, atPayload) : this._shiftBy(size, atPayload)
@@ -407,10 +348,7 @@ class ChunkRun {
     return count < 2 ? start : offset
   }
 
-  /**
-   * @param {number} size
-   * @param {number} crc
-   */
+  /** @type {(size: number, crc: number) => number} */
   _shiftBy (size, crc) {
     const { powers } = this._tables
     if (powers.length === 0) for (let bit = 0; bit < SIZE_BITS; bit++) powers.push(createShiftTable(1 << bit))

@@ -1,35 +1,35 @@
 'use strict'
-// The 40 bytes before every chunk's payload: written, read, and checked together with the payload. See docs/format.md.
+// Reads and writes the 40 bytes in front of a chunk's payload, and checks a chunk as far as that needs no neighbour.
+// docs/format.md lists the fields.
 
 const { Piece, putUint16, putUint32, putUint48 } = require('@millrace/flow')
 const { crc32, crc32OfFew } = require('./crc32')
 const { CHUNK_FLAGS, CHUNK_HEADER_SIZE, RESERVATION_SIZE, LENGTH_SIZE, PAGE_SIZE } = require('./layout')
 
 const TWO_32 = 2 ** 32
-/** A header begins with its own checksum; where its payload's checksum and size are. */
+/** A header begins with its own checksum, of this size. The next constants are offsets of fields. */
 const CRC_SIZE = 4
 const PAYLOAD_CRC_OFFSET = 4
 const PAYLOAD_SIZE_OFFSET = 8
 const FLAGS_OFFSET = 10
-/** Where in a header it says how much of the chunk belongs to a record begun before, and how much is erased. */
 const CONTINUED_OFFSET = 28
 const ERASED_COUNT_OFFSET = 30
 const POSITION_OFFSET = 16
-/** The lowest byte of the position. */
+/** The offset of the position's lowest byte. */
 const POSITION_END = 21
 const { COMMIT_CONTINUES, WAS_ERASED, REST_ERASED, BEHIND_LOSS } = CHUNK_FLAGS
 const KNOWN_FLAGS = COMMIT_CONTINUES | WAS_ERASED | REST_ERASED | BEHIND_LOSS
 
 /**
- * What the chunks of one file are checked by.
+ * What is needed to check the chunks of one file.
  * @typedef {object} Rules
  * @property {boolean} verify  false skips the checksums
  * @property {number} salt
- * @property {number} shift  how far logical positions are ahead of physical ones at the first page
- * @property {boolean} hasGaps  whether they may run further ahead
+ * @property {number} shift  logical position less physical position, at the first page
+ * @property {boolean} hasGaps  whether it may grow further on, because the file was compacted
  */
 
-/** The fields of one chunk's header; used again for one chunk after the other. */
+/** The fields of a chunk's header. One object is used for many chunks, one after the other. */
 class ChunkHeader {
   constructor () {
     this.crc = 0
@@ -40,37 +40,34 @@ class ChunkHeader {
     this.epoch = 0
     /** Logical position of the header itself. */
     this.position = 0
-    /** Up to which logical position all was on stable storage when the chunk was written. */
+    /** Everything before this logical position was on stable storage when the chunk was written. */
     this.durable = 0
-    /** Bytes at the payload's start that belong to a record begun before. */
+    /** How many bytes at the payload's start belong to a record that began before. */
     this.continued = 0
-    /** How many records, and pieces of records, of this chunk are erased. */
+    /** How many records and pieces of records in this chunk are erased. */
     this.erasedCount = 0
     /** The chain crc of the chunk before. */
     this.previous = 0
-    /** The crc that it had before anything of it was erased; 0 until then. */
+    /** The crc before the first erasure in this chunk; 0 until then. */
     this.originalCrc = 0
   }
 
-  /** What the next chunk knows this one by. Erasing does not change it. */
+  /** What the next chunk stores as `previous`. Erasing does not change it. */
   get chainCrc () {
     return this.flags & CHUNK_FLAGS.WAS_ERASED ? this.originalCrc : this.crc
   }
 
-  /**
-   * Whether this chunk goes on with a record that is there, as a page should that comes after one.
-   * @param {number} size  how much of the record the page should have
-   */
+  /** Whether this chunk continues an undeleted record, with `size` bytes of it. @type {(size: number) => boolean} */
   hasRest (size) {
     return this.continued === size && (this.flags & CHUNK_FLAGS.REST_ERASED) === 0
   }
 
-  /** The seq of a frame that begins behind what the chunk has of a record begun before. */
+  /** The seq of a frame right behind the rest of the record that began before. */
   get firstSeq () {
     return this.position + CHUNK_HEADER_SIZE + this.continued
   }
 
-  /** Whether it is the first one after an unclean end. */
+  /** Whether this is the first chunk behind an unclean end. */
   get isBehindLoss () {
     return (this.flags & CHUNK_FLAGS.BEHIND_LOSS) !== 0
   }
@@ -80,11 +77,7 @@ class ChunkHeader {
   }
 }
 
-/**
- * @param {DataView} view
- * @param {number} offset
- * @param {ChunkHeader} header  filled
- */
+/** Fills `header` from the bytes at `offset`. @type {(view: DataView, offset: number, header: ChunkHeader) => void} */
 function readChunkHeader (view, offset, header) {
   header.crc = view.getUint32(offset)
   header.payloadCrc = view.getUint32(offset + 4)
@@ -100,11 +93,8 @@ function readChunkHeader (view, offset, header) {
 }
 
 /**
- * Writes the header, with its checksums, before a payload that is there already.
- * @param {ChunkHeader} header  gets its `crc`, and its `payloadCrc`
- * @param {Buffer} bytes
- * @param {number} offset  of the header
- * @param {number} salt
+ * Writes the header and its checksums in front of a payload that is in place. Sets `crc` and `payloadCrc` of `header`.
+ * @type {(header: ChunkHeader, bytes: Buffer, offset: number, salt: number) => void}
  */
 function writeChunkHeader (header, bytes, offset, salt) {
   const payloadStart = offset + CHUNK_HEADER_SIZE
@@ -124,16 +114,16 @@ function writeChunkHeader (header, bytes, offset, salt) {
 }
 
 /**
- * Reads the header of the chunk at `offset`, and checks it as far as that can be done without its neighbours.
+ * Reads the header of the chunk at `offset`, and checks whatever needs no neighbour.
  * @param {Buffer} bytes
- * @param {DataView} view  over the same memory, from the same start
+ * @param {DataView} view  begins at the same byte as `bytes`
  * @param {number} offset
- * @param {number} physical  where the chunk is in the file
- * @param {number} end  in `bytes`: how far the chunk's page, and the log, reach
+ * @param {number} physical  position of the chunk in the file
+ * @param {number} end  offset in `bytes` where the chunk's page or the log ends
  * @param {Rules} rules
  * @param {ChunkHeader} header  filled
- * @param {boolean} [isProven]  whether its checksums are known to be right
- * @returns {import('./faults').Fault | null}  what is wrong with it
+ * @param {boolean} [isProven]  true if the checksums are known to be right
+ * @returns {import('./faults').Fault | null}  what is wrong; null if nothing is
  */
 function checkChunk (bytes, view, offset, physical, end, rules, header, isProven = false) {
   readChunkHeader(view, offset, header)
@@ -143,7 +133,7 @@ function checkChunk (bytes, view, offset, physical, end, rules, header, isProven
   if (header.continued > header.size || payloadStart + header.size > end) return 'SIZE'
   if (header.size < LENGTH_SIZE && header.continued !== header.size) return 'SIZE'
   if (header.flags & ~KNOWN_FLAGS) return 'FLAGS'
-  // No more than there are lengths, and the rest that it begins with.
+  // At most one for each length field, and one for the rest at the payload's start.
   if (header.erasedCount > header.size / LENGTH_SIZE + 1) return 'ERASED_COUNT'
   if (!isInPlace(header, physical, rules)) return 'PLACE'
   if (header.durable > header.position) return 'DURABLE'
@@ -152,72 +142,46 @@ function checkChunk (bytes, view, offset, physical, end, rules, header, isProven
   return crc32(payload) === header.payloadCrc ? null : 'DATA'
 }
 
-/**
- * @param {ChunkHeader} header
- * @param {number} physical
- * @param {Rules} rules
- */
+/** @type {(header: ChunkHeader, physical: number, rules: Rules) => boolean} */
 function isInPlace ({ position, continued, flags }, physical, { shift, hasGaps }) {
   if (continued > 0 && (physical % PAGE_SIZE !== 0 || flags & CHUNK_FLAGS.BEHIND_LOSS)) return false
   return hasGaps ? position >= physical + shift : isAhead(position, physical + shift)
 }
 
-/**
- * Whether a chunk can have a position if more or fewer reservations were skipped before it than is known.
- * @param {number} position
- * @param {number} least
- */
+// Whether a chunk can be at `position`: at `least`, or any number of skipped reservations further on.
+/** @type {(position: number, least: number) => boolean} */
 function isAhead (position, least) {
   return position >= least && (position - least) % RESERVATION_SIZE === 0
 }
 
-/**
- * Whether a whole header lies here, whatever its payload is like. For finding one's way past damage.
- * @param {Buffer} bytes
- * @param {DataView} view
- * @param {number} offset
- * @param {number} position  the logical one that it must say, or be some reservations ahead of
- * @param {Rules} rules
- */
+// Whether a whole header lies here, whatever its payload. It must say the logical position `position`, or one that is
+// some reservations further on. For finding the way past damage.
+/** @type {(bytes: Buffer, view: DataView, offset: number, position: number, rules: Rules) => boolean} */
 function isHeaderAt (bytes, view, offset, position, { salt }) {
   const found = readUint48(view, offset + 16)
   if (!isAhead(found, position) || readUint48(view, offset + 22) > found) return false
   return isHeaderWhole(bytes, view, offset, salt)
 }
 
-/**
- * Whether a header has its own checksum, wherever it says that it is.
- * @param {Buffer} bytes
- * @param {DataView} view
- * @param {number} offset
- * @param {number} salt
- */
+// Whether a header has its own checksum, whatever position it says.
+/** @type {(bytes: Buffer, view: DataView, offset: number, salt: number) => boolean} */
 function isHeaderWhole (bytes, view, offset, salt) {
   return crc32OfFew(bytes, offset + 4, offset + CHUNK_HEADER_SIZE, salt) === view.getUint32(offset)
 }
 
-/**
- * @param {Buffer} bytes
- * @param {DataView} view
- * @param {number} from  offset
- * @param {number} last  offset
- * @param {number} ahead  how far positions are ahead of offsets
- * @param {Rules} rules
- * @returns {number}  the first of these offsets that has a whole header, whatever its payload is like; -1 if none has
- */
+// The first offset between `from` and `last` that has a whole header, whatever its payload; -1 if none has. `ahead` is
+// the logical position less the offset.
+/** @type {(bytes: Buffer, view: DataView, from: number, last: number, ahead: number, rules: Rules) => number} */
 function findHeaderAt (bytes, view, from, last, ahead, rules) {
   for (let offset = from; offset <= last; offset++) {
-    // Nearly every byte is ruled out by the one that differs from each position to the next.
+    // The position's lowest byte differs from one offset to the next, so it rules out nearly all of them.
     const isLikely = bytes[offset + POSITION_END] === ((offset + ahead) & 0xff)
     if (isLikely && isHeaderAt(bytes, view, offset, offset + ahead, rules)) return offset
   }
   return -1
 }
 
-/**
- * @param {DataView} view
- * @param {number} offset
- */
+/** @type {(view: DataView, offset: number) => number} */
 function readUint48 (view, offset) {
   return view.getUint16(offset) * TWO_32 + view.getUint32(offset + 2)
 }

@@ -1,11 +1,12 @@
 'use strict'
-// What can be wrong with a chunk, or with what lies between chunks: a name for the code, words for people.
+// What can be wrong with a chunk, or with the bytes between chunks: a code for each fault, words for people, and
+// errors.
 
 const { LogError } = require('@millrace/errors')
 
 /**
  * @typedef {keyof typeof FAULTS} Fault
- * @typedef {{ start: number, end: number, fault: Fault }} Damage  a range of the file, and what of it is wrong
+ * @typedef {{ start: number, end: number, fault: Fault }} Damage  a damaged range of the file
  */
 
 const FAULTS = Object.freeze({
@@ -34,21 +35,14 @@ function describeFault ({ fault }) {
   return FAULTS[fault]
 }
 
-/**
- * @param {Damage} damage
- * @param {string} path
- */
+/** @type {(damage: Damage, path: string) => LogError} */
 function damageError (damage, path) {
   const { start, end } = damage
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
     'copy of the file; onCorrupt: "skip" reads the records behind', { offset: start, path })
 }
 
-/**
- * @param {number} seq
- * @param {number} size
- * @param {number} maxRecordSize
- */
+/** @type {(seq: number, size: number, maxRecordSize: number) => LogError} */
 function tooLargeToRead (seq, size, maxRecordSize) {
   return new LogError('ERR_RECORD_TOO_LARGE', `the record at ${seq} has ${size} bytes, more than maxRecordSize, ` +
     `${maxRecordSize}; open the log with a larger one`, { offset: seq })

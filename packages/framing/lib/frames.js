@@ -1,19 +1,18 @@
 'use strict'
-// A record that is split over pages: where it ends, and its pieces put together in the window.
+// Finds where a record that is split over pages ends, joins its pieces in the window, and counts the frames of a chunk.
 
 const { ENTRY } = require('./chunk-cursor')
 const { CONTINUED_OFFSET } = require('./chunk-header')
 const { CHUNK_HEADER_SIZE, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, endOfPage } = require('./layout')
 
-/** What a page holds of a record that began before it. */
+/** How many bytes of a record that began before fit into one page. */
 const PIECE_SIZE_MAX = PAGE_SIZE - CHUNK_HEADER_SIZE
 
 /** @typedef {import('./chunk-cursor').ChunkCursor} ChunkCursor */
 
 /**
- * @param {{ at: number, chunkEnd: number }} frame  where it begins, and where its chunk ends
- * @param {number} size  of the record
- * @returns {number}  where its last piece ends in the file
+ * The physical position where the record's last piece ends. The frame begins at `at`, its chunk ends at `chunkEnd`.
+ * @type {(frame: { at: number, chunkEnd: number }, size: number) => number}
  */
 function findRecordEnd ({ at, chunkEnd }, size) {
   const rest = size - (chunkEnd - at - LENGTH_SIZE)
@@ -23,16 +22,14 @@ function findRecordEnd ({ at, chunkEnd }, size) {
 }
 
 /**
- * A length that lies may claim all of the file, once in every page: so what lies behind is read only as far as the
- * pages say, each in its first header, that they go on with the record; and then as much again.
- * @param {ChunkCursor} cursor  at the record's frame
- * @param {number} size  of the record
- * @param {number} recordEnd
- * @param {number} limit  not before the record's end
- * @returns {number}  how far the window must reach before it is worth while to assemble the record, or to look again
+ * How far the window must reach before it is worth assembling the record, or calling this again. A wrong length may
+ * claim the whole file, once in every page. So this asks for one page, and then for twice what it has, as long as the
+ * first header of each page confirms that the record continues there.
+ * The cursor is at the record's frame, and `limit` is not before `recordEnd`.
+ * @type {(cursor: ChunkCursor, size: number, recordEnd: number, limit: number) => number}
  */
 function findReach (cursor, size, recordEnd, limit) {
-  // All of the last page: it is checked as a whole.
+  // The last page is needed as a whole, because it is checked as a whole.
   const end = Math.min(limit, endOfPage(recordEnd - 1))
   if (cursor.holds(end)) return end
   const { at, chunkEnd, view, window: { start } } = cursor
@@ -48,11 +45,10 @@ function findReach (cursor, size, recordEnd, limit) {
 }
 
 /**
- * Moves the pieces together, over the chunk headers between them. Those are gone from the window then; nothing else is.
- * @param {ChunkCursor} cursor  at the record's frame; afterwards behind its last piece
- * @param {number} size  of the record
- * @param {number} limit  the window holds all up to there that the pieces need
- * @returns {boolean}  false when a piece is damaged
+ * Joins the record at the cursor: moves its pieces over the chunk headers between them. The window loses these headers
+ * and nothing else. It must hold the pieces, as far as they lie before `limit`. Afterwards the cursor is behind the
+ * last piece. Returns false if a piece is damaged.
+ * @type {(cursor: ChunkCursor, size: number, limit: number) => boolean}
  */
 function assembleRecord (cursor, size, limit) {
   const { buffer, start } = cursor.window
@@ -70,32 +66,28 @@ function assembleRecord (cursor, size, limit) {
   return true
 }
 
-// Goes through the frames of one chunk, and notes what there is to know of them.
+// Counts the frames of one chunk.
 
 class FrameCount {
   constructor () {
-    /** How many records lie whole in the chunk and are not erased, and the seq of the last of them. */
+    /** The number of records that lie whole in the chunk and are not erased, and the seq of the last one. */
     this.recordCount = 0
     this.last = -1
-    /** How many erased records begin in it. */
+    /** The number of erased records that begin in the chunk. */
     this.erasedCount = 0
-    /** The last frame, if it goes on in the next chunk: where it begins, -1 if it does not, and how much is to come. */
+    /** The last frame, if it continues in the next chunk: its offset (-1 if it does not), seq and missing bytes. */
     this.openOffset = -1
     this.openSeq = 0
     this.openRest = 0
     this.isOpenErased = false
-    /** The sum of the gaps. */
+    /** How many positions the gaps leave out. */
     this.gapSize = 0
-    /** Logical position behind the last frame that is no padding. */
+    /** Logical position behind the last frame other than padding. */
     this.contentEnd = 0
   }
 
-  /**
-   * @param {DataView} view
-   * @param {number} start  of the first frame
-   * @param {number} end  of the chunk
-   * @param {number} position  logical, of the first frame
-   */
+  // Counts from the first frame, at `start`, to the chunk's end. `position` is the logical position of the first frame.
+  /** @type {(view: DataView, start: number, end: number, position: number) => void} */
   count (view, start, end, position) {
     this.recordCount = this.erasedCount = this.gapSize = 0
     this.openOffset = -1

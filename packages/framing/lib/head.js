@@ -1,5 +1,5 @@
 'use strict'
-// The head of a checked file as a whole: made for a new file, and read with a list of all that is wrong in it.
+// Makes the head of a new checked file, and reads the head of an existing one with a list of its unusable parts.
 
 const crypto = require('node:crypto')
 const { LogError } = require('@millrace/errors')
@@ -14,24 +14,23 @@ const {
 /**
  * @typedef {import('./journal').Entry} Entry
  * @typedef {import('./journal').Journal} Journal
- * @typedef {{ what: string, offset: number, size: number }} Flaw  a part of the head that cannot be used
+ * @typedef {{ what: string, offset: number, size: number }} Flaw  an unusable part of the head
  */
 
 /**
  * @typedef {object} Head
- * @property {Buffer} bytes  that it was read from
+ * @property {Buffer} bytes  it was read from these
  * @property {FileHeader} header
- * @property {Slot | null} slot  the newest; null when both are lost
- * @property {number} slotIndex  which of the two it is; the other one when both are lost
- * @property {boolean} lostSlot  one that is lost may have been newer
- * @property {Journal[]} journals  those that are whole, oldest first
+ * @property {Slot | null} slot  the newest; null if both are lost
+ * @property {number} slotIndex  of `slot`; 0 if both are lost
+ * @property {boolean} lostSlot  a slot is lost, and may have been the newer one
+ * @property {Journal[]} journals  the whole ones, oldest first
  * @property {Flaw[]} flaws
  */
 
 /**
- * @param {FileHeader} header
- * @param {Omit<Slot, 'sequence'>} [slot]  of a log that has records
- * @returns {Buffer}  all bytes of the head
+ * Without a slot, the head of a log without records.
+ * @type {(header: FileHeader, slot?: Omit<Slot, 'sequence'>) => Buffer}
  */
 function encodeHead (header, slot = createSlot(header)) {
   const bytes = Buffer.alloc(HEAD_SIZE)
@@ -43,18 +42,15 @@ function encodeHead (header, slot = createSlot(header)) {
   return bytes
 }
 
-/**
- * @param {FileHeader} header
- * @returns {Omit<Slot, 'sequence'>}  of a log without records
- */
+/** The slot of a log without records. @type {(header: FileHeader) => Omit<Slot, 'sequence'>} */
 function createSlot ({ base, salt }) {
   return { epoch: 1, end: HEAD_SIZE, logicalEnd: base, last: -1, erasedCount: 0, chainCrc: salt, reservedEnd: 0 }
 }
 
 /**
- * @param {Buffer} whole  all bytes of the head; zeros where the file is shorter
- * @param {string} path
- * @returns {Head | LogError}  ERR_LOG_UNKNOWN_FORMAT, or ERR_LOG_CORRUPT when neither copy of the header can be read
+ * Reads all bytes of a head; bytes that the file lacks are zeros. Returns ERR_LOG_UNKNOWN_FORMAT, or ERR_LOG_CORRUPT if
+ * neither copy of the header can be read.
+ * @type {(whole: Buffer, path: string) => Head | LogError}
  */
 function readHead (whole, path) {
   /** @type {Flaw[]} */
@@ -81,23 +77,15 @@ function readHead (whole, path) {
   }
 }
 
-/**
- * @param {Head} head
- * @returns {number | null}  how many records, and pieces of them, were ever erased in the file; null when not known
- */
+/** How many records and pieces were ever erased in the file; null if unknown. @type {(head: Head) => number | null} */
 function countErased ({ slot, lostSlot, journals }) {
   const counts = [...journals, ...(slot ? [slot] : [])].map(({ erasedCount }) => erasedCount)
-  // A slot that is lost may have counted more, unless there is a journal.
+  // A lost slot may have counted more than the other slot, but not more than a journal.
   if (counts.length === 0 || counts.includes(null) || (journals.length === 0 && lostSlot)) return null
   return Math.max(...counts.map(Number))
 }
 
-/**
- * @param {Buffer} whole
- * @param {Flaw[]} flaws
- * @param {string} path
- * @returns {FileHeader | LogError}
- */
+/** @type {(whole: Buffer, flaws: Flaw[], path: string) => FileHeader | LogError} */
 function readHeaders (whole, flaws, path) {
   /** @type {Array<FileHeader | null>} */
   const headers = []
@@ -113,12 +101,7 @@ function readHeaders (whole, flaws, path) {
     'written. Keep a copy of the file', { offset: 0, path })
 }
 
-/**
- * @param {Buffer} whole
- * @param {number} salt
- * @param {Flaw[]} flaws
- * @returns {Journal[]}
- */
+/** @type {(whole: Buffer, salt: number, flaws: Flaw[]) => Journal[]} */
 function readJournals (whole, salt, flaws) {
   /** @type {Journal[]} */
   const journals = []
@@ -132,48 +115,39 @@ function readJournals (whole, salt, flaws) {
   return journals.sort((a, b) => a.round - b.round)
 }
 
-/**
- * @param {string} path
- * @param {string} what
- */
+/** @type {(path: string, what: string) => LogError} */
 function unknownFormat (path, what) {
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `open: ${path} has ${what} of the checked framing, which this version ` +
     'does not know; nothing was written. Open it with the version that made it', { offset: 0, path })
 }
 
-// The 64 bytes that say what a file is: magic, version, salt, id. Written once, in two copies. See docs/format.md.
+// The file header, 64 bytes, identifies a file. It is written once, in two copies. docs/format.md lists its fields.
 
 const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const VERSION = 1
 const CHECKSUM_CRC32 = 1
 const HAS_GAPS = 1
-/** Set in every file. */
+/** This flag is set in every file. */
 const FLAGS = 2
 const CODEC_NAME_SIZE_MAX = 20
 
 /**
  * @typedef {object} FileHeader
- * @property {number} salt  seeds the checksums of everything else, so that parts of another log do not pass
+ * @property {number} salt  seeds all other checksums, so that parts of another log do not verify
  * @property {Buffer} id  16 random bytes
  * @property {number} base  the logical position of the first page
- * @property {boolean} hasGaps  whether logical positions run ahead of physical ones, as after a compaction
+ * @property {boolean} hasGaps  whether logical positions may be ahead of physical ones, as after a compaction
  * @property {string} codec  the name of the codec that the log was made with
  */
 
-/**
- * @param {string} codec
- * @returns {FileHeader}
- */
+/** @type {(codec: string) => FileHeader} */
 function createFileHeader (codec) {
   const random = crypto.randomBytes(20)
   const salt = random.readUInt32BE(0)
   return { salt, id: random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec }
 }
 
-/**
- * @param {FileHeader} header
- * @returns {Buffer}
- */
+/** @type {(header: FileHeader) => Buffer} */
 function encodeFileHeader ({ salt, id, base, hasGaps, codec }) {
   const bytes = Buffer.alloc(HEADER_SIZE)
   const name = Buffer.from(codec).subarray(0, CODEC_NAME_SIZE_MAX)
@@ -196,8 +170,8 @@ function hasMagic (bytes) {
 }
 
 /**
- * @param {Buffer} bytes  64
- * @returns {FileHeader | { unknown: string } | null}  null when damaged; `unknown` says what this version cannot read
+ * Null if the header is damaged. `unknown` says what in it this version does not know.
+ * @type {(bytes: Buffer) => FileHeader | { unknown: string } | null}
  */
 function decodeFileHeader (bytes) {
   if (!hasMagic(bytes) || crc32(bytes.subarray(0, 60)) !== bytes.readUInt32BE(60)) return null
@@ -215,27 +189,23 @@ function decodeFileHeader (bytes) {
   }
 }
 
-// A checkpoint: what was known when all before it was on stable storage. Two slots take turns, so that a torn write of
-// one leaves the other. See docs/format.md.
+// A checkpoint slot says what was on stable storage when it was written. Two slots take turns, so that a torn write of
+// one leaves the other. docs/format.md lists the fields.
 
 /**
  * @typedef {object} Slot
- * @property {number} sequence  the higher one is the newer
- * @property {number} epoch  of the log's writer
- * @property {number} end  bytes of the file that are on stable storage
+ * @property {number} sequence  the slot with the higher one is the newer
+ * @property {number} epoch  of the writer
+ * @property {number} end  physical; everything before it is on stable storage
  * @property {number} logicalEnd  the logical position there
- * @property {number} last  seq of the last record before it that is not deleted, -1 if none
- * @property {number | null} erasedCount  records ever erased in this file; null when that is not known
- * @property {number} chainCrc  of the last chunk before the end
- * @property {number} reservedEnd  0 after a clean end; else a position that nothing reaches which was shown to anybody,
- *   or will be before there is a slot with a higher one
+ * @property {number} last  seq of the last undeleted record before `end`; -1 if there is none
+ * @property {number | null} erasedCount  how many records and pieces were ever erased in this file; null if unknown
+ * @property {number} chainCrc  of the last chunk before `end`
+ * @property {number} reservedEnd  0 after a clean end; else above all that was shown, or will be before a higher one is
+ *   synced
  */
 
-/**
- * @param {Slot} slot
- * @param {number} salt
- * @returns {Buffer}
- */
+/** @type {(slot: Slot, salt: number) => Buffer} */
 function encodeSlot (slot, salt) {
   const bytes = Buffer.alloc(SLOT_SIZE)
   bytes.writeUIntBE(slot.sequence, 4, 6)
@@ -250,11 +220,7 @@ function encodeSlot (slot, salt) {
   return bytes
 }
 
-/**
- * @param {Buffer} bytes  of one slot
- * @param {number} salt
- * @returns {Slot | null}  null when damaged
- */
+/** Null if the slot is damaged. @type {(bytes: Buffer, salt: number) => Slot | null} */
 function decodeSlot (bytes, salt) {
   if (crc32(bytes.subarray(4), salt) !== bytes.readUInt32BE(0)) return null
   const erasedCount = bytes.readUIntBE(32, 6)
@@ -270,11 +236,9 @@ function decodeSlot (bytes, salt) {
   }
 }
 
-/**
- * Who trusts a slot cuts and appends where it says: what no writer says is not believed, whatever its checksum.
- * @param {Slot} slot
- * @param {FileHeader} header
- */
+// Whether a writer may have written this slot. A log is cut and continued where its slot says, so a right checksum is
+// not enough.
+/** @type {(slot: Slot, header: FileHeader) => boolean} */
 function isPossible ({ sequence, end, logicalEnd, last, erasedCount, reservedEnd }, { base, hasGaps }) {
   const ahead = logicalEnd - end - (base - HEAD_SIZE)
   const isInPlace = end >= HEAD_SIZE && (hasGaps ? ahead >= 0 : isAhead(ahead, 0))

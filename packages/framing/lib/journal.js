@@ -1,6 +1,6 @@
 'use strict'
-// The journal of a deletion: which bytes of which chunks become what. It is on stable storage before the first of them
-// changes, so that a crash in between is finished at the next open. It never holds a byte of a record.
+// The journal of a deletion says which bytes of which chunks will change. It is on stable storage before the first of
+// them changes, so that the next open can finish an interrupted deletion. It never holds a byte of a record.
 
 const { ChunkHeader, ERASED_COUNT_OFFSET, checkChunk } = require('./chunk-header')
 const { crc32 } = require('./crc32')
@@ -11,41 +11,32 @@ const {
 const JOURNAL_HEADER_SIZE = 20
 const ENTRY_HEADER_SIZE = 6 + CHUNK_HEADER_SIZE + 2
 const PATCH_SIZE = 8
-/** How many patches of one chunk fit into an area. */
+/** How many patches of one chunk fit into a journal. */
 const PATCH_COUNT_MAX = Math.floor((JOURNAL_SIZE - JOURNAL_HEADER_SIZE - ENTRY_HEADER_SIZE) / PATCH_SIZE)
 
 /**
- * @typedef {object} Patch  of a chunk's payload
+ * @typedef {object} Patch  a change of a chunk's payload
  * @property {number} offset  in the payload
- * @property {number} mark  the new length field at the offset, or 0 when a record goes on here from the page before
- * @property {number} size  how many bytes after it become zeros
+ * @property {number} mark  the new length field at the offset; 0 where a record continues from the page before
+ * @property {number} size  how many bytes behind the length field, or at the offset, become zeros
  */
 
-/**
- * @typedef {object} Entry
- * @property {number} position  of the chunk in the file
- * @property {Buffer} header  the chunk's header afterwards
- * @property {Patch[]} patches
- */
+/** @typedef {{ position: number, header: Buffer, patches: Patch[] }} Entry  physical; the new header; changes */
 
 /**
  * @typedef {object} Journal
- * @property {number} round  rises with every deletion; its parity says which of the two areas it is in
- * @property {number | null} erasedCount  records ever erased in this file, these included; null when not known
+ * @property {number} round  rises with every deletion; an odd round is in the second area
+ * @property {number | null} erasedCount  records and pieces ever erased in the file, with these; null if unknown
  * @property {Entry[]} entries
  */
 
-/** @param {Entry[]} entries  whether they fit into one area */
+/** Whether the entries fit into one journal. @type {(entries: Entry[]) => boolean} */
 function fitsJournal (entries) {
   const patchCount = entries.reduce((count, { patches }) => count + patches.length, 0)
   return JOURNAL_HEADER_SIZE + entries.length * ENTRY_HEADER_SIZE + patchCount * PATCH_SIZE <= JOURNAL_SIZE
 }
 
-/**
- * @param {Journal} journal
- * @param {number} salt
- * @returns {Buffer}  the whole area
- */
+/** Fills a whole area. @type {(journal: Journal, salt: number) => Buffer} */
 function encodeJournal ({ round, erasedCount, entries }, salt) {
   const bytes = Buffer.alloc(JOURNAL_SIZE)
   bytes.writeUIntBE(round, 4, 6)
@@ -68,11 +59,8 @@ function encodeJournal ({ round, erasedCount, entries }, salt) {
   return bytes
 }
 
-/**
- * @param {Buffer} bytes  the whole area
- * @param {number} salt
- * @returns {Journal | null}  null when it is not whole, or not one that a writer makes
- */
+// Reads a whole area. Null if no writer makes such a journal.
+/** @type {(bytes: Buffer, salt: number) => Journal | null} */
 function decodeJournal (bytes, salt) {
   if (crc32(bytes.subarray(4), salt) !== bytes.readUInt32BE(0)) return null
   /** @type {Entry[]} */
@@ -90,7 +78,7 @@ function decodeJournal (bytes, salt) {
     entries.push(entry)
     offset += patchCount * PATCH_SIZE
   }
-  // Each chunk once, so that it takes no longer to finish them than to read them.
+  // A chunk that came many times would make finishing slower than reading.
   if (new Set(entries.map(({ position }) => position)).size < entries.length) return null
   const round = bytes.readUIntBE(4, 6)
   const erasedCount = bytes.readUIntBE(10, 6)
@@ -98,10 +86,8 @@ function decodeJournal (bytes, salt) {
   return { round, erasedCount: erasedCount === 0 ? null : erasedCount - 1, entries }
 }
 
-/**
- * Whether the chunk lies where chunks do, and the patches in the chunk, and not over one another.
- * @param {Entry} entry
- */
+// Whether the chunk lies within a page, each patch within the chunk, and all patches together are no larger than it.
+/** @type {(entry: Entry) => boolean} */
 function isInChunk ({ position, header, patches }) {
   const size = header.readUInt16BE(8)
   if (position < HEAD_SIZE || position % PAGE_SIZE + CHUNK_HEADER_SIZE + size > PAGE_SIZE) return false
@@ -114,12 +100,7 @@ function isInChunk ({ position, header, patches }) {
   return sum <= size
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} start  of the first one
- * @param {number} count
- * @returns {Patch[]}
- */
+/** @type {(bytes: Buffer, start: number, count: number) => Patch[]} */
 function decodePatches (bytes, start, count) {
   return Array.from({ length: count }, (_, index) => {
     const at = start + index * PATCH_SIZE
@@ -127,11 +108,7 @@ function decodePatches (bytes, start, count) {
   })
 }
 
-/**
- * Changes a chunk as an entry says.
- * @param {Entry} entry
- * @param {Buffer} chunk  header and payload, in place
- */
+/** Changes a chunk, from its header on, in place. @type {(entry: Entry, chunk: Buffer) => void} */
 function applyEntry ({ header, patches }, chunk) {
   header.copy(chunk)
   const payload = chunk.subarray(CHUNK_HEADER_SIZE)
@@ -142,25 +119,19 @@ function applyEntry ({ header, patches }, chunk) {
   }
 }
 
-/**
- * @param {Buffer} a  a head
- * @param {Buffer} b  another one
- * @returns {boolean}  whether the same deletions are under way
- */
+/** Whether two heads have the same deletions in progress. @type {(a: Buffer, b: Buffer) => boolean} */
 function haveSameJournals (a, b) {
   const [start] = JOURNAL_POSITIONS
   const end = JOURNAL_POSITIONS[JOURNAL_POSITIONS.length - 1] + JOURNAL_SIZE
   return a.compare(b, start, end, start, end) === 0
 }
 
-// Finishes what a crash left of the deletions in one chunk, from the journals' entries for it. Bytes only, no I/O.
-
 /**
+ * Finishes the deletions that a crash interrupted in one chunk.
  * @param {Entry[]} entries  of this chunk, oldest first
- * @param {Buffer} chunk  from its header on; changed in place, where it is not yet as the entries want it. One that was
- *   erased further since stays as it is
+ * @param {Buffer} chunk  from its header on; changed in place, unless it has as many erased records already
  * @param {import('./chunk-header').Rules} rules
- * @returns {boolean}  whether it is whole now; one that is not was damaged otherwise
+ * @returns {boolean}  whether the chunk is good now; if not, it is damaged in another way
  */
 function finishChunk (entries, chunk, rules) {
   const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length)
@@ -170,7 +141,7 @@ function finishChunk (entries, chunk, rules) {
   const isWhole = () => checkChunk(chunk, view, 0, position, chunk.length, strict, now) === null
   for (const entry of entries) {
     if (isWhole() && now.erasedCount >= entry.header.readUInt16BE(ERASED_COUNT_OFFSET)) continue
-    // The file may end before, where it was cut off.
+    // The file may have been cut off inside the chunk.
     if (CHUNK_HEADER_SIZE + entry.header.readUInt16BE(8) > chunk.length) return false
     applyEntry(entry, chunk)
   }
@@ -178,18 +149,15 @@ function finishChunk (entries, chunk, rules) {
 }
 
 /**
- * What a log that may not be written, or not yet, keeps in mind instead.
- * @param {{ unfinished: Map<number, Entry[]> }} store
- * @param {Journal[]} journals  oldest first
+ * For a log that may not be written, or not yet: notes what to apply to the bytes that it reads. `journals`: oldest
+ * first.
+ * @type {(store: { unfinished: Map<number, Entry[]> }, journals: Journal[]) => void}
  */
 function rememberErasures ({ unfinished }, journals) {
   for (const [position, entries] of entriesByChunk(journals)) unfinished.set(position, entries)
 }
 
-/**
- * @param {Journal[]} journals  oldest first
- * @returns {Map<number, Entry[]>}
- */
+/** By position of the chunk. `journals`: oldest first. @type {(journals: Journal[]) => Map<number, Entry[]>} */
 function entriesByChunk (journals) {
   /** @type {Map<number, Entry[]>} */
   const chunks = new Map()

@@ -1,13 +1,13 @@
 'use strict'
-// What all that writes or reads the checked framing shares: its constants, which docs/format.md explains, and the grid
-// of pages.
+// The constants of the checked framing, which its readers and writers share, and the grid of its pages. docs/format.md
+// explains them.
 
-/** The grid that chunks never cross, in bytes. Fixed by the version; has nothing to do with the block size. */
+/** Bytes of a page; no chunk crosses its end. Fixed by the version of the format, independent of the block size. */
 exports.PAGE_SIZE = 16 * 1024
 
-/** Bytes before the first page. Each part lies in sectors of its own, so that no write can hurt two of them. */
+/** Bytes before the first page. */
 exports.HEAD_SIZE = 32 * 1024
-/** What no two parts of the head share, in bytes: a physical sector of today's disks. */
+/** No two parts of the head share an area of this size, so a torn write of a sector cannot hurt two of them. */
 exports.AREA_SIZE = 4096
 exports.HEADER_POSITIONS = [0, 8192]
 exports.HEADER_SIZE = 64
@@ -18,44 +18,36 @@ exports.JOURNAL_SIZE = 8192
 
 exports.CHUNK_HEADER_SIZE = 40
 exports.LENGTH_SIZE = 4
-/** With less than this left in a page nothing can begin there: it is filled with zeros. */
+/** If less than this is left in a page, no chunk can begin there: the rest is zeros. */
 exports.CHUNK_SIZE_MIN = 44
-/** A record is split over two pages only when at least this much of its data fits into the first one. */
+/** A record is split over two pages only if at least this much of its data fits into the first one. */
 exports.SPLIT_SIZE_MIN = 256
-/** Frame lengths have 30 bits. */
+/** A frame's length has 30 bits. */
 exports.RECORD_SIZE_MAX = 2 ** 30 - 1
-/** Positions have 48 bits. */
+/** A position has 48 bits. */
 exports.FILE_SIZE_MAX = 2 ** 48 - 1
-/** So have other numbers that rise. The last is never used, so that there is always one more. */
+/** The limit of the other numbers that rise. They stay below it, so that there is always one more. */
 exports.U48_MAX = 2 ** 48 - 1
-/** Epochs have 32. Not even a session a second comes there; who does stays there. */
+/** An epoch has 32 bits. Even a session a second would not use them up; an epoch that reaches the limit stays there. */
 exports.EPOCH_MAX = 2 ** 32 - 1
 
-/** What is added to the log's path for the copy of an end that is being made durable. */
+/** `<path>.tail` is the copy of an unsynced end, made before that end is written anew. */
 exports.TAIL_SUFFIX = '.tail'
 exports.TAIL_HEADER_SIZE = 48
 exports.CRC_SIZE = 4
 
-/**
- * @param {number} position  physical
- * @returns {number}  where its page ends
- */
+/** The physical position where the page of `position` ends. @type {(position: number) => number} */
 exports.endOfPage = (position) => position - position % exports.PAGE_SIZE + exports.PAGE_SIZE
 
 const ZEROS = Buffer.alloc(exports.PAGE_SIZE)
-/**
- * @param {Buffer} bytes
- * @param {number} start
- * @param {number} end  at most a page on
- */
+/** From `start` to `end`, at most a page. @type {(bytes: Buffer, start: number, end: number) => boolean} */
 exports.isZero = (bytes, start, end) => bytes.compare(ZEROS, 0, end - start, start, end) === 0
 
-/** The top two bits of a frame's length. */
+/** The top two bits of a frame's length field. */
 exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })
 exports.FRAME_LENGTH_MASK = 0x3fffffff
 
-/** The flags of a chunk. */
 exports.CHUNK_FLAGS = Object.freeze({ COMMIT_CONTINUES: 1, WAS_ERASED: 2, REST_ERASED: 4, BEHIND_LOSS: 8 })
 
-/** Behind an unclean end positions go on a multiple of this further on; a session keeps so many for itself. */
+/** A session reserves this many positions at a time; behind an unclean end, positions skip a multiple of it. */
 exports.RESERVATION_SIZE = 2 ** 32

@@ -1,9 +1,10 @@
 'use strict'
-// The framings offset32, offset48 and offset53, byte for byte those of flumelog-offset 3 (see docs/format.md):
+// Writes and walks the frames of offset32, offset48 and offset53, byte for byte those of flumelog-offset 3 (see
+// docs/format.md), without any I/O:
 //
 //   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
 //
-// where `end` is the position in the file after the frame. From bytes to frames and back, without any I/O.
+// where `end` is the position in the file behind the frame.
 
 const { LogError } = require('@millrace/errors')
 const { putUint32, putUint48, putUint53 } = require('@millrace/flow')
@@ -13,15 +14,9 @@ const FRAME_HEAD_SIZE = 4
 const TWO_32 = 2 ** 32
 
 /**
- * Where a walk notes the records that it finds.
- * @typedef {object} RecordRun
- * @property {number} count
- * @property {boolean} isFull
- * @property {Float64Array} seqs
- * @property {Uint32Array} starts
- * @property {Uint32Array} ends
- * @property {(seq: number, start: number, end: number) => void} add
- * @property {(count: number) => void} take
+ * A walk notes in it the records that it finds.
+ * @typedef {{ count: number, isFull: boolean, seqs: Float64Array, starts: Uint32Array, ends: Uint32Array,
+ *   add: (seq: number, start: number, end: number) => void, take: (count: number) => void }} RecordRun
  */
 
 /**
@@ -31,8 +26,8 @@ const TWO_32 = 2 ** 32
 /**
  * How a walk over a window ended.
  * @typedef {object} Walk
- * @property {number} position  of the next frame: its start going forward, its end going backward
- * @property {number} need  bytes from there that the window must hold to go on; 0 when bytes are not what is missing
+ * @property {number} position  of the next frame: its start when walking forward, its end when walking backward
+ * @property {number} need  how many bytes from there the window must hold to go on; 0 if bytes are not what is missing
  * @property {LogError | null} error  the frame at the position contradicts itself, or is too large
  * @property {number} maxRecordSize  in bytes
  */
@@ -45,7 +40,7 @@ class OffsetFraming {
    */
   constructor (name, endSize, writeEnd) {
     this.name = name
-    /** Bytes that a frame takes beside its data. */
+    /** How many bytes a frame takes beside its data. */
     this.overhead = FRAME_HEAD_SIZE + 4 + endSize
     this.endSize = endSize
     this.trailerSize = 4 + endSize
@@ -54,11 +49,7 @@ class OffsetFraming {
     this._writeEnd = writeEnd
   }
 
-  /**
-   * An all-zero payload is how a deleted record looks, so such records cannot be written.
-   * @param {Buffer} data
-   * @returns {LogError | null}
-   */
+  /** A record of zeros cannot be written: it would read as deleted. @type {(data: Buffer) => LogError | null} */
   checkRecord (data) {
     if (!isAllZero(data, 0, data.length)) return null
     const found = data.length === 0 ? 'an empty record' : `a record of ${data.length} zero bytes`
@@ -68,10 +59,10 @@ class OffsetFraming {
 
   /**
    * @param {Buffer} data
-   * @param {number} seq  where in the file the frame will be
-   * @param {Buffer} target  of at least the data's size and the overhead, from `offset`
+   * @param {number} seq  position of the frame in the file
+   * @param {Buffer} target  has room for the data and the overhead from `offset` on
    * @param {number} offset
-   * @returns {number}  bytes of the frame
+   * @returns {number}  the size of the frame in bytes
    */
   writeFrame (data, seq, target, offset) {
     const { length } = data
@@ -84,13 +75,13 @@ class OffsetFraming {
   }
 
   /**
-   * Collects the undeleted records whose frames begin at `walk.position` or after, and before `stop`.
+   * Collects the undeleted records whose frames begin at `walk.position` or behind, and before `stop`.
    * @param {Window} window
-   * @param {DataView} view  over the window's buffer
+   * @param {DataView} view  of the window's buffer
    * @param {Walk} walk  in and out
    * @param {number} stop
    * @param {number} fileEnd  where the last frame of the log ends
-   * @param {RecordRun} chunk  records are added until it is full
+   * @param {RecordRun} chunk  gets records until it is full
    */
   walkForward (window, view, walk, stop, fileEnd, chunk) {
     const { buffer, start: base } = window
@@ -124,39 +115,32 @@ class OffsetFraming {
     walk.position = base + offset
   }
 
-  /**
-   * Passes the frames from `walk.position` on that nothing is to be said about: nearly all of them. What it stops at is
-   * for `walkForward` to judge.
-   * @param {Window} window
-   * @param {DataView} view
-   * @param {Walk} walk
-   * @param {number} stopOffset
-   * @param {RecordRun} chunk
-   * @returns {number}  offset in the window of the next frame
-   */
+  // Passes the ordinary frames from `walk.position` on, which are nearly all. `walkForward` judges the frame at which
+  // this stops. Returns that frame's offset in the window.
+  /** @type {(window: Window, view: DataView, walk: Walk, stopOffset: number, chunk: RecordRun) => number} */
   // eslint-disable-next-line complexity -- the hot loop of legacy scans
   _walkOrdinary ({ buffer, start: base, end }, view, { position, maxRecordSize }, stopOffset, chunk) {
     const { overhead, trailerSize, endSize } = this
-    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    // Positions may be doubles. If offsets were too, each frame would convert them to integers again.
     const held = end - base | 0
     const lastStart = Math.min(stopOffset - 1, held - FRAME_HEAD_SIZE) | 0
     const high = Math.floor(base / TWO_32)
     let offset = position - base | 0
-    // The upper half of all ends in the window is the same, or there is none.
+    // The comparisons below need all ends in the window to have the same upper half, or none.
     if (Math.floor(end / TWO_32) !== high || (endSize === 4 && high > 0)) return offset
     const { seqs, starts, ends } = chunk
     const low = base | 0
     const room = seqs.length
     let { count } = chunk
     while (offset <= lastStart && count < room) {
-      // As a signed number: a size of 2 GiB and more is not ordinary.
+      // As a signed number, because a size of 2 GiB and more is not ordinary.
       const size = view.getInt32(offset)
       const frameEnd = offset + size + overhead
       if (size < 1 || size > maxRecordSize || frameEnd > held) break
       if (view.getInt32(frameEnd - trailerSize) !== size || view.getInt32(frameEnd - 4) !== (low + frameEnd | 0)) break
       if (endSize === 6 && view.getUint16(frameEnd - 6) !== high) break
       if (endSize === 8 && view.getUint32(frameEnd - 8) !== high) break
-      // It may be a deleted one.
+      // The record may be a deleted one.
       if (buffer[offset + FRAME_HEAD_SIZE] === 0) break
       seqs[count] = base + offset
       starts[count] = offset + FRAME_HEAD_SIZE
@@ -171,9 +155,9 @@ class OffsetFraming {
   /**
    * Collects the undeleted records whose frames end at `walk.position` or before, last first, down to seq `stop`.
    * @param {Window} window
-   * @param {DataView} view  over the window's buffer
-   * @param {Walk} walk  in and out; its position ends at the last frame's start
-   * @param {number} stop  the lowest seq wanted
+   * @param {DataView} view  of the window's buffer
+   * @param {Walk} walk  in and out; its position becomes the start of the last frame
+   * @param {number} stop  the lowest wanted seq
    * @param {RecordRun} chunk
    */
   walkBackward (window, view, walk, stop, chunk) {
@@ -209,30 +193,18 @@ class OffsetFraming {
     walk.position = base + frameEnd
   }
 
-  /**
-   * Whether the `end` field that lies before `offset` says `position`.
-   * @param {DataView} view
-   * @param {number} offset
-   * @param {number} position
-   */
+  // Whether the `end` field before `offset` is right.
+  /** @type {(view: DataView, offset: number, position: number) => boolean} */
   isEndAt (view, offset, position) {
     return offset >= this.endSize && this._isEnd(view, offset, position)
   }
 
-  /**
-   * Whether the `end` field that these bytes end with says `position`.
-   * @param {Buffer} bytes
-   * @param {number} position
-   */
+  /** Whether these bytes end with a right `end` field. @type {(bytes: Buffer, position: number) => boolean} */
   isEndIn (bytes, position) {
     return this.isEndAt(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), bytes.length, position)
   }
 
-  /**
-   * @param {DataView} view
-   * @param {number} offset
-   * @param {number} position
-   */
+  /** @type {(view: DataView, offset: number, position: number) => boolean} */
   _isEnd (view, offset, position) {
     if (view.getUint32(offset - 4) !== position >>> 0) return false
     if (this.endSize === 4) return position < TWO_32
@@ -240,30 +212,20 @@ class OffsetFraming {
     return this.endSize === 6 ? view.getUint16(offset - 6) === high : view.getUint32(offset - 8) === high
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} frameEnd
-   */
+  /** @type {(seq: number, frameEnd: number) => LogError} */
   contradiction (seq, frameEnd) {
     return new LogError('ERR_LOG_CORRUPT', `the frame from ${seq} to ${frameEnd} contradicts itself: its two sizes and ` +
       'its end do not agree; keep a copy of the file before you go on', { offset: seq })
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} fileEnd
-   */
+  /** @type {(seq: number, fileEnd: number) => LogError} */
   _pastEnd (seq, fileEnd) {
     return new LogError('ERR_LOG_CORRUPT', `the frame at ${seq} would reach past the end of the log, ${fileEnd}; ` +
       'keep a copy of the file before you go on', { offset: seq })
   }
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} start
- * @param {number} end
- */
+/** @type {(buf: Buffer, start: number, end: number) => boolean} */
 function isAllZero (buf, start, end) {
   for (let offset = start; offset < end; offset++) {
     if (buf[offset] !== 0) return false
@@ -271,7 +233,7 @@ function isAllZero (buf, start, end) {
   return true
 }
 
-/** The legacy framings by name, narrowest first. @type {Record<string, OffsetFraming>} */
+/** The offset framings by name, narrowest first. @type {Record<string, OffsetFraming>} */
 exports.offsetFramings = {
   offset32: new OffsetFraming('offset32', 4, putUint32),
   offset48: new OffsetFraming('offset48', 6, putUint48),

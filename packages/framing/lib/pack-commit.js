@@ -1,5 +1,5 @@
 'use strict'
-// Turns records into the chunks of one commit, ready to be appended. Bytes only, no I/O.
+// Packs the records of one commit into chunks, ready to be appended. Works on bytes, without any I/O.
 
 const { putUint32 } = require('@millrace/flow')
 const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
@@ -8,57 +8,42 @@ const {
 } = require('./layout')
 
 /**
- * Where a log ends, and what its next chunk must know.
- * @typedef {object} Tail
- * @property {number} end  physical position of the next byte
- * @property {number} shift  logical position less the physical one
- * @property {number} chainCrc  of the last chunk
+ * Where a log ends, physically; logical position less physical position there; chain crc of the last chunk.
+ * @typedef {{ end: number, shift: number, chainCrc: number }} Tail
  */
 
 /**
  * @typedef {object} CommitWriter
  * @property {number} salt
  * @property {number} epoch
- * @property {number} durable  logical position, by the tail's shift
- * @property {boolean} [isBehindLoss]  whether the commit is the first one after an unclean end
+ * @property {number} durable  logical position up to which everything is on stable storage
+ * @property {boolean} [isBehindLoss]  whether the commit is the first one behind an unclean end
  */
 
 /**
- * @typedef {object} Appended  one append with records at least, and none without
+ * @typedef {object} Appended  at least one append; each has at least one record
  * @property {Buffer[]} records  of all appends, one after the other
- * @property {number[]} ends  where the records of each append end
- * @property {number[]} seqs  gets the seq of the last record of each
+ * @property {number[]} ends  by append: the index in `records` behind its last record
+ * @property {number[]} seqs  filled, by append: the seq of its last record
  * @property {number} count  of appends
  */
 
-/**
- * @typedef {object} Packed
- * @property {Buffer} bytes  to append at the tail's end
- * @property {number} seq  of the last record
- * @property {Tail} tail  where the log ends afterwards
- */
+/** @typedef {{ bytes: Buffer, seq: number, tail: Tail }} Packed  to append; seq of the last record; the end then */
 
-/**
- * @param {number} frames  bytes that they have together
- * @returns {number}  bytes that their commit takes at most
- */
+/** How many bytes a commit with so many bytes of frames takes at most. @type {(frames: number) => number} */
 function packedSizeMax (frames) {
   const perPage = CHUNK_HEADER_SIZE + CHUNK_SIZE_MIN + LENGTH_SIZE + SPLIT_SIZE_MIN
   return frames + perPage * (2 + Math.ceil(frames / (PAGE_SIZE - perPage)))
 }
 
 class CommitPacker {
-  /**
-   * @param {Tail} tail
-   * @param {CommitWriter} writer
-   * @param {Buffer} target
-   */
+  /** @param {Tail} tail @param {CommitWriter} writer @param {Buffer} target */
   constructor (tail, { salt, epoch, durable, isBehindLoss = false }, target) {
     this._salt = salt
     this._tail = tail
     this._bytes = target
     this._offset = 0
-    /** Where the page ends, in the target. It may lie one page back. */
+    /** Where the page ends in the target. `_room` moves it on to the next page. */
     this._pageEnd = PAGE_SIZE - tail.end % PAGE_SIZE
     this._header = new ChunkHeader()
     this._header.epoch = epoch
@@ -66,14 +51,11 @@ class CommitPacker {
     this._header.previous = tail.chainCrc
     /** Offset of the open chunk's header, or -1. */
     this._chunkStart = -1
-    /** Flags of the next chunk that others do not have. */
+    /** Flags that only the next chunk gets. */
     this._flags = isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0
   }
 
-  /**
-   * @param {Appended} group
-   * @returns {Packed}
-   */
+  /** @type {(group: Appended) => Packed} */
   pack ({ records, ends, seqs, count }) {
     const { end, shift } = this._tail
     const bytes = this._bytes
@@ -102,16 +84,13 @@ class CommitPacker {
     return { bytes: this._bytes.subarray(0, this._offset), seq: end + shift + start, tail }
   }
 
-  /** Bytes left in the page; at its end, those of the next one. */
+  /** How many bytes of the page are left; at the page's end, those of the next page. */
   get _room () {
     if (this._offset >= this._pageEnd) this._pageEnd += PAGE_SIZE
     return this._pageEnd - this._offset
   }
 
-  /**
-   * Opens a chunk where a record of that size may begin.
-   * @param {number} size
-   */
+  /** Opens a chunk in which a record of this size may begin. @type {(size: number) => void} */
   _makeRoom (size) {
     const isOpen = this._chunkStart !== -1
     // At a page's end the room is that of the next page, where no chunk is open.
@@ -122,7 +101,7 @@ class CommitPacker {
     if (this._chunkStart === -1) this._openChunk(0)
   }
 
-  /** @param {number} room  what is left of the page */
+  /** Fills the rest of the page, `room` bytes. @type {(room: number) => void} */
   _padPage (room) {
     if (this._chunkStart === -1) {
       if (room < CHUNK_SIZE_MIN) return this._putZeros(room)
@@ -148,7 +127,7 @@ class CommitPacker {
     this._putPieces(data)
   }
 
-  /** @param {Buffer} data  more than the page has room for */
+  /** For data that the page has no room for. @type {(data: Buffer) => void} */
   _putPieces (data) {
     let done = 0
     for (;;) {
@@ -182,10 +161,7 @@ class CommitPacker {
     this._chunkStart = -1
   }
 
-  /**
-   * @param {number} type
-   * @param {number} size
-   */
+  /** @type {(type: number, size: number) => void} */
   _putLength (type, size) {
     putUint32(this._bytes, type * 2 ** 30 + size, this._offset)
     this._offset += LENGTH_SIZE
@@ -202,7 +178,7 @@ class CommitPacker {
  * @param {Appended} group  gets its seqs
  * @param {Tail} tail
  * @param {CommitWriter} writer
- * @param {Buffer} target  of `packedSizeMax` of the frames, or larger; the packed bytes lie in it
+ * @param {Buffer} target  at least `packedSizeMax` of the frames' bytes; the packed bytes lie in it
  * @returns {Packed}
  */
 function packCommit (group, tail, writer, target) {

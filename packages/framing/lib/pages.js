@@ -1,5 +1,5 @@
 'use strict'
-// Checks all chunks of one page, in a buffer, and finds frames in one that has been checked.
+// Checks all chunks of one page in a buffer, and finds a frame in a checked page.
 
 const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
 const { finishChunk } = require('./journal')
@@ -8,11 +8,11 @@ const {
 } = require('./layout')
 
 const NO_FRAME = null
-// That of the chunk that is being checked: pages are checked one after the other, and often.
+// One object for all calls, because pages are checked one after the other, and often.
 const header = new ChunkHeader()
 /** @type {Frame} */
 const GAP = Object.freeze({ type: FRAME_TYPES.GAP, size: 0, at: -1, chunkStart: -1, chunkEnd: -1, chainCrc: -1 })
-/** @type {Frame} one that may have been left by an unclean end, or by damage */
+/** @type {Frame} a gap that an unclean end or damage may have left */
 const UNSURE_GAP = Object.freeze({ ...GAP })
 
 /**
@@ -23,21 +23,11 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
  */
 
 /**
- * @typedef {object} Frame
- * @property {number} type  one of FRAME_TYPES
- * @property {number} size  of the record, in bytes
- * @property {number} at  physical position of the length field
- * @property {number} chunkStart  physical
- * @property {number} chunkEnd  physical
- * @property {number} chainCrc  of its chunk
+ * A frame, or a gap. `size`: of the record; `at`: of the length field, like `chunkStart` and `chunkEnd` physical.
+ * @typedef {{ type: number, size: number, at: number, chunkStart: number, chunkEnd: number, chainCrc: number }} Frame
  */
 
-/**
- * @param {Page} page
- * @param {Rules} rules
- * @param {Map<number, import('./journal').Entry[]>} unfinished
- * @returns {Damage | null}
- */
+/** @type {(page: Page, rules: Rules, unfinished: Map<number, import('./journal').Entry[]>) => Damage | null} */
 function checkPage (page, rules, unfinished) {
   const { bytes, offset, start, end } = page
   const view = page.view ?? new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -59,12 +49,11 @@ function checkPage (page, rules, unfinished) {
 }
 
 /**
- * Walks the frames of a page, as its chunks have them, until one begins at or after the seq.
+ * Looks for the frame at a seq.
  * @param {Page} page  checked
  * @param {number} seq
- * @param {boolean} hasGaps  whether the file was compacted: only there gaps move positions
- * @returns {Frame | null}  null when no frame begins exactly there, or when it lies within one; a gap when it lies
- *   between two, where compaction has left something out
+ * @param {boolean} hasGaps  whether the file was compacted: only then do gaps move positions
+ * @returns {Frame | null}  null if the seq lies inside a record; a gap or UNSURE_GAP if it lies between records
  */
 function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -99,12 +88,7 @@ function findFrame ({ bytes, offset, start, end }, seq, hasGaps) {
   return isSure ? GAP : UNSURE_GAP
 }
 
-/**
- * The first chunk of a page, if it comes after the one that a record is on.
- * @param {Page} page  checked
- * @param {number} chainCrc  of the chunk before
- * @returns {ChunkHeader | null}
- */
+/** The page's first header, if it names this chain crc. @type {(page: Page, chainCrc: number) => ChunkHeader | null} */
 function readNext ({ bytes, offset }, chainCrc) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset, header)

@@ -1,6 +1,6 @@
 'use strict'
-// Packs the records that compaction keeps into as few pages as they need, each with the seq that it had. What is left
-// out between two records becomes a gap, or a page that begins further on. Bytes only, no I/O.
+// Packs the records that compaction keeps into as few pages as possible. Each record keeps its seq: what is left out
+// between two records becomes a gap, or a page that begins further on. Works on bytes, without any I/O.
 
 const { LogError } = require('@millrace/errors')
 const { ChunkHeader, writeChunkHeader } = require('./chunk-header')
@@ -9,7 +9,7 @@ const {
   SPLIT_SIZE_MIN
 } = require('./layout')
 
-// The position of a chunk that begins with the rest of a record is known once its first frame is.
+// If a chunk begins with the rest of a record, its position is unknown until its first frame comes.
 const UNKNOWN = -1
 
 /** @typedef {import('./pack-commit').Tail} Tail */
@@ -25,15 +25,15 @@ class Repacker {
   #pageStart = HEAD_SIZE
   /** Bytes of the page that are filled. */
   #offset = 0
-  /** Logical position of the next frame, if it follows the one before. */
+  /** Logical position of the next frame, if nothing is left out in front of it. */
   #logical
-  /** Where in the page the open chunk begins: with it, unless something was lost in front of the chunk. */
+  /** Where in the page the open chunk begins: with the page, unless the chunk is next to an unclean end. */
   #start = 0
   /** Logical position of the open chunk. */
   #position = UNKNOWN
-  /** Where a chunk must begin that comes after an unclean end; UNKNOWN when none is due. */
+  /** Where the first chunk behind an unclean end must begin; UNKNOWN if none is due. */
   #skippedTo = UNKNOWN
-  /** Whether the open chunk is such a one. */
+  /** Whether the open chunk is the first one behind an unclean end. */
   #isBehindLoss = false
 
   /**
@@ -42,7 +42,7 @@ class Repacker {
    * @param {number} log.epoch
    * @param {number} log.base  logical position of the first page
    * @param {string} log.path  for errors
-   * @param {(bytes: Buffer) => void} onPage  gets a page, or the last part of one; good until it returns
+   * @param {(bytes: Buffer) => void} onPage  gets each page, or the last part of one; valid until it returns
    */
   constructor ({ salt, epoch, base, path }, onPage) {
     this.#salt = salt
@@ -50,22 +50,17 @@ class Repacker {
     this.#path = path
     this.#onPage = onPage
     this.#header.epoch = epoch
-    // Nothing of the new file is on stable storage while it is being written.
+    // Nothing of the new file is on stable storage yet.
     this.#header.durable = base
     this.#header.previous = salt
   }
 
-  /** How large the file is so far. */
   get end () {
     return this.#pageStart + this.#offset
   }
 
-  /**
-   * @param {number} seq  above those before
-   * @param {Buffer} buffer
-   * @param {number} start
-   * @param {number} end
-   */
+  // Adds a record, with a seq above those before.
+  /** @type {(seq: number, buffer: Buffer, start: number, end: number) => void} */
   add (seq, buffer, start, end) {
     const size = end - start
     this.#beginFrame(seq, LENGTH_SIZE + Math.min(size, SPLIT_SIZE_MIN))
@@ -82,30 +77,21 @@ class Repacker {
     }
   }
 
-  /**
-   * Keeps an unclean end.
-   * @param {number} end  logical position where the records before it ended, whatever was left out before that
-   * @param {number} position  where they go on
-   */
+  // Keeps an unclean end: the records before it ended at `end`, and continue at `position`. Both are logical.
+  /** @type {(end: number, position: number) => void} */
   skipSeqs (end, position) {
     this.#endAt(end)
     this.#skippedTo = position
   }
 
-  /**
-   * @param {number} logicalEnd  where the log ends, whatever was left out before it
-   * @returns {Tail}
-   */
+  /** Ends the log at `logicalEnd`, even if its last records are left out. @type {(logicalEnd: number) => Tail} */
   finish (logicalEnd) {
     this.#endAt(logicalEnd)
     if (this.#offset > 0) this.#putPage()
     return { end: this.#pageStart, shift: logicalEnd - this.#pageStart, chainCrc: this.#header.previous }
   }
 
-  /**
-   * The last chunk ends exactly there.
-   * @param {number} logicalEnd
-   */
+  /** Ends the last chunk exactly there. @type {(logicalEnd: number) => void} */
   #endAt (logicalEnd) {
     if (this.#skippedTo !== UNKNOWN || logicalEnd > this.#base) this.#fillTo(logicalEnd)
     if (this.#isOpen) this.#closeChunk(0)
@@ -115,10 +101,7 @@ class Repacker {
     return this.#offset > this.#start
   }
 
-  /**
-   * Ends with a gap, in a chunk of its own if need be.
-   * @param {number} logicalEnd
-   */
+  /** Fills up with a gap, in a chunk of its own if necessary. @type {(logicalEnd: number) => void} */
   #fillTo (logicalEnd) {
     this.#openBehindLoss()
     if (this.#isOpen) {
@@ -135,11 +118,8 @@ class Repacker {
     this.#putLength(FRAME_TYPES.GAP, 0)
   }
 
-  /**
-   * Makes room for a frame that begins at this logical position.
-   * @param {number} seq
-   * @param {number} size  how much of it must fit in the page
-   */
+  // Makes room for a frame at `seq`, of which `size` bytes must fit into the page.
+  /** @type {(seq: number, size: number) => void} */
   #beginFrame (seq, size) {
     this.#openBehindLoss()
     if (this.#isOpen && this.#position === UNKNOWN) this.#placeChunk(seq)
@@ -157,7 +137,6 @@ class Repacker {
     }
   }
 
-  /** Nothing more begins in the page. */
   #padPage () {
     const room = PAGE_SIZE - this.#offset
     if (room >= LENGTH_SIZE) this.#putLength(FRAME_TYPES.PADDING, room - LENGTH_SIZE)
@@ -166,7 +145,7 @@ class Repacker {
     this.#closeChunk(0)
   }
 
-  /** Behind an unclean end a chunk begins where it began, in whatever page that is now. */
+  /** The first chunk behind an unclean end keeps its position, whatever page it lies in. */
   #openBehindLoss () {
     if (this.#skippedTo === UNKNOWN) return
     if (PAGE_SIZE - this.#offset < CHUNK_SIZE_MIN) {
@@ -190,10 +169,7 @@ class Repacker {
     this.#logical += CHUNK_HEADER_SIZE
   }
 
-  /**
-   * The chunk is where its first frame wants it.
-   * @param {number} seq
-   */
+  /** Gives the chunk the position that its first frame needs. @type {(seq: number) => void} */
   #placeChunk (seq) {
     const position = seq - CHUNK_HEADER_SIZE - this.#header.continued
     if (position < this.#pageStart - HEAD_SIZE + this.#base) throw this.#behind(seq)
@@ -206,7 +182,7 @@ class Repacker {
     const [header, start, end] = [this.#header, this.#start, this.#offset]
     header.size = end - start - CHUNK_HEADER_SIZE
     header.flags = flags | (this.#isBehindLoss ? CHUNK_FLAGS.BEHIND_LOSS : 0)
-    // One that is nothing but a piece of a record follows the chunk before.
+    // A chunk that is only a piece of a record follows the chunk before.
     header.position = this.#position === UNKNOWN ? this.#logical - (end - start) : this.#position
     writeChunkHeader(header, this.#page, start, this.#salt)
     header.previous = header.crc
@@ -221,19 +197,13 @@ class Repacker {
     this.#start = this.#offset = 0
   }
 
-  /**
-   * @param {number} type
-   * @param {number} size
-   */
+  /** @type {(type: number, size: number) => void} */
   #putLength (type, size) {
     this.#offset = this.#page.writeUInt32BE(type * 2 ** 30 + size, this.#offset)
     this.#logical += LENGTH_SIZE
   }
 
-  /**
-   * No writer of this version makes such a log; then nothing is changed.
-   * @param {number} seq
-   */
+  /** No writer of this version makes a log where this happens. @type {(seq: number) => LogError} */
   #behind (seq) {
     return new LogError('ERR_NOT_SUPPORTED', `compact: the record ${seq} of ${this.#path} would move away from the start ` +
       'of the file, so it cannot keep its seq; nothing was changed', { offset: seq, path: this.#path })

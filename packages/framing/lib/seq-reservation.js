@@ -1,91 +1,81 @@
 'use strict'
-// Which seqs a log has reserved. Records are shown before they are on stable storage, so the power may take a record
-// whose seq somebody has. A slot that is synced first says below which position seqs may have been shown; after an
-// unclean end the log skips them all. So no position is ever given to two records.
+// Keeps track of the seqs that a log has reserved. Records are shown before they are on stable storage, so the power
+// may take a record whose seq a reader knows. Therefore the log first syncs a slot that says below which position seqs
+// may be shown. After an unclean end it skips all of them, so no position is ever given to two records.
 
 const { RESERVATION_SIZE, U48_MAX } = require('./layout')
 
 const NOT_KNOWN = Infinity
 
 class SeqReservation {
-  /** Of an earlier session, and maybe lost: where it ends; 0 if all is there that was shown. */
+  /** Up to this position an earlier session may have shown records that are lost; 0 if everything shown is there. */
   #lostEnd
-  /** What the next slot must say at least; 0 while nothing is reserved. */
+  /** The least reserved end of the next slot; 0 if nothing is reserved. */
   #end
-  /** What slots of this session say that are on stable storage: no record may reach further. */
+  /** The reserved end in the synced slots of this session: no record may reach further. */
   #syncedEnd = 0
   /** Whether the lock says that nothing is lost if this process is killed. */
   isMarkedIntact = false
 
   /**
    * @param {import('./head').Head} head
-   * @param {boolean} isIntact  whether all is there that was ever shown: the session before was killed, and the machine
-   *   has run on
+   * @param {boolean} isIntact  everything ever shown is there: the machine ran on after the session before was killed
    */
   constructor ({ slot, lostSlot }, isIntact) {
     this.#lostEnd = isIntact ? 0 : findLostEnd(slot, lostSlot)
     this.#end = slot?.reservedEnd ?? 0
   }
 
-  /** Whether something may be lost that was shown, and nothing was appended since. */
+  /** Whether shown records may be lost, and nothing was appended since. */
   get isBehindLoss () {
     return this.#lostEnd !== 0
   }
 
-  /** Whether the session before was not closed, though nothing of it is lost. */
+  /** Whether the session before was not closed, but nothing of it is lost. */
   get isTakenOver () {
     return this.#end !== 0 && !this.isBehindLoss
   }
 
-  /**
-   * @param {import('./pack-commit').Tail} tail  of the log
-   * @returns {number}  how many positions the next commit must skip
-   */
+  /** How many positions the next commit must skip. @type {(tail: import('./pack-commit').Tail) => number} */
   sizeToSkip ({ end, shift }) {
     if (!this.isBehindLoss) return 0
     const distance = this.#lostEnd === NOT_KNOWN ? 2 * RESERVATION_SIZE : this.#lostEnd - end - shift
     return Math.max(1, Math.ceil(distance / RESERVATION_SIZE)) * RESERVATION_SIZE
   }
 
-  /** A commit was written behind what is lost. */
+  /** A commit was written behind the skipped positions. */
   noteSkipped () {
     this.#lostEnd = 0
   }
 
-  /**
-   * @param {number} end  a logical position
-   * @returns {boolean}  whether records up to there may be shown to others now
-   */
+  /** Whether records up to this logical position may be shown now. @type {(end: number) => boolean} */
   covers (end) {
     return end <= this.#syncedEnd
   }
 
-  /**
-   * @param {number} begin  a logical position where the next record may begin; none is as large as what is reserved
-   * @returns {number}  the reserved end to be put on stable storage first
-   */
+  // Reserves positions for records from `begin` on, a logical position. Each is smaller than a reservation. Returns the
+  // reserved end to sync first.
+  /** @type {(begin: number) => number} */
   extend (begin) {
     this.#end = Math.max(this.#end, Math.min(U48_MAX, begin + RESERVATION_SIZE))
     return this.#end
   }
 
-  /** @param {number} reservedEnd  of a slot that is on stable storage, written in this session */
+  /** A slot of this session, with this reserved end, is on stable storage. @type {(reservedEnd: number) => void} */
   noteSynced (reservedEnd) {
     this.#syncedEnd = Math.max(this.#syncedEnd, reservedEnd)
   }
 
-  /** A slot on stable storage says that nothing is reserved any more: the next append must change that first. */
+  /** A slot on stable storage says that nothing is reserved any more. The next append must reserve again first. */
   release () {
     if (this.isBehindLoss) return
     this.#end = 0
     this.#syncedEnd = 0
   }
 
-  /**
-   * @param {number} logicalEnd  all before it is on stable storage
-   * @param {boolean} isLast  whether that is all, and nothing more will be appended
-   * @returns {number}  the reserved end for a slot that says so
-   */
+  // The reserved end for a slot that says that everything before `logicalEnd` is on stable storage. `isLast`: nothing
+  // more will be appended.
+  /** @type {(logicalEnd: number, isLast: boolean) => number} */
   reservedEndFor (logicalEnd, isLast) {
     if (this.isBehindLoss) {
       const least = this.#lostEnd === NOT_KNOWN ? logicalEnd + 2 * RESERVATION_SIZE : this.#lostEnd
@@ -95,14 +85,11 @@ class SeqReservation {
   }
 }
 
-/**
- * @param {import('./head').Slot | null} slot  the newest that is whole
- * @param {boolean} lostSlot  the other one may have been newer
- * @returns {number}
- */
+// `slot` is the newest that is whole. If `lostSlot`, the other one may have been newer.
+/** @type {(slot: import('./head').Slot | null, lostSlot: boolean) => number} */
 function findLostEnd (slot, lostSlot) {
   if (slot === null) return NOT_KNOWN
-  // A newer slot may have reserved that much more, but not twice: it had to be there before anything reached this end.
+  // A lost newer slot reserved at most this much more: it was synced before any record reached this end.
   return lostSlot ? Math.min(U48_MAX, Math.max(slot.reservedEnd, slot.logicalEnd) + RESERVATION_SIZE) : slot.reservedEnd
 }
 

@@ -1,6 +1,6 @@
 'use strict'
-// Finds where a checked log ends, and tells a torn tail from damage: what was once known to be on stable storage and is
-// not right any more is damage, and never cut; what is past that is a write that the power cut off.
+// Finds where a checked log ends, and tells a torn tail from damage. What was once known to be on stable storage and is
+// wrong now is damage, and never cut. What is wrong behind that is a write that the power cut off.
 
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { FrameCount } = require('./frames')
@@ -16,29 +16,29 @@ const { NEEDS_BYTES, AT_END, DAMAGED } = ENTRY
 /**
  * What a walk over the tail of the file found.
  * @typedef {object} TailReport
- * @property {Tail} tail  after the last commit that is whole, and follows from what is before it
- * @property {number} promisedEnd  all before it was known to be on stable storage
+ * @property {Tail} tail  behind the last commit whose chunks are all good and linked
+ * @property {number} promisedEnd  physical; everything before it was once known to be on stable storage
  * @property {number} promisedLogicalEnd
  * @property {number} epoch  the highest one seen
  * @property {Damage | null} damage  the first that lies before `promisedEnd`
- * @property {number} readableEnd  after the last commit that can be read, past damage too
+ * @property {number} readableEnd  behind the last commit that can be read, also past damage
  */
 
 class TailWalk {
   #hasGaps
   #fileSize
-  /** Without slots all of the file counts as promised. */
+  /** Without slots the whole file counts as promised. */
   #isBlind
   #slot
   #frames = new FrameCount()
   /** @type {Tail} */
   #tail
-  /** Physical: each chunk counts by how far its own position is ahead. */
+  /** How far chunks say that the file was durable. Physical: each chunk counts with its own lead. */
   #claimedEnd
   #epoch
-  /** How far positions are ahead behind the last chunk. */
+  /** Logical position less physical position, behind the last chunk. */
   #shift
-  /** Where positions are skipped, behind unclean ends, and how far they were ahead before. */
+  /** The chunks behind unclean ends: where they start, and the shift in front of them. */
   #skips = /** @type {Array<{ start: number, shift: number }>} */ ([])
   #readableEnd
   /** @type {Damage | null} the first thing that is wrong */
@@ -49,7 +49,7 @@ class TailWalk {
    * @param {object} log
    * @param {import('./chunk-header').Rules} log.rules
    * @param {Map<number, import('./journal').Entry[]>} log.unfinished
-   * @param {import('./head').Slot | null} slot  null when both are lost
+   * @param {import('./head').Slot | null} slot  null if both are lost
    * @param {number} fileSize
    */
   constructor (window, { rules, unfinished }, slot, fileSize) {
@@ -58,7 +58,7 @@ class TailWalk {
     this.#isBlind = slot === null
     this.#slot = slot ?? { end: HEAD_SIZE, logicalEnd: HEAD_SIZE + rules.shift, epoch: 0, chainCrc: rules.salt }
     const { end, logicalEnd, epoch, chainCrc } = this.#slot
-    // Where the log ends is never taken on trust.
+    // The end of the log is always verified.
     const strict = { ...rules, verify: true }
     const last = Math.max(HEAD_SIZE, end - 1)
     this.cursor = new ChunkCursor(window, strict, unfinished, last - last % PAGE_SIZE)
@@ -69,7 +69,7 @@ class TailWalk {
     this.#shift = logicalEnd - end
   }
 
-  /** @returns {boolean}  false when the cursor's window must be filled first: then it goes on with the next call */
+  /** @returns {boolean}  false if the cursor's window must be filled first; the next call continues */
   run () {
     const { cursor } = this
     for (;;) {
@@ -98,7 +98,7 @@ class TailWalk {
     if (missesIt || (isCheckpoint && header.chainCrc !== chainCrc)) {
       this.#firstDamage ??= { start: chunkStart, end: chunkEnd, fault: 'CHECKPOINT' }
     }
-    // No writer comes so far, and no checkpoint could say it.
+    // No writer gets so far, and no slot could store this position.
     if (chunkEnd + shift > FILE_SIZE_MAX) this.#firstDamage ??= { start: chunkStart, end: chunkEnd, fault: 'POSITION' }
     if (header.commitContinues) return
     this.#readableEnd = Math.max(this.#readableEnd, chunkEnd)
@@ -111,34 +111,28 @@ class TailWalk {
     const { cursor } = this
     const damage = /** @type {Damage} */ (cursor.damage)
     this.#firstDamage ??= damage
-    // What a header says was durable was so, even when its own payload is not.
+    // A header's claim holds even if the payload is damaged.
     if (cursor.hasHeader) this.#noteDurable(cursor.header, cursor.at)
     cursor.skipTo(Math.max(damage.start + 1, cursor.findNextHeader(this.#fileSize)))
   }
 
-  /**
-   * A file system may give a file blocks that were those of the log before its last compaction, and fail to write what
-   * was to be in them: then old chunks lie behind the end, each right in itself. All of them were written before the
-   * checkpoint of that compaction, so their positions are less far ahead than any is behind it.
-   * @param {import('./chunk-header').ChunkHeader} header
-   * @param {number} start  of its chunk
-   */
+  // Whether a chunk behind the slot's end belongs to the file that a compaction replaced. A file system may give the
+  // new file blocks of the old one and fail to write them: then old chunks lie there, each good in itself. They were
+  // written before the slot, so their positions are less far ahead of their places than any behind the slot.
+  /** @type {(header: import('./chunk-header').ChunkHeader, start: number) => boolean} */
   #isOfEarlierFile ({ position }, start) {
     const { end, logicalEnd } = this.#slot
     return start >= end && position - start < logicalEnd - end
   }
 
-  /**
-   * @param {import('./chunk-header').ChunkHeader} header
-   * @param {number} start  of its chunk
-   */
+  /** @type {(header: import('./chunk-header').ChunkHeader, start: number) => void} */
   #noteDurable (header, start) {
     if (this.#isOfEarlierFile(header, start)) return
     const { durable, position } = header
     this.#claimedEnd = Math.max(this.#claimedEnd, start - (position - durable))
   }
 
-  /** How many positions are left out in the chunk that was entered. */
+  /** How many positions are left out in the entered chunk. */
   #measureGaps () {
     const { at, chunkEnd, view, window: { start } } = this.cursor
     this.#frames.count(view, at - start, chunkEnd - start, 0)
@@ -149,7 +143,7 @@ class TailWalk {
   report () {
     const { end, shift } = this.#tail
     const promisedEnd = this.#isBlind ? this.#fileSize : Math.max(this.#slot.end, this.#claimedEnd)
-    // A head is never partial: a file that is shorter than it, or than a checkpoint, was cut off.
+    // A head is never partial. A file that is shorter than its head or its checkpoint was cut off.
     const isBefore = this.#firstDamage !== null && this.#firstDamage.start < promisedEnd
     const isDamaged = promisedEnd > end || isBefore || this.#fileSize < end
     /** @type {Damage} */

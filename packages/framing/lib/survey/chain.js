@@ -1,30 +1,29 @@
 'use strict'
-// What is known of the chain of chunks: what the next one must follow, and what of the file is none of the log's,
-// however well it verifies.
+// Knows what the next chunk must follow, and which chunks do not belong to the log although they verify.
 
 const { PAGE_SIZE } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
-// How many of the places are remembered where a chunk is lost.
+// For this many lost ranges the chunk in front is remembered.
 const ENDS_MAX = 16
 
 /**
  * @typedef {import('../chunk-header').ChunkHeader} ChunkHeader
- * @typedef {{ header: ChunkHeader, chunkStart: number, chunkEnd: number }} Entered  a chunk
+ * @typedef {{ header: ChunkHeader, chunkStart: number, chunkEnd: number }} Entered
  */
 
 class Chain {
   #slotEnd
   #slotChainCrc
-  /** What was in front of what is lost: the chunk that follows it was in that place. @type {number[]} */
+  /** Chain crcs of the chunks in front of lost ranges: a chunk linked to one belongs there. @type {number[]} */
   #ends = []
-  /** Of the last chunk whose header was whole. */
+  /** Of the last chunk with a whole header. */
   epoch = 0
-  /** The chunk before is none of the log's: nor is one that follows it. */
+  /** The chain crc of the chunk before, if that does not belong to the log: what is linked to it does not either. */
   falseChainCrc = UNKNOWN
   /**
-   * Whether the last chunk follows all those before, or those of another page at least. One page may be somewhere else
-   * than it was written.
+   * Whether the last chunk is linked to all before it, or at least to those of another page. A single page may lie
+   * elsewhere than it was written.
    */
   isAnchored = true
 
@@ -32,20 +31,15 @@ class Chain {
   constructor ({ head: { slot }, rules }) {
     this.#slotEnd = slot?.end ?? UNKNOWN
     this.#slotChainCrc = slot?.chainCrc ?? UNKNOWN
-    /** What the next chunk must follow, as far as that is known. */
+    /** The chain crc that the next chunk must name, or UNKNOWN. */
     this.previous = rules.salt
   }
 
-  /** Whether what the next chunk must follow is known. */
   get isLinked () {
     return this.previous !== UNKNOWN
   }
 
-  /**
-   * @param {number} start  of a chunk that is the log's
-   * @param {number} chainCrc  of it, or UNKNOWN
-   * @param {number} epoch
-   */
+  /** Continues behind a chunk of the log. @type {(start: number, chainCrc: number, epoch: number) => void} */
   goOn (start, chainCrc, epoch) {
     if (start % PAGE_SIZE === 0 && this.previous !== UNKNOWN) this.isAnchored = true
     this.previous = chainCrc
@@ -53,99 +47,79 @@ class Chain {
     this.falseChainCrc = UNKNOWN
   }
 
-  /**
-   * Nothing is known of what comes next.
-   * @param {number} chainCrc  of the chunk in front of what is lost, or UNKNOWN
-   */
+  /** Something is lost behind the chunk with this chain crc, or UNKNOWN. @type {(chainCrc: number) => void} */
   break (chainCrc) {
     if (chainCrc !== UNKNOWN && this.#ends.push(chainCrc) > ENDS_MAX) this.#ends.shift()
     this.previous = this.falseChainCrc = UNKNOWN
     this.isAnchored = false
   }
 
-  /**
-   * Whether a header may be the next one.
-   * @param {ChunkHeader} header
-   */
+  /** Whether a header may be the next one. @type {(header: ChunkHeader) => boolean} */
   goesOnWith ({ previous, epoch }) {
     return (this.previous === UNKNOWN || previous === this.previous) && epoch >= this.epoch &&
       previous !== this.falseChainCrc
   }
 
-  /**
-   * Of two chunks that do not fit the one of the lower epoch is left over from a write that was taken back. Of those of
-   * one epoch one is in the wrong place.
-   * @param {ChunkHeader} header
-   * @param {{ end: number, chainCrc: number }} state  behind the chunk before
-   * @returns {boolean}  whether it is the one before that is wrong
-   */
+  // Two chunks do not fit together: the last one, with `state` behind it, and this one. Returns whether the last one is
+  // wrong. A lower epoch is left over from a write that was taken back. If the epochs are equal, one of the two is in
+  // the wrong place.
+  /** @type {(header: ChunkHeader, state: { end: number, chainCrc: number }) => boolean} */
   isRightInstead ({ epoch }, state) {
     const isProvenBySlot = state.end === this.#slotEnd && state.chainCrc === this.#slotChainCrc
     if (epoch < this.epoch || isProvenBySlot) return false
     return epoch > this.epoch || !this.isAnchored
   }
 
-  /**
-   * Whether a chunk says that it follows one that something else follows, or nothing.
-   * @param {ChunkHeader} header
-   */
+  /** Whether a chunk names one that a lost range follows. @type {(header: ChunkHeader) => boolean} */
   belongsElsewhere ({ previous }) {
     return previous !== this.previous && this.#ends.includes(previous)
   }
 
-  /**
-   * Whether a chunk follows one that is none of the log's, or is not what the newest slot knows at its place.
-   * @param {Entered} entered
-   */
+  /** Whether a chunk follows a false one or contradicts the newest slot. @type {(entered: Entered) => boolean} */
   isFalse (entered) {
     if (this.falseChainCrc !== UNKNOWN && entered.header.previous === this.falseChainCrc) return true
     if (this.previous === UNKNOWN && this.belongsElsewhere(entered.header)) return true
     return this.contradictsSlot(entered)
   }
 
-  /** @param {Entered} entered */
+  /** Whether the slot's end is in the chunk, or at its end with another crc. @type {(entered: Entered) => boolean} */
   contradictsSlot ({ header, chunkStart, chunkEnd }) {
     if (chunkStart >= this.#slotEnd || this.#slotEnd > chunkEnd) return false
     return chunkEnd !== this.#slotEnd || header.chainCrc !== this.#slotChainCrc
   }
 }
 
-// Chunks that verify, and of which nothing proves that they stayed in the log. A write that recovery takes back is
-// replaced by one of a higher epoch; if a disk brings back the old one, and the new one's next chunk is damaged too,
-// nothing is left that contradicts it. See docs/format.md.
+// Finds chunks that verify although nothing proves that they stayed in the log. When recovery takes a write back, the
+// next write has a higher epoch. If a disk brings the old write back, and the chunk behind the new one is damaged too,
+// nothing is left that contradicts the old one. See docs/format.md, "Chunks that nothing dates".
 
 /**
  * @typedef {{ offset: number, size: number, seqs: { from: number, to: number } }} UnanchoredRange
- * @typedef {{ start: number, end: number, from: number, to: number }} Run  physical, and seqs
+ * @typedef {{ start: number, end: number, from: number, to: number }} Run  positions and seqs
  */
 
 class Unanchored {
   #slot
   #rangesMax
   #epoch = 0
-  /** Chunks of that epoch behind the last damage, and behind what was durable. @type {Run | null} */
+  /** Chunks of `#epoch` that lie behind the last damage, and behind what was durable. @type {Run | null} */
   #run = null
-  /** Others of that epoch, in front of damage. @type {Run[]} */
+  /** Other runs of that epoch, each in front of damage. @type {Run[]} */
   #runsBefore = []
   /** @type {UnanchoredRange[]} */
   ranges = []
-  /** How many there are, kept or not. */
+  /** How many there are, listed or not. */
   count = 0
 
-  /**
-   * @param {import('../head').Slot | null} slot
-   * @param {number} rangesMax  how many to keep
-   */
+  /** @param {import('../head').Slot | null} slot @param {number} rangesMax */
   constructor (slot, rangesMax) {
     this.#slot = slot
     this.#rangesMax = rangesMax
   }
 
   /**
-   * @param {ChunkHeader} header  of a chunk that is kept
-   * @param {number} start  physical
-   * @param {{ end: number, logicalEnd: number }} state  behind it
-   * @param {boolean} isLinked  whether it follows what comes before it
+   * A chunk is kept; `state` is that behind it. `isLinked`: it is linked to a known chunk.
+   * @type {(header: ChunkHeader, start: number, state: { end: number, logicalEnd: number }, isLinked: boolean) => void}
    */
   keep (header, start, { end, logicalEnd }, isLinked) {
     const { epoch, position, durable, firstSeq } = header
@@ -158,11 +132,9 @@ class Unanchored {
     if (end === this.#slot?.end && header.chainCrc === this.#slot.chainCrc) this.#anchorTo(end, logicalEnd)
   }
 
-  /**
-   * What follows a chunk proves that it stayed in the log, and so did all of its epoch in front of it.
-   * @param {number} epoch  of a header that is whole
-   * @param {boolean} isLinked
-   */
+  // A whole header of this epoch comes. If it is linked, it proves that the chunks of the lower epoch in front stayed
+  // in the log.
+  /** @type {(epoch: number, isLinked: boolean) => void} */
   see (epoch, isLinked) {
     if (epoch <= this.#epoch) return
     if (!isLinked) this.#report()
@@ -171,16 +143,13 @@ class Unanchored {
     this.#runsBefore = []
   }
 
-  /** Something behind the last chunk is lost. */
+  /** Something is lost behind the last chunk. */
   lose () {
     if (this.#run !== null && this.#run.start < this.#run.end) this.#runsBefore.push(this.#run)
     this.#run = null
   }
 
-  /**
-   * Chunks that were kept are not.
-   * @param {{ end: number, logicalEnd: number }} state  behind what is left
-   */
+  /** Drops chunks behind this state. @type {(state: { end: number, logicalEnd: number }) => void} */
   takeBack ({ end, logicalEnd }) {
     const run = this.#run
     if (run === null || run.end <= end) return
@@ -189,16 +158,13 @@ class Unanchored {
     if (run.start >= end) this.#run = null
   }
 
-  /** @param {number} epoch  the highest there was */
+  /** `epoch` is the highest that is known. @type {(epoch: number) => void} */
   close (epoch) {
     this.#run = null
     if (epoch > this.#epoch) this.#report()
   }
 
-  /**
-   * @param {number} end  physical
-   * @param {number} logicalEnd
-   */
+  /** Nothing up to here can have been taken back. @type {(end: number, logicalEnd: number) => void} */
   #anchorTo (end, logicalEnd) {
     const run = this.#run
     if (run !== null && end > run.start) {

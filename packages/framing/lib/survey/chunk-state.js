@@ -1,5 +1,5 @@
 'use strict'
-// What is known behind a chunk: where the next one begins, what it must follow, what was counted so far.
+// The state of a survey behind a chunk: where the next one begins, what it must follow, and what was counted so far.
 
 const { encodeHead } = require('../head')
 const { CHUNK_HEADER_SIZE, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
@@ -7,30 +7,26 @@ const { CHUNK_HEADER_SIZE, FILE_SIZE_MAX, PAGE_SIZE } = require('../layout')
 const UNKNOWN = -1
 
 /**
- * A record that goes on behind the last chunk.
+ * A record that continues behind the last chunk.
  * @typedef {object} OpenRecord
  * @property {number} seq
- * @property {number} rest  how many bytes of it are to come
+ * @property {number} rest  how many bytes are to come
  * @property {boolean} isErased
  * @property {boolean} isMended  whether the header of a chunk that it lies in was damaged
- * @property {number} chunkStart  of the chunk that it begins in
+ * @property {number} chunkStart  of the chunk in which it begins
  * @property {number} offset  of its frame in that chunk
- * @property {boolean} canGoOn  whether that chunk ends with its page, as one does whose last record goes on
+ * @property {boolean} canGoOn  whether that chunk ends with its page, as it must if its last record continues
  */
 
 class ChunkState {
-  /**
-   * @param {number} end
-   * @param {number} logicalEnd
-   * @param {number} chainCrc
-   */
+  /** @param {number} end @param {number} logicalEnd @param {number} chainCrc */
   constructor (end, logicalEnd, chainCrc) {
     /** Physical and logical position of the next byte. */
     this.end = end
     this.logicalEnd = logicalEnd
-    /** Logical position behind the last frame: where gaps are left out, the next one begins there or further on. */
+    /** Logical position behind the last frame. In a compacted log the next frame begins there or further on. */
     this.contentEnd = logicalEnd
-    /** Of the chunk before; UNKNOWN when it is lost. */
+    /** Of the last chunk; UNKNOWN if that is lost. */
     this.chainCrc = chainCrc
     this.epoch = 0
     this.durable = logicalEnd
@@ -38,14 +34,13 @@ class ChunkState {
     this.recordCount = 0
     /** How many of them lie in chunks whose header was damaged. */
     this.mendedCount = 0
-    /** The sum of what chunks say is erased, in the file and in what is made of it. */
+    /** The sum of `erased` over the chunks of the file, and of the output. */
     this.erasedCount = 0
     this.erasedInOutput = 0
-    /** Seq of the last whole record that is not deleted. */
+    /** Seq of the last record that is whole and not deleted. */
     this.last = -1
-    /** Whether the commit of the last chunk goes on. */
     this.isInCommit = false
-    /** The record that goes on in the next chunk. @type {Readonly<OpenRecord> | null} */
+    /** The record that continues in the next chunk. @type {Readonly<OpenRecord> | null} */
     this.open = null
   }
 
@@ -54,10 +49,8 @@ class ChunkState {
     return this.logicalEnd - this.end
   }
 
-  /**
-   * Field by field: for each chunk of a log of small ones it is done twice, and a spread takes as long as the rest.
-   * @param {ChunkState} other
-   */
+  // Field by field: it runs twice for each chunk, and for small chunks a spread takes as long as everything else.
+  /** @type {(other: ChunkState) => void} */
   copy (other) {
     this.end = other.end
     this.logicalEnd = other.logicalEnd
@@ -75,12 +68,12 @@ class ChunkState {
   }
 
   /**
-   * Behind a chunk that follows.
+   * Continues behind a chunk.
    * @param {import('../chunk-header').ChunkHeader} header
-   * @param {number} start  of the chunk
-   * @param {import('../frames').FrameCount} frames  that begin in it
-   * @param {number} offset  of the chunk, where its frames were counted
-   * @param {{ goesOn: boolean, isMended: boolean, hasGaps: boolean }} how  whether it goes on with the open record, its
+   * @param {number} start  of the chunk, physical
+   * @param {import('../frames').FrameCount} frames  counted in the chunk
+   * @param {number} offset  of the chunk, in the bytes where the frames were counted
+   * @param {{ goesOn: boolean, isMended: boolean, hasGaps: boolean }} how  whether it continues the open record, its
    *   header was damaged, and gaps move positions
    */
   pass (header, start, frames, offset, { goesOn, isMended, hasGaps }) {
@@ -112,10 +105,7 @@ class ChunkState {
     }
   }
 
-  /**
-   * @param {number} size  how much of the open record is in the chunk
-   * @param {boolean} isMended
-   */
+  /** `size` bytes of the open record are in the chunk. @type {(size: number, isMended: boolean) => void} */
   #passPiece (size, isMended) {
     if (this.open === null) return
     const open = { ...this.open, rest: this.open.rest - size, isMended: this.open.isMended || isMended }
@@ -128,9 +118,9 @@ class ChunkState {
 }
 
 /**
- * @param {Pick<import('../head').Head, 'header' | 'slot'>} head  of the log that was surveyed
- * @param {ChunkState} state  all that is left of it
- * @param {number} reservedEnd  what nothing reaches that may be lost; 0 if nothing may be
+ * @param {Pick<import('../head').Head, 'header' | 'slot'>} head  of the surveyed log
+ * @param {ChunkState} state  at its end
+ * @param {number} reservedEnd  above all positions that may be lost; 0 if none may be
  * @param {number} [epoch]  the highest that is known
  * @returns {Buffer}  the head of the new log
  */

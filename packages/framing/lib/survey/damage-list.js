@@ -1,5 +1,6 @@
 'use strict'
-// The words for what may be wrong with a range of a file.
+// Lists the damage of a file, in order and in words for people. Adjoining ranges become one. All are counted, but only
+// the first are listed.
 
 exports.WHAT = Object.freeze({
   FILLER: 'the zeros at a page\'s end',
@@ -15,55 +16,44 @@ exports.WHAT = Object.freeze({
   MISSING: 'the file ends before it'
 })
 
-// The damage that was found, from the start of a file to its end: ranges that adjoin become one, and only so many are
-// kept, though all are counted.
-
-/**
- * @typedef {object} Found  what somebody found
- * @property {string} what  is wrong there
- * @property {number} start
- * @property {number} end
- * @property {boolean | null} isPromised
- * @property {{ from: number, to: number } | null} seqs
- * @property {number | null} records
- */
+/** @typedef {Omit<DamagedRange, 'offset' | 'size'> & { start: number, end: number }} Found */
 
 /**
  * @typedef {object} DamagedRange
  * @property {string} what  is wrong there
  * @property {number} offset  in the file
  * @property {number} size  in bytes
- * @property {boolean | null} isPromised  whether it was ever known to be on stable storage; null when that is not known
- * @property {{ from: number, to: number } | null} seqs  of the records that are lost: `from` and up, below `to`; null
- *   when none is
- * @property {number | null} records  how many are lost; null when that is not known
+ * @property {boolean | null} isPromised  whether it was ever known to be on stable storage; null if unknown
+ * @property {{ from: number, to: number } | null} seqs  the lost records have seqs of at least `from` and below `to`;
+ *   null if no record is lost
+ * @property {number | null} records  how many are lost; null if unknown
  */
 
 class DamageList {
   #rangesMax
   #onRange
-  /** What the next one may adjoin. @type {Found | null} */
+  /** The next range may adjoin this one. @type {Found | null} */
   #last = null
 
   /**
    * @param {object} [options]
-   * @param {number} [options.rangesMax]  how many to keep
-   * @param {(range: DamagedRange) => void} [options.onRange]  is told of each, in order
+   * @param {number} [options.rangesMax]  how many to list
+   * @param {(range: DamagedRange) => void} [options.onRange]  gets each range, in order
    */
   constructor ({ rangesMax = Infinity, onRange = () => {} } = {}) {
     /** @type {DamagedRange[]} */
     this.ranges = []
-    /** How many there are, kept or not. */
+    /** How many there are, listed or not. */
     this.count = 0
-    /** Their bytes. */
+    /** The sum of their sizes. */
     this.size = 0
-    /** Where the last of them ends. */
+    /** Where the last one ends. */
     this.end = 0
     this.#rangesMax = rangesMax
     this.#onRange = onRange
   }
 
-  /** @param {Found} found  begins at or after the one before */
+  /** It must begin at or behind the start of the one before. @type {(found: Found) => void} */
   add (found) {
     const last = this.#last
     this.end = Math.max(this.end, found.end)
@@ -79,15 +69,12 @@ class DamageList {
     last.records = overlaps || last.records === null || found.records === null ? null : last.records + found.records
   }
 
-  /**
-   * What was found last reaches up to this seq.
-   * @param {number} to
-   */
+  /** The last range lost the seqs below `to`. @type {(to: number) => void} */
   endSeqs (to) {
     if (this.#last?.seqs) this.#last.seqs.to = to
   }
 
-  /** Nothing will adjoin what was found last. */
+  /** Nothing will adjoin the last range. */
   close () {
     if (this.#last === null) return
     const { what, start, end, isPromised, seqs, records } = this.#last
@@ -100,10 +87,7 @@ class DamageList {
   }
 }
 
-/**
- * @param {Found['seqs']} a
- * @param {Found['seqs']} b
- */
+/** @type {(a: Found['seqs'], b: Found['seqs']) => { from: number; to: number; } | null} */
 function unite (a, b) {
   if (a === null || b === null) return a ?? b
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) }

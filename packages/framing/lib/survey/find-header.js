@@ -1,5 +1,5 @@
 'use strict'
-// What lies around a chunk that cannot be entered: where chunks go on in its page, and what its neighbours say of it.
+// Looks around a chunk that cannot be entered: where the page's chunks continue, and what its neighbours say about it.
 
 const {
   CONTINUED_OFFSET, ChunkHeader, FLAGS_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, findHeaderAt, isAhead,
@@ -11,17 +11,12 @@ const { UNKNOWN } = require('./chunk-state')
 /**
  * @typedef {import('../chunk-header').Rules} Rules
  * @typedef {import('../chunk-cursor').ChunkCursor} ChunkCursor
- * @typedef {{ buffer: Buffer, start: number, end: number }} Window  bytes of the file, from position start to end
+ * @typedef {import('../offset-framing').Window} Window
  */
 
-/**
- * @param {ChunkCursor} cursor
- * @param {number} from  physical
- * @param {number} pageEnd  physical; the window reaches there, or to the file's end
- * @param {Rules} rules
- * @param {number} shift  how far logical positions are ahead of physical ones at `from`, at least
- * @returns {number}  physical position of the next header in the page, -1 if there is none
- */
+// Physical position of the next header in the page, from `from` on; -1 if there is none. The window must reach to
+// `pageEnd` or the file's end. `shift`: logical position less physical position, at least.
+/** @type {(cursor: ChunkCursor, from: number, pageEnd: number, rules: Rules, shift: number) => number} */
 function findHeader ({ window, view }, from, pageEnd, rules, shift) {
   const { buffer, start } = window
   const heldEnd = Math.min(pageEnd, window.end)
@@ -38,28 +33,19 @@ function findHeader ({ window, view }, from, pageEnd, rules, shift) {
   return -1
 }
 
-/**
- * @param {DataView} view
- * @param {number} offset
- * @param {number} positionMin
- */
+/** @type {(view: DataView, offset: number, positionMin: number) => boolean} */
 function isLikelyHeader (view, offset, positionMin) {
-  // No unknown flags, no such size as does not fit into a page, and nothing continued in the middle of one.
+  // Known flags, a size that fits into a page, and nothing continued, because only a page's first chunk continues a
+  // record.
   if (view.getUint8(offset + FLAGS_OFFSET) !== 0 || view.getUint16(offset + CONTINUED_OFFSET) !== 0) return false
   if (view.getUint16(offset + PAYLOAD_SIZE_OFFSET) > PAGE_SIZE - CHUNK_HEADER_SIZE) return false
   return readUint48(view, offset + POSITION_OFFSET) >= positionMin
 }
 
-/**
- * @param {Window} window
- * @param {number} from  physical
- * @param {number} to  physical, at most a page on
- */
+/** Whether a range, at most a page long, is zero. @type {(window: Window, from: number, to: number) => boolean} */
 function isZeroIn ({ buffer, start }, from, to) {
   return isZero(buffer, from - start, to - start)
 }
-
-// What the chunks around one whose header is damaged say of it.
 
 /**
  * @typedef {import('./mend-header').Neighbours} Neighbours
@@ -69,12 +55,13 @@ function isZeroIn ({ buffer, start }, from, to) {
  */
 
 /**
- * @param {ChunkCursor} cursor  where the chunk is; its window holds all up to behind the first header of the next page,
- *   if there is one
- * @param {number} limit  how far the file is read
+ * Describes the neighbours of the chunk at the cursor. The window must hold the next page's first header, if there is
+ * one. `salvage` has everything in front of the chunk. `previous`: chain crc of the chunk before, or UNKNOWN.
+ * @param {ChunkCursor} cursor
+ * @param {number} limit
  * @param {Source} source
- * @param {import('./salvage').Salvage} salvage  with all that comes before
- * @param {number} previous  chain crc of the chunk before, or UNKNOWN
+ * @param {import('./salvage').Salvage} salvage
+ * @param {number} previous
  * @returns {Neighbours}
  */
 function describeNeighbours (cursor, limit, source, salvage, previous) {
@@ -85,7 +72,7 @@ function describeNeighbours (cursor, limit, source, salvage, previous) {
   const epochs = [state.epoch, source.head.slot?.epoch ?? source.epoch]
   const durables = [state.durable]
   if (next) {
-    // Gaps may come before the chunk, or lie in it.
+    // Gaps may lie in front of the chunk or in it.
     positions.push(next.header.position - next.start + at)
     epochs.push(next.header.epoch)
   }
@@ -105,25 +92,15 @@ function describeNeighbours (cursor, limit, source, salvage, previous) {
   }
 }
 
-/**
- * @param {number[]} positions  that it can have, by the chunk before, and by the next one if there is one
- * @param {number} at
- * @param {number} shift  of the chunk before
- * @param {Source} source
- * @returns {boolean}  whether nothing can be left out in front of the chunk
- */
+// Whether nothing can be left out in front of the chunk. It can have the position that the chunk before says or, if
+// there is a next chunk, the one that this says. `shift` is that of the chunk before.
+/** @type {(positions: number[], at: number, shift: number, source: Source) => boolean} */
 function isSure ([before, next], at, shift, { rules, head: { slot } }) {
   if (next !== undefined) return before === next
   return !rules.hasGaps && slot !== null && at < slot.end && slot.logicalEnd - slot.end === shift
 }
 
-/**
- * @param {ChunkCursor} cursor
- * @param {number} limit
- * @param {Source} source
- * @param {number} shift
- * @returns {Next | null}
- */
+/** @type {(cursor: ChunkCursor, limit: number, source: Source, shift: number) => Next | null} */
 function findNext (cursor, limit, { rules }, shift) {
   const { at, window, view } = cursor
   const pageEnd = endOfPage(at)
@@ -140,13 +117,7 @@ function findNext (cursor, limit, { rules }, shift) {
   return isInPlace ? { start, header } : null
 }
 
-/**
- * @param {ChunkCursor} cursor
- * @param {number} limit
- * @param {Source} source
- * @param {Next | null} next
- * @returns {End[]}
- */
+/** @type {(cursor: ChunkCursor, limit: number, source: Source, next: Next | null) => End[]} */
 function findEnds ({ at, window, view }, limit, { head: { slot }, promisedEnd }, next) {
   const pageEnd = Math.min(limit, endOfPage(at))
   /** @type {Map<number, number>} */
@@ -161,7 +132,7 @@ function findEnds ({ at, window, view }, limit, { head: { slot }, promisedEnd },
   if (next && next.start < pageEnd) {
     add(next.start, next.header.previous)
   } else {
-    // Less than a chunk before the page's end there may be zeros.
+    // The page may end in zeros, too few for a chunk.
     const zerosMax = limit < endOfPage(at) ? 0 : CHUNK_SIZE_MIN - 1
     for (let end = pageEnd; end >= pageEnd - zerosMax; end--) {
       add(end, next?.header.previous ?? UNKNOWN)
@@ -171,10 +142,7 @@ function findEnds ({ at, window, view }, limit, { head: { slot }, promisedEnd },
   return [...ends].map(([end, chainCrc]) => ({ size: end - at, chainCrc }))
 }
 
-/**
- * Whether a header has room for it.
- * @param {number} position
- */
+/** Whether 48 bits can hold it. @type {(position: number) => boolean} */
 function isPosition (position) {
   return position >= 0 && position <= FILE_SIZE_MAX
 }

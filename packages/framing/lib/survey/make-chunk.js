@@ -1,6 +1,6 @@
 'use strict'
-// Chunks in place of lost ones, and chunks of which part is lost: all keep the chain crc that the chunk behind them
-// asks for, and every byte its place. Bytes only, no I/O.
+// Makes chunks in place of lost ones, and changes chunks that lost a part. Every chunk keeps the chain crc that the
+// chunk behind it names, and every byte its place.
 
 const { ChunkHeader, PAYLOAD_SIZE_OFFSET, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const {
@@ -9,43 +9,37 @@ const {
 } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
-// Only who makes checksums can make a file that asks for more; what comes of it will not verify.
+// Only a program that computes checksums makes a file with a higher position. The result does not verify then.
 const POSITION_MAX = FILE_SIZE_MAX - PAGE_SIZE
 
 /**
- * What a range of the file is filled with: chunks of one erased record each.
+ * A range of the output that is filled with chunks of one erased record each.
  * @typedef {object} Filling
  * @property {number} start  physical
  * @property {number} end
  * @property {number} position  logical, of the start
- * @property {Gaps | null} gaps  of a log whose logical positions run ahead
- * @property {number} skip  how far they run ahead behind an unclean end that was in the range
+ * @property {Gaps | null} gaps  in a compacted log
+ * @property {number} skip  how many positions are skipped, because an unclean end was in the range
  * @property {number} epoch
  * @property {number} durable
  * @property {number} previous  chain crc of the chunk before
- * @property {number} chainCrc  that the last of them gets
- * @property {number} openSize  how many bytes of the chunk behind belong to the last record, 0 to 3
+ * @property {number} chainCrc  the last of the chunks gets it
+ * @property {number} openSize  how many bytes of the chunk behind the range belong to the last record, 0 to 3
  * @property {Owner | null} owner
  */
 
 /**
- * Where gaps are left out, how many positions a lost range had is not known: the chunks in its place take none.
+ * In a compacted log it is unknown how many positions a lost range had. The chunks in its place take none.
  * @typedef {object} Gaps
- * @property {number} shift  how far logical positions are ahead of physical ones, at least
+ * @property {number} shift  logical position less physical position, at least
  * @property {number} contentEnd  logical position behind the last frame in front of the range
- * @property {number} end  where the log ends, when nothing is behind the range; else 0
- * @property {number} next  where the next chunk begins, when there is one
+ * @property {number} end  where the log ends, if nothing is behind the range; otherwise 0
+ * @property {number} next  where the next chunk begins, if there is one
  */
 
-/**
- * The last record in front of a range, where it goes on in there: its chunk, and its frame in that chunk.
- * @typedef {{ start: number, offset: number }} Owner
- */
+/** @typedef {{ start: number, offset: number }} Owner  of the frame whose record continues in a range: chunk, offset */
 
-/**
- * @param {{ start: number, end: number }} range
- * @returns {number}  how many chunks fill it; each counts one erased record
- */
+/** How many chunks fill it. Each counts one erased record. @type {(range: { start: number, end: number }) => number} */
 function countChunks ({ start, end }) {
   let count = 0
   for (let at = start; at < end; at = Math.min(end, endOfPage(at))) {
@@ -54,12 +48,9 @@ function countChunks ({ start, end }) {
   return count
 }
 
-/**
- * Whether chunks can fill the range: none has less than 44 bytes, but an empty one, and one at the start of a page that
- * has nothing but the last bytes of a record begun before.
- * @param {{ start: number, owner: Owner | null, gaps: Gaps | null }} lost
- * @param {number} end
- */
+// Whether chunks can fill the range. A chunk has at least 44 bytes, unless it is empty, or begins a page and has
+// nothing but the last bytes of a record that began before.
+/** @type {(lost: { start: number, owner: Owner | null, gaps: Gaps | null }, end: number) => boolean} */
 function canFill ({ start, owner, gaps }, end) {
   if (end % PAGE_SIZE === 0) return true
   const pageStart = end - end % PAGE_SIZE
@@ -69,21 +60,15 @@ function canFill ({ start, owner, gaps }, end) {
   return start === pageStart ? owner !== null : gaps === null && pageStart - start >= CHUNK_SIZE_MIN
 }
 
-/**
- * @param {{ start: number, end: number }} range
- * @returns {number}  how many bytes of a record the last of its chunks has, if there are too few for a frame; else 0
- */
+// How many bytes of a record the last chunk has, if they are too few for a frame; otherwise 0.
+/** @type {(range: { start: number, end: number }) => number} */
 function restSizeOf ({ start, end }) {
   const pageStart = end - end % PAGE_SIZE
   const size = end - pageStart - CHUNK_HEADER_SIZE
   return start <= pageStart && size > 0 && size < LENGTH_SIZE ? size : 0
 }
 
-/**
- * @param {Filling} filling
- * @param {number} salt
- * @returns {() => Buffer}  makes the next page of it
- */
+/** Returns a function that makes the next page of it. @type {(filling: Filling, salt: number) => () => Buffer} */
 function fillWithChunks (filling, salt) {
   let { start: at, previous } = filling
   const { end, chainCrc } = filling
@@ -99,7 +84,7 @@ function fillWithChunks (filling, salt) {
     const openSize = isLast ? filling.openSize : isLastButOne ? restSizeOf(filling) : 0
     const position = positionOf(filling, at, isLast ? pageEnd - at : 0)
     const place = { ...filling, position, previous, openSize, isPadding: filling.gaps !== null && openSize === 0 }
-    // What is left of a record belongs to the one before.
+    // Only the last chunk may skip, and only if its record neither begins in front of it nor continues behind it.
     if (!isLast || openSize > 0 || pageEnd - at < CHUNK_SIZE_MIN) place.skip = 0
     const bytes = makeLostChunk(pageEnd - at, place, isLast ? chainCrc : null, salt)
     previous = bytes.readUInt32BE(CHUNK_HEADER_SIZE - 4)
@@ -108,45 +93,29 @@ function fillWithChunks (filling, salt) {
   }
 }
 
-/**
- * @param {Filling} filling
- * @param {number} at
- * @param {number} lastSize  of the chunk, if it is the last one; else 0
- */
+// `lastSize`: of the chunk, if it is the last one; else 0.
+/** @type {(filling: Filling, at: number, lastSize: number) => number} */
 function positionOf ({ start, position, gaps, openSize }, at, lastSize) {
   if (gaps === null) return Math.min(position + at - start, POSITION_MAX)
-  // Its record reaches to the first frame behind it.
+  // The record reaches to the first frame of the next chunk.
   if (lastSize > 0 && openSize > 0) return gaps.next + CHUNK_HEADER_SIZE - lastSize
   const least = Math.max(at + gaps.shift, gaps.contentEnd - CHUNK_HEADER_SIZE)
   return Math.min(lastSize === 0 ? least : Math.max(least, gaps.end - lastSize), POSITION_MAX)
 }
 
-/**
- * @param {number} at
- * @param {number} end
- */
+/** @type {(at: number, end: number) => boolean} */
 function isFiller (at, end) {
   const pageEnd = endOfPage(at)
   return end >= pageEnd && pageEnd - at < CHUNK_SIZE_MIN
 }
 
 /**
- * @typedef {object} Place
- * @property {number} position
- * @property {number} epoch
- * @property {number} durable
- * @property {number} previous
- * @property {number} openSize
- * @property {number} [skip]
- * @property {boolean} isPadding  whether there is padding in it, instead of an erased record
+ * @typedef {Pick<Filling, 'position' | 'epoch' | 'durable' | 'previous' | 'openSize'> & PlaceParts} Place
+ * @typedef {{ skip?: number, isPadding: boolean }} PlaceParts  isPadding: it holds padding, not an erased record
  */
 
-/**
- * @param {number} size  of the chunk
- * @param {Place} place
- * @param {number | null} chainCrc  any, when null
- * @param {number} salt
- */
+// A chunk without records, of `size` bytes, with this chain crc; with any if it is null.
+/** @type {(size: number, place: Place, chainCrc: number | null, salt: number) => Buffer<ArrayBuffer>} */
 function makeLostChunk (size, { position, epoch, durable, previous, openSize, isPadding, skip = 0 }, chainCrc, salt) {
   const bytes = Buffer.alloc(size)
   const header = new ChunkHeader()
@@ -167,12 +136,9 @@ function makeLostChunk (size, { position, epoch, durable, previous, openSize, is
   return bytes
 }
 
-/**
- * The last record of a chunk goes on in others, and they are lost: what is here of it is erased, and no longer goes on.
- * @param {Buffer} chunk  from its header on; changed in place
- * @param {number} offset  of the record's frame
- * @param {number} salt
- */
+// Erases the last record, which continues in lost chunks: it ends with the chunk then. The chunk, from its header on,
+// is changed in place; `offset` is that of the frame.
+/** @type {(chunk: Buffer, offset: number, salt: number) => void} */
 function eraseLastFrame (chunk, offset, salt) {
   const isErased = chunk.readUInt32BE(offset) >>> 30 === FRAME_TYPES.ERASED
   const dataStart = offset + LENGTH_SIZE
@@ -181,29 +147,22 @@ function eraseLastFrame (chunk, offset, salt) {
   rewriteHeader(chunk, isErased ? 0 : 1, salt)
 }
 
-/**
- * The erased record that a chunk ends with goes on in the next after all.
- * @param {Buffer} chunk  from its header on; changed in place
- * @param {number} offset  of the record's frame
- * @param {number} size  how many bytes of it are in the next chunk
- * @param {number} salt
- */
+// Lets the erased record at the chunk's end continue in the next chunk, with `size` bytes (less than 0: with fewer than
+// before). Changes the chunk in place.
+/** @type {(chunk: Buffer, offset: number, size: number, salt: number) => void} */
 function extendLastFrame (chunk, offset, size, salt) {
   chunk.writeUInt32BE(chunk.readUInt32BE(offset) + size, offset)
   rewriteHeader(chunk, 0, salt)
 }
 
-/**
- * A chunk goes on with a record that is lost: these bytes of it become an erased record of their own.
- * @param {Buffer} chunk  from its header on; changed in place
- * @param {boolean} isOwned  whether the record is erased before: then they go on with it
- * @param {number} salt
- */
+// Erases the rest of a lost record at the chunk's start, in place. It becomes an erased record of its own, unless it
+// must continue the erased record in front of it, as it must if `isOwned`.
+/** @type {(chunk: Buffer, isOwned: boolean, salt: number) => void} */
 function eraseRest (chunk, isOwned, salt) {
   rewriteHeader(chunk, 1, salt, (header) => {
     const { continued } = header
     chunk.fill(0, CHUNK_HEADER_SIZE, CHUNK_HEADER_SIZE + continued)
-    // It was counted when it was erased.
+    // An erased rest was counted when it was erased.
     if (header.flags & CHUNK_FLAGS.REST_ERASED) header.erasedCount--
     if (isOwned || continued < LENGTH_SIZE) {
       header.flags |= CHUNK_FLAGS.REST_ERASED
@@ -215,25 +174,20 @@ function eraseRest (chunk, isOwned, salt) {
   })
 }
 
-/**
- * @param {Buffer} chunk
- * @param {number} erased  how many more records and pieces of records are
- * @param {number} salt
- * @param {(header: ChunkHeader) => void} [edit]
- */
+// `erased`: how many more records and pieces are erased now.
+/** @type {(chunk: Buffer, erased: number, salt: number, edit?: (header: ChunkHeader) => void) => void} */
 function rewriteHeader (chunk, erased, salt, edit = () => {}) {
   const header = new ChunkHeader()
   readChunkHeader(new DataView(chunk.buffer, chunk.byteOffset, chunk.length), 0, header)
   header.originalCrc = header.chainCrc
   header.flags |= CHUNK_FLAGS.WAS_ERASED
-  // A chunk may claim all that it can hold, and have less.
+  // A chunk may claim the maximum and have fewer.
   header.erasedCount = Math.min(header.erasedCount + erased, Math.floor(header.size / LENGTH_SIZE) + 1)
   edit(header)
   writeChunkHeader(header, chunk, 0, salt)
 }
 
-// What gets its chain crc from the chunk behind it, and so waits for that: a range that is lost, or a chunk with a
-// header that is made up.
+// Holds back what gets its chain crc from the chunk behind it: a lost range, or a chunk whose header was reconstructed.
 
 /**
  * @typedef {import('./chunk-state').ChunkState} ChunkState
@@ -242,10 +196,10 @@ function rewriteHeader (chunk, erased, salt, edit = () => {}) {
  */
 
 /**
- * The chunk behind what waits.
+ * The chunk behind what is held back.
  * @typedef {object} Next
- * @property {number} chainCrc  that it wants the one before to have
- * @property {number} openSize  how much of it belongs to a record that is lost
+ * @property {number} chainCrc  it names the chunk before by this
+ * @property {number} openSize  how many of its bytes belong to a lost record
  * @property {number} position  logical
  * @property {boolean} isBehindLoss
  */
@@ -255,17 +209,14 @@ class Pending {
   #output
   /** @type {Filling | null} */
   #lost = null
-  /** Whether the commit of the chunk in front of it goes on. */
+  /** Whether the commit of the chunk in front of it continues. */
   #wasInCommit = false
   /** The range that was filled last. @type {Filling | null} */
   #filled = null
   /** @type {Rebuilt | null} */
   #rebuilt = null
 
-  /**
-   * @param {import('../chunk-header').Rules} rules
-   * @param {ChunkSink | null} output
-   */
+  /** @param {import('../chunk-header').Rules} rules @param {ChunkSink | null} output */
   constructor (rules, output) {
     this.#rules = rules
     this.#output = output
@@ -279,28 +230,18 @@ class Pending {
     return this.#lost !== null
   }
 
-  /**
-   * @param {number} end  where the log is, if nothing waits
-   * @returns {number}  where what is lost begins
-   */
+  /** Where the lost range begins, or `end` if there is none. @type {(end: number) => number} */
   startOr (end) {
     return this.#lost?.start ?? end
   }
 
-  /**
-   * @param {number} start
-   * @param {ChunkHeader} header
-   * @param {Buffer} chunk
-   */
+  /** @type {(start: number, header: ChunkHeader, chunk: Buffer) => void} */
   rebuild (start, header, chunk) {
     this.#rebuilt = { start, header, chunk }
   }
 
-  /**
-   * @param {ChunkState} state  in front of the range, or at the end of one that this adjoins
-   * @param {number} end
-   * @param {Owner | null} owner
-   */
+  // Loses the range from `state` on, or extends the lost range at whose end `state` is, up to `end`.
+  /** @type {(state: ChunkState, end: number, owner: Owner | null) => void} */
   lose (state, end, owner) {
     if (this.#lost !== null) {
       this.#lost.end = end
@@ -313,19 +254,13 @@ class Pending {
     this.#wasInCommit = state.isInCommit
   }
 
-  /**
-   * Whether a chunk may begin there, behind what is lost.
-   * @param {number} start
-   */
+  /** Whether a chunk may begin at `start`, behind the lost range. @type {(start: number) => boolean} */
   canReach (start) {
     return this.#lost === null || canFill(this.#lost, start)
   }
 
-  /**
-   * Whether what is lost can end with a record that goes on in a chunk there.
-   * @param {number} start
-   * @param {number} position  logical, of the chunk
-   */
+  // Whether the lost range can end with a record that continues in a chunk at `start` and, logically, `position`.
+  /** @type {(start: number, position: number) => boolean} */
   canOwn (start, position) {
     const lost = this.#lost
     if (lost === null || lost.end !== start) return false
@@ -334,11 +269,8 @@ class Pending {
     return lost.gaps === null || position + 2 * CHUNK_HEADER_SIZE - size >= lost.gaps.contentEnd
   }
 
-  /**
-   * Writes what waits.
-   * @param {ChunkState} state  gets the chain crc
-   * @param {Next | null} next  null when nothing is behind it
-   */
+  // Writes what is held back; `state` gets its chain crc. `next` is null at the log's end.
+  /** @type {(state: ChunkState, next: Next | null) => void} */
   flush (state, next) {
     const [lost, rebuilt] = [this.#lost, this.#rebuilt]
     this.#lost = this.#rebuilt = null
@@ -346,11 +278,10 @@ class Pending {
     else if (rebuilt !== null) this.#writeRebuilt(rebuilt, state, next)
   }
 
-  /**
-   * If the log ends right behind the range that was filled last, chunks behind it were taken back, which said how it
-   * ends: it waits again. Only at the log's end, or the range would be filled anew for each of many such chunks.
-   * @param {ChunkState[]} states  the first one is where the output ends now; those right behind the range are changed
-   */
+  // If the log ends right behind the range that was filled last, the chunks that determined how it ends were taken
+  // back: it is held back again. Done only at the log's end, or one range would be filled anew for each of many such
+  // chunks. The first state is where the output ends; all states right behind the range are changed.
+  /** @type {(states: ChunkState[]) => void} */
   reopen (states) {
     const filled = this.#filled
     if (filled === null || !this.isEmpty || !isRightBehind(filled, states[0])) return
@@ -365,10 +296,7 @@ class Pending {
     this.#filled = null
   }
 
-  /**
-   * Where nothing follows, what is too short for a chunk is left out.
-   * @param {ChunkState} state
-   */
+  /** At the log's end: leaves out what is too short for a chunk. @type {(state: ChunkState) => void} */
   trim (state) {
     const lost = this.#lost
     if (lost === null || canFill(lost, lost.end)) return
@@ -381,19 +309,15 @@ class Pending {
     this.#lost = null
   }
 
-  /**
-   * @param {Filling} lost
-   * @param {ChunkState} state
-   * @param {Next | null} next
-   */
+  /** @type {(lost: Filling, state: ChunkState, next: Next | null) => void} */
   #fill (lost, state, next) {
     const { start, end, gaps } = lost
     if (gaps !== null) {
       gaps.next = next?.position ?? 0
-      // Where nothing comes behind it, the seqs of what is lost must not be used again.
+      // At the log's end, the seqs of what is lost must not be used again.
       if (next === null) gaps.end = state.logicalEnd
     } else if (next !== null) {
-      // If that one does not say that it is behind an unclean end, the last chunk in place of what is lost does.
+      // If the next chunk does not say that it is behind an unclean end, the last chunk of the filling must.
       const ahead = next.position - end - (lost.position - start)
       lost.skip = next.isBehindLoss ? 0 : ahead - ahead % RESERVATION_SIZE
     }
@@ -407,11 +331,8 @@ class Pending {
     this.#output?.fill(end - start, fillWithChunks(filling, this.#rules.salt))
   }
 
-  /**
-   * The record in front of the range gets the bytes of it that its only chunk has, or loses them.
-   * @param {Filling} lost
-   * @param {1 | -1} sign
-   */
+  // Adds the bytes in the range's only chunk to the record in front of it, or takes them away again.
+  /** @type {(lost: Filling, sign: 1 | -1) => void} */
   #extendOwner (lost, sign) {
     const { owner, start, end } = lost
     const size = start % PAGE_SIZE === 0 && end - start < PAGE_SIZE ? restSizeOf(lost) : 0
@@ -420,11 +341,7 @@ class Pending {
     changeChunk(this.#output, owner.start, (chunk) => extendLastFrame(chunk, owner.offset, sign * size, salt))
   }
 
-  /**
-   * @param {Rebuilt} rebuilt
-   * @param {ChunkState} state
-   * @param {Next | null} next
-   */
+  /** @type {(rebuilt: Rebuilt, state: ChunkState, next: Next | null) => void} */
   #writeRebuilt ({ start, header, chunk }, state, next) {
     state.chainCrc = header.originalCrc = next?.chainCrc ?? inventCrc(header.previous)
     writeChunkHeader(header, chunk, 0, this.#rules.salt)
@@ -433,28 +350,18 @@ class Pending {
   }
 }
 
-/**
- * Whether there is no chunk between the range and where the state is; there may be the zeros at a page's end.
- * @param {Filling} lost
- * @param {{ end: number }} state
- */
+// Whether no chunk is between the range and the state; the zeros at a page's end may be.
+/** @type {(lost: Filling, state: { end: number }) => boolean} */
 function isRightBehind (lost, { end }) {
   return end >= lost.end && end - lost.end < CHUNK_HEADER_SIZE
 }
 
-/**
- * No chunk names the last one of a log, so any chain crc will do for it.
- * @param {number} previous
- */
+/** No chunk names the last one of a log, so any chain crc will do. @type {(previous: number) => number} */
 function inventCrc (previous) {
   return (previous ^ 1) >>> 0
 }
 
-/**
- * @param {ChunkSink | null} output
- * @param {number} start  of a chunk that is in it
- * @param {(chunk: Buffer) => void} edit
- */
+/** @type {(output: ChunkSink | null, start: number, edit: (chunk: Buffer) => void) => void} */
 function changeChunk (output, start, edit) {
   const measure = (/** @type {Buffer} */ head) => CHUNK_HEADER_SIZE + head.readUInt16BE(PAYLOAD_SIZE_OFFSET)
   output?.change(start, CHUNK_HEADER_SIZE, measure, edit)

@@ -1,6 +1,6 @@
 'use strict'
-// Mends the header of a chunk whose payload is whole: by its checksum if one bit of it was flipped, else from what the
-// neighbours say. Nothing is believed that no checksum proves. Bytes only, no I/O.
+// Mends the header of a chunk whose payload is whole: by the header's checksum if one bit of it was flipped, otherwise
+// from what the neighbours say. It accepts only what a checksum proves.
 
 const { ChunkHeader, checkChunk, readChunkHeader, writeChunkHeader } = require('../chunk-header')
 const { crc32, crc32OfFew } = require('../crc32')
@@ -11,52 +11,38 @@ const { UNKNOWN } = require('./chunk-state')
 /** @typedef {import('../chunk-header').Rules} Rules */
 
 /**
- * What the neighbours of a chunk say of it.
+ * What the neighbours of a chunk say about it.
  * @typedef {object} Neighbours
- * @property {number} physical  where the chunk is
- * @property {number[]} positions  what its logical position may be
- * @property {boolean} isPositionSure  whether it is the first of these
+ * @property {number} physical  position of the chunk
+ * @property {number[]} positions  its possible logical positions
+ * @property {boolean} isPositionSure  whether the first of these is right
  * @property {number} previous  chain crc of the chunk before, or UNKNOWN
- * @property {number} continued  how much of it belongs to a record begun before, or UNKNOWN
- * @property {number} rest  how much of that record is in this chunk and behind it
+ * @property {number} continued  how many of its bytes belong to a record that began before, or UNKNOWN
+ * @property {number} rest  how many bytes of that record are in this chunk and behind it
  * @property {boolean} isRestErased  whether that record is erased
- * @property {number[]} epochs  of those around it, that of the chunk before first
- * @property {number[]} durables  what it may say was durable, what the chunk before says first
+ * @property {number[]} epochs  of the chunks around it, first that of the chunk before
+ * @property {number[]} durables  what it may say was durable, first what the chunk before says
  * @property {End[]} ends
  */
 
-/**
- * Where a chunk may end.
- * @typedef {object} End
- * @property {number} size  of the chunk then, in bytes
- * @property {number} chainCrc  what the chunk behind it knows it by then, or UNKNOWN
- */
+/** @typedef {{ size: number, chainCrc: number }} End  possible size; how the next chunk names it then, or UNKNOWN */
 
 /**
  * @typedef {object} Mended
  * @property {Buffer} chunk  header and payload
  * @property {ChunkHeader} header
- * @property {boolean} isExact  whether the header is known to be what it was; else it is made up, though its position,
- *   its size and what it continues are right
+ * @property {boolean} isExact  whether it is the original header; otherwise only its position, size and `continued` are
  */
 
-/**
- * @param {Buffer} bytes  from the chunk's start to the end of its page, or of the file
- * @param {Neighbours} neighbours
- * @param {Rules} rules
- * @returns {Mended | null}  null when the payload is not whole, or not known to be this chunk's
- */
+// Null if the payload is not whole, or not known to be this chunk's. `bytes` reach from the chunk's start to the end of
+// its page or of the file.
+/** @type {(bytes: Buffer, neighbours: Neighbours, rules: Rules) => Mended | null} */
 function mendHeader (bytes, neighbours, rules) {
   const head = unflip(bytes.subarray(0, CHUNK_HEADER_SIZE), rules)
   return (head && accept(bytes, head, neighbours, rules)) ?? mendFields(bytes, neighbours, rules)
 }
 
-/**
- * @param {Buffer} bytes
- * @param {Neighbours} neighbours
- * @param {Rules} rules
- * @returns {Mended | null}
- */
+/** @type {(bytes: Buffer, neighbours: Neighbours, rules: Rules) => Mended | null} */
 function mendFields (bytes, neighbours, rules) {
   const positions = new Set(neighbours.positions)
   if (rules.hasGaps) positions.add(bytes.readUIntBE(16, 6))
@@ -75,26 +61,15 @@ function mendFields (bytes, neighbours, rules) {
   return null
 }
 
-/**
- * Where nothing at all is as it should be, nothing will be proven.
- * @param {Buffer} bytes
- * @param {End} end
- * @param {number} payloadCrc
- * @param {Neighbours} neighbours
- */
+// If no field is as expected, nothing can be proven.
+/** @type {(bytes: Buffer, end: End, payloadCrc: number, neighbours: Neighbours) => boolean} */
 function isLikely (bytes, { chainCrc }, payloadCrc, { positions, previous }) {
   return chainCrc !== UNKNOWN || bytes.readUInt32BE(4) === payloadCrc || bytes.readUInt32BE(32) === previous ||
     positions.includes(bytes.readUIntBE(16, 6))
 }
 
-/**
- * @param {Buffer} bytes
- * @param {number} size
- * @param {number} payloadCrc
- * @param {number} position
- * @param {Neighbours} neighbours
- * @returns {Buffer}  the header, with all that is known for certain if the chunk has that size and that position
- */
+// The header, with all fields that are certain if the chunk has this size and position.
+/** @type {(bytes: Buffer, size: number, payloadCrc: number, position: number, neighbours: Neighbours) => Buffer} */
 function fillKnown (bytes, size, payloadCrc, position, { previous, continued }) {
   const head = Buffer.from(bytes.subarray(0, CHUNK_HEADER_SIZE))
   head.writeUInt32BE(payloadCrc, 4)
@@ -105,23 +80,16 @@ function fillKnown (bytes, size, payloadCrc, position, { previous, continued }) 
   return head
 }
 
-/**
- * Tries what the other fields are likely to say, until the header's own checksum, or what the next chunk knows it by,
- * says that this is it.
- * @param {Buffer} bytes
- * @param {Buffer} head
- * @param {End} end
- * @param {Neighbours} neighbours
- * @param {Rules} rules
- * @returns {Mended | null}
- */
+// Tries likely values of the other fields, until the header's own checksum, or the next chunk's name for it, proves
+// them.
+/** @type {(bytes: Buffer, head: Buffer, end: End, neighbours: Neighbours, rules: Rules) => Mended | null} */
 function guessRest (bytes, head, end, neighbours, rules) {
   const stored = new ChunkHeader()
   readChunkHeader(viewOf(bytes), 0, stored)
   const { crc: storedCrc, flags, epoch, durable } = stored
   const trial = Buffer.from(head)
   const isAhead = head.readUIntBE(16, 6) !== neighbours.positions[0]
-  // In a compacted log a gap moves a chunk ahead, too.
+  // In a compacted log, a gap may move a chunk ahead too.
   const losses = isAhead ? [CHUNK_FLAGS.BEHIND_LOSS, ...(rules.hasGaps ? [0] : [])] : [0]
   for (const erasure of guessErasure(bytes, stored, end, neighbours)) {
     trial.writeUInt16BE(erasure.erasedCount, 30)
@@ -145,11 +113,9 @@ function guessRest (bytes, head, end, neighbours, rules) {
   return null
 }
 
-/**
- * Once something of a chunk is erased, the next chunk knows it by its original crc: a checksum that equals that
- * one says nothing of this header, it may be the one from before the deletion.
- * @param {Buffer} head
- */
+// Once part of a chunk is erased, the next chunk names it by its original crc. A checksum that equals that name proves
+// nothing: it may belong to the header from before the deletion.
+/** @type {(head: Buffer) => boolean} */
 function isNamedByBirth (head) {
   return (head.readUInt16BE(10) & CHUNK_FLAGS.WAS_ERASED) !== 0
 }
@@ -159,7 +125,7 @@ function isNamedByBirth (head) {
  * @param {ChunkHeader} stored
  * @param {End} end
  * @param {Neighbours} neighbours
- * @returns {Array<{ flags: number, erasedCount: number, originalCrc: number }>}  what the header may say of that
+ * @returns {Array<{ flags: number, erasedCount: number, originalCrc: number }>}
  */
 function guessErasure (bytes, { flags, erasedCount, originalCrc }, { size, chainCrc }, { continued, isRestErased }) {
   const guesses = [{ flags: 0, erasedCount: 0, originalCrc: 0 }, { flags, erasedCount, originalCrc }]
@@ -175,21 +141,14 @@ function guessErasure (bytes, { flags, erasedCount, originalCrc }, { size, chain
   return guesses
 }
 
-/**
- * The payload has the checksum that the header says, and the header is surely that of a chunk at this place: it names
- * the one before, or is named by the one behind. What it says else is lost.
- * @param {Buffer} bytes
- * @param {End} end
- * @param {number} payloadCrc
- * @param {Neighbours} neighbours
- * @param {Rules} rules
- * @returns {Mended | null}
- */
+// Makes up a header for a payload that has the checksum in the damaged header, if that header surely is of this place:
+// it names the chunk before, or the chunk behind names it. The other fields are lost.
+/** @type {(bytes: Buffer, end: End, payloadCrc: number, neighbours: Neighbours, rules: Rules) => Mended | null} */
 function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
   const { positions, isPositionSure, previous, continued, isRestErased } = neighbours
   const isFollowed = chainCrc !== UNKNOWN && bytes.readUInt32BE(0) === chainCrc
   const isFollowing = previous !== UNKNOWN && bytes.readUInt32BE(32) === previous
-  // The checksum of no bytes is zero, and proves nothing.
+  // The checksum of no bytes is 0, and proves nothing.
   const isWhole = bytes.readUInt32BE(4) === payloadCrc && size > CHUNK_HEADER_SIZE
   if (!isWhole || !(isFollowed || isFollowing) || !isPositionSure || continued === UNKNOWN) return null
   const chunk = Buffer.from(bytes.subarray(0, size))
@@ -201,7 +160,7 @@ function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
   if (openOffset !== -1 || neighbours.rest > continued) header.flags |= CHUNK_FLAGS.COMMIT_CONTINUES
   header.epoch = neighbours.epochs[0]
   header.durable = neighbours.durables[0]
-  // Its chain crc cannot be that of its checksum any more, so it counts as one of which something was erased.
+  // It counts as a header of erased records: only so can it keep the chain crc although its own checksum differs.
   header.erasedCount = Math.max(1, erasedCount + Number(isRest))
   header.originalCrc = header.crc
   writeChunkHeader(header, chunk, 0, rules.salt)
@@ -209,13 +168,8 @@ function rebuild (bytes, { size, chainCrc }, payloadCrc, neighbours, rules) {
   return isRight ? { chunk, header, isExact: false } : null
 }
 
-/**
- * @param {Buffer} bytes
- * @param {Buffer} head
- * @param {Neighbours} neighbours
- * @param {Rules} rules
- * @returns {Mended | null}  null unless the chunk is good with this header
- */
+// Null unless the chunk is good with this header.
+/** @type {(bytes: Buffer, head: Buffer, neighbours: Neighbours, rules: Rules) => Mended | null} */
 function accept (bytes, head, neighbours, rules) {
   const { physical, previous, epochs: [epoch] } = neighbours
   const chunk = Buffer.from(bytes)
@@ -226,20 +180,14 @@ function accept (bytes, head, neighbours, rules) {
   return { chunk: chunk.subarray(0, CHUNK_HEADER_SIZE + header.size), header, isExact: true }
 }
 
-/**
- * @param {Buffer} chunk
- * @param {number} continued
- */
+/** @type {(chunk: Buffer, continued: number) => FrameCount} */
 function countFrames (chunk, continued) {
   const frames = new FrameCount()
   frames.count(viewOf(chunk), CHUNK_HEADER_SIZE + continued, chunk.length, 0)
   return frames
 }
 
-/**
- * @param {Buffer} head
- * @param {Rules} rules
- */
+/** @type {(head: Buffer, rules: Rules) => number} */
 function headerCrc (head, { salt }) {
   return crc32OfFew(head, 4, CHUNK_HEADER_SIZE, salt)
 }
@@ -249,14 +197,11 @@ function viewOf (bytes) {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/**
- * @param {Buffer} head  a chunk's header
- * @param {Rules} rules
- * @returns {Buffer | null}  a copy of it that has its own checksum; null if not one bit makes the difference
- */
+// A copy of the header in which one bit is flipped so that its checksum matches; null if no bit does that.
+/** @type {(head: Buffer, rules: Rules) => Buffer | null} */
 function unflip (head, rules) {
   const copy = Buffer.from(head)
-  // A flipped bit changes a checksum by the same difference whatever the other bits are, and each bit by another one.
+  // Each bit changes the checksum by a difference of its own, whatever the other bits are, so at most one can match.
   for (let bit = 0; bit < 8 * CHUNK_HEADER_SIZE; bit++) {
     copy[bit >>> 3] ^= 1 << (bit & 7)
     if (headerCrc(copy, rules) === copy.readUInt32BE(0)) return copy

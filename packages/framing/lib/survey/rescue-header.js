@@ -1,6 +1,6 @@
 'use strict'
-// When both copies of the file header are lost, what of it matters can be found again: every chunk's checksum is seeded
-// with the salt, and a checksum can be worked backwards to its seed.
+// Reconstructs the file header if both copies are lost. The salt seeds every chunk's checksum, and a checksum can be
+// computed backwards to its seed.
 
 const { CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, isHeaderWhole } = require('../chunk-header')
 const { crc32, findSeed } = require('../crc32')
@@ -23,7 +23,7 @@ const CANDIDATES_MAX = 1024
  * @typedef {{ page: number, bytes: Buffer }} Page  `bytes` begins with the page
  */
 
-/** A salt counts when it was found in two ways. */
+/** A salt counts once it was found in two ways. */
 class SaltSearch {
   /** Salts that were found in one way. @type {Set<number>} */
   #found
@@ -35,10 +35,7 @@ class SaltSearch {
     this.salt = this.#findAgain(saltsOfSlots(head))
   }
 
-  /**
-   * @param {Page} page
-   * @returns {boolean}  false when it is found
-   */
+  /** False once the salt is found. @type {(page: Page) => boolean} */
   visit ({ page, bytes }) {
     this.salt = this.#findAgain(saltsOf(page, bytes))
     return this.salt === undefined
@@ -56,27 +53,21 @@ class SaltSearch {
 }
 
 /**
- * @param {Buffer} head  its bytes
- * @param {number} salt
- * @param {PagePlace | null} first  of the first page that has one
- * @param {PagePlace | null} last
- * @returns {FileHeader}
+ * `first` and `last`: of the first and the last page that have a place.
+ * @type {(head: Buffer, salt: number, first: PagePlace | null, last: PagePlace | null) => FileHeader}
  */
 function rebuildHeader (head, salt, first, last) {
   const shift = first?.shift ?? shiftOfSlot(head, salt)
   const isSkip = ((last?.shift ?? shift) - shift) % RESERVATION_SIZE === 0
   const hasGaps = (first?.hasGaps || last?.hasGaps || !isSkip) === true
-  // The first page may begin behind an unclean end.
+  // If the first page begins behind an unclean end, the skipped positions are no part of the base.
   const base = HEAD_SIZE + (hasGaps ? shift : shift % RESERVATION_SIZE)
   const id = Buffer.from(head.subarray(ID_OFFSET, ID_OFFSET + 16))
   return { salt, id, base, hasGaps, codec: codecOf(head) }
 }
 
-/**
- * @param {Buffer} head
- * @returns {number[]}  what would make each of the slots whole; twice, if the slot names it, as that of a log without
- *   chunks does
- */
+// The salts with which the slots are whole; twice if a slot also names it, as in a log without chunks.
+/** @type {(head: Buffer) => number[]} */
 function saltsOfSlots (head) {
   return SLOT_POSITIONS.map((position) => head.subarray(position, position + SLOT_SIZE))
     .filter((bytes) => bytes.some((byte) => byte !== 0))
@@ -86,11 +77,8 @@ function saltsOfSlots (head) {
     })
 }
 
-/**
- * @param {number} page
- * @param {Buffer} bytes
- * @returns {number[]}  what would make each of the first headers whole whose payload is, and what the first one follows
- */
+// The salts with which the page's first headers are whole, and the one that the log's first chunk names.
+/** @type {(page: number, bytes: Buffer) => number[]} */
 function saltsOf (page, bytes) {
   const salts = []
   for (let at = 0; bytes.length - at > CHUNK_HEADER_SIZE + LENGTH_SIZE && salts.length < 3;) {
@@ -105,8 +93,8 @@ function saltsOf (page, bytes) {
 }
 
 /**
- * @typedef {{ shift: number, hasGaps: boolean }} PagePlace  logical position less the physical one, where a page
- *   begins, and whether it has a gap in it
+ * @typedef {{ shift: number, hasGaps: boolean }} PagePlace  logical position less physical position where a page
+ *   begins, and whether the page has a gap
  * @param {Page} page
  * @param {number} salt
  * @returns {PagePlace | null}  null unless the page begins with a whole header
@@ -116,10 +104,7 @@ function placeOf ({ page, bytes }, salt) {
   return { shift: bytes.readUIntBE(POSITION_OFFSET, 6) - page, hasGaps: hasGapIn(bytes, salt) }
 }
 
-/**
- * @param {Buffer} page
- * @param {number} salt
- */
+/** @type {(page: Buffer, salt: number) => boolean} */
 function hasGapIn (page, salt) {
   const view = viewOf(page)
   const frames = new FrameCount()
@@ -133,10 +118,7 @@ function hasGapIn (page, salt) {
   return false
 }
 
-/**
- * @param {Buffer} head
- * @param {number} salt
- */
+/** @type {(head: Buffer, salt: number) => number} */
 function shiftOfSlot (head, salt) {
   for (const position of SLOT_POSITIONS) {
     const slot = decodeSlot(head.subarray(position, position + SLOT_SIZE), salt)
@@ -145,11 +127,9 @@ function shiftOfSlot (head, salt) {
   return 0
 }
 
-/**
- * A wrong name would keep the right codec out; without one any codec may open the log.
- * @param {Buffer} head
- * @returns {string}  empty unless both copies say the same
- */
+// Empty unless both copies say the same: a wrong name would keep the right codec out, and without a name any codec may
+// open the log.
+/** @type {(head: Buffer) => string} */
 function codecOf (head) {
   const [first, second] = HEADER_POSITIONS.map((position) => {
     const start = position + NAME_SIZE_OFFSET

@@ -1,6 +1,6 @@
 'use strict'
-// What becomes of every chunk: its records are counted, and it goes into the output, where its place and its chain crc
-// stay what they were. What is lost is filled up, so that the chain of chunks is whole.
+// Counts the records of the chunks that a survey keeps, and puts these chunks into the output, where they keep their
+// place and chain crc. Fills what is lost, so that the chain stays whole.
 
 const { FrameCount, PIECE_SIZE_MAX } = require('../frames')
 const {
@@ -10,8 +10,7 @@ const {
 const { ChunkState, UNKNOWN } = require('./chunk-state')
 const { Pending, changeChunk, eraseLastFrame, eraseRest, makeLostChunk } = require('./make-chunk')
 
-// What a page that compaction makes may have more than there was before: a header, a gap, padding in front of a record
-// that is not split.
+// How much larger compaction may make a page: by a header, a gap, and padding in front of a record that is not split.
 const PAGE_LOSS_MAX = 2 * CHUNK_SIZE_MIN + 3 * LENGTH_SIZE + SPLIT_SIZE_MIN
 
 /** @typedef {import('../chunk-header').ChunkHeader} ChunkHeader */
@@ -21,11 +20,11 @@ class Salvage {
   #slot
   /** Null if the records are only counted. */
   #output
-  /** Above it the rest of the file could have no positions. */
+  /** A higher position would leave no room for the rest of the file. */
   #positionMax
-  /** In front of the commit of the last chunk. */
+  /** The state in front of the last chunk's commit. */
   #commitStart
-  /** Behind the last damage. */
+  /** The state behind the last damage. */
   #runStart
   #frames = new FrameCount()
   #pending
@@ -44,55 +43,44 @@ class Salvage {
     this.#pending = new Pending(rules, output)
     const position = HEAD_SIZE + rules.shift
     this.state = new ChunkState(HEAD_SIZE, position, rules.salt)
-    /** Behind the last chunk that ends a commit. */
+    /** The state behind the last chunk that ends a commit. */
     this.committed = new ChunkState(HEAD_SIZE, position, rules.salt)
     this.#commitStart = new ChunkState(HEAD_SIZE, position, rules.salt)
     this.#runStart = new ChunkState(HEAD_SIZE, position, rules.salt)
     output?.zerosTo(HEAD_SIZE)
   }
 
-  /** How much of the next chunk belongs to a record begun before. */
+  /** How many bytes of the next chunk belong to a record that began before. */
   get continued () {
     return Math.min(this.state.open?.rest ?? 0, PIECE_SIZE_MAX)
   }
 
-  /** Whether the end of the log, as it is here, is lost. */
+  /** Whether the log, as far as it was surveyed, ends with a lost range. */
   get isLost () {
     return this.#pending.isLost
   }
 
-  /** Whether the last chunk was appended to what was compacted. */
+  /** Whether the last chunk was appended, rather than written by compaction. */
   get endsWithAppend () {
     return this.#wasAppended(this.state)
   }
 
-  /**
-   * Whether a chunk goes on with the record that is open.
-   * @param {ChunkHeader} header
-   */
+  /** Whether a chunk continues with the open record, if there is one. @type {(header: ChunkHeader) => boolean} */
   goesOn (header) {
     const { open } = this.state
     if (header.continued !== this.continued || open?.canGoOn === false) return false
     return open === null || open.isErased || (header.flags & CHUNK_FLAGS.REST_ERASED) === 0
   }
 
-  /**
-   * Whether a chunk can be kept where it is, behind what is lost.
-   * @param {ChunkHeader} header
-   * @param {number} start
-   */
+  /** Whether a chunk can be kept there, behind what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
   canKeep (header, start) {
     const { continued, position } = header
     if (!this.isInPlace(header, start) || !this.#pending.canReach(start)) return false
-    // One to three bytes are too few for a frame: they need one before them that they belong to.
+    // One to three bytes are too few for a frame. They must belong to a frame in front of them.
     return continued === 0 || continued >= LENGTH_SIZE || this.goesOn(header) || this.#pending.canOwn(start, position)
   }
 
-  /**
-   * Whether a chunk's position is one that a chunk can have there, behind what is lost.
-   * @param {ChunkHeader} header
-   * @param {number} start
-   */
+  /** Whether the position fits there, behind what is lost. @type {(header: ChunkHeader, start: number) => boolean} */
   isInPlace (header, start) {
     if (header.position > this.#positionMax) return false
     if (!this.#rules.hasGaps) return this.#isInOrder(header, start)
@@ -100,14 +88,11 @@ class Salvage {
     return !this.isLost || !this.isElsewhere(header, start)
   }
 
-  /**
-   * Where gaps are left out: whether a chunk's position, or its kind, says that it was written elsewhere. Records only
-   * ever move towards the start of the file, so positions run further and further ahead. Compaction may lose a little
-   * of that again at each page's end. An append does not: behind what was compacted positions are as far ahead as at
-   * the end, but for what unclean ends left out.
-   * @param {ChunkHeader} header
-   * @param {number} start
-   */
+  // In a compacted log: whether a chunk's position or kind says that it was written elsewhere. Records only move
+  // towards the start of the file, so positions get further and further ahead of their places. Compaction may lose a
+  // little of that lead at each page's end. Appends do not: they have the lead of the log's end, except for what
+  // unclean ends skipped.
+  /** @type {(header: ChunkHeader, start: number) => boolean} */
   isElsewhere (header, start) {
     const slot = this.#slot
     const { shift } = this.state
@@ -121,43 +106,31 @@ class Salvage {
     return ahead > lead || ((lead - ahead) % RESERVATION_SIZE !== 0 && !isLikeLast)
   }
 
-  /**
-   * Where gaps are left out: whether a chunk in the middle of a page goes on with a record, as none does, or is less
-   * far ahead of its place than what is in front of it, by more than compaction can cost.
-   * @param {ChunkHeader} header
-   * @param {number} start
-   */
+  // In a compacted log: whether a chunk in the middle of a page continues a record, which none does, or its lead is
+  // smaller than that of the chunks in front by more than compaction can cost.
+  /** @type {(header: ChunkHeader, start: number) => boolean} */
   isBehindItsPlace ({ continued, position }, start) {
     const { end, shift } = this.state
     const pageCount = 1 + Math.ceil((end - this.#pending.startOr(end)) / PAGE_SIZE)
     return continued > 0 || position - start < shift - pageCount * PAGE_LOSS_MAX
   }
 
-  /**
-   * Nothing of what compaction writes is durable when it is written.
-   * @param {{ durable: number }} chunk
-   */
+  /** Compaction writes nothing that is durable already. @type {(chunk: { durable: number }) => boolean} */
   #wasAppended ({ durable }) {
     return durable > HEAD_SIZE + this.#rules.shift
   }
 
-  /**
-   * Only behind an unclean end positions are left out, and some are. What is lost may have been one.
-   * @param {ChunkHeader} header
-   * @param {number} start
-   */
+  // Positions are skipped behind an unclean end, always and only there. The lost range may have contained one.
+  /** @type {(header: ChunkHeader, start: number) => boolean} */
   #isInOrder ({ position, isBehindLoss }, start) {
     const ahead = position - start - this.state.shift
     return ahead === 0 ? !isBehindLoss : ahead > 0 && (isBehindLoss || this.isLost)
   }
 
   /**
-   * @param {ChunkHeader} header
-   * @param {Buffer} bytes
-   * @param {DataView} view  over the same memory, from the same start
-   * @param {number} offset  of the chunk in the bytes
-   * @param {number} start  of the chunk in the file
-   * @param {boolean} isMended
+   * Keeps a chunk. It is at `offset` in `bytes` and `view`, which begin at the same byte, and at `start` in the file.
+   * @type {(header: ChunkHeader, bytes: Buffer, view: DataView, offset: number, start: number, isMended: boolean) =>
+   *   void}
    */
   addChunk (header, bytes, view, offset, start, isMended) {
     const { state } = this
@@ -181,12 +154,8 @@ class Salvage {
     this.#output.append(chunk)
   }
 
-  /**
-   * A chunk whose header is made up: what it is known by is for the next one to say.
-   * @param {ChunkHeader} header
-   * @param {Buffer} chunk
-   * @param {number} start
-   */
+  // Keeps a chunk whose header was reconstructed. The next chunk determines its chain crc.
+  /** @type {(header: ChunkHeader, chunk: Buffer, start: number) => void} */
   addRebuilt (header, chunk, start) {
     const { state } = this
     this.#flush(null)
@@ -201,12 +170,8 @@ class Salvage {
   }
 
   /**
-   * @param {ChunkHeader} header
-   * @param {DataView} view
-   * @param {number} offset
-   * @param {number} start
-   * @param {boolean} goesOn
-   * @param {boolean} isMended
+   * @type {(header: ChunkHeader, view: DataView, offset: number, start: number, goesOn: boolean, isMended: boolean) =>
+   *   void}
    */
   #count (header, view, offset, start, goesOn, isMended) {
     const { hasGaps } = this.#rules
@@ -216,11 +181,8 @@ class Salvage {
     if (!this.state.isInCommit) this.committed.copy(this.state)
   }
 
-  /**
-   * @param {number} start  the end of the last chunk, or of its page
-   * @param {number} end  all to there is lost
-   * @returns {{ from: number, to: number }}  the seqs that may be lost
-   */
+  // Loses everything from the end of the last chunk, or of its page, up to `end`. Returns the seqs that may be lost.
+  /** @type {(start: number, end: number) => { from: number, to: number }} */
   lose (start, end) {
     const { state } = this
     const { shift } = state
@@ -236,15 +198,12 @@ class Salvage {
     return { from, to: end + shift }
   }
 
-  /** What is behind here can be taken back, what is before it not any more. */
+  /** From now on, what is in front of here cannot be taken back. */
   startRun () {
     this.#runStart.copy(this.state)
   }
 
-  /**
-   * The zeros at a page's end, whatever they are: they hold no record.
-   * @param {number} end
-   */
+  /** Passes the zeros at a page's end, damaged or not: they hold no record. @type {(end: number) => void} */
   passFiller (end) {
     const { shift } = this.state
     this.state.end = end
@@ -252,18 +211,18 @@ class Salvage {
     this.startRun()
   }
 
-  /** Takes back the last commit, whole or not, but nothing in front of damage. */
+  /** Takes back the last commit, complete or not, but nothing in front of damage. */
   takeBackCommit () {
     if (!this.#pending.isEmpty) return
     this.#returnTo(this.#commitStart.end >= this.#runStart.end ? this.#commitStart : this.#runStart)
   }
 
-  /** Takes back all behind the last damage. */
+  /** Takes back everything behind the last damage. */
   takeBackRun () {
     if (this.#pending.isEmpty) this.#returnTo(this.#runStart)
   }
 
-  /** Leaves out what is behind the last commit that is whole. */
+  /** Leaves out everything behind the last complete commit. */
   cutToCommit () {
     this.#pending.trim(this.state)
     this.#flush(null)
@@ -277,10 +236,8 @@ class Salvage {
     this.#output?.cut(Math.min(this.#output.end, base.end))
   }
 
-  /**
-   * Ends the log here, whatever was to come.
-   * @param {number} logicalEnd  where it ended, as far as that is known: no seq of what is lost is to be used again
-   */
+  // Ends the log. `logicalEnd` is where it once ended, if known: no seq of a lost record may be used again.
+  /** @type {(logicalEnd: number) => void} */
   close (logicalEnd) {
     const { state } = this
     this.#pending.reopen([state, this.committed, this.#runStart])
@@ -293,8 +250,8 @@ class Salvage {
   }
 
   /**
-   * The record that is open is not to be had whole: what there is of it is erased.
-   * @returns {import('./make-chunk').Owner | null}  the last frame that this makes
+   * Erases what there is of the open record. Returns the last frame that this makes, if a lost range can continue it.
+   * @returns {import('./make-chunk').Owner | null}
    */
   #loseOpen () {
     const { state, state: { open, end } } = this
@@ -314,10 +271,7 @@ class Salvage {
     return canGoOn ? owner : null
   }
 
-  /**
-   * Writes what waits for the next chunk.
-   * @param {import('./make-chunk').Next | null} next
-   */
+  /** Writes what waits for the next chunk. @type {(next: import('./make-chunk').Next | null) => void} */
   #flush (next) {
     const { state } = this
     if (this.#pending.isEmpty) return
@@ -329,7 +283,7 @@ class Salvage {
     }
   }
 
-  /** A commit whose end is lost is ended by a chunk without a record. */
+  /** Ends a commit whose end is lost, by a chunk without records. */
   #closeCommit () {
     const { state } = this
     const { epoch, durable, chainCrc: previous, shift } = state

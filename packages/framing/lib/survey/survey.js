@@ -1,7 +1,7 @@
 'use strict'
-// Goes through a file of the checked framing from its first page to its end, past all that is damaged: what can be kept
-// goes to the salvage, what cannot on the list of damage, and what was never promised is a torn end. It reads and
-// writes nothing itself: `step` says what it needs.
+// Surveys a file of the checked framing from its first page to its end, past all damage. The salvage gets what can be
+// kept, the list of damage gets the rest. A bad end that was never promised is a torn write. `Survey` reads and writes
+// nothing itself: `step` says what it needs.
 
 const { ChunkCursor, ENTRY } = require('../chunk-cursor')
 const { ChunkHeader, PAYLOAD_SIZE_OFFSET, isHeaderWhole, readChunkHeader } = require('../chunk-header')
@@ -17,15 +17,15 @@ const { Salvage } = require('./salvage')
 
 /** Why a step ended. */
 const STEP = Object.freeze({
-  /** Nothing is left. */
+  /** Nothing is left to do. */
   OVER: 0,
   /** The cursor's window must hold more. */
   NEEDS_BYTES: 1,
-  /** What was put out must be written first. */
+  /** The output must be drained first. */
   NEEDS_DRAIN: 2,
-  /** Something looks damaged: once that is sure, `passDamage` goes on. */
+  /** Something looks damaged. The caller reads it again, and calls `passDamage` if it stays so. */
   NEEDS_LOOK: 3,
-  /** `passOddChunk` must be told what the file has at `doubtfulFrame` now. */
+  /** The caller reads the frame at `doubtfulFrame` and tells `passOddChunk` whether it is erased by now. */
   NEEDS_FRAME: 4
 })
 
@@ -37,29 +37,29 @@ const STEP = Object.freeze({
  */
 
 /**
- * What is known of a file before it is surveyed.
+ * What is known about a file before the survey.
  * @typedef {object} Source
  * @property {Head} head
  * @property {Rules} rules
- * @property {Map<number, Entry[]>} unfinished  what the journals say, by chunk
+ * @property {Map<number, Entry[]>} unfinished  by chunk: what the journals say
  * @property {number} fileSize
- * @property {number} promisedEnd  physical: all before it was once known to be on stable storage
- * @property {boolean} isBlind  both slots are lost: then all of the file counts as promised
+ * @property {number} promisedEnd  physical; everything before it was once known to be on stable storage
+ * @property {boolean} isBlind  both slots are lost, so the whole file counts as promised
  * @property {number} epoch  the highest one seen so far
- * @property {number | null} erasedCount  how much should be erased; null when that is not known
+ * @property {number | null} erasedCount  how many records and pieces should be erased; null if unknown
  */
 
 /**
- * Changes what was appended: so many bytes from `start` on as their first ones, `headSize` of them, say.
+ * Changes appended bytes, from `start` on: `measure` says, by the first `headSize` of them, how many `edit` gets.
  * @typedef {(start: number, headSize: number, measure: (head: Buffer) => number, edit: (bytes: Buffer) => void) => void
  * } Change
  */
 
 /**
- * Takes what is kept, in order. Nothing is written before somebody drains it.
+ * Takes what is kept, in order. It writes nothing before it is drained.
  * @typedef {object} ChunkSink
  * @property {number} end  where the next byte goes
- * @property {boolean} isFull  whether there is enough to be drained
+ * @property {boolean} isFull  whether it is worth draining
  * @property {(bytes: Buffer) => void} append
  * @property {(end: number) => void} zerosTo
  * @property {(size: number, make: () => Buffer) => void} fill
@@ -68,9 +68,8 @@ const STEP = Object.freeze({
  */
 
 /**
- * @param {Head} head
- * @param {number} end  where the log is known to end, and all before it to be whole; or the end of the file
- * @returns {Source}
+ * `end` is where the log is known to end, with everything before it whole; or the end of the file.
+ * @type {(head: Head, end: number) => Source}
  */
 function describeSource (head, end) {
   const { header, slot, journals } = head
@@ -95,18 +94,17 @@ class Survey {
   #salvage
   #chain
   #isOver = false
-  /** Whether any chunk is missing of which it is not known how much of it was erased. */
+  /** Whether a chunk is lost whose number of erased records is unknown. */
   #hasLost = false
-  /** Where the log ends, once the survey is over. */
   end = HEAD_SIZE
 
   /**
    * @param {Source} source
    * @param {W} window  over the file
    * @param {object} sinks
-   * @param {DamageList} sinks.damage  gets what is wrong
-   * @param {ChunkSink | null} sinks.output  gets what is good; null for none
-   * @param {number} [sinks.rangesMax]  how many ranges of chunks to list that nothing dates
+   * @param {DamageList} sinks.damage  gets the damage
+   * @param {ChunkSink | null} sinks.output  gets the good chunks; null for none
+   * @param {number} [sinks.rangesMax]  how many unanchored ranges to list
    */
   constructor (source, window, { damage, output, rangesMax = 0 }) {
     const { rules, unfinished, head: { slot }, fileSize } = source
@@ -117,13 +115,13 @@ class Survey {
     this.#chain = new Chain(source)
     this.cursor = new ChunkCursor(window, rules, unfinished, HEAD_SIZE)
     this.cursor.expect(rules.salt)
-    /** What verifies, though nothing proves that it stayed in the log. */
+    /** The chunks that verify although nothing proves that they stayed in the log. */
     this.unanchored = new Unanchored(slot, rangesMax)
-    /** How far the file is looked at: less when it becomes shorter meanwhile. */
+    /** How far the file is read. The caller lowers it if the file becomes shorter meanwhile. */
     this.limit = fileSize
   }
 
-  /** What there is to know at the log's end. */
+  /** The state behind what was surveyed. */
   get found () {
     return this.#salvage.state
   }
@@ -145,7 +143,7 @@ class Survey {
     return STEP.OVER
   }
 
-  /** Once it is over: all that was kept is in the output, all that is wrong on the list. */
+  /** Call it once the survey is over: then the output has everything that is kept, and the list all damage. */
   finish () {
     const salvage = this.#salvage
     const { promisedEnd, fileSize, head, epoch } = this.#source
@@ -158,7 +156,7 @@ class Survey {
     if (promisedEnd > fileSize) {
       this.#report(WHAT.MISSING, fileSize, promisedEnd, seqs, null)
     } else if (state.isInCommit) {
-      // Its end may be missing behind damage that reaches to the end of the log.
+      // The end of the commit may be missing because damage reaches to the end of the log.
       const start = Math.max(salvage.committed.end, this.#damage.end)
       this.#report(WHAT.BATCH, Math.min(start, state.end - 1), state.end, seqs, null)
     } else {
@@ -170,36 +168,32 @@ class Survey {
   }
 
   /**
-   * How much more, or less, was erased than should be; 0 when that is not known. A page from before a deletion verifies
-   * like any other: only the number of deletions gives it away.
+   * How many more records and pieces should be erased than are (below 0: fewer); 0 if unknown. A page from before a
+   * deletion verifies like any other: only the number of deletions shows it.
    */
   get erasedTooFew () {
     const { erasedCount, promisedEnd, fileSize } = this.#source
     return erasedCount === null || this.#hasLost || promisedEnd > fileSize ? 0 : erasedCount - this.found.erasedCount
   }
 
-  /** Keeps the chunk that was entered. */
   #keep () {
     const { header, window, view, chunkStart } = this.cursor
-    // Where gaps are left out, which seqs are lost is only known from what comes behind.
+    // In a compacted log, only the chunk behind shows which seqs are lost.
     if (this.#source.rules.hasGaps && this.#salvage.isLost) this.#damage.endSeqs(header.firstSeq)
     this.#salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
     this.#noteKept(header, chunkStart)
   }
 
-  /**
-   * @param {ChunkHeader} header
-   * @param {number} start  of its chunk
-   */
+  /** @type {(header: ChunkHeader, start: number) => void} */
   #noteKept (header, start) {
     const { state, state: { chainCrc, epoch } } = this.#salvage
     this.unanchored.keep(header, start, state, this.#chain.isLinked)
     this.#chain.goOn(start, chainCrc, epoch)
   }
 
-  // A chunk that verifies, and does not fit.
+  // Chunks that verify but do not fit.
 
-  /** Whether there is anything about the chunk that was entered that its own checksums do not show. */
+  /** Whether anything is wrong with the entered chunk that its own checksums do not show. */
   #isOdd () {
     const { header, chunkStart } = this.cursor
     const salvage = this.#salvage
@@ -207,8 +201,8 @@ class Survey {
   }
 
   /**
-   * A record that comes to a rest that is erased may have been erased since its beginning was read.
-   * @returns {number}  where the file says whether it was; UNKNOWN when nothing depends on that
+   * If a record continues into an erased rest, it may have been erased since its beginning was read.
+   * @returns {number}  where its frame is, which tells; UNKNOWN if nothing depends on it
    */
   get doubtfulFrame () {
     const { header, chunkStart } = this.cursor
@@ -218,7 +212,7 @@ class Survey {
     return isKept ? open.chunkStart + open.offset : UNKNOWN
   }
 
-  /** @param {boolean} isErased  whether the record at `doubtfulFrame` is erased by now */
+  /** `isErased`: whether the record at `doubtfulFrame` is erased by now. @type {(isErased: boolean) => void} */
   passOddChunk (isErased) {
     const { cursor } = this
     const chain = this.#chain
@@ -236,9 +230,9 @@ class Survey {
     }
   }
 
-  // A place where no chunk could be entered.
+  // Places where no chunk can be entered.
 
-  /** Whether the cursor's window must hold more before the damage can be passed: all that says something of it. */
+  /** Whether the window must hold more before `passDamage`: everything that says something about the damage. */
   get needsNeighbours () {
     const { cursor } = this
     const end = Math.min(this.limit, endOfPage(cursor.at) + CHUNK_HEADER_SIZE)
@@ -246,7 +240,7 @@ class Survey {
     return !cursor.holds(end)
   }
 
-  /** Says what is wrong at the cursor, keeps what of it can be mended, and goes on behind it. */
+  /** Reports the damage at the cursor, keeps what can be mended, and continues behind it. */
   passDamage () {
     const { cursor: { at, window, view, header, damage }, limit } = this
     const pageEnd = Math.min(limit, endOfPage(at))
@@ -263,16 +257,13 @@ class Survey {
     else this.#loseToNextHeader(fault === 'PLACE' ? WHAT.PLACE : WHAT.CHUNKS, pageEnd)
   }
 
-  /**
-   * The chunk at the cursor and the one before do not fit: one of the two is lost.
-   * @param {'LINK' | 'EPOCH'} fault
-   */
+  /** The chunk at the cursor and the one before do not fit together. @type {(fault: 'LINK' | 'EPOCH') => void} */
   #passMisfit (fault) {
     const { at, header } = this.cursor
     const salvage = this.#salvage
     if (fault !== 'EPOCH' && this.#isRightInstead()) {
       const { end } = salvage.state
-      // What was compacted was not taken back: all behind the last damage is somewhere else than it was written.
+      // Recovery takes back no compaction, so everything behind the last damage lies elsewhere than it was written.
       if (this.#source.rules.hasGaps && !salvage.endsWithAppend) salvage.takeBackRun()
       else salvage.takeBackCommit()
       const start = salvage.state.end
@@ -285,7 +276,7 @@ class Survey {
     this.#loseFalse(WHAT.LINK, at, at + CHUNK_HEADER_SIZE + header.size, header)
   }
 
-  /** Of two chunks that do not fit: whether the one at the cursor is right. */
+  /** Whether the chunk at the cursor is the right one of two that do not fit together. */
   #isRightInstead () {
     const { at, header } = this.cursor
     const { hasGaps } = this.#source.rules
@@ -303,10 +294,7 @@ class Survey {
     return chain.goesOnWith(header) && !chain.belongsElsewhere(header) && this.#salvage.isInPlace(header, at)
   }
 
-  /**
-   * Where the chunk goes is known, though its records are lost.
-   * @param {ChunkHeader} header
-   */
+  /** The chunk's records are lost, but it is known how the chain continues. @type {(header: ChunkHeader) => void} */
   #loseData (header) {
     const { at } = this.cursor
     const { chainCrc, epoch, erasedCount } = header
@@ -320,10 +308,7 @@ class Survey {
     this.cursor.expect(chainCrc)
   }
 
-  /**
-   * @param {number} pageEnd
-   * @returns {boolean}  whether the chunk is whole but for its header
-   */
+  /** Keeps the chunk if only its header is damaged; returns whether it is. @type {(pageEnd: number) => boolean} */
   #mend (pageEnd) {
     const { cursor } = this
     const [source, salvage] = [this.#source, this.#salvage]
@@ -357,10 +342,7 @@ class Survey {
     this.#chain.goOn(at, chainCrc, epoch)
   }
 
-  /**
-   * @param {string} what
-   * @param {number} pageEnd
-   */
+  /** @type {(what: string, pageEnd: number) => void} */
   #loseToNextHeader (what, pageEnd) {
     const { at } = this.cursor
     const { rules } = this.#source
@@ -371,13 +353,13 @@ class Survey {
       if (next === -1 || !rules.hasGaps) break
       const { chainCrc, previous } = this.#readHeader(next)
       if (previous !== passed && !this.#isFollowedElsewhere(next) && !this.#followsElsewhere(next, previous)) break
-      // What follows it was moved along with it.
+      // A chunk linked to it was moved along with it.
       passed = chainCrc
     }
     this.#lose(what, at, next === -1 ? pageEnd : next)
   }
 
-  /** @param {number} start  of a whole header */
+  /** @type {(start: number) => ChunkHeader} */
   #readHeader (start) {
     const { window, view } = this.cursor
     const header = new ChunkHeader()
@@ -385,16 +367,13 @@ class Survey {
     return header
   }
 
-  /** @param {number} start  of a chunk's header, which the window holds */
+  /** @type {(start: number) => boolean} */
   #isHeaderWhole (start) {
     const { window, view } = this.cursor
     return isHeaderWhole(window.buffer, view, start - window.start, this.#source.rules.salt)
   }
 
-  /**
-   * Whether the next page follows the chunk, though that does not reach there.
-   * @param {number} start  of a whole header
-   */
+  /** Whether the next page is linked to a chunk that does not reach to it. @type {(start: number) => boolean} */
   #isFollowedElsewhere (start) {
     const pageEnd = endOfPage(start)
     if (pageEnd + CHUNK_HEADER_SIZE > this.cursor.window.end || !this.#isHeaderWhole(pageEnd)) return false
@@ -402,11 +381,8 @@ class Survey {
     return this.#readHeader(pageEnd).previous === chainCrc && withFiller(start + CHUNK_HEADER_SIZE + size) !== pageEnd
   }
 
-  /**
-   * Whether the chunk right in front of one is elsewhere: then both were moved.
-   * @param {number} start  of a whole header
-   * @param {number} previous  what it follows
-   */
+  // Whether a chunk is linked to the one right in front of it, and that one lies elsewhere: then both were moved.
+  /** @type {(start: number, previous: number) => boolean} */
   #followsElsewhere (start, previous) {
     const { at: from, window, view } = this.cursor
     for (let at = start - CHUNK_HEADER_SIZE; at > from; at--) {
@@ -418,10 +394,7 @@ class Survey {
     return false
   }
 
-  /**
-   * @param {number} pageEnd
-   * @returns {number}  the end of the last page of zeros in a row that the window holds
-   */
+  /** Where the pages of zeros in the window end. @type {(pageEnd: number) => number} */
   #findZerosEnd (pageEnd) {
     const { cursor: { window }, limit } = this
     let end = pageEnd
@@ -433,29 +406,20 @@ class Survey {
     return end
   }
 
-  /**
-   * A chunk that is none of the log's, and so is what follows it.
-   * @param {string} what
-   * @param {number} start
-   * @param {number} end
-   * @param {ChunkHeader} header
-   */
+  // Drops a chunk that is not the log's. A chunk linked to it is not either.
+  /** @type {(what: string, start: number, end: number, header: ChunkHeader) => void} */
   #loseFalse (what, start, end, header) {
     const { chainCrc } = header
     this.#lose(what, start, withFiller(end))
     this.#chain.falseChainCrc = chainCrc
   }
 
-  /**
-   * @param {string} what
-   * @param {number} start
-   * @param {number} reach  how far it seems to go; what was never promised is none of it
-   * @param {boolean} [isTakenBack]  whether it was kept before
-   */
+  // `reach`: how far the loss seems to go. What was never promised is no part of it. `isTakenBack`: it was kept before.
+  /** @type {(what: string, start: number, reach: number, isTakenBack?: boolean) => void} */
   #lose (what, start, reach, isTakenBack = false) {
     const { promisedEnd } = this.#source
     const [chain, salvage] = [this.#chain, this.#salvage]
-    // What was never promised and does not fit is where the log ends.
+    // The log ends where something that was never promised does not fit.
     if (start >= promisedEnd) {
       this.#isOver = true
       return
@@ -468,22 +432,19 @@ class Survey {
     this.#report(what, start, end, salvage.lose(start, end), null)
     if (isTakenBack) chain.break(UNKNOWN)
     else chain.break(chainCrc === UNKNOWN ? chain.previous : chainCrc)
-    // What is not kept says nothing of what comes behind it.
+    // A dropped chunk says nothing about what is behind it.
     this.cursor.skipTo(end, chain.epoch)
   }
 
   /**
-   * @param {string} what
-   * @param {number} start
-   * @param {number} end
-   * @param {{ from: number, to: number } | null} seqs
-   * @param {number | null} records
+   * @type {(what: string, start: number, end: number, seqs: { from: number, to: number } | null, records: number |
+   *   null) => void}
    */
   #report (what, start, end, seqs, records) {
     this.#damage.add({ what, start, end, isPromised: this.#source.isBlind ? null : true, seqs, records })
   }
 
-  /** The record that is open, if there is one, will not go on. */
+  /** Reports the open record, if there is one: it will not continue. */
   #reportOpen () {
     const { open, end } = this.found
     if (open === null) return
@@ -494,10 +455,7 @@ class Survey {
   }
 }
 
-/**
- * What is behind a chunk that is not the log's, and too short for another, is not the log's either.
- * @param {number} end
- */
+/** What is too short for a chunk belongs to the dropped chunk in front. @type {(end: number) => number} */
 function withFiller (end) {
   const pageEnd = endOfPage(end)
   return pageEnd - end < CHUNK_SIZE_MIN ? pageEnd : end
