@@ -177,9 +177,20 @@ function childOf (pid) {
   return readProc(`${pid}/task/${pid}/children`).trim()
 }
 
-/** A process that has ended stays as a zombie until its parent asks for its status. */
+/**
+ * A process that has ended stays as a zombie until its parent asks for its status. Its other threads
+ * may end after its first.
+ */
 function runs (pid) {
-  return pid !== '' && /^\d+ \(.*\) [^ZX]/s.test(readProc(`${pid}/stat`))
+  return pid !== '' && tasksOf(pid).some((task) => /^\d+ \(.*\) [^ZX]/s.test(readProc(`${pid}/task/${task}/stat`)))
+}
+
+function tasksOf (pid) {
+  try {
+    return fs.readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
 }
 
 /** @returns {string}  empty if there is no such file any more */

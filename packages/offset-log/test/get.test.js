@@ -63,9 +63,11 @@ class Run {
       if (this.random(20) === 0) await this.beginAnew()
     }
     await this.settle()
+    // So that enough is deleted, and enough is asked for that is not there, in few runs too.
+    for (let count = 0; count < 5; count++) this.del()
+    await this.settle()
     for (const log of [this.log, this.reader, this.log]) {
       for (const seq of this.model.keys()) this.get(log, seq)
-      // So that there are enough of them in few runs, too.
       for (let count = 0; count < 10; count++) this.getNothing(log)
       await this.settle()
     }
