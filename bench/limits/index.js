@@ -1,6 +1,6 @@
 'use strict'
-// `npm run bench:limits`: measures what must hold, each figure against another one from the same run. Exit codes: 0
-// done, 1 a goal was missed by more than 10 % or a measurement failed, 2 a wrong option.
+// `npm run bench:limits`: measures what must hold. Each figure is compared with another one of the same run. Exit
+// codes: 0 done; 1 a goal was missed by more than 10%, or a measurement failed; 2 a wrong option.
 
 const fs = require('node:fs')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
@@ -37,11 +37,7 @@ growth to data/*.csv and images/*. Ends with exit code 1 when a goal is missed b
   run
 }
 
-/**
- * @param {any} options
- * @param {string} generated
- * @returns {Promise<import('../lib/command').Results>}
- */
+/** @type {(options: any, generated: string) => Promise<import('../lib/command').Results>} */
 async function run (options, generated) {
   const { results, source } = await runRows(options, generated)
   const facts = gatherFacts(options.command, PACKAGES, source ? describeSource(source) : 'no log of the bench')

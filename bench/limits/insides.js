@@ -1,6 +1,6 @@
 'use strict'
-// All that the bench reaches for in the insides of the packages: what bounds a row is worked out with the same checksum
-// over the same layout, and a log of 10 GB with a hole in it cannot be had from outside.
+// The only file of the bench that uses internal parts of the packages. A row's bound needs the same checksums over the
+// same layout, and no public call makes a log of 10 GB with a hole in it.
 
 const fs = require('node:fs')
 const { SpanReader } = require('@millrace/block-file')
@@ -13,12 +13,12 @@ const {
 } = require('@millrace/framing')
 
 /**
- * From a log that was closed cleanly to one which ends elsewhere: the head, and the last commit as the log itself would
- * have put it there.
+ * Extends a log that was closed cleanly: makes a head that says where the longer log ends, and its last commit, as the
+ * log would have written it.
  * @param {string} file  of the log
- * @param {number} size  of the other, at least
+ * @param {number} size  of the longer log, at least
  * @param {Buffer[]} records  of the last commit
- * @returns {{ head: Buffer, end: number, bytes: Buffer }}  the commit, and where it begins
+ * @returns {{ head: Buffer, end: number, bytes: Buffer }}  `end`: the position of the commit
  */
 function packFarCommit (file, size, records) {
   const head = Buffer.from(fs.readFileSync(file).subarray(0, HEAD_SIZE))
@@ -38,27 +38,23 @@ function packFarCommit (file, size, records) {
   return { head, end, bytes }
 }
 
-/** There is no option for it, and no use but one row. */
+/** Scans never yield from now on. Only one row needs this, so there is no option for it. */
 function takeNoBreaks () {
   const prototype = /** @type {any} */ (SpanReader.prototype)
   if (typeof prototype._inSlice !== 'function') throw new Error('the span reader takes its breaks elsewhere now')
   prototype._inSlice = (/** @type {() => void} */ load) => load()
 }
 
-/**
- * Page by page, as a log has its checksums.
- * @param {Buffer} buf
- * @param {number} size  what is filled of it
- */
+/** Computes a checksum for each page, as a log does. @type {(buf: Buffer, size: number) => void} */
 function sumPages (buf, size) {
   for (let start = 0; start < size; start += PAGE_SIZE) crc32(buf.subarray(start, Math.min(size, start + PAGE_SIZE)))
 }
 
 /**
- * Sums a span as a whole, and goes from record to record, page by page; looks at nothing but lengths.
+ * Computes one checksum of a span, and walks its records page by page. It reads only their lengths.
  * @param {Buffer} span
- * @param {DataView} view  of it
- * @param {{ size: number, position: number }} place  how much of the span is filled, and with what of the file
+ * @param {DataView} view  of the span
+ * @param {{ size: number, position: number }} place  how much of the span is filled, and its position in the file
  * @param {{ records: number, delivered: number }} counts
  */
 function sumAndWalk (span, view, { size, position }, counts) {

@@ -1,12 +1,12 @@
 'use strict'
-// The most memory that a process has resident which only goes through a log, or does nothing: it loads what it needs
-// and no more. Usage: node peak-memory.js [scan | flumelog] [path]; prints that peak, and how many records there were.
+// Prints the peak memory of a process that only reads a log, or does nothing, and how many records it read. It loads no
+// more than it needs. Usage: node peak-memory.js [scan | flumelog] [path]
 
 const fs = require('node:fs')
 
 const BLOCK_SIZE = 64 * 1024
 const KIB = 1024
-// `resourceUsage` is no lower than the peak of the process that started this one: so Linux itself is asked.
+// `resourceUsage` is never below the peak of the parent process, so ask Linux.
 const STATUS = '/proc/self/status'
 
 /** @type {Record<string, (path: string) => Promise<number>>} */

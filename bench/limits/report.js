@@ -1,7 +1,7 @@
 'use strict'
-// From the rounds of a row to its figures and its verdict; the table, and data/limits.csv. Then images/limits: the ways
-// to read a log as multiples of the bare loop, each with its goal, and what others take; and images/growth: what a
-// scan, opening and memory come to as a log grows.
+// Turns the rounds of the rows into verdicts, a table, data/limits.csv and two charts. images/limits shows the ways to
+// read a log as multiples of the bare loop, beside their goals and peers. images/growth shows how scans, opening and
+// memory change as a log grows.
 
 const { describeSetting, drawBars, drawChart, drawLines } = require('../lib/charts')
 const { alignColumns, formatCount, formatSize, median, summarize } = require('../lib/report')
@@ -12,19 +12,19 @@ const { alignColumns, formatCount, formatSize, median, summarize } = require('..
 
 /**
  * @typedef {object} Verdict
- * @property {number} goal  the most that the ratio may be; Infinity where it is not judged
+ * @property {number} goal  the highest ratio allowed; Infinity if the row is not judged
  * @property {string} word  for the table
  * @property {number} ours  median of the rounds
  * @property {number} peer
  * @property {import('../lib/report').Summary} ratio  of the ratios of the rounds
- * @property {number} rounds  how many there were
- * @property {number} [bound]  median of the ratios of what bounds it to the peer
+ * @property {number} rounds  their number
+ * @property {number} [bound]  median of the ratios of the bound to the peer
  * @property {boolean} isMet
- * @property {boolean} isOutOfReach  not met, and what bounds it would not meet it either
+ * @property {boolean} isOutOfReach  not met, and the bound would not meet it either
  * @property {boolean} isFailure  missed by more than the tolerance
  */
 
-// What a goal may be missed by before the command fails: figures of a shared machine vary by as much.
+// The command fails if a goal is missed by more. On a shared machine, figures vary by this much.
 const TOLERANCE = 0.1
 const HEADS = ['what', 'ours', 'peer', 'ratio (range)', 'goal', '']
 const CLOSE = 'close'
@@ -36,10 +36,7 @@ function goalOf ({ goal, faster }) {
   return goal ?? (faster === undefined ? Infinity : 1 / faster)
 }
 
-/**
- * @param {Pick<Result, 'row' | 'rounds'>} result
- * @returns {Verdict | undefined}  undefined when it did not run
- */
+/** Undefined if the row did not run. @type {(result: Pick<Result, 'row' | 'rounds'>) => Verdict | undefined} */
 function judge ({ row, rounds }) {
   if (rounds.length === 0) return undefined
   const goal = goalOf(row)
@@ -64,10 +61,7 @@ function judge ({ row, rounds }) {
   }
 }
 
-/**
- * @param {Result[]} results
- * @returns {string}
- */
+/** @type {(results: Result[]) => string} */
 function formatTable (results) {
   const lines = alignColumns([HEADS, ...results.map(formatRow)], '  ', (column) => column === 0 || column === HEADS.length - 1)
   const notes = results.flatMap(({ row, absent }) => absent === undefined ? [] : `absent: ${row.name} needs ${absent}`)
@@ -79,10 +73,7 @@ function formatTable (results) {
   ].join('\n')
 }
 
-/**
- * @param {Result} result
- * @returns {string[]}
- */
+/** @type {(result: Result) => string[]} */
 function explainBound (result) {
   const { name, faster, bound: { what } = {} } = result.row
   const bound = judge(result)?.bound
@@ -90,10 +81,7 @@ function explainBound (result) {
   return [`${name}: ${faster ? `${formatSpeed(1 / bound)}× at most` : `${bound.toFixed(2)}× at least`}, which is to ${what}`]
 }
 
-/**
- * @param {Result} result
- * @returns {string[]}
- */
+/** @type {(result: Result) => string[]} */
 function formatRow (result) {
   const { row } = result
   const verdict = judge(result)
@@ -103,21 +91,15 @@ function formatRow (result) {
   return [row.what, ...figures, formatGoal(row), verdict?.word ?? 'absent']
 }
 
-/**
- * @param {number} value
- * @param {Row['unit']} unit
- */
+/** @type {(value: number, unit: Row['unit']) => string} */
 function formatValue (value, unit) {
   if (unit === 'bytes') return `${(value / MB).toFixed(2)} MB`
   return `${value < 100 ? value.toFixed(value < 1 ? 3 : value < 10 ? 2 : 1) : formatCount(Math.round(value))} ms`
 }
 
-/**
- * @param {import('../lib/report').Summary} ratio
- * @param {Row} row
- */
+/** @type {(ratio: import('../lib/report').Summary, row: Row) => string} */
 function formatRange ({ median, min, max }, { faster, isShare }) {
-  // Times as fast is times as long the other way round: so is its range.
+  // A speed is the inverse of a ratio of times, so the ends of its range change places.
   const [middle, least, most] = (faster ? [1 / median, 1 / max, 1 / min] : [median, min, max])
     .map((value) => faster ? formatSpeed(value) : (isShare ? 100 * value : value).toFixed(2))
   const unit = isShare ? '%' : '×'
@@ -137,10 +119,8 @@ function formatGoal ({ goal, faster, isShare }) {
 }
 
 /**
- * A line for each round of each row, and one for its medians.
- * @param {Result[]} results
- * @param {import('../lib/report').Sheet['facts']} facts
- * @returns {import('../lib/report').Sheet}
+ * One line for each round of a row, and one for its medians.
+ * @type {(results: Result[], facts: Facts) => import('../lib/report').Sheet}
  */
 function toSheet (results, facts) {
   return {
@@ -180,8 +160,8 @@ function format (value) {
 
 /**
  * @param {Result[]} results
- * @param {{ facts: Facts, records: number, bytes: number }} input  what was read, and where
- * @returns {Promise<string | undefined>}  SVG; undefined when nothing was measured that is drawn
+ * @param {{ facts: Facts, records: number, bytes: number }} input  the log that was read
+ * @returns {Promise<string | undefined>}  SVG; undefined if no row of the chart was measured
  */
 async function drawLimits (results, { facts, records, bytes }) {
   const drawn = results.flatMap((result) => {
@@ -217,10 +197,10 @@ async function drawLimits (results, { facts, records, bytes }) {
 }
 
 /**
- * What others take for the same, as a multiple of the same loop.
+ * The peers of other rows on the same file, as multiples of the bare loop.
  * @param {Result[]} results
  * @param {string} name  of the row
- * @param {number} loop  what that takes
+ * @param {number} loop  time of the bare loop
  * @returns {string[]}
  */
 function listBeside (results, name, loop) {
@@ -236,11 +216,7 @@ function formatMultiple (multiple) {
   return `${multiple < 9.95 ? multiple.toFixed(2) : multiple.toFixed(0)}×`
 }
 
-/**
- * @param {Result[]} results
- * @param {Facts} facts
- * @returns {Promise<string | undefined>}  SVG; undefined when no row of growth was measured
- */
+/** SVG; undefined if no row was measured. @type {(results: Result[], facts: Facts) => Promise<string | undefined>} */
 async function drawGrowth (results, facts) {
   const measured = results.flatMap((result) => {
     const { row: { growth }, rounds, setting } = result
@@ -256,7 +232,7 @@ async function drawGrowth (results, facts) {
     const own = measured.filter((one) => one.panel === panel && one.framing === framing)
     return own.map((one) => ({ x: one.size, y: pick(one) }))
   })
-  // The loop over the files of one framing stands for both.
+  // One line of the bare loop stands for the files of both framings.
   const [loop] = seriesOf('scan', ({ peer, perRecord }) => peer * perRecord)
   const panels = [
     { name: 'scan', meaning: 'ns a record', series: [...seriesOf('scan', ({ ours, perRecord }) => ours * perRecord), loop] },
@@ -275,7 +251,7 @@ async function drawGrowth (results, facts) {
     ]
   }, (canvas) => drawLines(canvas, panels, {
     sizes,
-    // Two logs of one size differ by some bytes: one name for both.
+    // Logs of one nominal size differ by some bytes, and share a label.
     named: sizes.filter((size, index) => index === 0 || size > sizes[index - 1] * 1.2),
     formatSize: (size) => formatSize(Number(size.toPrecision(1))),
     axis: 'size of the log'

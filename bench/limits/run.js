@@ -1,7 +1,7 @@
 'use strict'
-// Runs the rows, stage by stage: prepares them, then round after round every side of every row in a process of its own,
-// and insists that the sides of a row did the same work. Rows are prepared with the logs of the bench, found once, and
-// with what is in them by the slow way that leaves no doubt.
+// Runs rows stage by stage: prepares them, then runs every side of every row, each in a process of its own, for several
+// rounds. The sides of a row must report the same answer. For queries, the expected answer comes from parsing every
+// record.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -29,15 +29,15 @@ const SIDE = { module: require.resolve('./runners'), task: 'measureSide' }
 /**
  * @typedef {object} Result
  * @property {Row} row
- * @property {any} setting  what both sides are opened with
- * @property {string | undefined} absent  the package, or whatever else was missing, that kept it from being run
+ * @property {any} setting  what `prepare` returned
+ * @property {string | undefined} absent  what was missing, so that the row did not run
  * @property {Round[]} rounds
  */
 
 /**
  * @param {{ rows: Row[], runs: number, records: number, samples?: number }} options
- * @param {string} folder  for what the rows make
- * @returns {Promise<{ results: Result[], source: Source | undefined }>}  and what was read, if anything was
+ * @param {string} folder  for the files of the rows
+ * @returns {Promise<{ results: Result[], source: Source | undefined }>}  `source`: the log of the bench, if it was read
  */
 async function runRows ({ rows, records, ...options }, folder) {
   const { findLog, getSource } = createFinder(records, folder)
@@ -52,7 +52,7 @@ async function runRows ({ rows, records, ...options }, folder) {
         const folder = path.join(shared, name)
         fs.mkdirSync(folder)
         const setting = result.setting = await prepare({ folder, shared, records, findLog })
-        // What there must be enough of is known only now.
+        // Preparing a row can show that memory or room on the disk is missing.
         result.absent = setting?.absent
         agree(`row ${name}`, 'what was prepared', setting?.expected ?? {})
       }
@@ -63,7 +63,7 @@ async function runRows ({ rows, records, ...options }, folder) {
 }
 
 /**
- * The sides take turns to be first.
+ * The sides take turns in being first.
  * @param {string | undefined} stage
  * @param {Result[]} results
  * @param {ReturnType<typeof createAgreement>} agree
@@ -86,10 +86,7 @@ async function runRounds (stage, results, agree, { runs, samples }) {
   })
 }
 
-/**
- * @param {Row} row
- * @returns {string | undefined}  the first package that it needs and does not find
- */
+/** The name of the first need that is missing. @type {(row: Row) => string | undefined} */
 function findAbsent ({ needs = {} }) {
   return Object.keys(needs).find((name) => {
     try {
@@ -103,7 +100,7 @@ function findAbsent ({ needs = {} }) {
 
 /**
  * @param {number} records  of the generated log
- * @param {string} folder  where made logs are kept
+ * @param {string} folder  for generated logs
  * @returns {{ findLog: import('./rows/shared').FindLog, getSource: () => Promise<Source> | undefined }}
  */
 function createFinder (records, folder) {
@@ -134,24 +131,21 @@ function createFinder (records, folder) {
   }
 }
 
-/**
- * @param {string} root  that one record in a thousand has
- * @returns {Queries}
- */
+/** One record in a thousand has the root. @type {(root: string) => Queries} */
 function createQueries (root) {
   return {
     root: rootIs(root),
-    // One in a hundred has the first, and one in a thousand the others, more or less.
+    // `short` matches about one record in a hundred; `number` and `two` about one in a thousand.
     short: { path: ['value', 'content', 'type'], equals: 'pub' },
     number: { path: ['value', 'sequence'], equals: 117 },
     two: [{ path: ['value', 'content', 'type'], equals: 'post' }, { path: ['value', 'content', 'channel'], equals: 'baking' }],
-    // One in twenty, posts of two kinds.
+    // About one in twenty: two kinds of posts have a channel.
     presence: { path: ['value', 'content', 'channel'], exists: true }
   }
 }
 
 /**
- * In one pass for all of them.
+ * Answers all queries in one pass.
  * @param {string} path  of a log of JSON
  * @param {Queries} queries
  * @returns {Promise<Record<string, import('../lib/run').Answer>>}  by the names of the queries
@@ -166,7 +160,7 @@ async function findAnswers (path, queries) {
   }
   await log.close()
   return Object.fromEntries(asked.map(({ name, tally }) => {
-    // Seqs are those of this file; the values are in all of them.
+    // The seqs of the other files differ; the values are the same.
     const { records, digest } = tally.result()
     return [name, { records, digest }]
   }))

@@ -1,5 +1,5 @@
 'use strict'
-// A runner is one side of a row, ready in its process: what is timed, again and again, and what it comes to.
+// Runners: one side of a row, ready in its process, with the work that is timed and the answer that it gives.
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -11,8 +11,8 @@ const { sumAndWalk } = require('./insides')
 
 /**
  * @typedef {object} Runner
- * @property {() => number | Promise<number>} sample  does the work once; gives its time, or its bytes
- * @property {() => Answer | Promise<Answer>} finish  lets go of everything; says what was done
+ * @property {() => number | Promise<number>} sample  does the work once; returns its time, or its bytes
+ * @property {() => Answer | Promise<Answer>} finish  frees everything; says what was done
  */
 
 /** @typedef {import('../lib/run').Answer} Answer */
@@ -21,24 +21,24 @@ const { sumAndWalk } = require('./insides')
 /** @typedef {'ours' | 'peer' | 'bound'} SideName */
 
 /**
- * What one process of one side came to.
+ * The result of one process of one side.
  * @typedef {object} Outcome
  * @property {number} first  the first sample
- * @property {number} value  the median of the samples after it, or the first, where it is the only one
+ * @property {number} value  the median of the later samples, or the first if there are none
  * @property {Answer} answer
  */
 
 /**
- * What a reader shows, and how it is tallied.
+ * How to tally what a reader delivers.
  * @typedef {object} Kind
- * @property {'json' | 'binary'} [decode]  the digest is of the values in the bytes: those of two formats compare so
- * @property {number} [every]  which of them the digest is of
- * @property {(result: TallyResult) => Answer} pick  what both sides of a row, and the log that was prepared, must agree
- *   in. Seqs of two logs differ, and so do the bytes of two formats
+ * @property {'json' | 'binary'} [decode]  digest the decoded values, so that two formats can be compared
+ * @property {number} [every]  digest every so many records
+ * @property {(result: TallyResult) => Answer} pick  the figures that both sides and the prepared log must share. Two
+ *   logs differ in seqs, two formats also in bytes
  */
 
 const EVERY = 1000
-// What the log reads at once.
+// A log reads this much at once.
 const SPAN_SIZE = 256 * 1024
 const RECORD_SIZE = 690
 const SEED = 690
@@ -50,7 +50,7 @@ const BYTES = { every: Infinity, pick: ({ delivered: bytes }) => ({ bytes }) }
 const RECORDS = { pick: ({ records, delivered, digest, seqSum }) => ({ records, delivered, digest, seqSum }) }
 
 /**
- * In the child: one side of one row.
+ * Measures one side of one row, in a child process.
  * @param {{ row: import('./rows/shared').Row, side: SideName, setting: any, samples?: number }} order
  * @returns {Promise<Outcome>}
  */
@@ -62,19 +62,15 @@ async function measureSide ({ row, side, setting, samples }) {
   return { ...values, answer: await runner.finish() }
 }
 
-/**
- * A side that measures nothing.
- * @param {number} value
- * @param {Answer} [answer]
- */
+/** A side that is a constant instead of a measurement. @param {number} value @param {Answer} [answer] */
 function createLimit (value, answer = {}) {
   return () => ({ sample: () => value, finish: () => answer })
 }
 
 /**
- * Records to append: as long as the bench's messages are, and nothing in them that repeats.
+ * Records as long as the messages of the bench, without repetition inside. They are the same in every process.
  * @param {number} count
- * @returns {Buffer[]}  of RECORD_SIZE bytes each, the same ones every time
+ * @returns {Buffer[]}  RECORD_SIZE bytes each
  */
 function createRecords (count) {
   const { uint32 } = createPrng(SEED)
@@ -86,21 +82,21 @@ function createRecords (count) {
 }
 
 /**
- * A log of commits with the same records each.
+ * Writes a log whose commits all have the same records.
  * @param {string} file
  * @param {{ commitCount: number, recordsPerCommit: number }} work
  */
 async function writeCommits (file, { commitCount, recordsPerCommit }) {
   const log = OffsetLog(file, { framing: 'checked', fsync: 'never' })
   const records = createRecords(recordsPerCommit)
-  // Each is a commit of its own, since it waits for the one before.
+  // Waiting for each append makes it a commit of its own.
   for (let left = commitCount; left > 0; left--) await log.append(records)
   await log.close()
 }
 
 /**
  * @param {number} fd
- * @param {Buffer} buf  filled again and again
+ * @param {Buffer} buf  reused for every span
  * @param {(size: number, position: number) => void} onSpan
  * @param {number} [from]
  * @returns {number}  where the file ends
@@ -115,9 +111,9 @@ function readSpans (fd, buf, onSpan, from = 0) {
 }
 
 /**
- * The floor of every scan: the file read into one buffer, block by block, and nothing done with it but to count.
+ * The least that a scan must do: reads the file into one buffer, block by block, and only counts.
  * @param {string} path
- * @param {Kind} [kind]  where its answer is about the blocks too
+ * @param {Kind} [kind]  if the answer is about blocks too
  * @returns {Promise<Runner>}
  */
 function openBareLoop (path, kind = BYTES) {
@@ -132,8 +128,8 @@ function openBareLoop (path, kind = BYTES) {
 }
 
 /**
- * The least that a verified scan can be: the file read, a checksum of all of it, compared with nothing, and the way
- * from one record to the next.
+ * The least that a verified scan must do: reads the file, computes a checksum of all of it (without comparing it), and
+ * walks from record to record.
  * @param {string} path  of a checked log
  * @returns {Runner}
  */
@@ -156,7 +152,7 @@ function openSummedLoop (path) {
 }
 
 /**
- * @typedef {(reader: any, counts: Counts) => Promise<unknown>} Count  what is timed
+ * @typedef {(reader: any, counts: Counts) => Promise<unknown>} Count  the work that is timed
  * @type {Count}
  */
 function countEach (reader, counts) {
@@ -165,33 +161,22 @@ function countEach (reader, counts) {
   return reader.run(visit)
 }
 
-/** By the run: next to nothing beside a loop that only reads. @type {Count} */
+/** Counts runs of records, which costs next to nothing. @type {Count} */
 function countRuns ({ log }, counts) {
   return log.scan({}, (/** @type {import('@millrace/offset-log').RecordRun} */ run) => counts.addRecords(run))
 }
 
-/**
- * A scan of a whole log.
- * @param {string} path
- * @param {{ blockSize?: number, kind?: Kind, count?: Count }} [options]
- */
+/** Scans a whole log. @param {string} path @param {{ blockSize?: number, kind?: Kind, count?: Count }} [options] */
 function openScan (path, { blockSize, kind = RECORDS, count = countRuns } = {}) {
   return timeReader(openRecords(path, { blockSize }), kind, { count })
 }
 
-/**
- * As the layer `log` of the bench tallies a log.
- * @param {string} path
- */
+/** Tallies a log as the bench's layer `log` does. @param {string} path */
 async function measureLog (path) {
   return tallyOnce(await openRecords(path))
 }
 
-/**
- * @param {Reader} reader  closed afterwards
- * @param {Partial<Kind>} [kind]
- * @returns {Promise<TallyResult>}
- */
+/** Closes the reader. @type {(reader: Reader, kind?: Partial<Kind>) => Promise<TallyResult>} */
 async function tallyOnce (reader, { decode, every = EVERY } = {}) {
   const tally = new Tally({ every })
   const codec = decode && CODECS[decode]
@@ -203,9 +188,9 @@ async function tallyOnce (reader, { decode, every = EVERY } = {}) {
 }
 
 /**
- * Times a reader, and checks what it delivered: by counts within the time, by a digest after it.
+ * Times a reader, and checks what it delivered: with counts during the timed run, with a digest in another run.
  * @param {Reader | Promise<Reader>} opening
- * @param {Kind | null} kind  null for no digest: nothing is read again, and the answer is how many records there were
+ * @param {Kind | null} kind  null: no other run; the answer is the number of records
  * @param {{ count?: Count, clock?: typeof time }} [options]
  * @returns {Promise<Runner>}
  */
@@ -231,10 +216,10 @@ async function timeReader (opening, kind, { count = countEach, clock = time } = 
 }
 
 /**
- * The peak of a process that only goes through a log, beyond what Node takes for doing nothing.
+ * Measures the peak memory of a process that only reads a log, less the peak of Node.js doing nothing.
  * @param {'scan' | 'flumelog'} work
  * @param {string} path
- * @param {number} [fold]  so many times as many records as the other side is given
+ * @param {number} [fold]  multiplies the number of records in the answer, if the other side's log is larger
  * @returns {Runner}
  */
 function measurePeak (work, path, fold = 1) {

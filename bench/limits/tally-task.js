@@ -1,5 +1,5 @@
 'use strict'
-// The task of a scan over threads: a tally of each part.
+// The task of a scan over threads: counts the records of each partition.
 
 const { Counts } = require('../lib/measure')
 

@@ -1,6 +1,6 @@
 'use strict'
-// `npm run bench:peers`: Millrace beside the logs that it succeeds and the databases that one may use instead. Exit
-// codes: 0 done, 1 one of ours failed or the peers disagree, 2 a wrong option.
+// `npm run bench:peers`: Millrace beside the logs that it succeeds and databases. Exit codes: 0 done; 1 one of ours
+// failed, or the peers disagree; 2 a wrong option.
 
 const fs = require('node:fs')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
@@ -11,7 +11,7 @@ const { withFolder } = require('../lib/work-file')
 const { drawPeers, formatTable, toSheet } = require('./report')
 const { runCases } = require('./run')
 
-// All of them are in memory at once, to be appended.
+// All of them are in memory while they are appended.
 const MAX_RECORDS = 1_000_000
 
 /** @type {import('../stores').Peer[]} */
@@ -30,13 +30,13 @@ const COMMAND = {
     runs: countOption('how often each case runs', { initial: 3, standard: '3, while 7 minutes are not up' }),
     records: countOption(`messages, up to ${MAX_RECORDS}`, { max: MAX_RECORDS, initial: 200_000 })
   },
-  // A default run must end within ten minutes, also where a machine is slow or shared.
+  // A default run must end within ten minutes, even on a slow or shared machine.
   budgetMs: 7 * 60_000,
   parts: [
     ['Peers', peers.map(({ name }) => [name, ''])],
     ['Jobs', jobs.map(({ name, meaning }) => [name, meaning])]
   ],
-  // Of a kind that none is named of, all.
+  // If no peer is named, all peers run; likewise for jobs.
   refine: ({ given, only }) => {
     const [somePeers, someJobs] = [only.filter(isPeer), only.filter((/** @type {any} */ part) => !isPeer(part))]
     const usual = jobs.filter(({ cases }) => !cases)
@@ -48,11 +48,7 @@ const COMMAND = {
   run
 }
 
-/**
- * @param {any} options
- * @param {string} generated
- * @returns {Promise<import('../lib/command').Results>}
- */
+/** @type {(options: any, generated: string) => Promise<import('../lib/command').Results>} */
 async function run (options, generated) {
   const { json, binary, query, hits, records: total } = await findSource({ records: options.records }, generated)
   const context = { logs: { binary, json }, query, total, hits }

@@ -1,6 +1,6 @@
 'use strict'
-// The jobs that every peer is given, in the order of the table; and what a child does: it finds out whether a peer is
-// there, fills it, or measures it at a job.
+// The jobs of the peers, in the order of the table, and the tasks of a child process: it probes a peer, fills it, or
+// measures it at a job.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -16,21 +16,21 @@ const { RecordTally, appendAll, appendDurably, readBack, tallyOf } = require('..
 
 /**
  * @typedef {object} Setting
- * @property {string} folder  of this case, or of what was filled
- * @property {{ binary: string, json: string }} logs  what the records are taken from
+ * @property {string} folder  of this case, or of a filled store
+ * @property {{ binary: string, json: string }} logs  the sources of the records
  * @property {string} query
- * @property {string} way  of its queries
- * @property {'binary' | 'json'} reads  what a peer is filled with
- * @property {number} total  records there are
- * @property {number} seconds  how long a job may go on that has no end by itself
+ * @property {string} way  to query
+ * @property {'binary' | 'json'} reads  what the store is filled with
+ * @property {number} total  number of records
+ * @property {number} seconds  the time limit of a durable append
  */
 
 /**
  * @typedef {object} Outcome
- * @property {number} records  in the time given
+ * @property {number} records
  * @property {number} ms
- * @property {number | null} first  ms of the first sample, where there are several
- * @property {Record<string, number | string>} answer  what all peers must agree about
+ * @property {number | null} first  ms of the first sample, if there are several
+ * @property {Record<string, number | string>} answer  must be the same for all peers
  */
 
 /**
@@ -40,13 +40,10 @@ const { RecordTally, appendAll, appendDurably, readBack, tallyOf } = require('..
  * @property {import('../stores').Mode} mode
  * @property {Append} [append]
  * @property {(store: Store, setting: Setting) => Work} [read]
- * @property {string[]} [cases]  of bench-flumelog: it comes to several outcomes, in this order, and only runs when it
- *   is named
+ * @property {string[]} [cases]  the outcomes of bench-flumelog, in order; such a job runs only if it is named
  */
 
-/**
- * @typedef {(store: Store, records: Buffer[], seconds: number) => Promise<number>} Append  gives how many
- */
+/** @typedef {(store: Store, records: Buffer[], seconds: number) => Promise<number>} Append  returns how many records */
 
 /**
  * @typedef {object} Work
@@ -55,7 +52,7 @@ const { RecordTally, appendAll, appendDurably, readBack, tallyOf } = require('..
  * @property {() => { records: number, answer: Outcome['answer'] }} result
  */
 
-// A name that the type checker cannot follow: it need not be there.
+// Hides the name from the type checker, because the package may be absent.
 const load = require
 const BATCH_COUNT = 100
 const FILL_COUNT = 1000
@@ -82,10 +79,7 @@ async function appendWhole (store, records) {
   return records.length
 }
 
-/**
- * @param {number} appenders
- * @returns {Append}
- */
+/** @type {(appenders: number) => Append} */
 function appendUntil (appenders) {
   return (store, records, seconds) => {
     const end = performance.now() + seconds * 1000
@@ -113,7 +107,7 @@ function query (store, { query, way, total }) {
     async run () {
       hits = []
       await store.queries?.[way](query, (found) => {
-        // Bytes are borrowed.
+        // The bytes are only valid during this call.
         hits.push(found instanceof Uint8Array ? Buffer.from(found) : found)
       })
     },
@@ -147,7 +141,7 @@ function get ({ get = () => {} }, { folder }) {
 }
 
 /**
- * Whether a peer is there at all: what it needs loads, and it takes a record.
+ * Checks that a peer is available: its packages load, and it takes a record.
  * @param {{ peer: Peer, setting: { folder: string } }} order
  * @returns {Promise<{ packages: string[] }>}
  */
@@ -160,7 +154,7 @@ async function probe ({ peer, setting: { folder } }) {
 }
 
 /**
- * Fills a store with all of the messages, for the jobs that read. Not measured.
+ * Fills a store with all messages, for the jobs that read. This is not measured.
  * @param {{ peer: Peer, setting: Setting }} order
  */
 async function fill ({ peer, setting: { folder, logs, reads } }) {
@@ -168,7 +162,7 @@ async function fill ({ peer, setting: { folder, logs, reads } }) {
   const store = await peer.open(folder, reads === 'json' ? 'query' : 'append')
   await appendAll(store, records, FILL_COUNT)
   if (reads === 'binary') {
-    // Keys are found by reading the log once, which fills its cache: so it is done here, and not where it counts.
+    // Listing the keys reads the whole log and fills its cache, so it must not happen in a measured process.
     const keys = await store.listKeys?.() ?? Array.from(records.keys())
     if (keys.length !== records.length) throw new Error(`has ${keys.length} keys for ${records.length} records`)
     fs.writeFileSync(`${folder}.keys`, Float64Array.from(keys))
@@ -180,10 +174,7 @@ async function fill ({ peer, setting: { folder, logs, reads } }) {
   return {}
 }
 
-/**
- * @param {{ peer: Peer, job: Job, setting: Setting }} order
- * @returns {Promise<Outcome | Outcome[]>}
- */
+/** @type {(order: { peer: Peer, job: Job, setting: Setting }) => Promise<Outcome | Outcome[]>} */
 async function measure ({ peer, job, setting }) {
   if (job.cases) return runBenchFlumelog(peer, setting)
   if (job.append) return measureAppend(peer, job.append, job.mode, setting)
@@ -198,12 +189,8 @@ async function measure ({ peer, job, setting }) {
 }
 
 /**
- * What was appended is read back, and compared with what it should be.
- * @param {Peer} peer
- * @param {Append} append
- * @param {Job['mode']} mode
- * @param {Setting} setting
- * @returns {Promise<Outcome>}
+ * Reads back what was appended and compares it.
+ * @type {(peer: Peer, append: Append, mode: Job['mode'], setting: Setting) => Promise<Outcome>}
  */
 async function measureAppend (peer, append, mode, { folder, logs, seconds }) {
   const records = await listRecords(logs.binary, toRecord)
@@ -218,12 +205,12 @@ async function measureAppend (peer, append, mode, { folder, logs, seconds }) {
   if (JSON.stringify(found) !== JSON.stringify(expected)) {
     throw new Error(`appended ${JSON.stringify(expected)}, and found ${JSON.stringify(found)}`)
   }
-  // Durable appends go on for a time, and come to as many as they come to.
+  // Durable appends run for a fixed time, so their number differs between peers.
   return { records: count, ms, first: null, answer: mode === 'append' ? found : {} }
 }
 
 /**
- * bench-flumelog as it is: it prints what it found and nothing else, and calls nobody when it is done.
+ * Runs bench-flumelog unchanged. It only prints its results, and has no callback, so its output is intercepted.
  * @param {Pick<Peer, 'openFlumelog' | 'fillFlumelog'>} peer
  * @param {Pick<Setting, 'folder'>} setting
  * @param {(createLog: () => any) => void} [bench]

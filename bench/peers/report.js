@@ -1,5 +1,5 @@
 'use strict'
-// From the runs to rates: the table, in Markdown as it stands in the README, the CSV file, and the chart.
+// Turns runs into rates: the Markdown table of the README, data/peers.csv and the chart.
 
 const { describeSetting, drawBars, drawChart } = require('../lib/charts')
 const { formatCount, median } = require('../lib/report')
@@ -9,7 +9,7 @@ const { formatCount, median } = require('../lib/report')
 /** @typedef {import('../lib/report').Facts} Facts */
 /** @typedef {{ peer: Peer, way: string, label: string, cells: Cell[] }} Row */
 
-/** What peers are told to do, in the words of the table. @type {Record<string, string>} */
+/** How the table names the ways to query. @type {Record<string, string>} */
 const WAYS = {
   where: 'where',
   seekKey: 'bipf.seekKey',
@@ -19,17 +19,14 @@ const WAYS = {
 }
 const KINDS = { millrace: 'Millrace', flume: 'other logs', database: 'databases' }
 
-/**
- * @param {Cell | undefined} cell
- * @returns {number[]}  records a second, of each run
- */
+/** The records per second of each run. @type {(cell: Cell | undefined) => number[]} */
 function ratesOf (cell) {
   return cell?.runs.flatMap(({ records, ms }) => ms > 0 ? records / ms * 1000 : []) ?? []
 }
 
 /**
- * Three digits say as much as such a figure knows.
- * @param {number} rate  a second
+ * More than three digits would only be noise.
+ * @param {number} rate  per second
  * @returns {string}  in thousands
  */
 function formatRate (rate) {
@@ -38,9 +35,8 @@ function formatRate (rate) {
 }
 
 /**
- * A row for each peer, with its first way to query, and one for each other way.
- * @param {Cell[]} cells
- * @returns {Row[]}
+ * One row for each peer, with its first way to query, and one for each other way.
+ * @type {(cells: Cell[]) => Row[]}
  */
 function listRows (cells) {
   return [...new Set(cells.map(({ peer }) => peer))].flatMap((peer) => {
@@ -54,10 +50,7 @@ function listRows (cells) {
   }).filter(({ cells }) => cells.length > 0)
 }
 
-/**
- * @param {Cell[]} cells
- * @returns {Array<{ peer: Peer, reason: string }>}  those that have no figure at all
- */
+/** The peers without any figure. @type {(cells: Cell[]) => Array<{ peer: Peer, reason: string }>} */
 function listAbsent (cells) {
   return [...new Set(cells.map(({ peer }) => peer))].flatMap((peer) => {
     const own = cells.filter((cell) => cell.peer === peer)
@@ -71,11 +64,7 @@ function listColumns (cells) {
   return [...new Set(cells.map(({ column }) => column))]
 }
 
-/**
- * @param {Cell[]} cells
- * @param {Facts} facts
- * @returns {string}
- */
+/** @type {(cells: Cell[], facts: Facts) => string} */
 function formatTable (cells, facts) {
   const columns = listColumns(cells)
   const absent = listAbsent(cells)
@@ -117,12 +106,7 @@ function formatTable (cells, facts) {
   ].join('\n')
 }
 
-/**
- * data/peers.csv: every run of every case.
- * @param {Cell[]} cells
- * @param {Facts} facts
- * @returns {import('../lib/report').Sheet}
- */
+/** Every run of every case. @type {(cells: Cell[], facts: Facts) => import('../lib/report').Sheet} */
 function toSheet (cells, facts) {
   const jobs = [...new Set(cells.map(({ job }) => job))]
   return {
@@ -144,15 +128,15 @@ function toSheet (cells, facts) {
 }
 
 /**
- * images/peers: a panel a job, a bar a peer.
+ * One panel for each job, one bar for each peer.
  * @param {Cell[]} cells
  * @param {Facts} facts
- * @returns {Promise<string | undefined>}  SVG; undefined where nothing was measured
+ * @returns {Promise<string | undefined>}  SVG; undefined if nothing was measured
  */
 async function drawPeers (cells, facts) {
   const kinds = /** @type {Array<keyof typeof KINDS>} */ (Object.keys(KINDS))
     .filter((kind) => cells.some(({ peer, runs }) => peer.kind === kind && runs.length > 0))
-  // A peer's first way to query stands for it.
+  // The chart shows only a peer's first way to query.
   const rows = listRows(cells.filter(({ peer, way }) => way === '' || way === peer.ways[0]))
     .filter((row) => row.cells.some(({ runs }) => runs.length > 0))
   if (rows.length === 0) return undefined

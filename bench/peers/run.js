@@ -1,6 +1,6 @@
 'use strict'
-// Finds out which peers are there, fills those that will be read, and runs round after round of the jobs, each in a
-// process of its own. All must come to the same.
+// Finds out which peers are available, fills those that will be read, and runs the jobs in rounds, each in a process of
+// its own. All peers must give the same answers.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -9,7 +9,7 @@ const { withFolder } = require('../lib/work-file')
 
 const JOBS = require.resolve('./jobs')
 const SECONDS = 1.5
-// Far above what any task takes: some peers never call back.
+// Far more than any task takes. Some peers never call back.
 const TIMEOUT_MS = 90_000
 
 /** @typedef {import('../stores').Peer} Peer */
@@ -17,29 +17,29 @@ const TIMEOUT_MS = 90_000
 /** @typedef {import('./jobs').Outcome} Outcome */
 
 /**
- * One cell of the table: a peer at a job, in one way.
+ * One cell of the table: a peer at a job.
  * @typedef {object} Cell
  * @property {Peer} peer
  * @property {Job} job
- * @property {string} way  empty but for queries
+ * @property {string} way  to query; empty for other jobs
  * @property {string} column  the name of the job, or of its case
- * @property {'binary' | 'json'} [reads]  what the peer is filled with for it
+ * @property {'binary' | 'json'} [reads]  what the store is filled with
  * @property {string[]} packages
  * @property {Outcome[]} runs
- * @property {string | undefined} absent  why there are none
+ * @property {string | undefined} absent  why there are no runs
  */
 
 /**
  * @typedef {object} Context
  * @property {string} folder  for the stores
- * @property {{ binary: string, json: string }} logs  what the records are taken from
+ * @property {{ binary: string, json: string }} logs  the sources of the records
  * @property {string} query
- * @property {number} total  records
+ * @property {number} total  number of records
  * @property {number} hits  of the query
  */
 
 /**
- * Another peer is first in each round.
+ * Each round begins with another peer.
  * @param {{ peers: Peer[], jobs: Job[], runs: number, budgetMs: number }} options
  * @param {Context} context
  * @returns {Promise<Cell[]>}  of each job, peer and way
@@ -53,7 +53,7 @@ async function runCases ({ peers, jobs, runs, budgetMs }, context) {
   agree('query', 'what was generated', { hits: context.hits })
   for (const job of ['append', 'scan']) agree(job, 'what was generated', { records: context.total })
   const turns = Array.from({ length: runs }, (_, run) => jobs.flatMap((job, index) => {
-    // What has cases comes to all of them at once.
+    // All cases of a job come from one run.
     const own = cells.filter((cell) => cell.job === job && (job.cases ?? [job.name])[0] === cell.column)
     return rotate(own, run + index).map((cell) => ({ run, cell }))
   })).flat()
@@ -70,11 +70,7 @@ async function runCases ({ peers, jobs, runs, budgetMs }, context) {
   return cells
 }
 
-/**
- * @param {Peer} peer
- * @param {Job} job
- * @returns {Cell[]}
- */
+/** @type {(peer: Peer, job: Job) => Cell[]} */
 function listCells (peer, job) {
   const ways = job.mode === 'query' ? peer.ways : ['']
   const reads = job.mode === 'query' ? peer.queried : job.mode === 'read' ? 'binary' : undefined
@@ -85,9 +81,8 @@ function listCells (peer, job) {
 }
 
 /**
- * @param {Peer} peer
- * @param {Cell[]} cells  of it: those that cannot be measured are told why
- * @param {Context} context
+ * Probes and fills a peer. A cell that cannot be measured gets `absent`.
+ * @type {(peer: Peer, cells: Cell[], context: Context) => Promise<void>}
  */
 async function prepare (peer, cells, context) {
   const found = await attempt(peer, cells, { task: 'probe' }, context)
@@ -99,13 +94,14 @@ async function prepare (peer, cells, context) {
 }
 
 /**
- * In a process of its own. A peer that fails is absent, and the rest runs. One of ours that fails ends it all.
+ * Runs a task in a process of its own. If a peer fails, it is absent and the others go on. If one of ours fails, all
+ * ends.
  * @param {Peer} peer
  * @param {Cell[]} cells
- * @param {{ task: string, job?: Job, way?: string, reads?: string }} order  what reads has the folder that was filled
- *   for it; anything else gets a fresh one, gone afterwards
+ * @param {{ task: string, job?: Job, way?: string, reads?: string }} order  with `reads`, it gets the folder of the
+ *   filled store; otherwise a fresh folder, removed afterwards
  * @param {Context} context
- * @returns {Promise<any>}  undefined where the peer has failed
+ * @returns {Promise<any>}  undefined if the peer failed
  */
 async function attempt (peer, cells, { task, job, way = '', reads }, { folder: root, logs, query, total }) {
   const run = (/** @type {string} */ folder) => {
@@ -118,7 +114,7 @@ async function attempt (peer, cells, { task, job, way = '', reads }, { folder: r
   } catch (err) {
     if (!(err instanceof ChildError)) throw err
     if (peer.kind === 'millrace') throw new MeasureError(`${peer.name}, ${cells[0]?.job.name}: ${err.message}`)
-    // Paths belong to the machine.
+    // The paths are of this machine only.
     for (const cell of cells) cell.absent ??= err.reason.replaceAll(`${root}${path.sep}`, '')
   }
 }

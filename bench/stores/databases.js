@@ -1,13 +1,13 @@
 'use strict'
-// SQLite, LMDB and LevelDB, each as a log: keys are numbers that count up.
+// SQLite, LMDB and LevelDB, each used as a log: the keys count up.
 
 const path = require('node:path')
 
-// A name that the type checker cannot follow: these need not be there.
+// Hides the names from the type checker, because the packages may be absent.
 const load = require
 const CACHE_SIZE = 128 * 1024 * 1024
 const LMDB_SIZE = 4 * 1024 ** 3
-// LevelDB is asked for so many values at once: a call for each record would take longer.
+// LevelDB is asked for this many values at once, because a call for each takes longer.
 const READ_COUNT = 1000
 const ROOT = "json_extract(data, '$.value.content.root')"
 
@@ -15,27 +15,28 @@ const ROOT = "json_extract(data, '$.value.content.root')"
 /** @typedef {import('./index').Mode} Mode */
 
 /**
- * @param {(onMessage: (message: any) => void) => any} each  gives every message
- * @returns {import('./index').Query}  that parses and compares
+ * A query that parses and compares.
+ * @param {(onMessage: (message: any) => void) => any} each  visits every message
+ * @returns {import('./index').Query}
  */
 function createParsed (each) {
-  // Content may be text: then it is private.
+  // Content may be text, in a private message. Then it has no root.
   return async (root, onHit) => each((message) => { if (message.value.content.root === root) onHit(message) })
 }
 
 /**
- * SQLite by either of its two ways into Node.js, with the little of them that is used here.
+ * SQLite through one of its two modules for Node.js.
  * @typedef {object} Sqlite
- * @property {string} name  of what is used
+ * @property {string} name  of the module
  * @property {any} db
  * @property {(sql: string) => { iterate: (...values: any[]) => Iterable<any>, get: (...values: any[]) => any }} column
- *   the first of each row
+ *   the first column of each row
  */
 
 /**
  * @param {string} file
  * @returns {Sqlite}
- * @throws {Error}  where there is neither of them
+ * @throws {Error}  if neither module is there
  */
 function connectSqlite (file) {
   try {
@@ -50,7 +51,7 @@ function connectSqlite (file) {
   }
 }
 
-/** @param {any} statement  of node:sqlite, which gives whole rows */
+/** @param {any} statement  of node:sqlite, which returns whole rows */
 function pluck (statement) {
   const firstOf = (/** @type {object | undefined} */ row) => row && Object.values(row)[0]
   return {
@@ -59,20 +60,15 @@ function pluck (statement) {
   }
 }
 
-/** @returns {any}  the module, or undefined where Node.js has none */
+/** @returns {any}  undefined if this Node.js has no such module */
 function findNodeSqlite () {
   return /** @type {any} */ (process).getBuiltinModule?.('node:sqlite')
 }
 
-/**
- * One table, its key the row's number.
- * @param {string} folder
- * @param {Mode} mode
- * @returns {Promise<Store>}
- */
+/** One table, whose key is the row number. @type {(folder: string, mode: Mode) => Promise<Store>} */
 async function openSqlite (folder, mode) {
   const { name, db, column } = connectSqlite(path.join(folder, 'sqlite'))
-  // FULL syncs at each commit, OFF never.
+  // FULL syncs at each commit, OFF never syncs.
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${mode === 'durable' ? 'FULL' : 'OFF'};
     PRAGMA cache_size = ${-CACHE_SIZE / 1024}; CREATE TABLE IF NOT EXISTS messages (id INTEGER PRIMARY KEY, data)`)
   if (mode === 'query') db.exec(`CREATE INDEX IF NOT EXISTS roots ON messages (${ROOT})`)
@@ -96,7 +92,7 @@ async function openSqlite (folder, mode) {
   return {
     packages: [name],
     append,
-    // A statement is a transaction of its own.
+    // A single statement is a transaction.
     appendOne (record, cb) {
       insert.run(record)
       cb()
@@ -110,17 +106,13 @@ async function openSqlite (folder, mode) {
       parsed: createParsed((onMessage) => { for (const text of all.iterate()) onMessage(JSON.parse(text)) }),
       index: ask('')
     },
-    // Rows count from 1.
+    // Row numbers begin at 1.
     get: (key, cb) => cb(null, one.get(key + 1)),
     close: async () => db.close()
   }
 }
 
-/**
- * @param {string} folder
- * @param {Mode} mode
- * @returns {Promise<Store>}
- */
+/** @type {(folder: string, mode: Mode) => Promise<Store>} */
 async function openLmdb (folder, mode) {
   const db = load('lmdb').open({
     path: path.join(folder, 'data.mdb'),
@@ -147,11 +139,7 @@ async function openLmdb (folder, mode) {
   }
 }
 
-/**
- * @param {string} folder
- * @param {Mode} mode
- * @returns {Promise<Store>}
- */
+/** @type {(folder: string, mode: Mode) => Promise<Store>} */
 async function openLevel (folder, mode) {
   const { ClassicLevel } = load('classic-level')
   const db = new ClassicLevel(folder, { keyEncoding: 'buffer', valueEncoding: 'buffer', cacheSize: CACHE_SIZE })
@@ -182,10 +170,7 @@ async function openLevel (folder, mode) {
   }
 }
 
-/**
- * @param {number} number
- * @returns {Buffer}  four bytes that sort
- */
+/** Four bytes that sort like the number. @type {(number: number) => Buffer} */
 function toKey (number) {
   const key = Buffer.allocUnsafe(4)
   key.writeUInt32BE(number)

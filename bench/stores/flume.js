@@ -1,25 +1,25 @@
 'use strict'
-// The logs of the flume family. All of them stream records, and have no scan, query or list of keys.
+// The logs of the flume family. They only stream records: they have no scan, no query and no list of keys.
 
 const path = require('node:path')
 const { call } = require('../lib/measure')
 const { BLOCK_SIZE, createSeekRoot, drain } = require('../lib/readers')
 
-// A name that the type checker cannot follow: these have no types, or need not be there.
+// Hides the names from the type checker, because the packages have no types or may be absent.
 const load = require
-// What async-append-only-log waits for more before it writes: 250 by itself, and this is the least.
+// How long async-append-only-log waits for more records before it writes. Its default is 250; this is its least.
 const WRITE_TIMEOUT_MS = 1
 const FILL_COUNT = 1_000_000
 
 /**
- * Gives each item of a stream, which is a record, a key or both.
+ * Visits each item of a stream: a record, a key, or both.
  * @typedef {(options: object, onItem: (item: any) => void) => Promise<void>} Drain
  */
 
 /**
  * @param {any} log
  * @param {Drain} drain
- * @param {object} recordsOnly  the options of a stream without keys
+ * @param {object} recordsOnly  options of a stream without keys
  */
 function createReads (log, drain, recordsOnly) {
   return {
@@ -42,28 +42,17 @@ function createReads (log, drain, recordsOnly) {
   }
 }
 
-/**
- * Of a log whose streams are push-streams.
- * @param {any} log
- * @returns {Drain}
- */
+/** For logs with push-streams. @type {(log: any) => Drain} */
 function createPipeDrain (log) {
   return (options, write) => call((cb) => log.stream(options).pipe({ paused: false, ended: false, write, end: cb }))
 }
 
-/**
- * @param {string} file
- * @param {object} [options]  of the log
- */
+/** @type {(file: string, options?: object) => any} */
 function createOffset (file, options) {
   return load('flumelog-offset')(file, { blockSize: BLOCK_SIZE, ...options })
 }
 
-/**
- * @param {string} file
- * @param {object} [options]
- * @returns {Promise<import('./index').Store>}
- */
+/** @type {(file: string, options?: object) => Promise<import('./index').Store>} */
 async function openOffset (file, options) {
   const log = createOffset(file, options)
   await new Promise((resolve) => log.since.once(resolve))
@@ -80,7 +69,7 @@ function createAligned (file) {
 }
 
 /**
- * The adapter to pull-streams of async-append-only-log leaves the items as they are, with offsets.
+ * The log's own pull-stream adapter leaves the items as they are, with offsets instead of seqs.
  * @param {string} file
  */
 function createAsyncFlumelog (file) {
@@ -98,14 +87,14 @@ function createAsyncFlumelog (file) {
 }
 
 /**
- * bench-flumelog appends without a pause, so at its end nothing would be there to be read.
+ * bench-flumelog appends without a pause, so nothing of this log would be written when it begins to read.
  * @param {string} file
  */
 async function fillAsync (file) {
   const log = createAsyncFlumelog(file)
   await new Promise((resolve) => log.since.once(resolve))
   for (let seq = 0; seq < FILL_COUNT; seq++) {
-    // As large as the records of bench-flumelog are.
+    // As large as a record of bench-flumelog.
     const record = { seq: seq % 1000, random: Math.random(), time: new Date().toString(), foo: {} }
     log.append(Buffer.from(JSON.stringify(record)), () => {})
   }
@@ -129,7 +118,7 @@ exports.parts = [
     openFlumelog: createOffset
   },
   {
-    // Its records do not cross its blocks.
+    // Its records do not cross blocks.
     ...FLUME,
     name: 'flumelog-aligned-offset',
     label: 'flumelog-aligned-offset',
@@ -139,10 +128,10 @@ exports.parts = [
       const log = createAligned(path.join(folder, 'log'))
       await new Promise((resolve) => log.onDrain(resolve))
       return {
-        // Told to wait it would write a batch each 20 ms.
+        // With `true` it would wait, and write a batch every 20 ms.
         append: (records, cb) => log.append(records, false, cb),
         async settle () {
-          // It says so after each block that it has written; at once, when there is none left.
+          // onDrain calls back after each written block, and at once if nothing is left.
           for (let isAtOnce = false; !isAtOnce;) {
             let isLater = false
             const drained = new Promise((resolve) => log.onDrain(() => resolve(!isLater)))

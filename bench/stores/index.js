@@ -1,42 +1,42 @@
 'use strict'
-// The stores that are compared: Millrace, the logs of the flume family, and databases. And the ways to append to one,
-// and to read it back to see that all of it is there.
+// The stores that are compared: Millrace, the flume family and databases. Also the ways to append to a store, and to
+// read it back for comparison.
 
 const { Tally, call, runPipeline } = require('../lib/measure')
 
-// Which records the digest is of.
+// The digest covers one record in so many.
 const EVERY = 100
 
 /**
- * What a store is opened for. `append`: batches, as fast as it takes them. `durable`: each append on stable storage.
- * `read`: what was appended. `query`: the same messages, in the form that its users would query.
+ * What a store is opened for. `append`: batches, as fast as possible. `durable`: each append is synced. `read`: reading
+ * what was appended. `query`: the same messages, in the form in which users would query them.
  * @typedef {'append' | 'durable' | 'read' | 'query'} Mode
  */
 
 /**
- * A key, and bytes start..end of `buf`. They are borrowed: only valid until the call returns. Where a store has no keys
- * at hand all of them are 0.
+ * A key, and the bytes from `start` to `end` of `buf`, which are only valid during the call. The key is 0 if the store
+ * has none at hand.
  * @typedef {(key: number, buf: Uint8Array, start: number, end: number) => void} Visit
  * @typedef {(err?: any) => void} OnDone
  */
 
 /**
- * Every message whose `value.content.root` is this: as bytes of the log, borrowed, or as the message.
+ * Finds every message with this `value.content.root`. `found` is the message, or its bytes, only valid during the call.
  * @typedef {(root: string, onHit: (found: Uint8Array | object) => void) => Promise<void>} Query
  */
 
 /**
- * A store that is open, with what its peer can do. What takes a callback may call back at once.
+ * An open store. Its methods may call back at once.
  * @typedef {object} Store
- * @property {string[]} [packages]  that it uses, where its peer has a choice
+ * @property {string[]} [packages]  that it uses, if its peer has a choice
  * @property {(records: Buffer[], cb: OnDone) => void} append  a batch
- * @property {() => Promise<void>} [settle]  all that `append` was given is with the operating system
- * @property {(record: Buffer, cb: OnDone) => void} [appendOne]  it is on stable storage
- * @property {(records: Buffer[], cb: OnDone) => void} [appendGroup]  the same, where the peer cannot group appends
- *   itself
+ * @property {() => Promise<void>} [settle]  waits until the operating system has all appended records
+ * @property {(record: Buffer, cb: OnDone) => void} [appendOne]  calls back when the record is durable
+ * @property {(records: Buffer[], cb: OnDone) => void} [appendGroup]  the same for several, if the peer does not group
+ *   appends itself
  * @property {(visit: Visit) => Promise<void>} scan  every record, in order
  * @property {Record<string, Query>} [queries]  by the names of ways
- * @property {() => Promise<number[]>} [listKeys]  of all records, in order, where they are not 0, 1, 2, ...
+ * @property {() => Promise<number[]>} [listKeys]  of all records, in order, if they are not 0, 1, 2, ...
  * @property {(key: number, cb: (err: any, record?: Uint8Array) => void) => void} [get]
  * @property {() => Promise<void>} close
  */
@@ -46,24 +46,19 @@ const EVERY = 100
  * @property {string} name  for `--only` and the CSV file
  * @property {string} label  for the table and the chart
  * @property {'millrace' | 'flume' | 'database'} kind
- * @property {string[]} packages  whose versions belong in the CSV file
+ * @property {string[]} packages  their versions are noted in the CSV file
  * @property {'binary' | 'json'} queried  what its queries read
- * @property {string[]} ways  of its queries; the first is the usual one
- * @property {Record<string, string>} [cannot]  jobs, and why they are not for it
- * @property {(folder: string, mode: Mode) => Promise<Store>} open  a folder of its own
- * @property {(file: string) => any} [openFlumelog]  as bench-flumelog expects a log: items have seqs, values are bytes
- * @property {(file: string) => Promise<void>} [fillFlumelog]  beforehand, not measured
+ * @property {string[]} ways  to query; the first is the usual one
+ * @property {Record<string, string>} [cannot]  jobs that it cannot do, and why
+ * @property {(folder: string, mode: Mode) => Promise<Store>} open  the folder is the store's own
+ * @property {(file: string) => any} [openFlumelog]  a log as bench-flumelog expects it
+ * @property {(file: string) => Promise<void>} [fillFlumelog]  runs before it, not measured
  */
 
 /** In the order of the table. @type {Peer[]} */
 exports.parts = [...require('./millrace').parts, ...require('./flume').parts, ...require('./databases').parts]
 
-/**
- * @param {string} name
- * @param {string} folder
- * @param {Mode} mode
- * @returns {Promise<Store>}
- */
+/** @type {(name: string, folder: string, mode: Mode) => Promise<Store>} */
 function openStore (name, folder, mode) {
   const peer = exports.parts.find((/** @type {Peer} */ peer) => peer.name === name)
   return /** @type {Peer} */ (peer).open(folder, mode)
@@ -71,8 +66,8 @@ function openStore (name, folder, mode) {
 
 /**
  * @param {Pick<Store, 'append'>} store
- * @param {Buffer[][]} batches  over and over
- * @param {number} count  how many batches
+ * @param {Buffer[][]} batches  repeated
+ * @param {number} count  of batches to append
  * @param {number} inFlight
  */
 function appendBatches (store, batches, count, inFlight) {
@@ -80,10 +75,10 @@ function appendBatches (store, batches, count, inFlight) {
 }
 
 /**
- * In batches, one after the other, until all is with the operating system.
+ * Appends batch after batch, until the operating system has all records.
  * @param {Store} store
  * @param {Buffer[]} records
- * @param {number} size  of a batch
+ * @param {number} size  records per batch
  */
 async function appendAll (store, records, size) {
   const batches = toBatches(records, size)
@@ -92,12 +87,12 @@ async function appendAll (store, records, size) {
 }
 
 /**
- * Appenders that each wait for their record before they append the next. A store that cannot group them gets as many
- * records at once.
+ * Appenders that each wait until their record is durable. A store that does not group appends gets one record of each
+ * appender in one call.
  * @param {Store} store
- * @param {Buffer[]} records  over and over
+ * @param {Buffer[]} records  repeated
  * @param {number} appenders
- * @param {(count: number) => boolean} isOver  told how many appends have begun
+ * @param {(count: number) => boolean} isOver  gets the number of appends begun
  * @returns {Promise<number>}  how many records were appended
  */
 async function appendDurably ({ appendOne, appendGroup }, records, appenders, isOver) {
@@ -117,7 +112,7 @@ async function appendDurably ({ appendOne, appendGroup }, records, appenders, is
   return count
 }
 
-/** What was read, in three figures: how many records, how many bytes, and a digest of every hundredth of them. */
+/** Three figures for what was read: the number of records, their bytes, and a digest of every hundredth one. */
 class RecordTally extends Tally {
   constructor () {
     super({ every: EVERY })
@@ -143,10 +138,7 @@ function tallyOf (records) {
   return tally.answer()
 }
 
-/**
- * @param {Buffer[]} records
- * @param {number} size
- */
+/** @type {(records: Buffer[], size: number) => Buffer[][]} */
 function toBatches (records, size) {
   const count = Math.ceil(records.length / size)
   return Array.from({ length: count }, (_, index) => records.slice(index * size, (index + 1) * size))

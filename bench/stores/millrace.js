@@ -1,5 +1,5 @@
 'use strict'
-// Millrace in its own framing, which verifies every byte as it is read, and on the files of flumelog-offset.
+// Millrace in the checked framing, which verifies every byte that it reads, and on files of flumelog-offset.
 
 const path = require('node:path')
 const { binaryCodec } = require('@millrace/binary-codec')
@@ -8,20 +8,13 @@ const { BLOCK_SIZE, rootIs, scanRecords } = require('../lib/readers')
 
 /** @typedef {import('@millrace/offset-log').FramingName} FramingName */
 
-// What the stores that can be told may keep of what they have read.
+// For every store whose cache has a size option.
 const CACHE_SIZE = 128 * 1024 * 1024
 
-/**
- * Takes and gives records that are encoded already, at no cost of its own.
- * @type {import('@millrace/offset-log').Codec}
- */
+/** Passes encoded records through, at no cost. @type {import('@millrace/offset-log').Codec} */
 const encodedCodec = { name: binaryCodec.name, buffer: true, encode: (value) => value, decode: (bytes) => bytes }
 
-/**
- * @param {string} file
- * @param {object} options  of the log
- * @returns {Promise<import('./index').Store>}
- */
+/** @type {(file: string, options: object) => Promise<import('./index').Store>} */
 async function openMillrace (file, options) {
   /** @type {any} */
   const log = OffsetLog(file, { blockSize: BLOCK_SIZE, cache: CACHE_SIZE, ...options })

@@ -1,5 +1,5 @@
 'use strict'
-// Appends that wait for the disk, appends that do not, and what a log takes of the disk beyond its records.
+// Rows about appending: with a sync each, without syncs, and the space of a log beyond its records.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -17,12 +17,12 @@ const { needs, toRows } = require('./shared')
 const RECORDS_MAX = 100000
 const LENGTH_SIZE = 4
 const DISTINCT = 1000
-// From here on a larger write is no faster.
+// A larger write is no faster.
 const LEAST_WRITE_SIZE = 512 * 1024
-// Room for what the stores write beside the records, such as an index or a WAL.
+// Stores also write an index or a WAL.
 const TOUCHED_PER_RECORD = 4 * RECORD_SIZE
 const TOUCH_SIZE = 4 * 1024 * 1024
-// The compiler is not done with what appends before it has seen a million of them.
+// The compiler optimises the appending code only after about a million appends.
 const BATCH_SAMPLES = 31
 const BOUND = 'copy the records together behind their lengths, sum them, write them, and call back'
 
@@ -35,10 +35,10 @@ const single = { batchSize: 1, inFlight: 1000 }
 const space = { unit: 'bytes', isShare: true, isExact: true }
 
 exports.parts = toRows([
-  // The time of a sync, and what comes on top. So many records that what is compiled on the way does not count: the
-  // first thousand take twice as long each.
+  // The cost of a sync and of what comes on top. There must be many records, because each of the first thousand takes
+  // twice as long, until the code is compiled.
   ['append-one', 'append, synced each : SQLite, commit each', synced, ...durably({ appenderCount: 1, roundCount: 3000 })],
-  // How well a log shares its syncs among many appenders that each wait for their record.
+  // How well a log shares syncs among many appenders that each wait for their record.
   ['append-256', '256 appenders : SQLite, 256 a commit', synced, ...durably({ appenderCount: 256, roundCount: 50 })],
   ['append-flumelog', 'append, batches of 100 : flumelog-offset', { ...batched, faster: 3.5 }, ...beside(store('flumelog-offset'))],
   ['append-lmdb', 'append, batches of 100 : LMDB', { ...batched, faster: 4, needs: needs.lmdb }, ...beside(store('lmdb'))],
@@ -46,32 +46,29 @@ exports.parts = toRows([
     { ...batched, faster: 5, samples: 11, needs: needs.classicLevel }, ...beside(store('leveldb'))],
   ['append-sqlite', 'append, batches of 100 : SQLite, WAL',
     { ...batched, faster: 5, samples: 11, needs: needs.betterSqlite3 }, ...beside(store('sqlite'))],
-  // What can be lost at most: the same bytes, already in one piece.
+  // The peer writes the same bytes, already joined: the most that an append could gain.
   ['append-raw', 'append, batches of 100 : raw write', { samples: BATCH_SAMPLES, faster: 0.35 }, ...beside(openRaw)],
-  // How the log puts together what comes in one by one, with a callback each.
+  // Each record comes with a callback of its own, and the log joins them.
   ['append-each', 'append one by one : flumelog-offset',
     { ...batched, faster: 2.8, bound: { what: BOUND, open: inBatches(openLeast, single) } },
     ...beside(store('flumelog-offset'), single)],
-  // As many records a commit as fill 60 kB, which is what a busy log coalesces without being told.
+  // 87 records fill 60 kB. A busy log joins that many by itself.
   ['space-batch', 'space beyond payload, 87 records a commit', { ...space, goal: 0.025 },
     ...takingSpace({ commitCount: 1000, recordsPerCommit: 87 })],
-  // The most that the format can cost: a header for every record.
+  // The worst case of the format: a header for every record.
   ['space-single', 'space beyond payload, 1 record a commit', { ...space, goal: 0.12 },
     ...takingSpace({ commitCount: 50000, recordsPerCommit: 1 })]
 ])
 
-/**
- * @param {string} name
- * @returns {OpenStore}
- */
+/** @type {(name: string) => OpenStore} */
 function store (name) {
   return (folder) => openStore(name, folder, 'append')
 }
 
 /**
- * Each record is on stable storage before the next step: so many appenders at once, each so many records; in SQLite so
- * many records a transaction, one transaction after the other. SQLite's first sample brings its WAL to the length at
- * which it begins to write it anew from the start, and is from then on faster: that is the state to be compared with.
+ * Appenders that each wait until their record is durable. SQLite gets one transaction of as many records instead.
+ * During SQLite's first sample its WAL reaches the length at which it is rewritten from the start, which is faster from
+ * then on. That is the state to compare with.
  * @param {{ appenderCount: number, roundCount: number }} work
  * @returns {Sides}
  */
@@ -88,10 +85,8 @@ function durably ({ appenderCount, roundCount }) {
 }
 
 /**
- * The same records in the same batches, into Millrace and another store, and nothing is synced.
- * @param {OpenStore} peer
- * @param {Batching} [batching]
- * @returns {Sides}
+ * Appends the same batches to Millrace and to a peer, without syncs.
+ * @type {(peer: OpenStore, batching?: Batching) => Sides}
  */
 function beside (peer, batching) {
   return [({ folder, records }) => {
@@ -100,10 +95,8 @@ function beside (peer, batching) {
 }
 
 /**
- * @typedef {{ batchSize: number, inFlight: number }} Batching  records a call, and calls under way
- * @param {OpenStore} open
- * @param {Batching} [batching]
- * @returns {OpenSide}
+ * @typedef {{ batchSize: number, inFlight: number }} Batching  records per call, and calls at a time
+ * @type {(open: OpenStore, batching?: Batching) => OpenSide}
  */
 function inBatches (open, { batchSize, inFlight } = { batchSize: 100, inFlight: 10 }) {
   return ({ folder, count }) => {
@@ -114,7 +107,8 @@ function inBatches (open, { batchSize, inFlight } = { batchSize: 100, inFlight: 
 }
 
 /**
- * Only the newest store is read back, at the end: what that leaves would be collected within the next sample.
+ * Only the last store is read back, after all samples. Otherwise the garbage of reading back would be collected during
+ * the next sample.
  * @template {Pick<Store, 'scan' | 'close'>} Opened
  * @param {string} folder
  * @param {boolean} isFresh  whether each sample gets a new store
@@ -148,10 +142,10 @@ function timeAppends (folder, isFresh, open, append) {
 }
 
 /**
- * Memory that a machine has not touched yet is slow to be written the first time, up to sixteen times: it is touched
- * before anything is timed that fills the page cache.
+ * The first write to a page of a machine's memory can take sixteen times as long. So this fills the page cache once
+ * before anything is timed that does.
  * @param {string} folder
- * @param {number} size  bytes
+ * @param {number} size  in bytes
  */
 function touchPageCache (folder, size) {
   const file = path.join(folder, `touched-${process.pid}`)
@@ -162,10 +156,7 @@ function touchPageCache (folder, size) {
   fs.rmSync(file)
 }
 
-/**
- * Nothing but the bytes of the records, put together once: the least that an append can be.
- * @type {OpenStore}
- */
+/** The least that an append must do: writes the bytes of the records, joined in advance. @type {OpenStore} */
 async function openRaw (folder) {
   /** @type {WeakMap<Buffer[], Buffer>} */
   const joined = new WeakMap()
@@ -177,9 +168,9 @@ async function openRaw (folder) {
 }
 
 /**
- * What any log with checksums must do with records that come in one by one, or a few at a time: put them together, each
- * behind its length, since a write for each takes far longer, sum them, and call back once they are written. It has
- * no failures.
+ * The least that a log with checksums must do with records that come one by one, or a few at a time: joins them, each
+ * behind its length (a write for each would take far longer), computes checksums, writes, and calls back. It handles no
+ * failures.
  * @type {OpenStore}
  */
 async function openLeast (folder) {
@@ -214,7 +205,7 @@ async function openLeast (folder) {
 
 /**
  * @param {string} folder
- * @param {number} lengthSize  of what stands before each record
+ * @param {number} lengthSize  bytes in front of each record
  * @param {(fd: number) => Store['append']} createAppend
  */
 function openFile (folder, lengthSize, createAppend) {
@@ -235,7 +226,7 @@ function openFile (folder, lengthSize, createAppend) {
 }
 
 /**
- * How much larger a log is than the records in it, after a clean close.
+ * How much larger a cleanly closed log is than its records.
  * @param {{ commitCount: number, recordsPerCommit: number }} work
  * @returns {Sides}
  */

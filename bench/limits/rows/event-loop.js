@@ -1,5 +1,5 @@
 'use strict'
-// The longest time for which a read lets nothing else run: beside a limit that is no measurement.
+// Rows about the event loop: the longest time for which a read lets nothing else run, against a fixed limit.
 
 const { openItems, openRecords } = require('../../lib/readers')
 const { takeNoBreaks } = require('../insides')
@@ -13,19 +13,19 @@ const timeBlocks = (/** @type {Promise<import('../../lib/readers').Reader<any>>}
 }
 
 exports.parts = toRows([
-  // A scan reads synchronously and verifies what it reads.
+  // A scan reads and verifies synchronously.
   ['event-loop', 'longest block, scan, verified : 6 ms', limit,
     reads('json', 'checked'), ({ path }) => timeBlocks(openRecords(path)), sixMs],
-  // A stream whose items cost little, but are many between two reads of the file.
+  // Items cost little, but there are many between two reads of the file.
   ['event-loop-items', 'longest block, stream of items : 6 ms', limit,
     reads('json', 'offset32'), ({ path }) => timeBlocks(openItems(path)), sixMs],
-  // A stream whose items cost most: each is parsed.
+  // Items cost much: each is parsed.
   ['event-loop-json', 'longest block, stream, JSON : 6 ms', { ...limit, samples: 2 },
     reads('json', 'offset32'), ({ path }) => timeBlocks(openItems(path, { codec: 'json' })), sixMs],
-  // A scan that hands out hardly anything, so that its user has no turn of his own.
+  // Few records match, so the user's code hardly runs.
   ['event-loop-where', 'longest block, JSON where : 6 ms', limit,
     reads('json', 'offset32', 'root'), ({ path, where }) => timeBlocks(openRecords(path, { codec: 'json', where })), sixMs],
-  // What it costs to let others have their turn: the same scan, with and without.
+  // The cost of yielding: the same scan, with and without.
   ['event-loop-time', 'scan in slices : without a break', { goal: 1.05, samples: 9 },
     reads('json', 'offset32'), scan, (setting) => {
       takeNoBreaks()

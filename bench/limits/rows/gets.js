@@ -1,6 +1,5 @@
 'use strict'
-// Single records, picked at random from the log of the bench. Keys are the indexes of records: each store finds its
-// own.
+// Rows about single records, picked at random from the log of the bench.
 
 const { runPipeline, Tally, time } = require('../../lib/measure')
 const { createPrng } = require('../../lib/prng')
@@ -14,9 +13,9 @@ const GETS = 20000
 const IN_FLIGHT = 16
 const SEED = 16
 const EVERY = 100
-// A fifth of the log of the bench, and what flumelog-offset keeps of blocks of 64 KiB at the least.
+// A fifth of the log. flumelog-offset keeps at least this much with blocks of 64 KiB.
 const CACHE_SIZE = 64 * 1024 * 1024
-// More than the log: all of it is there after the first samples.
+// Larger than the log, so everything is cached after the first samples.
 const WHOLE_CACHE_SIZE = 400 * 1024 * 1024
 const FILL_COUNT = 1000
 
@@ -30,13 +29,13 @@ const inFlumelog = (path) => timeGets(path, openOffset(path, { flags: 'r' }))
 exports.parts = toRows([
   ['get-flumelog', 'get at random : flumelog-offset', { faster: 10, samples: 5 }, readsPath('json', 'offset32'),
     ({ path }) => inMillrace(path), ({ path }) => inFlumelog(path)],
-  // Beside a tree whose pages are the page cache itself.
+  // A tree whose pages are the page cache itself.
   ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: needs.lmdb }, prepareLmdb,
     ({ log }) => inMillrace(log), ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true)],
   ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 },
     async ({ findLog }) => ({ checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }),
     ({ checked }) => inMillrace(checked), ({ old }) => inFlumelog(old)],
-  // The cache hands out copies.
+  // The cache gives out copies; the Map gives out its own Buffers.
   ['get-cache', 'get from the cache : a Map of Buffers', { faster: 0.25, samples: 5 }, readsPath('json', 'offset32'),
     ({ path }) => inMillrace(path, WHOLE_CACHE_SIZE), ({ path }) => timeGets(path, openMap(path))]
 ])
@@ -51,10 +50,10 @@ async function prepareLmdb ({ findLog, folder }) {
 }
 
 /**
- * Every sample picks others, so that a cache has not seen them; both sides pick the same.
- * @param {string} path  of the log whose records they are
+ * Every sample picks other records, so that no cache has seen them. Both sides pick the same ones.
+ * @param {string} path  of the log that has the records
  * @param {Promise<Pick<import('../../stores').Store, 'get' | 'close'>>} opening
- * @param {boolean} [isCounted]  keys are 0, 1, 2, ..., and not seqs
+ * @param {boolean} [isCounted]  whether the keys are 0, 1, 2, ..., instead of seqs
  * @returns {Promise<import('../runners').Runner>}
  */
 async function timeGets (path, opening, isCounted = false) {
@@ -88,10 +87,7 @@ async function timeGets (path, opening, isCounted = false) {
   }
 }
 
-/**
- * @param {string} path
- * @returns {Promise<Getter>}  of Buffers in a Map, by their seqs
- */
+/** Keeps the records in a Map, by seq. @type {(path: string) => Promise<Getter>} */
 async function openMap (path) {
   const map = new Map(await listRecords(path, (seq, buf, start, end) => [seq, toRecord(seq, buf, start, end)]))
   return { get: (key, cb) => cb(null, map.get(key)), close: async () => {} }

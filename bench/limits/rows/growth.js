@@ -1,5 +1,5 @@
 'use strict'
-// What must not grow with the log: the time of a record, the time to open, memory.
+// Rows about what must not grow with the log: the time per record, the time to open, and memory.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -15,28 +15,24 @@ const { bareLoop, toRows } = require('./shared')
 
 /** @typedef {'checked' | 'offset48'} GrowthFraming */
 
-// offset32 ends at 4 GiB, and offset53 differs from offset48 by two bytes a record.
+// offset32 ends at 4 GiB. offset53 differs from offset48 only by two bytes per record.
 /** @type {GrowthFraming[]} */
 const FRAMINGS = ['checked', 'offset48']
 const SIZES = [10e6, 100e6, 1e9, 10e9]
 const MESSAGE_COUNT = 20_000
 const BATCH_COUNT = 500
-// A small log is scanned in less than it takes to compile what scans it.
+// Scanning a small log takes less time than compiling the code that scans it.
 const SCANNED_SIZE = 3e9
 const SCANS_MAX = 100
 
 exports.parts = FRAMINGS.flatMap((framing) => SIZES.flatMap((size) => createGrowthRows(framing, size)))
 
-/**
- * @param {GrowthFraming} framing
- * @param {number} size  bytes
- * @returns {import('./shared').Row[]}  of one log
- */
+/** The rows of one log. @type {(framing: GrowthFraming, size: number) => import('./shared').Row[]} */
 function createGrowthRows (framing, size) {
   const label = formatSize(size)
   const prefix = framing === 'checked' ? '' : `${framing}-`
   const nameOf = (/** @type {string} */ panel) => `${prefix}${panel}-${label.replace(' ', '')}`
-  // In a stage of its own: another log would drive this one out of the page cache.
+  // A stage of its own, because another log would push this one out of the page cache.
   const point = (/** @type {string} */ panel) => ({ stage: `${framing}, ${label}`, growth: { panel, framing, size } })
   const samples = Math.max(1, Math.min(SCANS_MAX, Math.round(SCANNED_SIZE / size)))
   const prepare = (/** @type {import('./shared').Context} */ context) => prepareGrowth(context, framing, size)
@@ -50,7 +46,7 @@ function createGrowthRows (framing, size) {
   ])
 }
 
-/** The seqs of 10 GB add up to more than a number can hold. @type {import('../runners').Count} */
+/** The sum of the seqs of 10 GB is too large for a number. @type {import('../runners').Count} */
 function countOnly ({ log }, counts) {
   return log.scan({}, (/** @type {{ count: number }} */ { count }) => { counts.records += count })
 }
@@ -58,7 +54,7 @@ function countOnly ({ log }, counts) {
 /**
  * @param {import('./shared').Context} context
  * @param {GrowthFraming} framing
- * @param {number} wanted  bytes, of a log of growth that is not shortened, as it is with a short log of the bench
+ * @param {number} wanted  size in bytes; less if the log of the bench is shorter than usual
  */
 async function prepareGrowth ({ shared, records }, framing, wanted) {
   const [size, smallSize] = [wanted, SIZES[0]].map((size) => size * Math.min(1, records / DEFAULT_RECORDS))
@@ -72,11 +68,11 @@ async function prepareGrowth ({ shared, records }, framing, wanted) {
 }
 
 /**
- * Appends messages to a log until its file has a size, and closes it. The same few thousand messages again and again:
- * to make new ones would take longer than all the rest.
+ * Appends messages until the file has the size, and closes the log. It repeats a few thousand messages, because making
+ * new ones would take longer than everything else.
  * @param {string} file
  * @param {GrowthFraming} framing
- * @param {number} size  bytes
+ * @param {number} size  in bytes
  */
 async function grow (file, framing, size) {
   const { next } = createMessages(DEFAULT_SEED)

@@ -1,5 +1,5 @@
 'use strict'
-// The memory of a scan, and what a log ten times as large takes.
+// Rows about the memory of a scan, and about a log ten times as large.
 
 const fs = require('node:fs')
 const os = require('node:os')
@@ -16,22 +16,22 @@ const limit = createLimit(24 * 1024 ** 2)
 const bytes = /** @type {const} */ ({ unit: 'bytes' })
 
 exports.parts = toRows([
-  // A scan needs a window, however long the log is.
+  // A scan needs one window, whatever the size of the log.
   ['memory', 'memory of a verified scan : 24 MiB', { ...bytes, goal: 1 },
     readsPath('json', 'checked'), ({ path }) => measurePeak('scan', path), limit],
   // flumelog-offset keeps the blocks that it has read.
   ['memory-flumelog', 'memory of a scan : flumelog-offset', { ...bytes, goal: 1 / 6 },
     readsPath('json', 'offset32'), ({ path }) => measurePeak('scan', path), ({ path }) => measurePeak('flumelog', path)],
-  // Ten times the log, ten times the time: nothing grows but the work.
+  // Ten times the log should take ten times the time.
   ['large-time', 'scan of ten times the log : of the log', { goal: 10.5, samples: 3, peerSamples: 9 },
     prepareTenFold, ({ large }) => scanFolds(large, 1), ({ small }) => scanFolds(small, FOLD)],
-  // The same memory, but for what the garbage collector makes of it.
+  // The same memory, apart from garbage.
   ['large-memory', 'memory, ten times the log : of the log', { ...bytes, goal: 1.1 },
     prepareTenFold, ({ large }) => measurePeak('scan', large), ({ small }) => measurePeak('scan', small, FOLD)]
 ])
 
 /**
- * Both sides say how many records they saw, the smaller one as many as it would be ten times over.
+ * Both sides report the same number of records: the smaller one multiplies its own by ten.
  * @param {string} path
  * @param {number} fold
  */
@@ -48,9 +48,9 @@ async function prepareTenFold ({ findLog }) {
 }
 
 /**
- * The log of the bench ten times over in one file: made once, in a folder of its own that may be removed at any time.
+ * Finds or makes a file with the log of the bench ten times over. Its folder may be removed at any time.
  * @param {string} file  a log with 32-bit offsets
- * @returns {Promise<{ large: string } | { absent: string }>}  `absent` is what there is not enough of
+ * @returns {Promise<{ large: string } | { absent: string }>}  `absent`: what the machine has too little of
  */
 async function findTenFold (file) {
   const size = FOLD * fs.statSync(file).size
@@ -68,8 +68,8 @@ async function findTenFold (file) {
 
 /**
  * @param {string} folder
- * @param {number} memory  bytes, for the page cache and whatever else is in memory
- * @param {number} disk  bytes
+ * @param {number} memory  in bytes, with the page cache
+ * @param {number} disk  in bytes
  * @returns {string | undefined}
  */
 function findLack (folder, memory, disk) {

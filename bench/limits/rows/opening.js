@@ -1,6 +1,6 @@
 'use strict'
-// Opening a log: after a clean close it must not depend on how much there is to open, and after a crash on no more than
-// what no sync had covered.
+// Rows about opening a log. After a clean close, the time must not depend on the log's size. After a crash, it must
+// depend only on how much was unsynced.
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -27,9 +27,9 @@ const bound = { what: 'sync the bytes, read them, and work out their checksums',
 exports.parts = toRows([
   ['open-size', 'open after a clean close, 10 GB : 10 MB', { goal: 1.5, samples: 100 },
     prepareSizes, ({ large }) => openAgain(large, LARGE_SIZE), ({ small }) => openAgain(small, SMALL_SIZE)],
-  // Beside what recovery has to read: the bytes that no sync had covered, and their checksums. Nothing is torn, so
-  // nothing is cut and kept. What was written is synced before any of it is shown: that is in the bound. Where nothing
-  // but Node is installed, and with the faster checksum.
+  // Recovery must read the unsynced bytes and compute their checksums. Nothing is torn, so nothing is cut or kept. It
+  // also syncs before it shows a record: that is in the bound. One row is for a plain Node.js, one for the faster
+  // checksum.
   ['recover-zlib', 'recover 64 MiB, zlib : read, checksum', { goal: 2, samples: 4, bound, ...zlib },
     prepareCrash, openRecovery, openReadAndChecksum],
   ['recover-node-rs', 'recover 64 MiB, node-rs : read, checksum', { goal: 2, samples: 4, bound, needs: needs.nodeRsCrc32 },
@@ -37,7 +37,7 @@ exports.parts = toRows([
 ])
 
 /**
- * What opening does not read is a hole in the file.
+ * The part of the large log that opening does not read is a hole in the file.
  * @param {import('./shared').Context} context
  */
 async function prepareSizes ({ folder }) {
@@ -55,7 +55,7 @@ function prepareCrash ({ folder }) {
   return { folder, file }
 }
 
-/** @param {string} file  made anew, with the lock of the process that was killed */
+/** @param {string} file  made anew, with the lock of a killed process */
 function leaveCrashed (file) {
   fs.rmSync(file, { force: true })
   const { signal, stderr } = spawnSync(process.execPath, [__filename, file], { encoding: 'utf8' })
@@ -63,8 +63,8 @@ function leaveCrashed (file) {
 }
 
 /**
- * This file, run by itself: leaves a log as a killed process does, durable up to a point, and after it whole commits
- * that no sync has covered.
+ * Runs when this file is the main module. Leaves a log as a killed process does: durable up to a point, followed by
+ * whole commits that were never synced.
  * @param {string} file
  */
 async function crash (file) {
@@ -80,9 +80,9 @@ async function crash (file) {
 }
 
 /**
- * The head of another log, and at its end one commit as the log itself would have put it there.
+ * Writes the head and the last commit of a large log, and a hole between them.
  * @param {string} file
- * @param {number} size  bytes, at least
+ * @param {number} size  in bytes, at least
  * @param {string} small  a log that was closed cleanly
  */
 function writeLargeLog (file, size, small) {
@@ -96,7 +96,7 @@ function writeLargeLog (file, size, small) {
 
 /**
  * @param {string} path
- * @param {number} sizeMin  below the size of the log
+ * @param {number} sizeMin  the log must be at least this large
  * @param {object} [options]  of the log
  * @returns {import('../runners').Runner}
  */
@@ -117,7 +117,7 @@ function openAgain (path, sizeMin, options = {}) {
 }
 
 /**
- * Of the file itself: a copy lacks the lock that says what became of it.
+ * Recovers the original file: a copy would lack the lock, which says how the session ended.
  * @param {{ folder: string }} setting
  * @returns {import('../runners').Runner}
  */
@@ -146,10 +146,7 @@ function openRecovery ({ folder }) {
   }
 }
 
-/**
- * @param {{ file: string }} setting
- * @returns {import('../runners').Runner}
- */
+/** @type {(setting: { file: string }) => import('../runners').Runner} */
 function openReadAndChecksum ({ file }) {
   const fd = fs.openSync(file, 'r')
   const buf = Buffer.alloc(BLOCK_SIZE)
@@ -163,10 +160,7 @@ function openReadAndChecksum ({ file }) {
   }
 }
 
-/**
- * @param {{ folder: string }} setting
- * @returns {import('../runners').Runner}
- */
+/** @type {(setting: { folder: string }) => import('../runners').Runner} */
 function openSyncReadAndChecksum ({ folder }) {
   const file = path.join(fs.mkdtempSync(path.join(folder, 'bound-')), 'bytes')
   const fd = fs.openSync(file, 'w+')

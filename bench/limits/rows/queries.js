@@ -1,5 +1,5 @@
 'use strict'
-// Filters that the codec answers in the bytes, and the binary codec alone.
+// Rows about filters that the codec answers in the bytes, and about the binary codec alone.
 
 const { decode, encode } = require('@millrace/binary-codec')
 const { Tally, time } = require('../../lib/measure')
@@ -11,7 +11,7 @@ const { bareLoop, reads, readsPath, toRows } = require('./shared')
 /** @typedef {'json' | 'binary'} Format */
 /** @typedef {{ encode: (value: any) => Buffer, decode: (buf: Buffer) => any }} Codec */
 
-// Enough that no record is in the caches of the processor still when its turn comes again.
+// So many that a record has left the processor's caches when its turn comes again.
 const VALUES_MAX = 50000
 const EVERY = 1000
 
@@ -30,13 +30,13 @@ const inBinary = (log) => openQuery(log, 'binary')
 const parseAndCompare = ({ path, json = path, root }) => found(openParseAndCompare(json, root), 'json')
 
 exports.parts = toRows([
-  // A query that parses only what may answer it.
+  // The query parses only records that may match.
   ['json-where', 'JSON where, 1 in 1,000 : bare loop', { ...over, goal: 1.8, drawn: 'a query of JSON, 1 in 1,000' },
     reads('json', 'offset32', 'root'), inJson, bareLoop],
   ['json-where-parse', 'JSON where : parse and compare',
     { ...beside, faster: 12, beside: { row: 'json-where', label: 'parse and compare' } },
     reads('json', 'offset32', 'root'), inJson, parseAndCompare],
-  // A long value, that is searched for in the bytes.
+  // A long value, found by a search of the bytes.
   ['binary-root', 'binary, root == X : bare loop', { ...over, goal: 1.6, drawn: 'a binary query, root == X' },
     reads('binary', 'offset32', 'root'), inBinary, bareLoop],
   ['binary-root-bipf', 'binary, root == X : bipf, flumelog-offset',
@@ -45,16 +45,16 @@ exports.parts = toRows([
   ['binary-root-parse', 'binary, root == X : JSON, parse, compare', { ...beside, faster: 15 },
     async ({ findLog }) => ({ ...await findLog('binary', 'offset32', 'root'), json: (await findLog('json', 'offset32')).path }),
     inBinary, parseAndCompare],
-  // A value so short that many records have its bytes somewhere.
+  // A short value, whose bytes occur in many records.
   ['binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
     reads('binary', 'offset32', 'short'), inBinary, bareLoop],
   // A number has no text to search for.
   ['binary-number', 'binary, number : bare loop', { ...over, drawn: 'a binary query, a number' },
     reads('binary', 'offset32', 'number'), inBinary, bareLoop],
-  // Two conditions; most records fulfil the first or none.
+  // Two conditions. Most records match the first or neither.
   ['binary-two', 'binary, two paths : bare loop', { ...over, drawn: 'a binary query, two paths' },
     reads('binary', 'offset32', 'two'), inBinary, bareLoop],
-  // A field that some records have: it is walked to, and nothing is compared.
+  // A field that some records have: the query walks to it and compares nothing.
   ['binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
     reads('binary', 'offset32', 'presence'), inBinary, bareLoop],
   ['binary-encode', 'binary.encode : JSON to a Buffer', { goal: 0.5, samples: 7 },
@@ -63,10 +63,7 @@ exports.parts = toRows([
     readsPath('json', 'offset32'), ({ path }) => timeCodec('decode', BINARY, path), ({ path }) => timeCodec('decode', JSON_TEXT, path)]
 ])
 
-/**
- * @param {FoundLog} log
- * @param {Format} codec
- */
+/** @type {(log: FoundLog, codec: Format) => Promise<import('../runners').Runner>} */
 function openQuery ({ path, where }, codec) {
   return found(openRecords(path, { codec, where }), codec)
 }
@@ -74,14 +71,14 @@ function openQuery ({ path, where }, codec) {
 /**
  * @param {Promise<import('../../lib/readers').Reader<any>>} reader
  * @param {Format} decode
- * @returns {Promise<import('../runners').Runner>}  whose digest is of the values that were found
+ * @returns {Promise<import('../runners').Runner>}  its digest is of the values that were found
  */
 function found (reader, decode) {
   return timeReader(reader, { decode, every: 1, pick: ({ records, digest }) => ({ records, digest }) })
 }
 
 /**
- * Without a filter to push down: every record is parsed, and one field of it compared.
+ * Answers the query without a filter: parses every record and compares one field.
  * @param {string} path  of a log of JSON
  * @param {string} root
  * @returns {Promise<import('../../lib/readers').Reader<import('../../lib/readers').VisitBytes>>}
