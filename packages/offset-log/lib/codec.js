@@ -1,7 +1,7 @@
 'use strict'
-// Wraps a codec so that what it throws has a code, and so that what it returns never aliases bytes it does not own.
+// Wraps a codec: its errors get a code, and no value shares memory with bytes that the codec does not own.
 
-// Not the global one, which is behind a getter: to ask it whether bytes are a Buffer takes longer than to frame them.
+// The global one is behind a getter. Reading it for each `Buffer.isBuffer` takes longer than to frame the record.
 const { Buffer } = require('node:buffer')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { matches } = require('@millrace/where')
@@ -11,24 +11,24 @@ const { matches } = require('@millrace/where')
  * @typedef {object} Codec
  * @property {string} [name]
  * @property {(value: T) => Buffer | Uint8Array | string} encode
- * @property {(bytes: any) => T} decode  gets a Buffer of its own, or a string if `buffer` is false
+ * @property {(bytes: any) => T} decode  gets a Buffer that it may keep, or a string if `buffer` is false
  * @property {boolean} [buffer]
- * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  what it returns keeps no bytes of `buf`
+ * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  must not keep bytes of `buf`
  * @property {(where: import('@millrace/where').Condition[]) => RecordFilter} [compile]
  */
 
 /**
- * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} RecordFilter  `select`, if it
- *   has one, is asked of many records at once instead
- * @typedef {(records: import('@millrace/where').Records, picked: Uint32Array) => number} Select  notes the indexes of
- *   the records that pass, ascending, and gives how many they are
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} RecordFilter  if there is a
+ *   `select`, it is called for many records at once instead
+ * @typedef {(records: import('@millrace/where').Records, picked: Uint32Array) => number} Select  writes the indexes of
+ *   the matching records into `picked`, ascending, and returns how many there are
  */
 
-// What the header of a checked log has room for.
+// The header of a checked log has room for no more.
 const NAME_SIZE_MAX = 20
 const BYTES = 'bytes'
 
-/** Bytes as they are: what a log without a codec holds, as in flumelog-offset. @type {Codec} */
+/** Leaves bytes as they are. The default, as in flumelog-offset. @type {Codec} */
 const bytesCodec = {
   name: BYTES,
   buffer: true,
@@ -43,7 +43,7 @@ class RecordCodec {
       throw misuse('OffsetLog: codec must have the functions encode and decode')
     }
     this.codec = codec
-    /** What logs store of it, and compare; empty if it has none. */
+    /** The name that logs store and compare; empty if there is none. */
     this.name = parseCodecName(codec.name)
     this._label = this.name === '' ? 'without a name' : this.name
     /** Whether `decode` gets a Buffer that it may keep. */
@@ -51,8 +51,8 @@ class RecordCodec {
   }
 
   /**
-   * Whether the records of a log are this codec's: `bytes` may read those of any other, but add none.
-   * @param {string | null} stored  the name in the log; null or empty if it says none
+   * Whether this codec may be used with a log. The codec `bytes` may read any log, but append only to its own.
+   * @param {string | null} stored  the name in the log; null or empty if there is none
    * @param {string} path  of the log
    * @param {'open' | 'append'} call
    * @returns {LogError | null}  ERR_CODEC_MISMATCH
@@ -86,7 +86,7 @@ class RecordCodec {
   }
 
   /**
-   * @param {Buffer} buf  may be used again by its owner once this returns
+   * @param {Buffer} buf  its owner may reuse it afterwards
    * @param {number} start
    * @param {number} end
    * @param {number} seq
@@ -104,7 +104,7 @@ class RecordCodec {
   }
 
   /**
-   * @param {Buffer} bytes  nobody else's: the value may keep them
+   * @param {Buffer} bytes  the value may keep them
    * @param {number} seq
    * @throws {LogError} ERR_CODEC_DECODE, with the seq as its offset
    */
@@ -116,20 +116,18 @@ class RecordCodec {
     }
   }
 
-  /**
-   * @param {unknown} err
-   * @param {number} seq
-   */
+  /** @type {(err: unknown, seq: number) => LogError} */
   _decodeError (err, seq) {
     return new LogError('ERR_CODEC_DECODE', `the codec ${this._label} cannot decode the record at ${seq}: ${reasonOf(err)}`,
       { cause: err, offset: seq })
   }
 
   /**
+   * A record that cannot be decoded matches no filter, unless the codec compiles filters: a compiled filter does not
+   * read the whole record.
    * @param {import('./range').Range['where']} where
-   * @returns {RecordFilter | null}  null when all records pass. A record that cannot be decoded passes no filter: one
-   *   that is compiled does not look at all of it
-   * @throws {LogError} ERR_CODEC_DECODE, when the codec cannot compile it
+   * @returns {RecordFilter | null}  null if every record matches
+   * @throws {LogError} ERR_CODEC_DECODE if the codec cannot compile it
    */
   compile (where) {
     if (where === null) return null

@@ -1,25 +1,18 @@
 'use strict'
-// The errors that name a record.
+// The errors that several parts of a log create.
 
 const { LogError, misuse } = require('@millrace/errors')
 
 /**
- * @typedef {'get' | 'del'} Call  that was given a seq
- * @param {Call} call
- * @param {string} path
- * @param {number} seq
+ * @typedef {'get' | 'del'} Call  the method that was given the seq
+ * @type {(call: Call, path: string, seq: number) => LogError}
  */
 function notFound (call, path, seq) {
   return new LogError('ERR_RECORD_NOT_FOUND', `${call}: no record of ${path} begins at ${seq}; use a seq that append returned ` +
     'or a stream delivered', { offset: seq, path })
 }
 
-/**
- * @param {string} path
- * @param {number} seq
- * @param {number} end
- * @param {number} position
- */
+/** @type {(path: string, seq: number, end: number, position: number) => LogError} */
 function seqLost (path, seq, end, position) {
   return new LogError('ERR_LOG_SEQ_LOST', `the record that ${path} had at ${seq} was lost in a power cut, with all that had seqs ` +
     `from ${end} to ${position}. Rebuild views and indexes that saw them, from the first record on`,
@@ -31,18 +24,14 @@ function deleted (seq) {
   return new LogError('flumelog:deleted', `get: the record at ${seq} was deleted`, { offset: seq })
 }
 
-/**
- * @param {string} what
- * @param {number} size
- * @param {number} sizeMax
- */
+/** @type {(what: string, size: number, sizeMax: number) => LogError} */
 function tooLargeToAppend (what, size, sizeMax) {
   return new LogError('ERR_RECORD_TOO_LARGE', `append: ${what} of ${size} bytes is above the limit, ${sizeMax}; ` +
     'nothing was written. Split it into smaller ones')
 }
 
 /**
- * @param {unknown} thrown  by the array of a batch, such as one with a getter
+ * @param {unknown} thrown  while a batch was read: its array may have a getter
  * @returns {Error}
  */
 function unreadable (thrown) {
@@ -51,11 +40,7 @@ function unreadable (thrown) {
     'array of plain values', { cause: thrown, path: [] })
 }
 
-/**
- * @param {unknown} err  of one value
- * @param {number} index  in its batch
- * @returns {unknown}
- */
+/** Adds the index of the value in its batch. @type {(err: unknown, index: number) => unknown} */
 function ofBatch (err, index) {
   if (!(err instanceof LogError)) return err
   const { code, message, cause, offset, path } = err
@@ -63,25 +48,17 @@ function ofBatch (err, index) {
     { cause, offset, path, index })
 }
 
-/**
- * Whether the file ended where bytes had been before.
- * @param {Error | null} err
- */
+/** Whether a read met the end of the file too early. @param {Error | null} err */
 function isShortRead (err) {
   return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
 }
 
-// The error of every call after close.
-
-/**
- * @param {string} name  of the call
- * @param {string} path
- */
+/** @param {string} name  of the call @param {string} path */
 function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
 }
 
-// The option `signal`: an AbortSignal, and the error of what it has ended.
+// The option `signal`.
 
 /**
  * @param {string} name  of the call
@@ -98,8 +75,8 @@ function parseSignal (name, signal) {
 
 /**
  * @param {string} name  of the call
- * @param {AbortSignal} signal  that was aborted
- * @returns {LogError}  with the name and the code that Node.js gives to such errors
+ * @param {AbortSignal} signal  aborted
+ * @returns {LogError}  with the name and the code that Node.js uses
  */
 function abortError (name, { reason }) {
   const err = new LogError('ABORT_ERR', `${name}: the signal that it was given was aborted`, { cause: reason })
@@ -110,7 +87,7 @@ function abortError (name, { reason }) {
 /**
  * @param {AbortSignal | null} signal  not aborted yet
  * @param {() => void} run
- * @returns {() => void}  forgets it
+ * @returns {() => void}  stops listening
  */
 function onAbort (signal, run) {
   if (signal === null) return () => {}

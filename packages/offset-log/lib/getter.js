@@ -1,12 +1,12 @@
 'use strict'
-// Gets single records: at once where the store finds them at once, which nearly always it does, or else in their turn.
+// Gets single records: without waiting if the store can find the record at once, as it nearly always can.
 
 const { SyncBudget } = require('@millrace/flow')
 const { deleted } = require('./errors')
 
 /**
  * @typedef {import('@millrace/flow').Callback<any>} Callback
- * @typedef {{ data: Buffer, isDeleted: boolean }} Found  `data` is nobody else's
+ * @typedef {{ data: Buffer, isDeleted: boolean }} Found  the caller owns `data`
  */
 
 class Getter {
@@ -18,30 +18,24 @@ class Getter {
 
   /**
    * @param {number} seq
-   * @param {Callback} cb  gets the value; may run before `get` returns, unless it gets an error
+   * @param {Callback} cb  gets the value; may run before `get` returns, except with an error
    */
   get (seq, cb) {
     const { lifecycle, store } = this._file
     if (!lifecycle.isOpen) return lifecycle.run('get', cb, (cb) => this._read(seq, cb))
     if (!this._turns.mayAnswer()) return lifecycle.run('get', cb, (cb) => setImmediate(() => this._getNow(seq, cb)))
-    // For most records nothing is made but the value.
+    // Usually nothing but the value is allocated.
     if (store.peek.find(seq)) this._answer(seq, cb)
     else lifecycle.run('get', cb, (cb) => this._read(seq, cb))
   }
 
-  /**
-   * @param {number} seq
-   * @param {Callback} cb
-   */
+  /** @type {(seq: number, cb: Callback) => void} */
   _getNow (seq, cb) {
     if (this._file.store.peek.find(seq)) this._answer(seq, cb)
     else this._read(seq, cb)
   }
 
-  /**
-   * @param {number} seq  that was found just now
-   * @param {Callback} cb
-   */
+  /** Decodes the record that `peek` has just found. @type {(seq: number, cb: Callback) => void} */
   _answer (seq, cb) {
     const { codec, store: { peek } } = this._file
     let value
@@ -54,10 +48,7 @@ class Getter {
     cb(null, value)
   }
 
-  /**
-   * @param {number} seq
-   * @param {Callback} cb
-   */
+  /** @type {(seq: number, cb: Callback) => void} */
   _read (seq, cb) {
     const { codec } = this._file
     this._readRecord(seq, (err, found) => {
@@ -74,25 +65,19 @@ class Getter {
     })
   }
 
-  /**
-   * @param {number} seq
-   * @param {(err: Error | null, found?: Found) => void} cb
-   */
+  /** @type {(seq: number, cb: (err: Error | null, found?: Found) => void) => void} */
   _readRecord (seq, cb) {
     const { follower } = this._file
     if (follower) follower.retry((cb) => this._readOnce(seq, cb), cb)
     else this._readOnce(seq, cb)
   }
 
-  /**
-   * @param {number} seq
-   * @param {(err: Error | null, found?: Found) => void} cb
-   */
+  /** @type {(seq: number, cb: (err: Error | null, found?: Found) => void) => void} */
   _readOnce (seq, cb) {
     const { store, replacement } = this._file
     store.readRecord(seq, (err, found) => {
       if (!store.isReplaced) return cb(err, found)
-      // It may have been looked for in the wrong file.
+      // The file was replaced meanwhile, so the record may lie elsewhere.
       replacement.wait(() => this._readOnce(seq, cb))
     })
   }

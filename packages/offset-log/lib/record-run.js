@@ -1,11 +1,13 @@
 'use strict'
-// Many records at once, without an object each: where they lie in one buffer, in arrays that are used again and again.
+// A run of records: one buffer, and arrays of positions that are reused for the next run. There is no object per
+// record.
 
 const { misuse } = require('@millrace/errors')
 
-// Enough that the call around a run costs nothing a record; few enough that a reader's arrays stay in the cache.
+// Large enough that the calls for a run cost nothing per record, and small enough that its arrays stay in the
+// processor's cache.
 const RECORD_COUNT_MAX = 4096
-// A reader of a few records should not pay for arrays of thousands: they double while runs come out full.
+// A reader of a few records should not pay for large arrays. They double while runs are full.
 const RECORD_COUNT_MIN = 16
 const NOTHING = Buffer.alloc(0)
 const NO_INDEXES = new Uint32Array(0)
@@ -14,9 +16,8 @@ const NO_INDEXES = new Uint32Array(0)
 
 class RecordRun {
   constructor () {
-    /** How many records there are. */
     this.count = 0
-    /** @type {Buffer} the records' bytes, and others between them */
+    /** Has the records' bytes, and other bytes between them. @type {Buffer} */
     this.buffer = NOTHING
     this._capacity = RECORD_COUNT_MIN
     this._wasFull = false
@@ -24,7 +25,7 @@ class RecordRun {
     /** Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`. */
     this.starts = new Uint32Array(RECORD_COUNT_MIN)
     this.ends = new Uint32Array(RECORD_COUNT_MIN)
-    /** Made when they are needed. */
+    /** Allocated by the first selection. */
     this._picked = NO_INDEXES
   }
 
@@ -32,7 +33,6 @@ class RecordRun {
     return this.count === this._capacity
   }
 
-  /** Forgets the records. */
   clear () {
     if (this._wasFull && this._capacity < RECORD_COUNT_MAX) this._grow()
     this._wasFull = false
@@ -46,11 +46,7 @@ class RecordRun {
     this.ends = new Uint32Array(this._capacity)
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(seq: number, start: number, end: number) => void} */
   add (seq, start, end) {
     const index = this.count++
     this.seqs[index] = seq
@@ -59,17 +55,14 @@ class RecordRun {
     if (this.count === this._capacity) this._wasFull = true
   }
 
-  /**
-   * So many records, those of before among them, were put into the arrays.
-   * @param {number} count
-   */
+  /** Notes that the arrays were filled directly. @param {number} count  of all records, earlier ones included */
   take (count) {
     this.count = count
     if (count === this._capacity) this._wasFull = true
   }
 
   /**
-   * Keeps the records that pass, in order.
+   * Keeps the records that match, in order.
    * @param {RecordFilter | ((buf: Buffer, start: number, end: number, seq: number) => boolean)} isWanted
    */
   filter (isWanted) {
@@ -81,10 +74,7 @@ class RecordRun {
     }
   }
 
-  /**
-   * Keeps the records that were selected from all of them at once.
-   * @param {import('./codec').Select} select
-   */
+  /** @param {import('./codec').Select} select */
   _select (select) {
     const { count } = this
     if (this._picked.length < count) this._picked = new Uint32Array(this._capacity)
@@ -100,7 +90,7 @@ class RecordRun {
     }
   }
 
-  /** @param {number} index  of one of those that were there */
+  /** @param {number} index */
   _keep (index) {
     const to = this.count++
     this.seqs[to] = this.seqs[index]

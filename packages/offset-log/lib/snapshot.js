@@ -1,6 +1,6 @@
 'use strict'
-// A copy of a log that goes on meanwhile: all that could be read when it was asked for, as a log that was closed
-// cleanly. What is copied is verified, so damage is never copied.
+// Copies a log while it is in use: everything that was readable when the copy began, as a cleanly closed log. Every
+// byte is verified, so damage is never copied.
 
 const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -12,7 +12,7 @@ const { DamageList, describeSource, encodeHeadOf } = require('@millrace/framing/
 const { readHeadBytes, surveyFile } = require('./copy/survey-file')
 const { OffsetStore } = require('./offset-store')
 
-// The file may be replaced by a compacted one while it is read: then all begins again.
+// A compaction may replace the file during the copy. Then the copy begins again.
 const ATTEMPTS_MAX = 5
 
 /**
@@ -22,10 +22,10 @@ const ATTEMPTS_MAX = 5
  */
 
 /**
- * @param {LogFile} file  of a log that is loaded
- * @param {import('./load').Recovery | null} recovery  what opening it found
- * @param {string} path  where the copy goes; nothing may be there
- * @param {(err: Error | null) => void} cb  it is on stable storage. EEXIST; ERR_LOG_CORRUPT when the log is damaged
+ * @param {LogFile} file  loaded
+ * @param {import('./load').Recovery | null} recovery  what opening found
+ * @param {string} path  of the copy; nothing may exist there
+ * @param {(err: Error | null) => void} cb  the copy is durable. EEXIST; ERR_LOG_CORRUPT if the log is damaged
  */
 function snapshot (file, recovery, path, cb) {
   const [damage] = recovery?.damage ?? []
@@ -33,10 +33,7 @@ function snapshot (file, recovery, path, cb) {
   toCallback(writeAside(path, file.storage, (output) => copy(file, output)), cb)
 }
 
-/**
- * @param {LogFile} file
- * @param {Output} output
- */
+/** @type {(file: LogFile, output: Output) => Promise<void>} */
 async function copy (file, output) {
   for (let attempt = 1; ; attempt++) {
     await new Promise((resolve) => file.replacement.wait(() => resolve(null)))
@@ -56,10 +53,8 @@ async function copy (file, output) {
 }
 
 /**
- * Reads through a handle of its own, which goes on with the same file whatever becomes of its name.
- * @param {LogFile} file
- * @param {CheckedStore} store
- * @param {Output} output
+ * Reads through a handle of its own, which stays with the same file even if that is replaced.
+ * @type {(file: LogFile, store: CheckedStore, output: Output) => Promise<void>}
  */
 async function copyChecked (file, store, output) {
   const { end, tail } = store
@@ -77,10 +72,10 @@ async function copyChecked (file, store, output) {
     const damage = new DamageList({ onRange: ({ offset }) => { damaged ??= corrupt(path, offset) } })
     const { survey: { found } } = await surveyFile(blocks, describeSource(head, end), { damage, output })
     if (damaged) throw damaged
-    // Another file may have taken the place of the one that the end is of.
+    // `end` may be that of a file which was replaced meanwhile.
     if (found.end !== end || found.shift !== tail.shift) throw moved(path)
     await output.flush()
-    // What is copied from another process's log may be all that is left of it.
+    // The copy of another process's log may be all that survives a power cut, so it keeps the reserved end.
     const reservation = file.blocks.flags === 'r' ? new SeqReservation(head, false) : store.reservation
     output.put(0, encodeHeadOf(head, found, reservation.reservedEndFor(end + found.shift, true)))
     await output.flush()
@@ -90,9 +85,8 @@ async function copyChecked (file, store, output) {
 }
 
 /**
- * Reads as the log's own readers do, so that no record is seen while it is being erased.
- * @param {OffsetStore} store
- * @param {Output} output
+ * Reads as the log's own readers do, so that it never sees a half-erased record.
+ * @type {(store: OffsetStore, output: Output) => Promise<void>}
  */
 async function copyOffset ({ blocks, framing, end }, output) {
   const window = blocks.createSpanReader()
@@ -101,7 +95,7 @@ async function copyOffset ({ blocks, framing, end }, output) {
   const walk = { position: 0, need: framing.overhead, error: null, maxRecordSize: Infinity }
   while (walk.position < end && !walk.error) {
     await call(window, 'loadForward', walk.position, Math.max(walk.need, framing.overhead), end)
-    // What the window holds is from before an overwrite or from after it, but no mixture: nothing may wait here.
+    // The window's bytes are all from before an overwrite or all from after it, as long as nothing waits here.
     do {
       const { position } = walk
       records.clear()
@@ -125,10 +119,7 @@ function moved (path) {
     { path })
 }
 
-/**
- * @param {string} path
- * @param {number} offset
- */
+/** @type {(path: string, offset: number) => LogError} */
 function corrupt (path, offset) {
   return new LogError('ERR_LOG_CORRUPT', `snapshot: ${path} is damaged at ${offset}, and a snapshot copies no damage; \`repair\` ` +
     'makes a new log of its good records', { offset, path })
