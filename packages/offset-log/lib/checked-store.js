@@ -49,7 +49,7 @@ class CheckedStore {
     this.recordSizeMax = RECORD_SIZE_MAX
     /** The size of a frame less that of its record. */
     this.frameOverhead = LENGTH_SIZE
-    /** How many bytes one write of these frames takes at most. @type {(framesSize: number) => number} */
+    /** How many bytes one write of frames of this total size takes at most. */
     this.writeSizeMax = packedSizeMax
     this.reserveSize = RESERVE_SIZE
     this.file = file
