@@ -48,7 +48,7 @@ class SpreadScan {
     this.#parts = work.parts
   }
 
-  /** @returns {Promise<Outcome[]>}  in the order of the log; a last part of the range may be unwanted and missing */
+  /** @returns {Promise<Outcome[]>}  in the order of the log, up to the partition in which a task ended the scan */
   run () {
     const { threads, signal } = this.#work
     const over = new Promise((resolve, reject) => {
