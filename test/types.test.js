@@ -11,8 +11,10 @@ const { emitTypes } = require('../scripts/emit-types')
 
 const root = path.join(__dirname, '..')
 const names = fs.readdirSync(path.join(root, 'packages'))
+// The front door is published under the name of the project itself.
+const publishedName = (name) => name === 'millrace' ? name : `@millrace/${name}`
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|copying)\.js|lib\/.+\.(?:js|wat)|types\/(?:index|survey|copying|lib\/.+)\.d\.ts)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|copying)\.js|bin\/.+\.js|lib\/.+\.(?:js|wat)|types\/(?:index|survey|copying|lib\/.+)\.d\.ts)$/
 const OPTIONS = {
   strict: true,
   skipLibCheck: false,
@@ -45,8 +47,8 @@ function layOut () {
   fs.cpSync(path.join(__dirname, 'consumer'), consumer, { recursive: true })
   fs.writeFileSync(path.join(consumer, 'package.json'), '{ "private": true }\n')
   for (const name of names) {
-    for (const file of packedFiles.get(`@millrace/${name}`)) {
-      const target = path.join(consumer, 'node_modules', '@millrace', name, file)
+    for (const file of packedFiles.get(publishedName(name))) {
+      const target = path.join(consumer, 'node_modules', publishedName(name), file)
       fs.mkdirSync(path.dirname(target), { recursive: true })
       fs.copyFileSync(path.join(packageOf(name), file), target)
     }
@@ -56,6 +58,9 @@ function layOut () {
     fs.mkdirSync(path.dirname(link), { recursive: true })
     fs.symlinkSync(path.join(root, 'node_modules', name), link, 'junction')
   }
+  // Lerna brings an older one, so npm keeps ours beside its package.
+  const commander = path.dirname(require.resolve('commander', { paths: [path.join(root, 'packages', 'millrace')] }))
+  fs.symlinkSync(commander, path.join(consumer, 'node_modules', 'commander'), 'junction')
   return { packedFiles, consumer }
 }
 
@@ -89,7 +94,7 @@ function createHost (options) {
 
 tape('types: what is packed of a package is its sources, their declarations and what must be', (t) => {
   for (const name of names) {
-    const files = packedFiles.get(`@millrace/${name}`)
+    const files = packedFiles.get(publishedName(name))
     t.deepEqual(files.filter((file) => !PACKED.test(file)), [], `${name}: nothing else`)
     for (const file of ['package.json', 'README.md', 'index.js', 'types/index.d.ts']) {
       t.ok(files.includes(file), `${name}: ${file}`)
@@ -122,8 +127,8 @@ function readmeExamples () {
 const examples = readmeExamples()
 const { program, problems } = compile([
   ...examples, 'api.ts', 'testkit.ts', 'cjs.cts', 'esm.mts', 'checked.cjs',
-  ...names.flatMap((name) => packedFiles.get(`@millrace/${name}`).filter((file) => file.endsWith('.d.ts'))
-    .map((file) => `node_modules/@millrace/${name}/${file}`))
+  ...names.flatMap((name) => packedFiles.get(publishedName(name)).filter((file) => file.endsWith('.d.ts'))
+    .map((file) => `node_modules/${publishedName(name)}/${file}`))
 ], { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext })
 
 tape('types: consumers compile with nodenext, from import and from require, and so does every declaration', (t) => {
@@ -154,7 +159,7 @@ const checker = program.getTypeChecker()
 
 /** What a package declares, by name: values, types, and what is both. */
 function declaredBy (name) {
-  const file = program.getSourceFile(path.join(consumer, 'node_modules', '@millrace', name, 'types', 'index.d.ts'))
+  const file = program.getSourceFile(path.join(consumer, 'node_modules', publishedName(name), 'types', 'index.d.ts'))
   return new Map(checker.getExportsOfModule(checker.getSymbolAtLocation(file)).map((symbol) => {
     return [symbol.name, symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol]
   }))

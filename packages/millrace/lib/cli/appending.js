@@ -1,0 +1,98 @@
+'use strict'
+// Lines of JSON into a log: what append and import share.
+
+const { LogError } = require('@millrace/errors')
+const { readLines } = require('./lines')
+
+const BATCH_COUNT = 1000
+const BATCH_SIZE = 4 * 1024 * 1024
+
+/**
+ * @typedef {import('./target').openTarget extends (...args: any) => Promise<infer L> ? L : never} Log
+ * @typedef {{ number: number, text: string }} Line
+ */
+
+/**
+ * Each batch is there as a whole or not at all.
+ * @param {Log} log
+ * @param {AsyncIterable<Buffer>} input
+ * @param {object} options
+ * @param {string} options.name  of the input, for messages
+ * @param {AbortSignal} options.signal  whoever aborts it destroys the input: what has come of it is appended
+ * @param {boolean} options.isEager  whether what has come is appended at once
+ * @param {(size: number) => void} [options.onBytes]
+ * @param {(seq: number) => void} [options.onSeq]  gets the seq of each record; then each is an append of its own
+ * @param {() => Promise<void>} [options.onAppended]  runs after each batch
+ * @returns {Promise<{ records: number, lines: number }>}  how many were appended, and how many lines were read for them
+ */
+async function appendLines (log, input, { name, signal, isEager, onBytes, onSeq, onAppended }) {
+  const done = { records: 0, lines: 0 }
+  /** @type {Line[]} */
+  let batch = []
+  let size = 0
+  const flush = async () => {
+    const lines = batch
+    batch = []
+    size = 0
+    await appendBatch(log, lines, { name, done, onSeq })
+    await onAppended?.()
+  }
+  try {
+    for await (const lines of readLines(input, onBytes)) {
+      for (const line of lines) {
+        batch.push(line)
+        size += line.text.length
+        if (batch.length >= BATCH_COUNT || size >= BATCH_SIZE) await flush()
+      }
+      if (isEager) await flush()
+    }
+  } catch (/** @type {any} */ err) {
+    // The command ends, and so its input was closed.
+    if (!signal.aborted || err.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
+  }
+  await flush()
+  return done
+}
+
+/**
+ * @param {Log} log
+ * @param {Line[]} lines
+ * @param {{ name: string, done: { records: number, lines: number }, onSeq?: (seq: number) => void }} state
+ */
+async function appendBatch (log, lines, { name, done, onSeq }) {
+  if (lines.length === 0) return
+  const count = (/** @type {number} */ records) => {
+    done.records += records
+    done.lines = records > 0 ? lines[records - 1].number : done.lines
+  }
+  try {
+    if (onSeq) {
+      for (const seq of await Promise.all(lines.map(({ text }) => log.append([text])))) onSeq(seq)
+    } else {
+      await log.append(lines.map(({ text }) => text))
+    }
+    count(lines.length)
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ERR_CODEC_ENCODE' || err.index === undefined) throw err
+    // What came before the line that is no record is good.
+    const good = lines.slice(0, err.index)
+    await log.append(good.map(({ text }) => text))
+    count(good.length)
+    throw badLine(name, lines[err.index].number, done.records, err)
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {number} number
+ * @param {number} records
+ * @param {Error} cause
+ */
+function badLine (name, number, records, cause) {
+  const before = records === 0 ? 'nothing was appended' : `the records of the lines before it were appended (${records})`
+  const reason = cause.message.replace(/^append: (?:value \d+ of the batch: )?/, '')
+  return new LogError('ERR_CODEC_ENCODE', `line ${number} of ${name} is no record: ${reason}; ${before}. Correct the line, and ` +
+    `go on from it${number > 1 ? ` with tail -n +${number}` : ''}`, { cause })
+}
+
+exports.appendLines = appendLines

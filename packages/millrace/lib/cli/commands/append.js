@@ -1,0 +1,40 @@
+'use strict'
+
+const { Readable } = require('node:stream')
+const { appendLines } = require('../appending')
+const { writeOptions } = require('../records')
+const { openTarget } = require('../target')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'append',
+  summary: 'appends records: the ones that are given, or lines of JSON from standard input as they come',
+  details: 'The log is created if there is none. The command holds the log\'s lock while it runs. To bring in a large file, ' +
+    'use `import`.',
+  arguments: [
+    { name: 'file', description: 'the log' },
+    { name: 'values', description: 'records as JSON; without any, or with -, standard input is read', kind: 'text', isOptional: true, isList: true }
+  ],
+  options: [...writeOptions, { flags: '-s, --seqs', description: 'print the seq of each record' }],
+  examples: [
+    ['millrace append events.log \'{"type":"post","text":"hello"}\'', 'one record'],
+    ['tail -f app.ndjson | millrace append --fsync always events.log', 'each line as it comes, synced']
+  ],
+  async run ({ args, options, shell }) {
+    const isGiven = args.values.length > 0 && args.values[0] !== '-'
+    const log = await openTarget(args.file, options)
+    try {
+      const input = isGiven ? Readable.from(args.values.map((/** @type {string} */ text) => Buffer.from(`${text}\n`))) : shell.stdin
+      shell.signal.addEventListener('abort', () => input.destroy())
+      await appendLines(log, input, {
+        name: isGiven ? 'the values' : 'standard input',
+        signal: shell.signal,
+        isEager: true,
+        onSeq: options.seqs ? (seq) => shell.print(String(seq)) : undefined,
+        onAppended: () => shell.flush()
+      })
+    } finally {
+      await log.close()
+    }
+  }
+}

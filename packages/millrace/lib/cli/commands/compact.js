@@ -1,0 +1,31 @@
+'use strict'
+
+const fs = require('node:fs')
+const { describeSize } = require('../report')
+const { openTarget } = require('../target')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'compact',
+  summary: 'gives back the space of erased records',
+  details: 'Records keep their seqs. The new file needs room beside the old one; the log is the old file or the new one, as ' +
+    'a whole, whenever the command ends.',
+  arguments: [{ name: 'file', description: 'the log' }],
+  options: [{ flags: '--json', description: 'print one line of JSON' }],
+  examples: [['millrace compact events.log', 'says how large the log was, and is']],
+  async run ({ args, options, shell }) {
+    const log = await openTarget(args.file, { mustExist: true })
+    const progress = shell.progress('compacting')
+    let result
+    try {
+      log.compactionProgress((at) => { if (at) progress.update(at.doneSize, at.totalSize) })
+      shell.onInterrupt(() => fs.rmSync(`${args.file}.compacting`, { force: true }))
+      result = await shell.untilInterrupted(log.compact())
+    } finally {
+      progress.end()
+      if (!shell.signal.aborted) await log.close()
+    }
+    const { sizeBefore, size } = result
+    shell.print(options.json ? JSON.stringify(result) : `${describeSize(sizeBefore)} before, ${describeSize(size)} now`)
+  }
+}

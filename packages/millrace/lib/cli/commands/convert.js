@@ -1,0 +1,94 @@
+'use strict'
+
+const { codecs } = require('../../open')
+const { countRecords } = require('../report')
+const { parseCount } = require('../records')
+const { guessCodec } = require('../source')
+const { formatCount } = require('../text')
+
+const CODECS = ['json', 'binary', 'bytes']
+const FORMATS = ['checked', 'offset32', 'offset48', 'offset53', 'flumelog-aligned-offset', 'async-append-only-log']
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'convert',
+  summary: 'makes a checked log from a log of another format or codec',
+  details: 'It reads the logs of flumelog-offset, flumelog-aligned-offset and async-append-only-log, and those of Millrace. ' +
+    'The new log appears when it is whole and verified, or not at all. If the command is interrupted, run it again: it goes ' +
+    'on where it was. Seqs change.',
+  arguments: [
+    { name: 'from', description: 'the old log; it is only read' },
+    { name: 'to', description: 'the new log; nothing may be there' }
+  ],
+  options: [
+    { flags: '--from-codec <name>', description: 'of the old log, if its records do not tell', choices: CODECS },
+    { flags: '--to-codec <name>', description: 'of the new log; the same by default', choices: CODECS },
+    { flags: '--format <name>', description: 'of the old log, if its bytes do not tell', choices: FORMATS },
+    { flags: '--block-size <bytes>', description: 'of the old log, if it is not 65536', parse: parseCount },
+    { flags: '--skip-damage', description: 'go on behind damage, and say at the end what was lost' },
+    { flags: '--skip-bad', description: 'leave out records that do not fit the codecs' },
+    { flags: '--json', description: 'print one line of JSON' }
+  ],
+  examples: [['millrace convert log.offset new.log --to-codec binary', 'an old log, as a checked one with binary records']],
+  async run ({ args, options, shell }) {
+    const { convert } = require('@millrace/migrate')
+    const names = await chooseCodecs(args.from, options)
+    const progress = shell.progress('converting')
+    let result
+    try {
+      result = await convert(args.from, args.to, {
+        format: options.format,
+        blockSize: options.blockSize,
+        onCorrupt: options.skipDamage ? 'skip' : 'error',
+        onBadRecord: () => Boolean(options.skipBad),
+        onProgress: ({ bytesDone, bytesTotal }) => progress.update(bytesDone, bytesTotal),
+        signal: shell.signal,
+        ...names.codecs
+      })
+    } finally {
+      progress.end()
+    }
+    const { format, records, leftOut, lost } = result
+    if (options.json) shell.print(JSON.stringify({ ...result, ...names.names }))
+    else shell.print(`${countRecords(records)} converted from ${format}${names.names.toCodec ? ` to ${names.names.toCodec}` : ''}`)
+    if (leftOut > 0) shell.complain(`millrace: left out ${countRecords(leftOut)} that the codecs refuse\n`)
+    if (lost.count > 0) shell.complain(`millrace: left out ${formatCount(lost.count)} damaged ranges of ${formatCount(lost.size)} bytes\n`)
+    return leftOut + lost.count > 0 ? 1 : 0
+  }
+}
+
+/**
+ * The new log is to say which codec it has: that of the old one, as that says it or as its first record does.
+ * @param {string} path
+ * @param {Record<string, any>} options
+ */
+async function chooseCodecs (path, { fromCodec, toCodec, format, blockSize }) {
+  const { openSource } = require('@millrace/migrate')
+  const source = openSource(path, { format, blockSize })
+  try {
+    await source.ready()
+    const from = fromCodec ?? source.codec ?? await firstCodec(source)
+    const to = toCodec ?? from
+    const names = { fromCodec: from ?? null, toCodec: to ?? null }
+    if (!isKnown(from) || !isKnown(to)) return { names, codecs: {} }
+    return { names, codecs: { fromCodec: codecOf(from), toCodec: codecOf(to) } }
+  } finally {
+    await source.close()
+  }
+}
+
+/** @param {any} name */
+function isKnown (name) {
+  return CODECS.includes(name)
+}
+
+/** @param {'json' | 'binary' | 'bytes'} name */
+function codecOf (name) {
+  return codecs[name] ?? { name: 'bytes', buffer: true, encode: (/** @type {Buffer} */ bytes) => bytes, decode: (/** @type {Buffer} */ bytes) => bytes }
+}
+
+/** @param {ReturnType<typeof import('@millrace/migrate').openSource>} source */
+async function firstCodec (source) {
+  const { value } = await source.stream()[Symbol.asyncIterator]().next()
+  return value && guessCodec(value.bytes)
+}

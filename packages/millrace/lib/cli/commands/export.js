@@ -1,0 +1,74 @@
+'use strict'
+
+const fs = require('node:fs')
+const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions } = require('../records')
+const { countRecords } = require('../report')
+const { openSource } = require('../source')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'export',
+  summary: 'writes records to a file of JSON, one a line',
+  details: 'The file appears when it is whole, or not at all.',
+  arguments: [
+    { name: 'file', description: 'the log, or - for one on standard input' },
+    { name: 'target', description: 'the file to make; nothing may be there. - for standard output' }
+  ],
+  options: [
+    ...rangeOptions,
+    options.limit,
+    ...filterOptions,
+    ...printOptions.filter((option) => option !== options.full),
+    { flags: '--force', description: 'replace what is at the target' }
+  ],
+  examples: [['millrace export events.log events.ndjson', 'all records, in a file that import reads']],
+  async run ({ args, options, shell }) {
+    const target = args.target === '-' ? null : createTarget(args.target, options.force)
+    const { log, close } = await openSource(shell, args.file, options).catch((err) => {
+      target?.remove()
+      throw err
+    })
+    try {
+      const stream = log.stream(toReadOptions(options))
+      const output = target ? { isTerminal: false, signal: shell.signal, write: target.write } : shell
+      const count = await printRecords(output, stream, options)
+      shell.throwIfAborted()
+      target?.finish()
+      if (target) shell.complain(`exported ${countRecords(count)}\n`)
+      return reportLost(shell, stream)
+    } finally {
+      target?.remove()
+      await close()
+    }
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {boolean} isForced
+ */
+function createTarget (path, isForced) {
+  if (!isForced && fs.existsSync(path)) throw Object.assign(new Error(path), { code: 'EEXIST', path })
+  const aside = `${path}.${process.pid}.part`
+  const fd = fs.openSync(aside, 'wx')
+  let isOpen = true
+  const close = () => {
+    if (isOpen) fs.closeSync(fd)
+    isOpen = false
+  }
+  return {
+    /** @param {string | Uint8Array} text */
+    async write (text) {
+      fs.writeFileSync(fd, text)
+    },
+    finish () {
+      fs.fsyncSync(fd)
+      close()
+      fs.renameSync(aside, path)
+    },
+    remove () {
+      close()
+      fs.rmSync(aside, { force: true })
+    }
+  }
+}

@@ -1,0 +1,138 @@
+'use strict'
+
+const fs = require('node:fs')
+const os = require('node:os')
+const { countRecords, describeRange, describeSize, printFields } = require('../report')
+const { openSource } = require('../source')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'info',
+  summary: 'says what a log is: its framing, codec, size and state',
+  details: 'It does not read the records, unless --full is given.',
+  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  options: [
+    { flags: '--full', description: 'also read all of it: count the records, and what a compaction would give back' },
+    { flags: '--json', description: 'print one line of JSON' }
+  ],
+  examples: [['millrace info events.log', 'framing, codec, size, first and last record']],
+  async run ({ args, options, shell }) {
+    const source = await openSource(shell, args.file)
+    try {
+      const info = await describe(source, options.full)
+      if (options.json) shell.print(JSON.stringify(info))
+      else printFields(shell, toFields(info))
+      return info.damage.length > 0 ? 1 : 0
+    } finally {
+      await source.close()
+    }
+  }
+}
+
+/**
+ * @param {import('../source').OpenedSource} source
+ * @param {boolean} isFull
+ */
+async function describe ({ log, identity, codec }, isFull) {
+  const { path, size, framing } = identity
+  const { recovery } = log
+  const since = Number(log.since.value)
+  return {
+    path,
+    framing,
+    codec: identity.codec,
+    readAs: codec,
+    size,
+    first: await seqOf(log.stream({ values: false, limit: 1 })),
+    since,
+    writer: readWriter(path),
+    torn: recovery && recovery.size > 0 ? { offset: recovery.offset, size: recovery.size } : null,
+    damage: recovery?.damage ?? [],
+    flaws: recovery?.flaws ?? [],
+    ...(isFull ? await count(log) : {})
+  }
+}
+
+/** @param {AsyncIterable<number>} stream */
+async function seqOf (stream) {
+  for await (const seq of stream) {
+    if (typeof seq === 'number') return seq
+  }
+  return -1
+}
+
+/** @param {import('../source').Log} log */
+async function count (log) {
+  let records = 0
+  let bytes = 0
+  await log.scan({}, (run) => {
+    records += run.count
+    for (let i = 0; i < run.count; i++) bytes += run.ends[i] - run.starts[i]
+  })
+  const { reclaimableSize } = await log.stats()
+  return { records, bytes, reclaimableSize }
+}
+
+/**
+ * Who has the log open for writing, as the record beside it says. The record outlives a process that was killed.
+ * @param {string} path
+ */
+function readWriter (path) {
+  let record
+  try {
+    record = JSON.parse(fs.readFileSync(`${path}.lock`, 'utf8'))
+  } catch {
+    return null
+  }
+  const { host, pid, since } = record
+  const isHere = host === os.hostname()
+  return { host: String(host), pid: Number(pid), since: String(since), isAlive: isHere ? isAlive(pid) : null }
+}
+
+/** @param {number} pid */
+function isAlive (pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (/** @type {any} */ err) {
+    return err.code === 'EPERM'
+  }
+}
+
+/**
+ * @param {Awaited<ReturnType<typeof describe>>} info
+ * @returns {Array<[name: string, value: string | null]>}
+ */
+function toFields (info) {
+  const { path, framing, codec, readAs, size, first, since, writer, torn, damage, flaws } = info
+  return [
+    ['path', path],
+    ['framing', framing ?? 'none: the file is empty'],
+    ['codec', codec ?? `the file names none; its records are read as ${readAs}`],
+    ['size', describeSize(size)],
+    ['first seq', first === -1 ? 'none' : String(first)],
+    ['last seq', since === -1 ? 'none' : String(since)],
+    ['writer', writer && describeWriter(writer)],
+    ...('records' in info ? describeCounts(info) : []),
+    ['torn end', torn && `${describeSize(torn.size)} from ${torn.offset} on; the next open for writing cuts it`],
+    ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)])),
+    ...flaws.map((range) => /** @type {[string, string]} */ (['flaw', `${describeRange(range)}; there is a good second copy`]))
+  ]
+}
+
+/** @param {NonNullable<ReturnType<typeof readWriter>>} writer */
+function describeWriter ({ host, pid, since, isAlive }) {
+  const who = `process ${pid} on ${host}, since ${since}`
+  return isAlive === false ? `none; ${who} did not close the log` : who
+}
+
+/**
+ * @param {any} counts
+ * @returns {Array<[name: string, value: string | null]>}
+ */
+function describeCounts ({ records, bytes, reclaimableSize }) {
+  return [
+    ['records', `${countRecords(records)}, ${describeSize(bytes)}`],
+    ['reclaimable', reclaimableSize === null ? 'unknown' : describeSize(reclaimableSize)]
+  ]
+}

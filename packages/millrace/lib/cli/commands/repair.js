@@ -1,0 +1,66 @@
+'use strict'
+
+const { countRecords, describeRange } = require('../report')
+const { removeUnfinished } = require('../unfinished')
+const { escapeControls, formatCount } = require('../text')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'repair',
+  summary: 'makes a new log of the good records of a damaged one; only says what it would do without --write',
+  details: 'The damaged log is never changed, and every record keeps its seq. Exit code of a dry run: 0 if nothing is ' +
+    'damaged, 1 if something is.',
+  arguments: [
+    { name: 'file', description: 'the damaged log' },
+    { name: 'target', description: 'the new log; FILE.repaired by default. Nothing may be there', isOptional: true }
+  ],
+  options: [
+    { flags: '--write', description: 'make the new log' },
+    {
+      flags: '--framing <name>',
+      description: 'of a log whose beginning is too damaged to tell',
+      choices: ['checked', 'offset32', 'offset48', 'offset53']
+    },
+    { flags: '--json', description: 'print one line of JSON' }
+  ],
+  examples: [
+    ['millrace repair events.log', 'what could be saved, and what is lost'],
+    ['millrace repair events.log mended.log --write', 'makes mended.log']
+  ],
+  async run ({ args, options, shell }) {
+    const { repair } = require('@millrace/repair')
+    const target = args.target ?? `${args.file}.repaired`
+    const progress = shell.progress(options.write ? 'repairing' : 'examining')
+    let report
+    try {
+      shell.onInterrupt(() => removeUnfinished(target))
+      report = await shell.untilInterrupted(repair(args.file, target, {
+        write: Boolean(options.write),
+        framing: options.framing,
+        onProgress: ({ position, size }) => progress.update(position, size)
+      }))
+    } finally {
+      progress.end()
+    }
+    if (options.json) shell.print(JSON.stringify(report))
+    else printReport(shell, report, args.file)
+    return options.write || report.isSound ? 0 : 1
+  }
+}
+
+/**
+ * @param {import('../shell').Shell} shell
+ * @param {import('@millrace/repair').RepairReport} report
+ * @param {string} file
+ */
+function printReport (shell, report, file) {
+  const { isDryRun, isSound, out, recovered, recoveredFromDamage, lost, lostCount, lostSize } = report
+  for (const range of lost) shell.print(shell.style('red', `lost: ${describeRange(range)}`))
+  if (lostCount > lost.length) shell.print(`lost: ${formatCount(lostCount - lost.length)} ranges more`)
+  const saved = `${countRecords(recovered)} ${isDryRun ? 'can be saved' : 'saved'}`
+  const extra = recoveredFromDamage > 0 ? `, ${formatCount(recoveredFromDamage)} of them from damaged places` : ''
+  const gone = lostCount > 0 ? `${formatCount(lostCount)} ranges of ${formatCount(lostSize)} bytes are` : 'nothing is'
+  shell.print(`${saved}${extra}; ${gone} lost`)
+  if (!isDryRun) shell.print(`made ${escapeControls(out)}; keep ${escapeControls(file)} until you have compared them`)
+  else if (!isSound) shell.print(`this was a dry run; run it with --write to make ${escapeControls(out)}`)
+}

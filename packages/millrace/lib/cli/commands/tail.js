@@ -1,0 +1,69 @@
+'use strict'
+
+const { filterOptions, parseCount, printOptions, printRecords, reportLost, toReadOptions } = require('../records')
+const { openSource } = require('../source')
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'tail',
+  summary: 'prints the last records, and with --follow those that are appended',
+  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  options: [
+    { flags: '-n, --lines <count>', description: 'how many records', parse: parseCount, default: 10 },
+    { flags: '-f, --follow', description: 'go on with records that are appended, until interrupted' },
+    ...filterOptions,
+    ...printOptions
+  ],
+  examples: [['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended']],
+  async run ({ args, options, shell }) {
+    const { log, close } = await openSource(shell, args.file, options)
+    try {
+      const since = Number(log.since.value)
+      const { last, code } = await readLast(log, since, options, shell)
+      await printRecords(shell, last, options)
+      if (options.follow) await follow(log, since, options, shell)
+      return code
+    } finally {
+      await close()
+    }
+  }
+}
+
+/**
+ * @param {import('../source').Log} log
+ * @param {number} since  the seq of the last record to read
+ * @param {Record<string, any>} options
+ * @param {import('../shell').Shell} shell
+ */
+async function readLast (log, since, { lines, grep, ...options }, shell) {
+  const stream = log.stream({ ...toReadOptions({ ...options, grep, limit: lines }), lte: since, reverse: true })
+  const last = []
+  if (lines > 0) {
+    for await (const item of stream) {
+      if (grep !== undefined && !item.value.includes(grep)) continue
+      last.push(item)
+      if (last.length === lines || shell.signal.aborted) break
+    }
+  }
+  return { last: iterate(last.reverse()), code: reportLost(shell, stream) }
+}
+
+/**
+ * @template T
+ * @param {T[]} items
+ */
+async function * iterate (items) {
+  yield * items
+}
+
+/**
+ * @param {import('../source').Log} log
+ * @param {number} since
+ * @param {Record<string, any>} options
+ * @param {import('../shell').Shell} shell
+ */
+async function follow (log, since, options, shell) {
+  const stream = log.stream({ ...toReadOptions(options), gt: since, live: true })
+  shell.signal.addEventListener('abort', () => stream(true, () => {}))
+  if (!shell.signal.aborted) await printRecords(shell, stream, options)
+}

@@ -1,0 +1,225 @@
+'use strict'
+// Which records a command reads, and how it prints them: options, lines, and the way of the lines to the output.
+
+const { misuse } = require('@millrace/errors')
+const { parseFilter } = require('./filter')
+const { escapeControls, formatCount } = require('./text')
+
+const FLUSH_SIZE = 64 * 1024
+const FLUSH_MS = 20
+// Longer lines are cut on a terminal: nobody reads them there, and everything else scrolls away.
+const SHOWN_SIZE_MAX = 16 * 1024
+
+/**
+ * @typedef {import('./definition').OptionDefinition} OptionDefinition
+ * @typedef {import('./source').OpenedSource} OpenedSource
+ */
+
+/** @type {Record<string, OptionDefinition>} */
+const options = {
+  gt: { flags: '--gt <seq>', description: 'only records above this seq', parse: parseSeq },
+  gte: { flags: '--gte <seq>', description: 'only records at or above this seq', parse: parseSeq },
+  lt: { flags: '--lt <seq>', description: 'only records below this seq', parse: parseSeq },
+  lte: { flags: '--lte <seq>', description: 'only records at or below this seq', parse: parseSeq },
+  reverse: { flags: '-r, --reverse', description: 'last record first' },
+  limit: { flags: '--limit <count>', description: 'at most this many records', parse: parseCount },
+  where: {
+    flags: '-w, --where <filter>',
+    description: 'only records that pass, such as content.type=post; repeat it, and all must hold',
+    parse: parseFilter,
+    isList: true
+  },
+  grep: { flags: '-g, --grep <text>', description: 'only records whose JSON text contains this' },
+  seqs: { flags: '-s, --seqs', description: 'print {"seq":...,"value":...} instead of the value' },
+  raw: { flags: '--raw', description: 'print the bytes of records as they are in the log' },
+  full: { flags: '--full', description: 'do not cut long lines on a terminal' },
+  codec: {
+    flags: '--codec <name>',
+    description: 'how records are decoded, if the log does not say it right',
+    choices: ['json', 'binary', 'bytes']
+  },
+  skipDamage: { flags: '--skip-damage', description: 'go on behind damage, and say at the end what was lost' }
+}
+
+const rangeOptions = [options.gt, options.gte, options.lt, options.lte]
+const filterOptions = [options.where, options.grep]
+const printOptions = [options.seqs, options.raw, options.full, options.codec, options.skipDamage]
+
+/** @type {OptionDefinition[]} */
+const writeOptions = [
+  {
+    flags: '--fsync <mode>',
+    description: 'when records go to stable storage: always, before a record counts as appended; interval, within a second; ' +
+      'never, only at the end',
+    choices: ['always', 'interval', 'never'],
+    default: 'interval'
+  },
+  { flags: '--codec <name>', description: 'of a new log; json by default', choices: ['json', 'binary', 'bytes'] }
+]
+
+/** @param {string} text */
+function parseSeq (text) {
+  const seq = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(seq)) return seq
+  throw misuse('A seq is a whole number.')
+}
+
+/** @param {string} text */
+function parseCount (text) {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count
+  throw misuse('Expected a whole number.')
+}
+
+/**
+ * The options of a read, from those of a command.
+ * @param {Record<string, any>} given
+ * @returns {import('@millrace/offset-log').ReadOptions}
+ */
+function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, skipDamage }) {
+  // What is searched for text is counted after the search.
+  const isSearched = grep !== undefined
+  return { gt, gte, lt, lte, reverse, limit: isSearched ? -1 : limit, where, onCorrupt: skipDamage ? 'skip' : undefined }
+}
+
+/**
+ * Where lines go: a shell, or a file.
+ * @typedef {Pick<import('./shell').Shell, 'isTerminal' | 'signal' | 'write'>} Output
+ */
+
+/**
+ * @typedef {object} Shape
+ * @property {boolean} [seqs]
+ * @property {boolean} [raw]
+ * @property {boolean} [full]
+ * @property {string} [grep]
+ * @property {number} [limit]
+ */
+
+/**
+ * Makes a record into a line, or into nothing if it is not wanted.
+ * @param {Output} shell
+ * @param {Shape} shape
+ * @returns {(item: { seq: number, value: any }) => string | Buffer | null}
+ */
+function createLineMaker (shell, { seqs = false, full = false, raw = false, grep }) {
+  const sizeMax = shell.isTerminal && !full ? SHOWN_SIZE_MAX : Infinity
+  const show = (/** @type {string} */ text) => {
+    const line = escapeControls(text)
+    return line.length > sizeMax ? cut(line, sizeMax) : line
+  }
+  return ({ seq, value }) => {
+    if (grep !== undefined && !value.includes(grep)) return null
+    if (raw) return shell.isTerminal ? show(value.toString()) : value
+    return show(seqs ? `{"seq":${seq},"value":${value}}` : value)
+  }
+}
+
+/** @param {string} line @param {number} size */
+function cut (line, size) {
+  return `${line.slice(0, size)}... (${formatCount(line.length - size)} more characters; --full prints them)`
+}
+
+/**
+ * Prints the records of a stream, and waits while the reader of the output is behind.
+ * @param {Output} shell
+ * @param {AsyncIterable<{ seq: number, value: any }>} stream
+ * @param {Shape} shape
+ * @returns {Promise<number>}  how many it has printed
+ */
+async function printRecords (shell, stream, shape) {
+  const { limit = Infinity } = shape
+  const printer = new Printer(shell)
+  const toLine = createLineMaker(shell, shape)
+  let count = 0
+  try {
+    if (limit > 0) {
+      for await (const item of stream) {
+        const line = toLine(item)
+        if (line === null) continue
+        if (printer.add(line)) await printer.flush()
+        if (++count === limit || shell.signal.aborted) break
+      }
+    }
+  } finally {
+    // Also what came before damage.
+    await printer.flush()
+  }
+  return count
+}
+
+/** Collects lines until there are enough for a write, or none has come for a while. */
+class Printer {
+  #shell
+  #text = ''
+  /** @type {Buffer[]} */
+  #chunks = []
+  #size = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+
+  /** @param {Output} shell */
+  constructor (shell) {
+    this.#shell = shell
+  }
+
+  /**
+   * @param {string | Buffer} line
+   * @returns {boolean}  whether there is enough for a write
+   */
+  add (line) {
+    if (typeof line === 'string') this.#text += `${line}\n`
+    else this.#addBytes(line)
+    this.#size += line.length + 1
+    if (this.#size >= FLUSH_SIZE) return true
+    // A failure is met again by the next write.
+    this.#timer ??= setTimeout(() => this.flush().catch(() => {}), FLUSH_MS)
+    return false
+  }
+
+  /** @param {Buffer} bytes */
+  #addBytes (bytes) {
+    this.#chunks.push(bytes, NEWLINE)
+  }
+
+  async flush () {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const text = this.#text
+    const chunks = this.#chunks
+    this.#text = ''
+    this.#chunks = []
+    this.#size = 0
+    if (text !== '') await this.#shell.write(text)
+    if (chunks.length > 0) await this.#shell.write(Buffer.concat(chunks))
+  }
+}
+
+const NEWLINE = Buffer.from('\n')
+
+/**
+ * Says what damage has taken, where it was skipped.
+ * @param {import('./shell').Shell} shell
+ * @param {{ lost: { count: number, size: number }, undecodable?: { count: number, size: number } }} stream
+ * @returns {number}  the exit code
+ */
+function reportLost (shell, { lost, undecodable = { count: 0, size: 0 } }) {
+  if (lost.count > 0) {
+    shell.complain(`millrace: left out ${formatCount(lost.count)} damaged ranges of ${formatCount(lost.size)} bytes\n`)
+  }
+  if (undecodable.count > 0) {
+    shell.complain(`millrace: left out ${formatCount(undecodable.count)} records that do not decode\n`)
+  }
+  return lost.count + undecodable.count > 0 ? 1 : 0
+}
+
+exports.filterOptions = filterOptions
+exports.options = options
+exports.parseCount = parseCount
+exports.parseSeq = parseSeq
+exports.printOptions = printOptions
+exports.printRecords = printRecords
+exports.rangeOptions = rangeOptions
+exports.reportLost = reportLost
+exports.toReadOptions = toReadOptions
+exports.writeOptions = writeOptions

@@ -1,0 +1,72 @@
+'use strict'
+// The reference page of the command, made from what the commands say about themselves.
+
+const { commonOptions } = require('./definition')
+
+/** @typedef {import('./definition').Definition} Definition */
+
+const HEAD = `# The command
+
+\`millrace\` reads, checks and changes logs from the shell. It comes with the package
+[millrace](../packages/millrace/README.md): \`npx millrace\`.
+
+This page is made from the commands themselves: \`npm run reference\` writes it.
+
+- **Exit codes.** 0: all well. 1: a problem was found, such as damage, a log that another process writes, or a record
+  that is no JSON. 2: misuse, such as an unknown option or a path that leads nowhere.
+- **Standard input.** Where a command reads a log, \`-\` stands for a log on standard input.
+- **Filters.** \`--where\` takes one condition, and may be given more than once; then all must hold. \`path=value\`: the
+  value at the path is this one. \`path\`: something is there. \`!path\`: nothing is there. Dots join the keys of a path;
+  a key with a dot in it is written as a JSON string, as in \`'content."a.b"=1'\`. The right side is JSON if it parses,
+  else text: \`n=1\` is a number, \`n='"1"'\` and \`n=one\` are texts.
+- **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
+  a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),
+  \`{"$bigint":"1"}\`, \`{"$date":"2026-01-01T00:00:00.000Z"}\`, \`{"$number":"NaN"}\`, \`{"$undefined":true}\`. A record of
+  bytes that is UTF-8 is printed as a text.
+- **Terminals.** What a record holds never reaches a terminal as a command: control characters and marks of
+  bidirectional text are printed as \`\\u001b\`. Colours and progress bars are for terminals only; \`NO_COLOR\` turns
+  colours off. \`--raw\` into a file or a pipe is the only output with such characters.
+- **Interruption.** After SIGINT or SIGTERM no file is half-written. \`convert\` goes on where it was when it is run again.
+`
+
+/**
+ * @param {readonly Definition[]} definitions
+ * @returns {string}
+ */
+function createReference (definitions) {
+  const rows = definitions.map(({ name, summary }) => `| [${name}](#${name}) | ${cell(summary)} |`)
+  return [HEAD, `| command | |\n|---|---|\n${rows.join('\n')}\n`, ...definitions.map(describe)].join('\n')
+}
+
+/** @param {Definition} definition */
+function describe (definition) {
+  const { name, summary, details, examples } = definition
+  const parameters = definition.arguments.map(({ name, isOptional, isList }) => {
+    const shown = `${name}${isList ? '...' : ''}`
+    return isOptional ? `[${shown}]` : `<${shown}>`
+  })
+  const rows = [
+    ...definition.arguments.map(({ name, description, choices }) => [name, withChoices(description, choices)]),
+    ...[...definition.options, ...commonOptions].map(({ flags, description, choices, default: byDefault }) => {
+      return [flags, `${withChoices(description, choices)}${byDefault === undefined ? '' : `. Default: ${byDefault}`}`]
+    })
+  ]
+  return [
+    `## ${name}\n`,
+    `\`millrace ${name} ${['[options]', ...parameters].join(' ')}\`: ${summary}.${details ? ` ${details}` : ''}\n`,
+    `| | |\n|---|---|\n${rows.map(([left, right]) => `| \`${left}\` | ${cell(right)} |`).join('\n')}\n`,
+    `\`\`\`sh\n${examples.map(([line, meaning]) => `${line}  # ${meaning}`).join('\n')}\n\`\`\`\n`
+  ].join('\n')
+}
+
+/** @param {string} description @param {readonly string[]} [choices] */
+function withChoices (description, choices) {
+  return choices ? `${description}: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : description
+}
+
+/** @param {string} text */
+function cell (text) {
+  return text.replaceAll('|', '\\|').replace(/(?<!`)<(?!`)/g, '&lt;')
+}
+
+exports.createReference = createReference

@@ -1,0 +1,175 @@
+'use strict'
+// The log that a command reads: what its file is, which codec its records need, and the log itself, open for reading.
+// Reading takes no lock: another process may be writing.
+
+const { validate } = require('@millrace/binary-codec')
+const { BlockFile } = require('@millrace/block-file')
+const { LogError, misuse } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader } = require('@millrace/framing')
+const { OffsetLog } = require('@millrace/offset-log')
+const { detectFraming } = require('@millrace/offset-log/copying')
+const { codecs } = require('../open')
+const { createLineCodec } = require('./line-codecs')
+const { spool } = require('./spool')
+
+/**
+ * @typedef {import('../open').CodecName} CodecName
+ * @typedef {ReturnType<typeof OffsetLog>} Log
+ */
+
+/**
+ * @typedef {object} Identity
+ * @property {string} path  absolute
+ * @property {number} size  of the file, in bytes
+ * @property {import('@millrace/offset-log').FramingName | null} framing  null of an empty file
+ * @property {string | null} codec  the name that the file has stored; null if it has none
+ */
+
+/**
+ * @param {string} path
+ * @returns {Promise<Identity>}
+ * @throws ERR_LOG_UNKNOWN_FORMAT, and what opening a file fails with
+ */
+async function identify (path) {
+  const blocks = BlockFile(path, { flags: 'r', cache: 0 })
+  await call(blocks, 'ready')
+  try {
+    const size = blocks.size.value
+    const identity = { path: blocks.path, size, framing: null, codec: null }
+    if (size === 0) return identity
+    const framing = await new Promise((resolve, reject) => {
+      detectFraming(blocks, (err, found) => err ? reject(err) : resolve(found))
+    })
+    if (framing !== 'checked') return { ...identity, framing: framing.name }
+    return { ...identity, framing, codec: await readCodecName(blocks) }
+  } finally {
+    await call(blocks, 'close')
+  }
+}
+
+/** @param {ReturnType<typeof BlockFile>} blocks  of a checked log */
+async function readCodecName (blocks) {
+  for (const position of HEADER_POSITIONS) {
+    if (blocks.size.value < position + HEADER_SIZE) break
+    const bytes = Buffer.alloc(HEADER_SIZE)
+    await call(blocks, 'readInto', bytes, position)
+    const header = decodeFileHeader(bytes)
+    if (header !== null && 'codec' in header) return header.codec || null
+  }
+  return null
+}
+
+/**
+ * @param {import('./shell').Shell} shell
+ * @param {string} file  `-` for standard input
+ * @returns {Promise<{ path: string, remove: () => void }>}  a path that leads to the log until `remove`
+ */
+async function findLog (shell, file) {
+  return file === '-' ? spool(shell) : { path: file, remove: () => {} }
+}
+
+/**
+ * @typedef {object} OpenedSource
+ * @property {Log} log  its values are lines of JSON; with `raw` the bytes of the records
+ * @property {Identity} identity
+ * @property {CodecName} codec  what the records are decoded with
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * @param {import('./shell').Shell} shell
+ * @param {string} file  `-` for standard input
+ * @param {{ codec?: CodecName, raw?: boolean }} [options]
+ * @returns {Promise<OpenedSource>}
+ */
+async function openSource (shell, file, { codec, raw = false } = {}) {
+  const { path, remove } = await findLog(shell, file)
+  try {
+    const identity = await explainUnknown(path, () => identify(path))
+    const chosen = codec ?? await chooseCodec(identity)
+    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
+    await log.ready()
+    return { log, identity, codec: chosen, close: () => log.close().finally(remove) }
+  } catch (err) {
+    remove()
+    throw err
+  }
+}
+
+/**
+ * What is no log of ours may be one that can be converted.
+ * @template T
+ * @param {string} path
+ * @param {() => Promise<T>} run
+ */
+async function explainUnknown (path, run) {
+  try {
+    return await run()
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ERR_LOG_UNKNOWN_FORMAT') throw err
+    const { openSource } = require('@millrace/migrate')
+    const source = openSource(path)
+    const format = await source.ready().then(() => source.format, () => undefined)
+    await source.close().catch(() => {})
+    if (format === undefined) {
+      throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is no log, or its beginning is lost; check the path, or run ` +
+        'millrace verify on it', { cause: err, path })
+    }
+    throw new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${format}; run millrace convert to make a log of Millrace ` +
+      'from it', { cause: err, path })
+  }
+}
+
+/**
+ * The codec that the file names; if it names none, the one that the first record fits.
+ * @param {Identity} identity
+ * @returns {Promise<CodecName>}
+ */
+async function chooseCodec ({ path, framing, codec }) {
+  if (codec !== null && Object.hasOwn(codecs, codec)) return /** @type {CodecName} */ (codec)
+  if (codec !== null) {
+    throw misuse(`${path} has records of the codec ${codec}, which this command does not know; read them as bytes with ` +
+      '--codec bytes')
+  }
+  if (framing === null) return 'json'
+  const log = OffsetLog(path, { flags: 'r' })
+  try {
+    const { value: first } = await log.stream({ limit: 1 })[Symbol.asyncIterator]().next()
+    if (first !== undefined) return guessCodec(first.value)
+  } catch (/** @type {any} */ err) {
+    // What is wrong with the log is told by who reads it.
+    if (err.code !== 'ERR_LOG_CORRUPT') throw err
+  } finally {
+    await log.close()
+  }
+  return 'json'
+}
+
+/**
+ * @param {Buffer} bytes  of a record
+ * @returns {CodecName}
+ */
+function guessCodec (bytes) {
+  try {
+    codecs.json.decode(bytes)
+    return 'json'
+  } catch {
+    return isBinary(bytes) ? 'binary' : 'bytes'
+  }
+}
+
+/** @param {Buffer} bytes */
+function isBinary (bytes) {
+  try {
+    return validate(bytes) === bytes.length
+  } catch {
+    return false
+  }
+}
+
+exports.chooseCodec = chooseCodec
+exports.findLog = findLog
+exports.guessCodec = guessCodec
+exports.identify = identify
+exports.openSource = openSource

@@ -1,0 +1,39 @@
+'use strict'
+// The commands that read, as the real binary.
+
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { open } = require('..')
+const { runCommand } = require('./run-command')
+
+const SSB = path.join(__dirname, '..', '..', 'offset-log', 'test', 'fixtures', 'ssb-2000.offset')
+
+async function makeLog (values, options) {
+  const file = path.join(temporaryFolder(), 'events.log')
+  const log = open(file, options)
+  await log.append(values)
+  await log.close()
+  return file
+}
+
+tape('cat: records as JSON lines, filtered', async (t) => {
+  const { stdout, code } = await runCommand(['cat', SSB, '--where', 'value.content.type=post'])
+  const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line))
+  t.equal(lines.length, 530)
+  t.ok(lines.every(({ value }) => value.content.type === 'post'))
+  t.equal(code, 0)
+})
+
+tape('tail: the last ones', async (t) => {
+  const file = await makeLog([1, 2, 3, 4, 5].map((n) => ({ n })))
+  t.equal((await runCommand(['tail', '-n', '2', file])).stdout, '{"n":4}\n{"n":5}\n')
+})
+
+tape('info and verify: what a log is, and that it is whole', async (t) => {
+  const info = JSON.parse((await runCommand(['info', SSB, '--json'])).stdout)
+  t.deepEqual([info.framing, info.readAs, info.since], ['offset32', 'json', 1854081])
+  const { stdout, code } = await runCommand(['verify', SSB])
+  t.match(stdout, /whole.*2,000 records/)
+  t.equal(code, 0)
+})
