@@ -1,5 +1,5 @@
 'use strict'
-// The one error class and the table of codes: every failure in the house is told by its code, never by its message.
+// The one error class and the table of codes. Code that handles failures branches on codes, never on messages.
 
 const { codes } = require('./lib/codes')
 const { LogError, asError, misuse, reasonOf } = require('./lib/log-error')
@@ -13,10 +13,7 @@ const { LogError, asError, misuse, reasonOf } = require('./lib/log-error')
  * @typedef {import('./lib/log-error').Holder} Holder
  */
 
-/**
- * @template Result
- * @typedef {import('./lib/log-error').NodeCallback<Result>} NodeCallback
- */
+/** @template Result @typedef {import('./lib/log-error').NodeCallback<Result>} NodeCallback */
 
 exports.LogError = LogError
 exports.misuse = misuse

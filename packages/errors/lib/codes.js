@@ -1,6 +1,6 @@
 'use strict'
-// Every code that a Millrace error can carry, with what it means. The README has one heading a code; a test compares.
-// Failures of the file system keep the codes that Node gives them (ENOENT, EACCES, EISDIR, ENOSPC, ...).
+// Every code of a Millrace error, with its meaning. The README has one heading per code; a test compares the two.
+// Failures of the file system keep the codes of Node.js (ENOENT, EACCES, EISDIR, ENOSPC, ...).
 
 exports.codes = Object.freeze({
   ERR_INVALID_ARGUMENT: 'an argument or an option has the wrong type or is out of its range',

@@ -1,37 +1,35 @@
 'use strict'
-// LogError: what was found, where, and what to do, under a code that programs can rely on; and what calls fail with.
+// LogError: a code for programs, and a message for people that says what was found, where, and what to do.
 
 /**
  * @typedef {keyof typeof import('./codes').codes} ErrorCode
- * @typedef {keyof typeof import('node:os').constants.errno} SystemCode  what the file system fails with
+ * @typedef {keyof typeof import('node:os').constants.errno} SystemCode  a code of the file system
  * @typedef {ErrorCode | SystemCode} FailureCode
- * @typedef {Error & { code?: FailureCode }} Failure  of a codec or a storage from elsewhere: perhaps no code
+ * @typedef {Error & { code?: FailureCode }} Failure  an error of a user's codec or storage may have no code
  */
 
 /**
- * What users pass. As everywhere in Node.js, there is a result only when there is no error.
+ * The callback that users pass. As in all of Node.js, an error comes without a result.
  * @template Result
  * @typedef {(err: Failure | null, result: Result) => void} NodeCallback
  */
 
 /**
  * @typedef {object} LogErrorDetails
- * @property {unknown} [cause]  the error below this one, if there is one
- * @property {number} [offset]  where: a byte position, in the file or in the record that was decoded
- * @property {string | Array<string | number>} [path]  where: the file's path, or the keys that lead to a value
- * @property {number} [index]  which value it was, of those handed over together
- * @property {Holder} [holder]  who has what was asked for
- */
-
-/**
+ * @property {unknown} [cause]  the error that caused this one
+ * @property {number} [offset]  a byte position, in the file or in the record that was being decoded
+ * @property {string | Array<string | number>} [path]  the path of the file, or the keys that lead to a value
+ * @property {number} [index]  the index of the value in its batch
+ * @property {Holder} [holder]  the holder of the lock that was asked for
+ *
  * @typedef {object} Holder
  * @property {string} host
  * @property {number} pid
- * @property {number | null} thread  the system's number of the thread; null if it is unknown
+ * @property {number | null} thread  the kernel's number of the thread; null if it is unknown
  * @property {string} since  an ISO date
  */
 
-/** A failure of the world (disk, file, bytes), delivered through a callback, a promise or the end of a stream. */
+/** A failure of the world (disk, file, bytes). It arrives by callback, promise or the end of a stream. */
 class LogError extends Error {
   /**
    * @param {FailureCode} code  one of `codes`, or a code of the file system such as `EISDIR`
@@ -43,7 +41,7 @@ class LogError extends Error {
     this.name = 'LogError'
     /** @type {FailureCode} */
     this.code = code
-    // Unknown details are left out, so that a printed error shows only what is known.
+    // A printed error shows only the details that are set.
     if (details.offset !== undefined) this.offset = details.offset
     if (details.path !== undefined) this.path = details.path
     if (details.index !== undefined) this.index = details.index
@@ -52,19 +50,14 @@ class LogError extends Error {
 }
 
 /**
- * A mistake of the caller. Constructors and synchronous functions throw it; methods with a callback deliver it there.
- * @param {string} message  what was given, and what is expected instead
- * @returns {TypeError & { code: 'ERR_INVALID_ARGUMENT' }}
+ * A mistake of the caller. Synchronous functions throw it; methods with a callback pass it to the callback.
+ * @type {(message: string) => TypeError & { code: 'ERR_INVALID_ARGUMENT' }}
  */
 function misuse (message) {
   return Object.assign(new TypeError(message), /** @type {const} */ ({ code: 'ERR_INVALID_ARGUMENT' }))
 }
 
-/**
- * Anything can be thrown: also what has no text, or throws when it is asked for one.
- * @param {unknown} thrown
- * @returns {string}
- */
+/** The text of anything that was thrown, even if turning it into text throws. @type {(thrown: unknown) => string} */
 function reasonOf (thrown) {
   try {
     return thrown instanceof Error ? `${thrown.message}` : String(thrown)
@@ -73,11 +66,7 @@ function reasonOf (thrown) {
   }
 }
 
-/**
- * @param {unknown} thrown  by a function of the user's
- * @param {string} what  that is, such as `scan: the function`
- * @returns {Error}  an error that was thrown as it is; anything else as the cause of one with a code
- */
+/** Wraps what the function `what` threw, unless it is an Error. @type {(thrown: unknown, what: string) => Error} */
 function asError (thrown, what) {
   if (thrown instanceof Error) return thrown
   return Object.assign(misuse(`${what} threw ${reasonOf(thrown)}; throw an Error`), { cause: thrown })
