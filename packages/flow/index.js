@@ -10,20 +10,9 @@ const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
 
-/**
- * @template T
- * @typedef {import('./lib/callbacks').Callback<T>} Callback
- */
-
-/**
- * @template T
- * @typedef {import('./lib/observable').Obz<T>} Obz
- */
-
-/**
- * @template T
- * @typedef {import('./lib/observable').Observable<T>} Observable
- */
+/** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
+/** @template T @typedef {import('./lib/observable').Obz<T>} Obz */
+/** @template T @typedef {import('./lib/observable').Observable<T>} Observable */
 
 exports.Lifecycle = Lifecycle
 exports.trampoline = trampoline

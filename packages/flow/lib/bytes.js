@@ -1,27 +1,27 @@
 'use strict'
-// Bytes: Buffers that are cut fast, memory that is shared or used again, and the integers of the log's formats.
+// Bytes: fast slices of Buffers, memory that is shared or reused, and the integers of the log's formats.
 
 const { Buffer } = require('node:buffer')
 const { markAsUntransferable } = require('node:worker_threads')
 const { LogError } = require('@millrace/errors')
 
 const TWO_32 = 2 ** 32
-// Larger ones are not kept: there are few.
+// Larger buffers are rare, so they are not kept.
 const SCRATCH_SIZE_MAX = 1024 * 1024
 const SCRATCH_SIZE_MIN = 4 * 1024
 
 /**
- * The class that Node makes Buffers of: `new Piece(memory, byteOffset, length)` shares the memory, as `subarray` does,
- * in a third of the time.
+ * The class of Node's Buffers. `new Piece(memory, byteOffset, length)` shares the memory as `subarray` does, in a third
+ * of the time.
  * @type {new (memory: ArrayBufferLike, byteOffset: number, length: number) => Buffer}
  */
 const Piece = /** @type {any} */ (Buffer)[Symbol.species]
 
 /**
- * Memory that many have a part of. As Node's own pool, it stays where it is: whoever transfers a part to another thread
- * gives it a copy, or gets an error, from Node.js 21 on. Otherwise all other parts would be empty from then on.
+ * Allocates memory that many values share, not filled with zeros. It cannot be transferred to another thread, because
+ * all other parts would then be empty. `postMessage` copies a part instead, or throws from Node.js 21 on.
  * @param {number} size  in bytes
- * @returns {Buffer<ArrayBuffer>}  not filled with zeros
+ * @returns {Buffer<ArrayBuffer>}
  */
 function allocateShared (size) {
   const bytes = Buffer.allocUnsafeSlow(size)
@@ -29,16 +29,13 @@ function allocateShared (size) {
   return bytes
 }
 
-/** Memory that is used again and again: what is new to the process is slow. */
+/** Memory that is reused: the first write to new memory is slow. */
 class ScratchBuffer {
   constructor () {
     this._buffer = Buffer.alloc(0)
   }
 
-  /**
-   * @param {number} size
-   * @returns {Buffer}  at least as large; the same one as before unless more is asked for
-   */
+  /** Returns at least `size` bytes; two calls may return the same memory. @type {(size: number) => Buffer} */
   ofSize (size) {
     if (size > SCRATCH_SIZE_MAX) return Buffer.allocUnsafeSlow(size)
     if (size > this._buffer.length) {
@@ -49,24 +46,16 @@ class ScratchBuffer {
   }
 }
 
-// Big-endian integers put into bytes one by one: the compiler makes plain stores of it, where a method of Buffer is a
-// call that looks at its arguments. Nothing is checked: who frames records knows what fits, and where.
+// Big-endian integers, written byte by byte: the compiler turns that into plain stores, whereas a method of Buffer
+// checks its arguments. Nothing is checked here: the framing knows that value and position fit.
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} value  below 2^16
- * @param {number} offset
- */
+/** @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^16 */
 function putUint16 (bytes, value, offset) {
   bytes[offset] = value >>> 8
   bytes[offset + 1] = value
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} value  below 2^32; of a larger integer the low 32 bits
- * @param {number} offset
- */
+/** @type {(bytes: Uint8Array, value: number, offset: number) => void} writes the low 32 bits of a larger `value` */
 function putUint32 (bytes, value, offset) {
   bytes[offset] = value >>> 24
   bytes[offset + 1] = value >>> 16
@@ -74,21 +63,13 @@ function putUint32 (bytes, value, offset) {
   bytes[offset + 3] = value
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} value  below 2^48
- * @param {number} offset
- */
+/** @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^48 */
 function putUint48 (bytes, value, offset) {
   putUint16(bytes, Math.floor(value / TWO_32), offset)
   putUint32(bytes, value, offset + 2)
 }
 
-/**
- * @param {Uint8Array} bytes
- * @param {number} value  below 2^53
- * @param {number} offset  of eight bytes
- */
+/** Writes eight bytes. @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^53 */
 function putUint53 (bytes, value, offset) {
   putUint32(bytes, Math.floor(value / TWO_32), offset)
   putUint32(bytes, value, offset + 4)
@@ -96,27 +77,17 @@ function putUint53 (bytes, value, offset) {
 
 // Big-endian unsigned integers of 32, 48 and 53 bits, as the flume family writes them. 53 bits take eight bytes.
 
-/**
- * @param {Buffer} buf
- * @param {number} offset
- */
+/** @type {(buf: Buffer, offset: number) => number} */
 function readUInt32BE (buf, offset) {
   return buf.readUInt32BE(offset)
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} offset
- */
+/** @type {(buf: Buffer, offset: number) => number} */
 function readUInt48BE (buf, offset) {
   return buf.readUIntBE(offset, 6)
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} offset
- * @throws {LogError} ERR_FILE_NUMBER_TOO_LARGE, with the offset in `buf`
- */
+/** Throws ERR_FILE_NUMBER_TOO_LARGE, with the offset in `buf`. @type {(buf: Buffer, offset: number) => number} */
 function readUInt53BE (buf, offset) {
   const number = buf.readUInt32BE(offset) * TWO_32 + buf.readUInt32BE(offset + 4)
   if (number <= Number.MAX_SAFE_INTEGER) return number
@@ -124,11 +95,7 @@ function readUInt53BE (buf, offset) {
   throw new LogError('ERR_FILE_NUMBER_TOO_LARGE', `expected an integer of at most 53 bits, found 0x${found}`, { offset })
 }
 
-/**
- * @param {Buffer} buf
- * @param {number} value  an integer from 0 to 2^53 - 1
- * @param {number} offset
- */
+/** @type {(buf: Buffer, value: number, offset: number) => void} `value` is an integer from 0 to 2^53 - 1 */
 function writeUInt53BE (buf, value, offset) {
   buf.writeUInt32BE(Math.floor(value / TWO_32), offset)
   buf.writeUInt32BE(value % TWO_32, offset + 4)

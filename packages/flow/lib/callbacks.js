@@ -1,16 +1,13 @@
 'use strict'
-// Callbacks: loops over steps that call back, and the ways between callbacks and promises.
+// Callbacks: loops over steps that call back, and conversions between callbacks and promises.
 
 const { misuse } = require('@millrace/errors')
 
-/**
- * @template T
- * @typedef {(err: Error | null, result?: T) => void} Callback
- */
+/** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
 
 /**
- * A loop over a step that may finish now or later. The stack does not grow when it finishes now.
- * @param {(next: () => void) => void} step  calls `next` once to be run again, or never to end the loop
+ * Runs a step again and again. A step may finish now or later; the stack does not grow if it finishes now.
+ * @param {(next: () => void) => void} step  calls `next` once to run again; the loop ends if it does not
  */
 function trampoline (step) {
   let inStep = false
@@ -34,11 +31,9 @@ function trampoline (step) {
 }
 
 /**
- * Visits the items of a list one after the other.
- * @template T
- * @param {T[]} list
- * @param {(item: T, done: (err: Error | null) => void) => void} visit
- * @param {(err: Error | null) => void} cb  the first error ends the loop
+ * Visits the items of a list one after the other; the first error ends the loop.
+ * @type {<T>(list: T[], visit: (item: T, done: (err: Error | null) => void) => void,
+ *   cb: (err: Error | null) => void) => void}
  */
 function eachInOrder (list, visit, cb) {
   let index = 0
@@ -49,13 +44,13 @@ function eachInOrder (list, visit, cb) {
 }
 
 /**
- * For methods that take a node callback last, and give a promise when they get none.
+ * For methods that take a node callback last and return a promise if they get none.
  * @template T
  * @param {import('@millrace/errors').NodeCallback<T> | undefined} cb
  * @param {(cb: Callback<T>) => void} run  must call back once
- * @param {string} name  of the method
- * @returns {any}  a promise of the result, when there is no callback
- * @throws {TypeError} when `cb` is neither a function nor left out
+ * @param {string} name  of the method, for the error message
+ * @returns {any}  a promise of the result if `cb` is undefined
+ * @throws {TypeError} if `cb` is neither a function nor undefined
  */
 function callbackOrPromise (cb, run, name) {
   if (typeof cb === 'function') return run(/** @type {Callback<T>} */ (cb))
@@ -63,11 +58,7 @@ function callbackOrPromise (cb, run, name) {
   return toPromise(run)
 }
 
-/**
- * @template T
- * @param {(cb: (err: Error | null, result?: T) => void) => void} run  calls something that takes a callback
- * @returns {Promise<any>}
- */
+/** @type {<T>(run: (cb: (err: Error | null, result?: T) => void) => void) => Promise<any>} */
 function toPromise (run) {
   return new Promise((resolve, reject) => {
     run((err, result) => err ? reject(err) : resolve(result))
@@ -75,27 +66,21 @@ function toPromise (run) {
 }
 
 /**
- * @template T
- * @param {Promise<T>} promise
- * @param {(err: any, result?: any) => void} cb  called from the event loop: what it throws does not reject the promise
+ * Calls back from the event loop: an error that `cb` throws does not reject the promise.
+ * @type {<T>(promise: Promise<T>, cb: (err: any, result?: any) => void) => void}
  */
 function toCallback (promise, cb) {
   promise.then((result) => process.nextTick(cb, null, result), (err) => process.nextTick(cb, err))
 }
 
-/**
- * @param {any} object
- * @param {string} name  of a method that takes a callback last
- * @param {...any} args  before that
- * @returns {Promise<any>}
- */
+/** Calls a method that takes a callback last. @type {(object: any, name: string, ...args: any[]) => Promise<any>} */
 function call (object, name, ...args) {
   return toPromise((cb) => object[name](...args, cb))
 }
 
 /**
- * Runs a function of the user. What it throws is thrown again from the event loop, where the user sees it, and stops
- * nothing here.
+ * Runs a function of the user. An error that it throws is thrown again from the event loop: there the user sees it, and
+ * it interrupts nothing here.
  * @param {() => void} run
  */
 function rethrowAsync (run) {

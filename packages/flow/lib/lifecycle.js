@@ -1,40 +1,37 @@
 'use strict'
-// What everything that opens, works and closes has in common: calls wait until it is open, fail when it is closed, call
-// back exactly once whatever happens, and closing waits for those under way.
+// The lifecycle of whatever opens, works and closes. Calls wait until it is open and fail once it is closed. Each call
+// calls back exactly once. Closing waits for the calls that are running.
 
 const { misuse } = require('@millrace/errors')
 const { rethrowAsync } = require('./callbacks')
 
-/**
- * @template T
- * @typedef {import('./callbacks').Callback<T>} Callback
- */
+/** @template T @typedef {import('./callbacks').Callback<T>} Callback */
 
 class Lifecycle {
   #closedError
   /** @type {Error | null} */
   #openError = null
-  /** Whether a call has failed with it. */
+  /** Whether a call has delivered `#openError`. */
   #isErrorTold = false
-  /** @type {Array<(err: Error | null) => void> | null} null once it is open, or failed to open */
+  /** @type {Array<(err: Error | null) => void> | null} null once opening has succeeded or failed */
   #whenOpen = []
   #runningCount = 0
   /** @type {(() => void) | null} */
   #whenIdle = null
-  /** @type {Promise<Error | null> | null} null before close; why it could not be closed, when it is */
+  /** @type {Promise<Error | null> | null} null before `close`; resolves to the error of closing */
   #closing = null
 
-  /** @param {(name: string) => Error} closedError  what a call of that name fails with after close */
+  /** @param {(name: string) => Error} closedError  makes the error of a call after close; gets the call's name */
   constructor (closedError) {
     this.#closedError = closedError
-    /** Open, and not being closed. */
+    /** False again as soon as closing begins. */
     this.isOpen = false
     this.isClosed = false
   }
 
   /**
-   * @param {Error | null} err  why it could not be opened; every call fails with it then. If there is none before the
-   *   next turn of the event loop, the process is warned: somebody may wait for ever
+   * @param {Error | null} err  why opening failed. Every call then fails with it. If no call does so before the next
+   *   turn of the event loop, the process emits a warning: the user may be waiting forever
    */
   opened (err) {
     this.#openError = err
@@ -46,7 +43,8 @@ class Lifecycle {
   }
 
   /**
-   * Runs once it is open, at once if it is. It is not told of failures, and closing does not wait for it.
+   * Runs a function once it is open, or at once if it is open already. If opening fails, `run` is never called. Closing
+   * does not wait for `run`.
    * @param {() => void} run
    */
   whenOpen (run) {
@@ -55,12 +53,12 @@ class Lifecycle {
   }
 
   /**
-   * Runs an action once it is open. What the action throws before it has called back goes to the callback.
+   * Runs an action once it is open. If the action throws before it has called back, the error goes to the callback.
    * @template T
    * @param {string} name  of the call
    * @param {import('@millrace/errors').NodeCallback<T>} cb
    * @param {(cb: Callback<T>) => void} action  must call back once
-   * @throws {TypeError} when `cb` is no function
+   * @throws {TypeError} if `cb` is no function
    */
   run (name, cb, action) {
     if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)
@@ -72,7 +70,7 @@ class Lifecycle {
       if (hasEnded) return
       hasEnded = true
       this.leave()
-      // Not from here: a caller who recurses on errors must not overflow the stack.
+      // In the next tick: a caller that recurses on errors must not overflow the stack.
       if (err) process.nextTick(cb, err)
       else cb(null, /** @type {T} */ (result))
     }
@@ -84,7 +82,7 @@ class Lifecycle {
       try {
         action(end)
       } catch (err) {
-        // After it has called back, this is what the callback threw, and the callback's business.
+        // The callback threw this, not the action, so it belongs to the caller.
         if (hasEnded) throw err
         end(/** @type {Error} */ (err))
       }
@@ -94,8 +92,8 @@ class Lifecycle {
   }
 
   /**
-   * Counts a call that is made while it is open, for who sees to the rest of `run` himself: closing waits for `leave`,
-   * which must be called once, just before the call's callback.
+   * Counts a call as running, for callers that do the rest of `run` themselves. It must be open. Call `leave` once,
+   * just before the callback; closing waits for it.
    */
   enter () {
     this.#runningCount++
@@ -107,9 +105,10 @@ class Lifecycle {
   }
 
   /**
-   * Once: waits until it is open or failed to open, and until all that was asked before has called back.
+   * Waits until opening has ended and all earlier calls have called back, then shuts down. Only the first call shuts
+   * down; later calls wait for the same end.
    * @param {(cb: (err: Error | null) => void) => void} shutDown
-   * @param {(err: Error | null) => void} cb  runs when it is closed; so do those of later calls
+   * @param {(err: Error | null) => void} cb
    */
   close (shutDown, cb) {
     this.#closing ??= new Promise((resolve) => {
@@ -130,7 +129,7 @@ class Lifecycle {
   }
 }
 
-/** @param {Error & { code?: string }} err  why something could not be opened */
+/** @param {Error & { code?: string }} err  the reason why opening failed */
 function warn ({ message, code }) {
   const options = { type: 'FailedOpenWarning', ...(typeof code === 'string' && { code }) }
   process.emitWarning(`${message}. Nothing has asked whether it is open: call ready`, options)

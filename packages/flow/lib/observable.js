@@ -1,22 +1,22 @@
 'use strict'
-// A value, and whoever wants to know when it changes: what the package obz makes, but one listener that throws takes
-// nothing from the others, nor does one that sets the next value.
+// A value with listeners, compatible with the package obz. Unlike there, a listener that throws, or that sets the next
+// value, does not stop the other listeners.
 
 const { rethrowAsync } = require('./callbacks')
 
 /**
- * A value, and whoever wants to know when it changes. A listener that returns false is called no more; what listening
- * returns takes it off too. It is called at once if there is a value already and `immediately` is not false.
+ * A value with listeners. A new listener is called at once if there is a value and `immediately` is not false. To stop
+ * listening, call the returned function, or return false from the listener.
  * @template T
  * @typedef {{
  *   (listener: (value: T) => unknown, immediately?: boolean): () => void
  *   once: (listener: (value: T) => unknown, immediately?: boolean) => () => void
  *   readonly value: T | undefined
- * }} Observable  undefined as long as no value was set
+ * }} Observable  `value` is undefined until it is set
  */
 
 /**
- * The same for the one that sets it.
+ * An Observable for the code that sets the value.
  * @template T
  * @typedef {{
  *   (listener: (value: T) => unknown, immediately?: boolean): () => void
@@ -26,22 +26,16 @@ const { rethrowAsync } = require('./callbacks')
  * }} Obz
  */
 
-/**
- * @template T
- * @returns {Obz<T>}
- */
+/** @template T @returns {Obz<T>} */
 function createObservable () {
-  /** @type {T | undefined} undefined as long as none was set */
+  /** @type {T | undefined} undefined until it is set */
   let value
   /** @type {Array<(value: T) => unknown>} */
   const listeners = []
-  /** @type {Array<(value: T) => unknown>} who is called once, and no more */
+  /** @type {Array<(value: T) => unknown>} called once, then removed */
   const oncers = []
 
-  /**
-   * @param {(value: T) => unknown} listener
-   * @param {boolean} [immediately]
-   */
+  /** @param {(value: T) => unknown} listener  @param {boolean} [immediately] */
   const observable = (listener, immediately) => {
     const own = (/** @type {T} */ value) => listener(value)
     listeners.push(own)
@@ -49,10 +43,7 @@ function createObservable () {
     return () => remove(listeners, own)
   }
 
-  /**
-   * @param {(value: T) => unknown} listener
-   * @param {boolean} [immediately]
-   */
+  /** @type {(listener: (value: T) => unknown, immediately?: boolean) => () => void} */
   observable.once = (listener, immediately) => {
     if (value !== undefined && immediately !== false) {
       listener(value)
@@ -67,7 +58,7 @@ function createObservable () {
   observable.set = (next) => {
     observable.value = value = next
     for (const listener of [...listeners]) {
-      // Who was taken off meanwhile is called no more; and a newer value was told to everybody.
+      // An earlier listener may have set a newer value, which all listeners have then got, or removed this listener.
       if (value !== next) return observable
       if (!listeners.includes(listener)) continue
       rethrowAsync(() => { if (listener(next) === false) remove(listeners, listener) })
@@ -85,11 +76,7 @@ function createObservable () {
   return /** @type {any} */ (observable)
 }
 
-/**
- * @template T
- * @param {T[]} list
- * @param {T} item
- */
+/** @type {<T>(list: T[], item: T) => void} */
 function remove (list, item) {
   const index = list.indexOf(item)
   if (index !== -1) list.splice(index, 1)

@@ -1,22 +1,22 @@
 'use strict'
-// Decides when work yields to the event loop: a TimeSlice in a loop over many small things, a SyncBudget where
-// callbacks run before their call returns.
+// Decides when work yields to the event loop: a TimeSlice in a loop over many small items, a SyncBudget for methods
+// whose callbacks may run before they return.
 
 const { performance } = require('node:perf_hooks')
 
-// What a collection of garbage, or a filter to be compiled, adds to it must stay below what can be noticed.
+// Short enough that the block stays unnoticed even if a garbage collection or the compilation of a filter adds to it.
 const SLICE_MS = 2
-/** So long may pass until the clock is looked at again. */
+/** How often a loop looks at the clock. */
 const LOOK_MS = 0.5
 const COUNT_MAX = 64
-// Answers before their call returns, in one turn.
+// Callbacks that run before their call returns, in one turn of the event loop.
 const SYNC_COUNT_MAX = 200
 
-/** How many turns of the event loop there were, of those that somebody asked for. */
+/** Turns of the event loop since the start. Only turns that `askForTurn` asked for count. */
 let turnCount = 0
 let isAsked = false
 
-/** One for all who are busy: many are, where a log has many live readers. */
+/** All slices share one timer: a log may have many live readers. */
 function askForTurn () {
   if (isAsked) return
   isAsked = true
@@ -27,24 +27,21 @@ function askForTurn () {
 }
 
 /**
- * Says when a loop should wait for the next turn of the event loop. It does not look at the clock for each thing: after
- * how many it looks follows from how long they take.
+ * Tells a loop when to wait for the next turn of the event loop. It does not look at the clock for every item. The
+ * number of items between two looks depends on how long the items take.
  */
 class TimeSlice {
-  /**
-   * @param {object} [options]
-   * @param {number} [options.countMax]  after how many things the clock is looked at, at most
-   */
+  /** @param {{ countMax?: number }} [options]  `countMax`: the most items between two looks at the clock */
   constructor ({ countMax = COUNT_MAX } = {}) {
     this._countMax = countMax
     this._startMs = this._lookMs = 0
-    // Who waits between two things for something else lets others have turns anyway, and has a new slice after it.
+    // If the loop waits for something else between two items, the event loop turns anyway and a new slice begins.
     this._turn = -1
     this._count = 1
     this._left = 1
   }
 
-  /** Counts one thing that is about to be done. @returns {boolean}  whether it should wait for the next turn */
+  /** Call it before each item. @returns {boolean}  whether the loop should wait for the next turn */
   isOver () {
     if (--this._left > 0) return false
     const now = performance.now()
@@ -65,36 +62,28 @@ class TimeSlice {
 }
 
 /**
- * Lets callbacks run before their call returns, but only so many in one turn of the event loop. A caller who recurses
- * cannot overflow the stack then, and one who awaits in a loop cannot starve timers.
+ * Limits how many callbacks run before their call returns, in one turn of the event loop. A caller that recurses then
+ * cannot overflow the stack, and a caller that awaits in a loop cannot starve timers.
  */
 class SyncBudget {
   constructor () {
     this._syncCount = 0
   }
 
-  /** Whether one more answer may come before its call returns. Counts it. */
+  /** Whether one more callback may run before its call returns. Counts that callback. */
   mayAnswer () {
     if (this._syncCount === 0) setImmediate(() => { this._syncCount = 0 })
     return this._syncCount++ < SYNC_COUNT_MAX
   }
 
-  /**
-   * @template T
-   * @param {(err: null, result: T) => void} cb
-   * @param {T} result
-   */
+  /** @type {<T>(cb: (err: null, result: T) => void, result: T) => void} */
   deliver (cb, result) {
     if (this.mayAnswer()) cb(null, result)
     else setImmediate(cb, null, result)
   }
 }
 
-/**
- * By the global timer, so that who runs the library under a clock of his own can let it pass.
- * @param {number} ms
- * @returns {Promise<void>}
- */
+/** Uses the global timer, so that a test with a fake clock controls it. @type {(ms: number) => Promise<void>} */
 function pause (ms) {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
