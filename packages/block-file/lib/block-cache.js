@@ -1,29 +1,26 @@
 'use strict'
-// A bounded cache of blocks: one arena of equal slots, replaced by the clock rule. What goes out is always a copy.
-// Reads through it, and ahead of a reader that goes through the file in order. What is worth caching.
+// Reads blocks through a bounded cache, and decides which blocks are worth caching. The cache is one arena of equal
+// slots with clock replacement; readers get copies. `Slab` gives them memory.
 //
-// Invariant: a cached block holds every byte of its block that lies below the file's size. The writer keeps it so by
-// patching what it wrote; the reader by offering only blocks that are complete.
+// Invariant: a cached block holds every byte of its block that lies below the file's size. The writer patches cached
+// blocks after each write, and the reader caches complete blocks only.
 
 const { LogError } = require('@millrace/errors')
 const { allocateShared, Piece, trampoline } = require('@millrace/flow')
 const { fetch, rangeError } = require('./whole-io')
 
 const NO_SLOT = -1
-// Small blocks would need more for their bookkeeping than for their bytes.
+// With more slots, the bookkeeping of small blocks would take more memory than their bytes.
 const SLOT_COUNT_MAX = 65536
 
 class BlockCache {
-  /**
-   * @param {number} blockSize  in bytes
-   * @param {number} cacheSize  in bytes; below one block there is no cache
-   */
+  /** @param {number} blockSize  in bytes  @param {number} cacheSize  in bytes; no cache if below one block */
   constructor (blockSize, cacheSize) {
     this.blockSize = blockSize
     this.slotCount = Math.min(Math.floor(cacheSize / blockSize), SLOT_COUNT_MAX)
     this.hitCount = 0
     this.missCount = 0
-    // Memory the kernel has not been asked to fill yet costs nothing, so the arena can be made whole, at first use.
+    // Allocated whole at first use: memory costs nothing until it is written.
     /** @type {Buffer | null} */
     this._arena = null
     /** @type {Map<number, number>} */
@@ -37,7 +34,7 @@ class BlockCache {
     return (this._arena ??= Buffer.allocUnsafeSlow(this.slotCount * this.blockSize))
   }
 
-  /** Whether a block can be put in without another having to go. */
+  /** Whether a block can be added without replacing another. */
   get hasRoom () {
     return this._slotOfBlock.size < this.slotCount
   }
@@ -47,10 +44,7 @@ class BlockCache {
     return this._slotOfBlock.has(blockIndex)
   }
 
-  /**
-   * @param {number} blockIndex
-   * @returns {number}  where the block begins in `arena`, or -1; good until the next `put`
-   */
+  /** Position of the block in `arena`, valid until the next `put`; or -1. @type {(blockIndex: number) => number} */
   find (blockIndex) {
     const slot = this._slotOfBlock.get(blockIndex)
     if (slot === undefined) {
@@ -62,20 +56,15 @@ class BlockCache {
     return slot * this.blockSize
   }
 
-  /**
-   * @param {number} blockIndex
-   * @param {Buffer} source  copied from
-   * @param {number} sourceStart
-   * @param {number} sourceEnd
-   */
+  /** @type {(blockIndex: number, source: Buffer, sourceStart: number, sourceEnd: number) => void} */
   put (blockIndex, source, sourceStart, sourceEnd) {
     if (this.slotCount > 0) source.copy(this.arena, this.claim(blockIndex), sourceStart, sourceEnd)
   }
 
   /**
-   * Gives a block its place, where the caller must put its bytes before anything else happens, or disclaim it.
-   * @param {number} blockIndex
-   * @returns {number}  where it begins in `arena`
+   * Takes a slot for a block and returns its position in `arena`. The caller must fill it, or call `disclaim`, before
+   * anything else runs.
+   * @type {(blockIndex: number) => number}
    */
   claim (blockIndex) {
     const slot = this._slotOfBlock.get(blockIndex) ?? this._freeSlot()
@@ -85,7 +74,7 @@ class BlockCache {
     return slot * this.blockSize
   }
 
-  /** @param {number} blockIndex  claimed just now; its place is the next one to be given away */
+  /** Frees the slot that was claimed just now; the next `claim` gets it. @param {number} blockIndex */
   disclaim (blockIndex) {
     const slot = this._slotOfBlock.get(blockIndex)
     if (slot === undefined) return
@@ -94,11 +83,7 @@ class BlockCache {
     this._hand = slot
   }
 
-  /**
-   * Copies bytes that were just written to the file over the cached blocks that they touch.
-   * @param {Buffer} bytes
-   * @param {number} position  in the file
-   */
+  /** Updates cached blocks with bytes that were just written. @type {(bytes: Buffer, position: number) => void} */
   patch (bytes, position) {
     this._eachCached(position, position + bytes.length, (slot, blockStart) => {
       const from = Math.max(position, blockStart)
@@ -107,11 +92,7 @@ class BlockCache {
     })
   }
 
-  /**
-   * Forgets every block that touches the range.
-   * @param {number} start  position in the file
-   * @param {number} end  position in the file, may be Infinity
-   */
+  /** Forgets the blocks that touch a range; `end` may be Infinity. @type {(start: number, end: number) => void} */
   drop (start, end) {
     this._eachCached(start, end, (slot) => {
       this._slotOfBlock.delete(this._blockOfSlot[slot])
@@ -119,11 +100,7 @@ class BlockCache {
     })
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @param {(slot: number, blockStart: number) => void} visit
-   */
+  /** @type {(start: number, end: number, visit: (slot: number, blockStart: number) => void) => void} */
   _eachCached (start, end, visit) {
     const first = Math.floor(start / this.blockSize)
     const last = Math.ceil(end / this.blockSize) - 1
@@ -139,7 +116,7 @@ class BlockCache {
     }
   }
 
-  /** The clock rule: the first slot that nobody used since the hand last passed it. */
+  /** The clock rule: takes the first slot that was not used since the hand last passed it. */
   _freeSlot () {
     for (;;) {
       const slot = this._hand
@@ -155,9 +132,9 @@ class BlockCache {
   }
 }
 
-// Reads ranges: from the cache, from what was read ahead, or from the file.
+// The reader of ranges: it takes bytes from the cache, from what was read ahead, or from the file.
 
-// Past this, longer reads of a warm file gain nothing: the copy is the cost, no longer the call.
+// Larger reads of a warm file gain nothing: copying costs more than the calls by then.
 const AHEAD_SIZE_MAX = 256 * 1024
 const NOTHING = Buffer.alloc(0)
 
@@ -168,9 +145,9 @@ class Reader {
   #aheadSizeMax
   #aheadSize = 0
   #expectedStart = -1
-  /** What was read ahead last. Each of its bytes is handed out once at most, so whoever gets it owns it. */
+  /** The bytes that were read ahead. Each is handed out at most once, so its receiver owns it. */
   #ahead = { span: /** @type {Buffer} */ (NOTHING), start: 0, end: 0, rewriteCount: 0 }
-  /** @type {Buffer | null} one buffer is kept for the next fetch: making it anew costs more than the read */
+  /** @type {Buffer | null} kept for the next fetch: allocating it would cost more than the read */
   #spare = null
 
   /** @param {OpenFile} file */
@@ -179,11 +156,8 @@ class Reader {
     this.#aheadSizeMax = Math.min(AHEAD_SIZE_MAX, file.cache.slotCount * file.blockSize / 4)
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @returns {Buffer | null}  the caller's own, when it is at hand: read ahead, or in one cached block
-   */
+  // Returns bytes of the caller's own if they were read ahead or lie in one cached block, otherwise null.
+  /** @type {(start: number, end: number) => Buffer | null} */
   readAtHand (start, end) {
     const { rewriteCount } = this.#file
     const ahead = this.#ahead
@@ -199,11 +173,9 @@ class Reader {
     return bytes
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @returns {number}  where the bytes are in the cache's arena, until anything else is read; -1 unless in one block
-   */
+  // Returns the position of the range in the cache's arena, valid until the next read. Returns -1 if the range does not
+  // lie in one cached block.
+  /** @type {(start: number, end: number) => number} */
   findCached (start, end) {
     const { cache, blockSize } = this.#file
     const blockIndex = Math.floor(start / blockSize)
@@ -212,11 +184,8 @@ class Reader {
     return cache.find(blockIndex) + start - blockStart
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end  at most the file's size
-   * @param {(err: Error | null, bytes?: Buffer) => void} cb  gets bytes of its own; may run before `read` returns
-   */
+  // Reads a range below the file's size into memory of the caller's own. `cb` may run before `read` returns.
+  /** @type {(start: number, end: number, cb: (err: Error | null, bytes?: Buffer) => void) => void} */
   read (start, end, cb) {
     const { size, lock } = this.#file
     const result = Buffer.allocUnsafe(end - start)
@@ -224,7 +193,7 @@ class Reader {
     let { rewriteCount } = this.#file
     trampoline((next) => {
       if (rewriteCount !== this.#file.rewriteCount) {
-        // What was copied so far and what comes now may be from before and after an overwrite: begin again.
+        // An overwrite came in between. The result must not mix bytes from before and after it, so start again.
         rewriteCount = this.#file.rewriteCount
         position = start
         if (end > size.value) return cb(rangeError('read', start, end, this.#file))
@@ -232,7 +201,7 @@ class Reader {
       position = this.#copyCached(result, start, position, end)
       if (position === end) return cb(null, result)
       if (position > start && !lock.isFree(start, end)) {
-        // What was copied is from before an overwrite that is under way; what comes may be from after it.
+        // An overwrite is running. The result must not mix bytes from before and after it, so wait and start again.
         return lock.read(start, end, (release) => {
           release()
           position = start
@@ -242,7 +211,7 @@ class Reader {
       this.#fetchBlocks(position, end, (err, span, spanStart, spanEnd) => {
         if (rewriteCount !== this.#file.rewriteCount) return next()
         if (err instanceof LogError && err.code === 'ERR_FILE_SHORT_READ') return cb(err)
-        // What lies beside the bytes that are wanted, in their block or ahead, may be what cannot be read.
+        // The unreadable bytes may lie beside the range, in its first or last block or in the read-ahead. Try it alone.
         if (err) return fetch(this.#file, result, start, (err) => cb(err, result))
         const upTo = Math.min(end, spanEnd)
         span.copy(result, position - start, position - spanStart, upTo - spanStart)
@@ -253,13 +222,9 @@ class Reader {
     })
   }
 
-  /**
-   * @param {Buffer} result
-   * @param {number} start  the position of `result` in the file
-   * @param {number} position  copied up to here
-   * @param {number} end
-   * @returns {number}  the position of the first byte that is not cached, or `end`
-   */
+  // Copies cached bytes into `result`, whose first byte is the file's at `start`. Begins at `position`; returns the
+  // first position that is not cached, or `end`.
+  /** @type {(result: Buffer, start: number, position: number, end: number) => number} */
   #copyCached (result, start, position, end) {
     const { cache, blockSize } = this.#file
     while (position < end) {
@@ -274,16 +239,15 @@ class Reader {
     return position
   }
 
+  // Fetches the blocks from `position` up to `end`, and more if the file is being read in order.
   /**
-   * Fetches the block at `position`, those up to `end`, and more when the file is being read in order.
-   * @param {number} position
-   * @param {number} end
-   * @param {(err: Error | null, span: Buffer, spanStart: number, spanEnd: number) => void} cb
+   * @type {(position: number, end: number, cb: (err: Error | null, span: Buffer, spanStart: number, spanEnd: number) =>
+   *   void) => void}
    */
   #fetchBlocks (position, end, cb) {
     const { blockSize, size } = this.#file
     const spanStart = Math.floor(position / blockSize) * blockSize
-    // The window doubles while each miss begins where the last fetch ended, and closes when one does not.
+    // The read-ahead doubles with each miss that begins where the last fetch ended. Any other miss ends it.
     const aheadSize = spanStart !== this.#expectedStart
       ? 0
       : Math.min(this.#aheadSizeMax, Math.max(2 * this.#aheadSize, blockSize))
@@ -297,9 +261,9 @@ class Reader {
     const { rewriteCount } = this.#file
     fetch(this.#file, span, spanStart, (err) => {
       if (err) return cb(err, span, spanStart, spanEnd)
-      // What was changed meanwhile is not worth keeping.
+      // After an overwrite the span may be stale.
       if (rewriteCount === this.#file.rewriteCount) this.#offerToCache(span, spanStart, spanEnd)
-      // The bytes before `end` are for the read that made the fetch.
+      // The bytes before `end` go to the read that called.
       if (isAhead) this.#ahead = { span, start: end, end: spanEnd, rewriteCount }
       cb(null, span, spanStart, spanEnd)
     })
@@ -312,18 +276,14 @@ class Reader {
     return memory && memory.byteLength >= length ? Buffer.from(memory, 0, length) : Buffer.allocUnsafeSlow(length)
   }
 
-  /**
-   * A range larger than a quarter of the cache would only push out what is used again.
-   * @param {Buffer} span
-   * @param {number} spanStart
-   * @param {number} spanEnd
-   */
+  // Caches the span, unless it is longer than the longest read-ahead: it would push out blocks that are used again.
+  /** @type {(span: Buffer, spanStart: number, spanEnd: number) => void} */
   #offerToCache (span, spanStart, spanEnd) {
     const { cache, blockSize, size } = this.#file
     if (spanEnd - spanStart > Math.max(this.#aheadSizeMax, blockSize)) return
     for (let blockStart = spanStart; blockStart < spanEnd; blockStart += blockSize) {
       const blockEnd = Math.min(blockStart + blockSize, spanEnd)
-      // An append may have grown the last block while it was read: then these bytes are not all of it.
+      // An append may have made the last block longer during the read, so that the span lacks its end.
       if (blockEnd < Math.min(blockStart + blockSize, size.value)) continue
       const blockIndex = blockStart / blockSize
       if (!cache.has(blockIndex)) cache.put(blockIndex, span, blockStart - spanStart, blockEnd - spanStart)
@@ -331,39 +291,33 @@ class Reader {
   }
 }
 
-// Decides when a block is worth caching of which only a few bytes are wanted at a time. Reading them alone is cheap,
-// and finding them in the cache is cheaper; so they are read alone until that has cost about as much as reading the
-// block would have, which at most doubles the cost, whatever comes. So a log that is many times the cache is read at
-// random without ever filling it with what is not used again; a hot part of it is soon there.
+// Admission decides whether to cache a block of which only a few bytes are wanted. Reading those bytes alone is cheap,
+// and finding them in the cache is cheaper. So a block is cached once its small reads have cost about as much as
+// reading the block: that at most doubles the total cost. Random reads of a log much larger than the cache then do not
+// fill it with blocks that are not used again, and the hot part of a log is soon cached.
 
-// While the cache has room, a block that is wanted a second time may as well be in it.
+// While the cache has room, the second miss is enough.
 const MISS_COUNT_WITH_ROOM = 2
-// Reading a few bytes takes as long as reading so many more of a block, and copying them into the cache.
+// Reading a few bytes takes as long as reading and caching this many bytes more of a block.
 const SIZE_PER_MISS = 2048
 const COUNT_MAX = 32
-// So many blocks share one count, in a file that is many times the cache.
+// The number of miss counts. In a file much larger than the cache, blocks share counts.
 const COUNTS_PER_SLOT = 8
 
 class Admission {
-  /**
-   * @param {BlockCache} cache
-   * @param {object} [counts]  how often a block must be missed to be worth caching
-   * @param {number} [counts.withRoom]  while none has to go for it
-   * @param {number} [counts.whenFull]
-   */
+  /** @param {BlockCache} cache  @param {{ withRoom?: number, whenFull?: number }} [counts]  how many misses it takes */
   constructor (cache, { withRoom = MISS_COUNT_WITH_ROOM, whenFull = countFor(cache.blockSize) } = {}) {
     this._cache = cache
     this._countWithRoom = withRoom
     this._countWhenFull = whenFull
-    /** How often each block was missed lately. @type {Uint8Array | null} */
+    /** Recent misses, by block index modulo length. @type {Uint8Array | null} */
     this._counts = null
     this._countsLeft = 0
   }
 
   /**
-   * @param {number} blockIndex  of a block that is not in the cache, and of which some bytes are wanted
-   * @param {boolean} inOrder  whether others of it will be wanted next
-   * @returns {boolean}  whether it is worth caching
+   * @param {number} blockIndex  of a block that is not cached and of which some bytes are wanted
+   * @param {boolean} inOrder  whether its next bytes will be wanted soon
    */
   isWorthIt (blockIndex, inOrder) {
     const { _cache: cache } = this
@@ -380,8 +334,8 @@ class Admission {
   }
 
   /**
-   * What was missed long ago counts less. In the time between, blocks that fit into the cache together would each have
-   * been missed often enough.
+   * Halves all counts, so that old misses count less. Between two halvings, every block of a set that fits into the
+   * cache can be missed often enough.
    * @param {Uint8Array} counts
    */
   _forgetHalf (counts) {
@@ -395,52 +349,38 @@ function countFor (blockSize) {
   return Math.max(MISS_COUNT_WITH_ROOM, Math.min(COUNT_MAX, Math.ceil(blockSize / SIZE_PER_MISS)))
 }
 
-// Memory for small values, handed out piece by piece, and no piece twice: one allocation for many values, which whoever
-// gets one may keep.
+// A slab is memory for small values: one allocation for many values. No byte is handed out twice, so a receiver may
+// keep its piece.
 
-// Of a larger slab more would be kept by whoever keeps a single value; of smaller ones the last bytes are wasted more
-// often.
+// A kept value keeps its whole slab alive, so a slab is not larger. Smaller slabs waste more bytes at their ends.
 const SLAB_SIZE = 16 * 1024
-// A larger copy gets memory of its own.
+// Larger copies get memory of their own.
 const COPIED_SIZE_MAX = SLAB_SIZE / 4
 const ALIGNMENT = 8
 
 class Slab {
   constructor () {
-    /** What is handed out of. It is replaced when it is used up. */
+    /** The current slab; a new one replaces it when it is used up. */
     this.bytes = Buffer.alloc(0)
-    /** Over `bytes`. */
     this.view = new DataView(this.bytes.buffer, 0, 0)
     this._memory = this.bytes.buffer
     this._size = 0
     this._used = 0
   }
 
-  /**
-   * @param {number} size  in bytes
-   * @returns {number}  where in `bytes` so many are free; they stay so until some are taken
-   */
+  /** Finds `size` free bytes; returns their position in `bytes`. They stay free until `take`. @param {number} size */
   reserve (size) {
     if (this._used + size > this._size) this._renew(size)
     return this._used
   }
 
-  /**
-   * @param {number} start  in `bytes`, where some were reserved, or behind it
-   * @param {number} end
-   * @returns {Buffer}  what was put there, the caller's own
-   */
+  /** Takes bytes that were reserved, as the caller's own. @type {(start: number, end: number) => Buffer} */
   take (start, end) {
     this._used = (end + ALIGNMENT - 1) & -ALIGNMENT
     return new Piece(this._memory, start, end - start)
   }
 
-  /**
-   * @param {Buffer} source
-   * @param {number} start  in the source
-   * @param {number} end
-   * @returns {Buffer}  a copy, the caller's own
-   */
+  /** Copies bytes, as the caller's own. @type {(source: Buffer, start: number, end: number) => Buffer} */
   copy (source, start, end) {
     const size = end - start
     if (size > COPIED_SIZE_MAX) {
@@ -453,7 +393,7 @@ class Slab {
     return this.take(offset, offset + size)
   }
 
-  /** @param {number} size  that must fit into it */
+  /** @param {number} size  that the new slab must hold at least */
   _renew (size) {
     this._size = Math.max(SLAB_SIZE, size)
     this.bytes = allocateShared(this._size)

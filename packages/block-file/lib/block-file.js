@@ -1,5 +1,5 @@
 'use strict'
-// BlockFile: opens, checks what callers ask for, and hands it to the reader, the writer or a scan.
+// BlockFile: opens the file, checks arguments, and hands each call to the reader, the writer or a scan.
 
 const { dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
@@ -14,8 +14,9 @@ const { AdaptiveIo, closedError, fetch, fetchNow, rangeError } = require('./whol
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
 const { RangeLock, Writer } = require('./writer')
 
-// A read that takes long may only have lost its turn to another process, on a busy machine, which is no reason to go
-// through threads, who have to wait for theirs too. A disk that makes others wait does so again, within as many reads.
+// One slow read need not mean a slow disk: on a busy machine the process may have lost its turn, and a pool thread
+// would wait for its turn too. So after a slow read only 2 reads go through the pool. If another read within the next
+// 64 is slow, the disk is slow, and more reads go through the pool.
 const ASYNC_COUNT_MIN = 2
 const QUICK_COUNT_MIN = 64
 // bench-flumelog-offset found 64 KiB a good default; our figures agree (see the README).
@@ -25,29 +26,21 @@ const CACHE_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {object} BlockFileOptions
- * @property {number} [blockSize]  bytes: the unit of caching; 64 KiB by default
- * @property {'r' | 'r+'} [flags]  `r+`, the default, reads and writes and creates the file; `r` never changes anything
- * @property {number} [cache]  bytes that the cache may hold; 16 MiB by default, 0 for none
- * @property {boolean} [createFolder]  create the folder of the file too; false by default
- * @property {(() => Buffer) | null} [initial]  makes the bytes of a file that is missing or empty; it exists with all
- *   of them, on stable storage, or not at all
- * @property {boolean} [lock]  false by default; true keeps others from opening the file for writing while it is open,
- *   if they lock it too. With `r` nothing is locked
- * @property {number} [lockTimeout]  ms to wait for a lock that somebody else has; 0, the default, fails at once
+ * @property {number} [blockSize]  the unit of caching, in bytes; 64 KiB by default
+ * @property {'r' | 'r+'} [flags]  `r+`, the default, reads, writes and creates the file; `r` never changes anything
+ * @property {number} [cache]  the most bytes that the cache holds; 16 MiB by default, 0 for no cache
+ * @property {boolean} [createFolder]  create the file's folder too; false by default
+ * @property {(() => Buffer) | null} [initial]  makes the first bytes of a missing or empty file. The file then has all
+ *   of them, on stable storage, or does not exist
+ * @property {boolean} [lock]  with `r+`: keep out other writers that lock the file too; false by default
+ * @property {number} [lockTimeout]  how many ms to wait for a lock that is held; 0, the default, fails at once
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
 /** @typedef {import('./whole-io').OpenFile} OpenFile */
 
-/**
- * @template T
- * @typedef {import('@millrace/errors').NodeCallback<T>} Callback  a user's
- */
-
-/**
- * @template T
- * @typedef {import('./storage').Callback<T>} Done  one of ours
- */
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} Callback  a user's callback */
+/** @template T @typedef {import('./storage').Callback<T>} Done  an internal callback */
 
 /**
  * @typedef {{
@@ -59,15 +52,13 @@ const CACHE_SIZE_MAX = 2 ** 31
 /**
  * @typedef {object} FileLook
  * @property {number} size  in bytes
- * @property {number} modifiedMs  when it was written last, since 1970; Infinity if the storage does not tell
- * @property {boolean} isGone  whether it was removed, or replaced by another
+ * @property {number} modifiedMs  the time of the last write, since 1970; Infinity if the storage does not tell
+ * @property {boolean} isGone  whether the file was removed, or replaced by another
  */
 
+/** Positions and sizes are in bytes. Bytes that are passed to a change must not change until its callback runs. */
 class BlockFileHandle {
-  /**
-   * @param {string} givenPath
-   * @param {BlockFileOptions} [options]
-   */
+  /** @param {string} givenPath  @param {BlockFileOptions} [options] */
   constructor (givenPath, options) {
     const { blockSize, cache, storage, ...request } = parseOptions(givenPath, options)
     const path = resolvePath(givenPath, storage)
@@ -75,10 +66,10 @@ class BlockFileHandle {
     try {
       if (createFolder && flags === 'r+') storage.makeFolderSync?.(path)
     } catch {
-      // Opening the file makes it again, and says why it cannot.
+      // `open` makes the folder again and reports the failure.
     }
     this.path = path
-    /** Where the file really is: with no symlink in it, once it is open for writing. What lies beside it lies there. */
+    /** The file's path, with every symlink followed once the file is open for writing. Files beside it lie here. */
     this.realPath = path
     this.blockSize = blockSize
     this.flags = flags
@@ -102,15 +93,12 @@ class BlockFileHandle {
     this._writer = new Writer(this._file)
     this._turns = new SyncBudget()
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
-    /**
-     * What became of the file since a holder of its lock did not give it back. Known once the file is open.
-     * @type {import('./storage').Past}
-     */
+    /** What may be lost if the last writer crashed; known once the file is open. @type {import('./storage').Past} */
     this.past = 'unknown'
     toCallback(open(storage, path, request), (err, opened) => {
       if (err) return this._lifecycle.opened(err)
       const { handle, size, path, lock, past } = opened
-      // Whoever created it may have failed to sync its name. Doing so once more costs little.
+      // The process that created the file may have failed to sync its name. One more sync costs little.
       const hasUnsyncedName = this.flags === 'r+'
       Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
       this.realPath = path
@@ -120,30 +108,28 @@ class BlockFileHandle {
     })
   }
 
-  /** How many overwrites and truncations there were: bytes that were read before one may be stale. */
+  /** Overwrites and truncations so far. Bytes that were read before the last one may be stale. */
   get rewriteCount () {
     return this._file.rewriteCount
   }
 
-  /** @param {Callback<void>} cb  runs when the file is open, or failed to */
+  /** @param {Callback<void>} cb  runs when the file is open, or with the error of opening */
   ready (cb) {
     this._lifecycle.run('ready', cb, (cb) => cb(null))
   }
 
   /**
-   * @param {number} start  position of the first byte
-   * @param {number} end  position after the last byte
-   * @param {Callback<Buffer>} cb  the bytes are the caller's own; may run before `read` returns
+   * Reads bytes `start` to `end`, without `end`. They are the caller's own. `cb` may run before `read` returns.
+   * @type {(start: number, end: number, cb: Callback<Buffer>) => void}
    */
   read (start, end, cb) {
     this._read(start, end, takeAll, cb)
   }
 
   /**
-   * Reads past the cache, for a caller who keeps a cache of its own.
-   * @param {Buffer} target  filled whole; must not be used until `cb` runs
-   * @param {number} position
-   * @param {Callback<void>} cb  may run before `readInto` returns
+   * Fills `target` and bypasses the cache, for callers with their own cache. Do not touch `target` until `cb` runs,
+   * which may be before `readInto` returns.
+   * @type {(target: Buffer, position: number, cb: Callback<void>) => void}
    */
   readInto (target, position, cb) {
     this._lifecycle.run('read', cb, (cb) => {
@@ -154,12 +140,12 @@ class BlockFileHandle {
   }
 
   /**
-   * The same where nobody has to wait.
+   * Like `readInto`, but never waits.
    * @param {Buffer} target
    * @param {number} offset  in the target
-   * @param {number} size  in bytes; the file must have so many
+   * @param {number} size  in bytes; the range must lie in the file
    * @param {number} position
-   * @returns {boolean}  whether they are in the target; if not, `readInto` waits, or says why
+   * @returns {boolean}  whether the bytes are in the target. If not, `readInto` waits for them or reports the error
    */
   readIntoNow (target, offset, size, position) {
     return fetchNow(this._file, target, offset, size, position)
@@ -175,38 +161,27 @@ class BlockFileHandle {
     this._readInteger(position, position + 6, readUInt48BE, cb)
   }
 
-  /**
-   * @param {number} position  of eight bytes
-   * @param {Callback<number>} cb  ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1
-   */
+  /** ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1. @type {(position: number, cb: Callback<number>) => void} */
   readUInt53BE (position, cb) {
     this._readInteger(position, position + 8, readUInt53BE, cb)
   }
 
   /**
-   * Adds to the end. Calls made meanwhile queue up, in order.
-   * @param {Uint8Array} bytes  must not change until `cb` runs
-   * @param {Callback<number>} cb  the new size; `size` has it already
+   * Adds bytes at the end, in the order of the calls. Gives the new size, which `size` has already.
+   * @type {(bytes: Uint8Array, cb: Callback<number>) => void}
    */
   append (bytes, cb) {
     this._change('append', cb, (cb) => this._writer.append(toBuffer('append', bytes), cb))
   }
 
-  /**
-   * Overwrites bytes; never extends the file.
-   * @param {Uint8Array} bytes  must not change until `cb` runs
-   * @param {number} position
-   * @param {Callback<void>} cb
-   */
+  /** Overwrites; never extends the file. @type {(bytes: Uint8Array, position: number, cb: Callback<void>) => void} */
   write (bytes, position, cb) {
     this._overwrite(bytes, position, false, cb)
   }
 
   /**
-   * Overwrites bytes that nobody has read and kept, or with the same ones: readers are not sent to read them again.
-   * @param {Uint8Array} bytes  must not change until `cb` runs
-   * @param {number} position
-   * @param {Callback<void>} cb
+   * Like `write`, but readers do not read again. Only for bytes that no reader keeps, or that do not change.
+   * @type {(bytes: Uint8Array, position: number, cb: Callback<void>) => void}
    */
   writeQuietly (bytes, position, cb) {
     this._overwrite(bytes, position, true, cb)
@@ -221,10 +196,7 @@ class BlockFileHandle {
     })
   }
 
-  /**
-   * @param {number} size  in bytes; one above the file's size changes nothing
-   * @param {Callback<void>} cb
-   */
+  /** A `size` above the file's changes nothing. @type {(size: number, cb: Callback<void>) => void} */
   truncate (size, cb) {
     this._change('truncate', cb, (cb) => {
       if (!isPosition(size)) throw misuse(`truncate: expected a whole size, got ${String(size)}`)
@@ -232,15 +204,16 @@ class BlockFileHandle {
     })
   }
 
-  /** @param {Callback<void>} cb  runs when all that was written before is on stable storage */
+  /** @param {Callback<void>} cb  runs when everything written before is on stable storage */
   sync (cb) {
     this._change('sync', cb, (cb) => this._writer.sync(cb))
   }
 
   /**
-   * Visits every block in order, at the speed of the file: large reads ahead, no copies, past the cache.
+   * Visits every block in order, at the speed of the file: it reads ahead, bypasses the cache and copies nothing.
    * @param {{ start?: number, end?: number }} range  the whole file by default; the first and last block may be cut
-   * @param {(block: Buffer, position: number) => unknown} onBlock  a block is good until it returns; false ends all
+   * @param {(block: Buffer, position: number) => unknown} onBlock  the block is valid until it returns; false ends the
+   *   scan
    * @param {Callback<void>} cb
    */
   scan (range, onBlock, cb) {
@@ -254,17 +227,18 @@ class BlockFileHandle {
   }
 
   /**
-   * Keeps zeros behind the end, in the file but not in `size`, so that syncing an append need not write the file's size
-   * too: half the time, on a fast disk. A crash leaves them there; `trim` takes them away.
-   * @param {number} size  how many, in bytes; 0, the default, for none
+   * Keeps `size` zero bytes behind the end, in the file but not in `file.size`. A sync after an append then need not
+   * write the file's size, which halves its time on a fast disk. A crash leaves the zeros; `trim` removes them.
+   * @param {number} size  0, the default, for none
    */
   reserve (size) {
     this._writer.reserveSize = size
   }
 
   /**
-   * What keeps other writers out, once the file is open: the kernel's lock on it, the record beside it, or nothing.
-   * @returns {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }}  `blindSpot` says what it cannot keep out
+   * The lock in force: the kernel's lock, the record beside the file, or none. `blindSpot` says what it cannot keep
+   * out. The file must be open.
+   * @returns {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }}
    */
   get lock () {
     const { kind = 'file', blindSpot = null } = this._file.lockHeld ?? { kind: /** @type {const} */ ('none') }
@@ -272,10 +246,9 @@ class BlockFileHandle {
   }
 
   /**
-   * Notes, in the lock, whether all that was ever shown of the file would be found by the next one, were this process
-   * killed. Does nothing where there are no locks.
-   * @param {boolean} isIntact
-   * @param {Callback<void>} cb
+   * Notes in the lock whether all bytes that were ever shown are in the file or the page cache. If this process is then
+   * killed, the next writer knows that nothing is lost. Does nothing if the storage has no such note.
+   * @type {(isIntact: boolean, cb: Callback<void>) => void}
    */
   markIntact (isIntact, cb) {
     this._change('markIntact', cb, (cb) => {
@@ -286,20 +259,16 @@ class BlockFileHandle {
   }
 
   /**
-   * Puts another file in the place of this one, in one step, and goes on with it. Whoever has read the old one must
-   * know.
-   * @param {string} from  its path, in the same folder; whole and on stable storage
-   * @param {Callback<void>} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
+   * Renames another file over this one and continues with it. The bytes at a position may change: the caller tells
+   * those who have read the old file.
+   * @param {string} from  its path, in the same folder; the file is complete and on stable storage
+   * @param {Callback<void>} cb  ERR_FILE_NOT_UNDONE: after a power cut either file may have the name
    */
   replaceWith (from, cb) {
     this._change('replaceWith', cb, (cb) => this._writer.replaceWith(from, cb))
   }
 
-  /**
-   * Removes a file that lies beside this one, if there is one.
-   * @param {string} suffix  what its name has more than this one's
-   * @param {Callback<void>} cb  it does not come back with the power
-   */
+  /** Durably removes the file `realPath + suffix` if it exists. @type {(suffix: string, cb: Callback<void>) => void} */
   removeBeside (suffix, cb) {
     const { storage } = this._file
     this._change('removeBeside', cb, (cb) => storage.unlink(this.realPath + suffix, (err) => {
@@ -308,51 +277,48 @@ class BlockFileHandle {
     }))
   }
 
-  /** @param {Callback<void>} cb  the file ends at `size` */
+  /** Removes the reserved zeros: the file then ends at `size`. @param {Callback<void>} cb */
   trim (cb) {
     this._change('trim', cb, (cb) => this._writer.trim(cb))
   }
 
-  /** Whether the file can be left as it should be though the process ends: nothing is being changed. */
+  /** Whether `endNow` may be called: no change is running or waiting, and the storage has synchronous calls. */
   get canEndNow () {
     return this._lifecycle.isOpen && this._writer.canEndNow
   }
 
   /**
-   * Overwrites and syncs at once, for an `exit` handler. Only this and `unlockNow` may be called afterwards.
+   * Overwrites and syncs synchronously, for an `exit` handler. Only `unlockNow` may follow.
    * @param {Array<{ bytes: Buffer, position: number }>} writes  in order
-   * @throws what the file system says; then any of them may be there
+   * @throws errors of the file system; any of the writes may then be in the file
    */
   endNow (writes) {
     this._writer.endNow(writes)
   }
 
-  /**
-   * Removes the record of the lock, as the process ends.
-   * @throws what the file system says
-   */
+  /** Removes the lock's record, for an `exit` handler. @throws errors of the file system */
   unlockNow () {
     this._file.lockHeld?.releaseSync?.()
   }
 
   /**
-   * A window of one's own over the file, for reading frames in place. The file must be open.
-   * @param {{ givesBuffers?: boolean }} [options]  whether the bytes may be kept: then every load takes new memory
+   * A window over the file, for reading frames in place. The file must be open.
+   * @param {{ givesBuffers?: boolean }} [options]  true if the bytes are kept: every load then takes new memory
    * @returns {SpanReader}
    */
   createSpanReader (options) {
     return new SpanReader(this._file, options)
   }
 
-  /** For reading records here and there, each of a few bytes. The file must be open. */
+  /** Reads a few bytes at any place without waiting. The file must be open. */
   createPeeker () {
     return new Peeker(this._file)
   }
 
   /**
-   * Takes note of how large the file is now, when another process writes it.
-   * @param {Callback<FileLook>} cb  `size` has it already
-   * @param {number} [least]  bytes that are known to be there: a file that has fewer is only told of
+   * Updates `size` after another process wrote the file.
+   * @param {Callback<FileLook>} cb  `size` is already set
+   * @param {number} [least]  bytes that are known to exist; `size` stays if the file has fewer
    */
   refresh (cb, least = 0) {
     this._lifecycle.run('refresh', cb, (cb) => {
@@ -361,7 +327,7 @@ class BlockFileHandle {
         const { value: before } = this.size
         if (look.size >= least && look.size !== before) {
           if (look.size < before) this.invalidate()
-          // The block that the file ended in has bytes now that the cached one has not.
+          // The cached last block lacks the bytes that the file has gained.
           else this._file.cache.drop(before, Infinity)
           this.size.set(look.size)
         }
@@ -370,42 +336,32 @@ class BlockFileHandle {
     })
   }
 
-  /**
-   * Goes on with the file that has the name now, if this one was opened for reading.
-   * @param {Callback<void>} cb
-   */
+  /** Continues with the file that has the name now. Only for a file opened with `r`. @param {Callback<void>} cb */
   reopen (cb) {
     this._lifecycle.run('reopen', cb, (cb) => this._writer.reopen(cb))
   }
 
-  /**
-   * Forgets every byte that was kept: another process may have changed it. Readers read anew what they have not yet
-   * delivered.
-   */
+  /** Forgets cached bytes, which another process may have changed. Readers read again what they still hold. */
   invalidate () {
     this._file.cache.drop(0, Infinity)
     this._file.rewriteCount++
   }
 
   /**
-   * Tells when the file may have changed that another process writes. The file must be open.
+   * Reports that another process may have changed the file. The file must be open.
    * @param {(done: () => void) => void} onChange  not called again before it calls `done`
-   * @returns {FileWatch}  to be closed before the file is
+   * @returns {FileWatch}  close it before the file
    */
   watch (onChange) {
     return new FileWatch(this._file, onChange)
   }
 
-  /** How well the cache does. */
   cacheStats () {
     const { hitCount, missCount, slotCount } = this._file.cache
     return { hitCount, missCount, slotCount, blockSize: this.blockSize }
   }
 
-  /**
-   * Waits for what was asked before, then closes. A second call waits for the same end.
-   * @param {Callback<void>} cb
-   */
+  /** Waits for all earlier calls, then closes. A second call waits for the same end. @param {Callback<void>} cb */
   close (cb) {
     if (typeof cb !== 'function') throw misuse(`close: expected a callback, got ${typeof cb}`)
     this._lifecycle.close((cb) => {
@@ -416,12 +372,7 @@ class BlockFileHandle {
     }, cb)
   }
 
-  /**
-   * @template T
-   * @param {string} name
-   * @param {Callback<T>} cb
-   * @param {(cb: Done<T>) => void} action  runs once the file is open, if it may be written
-   */
+  /** @type {<T>(name: string, cb: Callback<T>, action: (cb: Done<T>) => void) => void} refuses if opened with `r` */
   _change (name, cb, action) {
     const refuse = () => {
       throw new LogError('ERR_FILE_READ_ONLY', `${name}: ${this.path} was opened with flags "r"; open it with "r+"`,
@@ -430,15 +381,9 @@ class BlockFileHandle {
     this._lifecycle.run(name, cb, this.flags === 'r+' ? action : refuse)
   }
 
-  /**
-   * @template T
-   * @param {number} start
-   * @param {number} end
-   * @param {(bytes: Buffer, offset: number) => T} decode  what it throws goes to the callback
-   * @param {Callback<T>} cb
-   */
+  /** @type {<T>(start: number, end: number, decode: (bytes: Buffer, offset: number) => T, cb: Callback<T>) => void} */
   _read (start, end, decode, cb) {
-    // Most reads find the file open and their bytes at hand: for these nothing is made but the result.
+    // The usual case: the file is open and the bytes are at hand. It allocates nothing but the result.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
       const bytes = this._reader.readAtHand(start, end)
       if (bytes !== null) return this._answer(bytes, 0, decode, cb)
@@ -450,14 +395,9 @@ class BlockFileHandle {
     })
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @param {(bytes: Buffer, offset: number) => number} decode
-   * @param {Callback<number>} cb
-   */
+  /** @type {(start: number, end: number, decode: typeof readUInt32BE, cb: Callback<number>) => void} */
   _readInteger (start, end, decode, cb) {
-    // Of a cached one nothing is copied.
+    // An integer in a cached block is read in place.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {
       const offset = this._reader.findCached(start, end)
       if (offset !== -1) return this._answer(this._file.cache.arena, offset, decode, cb)
@@ -465,13 +405,7 @@ class BlockFileHandle {
     this._read(start, end, decode, cb)
   }
 
-  /**
-   * @template T
-   * @param {Buffer} bytes
-   * @param {number} offset
-   * @param {(bytes: Buffer, offset: number) => T} decode
-   * @param {Callback<T>} cb
-   */
+  /** @type {<T>(bytes: Buffer, at: number, decode: (bytes: Buffer, at: number) => T, cb: Callback<T>) => void} */
   _answer (bytes, offset, decode, cb) {
     let value
     try {
@@ -516,10 +450,7 @@ function parseOptions (path, options = {}) {
   return { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage }
 }
 
-/**
- * @param {import('./storage').StorageHandle} handle
- * @param {Done<FileLook>} cb
- */
+/** @type {(handle: import('./storage').StorageHandle, cb: Done<FileLook>) => void} */
 function lookAt (handle, cb) {
   if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, isGone: false }))
   handle.stat((err, state) => {
@@ -539,12 +470,7 @@ function isPosition (position) {
   return Number.isSafeInteger(position) && /** @type {number} */ (position) >= 0
 }
 
-/**
- * @param {string} name
- * @param {Uint8Array} bytes
- * @returns {Buffer}
- * @throws {TypeError} ERR_INVALID_ARGUMENT
- */
+/** @type {(name: string, bytes: Uint8Array) => Buffer} */
 function toBuffer (name, bytes) {
   if (Buffer.isBuffer(bytes)) return bytes
   if (!(bytes instanceof Uint8Array)) throw misuse(`${name}: expected a Buffer, got ${typeof bytes}`)
@@ -552,10 +478,8 @@ function toBuffer (name, bytes) {
 }
 
 /**
- * Opens a file as aligned blocks; with or without `new`. Calls may be made at once: they wait until it is open.
- * @param {string} path
- * @param {BlockFileOptions} [options]
- * @returns {BlockFileHandle}
+ * Opens a file as aligned blocks, with or without `new`. Methods may be called at once: they wait until it is open.
+ * @type {(path: string, options?: BlockFileOptions) => BlockFileHandle}
  */
 function BlockFile (path, options) {
   return new BlockFileHandle(path, options)

@@ -1,18 +1,18 @@
 'use strict'
-// Notices that a file changes which another process writes: by what the system announces, and by looking now and then,
-// often where announcements do not come. It never keeps the process running.
+// Notices that another process has changed the file. It listens to the system's change events and also looks at the
+// file: rarely where events arrive, often where they do not. It never keeps the process running.
 
 const fs = require('node:fs')
 const { toCallback } = require('@millrace/flow')
 const { nameOfLocal } = require('./lock/liveness')
 
-// A change is noticed within this time even where nothing announces it.
+// A change is noticed within this time even if there are no events.
 const POLL_MS = 20
-// Where changes are announced, looking is only a precaution against an announcement that was lost.
+// If events arrive, looking only guards against a lost event.
 const RARE_POLL_MS = 1000
-// A storm of announcements is one every so often.
+// Events that arrive within this time count as one.
 const GAP_MS = 3
-// An announcement may still be under way when a look has found the change already.
+// If a look finds the change first, its event may still arrive within this time.
 const GRACE_MS = 100
 
 /**
@@ -22,38 +22,35 @@ const GRACE_MS = 100
 
 class FileWatch {
   #file
-  /** @type {NodeJS.Timeout | undefined} when to look next */
+  /** @type {NodeJS.Timeout | undefined} until the next look */
   #pollTimer
-  /** @type {NodeJS.Timeout | undefined} when the announcement counts that came too soon after the one before */
+  /** @type {NodeJS.Timeout | undefined} until the next event may be reported */
   #gapTimer
-  /** @type {NodeJS.Timeout | undefined} when a change that was not announced proves that they are not */
+  /** @type {NodeJS.Timeout | undefined} until a change without an event proves that events are missing */
   #graceTimer
   #isBusy = false
   #isAnnounced = false
   #isClosed = false
   #lastMs = 0
-  /** What the file was like when it was looked at last. */
+  /** The file's state at the last look. */
   #state = ''
-  /** Whether it had changed just before. */
+  /** Whether the file had just been written at the last look, so that its time may hide another change. */
   #isFresh = false
 
-  /**
-   * @param {OpenFile} file  open
-   * @param {(done: () => void) => void} onChange  the file may have changed; not called again before it calls `done`
-   */
+  /** @param {OpenFile} file  @param {(done: () => void) => void} onChange  not called again before it calls `done` */
   constructor (file, onChange) {
     this.#file = file
     this._onChange = onChange
     /** @type {Watcher | null} */
     this._watcher = null
     this._pollMs = POLL_MS
-    /** Whether a change was found that nothing had announced: then announcements are not trusted any more. */
+    /** Whether a change came without an event. Events are then no longer trusted. */
     this._hasMissed = false
     this.#schedulePoll()
     this.#listen()
   }
 
-  /** The name belongs to another file now. */
+  /** Call this when the name belongs to another file. */
   restart () {
     this._watcher?.close()
     this._watcher = null
@@ -73,12 +70,12 @@ class FileWatch {
       if (this.#isClosed) return watcher.close()
       this._watcher = watcher
       if (watcher.isTrusted) this._pollMs = RARE_POLL_MS
-      // What changed before the watch began.
+      // The file may have changed before the watch began.
       this.#announce()
     })
   }
 
-  /** An announcement: so they come. */
+  /** Receives an event, which shows that events arrive. */
   #hear () {
     clearTimeout(this.#graceTimer)
     this.#graceTimer = undefined
@@ -91,7 +88,7 @@ class FileWatch {
     this.#run()
   }
 
-  /** Hands an announcement on, unless one is being dealt with, or just was. */
+  /** Reports a change, unless one is being handled or was reported just now. */
   #run () {
     if (this.#isBusy || this.#isClosed || !this.#isAnnounced || this.#gapTimer) return
     const waitMs = this.#lastMs + GAP_MS - performance.now()
@@ -129,10 +126,10 @@ class FileWatch {
     })
   }
 
-  /** A change was found: if it was announced, or is so soon, all is well. */
+  /** Handles a change that a look found: if no event was reported lately and none follows soon, events are missing. */
   #suspect () {
     if (this._watcher === null || this._pollMs === POLL_MS || this.#graceTimer) return
-    // Announced since the last look.
+    // An event was reported since the last look.
     if (performance.now() - this.#lastMs < RARE_POLL_MS) return
     this.#graceTimer = after(GRACE_MS, () => {
       this._hasMissed = true
@@ -140,29 +137,27 @@ class FileWatch {
     })
   }
 
-  /**
-   * @param {import('./storage').StorageHandle} handle
-   * @param {(state: string, isFresh: boolean) => void} tell  '' when it cannot be told
-   */
+  // Gives an empty state if it is unknown.
+  /** @type {(handle: import('./storage').StorageHandle, tell: (state: string, isFresh: boolean) => void) => void} */
   #readState (handle, tell) {
     if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size), false))
     handle.stat((err, state) => {
       if (err || !state) return tell('', false)
       const { size, modifiedNs, nameCount } = state
-      // Clocks of file systems tick every few ms: what changes twice within a tick looks the same.
+      // File system clocks tick every few ms: two changes within one tick give the same time.
       tell(`${size} ${modifiedNs} ${nameCount}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
     })
   }
 }
 
-/** @type {(ms: number, run: () => void) => NodeJS.Timeout} a timer that does not keep the process running */
+/** Starts a timer that does not keep the process running. @type {(ms: number, run: () => void) => NodeJS.Timeout} */
 function after (ms, run) {
   const timer = setTimeout(run, ms)
   timer.unref?.()
   return timer
 }
 
-// Asks the system to tell when a file changes, and whether it can be relied on to.
+// Change events of the system.
 
 /**
  * @param {string} path
@@ -176,12 +171,12 @@ function watchFile (path, onEvent, cb) {
     try {
       watcher = fs.watch(path, { persistent: false }, onEvent)
     } catch (err) {
-      // Among others when the system has no watch left to give.
+      // For example, the system has no watches left.
       return cb(/** @type {Error} */ (err))
     }
-    // One that breaks later tells nothing any more: then polling does.
+    // A watcher that fails later sends no more events; FileWatch then polls.
     watcher.on('error', () => watcher.close())
-    // Where files lie on this machine, every change is announced.
+    // On a local file system every change causes an event.
     cb(null, { isTrusted: process.platform === 'win32' || local !== null, close: () => watcher.close() })
   })
 }

@@ -1,10 +1,12 @@
 'use strict'
-// Opens a file, or makes one that has its first bytes from the beginning, and locks it for its only writer.
+// Opens a file, creates it with its first bytes if needed, and locks it for its only writer.
 //
-// A new file is written under a temporary name, synced, and renamed into place: so it exists with all of its first
-// bytes or not at all. The kernel's lock is on the file itself, so it is taken once the file is open, and the name is
-// looked up again afterwards: by then it may lead to another file. Where there is no such lock, the record beside the
-// file is the lock, and is taken before anything is made or changed.
+// - A new file is written under a temporary name, synced, and renamed. So it has all of its first bytes or does not
+//   exist.
+// - If the kernel has a lock: the lock is on the file itself, so it is taken after opening. The path may lead to
+// another
+//   file by then, so it is looked up again.
+// - If it has none: the record beside the file is the lock, and is taken before anything is created or changed.
 
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
@@ -12,11 +14,11 @@ const { LogError } = require('@millrace/errors')
 const { call, pause, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
-// A lock that somebody else has is asked for again after so long, which doubles up to the second of these.
+// Pauses between attempts to take a lock that is held. Each is twice as long as the one before.
 const WAIT_MS_MIN = 2
 const WAIT_MS_MAX = 25
-// For how long it is asked for even for a caller who does not want to wait. The kernel gives the lock of a killed
-// process back once its last write has ended; a holder that is just opening or closing the file has no record.
+// How long to try again even if the caller does not want to wait. The kernel releases the lock of a killed process only
+// after its last write. A holder that is just opening or closing the file has no record.
 const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
 
 /**
@@ -46,7 +48,7 @@ const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
 
 /** @type {(storage: Storage, givenPath: string, request: OpenRequest) => Promise<Opened>} */
 async function open (storage, givenPath, request) {
-  // A reader neither needs a lock nor may make one.
+  // Readers need no lock, and must not create files.
   const isReader = request.flags === 'r'
   const filePath = isReader || !storage.realPath ? givenPath : await call(storage, 'realPath', givenPath)
   if (isReader || !request.lock || !storage.lock) {
@@ -67,12 +69,9 @@ async function open (storage, givenPath, request) {
   }
 }
 
-/** The lock is somebody else's, for now. */
+/** Another holder has the lock for now. */
 class Busy extends Error {
-  /**
-   * @param {unknown} reason  what to fail with
-   * @param {number} patienceMs  for how long to ask again, even for a caller who does not want to wait
-   */
+  /** @param {unknown} reason  the error for the user  @param {number} patienceMs  see `PATIENCE_MS` */
   constructor (reason, patienceMs) {
     super('busy')
     this.reason = reason
@@ -83,21 +82,17 @@ class Busy extends Error {
 class LockedOpening {
   #storage
   #path
-  /** A new file has this name until it has its first bytes. */
+  /** The name of a new file until it has its first bytes. */
   #temporaryPath
   #request
-  // What is to be undone if the file cannot be opened.
+  // What `undo` undoes if opening fails.
   /** @type {Set<StorageHandle>} */
   #handles = new Set()
   /** @type {StorageLock | null} */
   #lock = null
   #hasMadeTemporary = false
 
-  /**
-   * @param {Storage} storage  that has locks
-   * @param {string} filePath  with no symlink in it
-   * @param {OpenRequest} request
-   */
+  /** @param {Storage} storage  @param {string} filePath  @param {OpenRequest} request */
   constructor (storage, filePath, request) {
     this.#storage = storage
     this.#path = filePath
@@ -110,14 +105,15 @@ class LockedOpening {
     let isNew = false
     let handle = await this.#openByKernel(this.#path, true)
     if (handle === null) {
-      // Nothing may be made before it is known which lock there is to take.
+      // Nothing may be created before it is known which lock applies.
       const { createFolder } = this.#request
       const hasLocks = this.#storage.hasKernelLocks && await call(this.#storage, 'hasKernelLocks', this.#path, { createFolder })
       isNew = hasLocks
       handle = hasLocks ? await this.#openByKernel(this.#temporaryPath, false) : 'refused'
     }
     if (handle === null) throw this.#changesHands()
-    // Of a new file it is the one that makes it; however slow it is, it has said who it is.
+    // If the file is new, the holder is the process that creates it. It writes its record first, so even a slow creator
+    // has a name.
     if (handle === 'busy') throw await this.#describeHolder()
     if (handle === 'refused') return this.#openByRecord()
     this.#hasMadeTemporary = isNew && await call(handle, 'size') === 0
@@ -132,12 +128,8 @@ class LockedOpening {
     return this.#settle(await this.#publish(temporary, handle))
   }
 
-  /**
-   * @param {string} name
-   * @param {boolean} mustExist
-   * @returns {Promise<StorageHandle | 'busy' | 'refused' | null>}  locked, and still the file of that name; null if
-   *   there is no such file
-   */
+  // Opens and locks a file and checks that it still has the name. Null if there is no such file.
+  /** @type {(name: string, mustExist: boolean) => Promise<StorageHandle | 'busy' | 'refused' | null>} */
   async #openByKernel (name, mustExist) {
     const handle = await this.#openNow(name, mustExist)
     if (handle === null || typeof handle === 'string') return handle
@@ -148,12 +140,8 @@ class LockedOpening {
     return handle
   }
 
-  /**
-   * @param {string} name
-   * @param {boolean} mustExist
-   * @returns {Promise<StorageHandle | 'busy' | 'refused' | null>}  null if there is no such file; on some systems it
-   *   is opening that takes the kernel's lock, or fails to
-   */
+  // Opens a file. Null if there is none. On systems where `open` takes the lock, a string says why it cannot.
+  /** @type {(name: string, mustExist: boolean) => Promise<StorageHandle | 'busy' | 'refused' | null>} */
   async #openNow (name, mustExist) {
     const createFolder = !mustExist && this.#request.createFolder
     try {
@@ -167,10 +155,7 @@ class LockedOpening {
     }
   }
 
-  /**
-   * Where there is no lock of the kernel.
-   * @returns {Promise<Opened>}
-   */
+  /** The kernel has no lock, so the record is the lock. @returns {Promise<Opened>} */
   async #openByRecord () {
     this.#lock = await this.#takeRecord({ createFolder: this.#request.createFolder, isKernelHeld: false })
     const { handle } = await openOrCreate(this.#storage, this.#path, this.#request)
@@ -187,11 +172,8 @@ class LockedOpening {
     }
   }
 
-  /**
-   * Gives a new file its bytes, and then its name.
-   * @param {StorageHandle} temporary  locked
-   * @param {StorageHandle | null} empty  locked too: the file whose place it takes
-   */
+  // Gives a new file its bytes, and then its name. Both handles are locked; the new file replaces the empty one.
+  /** @type {(temporary: StorageHandle, empty: StorageHandle | null) => Promise<StorageHandle>} */
   async #publish (temporary, empty) {
     const [storage, from, to, { initial }] = [this.#storage, this.#temporaryPath, this.#path, this.#request]
     await fill(temporary, initial === null ? Buffer.alloc(0) : initial())
@@ -211,7 +193,8 @@ class LockedOpening {
     const size = await call(handle, 'size')
     /** @type {import('./storage').Past} */
     let past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
-    // The kernel tells of a failed writeback once to each descriptor, and to a new one if nobody has been told yet.
+    // The kernel reports a failed writeback once to each descriptor, and to a new one if no process has seen the
+    // failure.
     if (past === 'intact') past = await call(handle, 'sync').then(() => 'intact', () => 'unknown')
     this.#handles.delete(handle)
     this.#lock = null
@@ -219,7 +202,7 @@ class LockedOpening {
     return { handle, size, path: this.#path, lock, past }
   }
 
-  /** The name leads to a file that somebody has replaced, or is just making: begin anew. */
+  /** Another process has replaced the file or is creating it, so the caller starts over. */
   #changesHands () {
     const message = `open: ${this.#path} is being made or replaced by other processes, again and again; stop them, or wait`
     return new Busy(new LogError('ERR_LOG_LOCKED', message, { path: this.#path }), PATIENCE_MS.dying)
@@ -233,9 +216,9 @@ class LockedOpening {
     return new Busy(error, PATIENCE_MS[state])
   }
 
-  /** Closes what is open, and leaves no file behind. */
+  /** Closes the handles, and removes the record and the temporary file. */
   async undo () {
-    // What others have open of it they find to be gone, for this is done while it is still locked.
+    // Before the lock is released: another process that has the file open then finds that the name is gone.
     if (this.#hasMadeTemporary) await call(this.#storage, 'unlink', this.#temporaryPath).catch(() => {})
     const lock = this.#lock
     const isRecord = lock?.kind === 'file'
@@ -276,10 +259,10 @@ async function openSized (storage, filePath, options) {
   }
 }
 
+// Creates a file under its temporary name and renames it. If `isThere`, an empty file is replaced.
 /**
- * @param {Storage} storage
- * @param {string} filePath  an empty file there is replaced
- * @param {{ createFolder: boolean, bytes: Buffer, isThere: boolean }} options
+ * @type {(storage: Storage, filePath: string, options: { createFolder: boolean, bytes: Buffer, isThere: boolean }) =>
+ *   Promise<void>}
  */
 async function createFile (storage, filePath, { createFolder, bytes, isThere }) {
   const temporary = temporaryPathOf(filePath)
@@ -295,25 +278,20 @@ async function createFile (storage, filePath, { createFolder, bytes, isThere }) 
   await call(storage, 'syncFolder', path.dirname(filePath))
 }
 
-/** @param {string} filePath  whose name a new file gets once it has its first bytes */
+/** The name of a new file until it has its first bytes. @param {string} filePath */
 function temporaryPathOf (filePath) {
   return `${filePath}.new`
 }
 
-/**
- * @param {StorageHandle} handle  what is in the file goes
- * @param {Buffer} bytes  that are on stable storage then
- */
+/** Replaces the contents of a file and syncs them. @type {(handle: StorageHandle, bytes: Buffer) => Promise<void>} */
 async function fill (handle, bytes) {
   await call(handle, 'truncate', 0)
   if (bytes.length > 0) await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
   await call(handle, 'sync')
 }
 
-/**
- * @param {() => Promise<unknown>} first
- * @param {() => Promise<unknown>} last  runs in any case; if both fail the first error counts
- */
+// Runs both functions, even if the first one fails. If both fail, the first error counts.
+/** @type {(first: () => Promise<unknown>, last: () => Promise<unknown>) => Promise<void>} */
 async function inTurn (first, last) {
   try {
     await first()
@@ -329,16 +307,12 @@ async function isAt (handle, name) {
   return handle.isAt ? call(handle, 'isAt', name) : true
 }
 
-/**
- * The record goes first where it is only a record: one that is free belongs to the next holder. Where it is the lock
- * the file must be closed before.
- * @param {string} filePath
- * @param {StorageHandle} handle
- * @param {StorageLock | null} lock
- */
+// If the kernel holds the lock, the record is removed before the file is closed: afterwards it belongs to the next
+// holder. If the record is the lock, the file must be closed first.
+/** @type {(filePath: string, handle: StorageHandle, lock: StorageLock | null) => Promise<void>} */
 async function close (filePath, handle, lock) {
   if (lock === null) return call(handle, 'close')
-  // Somebody may have renamed its folder, lock and all.
+  // The file's folder may have been renamed, with the lock in it.
   const pathNow = await isAt(handle, filePath) || !handle.findPath ? filePath : await call(handle, 'findPath').catch(() => filePath)
   const [release, close] = [() => call(lock, 'release', pathNow), () => call(handle, 'close')]
   await (lock.kind === 'kernel' ? inTurn(release, close) : inTurn(close, release))

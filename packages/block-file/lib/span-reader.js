@@ -1,17 +1,18 @@
 'use strict'
-// A moving window over a range of the file, for whoever goes through it in order, in either direction. It reads large
-// spans into one reused buffer, past the cache, and moves what was not used yet to where the next span adjoins.
+// SpanReader: a moving window for reading a range of the file in order, in either direction. It bypasses the cache and
+// reads large spans into one reused buffer. Unused bytes move to the side where the next span adjoins.
 
 const { allocateShared, TimeSlice, trampoline } = require('@millrace/flow')
 const { Admission, Slab } = require('./block-cache')
 const { fetch, fetchNow } = require('./whole-io')
 
-// 256 KiB is where a warm scan comes within a tenth of a bare read loop; below it the calls show, above it the caches.
+// At 256 KiB a warm scan is within a tenth of a bare read loop. Smaller spans make more calls; larger ones miss the
+// processor's caches.
 const SPAN_SIZE_MAX = 256 * 1024
-// Whoever wants one record, or the last ten, should not wait for more: spans begin small, and double.
+// A reader of one record, or of the last ten, should not wait for more. Spans begin small and double.
 const SPAN_SIZE_MIN = 16 * 1024
-// Whoever keeps one record of a buffer that was given away keeps all of it; and there may be many who wait at the
-// end.
+// The limit for buffers that are given away, because one kept record keeps its whole buffer alive, and for readers that
+// wait at the end, because there may be many.
 const SMALL_SPAN_SIZE_MAX = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
@@ -25,29 +26,25 @@ class SpanReader {
   #rewriteCount
   #slice = new TimeSlice({ countMax: 1 })
 
-  /**
-   * @param {OpenFile} file
-   * @param {{ givesBuffers?: boolean }} [options]  whether a buffer is never used again once the next one is loaded:
-   *   then its bytes can be kept without a copy
-   */
+  /** @param {OpenFile} file  @param {{ givesBuffers?: boolean }} [options]  true: no buffer is used twice */
   constructor (file, { givesBuffers = false } = {}) {
     this.#file = file
     this.#givesBuffers = givesBuffers
     this.#spanSizeMax = givesBuffers ? SMALL_SPAN_SIZE_MAX : SPAN_SIZE_MAX
     this.#rewriteCount = file.rewriteCount
-    /** @type {Buffer} bytes of the file; `buffer[0]` is the one at `start`. Good until the next load. */
+    /** @type {Buffer} `buffer[0]` is the byte at `start`. Valid until the next load */
     this.buffer = NOTHING
-    /** Position in the file of the first byte held. */
+    /** Position in the file of the first byte in the window. */
     this.start = 0
-    /** Position in the file after the last byte held. */
+    /** Position in the file after the last byte in the window. */
     this.end = 0
   }
 
   /**
-   * Moves the window on: afterwards it begins at `from` and holds at least one span more than before, and at least
-   * `need` bytes, unless `limit` comes first.
-   * @param {number} from  bytes before it are let go
-   * @param {number} need  how many bytes from there are needed at once
+   * Moves the window forward. Afterwards it begins at `from` and holds at least `need` bytes and one more span than
+   * before, unless `limit` comes first.
+   * @param {number} from  bytes before it are dropped
+   * @param {number} need  bytes that the caller needs at once
    * @param {number} limit  at most the file's size
    * @param {(err: Error | null) => void} cb  may run before `loadForward` returns
    */
@@ -60,12 +57,9 @@ class SpanReader {
   }
 
   /**
-   * The same at once, and nothing is made for it: what most loads of a long scan are.
-   * @param {number} from
-   * @param {number} need
-   * @param {number} limit
-   * @returns {boolean}  false if somebody else's turn has come, or the file has to be waited for, or has failed:
-   *   `loadForward` is for that
+   * A synchronous `loadForward` that allocates no callbacks; most loads of a long scan succeed here. Returns false if
+   * the event loop is due, if the read would have to wait, or if it failed: then call `loadForward`.
+   * @type {(from: number, need: number, limit: number) => boolean}
    */
   loadForwardNow (from, need, limit) {
     if (this.#slice.isOver()) return false
@@ -76,13 +70,8 @@ class SpanReader {
     return true
   }
 
-  /**
-   * Lets go of what comes before `from`, and makes room behind what it keeps.
-   * @param {number} from
-   * @param {number} need
-   * @param {number} limit
-   * @returns {number}  how many bytes are to be read, from the window's end on
-   */
+  // Drops the bytes before `from` and makes room behind the rest. Returns how many bytes to read at the window's end.
+  /** @type {(from: number, need: number, limit: number) => number} */
   #beginForward (from, need, limit) {
     this.#forgetStale()
     if (from < this.start || from > this.end) this.start = this.end = from
@@ -97,11 +86,8 @@ class SpanReader {
   }
 
   /**
-   * The mirror image: afterwards the window ends at `to` and reaches at least one span further back than before.
-   * @param {number} to  bytes after it are let go
-   * @param {number} need  how many bytes before `to` are needed at once
-   * @param {number} limit  nothing before it is read
-   * @param {(err: Error | null) => void} cb  may run before `loadBackward` returns
+   * The mirror image of `loadForward`: the window ends at `to`, and nothing before `limit` is read.
+   * @type {(to: number, need: number, limit: number, cb: (err: Error | null) => void) => void}
    */
   loadBackward (to, need, limit, cb) {
     this._inSlice(() => {
@@ -119,8 +105,8 @@ class SpanReader {
   }
 
   /**
-   * From now on a small buffer is used again and again: for who has come to the end, and waits there for more, as many
-   * others may. Those that were given away stay what they are.
+   * From now on one small buffer is reused. For a reader that waits at the end for more: there may be many such
+   * readers. Buffers that were given away stay valid.
    */
   settle () {
     this.#givesBuffers = false
@@ -130,33 +116,27 @@ class SpanReader {
     this.forget()
   }
 
-  /** Lets go of all bytes: the next load reads anew. */
+  /** Drops all bytes: the next load reads again. */
   forget () {
     this.start = this.end = -1
   }
 
-  /** @param {() => void} load  runs now, or after the event loop had its turn */
+  /** Runs `load` now, or after the event loop had its turn. @param {() => void} load */
   _inSlice (load) {
     if (this.#slice.isOver()) setImmediate(load)
     else load()
   }
 
-  /** Bytes held from before an overwrite may not be those that now lie beside them in the file. */
+  /** After an overwrite, held bytes may not match their neighbours in the file. */
   #forgetStale () {
     if (this.#rewriteCount === this.#file.rewriteCount) return
     this.#rewriteCount = this.#file.rewriteCount
     this.forget()
   }
 
-  /**
-   * Moves the kept bytes to `keptTarget`, in a buffer large enough for `size` bytes. A buffer that one large record
-   * made grow is let go once it is not needed.
-   * @param {number} size
-   * @param {boolean} isLast  whether there is nothing to read after this: then no more room is made than that
-   * @param {number} keptStart  offset in the old buffer
-   * @param {number} kept
-   * @param {number} keptTarget  offset in the new one
-   */
+  // Moves the `kept` bytes at `keptStart` to `keptTarget`, in a buffer of at least `size` bytes. A buffer that grew for
+  // a large record is dropped once it is not needed. `isLast` says that nothing remains to be read after this load.
+  /** @type {(size: number, isLast: boolean, keptStart: number, kept: number, keptTarget: number) => void} */
   #makeRoom (size, isLast, keptStart, kept, keptTarget) {
     const usualSize = 2 * this.#spanSize
     const fits = size <= this.buffer.length && (size > usualSize || this.buffer.length <= usualSize)
@@ -164,8 +144,8 @@ class SpanReader {
       if (kept > 0 && keptStart !== keptTarget) this.buffer.copyWithin(keptTarget, keptStart, keptStart + kept)
       return
     }
-    // Who comes to the end again and again, with a little more each time, as behind a writer, gets a buffer that is
-    // twice as large as before.
+    // A reader that follows a writer comes to the end often, each time with a little more, and needs little room.
+    // Doubling saves it from a new buffer each time.
     const roomSize = isLast ? Math.min(usualSize, 2 * this.buffer.length) : usualSize
     const next = allocateShared(this.#givesBuffers ? size : Math.max(size, roomSize))
     this.buffer.copy(next, keptTarget, keptStart, keptStart + kept)
@@ -173,13 +153,9 @@ class SpanReader {
   }
 
   /**
-   * @param {object} read
-   * @param {number} read.size
-   * @param {number} read.position  in the file
-   * @param {number} read.start  where the window begins, once the bytes are there
-   * @param {number} read.end
-   * @param {() => void} read.again
-   * @param {(err: Error | null) => void} read.cb
+   * Reads `size` bytes at `position`. Then the window is `start` to `end`. Calls `again` if an overwrite intervened.
+   * @param {{ size: number, position: number, start: number, end: number, again: () => void,
+   *   cb: (err: Error | null) => void }} read
    */
   #fill ({ size, position, start, end, again, cb }) {
     if (size === 0) {
@@ -189,13 +165,13 @@ class SpanReader {
     }
     const target = position - start
     fetch(this.#file, this.buffer.subarray(target, target + size), position, (err) => {
-      // The bytes kept may be from before an overwrite that the read waited for.
+      // The read waited for an overwrite, so the kept bytes may be older than the new ones.
       if (this.#rewriteCount !== this.#file.rewriteCount) return again()
       this.start = start
       this.end = end
-      // After a failure the buffer holds a mixture: nothing of it may be used.
+      // After a failure the buffer holds old and new bytes mixed.
       if (err) this.forget()
-      // Who came to the end of what there is will not need more the next time.
+      // A read that stopped at the limit does not call for larger spans.
       if (size >= this.#spanSize) this.#spanSize = Math.min(2 * this.#spanSize, this.#spanSizeMax)
       cb(err)
     })
@@ -205,18 +181,15 @@ class SpanReader {
 // Visits every block of a range in order, with read-ahead and without copying.
 
 /**
- * @param {OpenFile} file
- * @param {number} start
- * @param {number} end
- * @param {(block: Buffer, position: number) => unknown} onBlock  false ends the scan; the block is good till then
- * @param {(err: Error | null) => void} cb
+ * @type {(file: OpenFile, start: number, end: number, onBlock: (block: Buffer, position: number) => unknown,
+ *   cb: (err: Error | null) => void) => void}
  */
 function scanBlocks (file, start, end, onBlock, cb) {
   const { blockSize } = file
   const spans = new SpanReader(file)
   let position = start
 
-  /** @returns {boolean}  whether to go on */
+  /** @returns {boolean}  whether the scan continues */
   const visitLoaded = () => {
     while (position < end) {
       const blockEnd = Math.min((Math.floor(position / blockSize) + 1) * blockSize, end)
@@ -245,10 +218,10 @@ function scanBlocks (file, start, end, onBlock, cb) {
   })
 }
 
-// Looks at a few bytes anywhere in a file without waiting: in a cached block, in place, or read from the file into a
-// buffer that what is wanted of them can be cut out of. What cannot be answered at once is left to the reader.
+// The peeker reads a few bytes at any place without waiting. It finds them in a cached block, or reads them into a
+// slab, whose bytes can be kept. If neither works at once, the caller uses the file's `read`.
 
-// Larger reads are the reader's.
+// Larger reads go through `read`.
 const READ_SIZE_MAX = 64 * 1024
 
 class Peeker {
@@ -256,29 +229,26 @@ class Peeker {
   constructor (file) {
     this._file = file
     this._admission = new Admission(file.cache)
-    /**
-     * Where the bytes lie that were looked at last; not to be used once anything else is read, written or awaited.
-     * @type {Buffer}
-     */
+    /** Memory with the bytes of the last look, valid until the next read, write or await. @type {Buffer} */
     this.bytes = NOTHING
-    /** Over `bytes`. */
     this.view = toView(NOTHING)
-    /** Where in `bytes` the first of them is. */
+    /** Position in `bytes` of the first byte of the last look. */
     this.offset = 0
-    /** How many there are. */
+    /** How many bytes there are. */
     this.size = 0
-    // What is read lies in here, and what is taken of it stays: so nothing is copied.
+    // Bytes are read into the slab, so `take` need not copy them.
     this._slab = new Slab()
     /** @type {DataView | null} */
     this._arenaView = null
   }
 
   /**
-   * @param {number} position  of the first byte
+   * Looks at the bytes at `position`.
+   * @param {number} position
    * @param {number} least  how many bytes are needed
-   * @param {number} wanted  how many to read; the file must have so many. There are more if more of the block is cached
-   * @param {boolean} inOrder  whether what comes after them will be wanted next: then their block is worth reading
-   * @returns {boolean}  whether there are as many as are needed, in `bytes`; if not, ask the file's `read`
+   * @param {number} wanted  how many to read; the range must lie in the file. A cached block may give more
+   * @param {boolean} inOrder  whether the bytes behind them will be wanted next; the block is then worth caching
+   * @returns {boolean}  whether the bytes are in `bytes`; if not, call the file's `read`
    */
   look (position, least, wanted, inOrder) {
     const { cache, blockSize, size: fileSize } = this._file
@@ -288,7 +258,7 @@ class Peeker {
       return !this._admission.isWorthIt(blockIndex, inOrder) && this.read(position, wanted)
     }
     const offsetInBlock = position - blockIndex * blockSize
-    // What is cached of a block is whole, up to the file's end.
+    // A cached block is complete up to the file's end.
     const size = Math.min(blockSize - offsetInBlock, fileSize.value - position)
     if (size < least) return this.read(position, wanted)
     this.bytes = cache.arena
@@ -298,12 +268,7 @@ class Peeker {
     return true
   }
 
-  /**
-   * Reads past the cache.
-   * @param {number} position
-   * @param {number} size  in bytes; the file must have so many
-   * @returns {boolean}  whether they are in `bytes`
-   */
+  /** Reads bytes past the cache; false if that takes waiting. @type {(position: number, size: number) => boolean} */
   read (position, size) {
     if (size > READ_SIZE_MAX) return false
     const { _slab: slab } = this
@@ -316,11 +281,7 @@ class Peeker {
     return true
   }
 
-  /**
-   * @param {number} start  in `bytes`
-   * @param {number} end
-   * @returns {Buffer}  these bytes, the caller's own
-   */
+  /** Returns bytes `start` to `end` of `bytes`, as the caller's own. @type {(start: number, end: number) => Buffer} */
   take (start, end) {
     const { bytes, _slab: slab } = this
     return bytes === slab.bytes ? slab.take(start, end) : slab.copy(bytes, start, end)

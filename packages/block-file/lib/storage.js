@@ -1,6 +1,6 @@
 'use strict'
-// The storage interface and its one real implementation, the only place in the core that touches the file system; and
-// what a path means.
+// The storage interface, and its implementation on the file system. No other part of the core opens or changes the
+// files of a log.
 
 const { spawn } = require('node:child_process')
 const { once } = require('node:events')
@@ -13,56 +13,53 @@ const { watchFile } = require('./file-watch')
 const { notAFile } = require('./whole-io')
 
 const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
-// A log may hold what others should not read; a user who wants it shared can say so with chmod.
+// A log may hold private data. A user who wants to share it can change the mode.
 const FILE_MODE = 0o600
 
-/**
- * @template T
- * @typedef {(err: Error | null, result?: T) => void} Callback
- */
+/** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
 
 /**
- * An open file. Transfers may be short, as those of the kernel may: `whole-io` continues them. A callback never runs
- * before its call has returned.
+ * An open file. A transfer may be short, as the kernel's may; `whole-io` continues it. A callback never runs before its
+ * call has returned. Synchronous calls throw.
  * @typedef {object} StorageHandle
  * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} read
- * @property {(buf: Buffer, offset: number, length: number, position: number) => number} readSync  throws on failure
+ * @property {(buf: Buffer, offset: number, length: number, position: number) => number} readSync
  * @property {(buf: Buffer, offset: number, length: number, position: number, cb: Callback<number>) => void} write
  * @property {(size: number, cb: Callback<void>) => void} truncate
- * @property {(cb: Callback<void>) => void} sync  all that was written is on stable storage
- * @property {(buf: Buffer, offset: number, length: number, position: number) => number} [writeSync]  throws on failure.
- *   A storage without it, or without the next one, is written through callbacks only
- * @property {() => void} [syncSync]  throws on failure
- * @property {(size: number) => void} [truncateSync]  throws on failure
+ * @property {(cb: Callback<void>) => void} sync  puts everything written before on stable storage
+ * @property {(buf: Buffer, offset: number, length: number, position: number) => number} [writeSync]  a storage without
+ *   this call or the next one is written and synced through callbacks only
+ * @property {() => void} [syncSync]
+ * @property {(size: number) => void} [truncateSync]
  * @property {(cb: Callback<number>) => void} size  in bytes
- * @property {(cb: Callback<FileState>) => void} [stat]  a storage without it is watched by size alone
- * @property {(cb: Callback<'held' | 'busy' | 'refused'>) => void} [tryLock]  takes the kernel's lock on the file,
- *   which is held until the handle is closed; another handle may have it, or the system may have no such lock. Only for
- *   a handle that was opened with `isExclusive`
- * @property {(path: string, cb: Callback<boolean>) => void} [isAt]  whether a path leads to this very file
- * @property {(path: string) => boolean} [isAtSync]  the same at once; throws on failure
- * @property {(cb: Callback<string>) => void} [findPath]  where the file is now, whatever its folders are called now
+ * @property {(cb: Callback<FileState>) => void} [stat]  without it, only changes of the size are noticed
+ * @property {(cb: Callback<'held' | 'busy' | 'refused'>) => void} [tryLock]  takes the kernel's lock on the file, which
+ *   holds until the handle is closed. Busy: another handle has the lock. Refused: the system has no such lock. Only for
+ *   handles opened with `isExclusive`
+ * @property {(path: string, cb: Callback<boolean>) => void} [isAt]  whether a path leads to this file
+ * @property {(path: string) => boolean} [isAtSync]
+ * @property {(cb: Callback<string>) => void} [findPath]  the current path of the file, even if its folders were renamed
  * @property {(cb: Callback<void>) => void} close
  */
 
 /**
- * What tells one state of a file from another, and one file from another.
+ * Tells apart states of a file, and files.
  * @typedef {object} FileState
  * @property {number} size  in bytes
- * @property {bigint} modifiedNs  when it was last written, in nanoseconds since 1970; kernels update it every few ms
- * @property {bigint} changedNs  when it, its name or its mode last changed; nobody can set it
+ * @property {bigint} modifiedNs  time of the last write, in nanoseconds since 1970; kernels update it every few ms
+ * @property {bigint} changedNs  time of the last change of the file, its name or its mode; no program can set it
  * @property {bigint} device
  * @property {bigint} inode
- * @property {bigint} nameCount  0 once it was removed, or replaced by another
+ * @property {bigint} nameCount  0 once the file was removed, or replaced by another
  */
 
 /**
  * @typedef {object} OpenOptions
- * @property {'r' | 'r+'} flags  `r+` creates the file when it does not exist; `r` never creates anything
- * @property {boolean} createFolder  with `r+`: create the folder of the file too
- * @property {boolean} [mustExist]  with `r+`: create nothing; ENOENT when there is no file
- * @property {boolean} [isExclusive]  with `r+`: `tryLock` will be called. Some systems take the lock with opening: an
- *   error of theirs has the property `lockOutcome`, 'busy' or 'refused'
+ * @property {'r' | 'r+'} flags  `r+` creates a missing file; `r` never creates anything
+ * @property {boolean} createFolder  with `r+`: create the file's folder too
+ * @property {boolean} [mustExist]  with `r+`: create nothing; ENOENT if the file is missing
+ * @property {boolean} [isExclusive]  with `r+`: `tryLock` will be called. On some systems `open` itself takes the lock;
+ *   its error then has the property `lockOutcome`, 'busy' or 'refused'
  */
 
 /**
@@ -70,74 +67,69 @@ const FILE_MODE = 0o600
  * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open
  * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
  * @property {(path: string, cb: Callback<void>) => void} unlink
- * @property {(path: string, cb: Callback<void>) => void} syncFolder  the names in it are on stable storage: new files,
- *   renames and removals are lost with the power until then. Windows has no such call: there it does nothing, and NTFS
- *   keeps its names in a journal of its own
- * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file at once; throws on failure
- * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  tells when the file may have
- *   changed, from another process too. A storage without it is polled
- * @property {(path: string) => string} [toAbsolute]  what a path means now, whatever the working folder is later. A
- *   storage without it has no relative paths
- * @property {(path: string, cb: Callback<string>) => void} [realPath]  where the file is, or would be made, with every
- *   symlink followed. A storage without it has no symlinks
- * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives one file the owner, the
- *   group and the mode of another
- * @property {(path: string, how: LockRequest, cb: Callback<StorageLock>) => void} [lock]  of a file, there or not, by
- *   its real path; its folder is made if it is to be. Fails at once with ERR_LOG_LOCKED while another has it, in this
- *   process or in another one. A storage without it cannot be reached from elsewhere
+ * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
+ *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
+ *   and NTFS keeps names in a journal of its own
+ * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
+ * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  reports changes, also of
+ *   other processes. Without it, the file is polled
+ * @property {(path: string) => string} [toAbsolute]  resolves a relative path, so that a later change of the working
+ *   folder does not matter. A storage without it has no relative paths
+ * @property {(path: string, cb: Callback<string>) => void} [realPath]  follows every symlink to where the file is, or
+ *   would be created. A storage without it has no symlinks
+ * @property {(from: string, to: string, cb: Callback<void>) => void} [copyOwnership]  gives `to` the owner, group and
+ *   mode of `from`
+ * @property {(path: string, how: LockRequest, cb: Callback<StorageLock>) => void} [lock]  locks a file by its real
+ *   path, even if the file does not exist. Fails at once with ERR_LOG_LOCKED if the lock is held, in this process or
+ *   another one. A storage without it cannot be reached by other processes
  * @property {(path: string, options: { createFolder: boolean }, cb: Callback<boolean>) => void} [hasKernelLocks]
- *   whether a file that is yet to be made there can be locked with `tryLock`. A storage without it has no such locks
+ *   whether `tryLock` will work on a file that is created at `path`. A storage without it has no such locks
  * @property {(path: string, cb: Callback<LockHolder>) => void} [findHolder]  of a file that `tryLock` found busy
  */
 
 /**
  * @typedef {object} LockRequest
  * @property {boolean} createFolder
- * @property {boolean} [isKernelHeld]  whether `tryLock` has the file already: the record only says who has it, then
- * @property {bigint} [inode]  of the file that `tryLock` has
+ * @property {boolean} [isKernelHeld]  whether `tryLock` has locked the file; the record then only names the holder
+ * @property {bigint} [inode]  of the file that `tryLock` has locked
  */
 
 /**
  * @typedef {object} LockHolder
- * @property {'alive' | 'dying' | 'nameless'} state  dying: its last write may be under way. Nameless: nothing says who
- *   it is
+ * @property {'alive' | 'dying' | 'nameless'} state  dying: its last write may be running. Nameless: no record names it
  * @property {Error} error  ERR_LOG_LOCKED
  */
 
 /**
- * What became of a file since a holder of its lock did not give it back. Intact: the holder had vouched for the file,
- * and kernel, disk and mount have been the same since, so nothing is lost of what was in the page cache. Rebooted: the
- * machine was started anew, so that all that is read comes from the disk.
+ * What may have happened to a file if the last holder of its lock did not give the lock back. Intact: the holder had
+ * noted that everything is in the file or the page cache, and kernel, disk and mount have not changed since, so nothing
+ * is lost. Rebooted: the machine was restarted, so everything that is read comes from the disk.
  * @typedef {'intact' | 'rebooted' | 'unknown'} Past
  */
 
 /**
  * @typedef {object} StorageLock
- * @property {'kernel' | 'file'} [kind]  whether `tryLock` or the record locks the file
- * @property {string | null} [nonce]  that no other lock has ever had; null if nothing says who holds this one
- * @property {string | null} [deadNonce]  of a holder who died before giving it back, and whose place this one took
- * @property {string | null} [blindSpot]  what it cannot keep out, for people to read; null if nothing
- * @property {(cb: Callback<void>) => void} noteFile  the file is there, and will not be replaced: so a copy of the lock
- *   can be told from the lock
- * @property {(cb: Callback<void>) => void} forgetFile  it is going to be replaced
+ * @property {'kernel' | 'file'} [kind]  what locks the file: `tryLock`, or the record
+ * @property {string | null} [nonce]  no other lock ever has it; null if no record could be made
+ * @property {string | null} [deadNonce]  the nonce of the dead holder whose record this one replaced
+ * @property {string | null} [blindSpot]  what the lock cannot keep out, for people to read; null if nothing
+ * @property {(cb: Callback<void>) => void} noteFile  records which file is locked. A copy of the folder has other
+ *   files, so a copied record is recognised
+ * @property {(cb: Callback<void>) => void} forgetFile  call it before the file is replaced
  * @property {(cb: Callback<Past>) => void} [findPast]
- * @property {(isIntact: boolean, cb: Callback<void>) => void} [markIntact]  notes whether all that was ever shown of
- *   the file is there, for as long as this kernel runs
- * @property {(path: string, cb: Callback<void>) => void} release  `path` is where the file is now
- * @property {() => void} [releaseSync]  as the process ends; throws on failure
+ * @property {(isIntact: boolean, cb: Callback<void>) => void} [markIntact]  notes whether everything that was ever
+ *   shown of the file is in the file or the page cache
+ * @property {(path: string, cb: Callback<void>) => void} release  `path` is the current path of the file
+ * @property {() => void} [releaseSync]  for an `exit` handler; throws on failure
  */
 
 /**
  * @typedef {object} Watcher
- * @property {boolean} isTrusted  whether the file lies where every change is announced; on a network it may not be
+ * @property {boolean} isTrusted  whether every change causes an event; on a network file system that is not certain
  * @property {() => void} close
  */
 
-/**
- * @param {number} fd
- * @param {{ dev: bigint, ino: bigint }} identity  of the file
- * @returns {StorageHandle}
- */
+/** @type {(fd: number, identity: { dev: bigint, ino: bigint }) => StorageHandle} */
 function createHandle (fd, { dev, ino }) {
   return {
     read: (buf, offset, length, position, cb) => fs.read(fd, buf, offset, length, position, cb),
@@ -146,7 +138,7 @@ function createHandle (fd, { dev, ino }) {
     writeSync: (buf, offset, length, position) => fs.writeSync(fd, buf, offset, length, position),
     truncate: (size, cb) => fs.ftruncate(fd, size, cb),
     truncateSync: (size) => fs.ftruncateSync(fd, size),
-    // The size goes to the disk too, as far as reading the data needs it; times of access and change need not.
+    // fdatasync syncs the size too if reading the data needs it. Only the times may be old after a crash.
     sync: (cb) => fs.fdatasync(fd, cb),
     syncSync: () => fs.fdatasyncSync(fd),
     size: (cb) => fs.fstat(fd, (err, stat) => err ? cb(err) : cb(null, stat.size)),
@@ -169,10 +161,7 @@ function createHandle (fd, { dev, ino }) {
   }
 }
 
-/**
- * @param {string} filePath
- * @param {OpenOptions} options
- */
+/** @param {string} filePath  @param {OpenOptions} options */
 async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }) {
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) await makeFolder(path.dirname(filePath))
@@ -188,24 +177,18 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
   }
 }
 
-/**
- * @param {string} filePath
- * @param {LockRequest} request
- */
+/** @param {string} filePath  @param {LockRequest} request */
 async function lock (filePath, request) {
   if (request.createFolder) await makeFolder(path.dirname(filePath))
   return lockFile(filePath, request)
 }
 
-/**
- * @param {string} from
- * @param {string} to
- */
+/** @param {string} from  @param {string} to */
 async function copyOwnership (from, to) {
   const [{ uid, gid, mode }, found] = await Promise.all([fs.promises.stat(from), fs.promises.stat(to)])
-  // The owner of both need not have the right to give a file away.
+  // A user who owns both files may still have no right to call chown.
   if (uid !== found.uid || gid !== found.gid) await fs.promises.chown(to, uid, gid)
-  // A change of owner may take bits from the mode.
+  // chown may have cleared bits of the mode.
   await fs.promises.chmod(to, mode & 0o7777)
 }
 
@@ -225,23 +208,23 @@ exports.fileStorage = {
   findHolder: callbackify(findHolder)
 }
 
-// The lock that the kernel holds on an open file: it goes with the descriptor, and so with the process, whatever its
-// namespace and whatever path led to the file. Node.js has no call for it, but it can be had without native code.
+// The kernel's lock on an open file belongs to the descriptor. So it ends with the process, and neither namespaces nor
+// other paths to the file get around it. Node.js has no call for it, but no native code is needed:
 //
-// Linux: flock(2) belongs to the open file description, which a child shares that inherits the descriptor. So the
-// program `flock` takes it for us and ends; the lock stays until our descriptor is closed. util-linux and BusyBox both
-// have the program. BSD and macOS: `open` takes the lock, with O_EXLOCK. Windows has none of this kind: see openGuard
-// in lock/lock-file.js.
+// - Linux: flock(2) belongs to the open file description. A child process that inherits the descriptor shares it. So
+//   the program `flock` (util-linux or BusyBox) takes the lock and ends; the lock stays until our descriptor is closed.
+// - BSD and macOS: `open` takes the lock, with O_EXLOCK.
+// - Windows has no such lock: see `openGuard` in lock/lock-file.js.
 
-// As in <fcntl.h> of macOS and the BSDs; fs.constants does not name it.
+// From <fcntl.h> of macOS and the BSDs; fs.constants does not have it.
 const O_EXLOCK = 0x20
 const HAS_EXLOCK = ['darwin', 'freebsd', 'openbsd', 'netbsd'].includes(process.platform)
 const LOCKING_FLAGS = HAS_EXLOCK ? O_EXLOCK | O_NONBLOCK : 0
-// Nothing that comes and goes: this system has no such program, or does not let this process start it.
+// Lasting failures: the system lacks the program, or does not let this process start it.
 const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCESS_DENIED']
 const BUSY_EXIT_CODE = 1
 
-/** @param {NodeJS.ErrnoException} err  what opening failed with, perhaps for the lock */
+/** Throws an error of `open` again; `lockOutcome` says if the lock is the reason. @param {NodeJS.ErrnoException} err */
 function throwLockOutcome (err) {
   const { code = '' } = err
   const isBusy = code === 'EAGAIN' || code === 'EWOULDBLOCK'
@@ -251,12 +234,11 @@ function throwLockOutcome (err) {
 }
 
 /**
- * @param {number} fd  open for writing, or of a folder; on systems whose `open` takes the lock, opened with
- *   `LOCKING_FLAGS`
+ * @param {number} fd  open for writing, or a folder's. If `open` takes the lock, it was opened with `LOCKING_FLAGS`
  * @param {'-x' | '-s'} mode  exclusive or shared
- * @returns {Promise<'held' | 'busy' | 'refused'>}  busy: another open file description has it. Refused: the system or
- *   the file system has no such lock
- * @throws what keeps a process from being started for the moment: EAGAIN, ENOMEM, EMFILE
+ * @returns {Promise<'held' | 'busy' | 'refused'>}  busy: another open file description has the lock. Refused: the
+ *   system or the file system has no such lock
+ * @throws passing failures to start a process: EAGAIN, ENOMEM, EMFILE
  */
 async function tryLock (fd, mode) {
   if (HAS_EXLOCK) return 'held'
@@ -268,7 +250,7 @@ async function tryLock (fd, mode) {
     const [code, signal] = await once(child, 'close')
     if (code === 0) return 'held'
     if (signal) throw new Error(`the program flock was ended by ${signal}; open the file again`)
-    // BusyBox ends with 1 for every failure, but complains only of those that are none of another holder.
+    // BusyBox exits with 1 for every failure, but prints nothing if the lock is held.
     return code === BUSY_EXIT_CODE && complaint === '' ? 'busy' : 'refused'
   } catch (/** @type {any} */ err) {
     if (NO_PROGRAM.includes(err.code)) return 'refused'
@@ -276,11 +258,8 @@ async function tryLock (fd, mode) {
   }
 }
 
-/**
- * @param {string} filePath  of a file that is yet to be made
- * @param {{ createFolder: boolean }} request
- * @returns {Promise<boolean>}  whether it can be locked then
- */
+// Whether a file that is created at this path can be locked. Tries it on the folder.
+/** @type {(filePath: string, request: { createFolder: boolean }) => Promise<boolean>} */
 async function hasKernelLocks (filePath, { createFolder }) {
   const folder = path.dirname(filePath)
   if (createFolder) await makeFolder(folder)
@@ -295,10 +274,7 @@ async function hasKernelLocks (filePath, { createFolder }) {
 
 // Folders: makes them, and puts the names in them on stable storage.
 
-/**
- * Makes a folder and those above it that are missing; their names are on stable storage then.
- * @param {string} folder
- */
+/** Makes a folder and its missing parents, and syncs their names. @param {string} folder */
 async function makeFolder (folder) {
   const last = path.resolve(folder)
   const first = await fs.promises.mkdir(last, { recursive: true })
@@ -306,11 +282,7 @@ async function makeFolder (folder) {
   for (const created of foldersBetween(path.resolve(first), last)) await syncFolder(path.dirname(created))
 }
 
-/**
- * The same at once, for those who put files into it before the log is open, as flume's views do.
- * @param {string} filePath  of a file in the folder
- * @throws what the file system says
- */
+/** Synchronous: flume's views put files into the folder before the log is open. @param {string} filePath */
 function makeFolderSync (filePath) {
   const last = path.resolve(path.dirname(filePath))
   const first = fs.mkdirSync(last, { recursive: true })
@@ -325,7 +297,7 @@ function makeFolderSync (filePath) {
   }
 }
 
-/** @type {(first: string, last: string) => string[]} from the first down to the last, which is below it or the same */
+/** From `first` down to `last`, inclusive. @type {(first: string, last: string) => string[]} */
 function foldersBetween (first, last) {
   const folders = [last]
   while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
@@ -343,50 +315,40 @@ async function syncFolder (folder) {
   }
 }
 
-// What a path means: relative ones at the time when they are given, and symlinks followed to where a file is, or would
-// be made.
+// What a path means. A relative path is resolved when it is given. Symlinks are followed to where the file is, or would
+// be created.
 
-/**
- * @param {unknown} filePath  checked later
- * @param {Storage} [storage]
- * @returns {any}
- */
+/** Other values are checked later. @type {(filePath: unknown, storage?: Storage) => any} */
 function resolvePath (filePath, storage = exports.fileStorage) {
   const isPath = typeof filePath === 'string' && filePath !== ''
   return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
 }
 
-/**
- * Changes no other part of the path: what `..` leads to is known only once the links before it are followed.
- * @param {string} filePath
- * @returns {string}  absolute
- */
+// Makes a path absolute. It keeps `..`, which may lead elsewhere once the symlinks before it are followed.
+/** @type {(filePath: string) => string} */
 function toAbsolute (filePath) {
   if (path.isAbsolute(filePath)) return filePath
   try {
     if (process.platform !== 'win32') return path.posix.join(process.cwd(), '/') + filePath
     return path.resolve(filePath) + (/[/\\]$/.test(filePath) ? path.sep : '')
   } catch {
-    // The working folder was removed: opening the file will say so.
+    // The working folder was removed. Opening the file will fail.
     return filePath
   }
 }
 
-/**
- * @param {string} filePath
- * @returns {Promise<string>}
- */
+/** @type {(filePath: string) => Promise<string>} */
 async function findRealPath (filePath) {
   try {
     return await call(fs.realpath, 'native', filePath)
   } catch (/** @type {any} */ err) {
-    // With a slash at its end it is meant to be a folder, and no file can be made there.
+    // A path that ends in a slash means a folder, where no file can be created.
     if (err.code !== 'ENOENT' || /[/\\]$/.test(filePath)) throw err
   }
   const given = path.resolve(filePath)
   const folder = await findRealPath(path.dirname(given))
   const name = path.join(folder, path.basename(given))
-  // If it is no link, or is there now, opening it tells what is wrong with it.
+  // If this fails, the name is no symlink, or exists by now. Opening it then shows what is wrong, if anything is.
   const target = await call(fs, 'readlink', name).catch(() => null)
   return target === null ? name : findRealPath(path.resolve(folder, target))
 }

@@ -1,6 +1,6 @@
 'use strict'
-// Transfers that are whole: what the kernel read or wrote only in part is continued until it is all there. And when a
-// transfer may be made without asking a thread. Reads a range of an open file past its cache.
+// Transfers that are complete: if the kernel reads or writes only part of the bytes, the transfer continues. Also
+// decides whether a transfer may block, and reads ranges of an open file past the cache.
 
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
@@ -8,28 +8,28 @@ const { LogError } = require('@millrace/errors')
 /** @typedef {import('./storage').StorageHandle} StorageHandle */
 
 /**
- * What the reader, the writer and the span readers of one block file share.
+ * The state of one block file, shared by its reader, writer and span readers.
  * @typedef {object} OpenFile
- * @property {string} path  as it was given until the file is open for writing, then with no symlink in it
- * @property {import('./storage').StorageHandle | null} handle  null before the file is open and after it was closed
- * @property {import('@millrace/flow').Obz<number>} size  bytes that are readable; what lies past it is nobody's yet
+ * @property {string} path  as given; once the file is open for writing, with every symlink followed
+ * @property {import('./storage').StorageHandle | null} handle  null before the file is open and after it is closed
+ * @property {import('@millrace/flow').Obz<number>} size  readable bytes; nothing reads past it
  * @property {number} blockSize  in bytes
  * @property {import('./block-cache').BlockCache} cache
  * @property {import('./writer').RangeLock} lock
  * @property {import('./whole-io').AdaptiveIo} adaptiveIo
  * @property {import('./storage').Storage} storage
- * @property {boolean} hasUnsyncedName  its name may not be on stable storage yet
- * @property {import('./storage').StorageLock | null} lockHeld  what keeps other writers out
- * @property {number} rewriteCount  overwrites and truncations so far: bytes kept from before one may be stale
+ * @property {boolean} hasUnsyncedName  whether the file's name may not be on stable storage yet
+ * @property {import('./storage').StorageLock | null} lockHeld  keeps other writers out
+ * @property {number} rewriteCount  overwrites and truncations so far; bytes read before the last one may be stale
  */
 
-// The kernel and Node take at most 2 GiB a call.
+// The kernel and Node.js take at most 2 GiB per call.
 const TRANSFER_SIZE_MAX = 2 ** 30
 
 /**
  * Reads until `buf` is full or the file ends.
  * @param {StorageHandle} handle
- * @param {Buffer} buf  filled from its start; the caller's again when `cb` runs
+ * @param {Buffer} buf  do not touch it until `cb` runs
  * @param {number} position  in the file, in bytes
  * @param {(err: Error | null, bytesRead: number) => void} cb  `bytesRead` is below `buf.length` only at the file's end
  */
@@ -46,13 +46,7 @@ function readWhole (handle, buf, position, cb) {
   next()
 }
 
-/**
- * The same in one go, blocking.
- * @param {StorageHandle} handle
- * @param {Buffer} buf
- * @param {number} position
- * @returns {number}  bytes read
- */
+/** Returns the number of bytes read. @type {(handle: StorageHandle, buf: Buffer, position: number) => number} */
 function readWholeSync (handle, buf, position) {
   let done = 0
   while (done < buf.length) {
@@ -67,7 +61,7 @@ function readWholeSync (handle, buf, position) {
 /**
  * Writes all of `buf`, or fails; after a failure any part of it may be in the file.
  * @param {StorageHandle} handle
- * @param {Buffer} buf  must not change until `cb` runs
+ * @param {Buffer} buf  do not change it until `cb` runs
  * @param {number} position
  * @param {(err: Error | null) => void} cb
  */
@@ -86,12 +80,7 @@ function writeWhole (handle, buf, position, cb) {
   else next()
 }
 
-/**
- * The same in one go, blocking.
- * @param {NonNullable<StorageHandle['writeSync']>} writeSync
- * @param {Buffer} buf
- * @param {number} position
- */
+/** @type {(writeSync: NonNullable<StorageHandle['writeSync']>, buf: Buffer, position: number) => void} */
 function writeWholeSync (writeSync, buf, position) {
   for (let done = 0; done < buf.length;) {
     const count = writeSync(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done)
@@ -100,34 +89,31 @@ function writeWholeSync (writeSync, buf, position) {
   }
 }
 
-/**
- * A disk that takes nothing and reports no error would have us ask for ever.
- * @param {number} done
- * @param {number} size
- */
+// Without this error a disk that takes no bytes and reports none would loop forever.
+/** @type {(done: number, size: number) => LogError} */
 function tookNothing (done, size) {
   return new LogError('EIO', `write: the disk took ${done} of ${size} bytes`)
 }
 
-// How to read, write or sync without making others wait: synchronously while that is answered at once, asynchronously
-// after a call that had to wait for a disk. Bytes that a thread has read change cores, which costs more than the read
-// itself; and a small write, or a sync on a fast disk, takes less time than asking a thread for it.
+// Synchronous or through the thread pool? Synchronous calls are cheaper while the disk answers at once: bytes that a
+// pool thread read must change cores, which costs more than the read, and a small write or a fast sync takes less time
+// than asking a thread. After a slow call, the next calls go through the pool.
 
-// From the page cache 256 KiB take some 0.03 ms. A call that took this long was answered by something slower.
+// 256 KiB from the page cache take about 0.03 ms. A call that takes this long was answered by something slower.
 const SLOW_MS = 1
-// After a slow call so many go through the thread pool before a synchronous one is tried again.
+// After a slow call, at most this many calls go through the pool before a synchronous one is tried.
 const ASYNC_COUNT_MAX = 32
-// Calls that may be timed together are so again after so many quick ones, and then so many are.
+// After TIMED_COUNT quick calls timed one by one, `begin` and `end` time TOGETHER_COUNT calls at once.
 const TIMED_COUNT = 64
 const TOGETHER_COUNT = 4
 
 class AdaptiveIo {
   /**
    * @param {object} [options]
-   * @param {number} [options.slowMs]  how long a call may take
-   * @param {number} [options.asyncCountMin]  how many go through the pool after one slow call; twice as many after each
-   *   that follows soon, so that a disk which is slow now and then is not taken for one that always is
-   * @param {number} [options.quickCountMin]  how many quick calls it takes until the next slow one is not soon
+   * @param {number} [options.slowMs]  a call that takes longer is slow
+   * @param {number} [options.asyncCountMin]  how many calls go through the pool after a slow call. The number doubles
+   *   if the next slow call comes soon: a disk that is slow now and then is not treated like one that always is
+   * @param {number} [options.quickCountMin]  after this many quick calls, the next slow call no longer comes soon
    */
   constructor ({ slowMs = SLOW_MS, asyncCountMin = ASYNC_COUNT_MAX, quickCountMin = 1 } = {}) {
     this._slowMs = slowMs
@@ -141,27 +127,26 @@ class AdaptiveIo {
     this._lookedAt = 0
   }
 
-  /** Whether the next call may block. */
+  /** Whether the next call may be synchronous. */
   mayBlock () {
     return this._asyncLeft === 0
   }
 
-  /** One goes through the pool. */
+  /** Counts a call that goes through the pool. */
   noteAsync () {
     if (this._asyncLeft > 0) this._asyncLeft--
   }
 
   /**
-   * For calls so short that two looks at the clock for each would show. While all are quick, a few of them are timed
-   * together, with what lies between them. If that took long, nobody can tell what did: so the next ones are timed one
-   * by one, and what is slow is seen then.
-   * @returns {number}  to be given to `end`, right after the call
+   * Times calls so short that reading the clock twice for each would show. While calls are quick, a few are timed
+   * together, with the time between them. If that took long, the cause is unknown, so the next calls are timed singly.
+   * @returns {number}  pass it to `end` right after the call
    */
   begin () {
     return this._timedLeft > 0 ? performance.now() : this._lookedAt
   }
 
-  /** @param {number} started  what `begin` gave */
+  /** @param {number} started  the result of `begin` */
   end (started) {
     const isAlone = this._timedLeft > 0
     if (!isAlone && --this._togetherLeft > 0) return
@@ -174,7 +159,7 @@ class AdaptiveIo {
     else if (isAlone) this._timedLeft--
   }
 
-  /** @param {number} ms  that a synchronous call took */
+  /** @param {number} ms  the duration of a synchronous call */
   note (ms) {
     if (ms > this._slowMs) {
       this._asyncLeft = this._asyncCount
@@ -187,17 +172,13 @@ class AdaptiveIo {
   }
 }
 
-// Reads a range of the file itself, past the cache: now if that will not make others wait, else through the pool.
+// Reads a range of the file past the cache: synchronously if that is quick, otherwise through the pool.
 
-// A larger read would hold up the event loop even when the page cache has it all.
+// A larger read would block the event loop even if all of it is in the page cache.
 const SYNC_SIZE_MAX = 1024 * 1024
 
-/**
- * @param {OpenFile} file
- * @param {Buffer} target  filled whole
- * @param {number} position
- * @param {(err: Error | null) => void} cb  may run before `fetch` returns
- */
+// Fills `target`. `cb` may run before `fetch` returns.
+/** @type {(file: OpenFile, target: Buffer, position: number, cb: (err: Error | null) => void) => void} */
 function fetch (file, target, position, cb) {
   const end = position + target.length
   if (file.handle === null) return cb(closedError('read', file.path))
@@ -222,15 +203,9 @@ function fetch (file, target, position, cb) {
   })
 }
 
-/**
- * The same where nobody has to wait, and nothing is made. What fails, or comes in part, is left to `fetch`.
- * @param {OpenFile} file
- * @param {Buffer} target
- * @param {number} offset  in the target
- * @param {number} size  in bytes; the file must have so many
- * @param {number} position
- * @returns {boolean}  whether they are in the target
- */
+// Like `fetch`, but never waits, and allocates nothing. If it returns false, `fetch` waits or reports the error. The
+// range must lie in the file. `offset` is a position in the target.
+/** @type {(file: OpenFile, target: Buffer, offset: number, size: number, position: number) => boolean} */
 function fetchNow (file, target, offset, size, position) {
   const { handle, lock, adaptiveIo } = file
   if (size > SYNC_SIZE_MAX || handle === null || !adaptiveIo.mayBlock()) return false

@@ -1,6 +1,6 @@
 'use strict'
-// Changes the file, one change after the other. A change that fails leaves file, size and cache as they were, or says
-// that it could not.
+// The writer makes one change to the file at a time. If a change fails, the file, its size and the cache are as before;
+// otherwise the error is ERR_FILE_NOT_UNDONE. Bytes that are passed in must not change until the callback runs.
 
 const path = require('node:path')
 const { performance } = require('node:perf_hooks')
@@ -9,11 +9,11 @@ const { call, toCallback, toPromise, trampoline } = require('@millrace/flow')
 const { openSized } = require('./open')
 const { AdaptiveIo, closedError, rangeError, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
 
-// So much is read, or synced, without asking a thread, as long as the disk answers at once.
+// Reads and syncs of up to this many bytes bypass the thread pool, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
-// So much is written likewise. The page cache takes it in half a millisecond, and from the core that has just made it.
+// The same for writes. The page cache takes this much in half a millisecond, from the core that made the bytes.
 const INLINE_WRITE_SIZE_MAX = 1024 * 1024
-// A sync that takes longer holds up the event loop for more than asking a thread costs.
+// A slower sync blocks the event loop for longer than the thread pool would cost.
 const SLOW_SYNC_MS = 2
 
 /**
@@ -27,10 +27,10 @@ class Writer {
   /** @type {Array<{ name: string, change: Change, cb: Done }>} */
   #queue = []
   #isBusy = false
-  /** Bytes of a failed append could not be cut off: they must be gone before anything is appended. */
+  /** Whether bytes of a failed append are still behind the end. The next append must cut them off first. */
   #hasDebris = false
   #unsyncedSize = 0
-  /** Where the zeros end that are kept behind the end. */
+  /** Where the reserved zeros end. */
   #reserveEnd = 0
 
   /** @param {OpenFile} file */
@@ -38,14 +38,11 @@ class Writer {
     this._file = file
     this._writeIo = new AdaptiveIo()
     this._syncIo = new AdaptiveIo({ slowMs: SLOW_SYNC_MS, asyncCountMin: 1 })
-    /** How many zeros to keep behind the end, so that a sync after an append need not write the file's size too. */
+    /** How many zeros to keep behind the end; see `BlockFile.reserve`. */
     this.reserveSize = 0
   }
 
-  /**
-   * @param {Buffer} bytes  must not change until `cb` runs
-   * @param {(err: Error | null, size?: number) => void} cb
-   */
+  /** @type {(bytes: Buffer, cb: (err: Error | null, size?: number) => void) => void} */
   append (bytes, cb) {
     this.#enqueue('append', (handle, done) => {
       if (!this.#hasDebris) return this.#append(handle, bytes, done)
@@ -77,7 +74,7 @@ class Writer {
     const padded = Buffer.alloc(bytes.length + this.reserveSize)
     bytes.copy(padded)
     this.#write(handle, padded, size, (err) => {
-      // There may be room for the bytes all the same.
+      // Without the zeros there may be room for the bytes.
       if (err) return this.#write(handle, bytes, size, finish)
       this.#reserveEnd = size + padded.length
       finish(null)
@@ -102,12 +99,9 @@ class Writer {
     done(null)
   }
 
-  /**
-   * @param {Buffer} bytes  must not change until `cb` runs
-   * @param {number} position  the range must lie within the file when its turn comes
-   * @param {boolean} isQuiet  whether readers need not read the bytes again
-   * @param {Done} cb
-   */
+  // Overwrites a range, which must lie in the file when its turn comes.
+  // `isQuiet` says that readers need not read the range again.
+  /** @type {(bytes: Buffer, position: number, isQuiet: boolean, cb: Done) => void} */
   overwrite (bytes, position, isQuiet, cb) {
     this.#enqueueAsync('write', async (handle) => {
       const { cache, size } = this._file
@@ -148,10 +142,7 @@ class Writer {
     return bytes
   }
 
-  /**
-   * @param {number} newSize  a larger one than the file's changes nothing
-   * @param {Done} cb
-   */
+  /** A `newSize` above the file's changes nothing. @type {(newSize: number, cb: Done) => void} */
   truncate (newSize, cb) {
     this.#enqueueAsync('truncate', async (handle) => {
       const { size, cache } = this._file
@@ -169,10 +160,7 @@ class Writer {
     }, cb)
   }
 
-  /**
-   * Gives back what was reserved behind the end.
-   * @param {Done} cb
-   */
+  /** Cuts off the reserved zeros. @param {Done} cb */
   trim (cb) {
     this.#enqueueAsync('trim', async (handle) => {
       const { value: size } = this._file.size
@@ -182,16 +170,13 @@ class Writer {
     }, cb)
   }
 
-  /**
-   * Goes on with another file, which gets the name of this one.
-   * @param {string} from  in the same folder, whole and synced
-   * @param {Done} cb  ERR_FILE_NOT_UNDONE: which of the two has the name after a power cut cannot be told
-   */
+  // Renames the file `from` over this one and continues with it. `from` is in the same folder, complete and synced.
+  // After ERR_FILE_NOT_UNDONE and a power cut, either file may have the name.
+  /** @type {(from: string, cb: Done) => void} */
   replaceWith (from, cb) {
     this.#enqueueAsync('replace', async (handle) => {
       const { lockHeld } = this._file
-      // While the file is being replaced its lock does not say which one it is. If it cannot say so afterwards either,
-      // it locks the file as well as before.
+      // During the replacement the lock's record names no file. If it cannot name the new file, the lock still holds.
       if (lockHeld) await call(lockHeld, 'forgetFile')
       try {
         await this.#replace(handle, from)
@@ -206,11 +191,11 @@ class Writer {
     const { storage, path: filePath, lockHeld } = this._file
     const isExclusive = lockHeld?.kind === 'kernel'
     const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
-    // Nobody may be in the middle of a read while the handle changes.
+    // No read may be running while the handle changes.
     const release = await this.#excludeReaders(0, Infinity)
     try {
-      // Before a file gets the name of another it has that one's lock, owner and mode; and the name must still be that
-      // of the file it is to replace.
+      // Before the rename, the new file needs the old one's lock, owner and mode, and the name must still lead to the
+      // old file.
       const outcome = isExclusive && next.handle.tryLock ? await call(next.handle, 'tryLock') : 'held'
       if (outcome !== 'held') throw notLocked(filePath, outcome)
       await this.#checkName(handle)
@@ -229,10 +214,7 @@ class Writer {
     if (syncError) throw nameNotSynced(syncError, filePath)
   }
 
-  /**
-   * Goes on with the file that has the name now, to read it.
-   * @param {Done} cb
-   */
+  /** Continues with the file that has the name now, for reading. @param {Done} cb */
   reopen (cb) {
     this.#enqueueAsync('reopen', async (handle) => {
       const { storage, path: filePath } = this._file
@@ -254,7 +236,7 @@ class Writer {
     size.set(newSize)
   }
 
-  /** @type {(start: number, end: number) => Promise<() => void>} gives what lets them in again */
+  /** Resolves to a function that lets readers in again. @type {(start: number, end: number) => Promise<() => void>} */
   #excludeReaders (start, end) {
     return new Promise((resolve) => this._file.lock.write(start, end, resolve))
   }
@@ -280,10 +262,8 @@ class Writer {
     }, cb)
   }
 
-  /**
-   * The bytes of a file whose name is lost, to another file or with the power, are lost too.
-   * @type {(handle: StorageHandle, done: Done) => void}
-   */
+  // A file without its name is lost. Another file may get the name, or a power cut may take a name that is not synced.
+  /** @type {(handle: StorageHandle, done: Done) => void} */
   #syncName (handle, done) {
     const { storage, path: filePath } = this._file
     if (!handle.isAtSync || this._file.hasUnsyncedName || !this._syncIo.mayBlock()) {
@@ -301,12 +281,9 @@ class Writer {
     done(null)
   }
 
-  /**
-   * What is written to a file that has lost its name is lost. Without a lock there is no promise that the file is the
-   * one of that name: it may be meant to have none.
-   * @param {StorageHandle} handle
-   * @throws {LogError} ERR_FILE_MOVED
-   */
+  // Fails with ERR_FILE_MOVED if the path no longer leads to the open file: bytes written to it would be lost. An
+  // unlocked file is not checked; it may have been removed on purpose.
+  /** @type {(handle: StorageHandle) => Promise<void>} */
   async #checkName (handle) {
     const { lockHeld, path: filePath } = this._file
     if (lockHeld && handle.isAt && !await call(handle, 'isAt', filePath)) throw moved(filePath)
@@ -318,21 +295,16 @@ class Writer {
     if (lockHeld && handle.isAtSync && !handle.isAtSync(filePath)) throw moved(filePath)
   }
 
-  /**
-   * Whether nothing is being changed, or about to be, and the storage has calls that return only when they are done: as
-   * the process ends there is no waiting.
-   */
+  /** Whether no change is running or waiting, and the storage has the synchronous calls that `endNow` needs. */
   get canEndNow () {
     const { handle } = this._file
     const isSync = handle?.writeSync !== undefined && handle.syncSync !== undefined && handle.truncateSync !== undefined
     return isSync && !this.#isBusy && this.#queue.length === 0 && !this.#hasDebris
   }
 
-  /**
-   * Cuts off what was reserved behind the end, writes, and syncs, all at once. Only where `canEndNow`.
-   * @param {Array<{ bytes: Buffer, position: number }>} writes
-   * @throws what the file system says; ERR_FILE_MOVED
-   */
+  // Cuts off the reserved zeros, writes and syncs, all synchronously. Only if `canEndNow`. Throws ERR_FILE_MOVED and
+  // errors of the file system.
+  /** @type {(writes: Array<{ bytes: Buffer, position: number }>) => void} */
   endNow (writes) {
     const { size: { value: size } } = this._file
     const handle = /** @type {Required<StorageHandle>} */ (this._file.handle)
@@ -361,7 +333,7 @@ class Writer {
       }
       /** @type {Done} */
       const finish = (err, result) => {
-        // Not called from here, so that a callback which throws cannot stop the queue.
+        // In the next tick, so that a callback that throws cannot stop the queue.
         process.nextTick(task.cb, err ?? null, result)
         next()
       }
@@ -371,11 +343,7 @@ class Writer {
     })
   }
 
-  /**
-   * @param {Error} cause
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(cause: Error, start: number, end: number) => LogError} */
   #notUndone (cause, start, end) {
     const { path } = this._file
     const range = end === Infinity ? `bytes past ${start}` : `bytes ${start} to ${end}`
@@ -402,8 +370,8 @@ function nameNotSynced (cause, path) {
     `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })
 }
 
-// Keeps reads and overwrites of the same bytes apart, so that nobody reads a half-written range. Appends need no lock:
-// nothing past the file's size is ever read.
+// RangeLock keeps reads and overwrites of the same bytes apart, so that no reader sees a half-written range. Appends
+// need no lock: nobody reads past the file's size.
 
 /** @typedef {{ start: number, end: number }} Range */
 
@@ -411,27 +379,20 @@ class RangeLock {
   constructor () {
     /** @type {Set<Range>} */
     this._readers = new Set()
-    // Writes come one at a time, from the writer's queue; this one is running or waiting for its readers to leave.
+    // The one write that is running, or waiting until its readers are done. The writer's queue admits no second one.
     /** @type {(Range & { run: (() => void) | null }) | null} */
     this._writer = null
     /** @type {Array<{ range: Range, run: (release: () => void) => void }>} */
     this._waiting = []
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @returns {boolean}  whether a read that is over before anything else can run needs no lock
-   */
+  /** Whether a synchronous read of the range needs no lock. @type {(start: number, end: number) => boolean} */
   isFree (start, end) {
     return this._writer === null || end <= this._writer.start || start >= this._writer.end
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @param {(release: () => void) => void} run  runs at once when no overwrite of these bytes is near
-   */
+  // Calls `run` at once, unless an overwrite of these bytes is running or waiting.
+  /** @type {(start: number, end: number, run: (release: () => void) => void) => void} */
   read (start, end, run) {
     const range = { start, end }
     if (!this.isFree(start, end)) {
@@ -445,11 +406,8 @@ class RangeLock {
     })
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   * @param {(release: () => void) => void} run  runs once the reads of these bytes that had begun are over
-   */
+  // Calls `run` once the running reads of these bytes are done.
+  /** @type {(start: number, end: number, run: (release: () => void) => void) => void} */
   write (start, end, run) {
     this._writer = { start, end, run: () => run(() => this._endWriter()) }
     this._startWriter()

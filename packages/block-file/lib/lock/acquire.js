@@ -1,107 +1,110 @@
 'use strict'
-// Takes a lock and gives it back: the steps, and why two never hold it. What the steps do to the world is handed in, so
+// Takes a lock and gives it back, and proves that two never hold it. The steps act on a `World` that is handed in, so
 // that a test can take them in every order.
 //
-// A lock is a file that exists, with a record of its holder in it. It is taken by giving a finished record the lock's
-// name, which only one can do: `link` fails where there is such a name already. A record whose holder is dead is
-// replaced, by `rename`, and that takes care: between reading it and replacing it another may have done the same. So
-// only the holder of the *claim* on that very record may replace it, after having looked again. A claim is a lock like
-// any other, named by the nonce of the record that it is about.
+// A lock is a file that exists and contains a record of its holder. A contender takes it in these steps:
 //
-//   1. A record is removed by its holder, while that lives, and replaced by the holder of the claim on it, once that is
-//      dead. Nobody else touches it.
-//   2. Its nonce never comes again. So if the record under the claim is still the same, it stays so until the holder of
-//      the claim replaces it; and of these there is one, which is this statement about the claim, one level down.
-//   3. So each record follows the one before when the holder of that is dead or has given it back: never two.
-//   4. Who fails has seen the record of a live one, in the lock or in a claim. Who holds a claim goes on until it has
-//      the lock, or finds that another has taken it. So never none, unless those who would have won are killed.
-//   5. Who has the lock may remove what others left beside it: claims on records that are gone guard nothing, and who
-//      misses the record that it has written under a temporary name writes it again.
+//   1. It writes its record under a temporary name.
+//   2. It links that file to the lock's name. `link` fails if the name exists, so only one contender succeeds.
+//   3. If the name exists, it reads the record there. If that record's holder is not dead, the contender gives up.
+//   4. If the holder is dead, it takes the *claim* on the record: a lock like any other, taken by the same steps. The
+//      record's nonce is part of the claim's name.
+//   5. Under the claim it reads the record again. If the record is the same, it replaces the record with `rename`;
+//      otherwise it starts over. Then it gives the claim back.
 //
-// A record appears whole or not at all. So one with nothing in it is one whose bytes the power took: nobody alive has
-// it. Only where files cannot be linked, and are copied instead, may it be one that is just being made.
+// There are never two holders:
+//
+//   a. A living holder removes its own record. The holder of the claim on a record replaces it once the record's holder
+//      is dead. No other process touches it.
+//   b. A nonce never comes again. So if the record in step 5 is the same, it stays until the holder of the claim
+//      replaces it.
+//   c. A claim has only one holder: that is this very proof, one level down.
+//   d. So a record appears only if the holder of the record before it is dead or has given it back.
+//
+// One contender always gets the lock: a contender gives up only if it sees the record of a living holder, in the lock
+// or in a claim. The holder of a claim continues until it has the lock or sees that another contender has it. So nobody
+// gets the lock only if all contenders that would have won are killed.
+//
+// The holder may remove leftovers beside its lock. A claim on a record that is gone guards nothing, and a contender
+// whose temporary file is gone writes it again.
+//
+// A record appears whole. So an empty record is what a power cut left, and nobody holds it. But if files cannot be
+// linked, they are copied, and an empty record may be one that is being copied.
 //
 // test/lock-model.test.js takes these steps in every order, with deaths between any two of them.
 
-// Where names come and go as often as this, something else is at work.
+// If the record comes and goes this often, something else is at work.
 const ATTEMPT_COUNT_MAX = 1000
-// A record of a lock that can never come again: each has a nonce of its own. Claims are named by them.
+// Every record has its own nonce. The name of a claim ends in the nonce of the record that it is for.
 const NONCE = /^[0-9a-f]{16}$/
-// Stands for that of a record that the power took with it.
+// Stands for the nonce of a record whose bytes a power cut took.
 const NONCE_OF_BLANK = '0'.repeat(16)
-// What comes after the name of a lock: nonces, of claims and claims on claims; and `.new`, of what is written aside.
+// What follows the lock's name in the names of leftovers: the nonces of claims, and of claims on claims; then `.new`
+// for a temporary file.
 const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
 
 /**
  * @typedef {object} FileIdentity
- * @property {string} path  with no symlink in it
- * @property {string | null} device  null, like the inode, while the file is not there or may be replaced
+ * @property {string} path  with every symlink followed
+ * @property {string | null} device  null, like `inode`, while the file is missing or may be replaced
  * @property {string | null} inode
  */
 
 /**
- * A record is one line of JSON, described in docs/format.md. What is missing was not known to the version that has
- * written it.
+ * A record is one line of JSON; docs/format.md describes the fields. A field is missing if the version that wrote the
+ * record did not know it.
  * @typedef {import('./liveness').Identity & {
  *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,
  *   socket?: string | null, isIntact?: boolean, mount?: string | null
- * }} LockRecord  `since` is when it was taken, for people to read. `lock` says what locks the file: the kernel, or
- *   this record. `localFileSystem`, `mount` and `socket` are from liveness.js. `isIntact` says that all is in the file,
- *   or in the page cache of the running kernel, that its holder has shown to anybody
+ * }} LockRecord
  * @typedef {Omit<LockRecord, 'nonce'>} NewRecord
  */
 
 /**
- * @typedef {object} World  what happens in it happens at once, or is seen by others half done where this is said
+ * @typedef {object} World  the operations are atomic, except where others may see a new file without its text first
  * @property {(path: string, text: string) => Promise<void>} write  a new file, first without the text; EEXIST
- * @property {(from: string, to: string) => Promise<void>} link  EEXIST; other errors where that cannot be done
+ * @property {(from: string, to: string) => Promise<void>} link  EEXIST; other errors if files cannot be linked
  * @property {(from: string, to: string) => Promise<void>} copy  to a new file, first without the text; EEXIST
- * @property {(from: string, to: string) => Promise<void>} rename  over what is there
+ * @property {(from: string, to: string) => Promise<void>} rename  replaces `to`
  * @property {(path: string) => Promise<void>} unlink
- * @property {(path: string) => Promise<string | null>} read  null if there is none
+ * @property {(path: string) => Promise<string | null>} read  null if there is no file
  * @property {(path: string) => Promise<string[]>} list  the files of its folder
- * @property {(record: LockRecord) => Promise<import('./liveness').Liveness>} checkLiveness  fails if it cannot be told
- * @property {(count: number) => Promise<boolean>} wait  some ms, for the count-th time; whether that is enough
- * @property {boolean} [isKernelHeld]  the kernel's lock is held: what is no record holds nobody off
- * @property {string | null} [mark]  16 hex digits that nobody else has, if the kernel's lock is held, and that the next
- *   holder of this lock has again
+ * @property {(record: LockRecord) => Promise<import('./liveness').Liveness>} checkLiveness  fails if it is unknown
+ * @property {(count: number) => Promise<boolean>} wait  waits some ms, for the `count`th time; true if that is enough
+ * @property {boolean} [isKernelHeld]  whether the kernel's lock is held; an unreadable record then keeps nobody out
+ * @property {string | null} [mark]  if the kernel's lock is held: 16 hex digits that only holders of this lock use
  * @property {() => string} createNonce
  */
 
 /**
- * What stands in the way.
- * @typedef {object} Obstacle
+ * @typedef {object} Obstacle  the reason why the lock cannot be taken
  * @property {string} lockPath  of the lock, or of the claim
- * @property {LockRecord | null} record  of its holder; null if it cannot be read, and then `cause` says why
- * @property {boolean} isForeign  whether the holder lives cannot be seen from here
+ * @property {LockRecord | null} record  the holder's; null if it cannot be read, and `cause` says why
+ * @property {boolean} isForeign  whether this process cannot see if the holder is alive
  * @property {Error | null} cause
  */
 
 /** @typedef {{ held: Held, obstacle?: undefined } | { held?: undefined, obstacle: Obstacle }} Taken */
 
-/** Our own record: written aside, then the lock's. */
+/** This contender's own record: first under a temporary name, then under the lock's. */
 class Held {
   #world
   #lockPath
   #record
 
-  /**
-   * @param {World} world
-   * @param {string} lockPath
-   * @param {NewRecord} record
-   */
+  /** @param {World} world  @param {string} lockPath  @param {NewRecord} record */
   constructor (world, lockPath, record) {
     this.nonce = world.createNonce()
     this.#world = world
     this.#lockPath = lockPath
     this.#record = { ...record, nonce: this.nonce }
-    // What a power cut leaves of a record that is not yet the lock's has a name that the next one meets, if it can be.
+    // With a mark, the next holder uses the same name, and so overwrites what a power cut left.
     this.aside = `${lockPath}.${world.mark ?? this.nonce}.new`
-    /** Links work here. */
+    /** Whether the record was linked; if not, it was copied. */
     this.isLinked = false
-    /** It was the lock of a dead one. */
+    /** Whether it replaced the record of a dead holder. */
     this.hasReplaced = false
-    /** Of that one; null if there was nothing in it. @type {LockRecord | null} */
+    /** The replaced record; null if it was empty. @type {LockRecord | null} */
     this.replaced = null
   }
 
@@ -128,10 +131,10 @@ class Held {
     await this.#world.rename(this.aside, this.#lockPath)
   }
 
-  /** @param {string} lockPath  the lock may have come to another path */
+  /** @param {string} lockPath  may be another path than at first: the lock's folder may have been renamed */
   async release (lockPath) {
     const text = await this.#world.read(lockPath)
-    // If it is not ours, somebody has removed ours by hand, and another holds it now.
+    // If the record is not ours, somebody removed ours by hand, and another holder has the lock now.
     if (text !== null && nonceOf(this.#world, text) === this.nonce) await this.#world.unlink(lockPath)
   }
 }
@@ -142,11 +145,11 @@ async function acquire (world, lockPath, record) {
   try {
     return await acquireAs(own, world, lockPath, record)
   } catch (err) {
-    // Whatever has failed may have been done all the same.
+    // The step that failed may have happened all the same.
     await own.release(lockPath).catch(() => {})
     throw err
   } finally {
-    // There is nothing there after a rename, and nothing to do about it if it cannot be removed.
+    // After a rename the file is gone. If it cannot be removed, nothing can be done.
     await world.unlink(own.aside).catch(() => {})
   }
 }
@@ -184,12 +187,8 @@ async function acquireAs (own, world, lockPath, record) {
   return unknown(lockPath, new Error('it comes and goes'))
 }
 
-/**
- * @param {World} world
- * @param {string} aside
- * @param {string} lockPath
- * @returns {Promise<'linked' | 'copied' | 'EEXIST' | 'ENOENT'>}  ENOENT: what was written aside is gone
- */
+// Gives the record the lock's name. ENOENT means that the temporary file is gone.
+/** @type {(world: World, aside: string, lockPath: string) => Promise<'linked' | 'copied' | 'EEXIST' | 'ENOENT'>} */
 async function giveName (world, aside, lockPath) {
   try {
     await world.link(aside, lockPath)
@@ -206,12 +205,8 @@ async function giveName (world, aside, lockPath) {
   }
 }
 
-/**
- * @param {Held} own
- * @param {World} world
- * @param {string} lockPath
- * @returns {Promise<string | Taken | null>}  the nonce of a record whose holder is dead; null if there is none any more
- */
+// Reads the record that has the name. Returns its nonce if its holder is dead, and null if the record is gone.
+/** @type {(own: Held, world: World, lockPath: string) => Promise<string | Taken | null>} */
 async function look (own, world, lockPath) {
   for (let count = 1; ; count++) {
     let text
@@ -223,31 +218,29 @@ async function look (own, world, lockPath) {
     if (text === null) return null
     const record = parseRecord(text)
     if (record) {
-      // A network may lose the answer and ask again: then the link that could not be made is our own.
+      // A network file system may lose an answer and ask again: our own link then seems to exist already.
       if (record.nonce === own.nonce) return { held: own }
       const liveness = await world.checkLiveness(record).catch(() => 'unknown')
       if (liveness === 'dead') return record.nonce
       const isForeign = liveness === 'foreign' || liveness === 'hidden'
       return { obstacle: { lockPath, record, isForeign, cause: null } }
     }
-    // It may be one that is being copied.
+    // The record may be in the middle of being copied.
     if (!await world.wait(count)) continue
     if (nonceOf(world, text) === NONCE_OF_BLANK) return NONCE_OF_BLANK
     return unknown(lockPath, new Error('what is in it is no record of a lock'))
   }
 }
 
-/**
- * Takes a lock, and removes what others left beside it who were killed while they did the same.
- * @type {(world: World, lockPath: string, record: NewRecord) => Promise<Taken>}
- */
+// Takes a lock, and removes what contenders left beside it that were killed.
+/** @type {(world: World, lockPath: string, record: NewRecord) => Promise<Taken>} */
 async function take (world, lockPath, record) {
   const taken = await acquire(world, lockPath, record)
-  // To look through the folder each time would take too long: only where somebody is known to have been killed.
+  // Reading the folder takes time, so it is done only if a holder is known to have died.
   if (taken.held?.hasReplaced) {
     for (const path of await world.list(lockPath).catch(() => [])) {
       const isLeftover = path.startsWith(lockPath) && LEFTOVER.test(path.slice(lockPath.length))
-      // Whether or not it can be removed: it does no harm.
+      // A leftover that cannot be removed does no harm.
       if (isLeftover) await world.unlink(path).catch(() => {})
     }
   }
@@ -259,14 +252,14 @@ function unknown (lockPath, cause) {
   return { obstacle: { lockPath, record: null, isForeign: false, cause } }
 }
 
-/** @type {(world: World, text: string) => string | undefined} of what is in a lock */
+/** @type {(world: World, text: string) => string | undefined} undefined if the text is no record */
 function nonceOf ({ isKernelHeld }, text) {
-  // Bytes that were not yet on the disk when the power went are missing, or are zeros.
+  // Bytes that were not on the disk when the power went are missing or zero.
   if (/^\0*$/.test(text)) return NONCE_OF_BLANK
   return parseRecord(text)?.nonce ?? (isKernelHeld ? NONCE_OF_BLANK : undefined)
 }
 
-/** @type {(text: string) => LockRecord | null} null if it is none */
+/** @type {(text: string) => LockRecord | null} null if the text is no record */
 function parseRecord (text) {
   try {
     const record = JSON.parse(text)
@@ -290,7 +283,7 @@ function isRecord (record) {
     NONCE.test(nonce) && nonce !== NONCE_OF_BLANK
 }
 
-/** Zero and negative numbers would mean whole groups of processes. @param {unknown} value */
+/** Zero or a negative number would address whole groups of processes. @param {unknown} value */
 function isTaskNumber (value) {
   return Number.isSafeInteger(value) && /** @type {number} */ (value) > 0
 }

@@ -1,6 +1,6 @@
 'use strict'
-// Decides whether the thread that took a lock still runs; if that is unknown, assume that it does. What this thread
-// says of itself and of where it runs, what the system tells of others, and the socket that shows a sign of life.
+// Decides whether the thread that took a lock is alive. If that is unknown, assume that it is alive. Also identifies
+// this thread and the file's mount, and gives the sign of life that other namespaces can see.
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')
@@ -10,18 +10,13 @@ const path = require('node:path')
 const { call } = require('@millrace/flow')
 
 /**
- * @typedef {Identity & { localFileSystem?: string | null }} Place  where somebody runs, and what the log lies on as
- *   seen from there: the name of a file system that only one machine can have mounted, else null
- * @typedef {'alive' | 'dead' | 'hidden' | 'foreign'} Liveness  hidden: it runs, or ran, under this kernel, but in
- *   another pid namespace. Foreign: it may run on another machine. Of neither can processes be seen from here
+ * @typedef {Identity & { localFileSystem?: string | null }} Place  a thread, and the name of the file system under the
+ *   log as seen from there; null if other machines may have mounted it
+ * @typedef {'alive' | 'dead' | 'hidden' | 'foreign'} Liveness  hidden: the thread belongs to this kernel, but to
+ *   another pid namespace. Foreign: it may run on another machine. In both cases this process cannot see it
  */
 
-/**
- * @param {Place} holder
- * @param {Place} self  who asks
- * @returns {Promise<Liveness>}
- * @throws if it cannot be told
- */
+/** Fails if the system does not tell. @type {(holder: Place, self: Place) => Promise<Liveness>} */
 async function checkLiveness (holder, self) {
   const place = locate(holder, self)
   if (place !== 'here') return place === 'earlier boot' ? 'dead' : place
@@ -29,13 +24,13 @@ async function checkLiveness (holder, self) {
   if (thread === null || self.thread === null) return checkByPid(pid)
   const task = await readTask(pid, thread)
   if (task && !task.hasEnded) return isSame(holder, task.started, self) ? 'alive' : 'dead'
-  // The thread is not there any more, or cannot be seen.
+  // The thread has ended, or /proc hides it.
   const leader = await readTask(pid, pid)
-  // Other users' processes may be hidden.
+  // /proc may hide other users' processes.
   if (!leader) return checkByPid(pid)
-  // A worker that has ended has waited for its writes.
+  // A worker thread ends only after its writes.
   if (!leader.hasEnded) return 'dead'
-  // A process that was killed may have a thread that is still in the middle of a write.
+  // A thread of a killed process may still be in the middle of a write.
   for (const other of await listThreads(pid)) {
     const task = await readTask(pid, other)
     if (task && !task.hasEnded) return 'alive'
@@ -46,23 +41,21 @@ async function checkLiveness (holder, self) {
 /** @type {(holder: Place, self: Place) => 'here' | 'hidden' | 'earlier boot' | 'foreign'} */
 function locate (holder, self) {
   if (holder.boot === null || self.boot === null) {
-    // Other systems have neither boot ids nor namespaces. A Linux that hides them could be any.
+    // Other systems have neither boot ids nor namespaces. A Linux that hides them could be any machine.
     const isSameMachine = holder.host === self.host && holder.machine === self.machine
     const isLinux = process.platform === 'linux' || holder.boot !== self.boot || holder.pidNamespace !== null
     return isSameMachine && !isLinux ? 'here' : 'foreign'
   }
-  // A kernel is the same under whatever name.
+  // The boot id identifies the kernel, whatever the host's name is.
   if (holder.boot === self.boot) {
     return holder.pidNamespace !== null && holder.pidNamespace === self.pidNamespace ? 'here' : 'hidden'
   }
-  // Only one kernel at a time has such a file system mounted, and now it is ours.
+  // Only one kernel at a time can mount such a file system, and now it is this one. So the holder's kernel is gone.
   return holder.localFileSystem && self.localFileSystem ? 'earlier boot' : 'foreign'
 }
 
-/**
- * A number may have gone to another thread meanwhile: that one was started later.
- * @type {(holder: Identity, started: string, self: Identity) => boolean}
- */
+// If the number now belongs to another thread, that thread started later.
+/** @type {(holder: Identity, started: string, self: Identity) => boolean} */
 function isSame (holder, started, self) {
   if (holder.started === null || holder.timeNamespace !== self.timeNamespace) return true
   return holder.started === started
@@ -74,22 +67,22 @@ function checkByPid (pid) {
     process.kill(pid, 0)
     return 'alive'
   } catch (/** @type {any} */ { code }) {
-    // EPERM: it is there, and another user's.
+    // EPERM: the process exists and belongs to another user.
     return code === 'ESRCH' ? 'dead' : 'alive'
   }
 }
 
-// What Linux tells of one thread in /proc.
+// What Linux says about a thread, in /proc.
 
-// PF_EXITING of the kernel's flags: it makes no more calls, though it may yet have to run for a while to be gone. Who
-// waits for a thread is told before that.
+// PF_EXITING of the kernel's flags: the thread makes no more calls, though it may take a while to vanish. Whoever waits
+// for a thread to end is told earlier than that.
 const IS_EXITING = 4
 
 /**
  * @typedef {object} Task
  * @property {string} started  in ticks since the boot, as seen from the reader's time namespace
- * @property {boolean} hasEnded  it does nothing more, though it may still have its number: its parent has not yet asked
- *   how it ended, or it is on its way out
+ * @property {boolean} hasEnded  whether the thread does nothing more. It may still have its number, because it is just
+ *   ending or because its parent has not yet asked how it ended
  */
 
 /** @type {(pid: number, thread: number) => string} */
@@ -106,63 +99,57 @@ function readTaskSync (pid, thread) {
   }
 }
 
-/**
- * @param {number} pid
- * @param {number} thread
- * @returns {Promise<Task | null>}  null if there is none, or none that can be seen
- */
+/** Null if there is no such thread, or /proc hides it. @type {(pid: number, thread: number) => Promise<Task | null>} */
 async function readTask (pid, thread) {
   const text = await call(fs, 'readFile', statPath(pid, thread), 'latin1').catch(nullIfGone)
   return text === null ? null : parseTask(text)
 }
 
-/** @type {(pid: number) => Promise<number[]>} none if there is no such process */
+/** Empty if there is no such process. @type {(pid: number) => Promise<number[]>} */
 async function listThreads (pid) {
   const names = await call(fs, 'readdir', `/proc/${pid}/task`).catch(nullIfGone)
   return (names ?? []).map(Number)
 }
 
-/** A thread that ends while it is looked at gives ESRCH. @param {NodeJS.ErrnoException} err */
+/** A thread that ends during the read gives ESRCH. @param {NodeJS.ErrnoException} err */
 function nullIfGone (err) {
   if (err.code !== 'ENOENT' && err.code !== 'ESRCH') throw err
   return null
 }
 
-/**
- * proc(5): pid, the name in parentheses, the state, ...; the 9th are flags, the 22nd is the start. A name may have
- * spaces and parentheses.
- * @type {(text: string) => Task}
- */
+// Parses the format of proc(5): pid, name in parentheses, state, ... Field 9 has the flags, field 22 the start time.
+// The name may contain spaces and parentheses.
+/** @type {(text: string) => Task} */
 function parseTask (text) {
   const [state, ...others] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const hasEnded = ['Z', 'X', 'x'].includes(state) || (Number(others[5]) & IS_EXITING) !== 0
   return { started: others[18] ?? '', hasEnded }
 }
 
-// Who this thread is, so that others can tell whether it still runs.
+// Identifies this thread, so that others can tell whether it is alive.
 
 /**
- * What is null is not known: outside Linux all but the host and the process.
+ * Unknown fields are null. Outside Linux only `host` and `pid` are known.
  * @typedef {object} Identity
  * @property {string} host
- * @property {string | null} machine  a hash of the machine's id, which itself is nobody's business
- * @property {string | null} boot  the id of the running kernel, another one after every start of the machine
- * @property {string | null} pidNamespace  in which processes have these numbers
- * @property {string | null} timeNamespace  in which start times are comparable
+ * @property {string | null} machine  a hash of the machine's id; the id itself is private
+ * @property {string | null} boot  the id of the running kernel, different after each restart of the machine
+ * @property {string | null} pidNamespace  the numbers belong to it
+ * @property {string | null} timeNamespace  start times are comparable within it
  * @property {number} pid
- * @property {number | null} thread  the kernel's number of this thread; that of the main thread is `pid`
- * @property {string | null} started  when this thread was started, in ticks since the boot
+ * @property {number | null} thread  the kernel's number of this thread; the main thread's is `pid`
+ * @property {string | null} started  the start time of this thread, in ticks since the boot
  */
 
-/** @type {Identity | null} a worker loads its own copy of this module, so this is the same for ever */
+/** @type {Identity | null} cached for good: each worker thread loads its own copy of this module */
 let identity = null
 
 /** @returns {Identity} */
 function thisThread () {
   if (identity !== null) return identity
-  // Read on the thread itself: one of the pool would find its own number.
+  // A synchronous read: a thread of the pool would find its own number.
   const [, pid, number] = /^(\d+)\/task\/(\d+)$/.exec(readLink('/proc/thread-self') ?? '') ?? []
-  // A /proc of another pid namespace has other numbers, and is of no use here.
+  // A /proc that belongs to another pid namespace has other numbers.
   const thread = Number(pid) === process.pid ? Number(number) : null
   identity = {
     host: os.hostname(),
@@ -202,11 +189,10 @@ function readLink (path) {
   }
 }
 
-// What the system tells about the file system that a file lies on: whether only one kernel can have it mounted, and
-// which mount of it this is.
+// The file system that a file lies on: whether only one kernel can mount it, and which mount of it this is.
 
-// The magic numbers of statfs(2), on Linux and on macOS. Not here: whatever other machines may have mounted too, or is
-// served by a program (NFS, CIFS, 9p, virtiofs and all else by FUSE, cluster file systems).
+// The magic numbers of statfs(2) on Linux and macOS. File systems that other machines may have mounted too, or that a
+// program serves, must not be here: NFS, CIFS, 9p, virtiofs, other FUSE, cluster file systems.
 const LOCAL = new Map([
   [0xef53, 'ext4'], [0x58465342, 'xfs'], [0x9123683e, 'btrfs'], [0xf2f52010, 'f2fs'], [0x2fc12fc1, 'zfs'],
   [0xca451a4e, 'bcachefs'], [0x01021994, 'tmpfs'], [0x858458f6, 'ramfs'], [0x794c7630, 'overlay'], [0x3153464a, 'jfs'],
@@ -214,13 +200,11 @@ const LOCAL = new Map([
   [0x11, 'hfs']
 ])
 const IN_MEMORY = ['tmpfs', 'ramfs']
-// Those of which sysfs has a folder for each mount, by the name of the device.
+// Their mounts each have a folder in sysfs, named after the device.
 const IN_SYSFS = ['ext4', 'xfs', 'f2fs']
 
-/**
- * @param {string} filePath  of something that is there
- * @returns {Promise<string | null>}  the name of the file system, if no other machine can have it mounted; else null
- */
+// The name of the file system under an existing file; null if others may mount it.
+/** @type {(filePath: string) => Promise<string | null>} */
 async function nameOfLocal (filePath) {
   try {
     const { type } = await fs.promises.statfs(filePath)
@@ -230,29 +214,25 @@ async function nameOfLocal (filePath) {
   }
 }
 
-/**
- * Two equal answers under one boot prove that the file system was mounted all the time between, and that the kernel
- * has failed to write none of its data: a disk that goes away and comes back, or a writeback error in the background,
- * gives another answer.
- * @param {string} filePath
- * @param {bigint} device  of the file, as `stat` says
- * @returns {Promise<string | null>}  null if it cannot be told
- */
+// Identifies the mount that a file lies on; null if that is unknown. Two equal answers under one boot prove two things:
+// the file system stayed mounted in between, and the kernel failed to write none of its data. If a disk went away and
+// came back, or a background write failed, the second answer differs.
+/** @type {(filePath: string, device: bigint) => Promise<string | null>} `device` is the file's, from `stat` */
 async function identifyMount (filePath, device) {
   const name = await nameOfLocal(filePath)
   if (name === null) return null
-  // A file in memory would not be there any more.
+  // A file in memory does not outlive its mount.
   if (IN_MEMORY.includes(name)) return name
   if (!IN_SYSFS.includes(name)) return null
-  // As gnu_dev_major(3) and gnu_dev_minor(3) take them from the number.
+  // Like gnu_dev_major(3) and gnu_dev_minor(3).
   const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn)
   const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn)
   try {
     const disk = path.basename(await fs.promises.readlink(`/sys/dev/block/${major}:${minor}`))
     const folder = `/sys/fs/${name}/${disk}`
-    // The kernel gives every folder of sysfs a number of its own, and makes this one when the file system is mounted.
+    // The kernel makes this folder at every mount, and no two folders of sysfs have the same inode.
     const { ino } = fs.statSync(folder, { bigint: true })
-    // ext4 counts a warning for each failure to write data. The others count nothing.
+    // ext4 counts a warning for each block of data that it failed to write. The others count nothing.
     const warnings = await fs.promises.readFile(path.join(folder, 'warning_count'), 'latin1').catch(() => '-')
     return [name, disk, ino, warnings.trim()].join(' ')
   } catch {
@@ -260,24 +240,21 @@ async function identifyMount (filePath, device) {
   }
 }
 
-// A Unix socket beside a log shows that the holder of its lock lives, to those who cannot see its process: the kernel
-// refuses connections once nobody listens any more. For where there is no lock of the kernel.
+// A Unix socket beside a log shows that the holder of its lock is alive to processes that cannot see the holder: the
+// kernel refuses connections once nobody listens. Only used if the kernel has no lock for files.
 
-// The name of a log may be too long for the address of a socket, so it is no part of it.
+// A log's name may be too long for the address of a socket, so it is no part of the socket's name.
 const NAME = /^\.millrace-[0-9a-f]{16}\.sock$/
 
 /**
  * @typedef {object} LifeSign
  * @property {string} name  of the socket, in the log's folder
  * @property {() => Promise<void>} end
- * @property {() => void} endSync  as the process ends
+ * @property {() => void} endSync  for an `exit` handler
  */
 
-/**
- * @param {string} filePath  of the log
- * @param {string} nonce  16 hex digits
- * @returns {Promise<LifeSign | null>}  null where there can be none
- */
+// Starts to listen. Null if the system has no such sockets. `nonce` is 16 hex digits.
+/** @type {(filePath: string, nonce: string) => Promise<LifeSign | null>} */
 async function giveLifeSign (filePath, nonce) {
   if (process.platform !== 'linux') return null
   const name = `.millrace-${nonce}.sock`
@@ -285,7 +262,7 @@ async function giveLifeSign (filePath, nonce) {
   try {
     await withAddress(filePath, name, (address) => new Promise((resolve, reject) => {
       server.once('error', reject)
-      // Workers of a cluster would share one that is not exclusive, and the primary would go on listening.
+      // If it were not exclusive, the workers of a cluster would share it, and the primary would keep listening.
       server.listen({ path: address, exclusive: true }, () => resolve(server.unref()))
     }))
   } catch {
@@ -301,11 +278,8 @@ async function giveLifeSign (filePath, nonce) {
   }
 }
 
-/**
- * @param {string} filePath  of the log
- * @param {string | null | undefined} name  that its record gives
- * @returns {Promise<'alive' | 'dead' | 'unknown'>}  of a holder under the running kernel
- */
+// Asks the holder of the record that names this socket. The holder must belong to the running kernel.
+/** @type {(filePath: string, name: string | null | undefined) => Promise<'alive' | 'dead' | 'unknown'>} */
 async function askForLifeSign (filePath, name) {
   if (process.platform !== 'linux' || typeof name !== 'string' || !NAME.test(name)) return 'unknown'
   return withAddress(filePath, name, (address) => new Promise((resolve) => {
@@ -314,21 +288,17 @@ async function askForLifeSign (filePath, name) {
       socket.destroy()
       resolve('alive')
     })
-    // EAGAIN: too many ask at once. EACCES: not our user's. ENOENT: it was removed, by whomever.
+    // EAGAIN: too many connections at once. EACCES: another user's socket. ENOENT: the socket was removed.
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
       resolve(code === 'ECONNREFUSED' ? 'dead' : 'unknown')
     })
   })).catch(() => 'unknown')
 }
 
-/**
- * Node.js cuts off an address of more than 107 bytes and says nothing, so it must not begin with the folder's path but
- * with a descriptor. That is closed again, for what is left of a server would be removed through it when the process
- * ends by itself: but a socket that is gone proves nothing, one that refuses does.
- * @param {string} filePath  of the log
- * @param {string} name  of the socket
- * @param {(address: string) => Promise<any>} run
- */
+// Node.js silently cuts off an address of more than 107 bytes, so the address begins with a descriptor instead of the
+// folder's path. The descriptor is closed again. Otherwise Node.js would remove the socket through it when the process
+// exits; but a missing socket proves nothing, and one that refuses connections proves that the holder is dead.
+/** @type {(filePath: string, name: string, run: (address: string) => Promise<any>) => Promise<any>} */
 async function withAddress (filePath, name, run) {
   const folder = await fs.promises.open(path.dirname(filePath), fs.constants.O_RDONLY)
   try {
@@ -338,11 +308,7 @@ async function withAddress (filePath, name, run) {
   }
 }
 
-/**
- * Removes what a dead holder has left.
- * @param {string} filePath  of the log
- * @param {string | null | undefined} name
- */
+/** Removes the socket of a dead holder. @type {(filePath: string, name: string | null | undefined) => Promise<void>} */
 async function removeLifeSign (filePath, name) {
   if (typeof name !== 'string' || !NAME.test(name)) return
   await fs.promises.unlink(path.join(path.dirname(filePath), name)).catch(() => {})

@@ -1,6 +1,6 @@
 'use strict'
-// The record of a lock: a small file beside the log, `<path>.lock`, as described in docs/format.md. It says who has the
-// log open. Where the kernel holds a lock on the log itself, that is all; elsewhere the record is the lock.
+// The lock's record: a small file beside the log, `<path>.lock`, that says who has the log open. docs/format.md
+// describes it. If the kernel holds a lock on the log, the record only informs; otherwise the record is the lock.
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')
@@ -20,16 +20,15 @@ const { parseRecord, take } = require('./acquire')
  * @typedef {import('./liveness').Place} Place
  * @typedef {import('../storage').StorageLock} StorageLock
  * @typedef {(err: Error | null) => void} Done
- * @typedef {object} Company  what goes with the record: a sign of life, or a guard
- * @property {() => Promise<void>} leave
- * @property {() => void} leaveSync
+ * @typedef {{ leave: () => Promise<void>, leaveSync: () => void }} Company  the socket or the guard beside the record
  */
 
 /**
- * @param {string} filePath  with no symlink in it
+ * Takes the lock of a file, by its real path.
+ * @param {string} filePath
  * @param {import('../storage').LockRequest} request
  * @returns {Promise<StorageLock>}
- * @throws {LogError} ERR_LOG_LOCKED if somebody else has it
+ * @throws {LogError} ERR_LOG_LOCKED if another holder has it
  */
 async function lockFile (filePath, request) {
   const lockPath = `${filePath}.lock`
@@ -63,22 +62,19 @@ async function lockFile (filePath, request) {
     if (held.replaced?.socket) await removeLifeSign(filePath, held.replaced.socket)
     return new FileLock(held, { self, file, company, kind })
   }
-  // Under the kernel's lock a record that cannot be read keeps nobody out, nor does a folder in which none can be made.
+  // Under the kernel's lock, neither an unreadable record nor a folder that takes no record keeps anybody out.
   const isNoRecord = obstacle ? obstacle.record === null : await isMissing(lockPath)
   if (isKernelHeld && isNoRecord) return new FileLock(null, { self, file, company, kind })
   await company.leave()
   throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
 }
 
-// libuv's flag for opening a file that nobody else may open; fs.constants does not name it.
+// libuv's flag for opening a file exclusively; fs.constants does not have it.
 const UV_FS_O_EXLOCK = 0x10000000
 
-/**
- * Windows has no lock on a file that others may read, but a file that is opened for nobody else keeps them out, until
- * it is closed or the process ends.
- * @param {string} filePath
- * @returns {Promise<'busy' | { close: () => Promise<void> } | null>}  null on other systems, or where it cannot be made
- */
+// Windows has no lock on a file that others may read. But a file beside it that is opened exclusively keeps other
+// writers out until it is closed or the process ends. Null on other systems, or if the file cannot be made.
+/** @type {(filePath: string) => Promise<'busy' | { close: () => Promise<void> } | null>} */
 async function openGuard (filePath) {
   if (process.platform !== 'win32') return null
   const guardPath = `${filePath}.lock.held`
@@ -88,7 +84,7 @@ async function openGuard (filePath) {
     return {
       close: async () => {
         await call(fs, 'close', fd)
-        // Whoever has it by now keeps it.
+        // If this fails, the next holder has the file already.
         await patiently('unlink', guardPath).catch(() => {})
       }
     }
@@ -98,29 +94,25 @@ async function openGuard (filePath) {
 }
 
 /**
- * @param {LockRecord} holder
- * @param {{ self: Place, file: FileIdentity, isKernelHeld: boolean }} asker
- * @returns {Promise<import('./liveness').Liveness>}
+ * @type {(holder: LockRecord, asker: { self: Place, file: FileIdentity, isKernelHeld: boolean }) =>
+ *   Promise<import('./liveness').Liveness>}
  */
 async function checkHolder (holder, { self, file, isKernelHeld }) {
   const liveness = await checkLiveness(holder, self)
-  // The lock of a file in a folder that was copied, lock and all, is that of the original. Only what differs in both
-  // counts: a folder that is moved, or seen under another name, has the same files, and a file may be replaced.
+  // A folder may have been copied with the lock in it. The record is then about the original file: both path and inode
+  // differ. If only the path differs, the folder was moved or has two names. If only the inode differs, the file was
+  // replaced.
   const { path, inode } = holder.file
   const isOfAnother = path !== file.path && inode !== null && file.inode !== null && inode !== file.inode
   if (liveness !== 'foreign' && liveness !== 'hidden' && isOfAnother) return 'dead'
   if (liveness !== 'hidden') return liveness
-  // Under one kernel two cannot hold its lock, and now it is ours.
+  // The holder had this kernel's lock. The lock is ours now, so the holder has ended.
   if (isKernelHeld && holder.lock === 'kernel') return 'dead'
   const sign = await askForLifeSign(file.path, holder.socket)
   return sign === 'unknown' ? 'hidden' : sign
 }
 
-/**
- * Why the kernel's lock on a file cannot be had.
- * @param {string} filePath  with no symlink in it
- * @returns {Promise<import('../storage').LockHolder>}
- */
+/** Finds who has the kernel's lock on a file. @type {(filePath: string) => Promise<import('../storage').LockHolder>} */
 async function findHolder (filePath) {
   const lockPath = `${filePath}.lock`
   const self = { ...thisThread(), localFileSystem: await nameOfLocal(path.dirname(filePath)) }
@@ -139,17 +131,13 @@ class FileLock {
   #file
   #company
   #isMarkedIntact = false
-  /** One change of the record at a time; this is the end of the last one. @type {Promise<void>} */
+  /** Ends with the last change of the record; changes run one at a time. @type {Promise<void>} */
   #lastChange = Promise.resolve()
   #changeCount = 0
 
   /**
    * @param {import('./acquire').Held | null} held  null if no record could be made
-   * @param {object} options
-   * @param {Place} options.self
-   * @param {FileIdentity} options.file
-   * @param {Company} options.company
-   * @param {'kernel' | 'file'} options.kind
+   * @param {{ self: Place, file: FileIdentity, company: Company, kind: 'kernel' | 'file' }} options
    */
   constructor (held, { self, file, company, kind }) {
     this.#held = held
@@ -163,7 +151,7 @@ class FileLock {
   }
 
   /**
-   * As far as the record of the holder before tells, and the mount. A writeback error that nobody has seen is told by
+   * Tells what the replaced record and the mount prove. A writeback error that no process has seen is reported only by
    * the first sync of a new descriptor.
    * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
    */
@@ -189,15 +177,12 @@ class FileLock {
     return device === null ? null : identifyMount(filePath, BigInt(device))
   }
 
-  /**
-   * @param {boolean} isIntact
-   * @param {Done} cb
-   */
+  /** @type {(isIntact: boolean, cb: Done) => void} */
   markIntact (isIntact, cb) {
     this.#change(async () => {
       if (this.#held === null || this.#isMarkedIntact === isIntact) return
       const mount = isIntact ? await this.#findMount() : null
-      // If it cannot be seen whether it was written, it is written again.
+      // If the update fails, it may have happened. This makes the next call write again.
       this.#isMarkedIntact = !isIntact
       await this.#held.update({ isIntact, mount })
       this.#isMarkedIntact = isIntact
@@ -223,8 +208,8 @@ class FileLock {
   }
 
   /**
-   * @param {string} filePath  where the file is now: somebody may have renamed its folder
-   * @param {Done} cb
+   * `filePath` is the file's current path: its folder may have been renamed.
+   * @type {(filePath: string, cb: Done) => void}
    */
   release (filePath, cb) {
     const lockPath = `${path.join(path.dirname(filePath), path.basename(this.#file.path))}.lock`
@@ -235,10 +220,7 @@ class FileLock {
     }, cb)
   }
 
-  /**
-   * The process ends, and has no time to wait. What the kernel holds it gives back by itself.
-   * @throws what the file system says
-   */
+  /** For an `exit` handler. The kernel releases its own lock. @throws errors of the file system */
   releaseSync () {
     if (this.#changeCount > 0 || this.#held === null) return
     const lockPath = `${this.#file.path}.lock`
@@ -246,10 +228,7 @@ class FileLock {
     this.#company.leaveSync()
   }
 
-  /**
-   * @param {() => Promise<void>} change  runs once those before are done
-   * @param {Done} cb
-   */
+  /** Runs a change of the record after all earlier ones. @type {(change: () => Promise<void>, cb: Done) => void} */
   #change (change, cb) {
     this.#changeCount++
     const changed = this.#lastChange.then(change)
@@ -259,17 +238,14 @@ class FileLock {
   }
 }
 
-/** @type {(self: Place, kind: 'kernel' | 'file') => string | null} what it cannot keep out, for people to read */
+/** @type {(self: Place, kind: 'kernel' | 'file') => string | null} */
 function describeBlindSpot ({ localFileSystem }, kind) {
   if (kind === 'file') return 'a writer that comes to the file by another path: a bind mount, a hard link, a new name'
   if (localFileSystem || process.platform === 'win32') return null
   return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
 
-/**
- * @param {string} filePath
- * @returns {Promise<FileIdentity>}
- */
+/** @type {(filePath: string) => Promise<FileIdentity>} */
 async function identify (filePath) {
   /** @type {fs.BigIntStats | null} */
   const stat = await call(fs, 'stat', filePath, { bigint: true }).catch((err) => {
@@ -291,12 +267,12 @@ function isMissing (filePath) {
   return call(fs, 'lstat', filePath).then(() => false, ({ code }) => code === 'ENOENT')
 }
 
-// What taking a lock does in the file system.
+// The file operations that taking a lock needs.
 
-// Who may not read the log may still be told who has it open.
+// Users who may not read the log may still see who has it open.
 const MODE = 0o644
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, COPYFILE_EXCL } = fs.constants
-// Whatever else has the name of a lock is neither followed nor waited for.
+// Anything else under the lock's name is neither followed nor waited for.
 const READ_MODE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 const RECORD_SIZE_MAX = 64 * 1024
 const WAIT_MS = 2
@@ -348,9 +324,8 @@ function readSync (filePath) {
 }
 
 /**
- * Windows does not replace or remove a file at which somebody, a virus scanner for one, is just looking.
- * @param {'rename' | 'unlink'} name
- * @param {...string} paths
+ * Windows refuses to rename or remove a file while another program, such as a virus scanner, looks at it.
+ * @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>}
  */
 async function patiently (name, ...paths) {
   for (let count = 1; ; count++) {
@@ -364,14 +339,9 @@ async function patiently (name, ...paths) {
   }
 }
 
-// Says who has a file open for writing, and what to do.
+// The messages that say who has a file open for writing, and what to do.
 
-/**
- * @param {string} path  of the file
- * @param {Obstacle} obstacle
- * @param {import('./liveness').Identity} self
- * @returns {LogError}
- */
+/** @type {(path: string, obstacle: Obstacle, self: import('./liveness').Identity) => LogError} */
 function lockedError (path, { lockPath, record, isForeign, cause }, self) {
   if (record === null && cause === null) {
     return new LogError('ERR_LOG_LOCKED', `open: ${path} is open for writing: the kernel holds a lock on it, and no record ` +
