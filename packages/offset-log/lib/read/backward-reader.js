@@ -1,6 +1,6 @@
 'use strict'
-// Reads the undeleted records of a range from the last to the first. A page is walked forwards, since only that checks
-// it, and what was found in it is delivered backwards.
+// Reads the undeleted records of a range from the last to the first. A page can only be verified by walking it
+// forwards. So each page is walked forwards, and the records found in it are delivered backwards.
 
 const {
   ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
@@ -17,27 +17,26 @@ class BackwardReader extends RecordReader {
   /**
    * @param {import('../checked-store').CheckedStore} store
    * @param {import('./record-reader').Wanted} wanted
-   * @param {number} pageStart  of the page that holds the range's last frame
+   * @param {number} pageStart  of the page with the range's last frame
    */
   constructor (store, wanted, pageStart) {
     super(store, wanted, pageStart)
     this._page = pageStart
-    /** The records found in the page, in order; those from `_foundCount` on are delivered. */
-    /** @type {number[]} */
+    /** The page's records in order, three numbers each. Those from `_foundCount` on were delivered. @type {number[]} */
     this._found = []
     this._foundCount = 0
     this._foundPage = pageStart
-    /** How far the record reaches that began before the page that was read last. */
+    /** How far a record reaches that began in front of the page read last. */
     this._keepEnd = 0
-    /** What the page's last chunk must be known as, when the page after it was read. */
+    /** The chain crc that the page's last chunk must have, by the page behind it. */
     this._nextPrevious = UNKNOWN
     this._isDone = false
-    /** Where the lost range begins that was met last: what is lost before it belongs to it. */
+    /** Where the last lost range begins. A loss that ends there belongs to the same range. */
     this._lostStart = Infinity
     this._meetMissing()
   }
 
-  /** What lies behind the file's end comes first, in this direction. */
+  /** What is missing behind the file's end comes first in this direction. */
   _meetMissing () {
     const { missing, tail } = this._store
     if (missing === null || this._stop <= missing.start + tail.shift) return
@@ -45,10 +44,7 @@ class BackwardReader extends RecordReader {
     else this._error = this._store.damageError(missing)
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(start: number, end: number) => void} */
   _countLost (start, end) {
     super._countLost(start, end)
     if (end === this._lostStart) this.lost.count--
@@ -61,7 +57,7 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * Continues from a delivered record, with bytes read anew.
    * @param {number} index  in the run
    */
   rewindTo (index) {
@@ -73,9 +69,9 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * @param {number} logEnd  how far the log reaches, as a logical position
-   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is good until the next call, and empty only
-   *   when nothing is left. Damage comes after the records behind it. May run before `next` returns
+   * @param {number} logEnd  logical position of the log's end
+   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
+   *   at the end. Damage is reported after the records behind it. May run before `next` returns
    */
   next (logEnd, cb) {
     const { _records: chunk } = this
@@ -122,17 +118,14 @@ class BackwardReader extends RecordReader {
     return page >= limit || cursor.holds(Math.max(this._keepEnd, Math.min(limit, page + PAGE_SIZE)))
   }
 
-  /**
-   * @param {number} limit
-   * @param {(err: Error | null) => void} cb
-   */
+  /** @type {(limit: number, cb: (err: Error | null) => void) => void} */
   _load (limit, cb) {
     const { _page: page } = this
     const to = Math.max(this._keepEnd, Math.min(limit, page + PAGE_SIZE))
     this._window.loadBackward(to, to - page, HEAD_SIZE, cb)
   }
 
-  /** Delivers what was found, last first, as far as the chunk takes it. */
+  /** Delivers found records, last first, until the run is full. */
   _deliver () {
     const { _records: chunk, _found: found } = this
     chunk.buffer = this._cursor.window.buffer
@@ -144,10 +137,7 @@ class BackwardReader extends RecordReader {
     }
   }
 
-  /**
-   * @param {number} limit
-   * @returns {boolean}  false when the page looks damaged and is to be read again first
-   */
+  /** False if the page looks damaged and must be read again first. @type {(limit: number) => boolean} */
   _tryPage (limit) {
     const page = this._page
     const lost = { ...this.lost }
@@ -162,7 +152,8 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * Finds the wanted records of the page, and moves on to the one before, unless more bytes are needed first.
+   * Finds the wanted records of the page, and moves to the page in front of it. If more bytes are needed first, it
+   * finds nothing yet.
    * @param {number} limit
    */
   _readPage (limit) {
@@ -194,7 +185,7 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * What the page before must know of the chunk that this one begins with.
+   * Describes the page's first chunk for the check of the page in front of it.
    * @param {number} end  of the page
    */
   _describeFirst (end) {
@@ -204,23 +195,19 @@ class BackwardReader extends RecordReader {
   }
 
   /**
-   * What lies before the damage comes after it, in this direction.
+   * In this direction, records in front of the damage come after it.
    * @param {number} end
    */
   _passDamage (end) {
     const cursor = this._cursor
     const isBehind = cursor.position >= this._stop
     if (!isBehind && this._meetDamage(end)) return
-    // What is behind the range is nobody's concern here.
+    // Damage behind the range does not matter.
     if (!isBehind) this._foundCount = 0
     cursor.skipTo(Math.min(end, cursor.findNextHeader(end)))
   }
 
-  /**
-   * Takes note of the wanted records of the entered chunk.
-   * @param {number} limit
-   * @returns {boolean}  false when the window must reach further first
-   */
+  /** Notes the wanted records of the chunk. False if more bytes are needed first. @type {(limit: number) => boolean} */
   _walkFrames (limit) {
     const { _cursor: cursor } = this
     while (cursor.chunkEnd - cursor.at >= LENGTH_SIZE) {
@@ -239,10 +226,7 @@ class BackwardReader extends RecordReader {
     return true
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} size
-   */
+  /** @type {(seq: number, size: number) => boolean} */
   _wants (seq, size) {
     if (seq < this._from || seq >= this._stop) return false
     if (this._isAllowed(seq, size)) return true
@@ -250,11 +234,7 @@ class BackwardReader extends RecordReader {
     return false
   }
 
-  /**
-   * @param {number} size
-   * @param {number} limit
-   * @returns {boolean}  false when the window must reach further first
-   */
+  /** False if more bytes are needed first. @type {(size: number, limit: number) => boolean} */
   _takeRecord (size, limit) {
     const { _cursor: cursor } = this
     const seq = cursor.position
@@ -278,16 +258,12 @@ class BackwardReader extends RecordReader {
       this._damageStart = damage.start
       if (!this._skipsDamage) this._fail(damage)
     }
-    // Nothing in the page comes after a record that goes on in the next.
+    // A record that continues on the next page is the last of its page.
     cursor.at = cursor.chunkEnd = Math.max(cursor.chunkEnd, this._page + PAGE_SIZE)
     return true
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(seq: number, start: number, end: number) => void} */
   _note (seq, start, end) {
     this._found[this._foundCount++] = seq
     this._found[this._foundCount++] = start

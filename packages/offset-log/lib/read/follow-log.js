@@ -1,6 +1,6 @@
 'use strict'
-// Follows a checked log that another process writes: what was committed behind the end that is known, which deletions
-// are under way, what is on stable storage. Nothing of a commit counts before its last chunk is whole.
+// Follows a checked log that another process writes: finds new commits, deletions in progress, and how far the log is
+// durable. A commit counts only when its last chunk is whole.
 
 const { LogError } = require('@millrace/errors')
 const { trampoline } = require('@millrace/flow')
@@ -20,22 +20,22 @@ const { RecordRun } = require('../record-run')
 class TailFollower {
   /**
    * @param {CheckedStore} store
-   * @param {Buffer} head  the bytes that the log was opened by
+   * @param {Buffer} head  the bytes of the head when the log was opened
    */
   constructor (store, head) {
     this._store = store
     this._window = store.blocks.createSpanReader()
     this._cursor = new ChunkCursor(this._window, { ...store.rules, verify: true }, store.unfinished, HEAD_SIZE)
-    /** The head as it was read last. */
+    /** The bytes of the head at the last look. */
     this._head = head
     this._durable = store.durableLast
-    /** @type {import('@millrace/framing').Slot | null} one that speaks of what was not yet found */
+    /** A slot whose end has not been found yet. @type {import('@millrace/framing').Slot | null} */
     this._pendingSlot = null
   }
 
   /**
-   * The file's size must be known anew.
-   * @param {Done} cb  what is there now is known to the store
+   * Refresh the file's size first.
+   * @param {Done} cb  the store shows what is in the file
    */
   follow (cb) {
     this._followHead((err) => {
@@ -61,18 +61,15 @@ class TailFollower {
     })
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {Buffer} before
-   */
+  /** @type {(bytes: Buffer, before: Buffer) => void} */
   _readHead (bytes, before) {
     const store = this._store
     const head = readHead(bytes, store.path)
-    // A part that is being written cannot be read: the next look finds it whole.
+    // The head cannot be read while it is being written. The next look finds it whole.
     if (head instanceof LogError) return
     this._pendingSlot = head.slot
     if (haveSameJournals(before, bytes)) return
-    // Something was deleted, or is being: all that was kept may be from before.
+    // There is a new deletion, so any cached byte may be outdated.
     store.unfinished.clear()
     rememberErasures(store, head.journals)
     store.erasedCount = null
@@ -80,8 +77,7 @@ class TailFollower {
   }
 
   /**
-   * @param {(err: Error | null, tail?: Tail, last?: number) => void} cb  `last` is the seq of the last record that is
-   *   new, -1 if none is
+   * @param {(err: Error | null, tail?: Tail, last?: number) => void} cb  `last`: seq of the last new record, -1 if none
    */
   _walk (cb) {
     const { _cursor: cursor, _store: store } = this
@@ -104,7 +100,7 @@ class TailFollower {
           else next()
         })
       }
-      // What is not whole is being written, or was when its writer died: it may be whole the next time.
+      // The chunk is not whole. It is being written, or its writer died. The next look may find it whole.
       if (status !== ENTRY.ENTERED) return cb(null, tail, last)
       lastSeen = Math.max(lastSeen, findLastRecord(cursor))
       const { header, chunkStart, chunkEnd } = cursor
@@ -120,14 +116,11 @@ class TailFollower {
     })
   }
 
-  /**
-   * @param {Tail} tail
-   * @param {number} last
-   */
+  /** @type {(tail: Tail, last: number) => void} */
   _settle (tail, last) {
     const store = this._store
     if (tail.end > store.tail.end) {
-      // The page that the log ended in has bytes now that the cached one has not.
+      // The page in which the log ended is longer now than in the cache.
       store.pages.drop(store.tail.end, tail.end)
       store.tail = tail
       store.setEnd(tail)
@@ -141,9 +134,9 @@ class TailFollower {
 }
 
 /**
- * Passes the frames of the chunk that was entered, and leaves the cursor behind it.
+ * Walks the frames of the entered chunk to its end.
  * @param {ChunkCursor} cursor
- * @returns {number}  seq of the last record that begins in the chunk and is not deleted, -1 if none
+ * @returns {number}  seq of the last undeleted record that begins in the chunk, -1 if none
  */
 function findLastRecord (cursor) {
   const { view, window: { start }, chunkEnd } = cursor
@@ -160,15 +153,13 @@ function findLastRecord (cursor) {
   return seq
 }
 
-// Follows a legacy log that another process writes: which whole frames there are behind the end that is known.
+// Follows a log of an offset framing that another process writes: finds the whole frames behind the known end.
+
+/** @typedef {import('../offset-store').OffsetStore} OffsetStore */
 
 /**
- * @typedef {import('../offset-store').OffsetStore} OffsetStore
- */
-
-/**
- * Nothing in the bytes marks a commit: a batch may be seen in parts.
- * @param {OffsetStore} store  gets the new end
+ * These files do not mark commits, so part of a batch may be seen. Sets the store's end.
+ * @param {OffsetStore} store
  * @param {(err: Error | null, news?: News) => void} cb
  */
 function followFrames (store, cb) {
@@ -181,7 +172,7 @@ function followFrames (store, cb) {
   })
   let since = file.writtenSince
   trampoline((next) => {
-    // What is not whole is being written, or was when its writer died: it may be whole the next time.
+    // The frame is not whole. It is being written, or its writer died. The next look may find it whole.
     if (walk.error !== null || walk.position >= limit) {
       store.setEnd(walk.position)
       file.writtenSince = since

@@ -1,5 +1,6 @@
 'use strict'
-// Reads the undeleted records of a range in order, a chunk of many at a time, where they lie in a window over the file.
+// Reads the undeleted records of a range in order, a run at a time. The records stay where they are in a window over
+// the file.
 
 const {
   ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, assembleRecord, findReach, findRecordEnd
@@ -24,15 +25,15 @@ class ForwardReader extends RecordReader {
     super(store, wanted, pageStart)
     if (!wanted.isSingle) this._cursor.proveTogether()
     this._isPastStop = false
-    /** The page where the delivered chunk of records begins. */
+    /** The page where the current run begins. */
     this._walkedPage = pageStart
-    /** Where to go back to, to walk again. */
+    /** Where to go back to if the run must be walked again. */
     this._walkedFrom = this._cursor.mark()
-    /** Whether damage comes after the records that were delivered last. */
+    /** Whether damage follows the delivered records. */
     this._isDamageNext = false
-    /** The page where it began. */
+    /** The first page that was read. */
     this.begunAt = pageStart
-    /** Whether every chunk from there on was looked at once. */
+    /** Whether every chunk since then was walked exactly once. */
     this._isGapless = true
   }
 
@@ -41,15 +42,15 @@ class ForwardReader extends RecordReader {
     return this._isPastStop || (this._cursor.position >= this._stop && !this._mayGoBack)
   }
 
-  /** A compacted page is padded further than positions go: the next one may begin at lower ones. */
+  /** The padding of a compacted page may reach beyond its positions, so the next page may begin at lower ones. */
   get _mayGoBack () {
     const { at, chunkEnd } = this._cursor
     return this._store.rules.hasGaps && at === chunkEnd && at % PAGE_SIZE === 0
   }
 
   /**
-   * Whether a reader that begins at the page of that seq goes on as this one would: it is in the chunk that the page
-   * begins with, and what follows from the chunks before is nothing that the chunk does not say.
+   * Whether a reader that begins at the page of this seq would continue as this one does. That is so if this reader is
+   * in the chunk at the start of that page, and the chunk confirms what follows from the chunks in front of it.
    * @param {number} seq
    */
   hasMet (seq) {
@@ -60,9 +61,9 @@ class ForwardReader extends RecordReader {
 
   /**
    * @param {number} stop  a seq
-   * @param {boolean} isLast  whether that is the end of the log; else somebody goes on there, with the chunk around it
-   * @returns {number | null}  how many erased frames there are in the chunks before; null if some of them were read
-   *   twice, or not at all
+   * @param {boolean} isLast  whether the log ends there; otherwise another reader begins there, with the chunk around
+   *   it
+   * @returns {number | null}  the erased frames of the chunks in front; null if not every chunk was walked exactly once
    */
   countErasedBefore (stop, isLast) {
     const { erasedCount, header } = this._cursor
@@ -72,7 +73,7 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * Continues from a delivered record, with bytes read anew.
    * @param {number} index  in the run
    */
   rewindTo (index) {
@@ -83,9 +84,9 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * @param {number} logEnd  how far the log reaches, as a logical position
-   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is good until the next call, and empty only
-   *   when nothing is left. Damage comes after the records before it. May run before `next` returns
+   * @param {number} logEnd  logical position of the log's end
+   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
+   *   at the end. Damage is reported after the records in front of it. May run before `next` returns
    */
   // eslint-disable-next-line complexity -- the hot loop of scans
   next (logEnd, cb) {
@@ -98,7 +99,7 @@ class ForwardReader extends RecordReader {
       const status = this._isDamageNext ? DAMAGED : this._walk(limit)
       this._isDamageNext = status === DAMAGED && chunk.count > 0
       if (chunk.count > 0) {
-        // Whatever is read again, these are not.
+        // If bytes are read again, these records must not be delivered again.
         this._from = chunk.seqs[chunk.count - 1] + 1
         return cb(null, chunk)
       }
@@ -132,10 +133,7 @@ class ForwardReader extends RecordReader {
     }
   }
 
-  /**
-   * @param {number} logEnd
-   * @param {(err: Error | null, records?: RecordRun) => void} cb
-   */
+  /** @type {(logEnd: number, cb: (err: Error | null, records?: RecordRun) => void) => void} */
   _walkAgain (logEnd, cb) {
     const { end } = this._cursor.window
     this._lookAgain(() => {
@@ -146,9 +144,8 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * The records deleted meanwhile may be those that are too many.
-   * @param {number} logEnd
-   * @param {(err: Error | null, records?: RecordRun) => void} cb
+   * Refreshes and compares again: the surplus deletions may be new ones.
+   * @type {(logEnd: number, cb: (err: Error | null, records?: RecordRun) => void) => void}
    */
   _countAgain (logEnd, cb) {
     this._suspect.lookCount++
@@ -170,9 +167,9 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * Walks as far as the window goes.
+   * Walks to the end of the window.
    * @param {number} limit
-   * @returns {number}  why it stopped: ENTERED when the chunk is full or the range is over
+   * @returns {number}  why it stopped; ENTERED if the run is full or the range is over
    */
   _walk (limit) {
     const { _records: chunk, _cursor: cursor } = this
@@ -195,8 +192,8 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * Who goes on from a record that is lost must not go on behind it as if nothing had happened.
-   * @param {number} end  logical position where the records before end
+   * A reader that resumes at a lost record must fail, not continue behind the loss.
+   * @param {number} end  logical position where the log ended
    */
   _passLoss (end) {
     const { _cursor: { header: { position } }, _from: from, _store: { path } } = this
@@ -205,8 +202,8 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * Takes note of the records that lie whole in the entered chunk: nearly all of them.
-   * @returns {boolean}  false at a frame that is anything else
+   * Notes the records that lie whole in the entered chunk: nearly all records do.
+   * @returns {boolean}  false at any other frame
    */
   _walkWholeRecords () {
     const { _cursor: cursor, _records: chunk, _from: from, _stop: stop } = this
@@ -214,7 +211,7 @@ class ForwardReader extends RecordReader {
     const { _maxRecordSize: maxRecordSize } = this
     const { seqs, starts, ends } = chunk
     const logicalBase = base + cursor.shift
-    // Positions may be doubles; offsets that were would have to be made integers again for every frame.
+    // Positions may be doubles. Offsets must be integers, or every frame would convert them again.
     const end = cursor.chunkEnd - base | 0
     const stopOffset = Math.max(0, Math.min(end, stop - logicalBase)) | 0
     const fromOffset = Math.max(0, Math.min(end, from - logicalBase)) | 0
@@ -223,7 +220,7 @@ class ForwardReader extends RecordReader {
     let offset = cursor.at - base | 0
     let isOrdinary = true
     while (end - offset >= LENGTH_SIZE && count < room) {
-      // As a signed number: whatever has one of the upper two bits set is no ordinary record.
+      // Read as a signed number: if one of the upper two bits is set, this is no ordinary record.
       const size = view.getInt32(offset)
       const frameEnd = offset + LENGTH_SIZE + size
       if (size < 0 || frameEnd > end || size > maxRecordSize || offset >= stopOffset) {
@@ -239,7 +236,7 @@ class ForwardReader extends RecordReader {
       offset = frameEnd
     }
     chunk.take(count)
-    // Fewer bytes than a length are padding.
+    // Fewer bytes than a length field are padding.
     cursor.at = end - offset < LENGTH_SIZE ? cursor.chunkEnd : base + offset
     return isOrdinary
   }
@@ -264,10 +261,7 @@ class ForwardReader extends RecordReader {
     return ENTERED
   }
 
-  /**
-   * @param {number} size
-   * @param {number} limit
-   */
+  /** @type {(size: number, limit: number) => number} */
   _passRecord (size, limit) {
     const { _cursor: cursor, _records: chunk } = this
     const seq = cursor.position
@@ -297,8 +291,8 @@ class ForwardReader extends RecordReader {
   }
 
   /**
-   * What cannot be seen in any one chunk: that some are missing behind the last one, and that one is from before a
-   * deletion, which verifies like any other. Only the number of deletions gives it away.
+   * Checks at the end what no single chunk shows: that chunks are missing behind the last one, or that a chunk is older
+   * than a deletion. Such a chunk verifies; only the number of deletions gives it away.
    * @param {number} limit
    */
   _checkEnd (limit) {
@@ -313,16 +307,12 @@ class ForwardReader extends RecordReader {
     else this._error = this._store.damageError(missing)
   }
 
-  /**
-   * Once, though what was read again may bring it back.
-   * @param {number} start
-   * @param {number} end
-   */
+  /** Counts each byte once, even if it is read again. @type {(start: number, end: number) => void} */
   _countLost (start, end) {
     if (end > this._lostEnd) super._countLost(Math.max(start, this._lostEnd), end)
   }
 
-  /** Whether every chunk was looked at, and they have not as many deletions as there were. */
+  /** Whether every chunk was walked, and they have another number of deletions than the log. */
   get _missesErased () {
     const { _cursor: cursor, _store: { erasedCount } } = this
     const isComplete = this._isGapless && this.begunAt === HEAD_SIZE && !this._isStale
@@ -336,7 +326,7 @@ class ForwardReader extends RecordReader {
   }
 }
 
-/** @param {ChunkCursor} cursor  that met damage */
+/** @param {ChunkCursor} cursor  at damage */
 function damageOf (cursor) {
   return /** @type {import('@millrace/framing').Damage} */ (cursor.damage)
 }

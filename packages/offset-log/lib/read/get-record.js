@@ -1,5 +1,5 @@
 'use strict'
-// Reads the one record that a seq names, from verified pages.
+// Gets the record of a seq from verified pages of a checked log.
 
 const { Slab } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
@@ -10,7 +10,7 @@ const {
 const { notFound } = require('../errors')
 const { ForwardReader } = require('./forward-reader')
 
-// A larger record is read in one go, past the cache, which it would only empty.
+// A larger record is read past the cache, because it would push everything else out.
 const CACHED_SIZE_MAX = 4 * PAGE_SIZE
 
 /**
@@ -24,7 +24,7 @@ const CACHED_SIZE_MAX = 4 * PAGE_SIZE
  * @param {CheckedStore} store
  * @param {unknown} seq
  * @param {import('../errors').Call} call
- * @param {(err: Error | null, frame?: Frame, page?: Page) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ * @param {(err: Error | null, frame?: Frame, page?: Page) => void} cb  ERR_RECORD_NOT_FOUND if no record begins there
  */
 function findRecord (store, seq, call, cb) {
   if (typeof seq !== 'number') return cb(misuse(`${call}: expected the seq of a record, got ${typeof seq}`))
@@ -35,12 +35,12 @@ function findRecord (store, seq, call, cb) {
     store.pages.read(start, (err, page) => {
       if (err || !page) return cb(err)
       const frame = findFrame(page, seq, store.rules.hasGaps)
-      // What compaction has left out was deleted.
+      // In a compacted log a gap stands for deleted records.
       const isGap = frame !== null && frame.type === FRAME_TYPES.GAP
       const isMissing = frame === null || (isGap && !store.rules.hasGaps)
       const answer = () => isMissing ? cb(notFound(call, store.path, seq)) : cb(null, frame, page)
       if (frame !== UNSURE_GAP || !store.hasSkippedSeqs) return answer()
-      // It may have been lost; or what says where to look is itself from before it was.
+      // The record may have been lost, or the page may be from before the loss. A scan can tell.
       scanFor(store, seq, store.pageBefore(start), false, (err) => err ? cb(err) : answer())
     })
   })
@@ -49,7 +49,7 @@ function findRecord (store, seq, call, cb) {
 /**
  * @param {CheckedStore} store
  * @param {unknown} seq
- * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND if no record begins there
  */
 function readRecord (store, seq, cb) {
   const { peek, blocks, pages } = store
@@ -57,7 +57,7 @@ function readRecord (store, seq, cb) {
   pages.lookWaiting(() => peek.find(/** @type {number} */ (seq)), (_, isFound) => {
     if (isFound) return cb(null, { data: peek.take(), isDeleted: false })
     readUnusual(store, seq, (err, found) => {
-      // What was found may be from before and after it was deleted.
+      // The pages may be from before and after a deletion.
       if (rewriteCount !== blocks.rewriteCount) readRecord(store, seq, cb)
       else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
       else cb(err, found)
@@ -66,10 +66,8 @@ function readRecord (store, seq, cb) {
 }
 
 /**
- * One that is deleted, or too large to be cached; or says why there is none.
- * @param {CheckedStore} store
- * @param {unknown} seq
- * @param {(err: Error | null, found?: Found) => void} cb
+ * Finds a record that is deleted or too large for the cache, or says why there is none.
+ * @type {(store: CheckedStore, seq: unknown, cb: (err: Error | null, found?: Found) => void) => void}
  */
 function readUnusual (store, seq, cb) {
   findRecord(store, seq, 'get', (err, frame, page) => {
@@ -83,7 +81,7 @@ function readUnusual (store, seq, cb) {
 }
 
 /**
- * What else is on a page may be damaged, and the record not.
+ * The damage may be in another part of the page, and the record intact.
  * @param {CheckedStore} store
  * @param {number} seq
  * @param {Error} damage
@@ -104,7 +102,7 @@ function readPastDamage (store, seq, damage, cb) {
  * @param {number} seq
  * @param {number} pageStart
  * @param {boolean} skipsDamage
- * @param {(err: Error | null, data?: Buffer | null) => void} cb  null when there is no such record
+ * @param {(err: Error | null, data?: Buffer | null) => void} cb  null if there is no such record
  */
 function scanFor (store, seq, pageStart, skipsDamage, cb) {
   const reader = new ForwardReader(store, { from: seq, stop: seq + 1, skipsDamage, isSingle: true }, pageStart)
@@ -115,10 +113,7 @@ function scanFor (store, seq, pageStart, skipsDamage, cb) {
   })
 }
 
-/**
- * @param {Error | null} err
- * @returns {err is LogError}
- */
+/** @type {(err: Error | null) => err is LogError} */
 function isDamage (err) {
   return err instanceof LogError && err.code === 'ERR_LOG_CORRUPT'
 }
@@ -126,19 +121,18 @@ function isDamage (err) {
 /**
  * @param {CheckedStore} store
  * @param {number} seq
- * @param {(err: Error | null, pageStart?: number) => void} cb  the last page that begins at or before the seq; below 0
- *   when all begin after it
+ * @param {(err: Error | null, pageStart?: number) => void} cb  the last page that begins at or below the seq; negative
+ *   if there is none
  */
 function findPage (store, seq, cb) {
   const page = store.peek.findPage(seq)
   if (page !== NOWHERE || seq - store.rules.shift < HEAD_SIZE) return cb(null, page)
-  // A page that cannot be read may be in nobody's way.
+  // An unreadable page only matters if no page was found.
   store.pages.lookWaiting(() => store.peek.findPage(seq), (err, page) => cb(page === NOWHERE ? err : null, page))
 }
 
-// Finds the record that a seq names on pages that are at hand, or can be read at once. This is where `get` spends its
-// time: it makes no object, no closure and no error. `readRecord` does the same again when more pages are there, and
-// says what is wrong.
+// Finds a record on pages that are cached or can be read without waiting. `get` spends its time here, so it allocates
+// no object, closure or error. If it fails, `readRecord` waits for the pages, tries again, and says what is wrong.
 
 const NOWHERE = -1
 const TWO_32 = 2 ** 32
@@ -150,15 +144,15 @@ class RecordPeeker {
     this._pages = store.pages
     this._header = new ChunkHeader()
     this._slab = new Slab()
-    /** Where the record is that was found; not to be used once anything else is read or awaited. */
+    /** Where the found record is. Invalid once anything else is read or awaited. */
     this.bytes = this._pages.page.bytes
     this.start = 0
     this.end = 0
-    // Whether the bytes are nobody else's.
+    // Whether `bytes` is the record's own copy.
     this._isOwn = false
   }
 
-  /** @returns {Buffer}  the record that was found, the caller's own */
+  /** @returns {Buffer}  the found record; the caller owns it */
   take () {
     const { bytes, start, end } = this
     return this._isOwn ? bytes : this._slab.copy(bytes, start, end)
@@ -166,7 +160,7 @@ class RecordPeeker {
 
   /**
    * @param {number} seq  any number
-   * @returns {boolean}  whether it was found: a whole record that is not deleted, on pages that verify
+   * @returns {boolean}  whether it found a whole, undeleted record on verified pages
    */
   find (seq) {
     const { _store: store, _pages: { page } } = this
@@ -190,10 +184,10 @@ class RecordPeeker {
   }
 
   /**
-   * @param {number} at  where in the page's bytes the frame begins
-   * @param {number} chunk  where its chunk does
+   * @param {number} at  where the frame begins, in the page's bytes
+   * @param {number} chunk  where its chunk begins
    * @param {number} chunkEnd
-   * @returns {boolean}  whether it is a record, and all of it is there
+   * @returns {boolean}  whether the frame is a record, and all of it is at hand
    */
   _settle (at, chunk, chunkEnd) {
     const { bytes, view } = this._pages.page
@@ -210,9 +204,9 @@ class RecordPeeker {
   }
 
   /**
-   * A record that goes on behind its page.
+   * Assembles a record that continues on the next pages.
    * @param {number} start  of its first piece, in the page's bytes
-   * @param {number} size  of the whole
+   * @param {number} size  of the whole record
    * @param {number} chunk
    * @param {number} chunkEnd
    * @returns {boolean}
@@ -241,8 +235,8 @@ class RecordPeeker {
 
   /**
    * @param {number} seq
-   * @returns {number}  the last page that begins at or before it; NOWHERE when all begin after it, or when that cannot
-   *   be told from the pages that are there
+   * @returns {number}  the last page that begins at or below the seq; NOWHERE if there is none, or if the pages at hand
+   *   do not tell
    */
   findPage (seq) {
     const { rules: { shift, hasGaps }, tail, end } = this._store
@@ -251,9 +245,9 @@ class RecordPeeker {
     const last = Math.min(physical, end - 1)
     const lastPage = last - last % PAGE_SIZE
     if (!hasGaps && tail.shift === shift) return lastPage
-    // Gaps and skipped positions move records towards the start of the file, never away from it; skipped ones no
-    // further than at its end. So nearly always it is the last page that it can be, or the first one, behind the last
-    // skip.
+    // Gaps and skipped positions only move records towards the start of the file, and skipped ones by no more than at
+    // the end of the log. So nearly always one of two pages is right: the last possible one, or the first possible one,
+    // if the seq lies behind the last skip.
     const behindSkips = seq - tail.shift
     if (!hasGaps && behindSkips >= HEAD_SIZE) {
       const page = behindSkips - behindSkips % PAGE_SIZE
@@ -262,21 +256,17 @@ class RecordPeeker {
     const firstSeq = this._firstSeqOf(lastPage)
     if (firstSeq <= seq) return lastPage
     if (firstSeq > seq) return this._bisect(seq, lastPage - PAGE_SIZE)
-    // One that cannot be read may be the one.
+    // This page cannot be read, but may be the right one.
     return lastPage === HEAD_SIZE ? NOWHERE : this._bisect(seq, lastPage)
   }
 
-  /**
-   * @param {number} seq
-   * @param {number} high  the last page to look at
-   * @returns {number}
-   */
+  /** `high`: the last page to look at. @type {(seq: number, high: number) => number} */
   _bisect (seq, high) {
     let low = HEAD_SIZE
     while (low < high) {
       const middle = low + Math.ceil((high - low) / PAGE_SIZE / 2) * PAGE_SIZE
       const firstSeq = this._firstSeqOf(middle)
-      // A page may begin at positions that the record before it has too: what counts is its first frame.
+      // A page may begin at positions that the record before it has too, so its first frame counts.
       if (firstSeq <= seq) low = middle
       else if (firstSeq > seq) high = middle - PAGE_SIZE
       else return NOWHERE
@@ -284,10 +274,7 @@ class RecordPeeker {
     return low
   }
 
-  /**
-   * @param {number} page
-   * @returns {number}  of the first frame that begins on it; NaN when that cannot be told at once
-   */
+  /** The seq of the first frame that begins on the page; NaN if unknown. @type {(page: number) => number} */
   _firstSeqOf (page) {
     if (!this._pages.look(page)) return NaN
     const { view, offset } = this._pages.page
@@ -300,9 +287,9 @@ class RecordPeeker {
  * @param {DataView} view
  * @param {number} chunk
  * @param {number} chunkEnd
- * @param {number} wanted  where the frame begins, if nothing was left out before it
+ * @param {number} wanted  where the frame begins if there is no gap in front of it
  * @param {boolean} hasGaps
- * @returns {number}  where it does, or NOWHERE
+ * @returns {number}  where it begins, or NOWHERE
  */
 function walkTo (view, chunk, chunkEnd, wanted, hasGaps) {
   let at = chunk + CHUNK_HEADER_SIZE + view.getUint16(chunk + 28)

@@ -1,5 +1,5 @@
 'use strict'
-// Goes through the frames of a range in either direction, and delivers the undeleted records a run at a time.
+// Reads the undeleted records of a range of an offset log, in either direction, a run at a time.
 
 const { trampoline } = require('@millrace/flow')
 const { RecordRun } = require('../record-run')
@@ -13,11 +13,10 @@ class OffsetReader {
   /**
    * @param {OffsetStore} store
    * @param {import('./record-reader').StoreRange} range
-   * @param {number} position  where to begin: a frame's start going forward, a frame's end going backward
+   * @param {number} position  where to begin: the start of a frame, or its end if the range is reversed
    */
   constructor (store, { from, stop, reverse, keepsBytes }, position) {
     this._store = store
-    /** Where it began. */
     this.begunAt = position
     this._from = from
     this._stop = stop
@@ -27,18 +26,18 @@ class OffsetReader {
     /** @type {DataView} */
     this._view = new DataView(new ArrayBuffer(0))
     this._records = new RecordRun()
-    /** These framings do not say where the next record begins, so nothing is skipped. */
+    /** Always zero: these framings do not say where the next record begins, so damage cannot be skipped. */
     this.lost = { count: 0, size: 0 }
     /** @type {Walk} */
     this._walk = { position, need: 0, error: null, maxRecordSize: store.maxRecordSize }
   }
 
-  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  /** Runs give no bytes to keep from now on: the reader waits at the end. */
   stopKeepingBytes () {
     this._window.settle()
   }
 
-  /** Where the next frame begins, or ends when going backward. */
+  /** Where the next frame begins, or ends if the range is reversed. */
   get position () {
     return this._walk.position
   }
@@ -49,20 +48,20 @@ class OffsetReader {
   }
 
   /**
-   * Whether it has come to the frame of that seq: what seemed to be one from behind may be bytes of a record.
+   * Whether the reader arrived exactly at this seq. If not, the guessed frame there is bytes of a record.
    * @param {number} seq
    */
   hasMet (seq) {
     return this._walk.position === seq
   }
 
-  /** Nobody keeps count of them. */
+  /** These files do not count deletions. */
   countErasedBefore () {
     return null
   }
 
   /**
-   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * Continues from a delivered record, with bytes read anew.
    * @param {number} index  in the run
    */
   rewindTo (index) {
@@ -73,9 +72,9 @@ class OffsetReader {
   }
 
   /**
-   * @param {number} fileEnd  going forward: how far the log reaches
-   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is good until the next call, and empty only
-   *   when nothing is left. Damage comes after the records before it. May run before `next` returns
+   * @param {number} fileEnd  the end of the log, for a forward reader
+   * @param {(err: Error | null, records?: RecordRun) => void} cb  the run is valid until the next call, and empty only
+   *   at the end. Damage is reported after the records in front of it. May run before `next` returns
    */
   next (fileEnd, cb) {
     const records = this._records
@@ -103,19 +102,19 @@ class OffsetReader {
     }
   }
 
-  /** What of the range is still to be delivered. */
+  /** The part of the range that is not delivered yet. */
   get left () {
     return { lowest: this._from, stop: this._stop }
   }
 
-  /** What was read before an overwrite may be deleted by now. */
+  /** Records that were read before an overwrite may be deleted now. */
   _forgetIfStale () {
     const { rewriteCount } = this._store.blocks
     if (rewriteCount !== this._rewriteCount) this._window.forget()
     this._rewriteCount = rewriteCount
   }
 
-  /** Whether the range reaches past the end, to what is damaged there. */
+  /** Whether the range reaches damage behind the end. */
   get _meetsDamage () {
     return this._store.damage !== null && this._stop > this._store.end
   }
@@ -132,7 +131,7 @@ class OffsetReader {
     records.buffer = window.buffer
     if (this._reverse) framing.walkBackward(window, this._view, walk, this._from, records)
     else framing.walkForward(window, this._view, walk, this._stop, fileEnd, records)
-    // A bound past the old end of a live log: the walk began below it.
+    // If the bound lay behind the end of a live log, the walk began below the bound.
     if (!this._reverse && records.count > 0 && records.seqs[0] < this._from) {
       records.filter((buf, start, end, seq) => seq >= this._from)
     }
@@ -143,10 +142,7 @@ class OffsetReader {
     return this._reverse ? this.isDone : this._walk.position >= Math.min(this._stop, fileEnd)
   }
 
-  /**
-   * @param {number} fileEnd
-   * @param {(err: Error | null) => void} cb
-   */
+  /** @type {(fileEnd: number, cb: (err: Error | null) => void) => void} */
   _load (fileEnd, cb) {
     const { position, need } = this._walk
     if (this._reverse) this._window.loadBackward(position, need, 0, cb)
@@ -154,20 +150,19 @@ class OffsetReader {
   }
 }
 
-// Finds the frame boundary that a bound stands for, also when the bound falls between records.
+// Finds the frame boundary for a bound, which may lie between two records.
 
 const NO_FRAME = -1
 
 /**
  * @param {OffsetStore} store
  * @param {number} bound  any number
- * @param {(err: Error | null, position?: number) => void} cb  the first frame boundary at or after the bound: a frame's
- *   start, or the end of the log
+ * @param {(err: Error | null, position?: number) => void} cb  the first boundary at or behind the bound
  */
 function locateBoundary (store, bound, cb) {
   if (bound <= 0) return cb(null, 0)
   if (bound >= store.end) return cb(null, store.end)
-  // Nearly every bound is a seq, or one more: `gt` and `lte` ask for what comes after the record that they name.
+  // Nearly every bound is a seq or a seq plus 1, because `gt` and `lte` ask for what follows a record.
   findFrameEnd(store, bound, (err, frameEnd) => {
     if (err || frameEnd !== NO_FRAME) return cb(err, bound)
     findFrameEnd(store, bound - 1, (err, frameEnd) => {
@@ -180,7 +175,7 @@ function locateBoundary (store, bound, cb) {
 /**
  * @param {OffsetStore} store
  * @param {number} position
- * @param {(err: Error | null, frameEnd?: number) => void} cb  where the frame ends that begins here, or NO_FRAME
+ * @param {(err: Error | null, frameEnd?: number) => void} cb  the end of the frame that begins here, or NO_FRAME
  */
 function findFrameEnd (store, position, cb) {
   const { blocks, framing, end } = store
@@ -199,10 +194,8 @@ function findFrameEnd (store, position, cb) {
 }
 
 /**
- * Whether a frame begins at the position as far as the bytes before it tell: one ends there.
- * @param {OffsetStore} store
- * @param {number} position
- * @param {(err: Error | null, isOne?: boolean) => void} cb
+ * Whether a frame seems to end here, so that another may begin.
+ * @type {(store: OffsetStore, position: number, cb: (err: Error | null, isOne?: boolean) => void) => void}
  */
 function isBoundary ({ blocks, framing, end }, position, cb) {
   if (position < framing.overhead || position + framing.overhead > end) return cb(null, position === 0)
@@ -213,10 +206,8 @@ function isBoundary ({ blocks, framing, end }, position, cb) {
 }
 
 /**
- * Nothing inside a record tells where it is, so the frames are walked from the start of the log: slow, and right.
- * @param {OffsetStore} store
- * @param {number} bound
- * @param {(err: Error | null, position?: number) => void} cb
+ * Walks the frames from the start of the log. This is slow but certain: bytes inside a record may imitate frames.
+ * @type {(store: OffsetStore, bound: number, cb: (err: Error | null, position?: number) => void) => void}
  */
 function locateByWalking (store, bound, cb) {
   const { end } = store
@@ -230,26 +221,24 @@ function locateByWalking (store, bound, cb) {
   })
 }
 
-// Where a log of these framings can be partitioned, to be read by two threads: at a place that looks like the end of a
-// frame. Bytes inside a record may look like that too: who reads up to there must say whether it is one.
+// Finds where a partition may begin: at a place that looks like the end of a frame. Bytes inside a record may look like
+// that too, so the reader that arrives there must confirm it.
 
-// Records larger than this rarely begin a partition.
+// The search ends after this many bytes: larger records rarely begin a partition.
 const DISTANCE_MAX = 1024 * 1024
-// Nor where as much as this looks like the end of one, and is none.
+// The search also ends after this many places that turn out not to be the end of a frame.
 const FAKE_COUNT_MAX = 100
 const SPAN_SIZE = 64 * 1024
 const TWO_32 = 2 ** 32
 
-/**
- * @typedef {import('../load').PartitionStart} PartitionStart
- */
+/** @typedef {import('../load').PartitionStart} PartitionStart */
 
 /**
  * @param {OffsetStore} store
  * @param {number} from
  * @param {number} limit  at most the end of the log
- * @param {(err: Error | null, start?: PartitionStart | null) => void} cb  the first one between the two, or not far
- *   behind the first
+ * @param {(err: Error | null, start?: PartitionStart | null) => void} cb  the first one in the range; null if there is
+ *   none near `from`
  */
 function findPartition (store, from, limit, cb) {
   const { blocks, framing } = store
@@ -258,7 +247,7 @@ function findPartition (store, from, limit, cb) {
   let fakeCount = 0
   trampoline((next) => {
     if (start >= stop || fakeCount > FAKE_COUNT_MAX) return cb(null, null)
-    // The field that ends a frame may begin before.
+    // The field that ends a frame may begin in front of `start`.
     const base = Math.max(0, start - framing.endSize)
     const bytes = Buffer.allocUnsafe(Math.min(stop, start + SPAN_SIZE) - base)
     blocks.readInto(bytes, base, (err) => {
@@ -278,9 +267,9 @@ function findPartition (store, from, limit, cb) {
 /**
  * @param {import('@millrace/framing').OffsetFraming} framing
  * @param {Buffer} bytes
- * @param {number} base  where in the file they begin
- * @param {number} start  where to begin to look
- * @returns {number}  the first position where a frame seems to end; -1 if there is none
+ * @param {number} base  their position in the file
+ * @param {number} start  where the search begins
+ * @returns {number}  the first position where a frame seems to end; -1 if none
  */
 function findEnd (framing, bytes, base, start) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -1,5 +1,5 @@
 'use strict'
-// Reads the one record that a seq names.
+// Gets the record of a seq from an offset log, and deletes records there.
 
 const { misuse } = require('@millrace/errors')
 const { eachInOrder } = require('@millrace/flow')
@@ -16,7 +16,7 @@ const { isBoundary } = require('./offset-reader')
  * @param {OffsetStore} store
  * @param {unknown} seq
  * @param {import('../errors').Call} call
- * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND when no record begins there
+ * @param {(err: Error | null, found?: Found) => void} cb  ERR_RECORD_NOT_FOUND if no record begins there
  */
 function readRecord (store, seq, call, cb) {
   const { blocks, framing, end } = store
@@ -40,11 +40,11 @@ function readRecord (store, seq, call, cb) {
   })
 }
 
-// Finds the record that a seq names where that takes no waiting: in a cached block, or with one small read. Whatever is
-// not as it nearly always is, is left to `readRecord`, which says what is wrong.
+// Finds a record without waiting: in a cached block, or with one small read. It leaves every unusual case to
+// `readRecord`, which says what is wrong.
 
-// How much is read at first. It follows the records that are asked for, so that one in twenty is larger and has to be
-// read again: a second read takes as long as 8 KiB more in the first.
+// The size of the first read follows the sizes of the records, so that one record in twenty is larger. A larger record
+// needs a second read, which costs as much as 8 KiB more in the first.
 const WISH_MIN = 512
 const WISH_MAX = 4096
 const WISH_LESS = 8
@@ -55,10 +55,10 @@ class RecordPeeker {
   constructor (store) {
     this._store = store
     this._peeker = store.blocks.createPeeker()
-    // Where the record ended that was looked at last: whoever then asks for the next one goes through the log in order.
+    // Where the last record ended. If the next seq is this one, records are being read in order.
     this._nextSeq = -1
     this._wish = WISH_MAX / 2
-    /** Where the record is that was found, in `bytes`; not to be used once anything else is read or awaited. */
+    /** Where the found record is in `bytes`. Invalid once anything else is read or awaited. */
     this.start = 0
     this.end = 0
   }
@@ -67,21 +67,21 @@ class RecordPeeker {
     return this._peeker.bytes
   }
 
-  /** @returns {Buffer}  the record that was found, the caller's own */
+  /** @returns {Buffer}  the found record; the caller owns it */
   take () {
     return this._peeker.take(this.start, this.end)
   }
 
   /**
    * @param {number} seq  any number
-   * @returns {boolean}  whether it was found: a whole frame, of a record that is not deleted
+   * @returns {boolean}  whether it found a whole frame of an undeleted record
    */
   // eslint-disable-next-line complexity -- the hot path of get
   find (seq) {
     const { framing, end, maxRecordSize } = this._store
     const { overhead, trailerSize } = framing
     if (!Number.isSafeInteger(seq) || seq < 0 || seq + overhead > end || (seq > 0 && seq < overhead)) return false
-    // A frame ends where this one begins.
+    // Another frame must end where this one begins.
     const before = seq === 0 ? 0 : framing.endSize
     const position = seq - before
     const peeker = this._peeker
@@ -98,7 +98,7 @@ class RecordPeeker {
     const start = offset + before + FRAME_HEAD_SIZE
     const dataEnd = start + size
     if (before > 0 && !framing.isEndAt(view, offset + before, seq)) return false
-    // Read once more, perhaps: another process may be writing.
+    // Check the size again: the bytes may have been read a second time, while another process was writing.
     if (view.getUint32(start - FRAME_HEAD_SIZE) !== size || view.getUint32(dataEnd) !== size) return false
     if (!framing.isEndAt(view, dataEnd + trailerSize, frameEnd) || isAllZero(bytes, start, dataEnd)) return false
     this.start = start
@@ -108,14 +108,12 @@ class RecordPeeker {
   }
 }
 
-// Erases records: in the legacy framings, by zeros over their data.
+// Deletes records: in the offset framings, zeros replace their data.
 
 /**
- * Every seq is looked up before any byte is written, so a wrong one among many deletes nothing. Deleting what is
- * deleted already is no error.
- * @param {OffsetStore} store
- * @param {number[]} seqs
- * @param {(err: Error | null) => void} cb
+ * All seqs are looked up before any byte is written, so a call with a wrong seq deletes nothing. Deleting a record
+ * again is no error.
+ * @type {(store: OffsetStore, seqs: number[], cb: (err: Error | null) => void) => void}
  */
 function deleteRecords (store, seqs, cb) {
   findUndeleted(store, seqs, (err, found) => {
@@ -141,11 +139,7 @@ function findUndeleted (store, seqs, cb) {
   }, (err) => cb(err, found))
 }
 
-/**
- * @param {OffsetStore} store
- * @param {Erasable[]} found
- * @param {(err: Error | null) => void} cb
- */
+/** @type {(store: OffsetStore, found: Erasable[], cb: (err: Error | null) => void) => void} */
 function eraseAll ({ blocks }, found, cb) {
   eachInOrder(found, ({ seq, size }, next) => blocks.write(Buffer.alloc(size), seq + FRAME_HEAD_SIZE, next), cb)
 }

@@ -1,12 +1,12 @@
 'use strict'
-// Pages for whoever wants one record: each is verified when it is read from the file, and kept.
+// Caches verified pages, for reads of single records.
 
 const { Admission, BlockCache } = require('@millrace/block-file')
 const { trampoline } = require('@millrace/flow')
 const { PAGE_SIZE, checkPage } = require('@millrace/framing')
 
-// A page takes a third longer to be read into its place in the cache, which is memory that was not used for long, than
-// into a place that was used just now. So while another one has to go for it, only what is wanted often gets there.
+// Reading a page into its cache slot takes a third longer than into memory that was just used. So while the cache is
+// full, a page must be missed this often before it replaces another one.
 const MISS_COUNT_WHEN_FULL = 4
 const NOWHERE = -1
 
@@ -27,24 +27,24 @@ class PageCache {
     this._store = store
     this._cache = new BlockCache(PAGE_SIZE, cacheSize)
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
-    /** What `look` found. @type {Page & { view: DataView }} */
+    /** The page that `look` found. @type {Page & { view: DataView }} */
     this.page = { bytes: NO_BYTES, view: toView(NO_BYTES), offset: 0, start: 0, end: 0 }
     /** @type {DataView | null} */
     this._arenaView = null
-    // Where a page goes that is not worth caching yet, and which one is there.
+    // Holds the last page that is not worth caching yet.
     this._scratch = NO_BYTES
     this._scratchView = this.page.view
     this._scratchStart = NOWHERE
-    /** Of `lookWaiting`: what was read for it, null where that failed. @type {Map<number, Page | null> | null} */
+    /** Pages that `lookWaiting` has read; null for a page that failed. @type {Map<number, Page | null> | null} */
     this._awaited = null
-    // Which page was not there first.
+    // The first page that `look` did not find.
     this._missing = NOWHERE
   }
 
   /**
-   * The same as `read` where nobody has to wait, and all is well with the page.
+   * Reads a page without waiting, if that is possible and the page verifies.
    * @param {number} start  of the page, within the log
-   * @returns {boolean}  whether it is in `page`, where it is good until another one is asked for, or written
+   * @returns {boolean}  whether `page` is set. It is valid until another page is asked for, or anything is written
    */
   look (start) {
     const { page, _cache: cache } = this
@@ -71,24 +71,18 @@ class PageCache {
     return false
   }
 
-  /**
-   * @param {number} start
-   * @returns {boolean}  whether the page is there
-   */
+  /** Whether the page is there. @type {(start: number) => boolean} */
   _readNow (start) {
     const index = start / PAGE_SIZE
     if (!this._admission.isWorthIt(index, false)) return this._readToScratch(start)
-    // It is read into its place in the cache: copying it there would take as long as reading it.
+    // The page is read straight into its slot, because a copy would take as long as the read.
     this._pointToSlot(this._cache.claim(index))
     if (this._readPage()) return true
     this._cache.disclaim(index)
     return false
   }
 
-  /**
-   * @param {number} start
-   * @returns {boolean}  whether the page is there
-   */
+  /** Whether the page is there. @type {(start: number) => boolean} */
   _readToScratch (start) {
     if (this._scratch === NO_BYTES) {
       this._scratch = Buffer.allocUnsafeSlow(PAGE_SIZE)
@@ -97,12 +91,12 @@ class PageCache {
     this._scratchStart = NOWHERE
     this._pointToScratch()
     if (!this._readPage()) return false
-    // Without a cache nothing is kept.
+    // Without a cache, nothing is kept.
     if (this._cache.slotCount > 0) this._scratchStart = start
     return true
   }
 
-  /** Whether `page` could be read at once, to where it points, and is as it should be. */
+  /** Whether `page` was read without waiting, and verifies. */
   _readPage () {
     const { page } = this
     const isRead = this._store.blocks.readIntoNow(page.bytes, page.offset, page.end - page.start, page.start)
@@ -125,10 +119,10 @@ class PageCache {
   }
 
   /**
-   * Looks at pages that may have to be waited for: the one that is missing is read, and then all of it is done anew.
+   * Runs a function that looks at pages. While a page is missing, reads it, waits, and runs the function again.
    * @template T
-   * @param {() => T} run  looks at pages by `look`, and copes where one is not there
-   * @param {(err: Error | null, result: T) => void} cb  why a page could not be read, and what came out all the same
+   * @param {() => T} run  calls `look`, and returns something even if a page is missing
+   * @param {(err: Error | null, result: T) => void} cb  the first failed read, and the last result of `run`
    */
   lookWaiting (run, cb) {
     const { blocks } = this._store
@@ -159,7 +153,7 @@ class PageCache {
 
   /**
    * @param {number} start  of the page, within the log
-   * @param {(err: Error | null, page?: Page) => void} cb  the page is good until another one is asked for, or written
+   * @param {(err: Error | null, page?: Page) => void} cb  valid until another page is asked for, or anything is written
    */
   read (start, cb) {
     const { blocks } = this._store
@@ -170,7 +164,7 @@ class PageCache {
     const { rewriteCount } = blocks
     blocks.readInto(bytes, start, (err) => {
       if (err) return cb(err)
-      // Something was written to the page, or erased from it, meanwhile.
+      // The page was changed during the read.
       if (rewriteCount !== blocks.rewriteCount || end !== this._endOf(start)) return this.read(start, cb)
       const page = { bytes, offset: 0, start, end }
       const damage = this._check(page)
@@ -180,29 +174,19 @@ class PageCache {
     })
   }
 
-  /**
-   * Adds to the pages that are held what was appended behind them.
-   * @param {Buffer} bytes
-   * @param {number} position
-   */
+  /** Adds appended bytes to cached pages. @type {(bytes: Buffer, position: number) => void} */
   patch (bytes, position) {
     this._cache.patch(bytes, position)
     this._dropScratch(position, position + bytes.length)
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(start: number, end: number) => void} */
   drop (start, end) {
     this._cache.drop(start, end)
     this._dropScratch(start, end)
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(start: number, end: number) => void} */
   _dropScratch (start, end) {
     if (start < this._scratchStart + PAGE_SIZE && end > this._scratchStart) this._scratchStart = NOWHERE
   }

@@ -1,10 +1,10 @@
 'use strict'
-// What readers of both directions share: the run that they deliver, its filter, damage, and what was lost to it.
+// The base of the readers of a checked log in both directions: the run that they deliver, damage, and what was lost.
 
 const { ChunkCursor, tooLargeToRead } = require('@millrace/framing')
 const { RecordRun } = require('../record-run')
 
-// More than damage can be in what is read again at a time.
+// More places than one read can meet again.
 const CONFIRMED_COUNT_MAX = 65536
 
 /**
@@ -17,21 +17,21 @@ const CONFIRMED_COUNT_MAX = 65536
  * @property {number} from  the lowest seq wanted
  * @property {number} stop  one past the highest
  * @property {boolean} [skipsDamage]
- * @property {boolean} [isSingle]  whether one record is wanted: its chunks need not be proven together. Whoever asks
- *   for it looks again at what looks damaged; each look makes what was read before it stale
- * @property {(end: number, position: number) => void} [onLoss]  told of unclean ends that are passed: at which logical
- *   position the log ended, and at which it goes on
- * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the runs
- * @property {boolean} [isStrict]  whether records are copied: all is verified, and none is too large
- * @typedef {Wanted & { reverse: boolean, at?: number }} StoreRange  `at` is where in the file to begin, going forward,
- *   if a record of `from` would be there
+ * @property {boolean} [isSingle]  only one record is wanted, so its chunks need not be proven together. The caller
+ *   reads again what looks damaged
+ * @property {(end: number, position: number) => void} [onLoss]  called at each unclean end: the logical position where
+ *   the log ended, and the one where it continues
+ * @property {boolean} [keepsBytes]  whether the caller may keep the bytes of the runs
+ * @property {boolean} [isStrict]  for copies: everything is verified, and no record is too large
+ * @typedef {Wanted & { reverse: boolean, at?: number }} StoreRange  `at`: where in the file a forward reader begins, if
+ *   the chunk there begins at `from`
  */
 
 class RecordReader {
   /**
    * @param {CheckedStore} store
    * @param {Wanted} wanted
-   * @param {number} pageStart  the page to begin with
+   * @param {number} pageStart  the first page to read
    */
   constructor (store, wanted, pageStart) {
     const { from, stop, skipsDamage = false, isSingle = false, isStrict = false } = wanted
@@ -47,43 +47,42 @@ class RecordReader {
     this._maxRecordSize = isStrict ? Infinity : store.maxRecordSize
     this._rewriteCount = store.blocks.rewriteCount
     this._records = new RecordRun()
-    /** @type {Error | null} what the next call fails with */
+    /** The next call fails with it. @type {Error | null} */
     this._error = null
-    /** What damage took, when it is skipped: how many ranges of the file, and their bytes. */
+    /** How many damaged ranges were skipped, and their bytes. */
     this.lost = { count: 0, size: 0 }
     this._lostEnd = -1
-    /** Where damage was met last, -1 if nowhere. */
+    /** Where the last damage is, -1 if none was met. */
     this._damageStart = -1
-    /** Where something looked damaged that another process may be changing, and how often it was read again. */
+    /** A place that looks damaged, perhaps because a writer is changing it, and how often it was read again. */
     this._suspect = { start: -1, lookCount: 0 }
-    /** What looked no better afterwards. @type {Set<number>} */
+    /** Places that still looked damaged afterwards. @type {Set<number>} */
     this._confirmed = new Set()
   }
 
-  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  /** Runs give no bytes to keep from now on: the reader waits at the end. */
   stopKeepingBytes () {
     this._window.settle()
   }
 
-  /** Whether bytes were overwritten since they were read last: those at hand may be old. */
+  /** Whether bytes were overwritten since they were read. */
   get _isStale () {
     return this._rewriteCount !== this._store.blocks.rewriteCount
   }
 
-  /** From here on all bytes are read anew. */
+  /** All bytes are read anew from here on. */
   _noteFresh () {
     this._rewriteCount = this._store.blocks.rewriteCount
   }
 
-  /** What of the range is still to be delivered. */
+  /** The part of the range that is not delivered yet. */
   get left () {
     return { lowest: this._from, stop: this._stop }
   }
 
   /**
-   * @param {number} seq
-   * @param {number} size
-   * @returns {boolean}  whether the record may be delivered; else the next call fails
+   * Whether the record may be delivered. If not, the next call fails.
+   * @type {(seq: number, size: number) => boolean}
    */
   _isAllowed (seq, size) {
     if (size <= this._maxRecordSize) return true
@@ -92,31 +91,26 @@ class RecordReader {
   }
 
   /**
-   * What looks damaged in a log that another process writes may be half changed: it is read again before it counts.
+   * Whether to read a place again before it counts as damaged, because the log's writer may be changing it.
    * @param {number} start  of the damage
-   * @returns {boolean}  whether to look again
    */
   _isSuspect (start) {
     const { follower } = this._store.file
     if (follower === null || !this._looksAgain || this._confirmed.has(start)) return false
     if (start !== this._suspect.start) this._suspect = { start, lookCount: 0 }
     if (this._suspect.lookCount < follower.lookCountMax) return true
-    // Only what is near can be met again.
+    // Only places nearby can be met again.
     if (this._confirmed.size === CONFIRMED_COUNT_MAX) this._confirmed.clear()
     this._confirmed.add(start)
     return false
   }
 
-  /** @param {() => void} next  runs when all bytes at hand are known to be stale */
+  /** @param {() => void} next  runs when all bytes held are known to be stale */
   _lookAgain (next) {
     this._store.file.follower?.lookAgain(this._suspect.lookCount++, next)
   }
 
-  /**
-   * Ends at damage, or counts it and goes on behind it.
-   * @param {number} limit
-   * @returns {boolean}  whether to go on
-   */
+  /** Fails at damage, or counts and skips it. @type {(limit: number) => boolean} */
   _meetDamage (limit) {
     const cursor = this._cursor
     const damage = /** @type {Damage} */ (cursor.damage)
@@ -131,10 +125,7 @@ class RecordReader {
     return true
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(start: number, end: number) => void} */
   _countLost (start, end) {
     if (start !== this._lostEnd) this.lost.count++
     this.lost.size += end - start
