@@ -1,5 +1,5 @@
 'use strict'
-// Reads the log formats of the flume family, and turns any log into a checked one.
+// Reads the log formats of the flume family, and converts any log into a checked one.
 
 const { convert } = require('./lib/convert')
 const { formats } = require('./lib/formats')

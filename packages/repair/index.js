@@ -1,5 +1,5 @@
 'use strict'
-// Verifies a log, however damaged it is, and makes a new one of what is good in it.
+// Verifies a log, however damaged it is, and makes a new one of its good records.
 
 const { repair } = require('./lib/repair')
 const { verify } = require('./lib/verify')

@@ -1,6 +1,6 @@
 'use strict'
-// One conversion, from looking at what is there to the rename. How far an earlier run came is not written down: what is
-// in the new log already is compared with the source, record by record, and the rest is converted.
+// Runs one conversion, from a look at what is there to the rename. How far an earlier run came is not written down: the
+// records in the new log are compared with the source, and the rest is converted.
 
 const { LogError } = require('@millrace/errors')
 const { callbackOrPromise, toCallback } = require('@millrace/flow')
@@ -19,10 +19,7 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
  * @typedef {import('./record-reader').RecordReader} RecordReader
  */
 
-/**
- * @template T
- * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback
- */
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 
 /**
  * How records of the source and of the new log are compared.
@@ -37,16 +34,16 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
  * @typedef {object} Result
  * @property {string} format  of the source
  * @property {number} records  in the new log
- * @property {number} resumed  how many of them an earlier run has converted
+ * @property {number} resumed  how many of them an earlier run converted
  * @property {number | null} deleted  how many the source has marked as deleted; null if its format does not tell
  * @property {number} leftOut  because of `onBadRecord`
  * @property {import('./record-reader').Losses} lost  to damage, under `onCorrupt: 'skip'`
- * @property {{ offset: number, size: number } | null} torn  the end of the source, cut off while it was being written
+ * @property {{ offset: number, size: number } | null} torn  an end of the source that was cut off during its write
  */
 
 /**
- * Makes a checked log with the records of another log, in order; `to` is there whole and verified, or not at all. If it
- * is called again after an interruption, it goes on where it was.
+ * Makes a checked log with the records of another log, in order. Afterwards `to` is whole and verified, or does not
+ * exist. After an interruption, the same call continues.
  * @overload
  * @param {string} from  never written to
  * @param {string} to  must not exist
@@ -69,11 +66,7 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
  * @returns {void}
  */
 /**
- * @param {string} from
- * @param {string} to
- * @param {ConvertOptions | NodeCallback<Result>} [options]
- * @param {NodeCallback<Result>} [cb]
- * @returns {any}
+ * @type {(from: string, to: string, options?: ConvertOptions | NodeCallback<Result>, cb?: NodeCallback<Result>) => any}
  */
 function convert (from, to, options, cb) {
   if (typeof options === 'function') return convert(from, to, undefined, options)
@@ -88,7 +81,7 @@ class Conversion {
   #target
   /** @type {RecordReader | null} the pass over the source that made the records */
   #reader = null
-  /** Whether `to` is there: an earlier run ended after the rename, before it had removed its manifest. */
+  /** Whether `to` exists: an earlier run ended between the rename and the removal of its manifest. */
   #isPublished = false
   #recordCount = 0
   #resumedCount = 0
@@ -133,7 +126,7 @@ class Conversion {
     this.#checkSignal()
     this.#isPublished = await this.#target.findPublished(resume)
     await this.#target.lock()
-    // Again under the lock, since another conversion may have ended just now.
+    // Again under the lock, because another conversion may have ended just now.
     this.#isPublished = await this.#target.findPublished(resume)
     if (!resume) await this.#target.removeLeftovers()
     await this.#agreeOnManifest().catch((err) => this.#explainIfPublished(err))
@@ -143,7 +136,7 @@ class Conversion {
     else await this.#target.publish()
   }
 
-  /** The user knows what a log of bytes holds. */
+  /** If the source names the codec `bytes`, only the user knows what it holds. */
   #checkCodec () {
     const { from, fromCodec } = this.#plan
     const { codec } = this.#source
@@ -152,7 +145,7 @@ class Conversion {
       `${fromCodec.name}; give the codec ${codec}`, { path: from })
   }
 
-  /** Of the new log, empty if it has none: bytes that are copied are of the codec that the source names. */
+  /** Of the new log; empty if it has none. Copied bytes have the codec of the source. */
   get #codecName () {
     return this.#transcoder.to ?? this.#source.codec ?? ''
   }
@@ -164,10 +157,7 @@ class Conversion {
     await this.#target.agreeOnManifest({ sourceSize, format, blockSize, onCorrupt, from, to: this.#codecName })
   }
 
-  /**
-   * @param {unknown} err
-   * @returns {never}
-   */
+  /** @type {(err: unknown) => never} */
   #explainIfPublished (err) {
     throw this.#isPublished ? this.#target.existsError(err) : err
   }
@@ -187,10 +177,7 @@ class Conversion {
     await this.#target.close()
   }
 
-  /**
-   * Passes over what an earlier run has converted.
-   * @param {RecordReader} reader
-   */
+  /** Passes what an earlier run converted. @type {(reader: RecordReader) => Promise<void>} */
   async #replay (reader) {
     await this.#compare(reader, this.#target.createReader(), {
       isLeftOut: (bytes, seq) => this.#make(bytes, seq) === null,
@@ -202,10 +189,7 @@ class Conversion {
     this.#recordCount = this.#resumedCount
   }
 
-  /**
-   * @param {RecordReader} reader
-   * @returns {Promise<Buffer[]>}  a full batch, except at the end of the source
-   */
+  /** Returns a full batch, except at the end of the source. @type {(reader: RecordReader) => Promise<Buffer[]>} */
   async #gather (reader) {
     /** @type {Buffer[]} */
     const records = []
@@ -224,12 +208,8 @@ class Conversion {
     return records
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {number} seq
-   * @returns {Buffer | null}  null for a record that is to be left out
-   * @throws what the codecs or the user's function threw
-   */
+  // Null for a record that is to be left out. Throws what the codecs or the user's function throw.
+  /** @type {(bytes: Buffer, seq: number) => Buffer | null} */
   #make (bytes, seq) {
     try {
       return this.#transcoder.encode(bytes, seq)
@@ -240,10 +220,7 @@ class Conversion {
     }
   }
 
-  /**
-   * @param {Buffer} bytes
-   * @param {number} seq
-   */
+  /** @type {(bytes: Buffer, seq: number) => boolean} */
   #cannotBeMade (bytes, seq) {
     try {
       this.#transcoder.encode(bytes, seq)
@@ -253,7 +230,7 @@ class Conversion {
     }
   }
 
-  /** Opens the source anew. Reads both files again from the beginning, unless that is not wanted. */
+  /** Opens the source anew, and reads both files again from the beginning unless `verify` is false. */
   async #check () {
     const { from, source: options, verify, onRecord } = this.#plan
     const before = this.#source
@@ -273,12 +250,8 @@ class Conversion {
     }).catch((err) => this.#explainIfPublished(err))
   }
 
-  /**
-   * @param {RecordReader} reader
-   * @param {RecordReader} made  over the new log
-   * @param {string} path  of it
-   * @throws ERR_NOT_VERIFIED
-   */
+  // `made` reads the new log, which is at `path`. Throws ERR_NOT_VERIFIED.
+  /** @type {(reader: RecordReader, made: RecordReader, path: string) => Promise<void>} */
   async #compareAll (reader, made, path) {
     const { onRecord = () => {} } = this.#plan
     let [count, leftOutCount] = [0, 0]
@@ -309,12 +282,8 @@ class Conversion {
     this.#leftOutCount = leftOutCount
   }
 
-  /**
-   * Ends when the new log does, and all of it is in the source. What follows in the source is not looked at.
-   * @param {RecordReader} source
-   * @param {RecordReader} target
-   * @param {Comparison} comparison
-   */
+  // Ends where the new log ends, if the source has all of it. What follows in the source is not looked at.
+  /** @type {(source: RecordReader, target: RecordReader, comparison: Comparison) => Promise<void>} */
   async #compare (source, target, { isLeftOut, onPair, onBatch, createError }) {
     for (await target.fill(); !target.isEnd; await target.fill()) {
       await source.fill()
@@ -331,23 +300,18 @@ class Conversion {
     }
   }
 
-  /**
-   * Between batches: tells the user how far the conversion is.
-   * @param {import('./options').Progress['phase']} phase
-   * @param {number} records  done in this phase
-   * @param {RecordReader} reader  over the source
-   * @throws what the user's function throws, and as `#checkSignal`
-   */
+  // Tells the user the progress, between batches. Throws what the user's function throws, and as `#checkSignal`.
+  /** @type {(phase: import('./options').Progress['phase'], records: number, reader: RecordReader) => void} */
   #report (phase, records, reader) {
     const progress = { phase, records, bytesDone: reader.position, bytesTotal: reader.met.total }
-    // The end of a phase is reported once.
+    // The end of a phase is reported only once.
     const text = JSON.stringify(progress)
     if (text !== this.#lastProgress) this.#plan.onProgress(progress)
     this.#lastProgress = text
     this.#checkSignal()
   }
 
-  /** @throws ABORT_ERR, as Node's own functions do, once the signal is aborted */
+  /** @throws ABORT_ERR, as functions of Node.js do, once the signal is aborted */
   #checkSignal () {
     const { signal } = this.#plan
     if (!signal?.aborted) return

@@ -1,14 +1,14 @@
 'use strict'
-// Files by their names, and closing what was opened.
+// Finds and removes files by name, and closes what was opened.
 
 const { call } = require('@millrace/flow')
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
- * Uses something, and closes it even if that fails. If both fail, it throws the first failure.
+ * Uses something and then closes it, also after a failure. If both fail, it throws the first failure.
  * @template T
- * @param {object} opened  with a method `close` that takes a callback
+ * @param {object} opened  has a method `close` that takes a callback
  * @param {() => Promise<T>} use
  * @returns {Promise<T>}
  */
@@ -19,18 +19,14 @@ async function closing (opened, use) {
   return result
 }
 
-/**
- * @param {Storage} storage
- * @param {string} path
- * @returns {Promise<boolean>}  whether something has that name
- */
+/** Whether anything has that name. @type {(storage: Storage, path: string) => Promise<boolean>} */
 async function exists (storage, path) {
   let handle
   try {
     handle = await call(storage, 'open', path, { flags: 'r', createFolder: false })
   } catch (/** @type {any} */ err) {
     if (err.code === 'ENOENT') return false
-    // A folder, or a device, has the name as well.
+    // A folder or a device has the name too.
     if (err.code === 'EISDIR' || err.code === 'ERR_INVALID_ARGUMENT') return true
     throw err
   }
@@ -38,10 +34,7 @@ async function exists (storage, path) {
   return true
 }
 
-/**
- * @param {Storage} storage
- * @param {string} path  of a file that need not be there
- */
+/** The file need not exist. @type {(storage: Storage, path: string) => Promise<void>} */
 async function remove (storage, path) {
   try {
     await call(storage, 'unlink', path)

@@ -1,8 +1,8 @@
 'use strict'
-// The formats that can be read, and the walks over one block of the two that keep their records in blocks: bytes in,
-// where the records are out. docs/format.md describes both.
+// Names the formats that can be read, and walks one block of the two formats that have blocks: bytes in, positions of
+// records out. docs/format.md describes both.
 
-// Of a record's size. In async-append-only-log also of the zero that ends a block.
+// Of a record's size; in async-append-only-log, also of the zero that ends a block.
 const SIZE_SIZE = 2
 const FRAME_OVERHEAD = 2 * SIZE_SIZE
 const POINTER_SIZE = 4
@@ -11,18 +11,18 @@ const MARK_SIZE = 2
 const BLOCK_SIZE_MAX = 65536
 
 /**
- * A record in a block: its frame begins at `seq`, its data is from `start` to `end`. All are offsets in the block.
+ * A record or a flaw in a block. All numbers are offsets in the block; `seq` is that of the frame.
  * @typedef {{ seq: number, start: number, end: number }} Found
- * @typedef {{ what: string, start: number, end: number }} Flaw  bytes of the block that are no frames, and why
+ * @typedef {{ what: string, start: number, end: number }} Flaw  bytes that are no frames, and why
  */
 
 class BlockWalk {
   constructor () {
     /** @type {Found[]} undeleted, in order, up to the flaw if there is one */
     this.records = []
-    /** Frames whose data was erased, or is empty, which looks the same. */
+    /** Frames whose data is erased, or empty, which looks the same. */
     this.deletedCount = 0
-    /** Frames that hold at least one byte, erased or not: the evidence for the format. */
+    /** Frames with at least one byte, erased or not: the evidence for the format. */
     this.frameCount = 0
     /** @type {Flaw | null} the first damage */
     this.flaw = null
@@ -32,13 +32,7 @@ class BlockWalk {
     this.torn = null
   }
 
-  /**
-   * @param {Buffer} block
-   * @param {number} seq
-   * @param {number} start
-   * @param {number} end
-   * @param {Found[]} [records]
-   */
+  /** @type {(block: Buffer, seq: number, start: number, end: number, records?: Found[]) => void} */
   add (block, seq, start, end, records = this.records) {
     if (end > start) this.frameCount++
     if (isAllZero(block, start, end)) this.deletedCount++
@@ -54,12 +48,8 @@ function isAllZero (buf, start, end) {
   return true
 }
 
-/**
- * A block of flumelog-aligned-offset.
- * @param {Buffer} block  shorter than `blockSize` only at the end of the file
- * @param {number} blockSize
- * @returns {BlockWalk}
- */
+// Walks a block of flumelog-aligned-offset. Only the last block of a file may be shorter than `blockSize`.
+/** @type {(block: Buffer, blockSize: number) => BlockWalk} */
 function walkAlignedBlock (block, blockSize) {
   const walk = new BlockWalk()
   const pointer = block.length === blockSize ? block.readUInt32LE(blockSize - POINTER_SIZE) : null
@@ -73,56 +63,40 @@ function walkAlignedBlock (block, blockSize) {
   return walk
 }
 
-/**
- * Whether the block's last frame ends here: at the end of the file; at the mark and the pointer that close a block; or
- * before nothing but zeros, which is how deleting from the last block of a file leaves it.
- * @param {Buffer} block
- * @param {number} offset
- * @param {number | null} pointer  null in a block that is not whole
- */
+// Whether the block's last frame ends here. It ends at the end of the file, at the mark and the pointer that close a
+// block, or before zeros only: that is how a deletion from the file's last block leaves it. `pointer` is null if the
+// block is not whole.
+/** @type {(block: Buffer, offset: number, pointer: number | null) => boolean} */
 function endsAt (block, offset, pointer) {
   if (offset === block.length) return true
   if (pointer === null) return false
   return isMarkedAt(block, offset, pointer) || isAllZero(block, offset, block.length)
 }
 
-/**
- * @param {Buffer} block  a whole one
- * @param {number} offset
- * @param {number} pointer
- */
+/** The block is whole. @type {(block: Buffer, offset: number, pointer: number) => boolean} */
 function isMarkedAt (block, offset, pointer) {
   if (pointer !== offset || offset > block.length) return false
-  // Records larger than the format provides for reach so far that the pointer lies over the mark.
+  // A record that is larger than the format provides for reaches so far that the pointer overlaps the mark.
   if (offset > block.length - POINTER_SIZE - MARK_SIZE) return true
   return block.readUInt16LE(offset) === block.length - 1
 }
 
-/**
- * @param {Buffer} block
- * @param {number} offset
- * @param {number | null} pointer
- * @returns {number | null}  null if no whole frame begins here
- */
+// Null if no whole frame begins here.
+/** @type {(block: Buffer, offset: number, pointer: number | null) => number | null} */
 function findFrameEnd (block, offset, pointer) {
   if (offset + FRAME_OVERHEAD > block.length) return null
   const size = block.readUInt16LE(offset)
   const frameEnd = offset + FRAME_OVERHEAD + size
   if (frameEnd > block.length) return null
   if (block.readUInt16LE(frameEnd - SIZE_SIZE) === size) return frameEnd
-  // There the pointer lies over the second size.
+  // The pointer overlaps the second size.
   return frameEnd > block.length - POINTER_SIZE && pointer === frameEnd ? frameEnd : null
 }
 
-/**
- * @param {BlockWalk} walk
- * @param {Buffer} block
- * @param {number} offset  where no frame begins
- * @param {number | null} pointer
- * @param {number} blockSize
- */
+// No frame begins at `offset`.
+/** @type {(walk: BlockWalk, block: Buffer, offset: number, pointer: number | null, blockSize: number) => BlockWalk} */
 function endWithFlaw (walk, block, offset, pointer, blockSize) {
-  // What looks like frames in the data of a record that was cut off is data.
+  // Frames inside a record that was cut off may be its data.
   if (pointer === null && isCutOff(block, offset, blockSize)) {
     walk.torn = { what: 'the file ends inside a record', start: offset, end: block.length }
     return walk
@@ -134,12 +108,8 @@ function endWithFlaw (walk, block, offset, pointer, blockSize) {
   return walk
 }
 
-/**
- * Whether the rest of the last block can be the beginning of one frame, or of a block's end, or was never written.
- * @param {Buffer} block
- * @param {number} offset
- * @param {number} blockSize
- */
+// Whether the rest of the last block can be the beginning of one frame or of a block's end, or was never written.
+/** @type {(block: Buffer, offset: number, blockSize: number) => boolean} */
 function isCutOff (block, offset, blockSize) {
   if (offset + SIZE_SIZE > block.length || isAllZero(block, offset, block.length)) return true
   const frameEnd = offset + FRAME_OVERHEAD + block.readUInt16LE(offset)
@@ -147,10 +117,8 @@ function isCutOff (block, offset, blockSize) {
   return isAllZero(block, frameEnd - SIZE_SIZE, block.length)
 }
 
-/**
- * Whether the rest of the block is the beginning of a mark, filler and pointer.
- * @type {(block: Buffer, offset: number, blockSize: number) => boolean}
- */
+// Whether the rest of the block is the beginning of a mark, filler and pointer.
+/** @type {(block: Buffer, offset: number, blockSize: number) => boolean} */
 function isBlockEnd (block, offset, blockSize) {
   if (blockSize > BLOCK_SIZE_MAX || blockSize - offset < POINTER_SIZE) return false
   const blockEnd = Buffer.alloc(blockSize - offset)
@@ -159,15 +127,10 @@ function isBlockEnd (block, offset, blockSize) {
   return blockEnd.subarray(0, block.length - offset).equals(block.subarray(offset))
 }
 
-/**
- * Finds the frames that lead back from the end of the block. A write that was cut off leaves bytes that later appends
- * went on behind. Data that repeats itself looks like frames anywhere: where frames could as well end a byte or two
- * beside, none is believed.
- * @param {Buffer} block
- * @param {number} limit  not further back than this
- * @param {number | null} pointer
- * @returns {Array<[start: number, end: number]>}  in order
- */
+// Finds the frames behind a flaw backwards from the block's end, down to `limit`, because a package may append behind a
+// write that was cut off. Repetitive data looks like frames at any place: if a frame could also end a byte or two
+// beside, none is believed. The result is in order.
+/** @type {(block: Buffer, limit: number, pointer: number | null) => Array<[start: number, end: number]>} */
 function walkBack (block, limit, pointer) {
   let end = block.length
   if (pointer !== null) {
@@ -186,36 +149,24 @@ function walkBack (block, limit, pointer) {
   return found.reverse()
 }
 
-/**
- * @param {Buffer} block
- * @param {number} end  of a frame
- * @param {number} limit  not further back than this
- * @returns {number | null}  where it begins; null if none ends here
- */
+// Where the frame that ends at `end` begins, not before `limit`; null if none ends there.
+/** @type {(block: Buffer, end: number, limit: number) => number | null} */
 function findFrameStart (block, end, limit) {
   if (end - limit < FRAME_OVERHEAD || end > block.length) return null
   const size = block.readUInt16LE(end - SIZE_SIZE)
   const start = end - size - FRAME_OVERHEAD
-  // Of zeros any number of empty frames could be made.
+  // Zeros would read as any number of empty frames.
   return size === 0 || start < limit || block.readUInt16LE(start) !== size ? null : start
 }
 
-/**
- * @param {Buffer} block
- * @param {number} end  of a frame
- * @param {number} limit
- * @returns {boolean}  whether other frames could end right beside it
- */
+// Whether another frame could end right beside a frame's end.
+/** @type {(block: Buffer, end: number, limit: number) => boolean} */
 function isBlurred (block, end, limit) {
   return [-2, -1, 1, 2].some((distance) => findFrameStart(block, end + distance, limit) !== null)
 }
 
-/**
- * A block of async-append-only-log.
- * @param {Buffer} block  shorter than `blockSize` only at the end of the file
- * @param {number} blockSize
- * @returns {BlockWalk}
- */
+// Walks a block of async-append-only-log. Only the last block of a file may be shorter than `blockSize`.
+/** @type {(block: Buffer, blockSize: number) => BlockWalk} */
 function walkAppendOnlyBlock (block, blockSize) {
   const walk = new BlockWalk()
   let offset = 0
@@ -224,7 +175,7 @@ function walkAppendOnlyBlock (block, blockSize) {
     if (size === 0) return endBlock(walk, block, offset, blockSize)
     const start = offset + SIZE_SIZE
     const end = start + size
-    // The block's end is marked, so there is always room for the mark.
+    // Every block ends with a mark, so there is always room for it.
     if (end + SIZE_SIZE > blockSize) {
       walk.flaw = { what: `a record of ${size} bytes would reach past its block`, start: offset, end: block.length }
       return walk
@@ -237,15 +188,11 @@ function walkAppendOnlyBlock (block, blockSize) {
   return walk
 }
 
-/**
- * @param {BlockWalk} walk
- * @param {Buffer} block
- * @param {number} offset  of a size of zero
- * @param {number} blockSize
- */
+// A size of zero is at `offset`.
+/** @type {(walk: BlockWalk, block: Buffer, offset: number, blockSize: number) => BlockWalk} */
 function endBlock (walk, block, offset, blockSize) {
   if (!isAllZero(block, offset, block.length)) {
-    // Nothing tells whether the size was damaged or the record was empty, and what follows cannot be found for certain.
+    // The size may be damaged, or the record may be empty: nothing tells which, and where the records continue.
     const what = 'the mark of a block\'s end has bytes behind it: a damaged size, or records behind an empty one, which ' +
       'async-append-only-log does not stream either'
     walk.flaw = { what, start: offset, end: block.length }
@@ -255,7 +202,7 @@ function endBlock (walk, block, offset, blockSize) {
   return walk
 }
 
-/** Bytes that a frame takes beside its data in offset-log's own formats; null if that varies. */
+/** How many bytes a frame takes beside its data in the formats of offset-log; null if that varies. */
 const logFormats = Object.freeze({ checked: null, offset32: 12, offset48: 14, offset53: 16 })
 
 const blockFormats = Object.freeze({

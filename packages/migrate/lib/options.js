@@ -1,5 +1,5 @@
 'use strict'
-// The options of reading and converting, checked, with their defaults.
+// Checks the options of reading and of converting, and fills in their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { asError, misuse } = require('@millrace/errors')
@@ -7,7 +7,7 @@ const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
 const BLOCK_SIZE = 64 * 1024
-// The sizes of records and of blocks are written in 16 bits.
+// More than any block size in use: the sizes of records have 16 bits.
 const BLOCK_SIZE_MAX = 2 ** 24
 const BATCH_SIZE = 1000
 const BATCH_SIZE_MAX = 2 ** 20
@@ -19,10 +19,9 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
 
 /**
  * @typedef {object} SourceOptions
- * @property {Format} [format]  told by the file's bytes by default
- * @property {number} [blockSize]  bytes: of flumelog-aligned-offset and async-append-only-log; 64 KiB by default
- * @property {'error' | 'skip'} [onCorrupt]  at damage: end with ERR_LOG_CORRUPT, the default, or go on behind it and
- *   count what was lost
+ * @property {Format} [format]  detected by default
+ * @property {number} [blockSize]  bytes; for flumelog-aligned-offset and async-append-only-log; 64 KiB by default
+ * @property {'error' | 'skip'} [onCorrupt]  at damage, fail (the default), or continue behind it and count the loss
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  */
 
@@ -37,7 +36,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  */
 
 /**
- * Gets a record that the codecs refuse; true leaves it out, anything else ends the conversion with the error.
+ * Gets a record that the codecs refuse. True leaves the record out; otherwise the conversion fails with the error.
  * @typedef {(err: LogError, record: { seq: number, bytes: Buffer }) => unknown} OnBadRecord
  * @typedef {InstanceType<typeof import('@millrace/errors').LogError>} LogError
  */
@@ -46,8 +45,8 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  * @typedef {object} OwnOptions
  * @property {Codec} [fromCodec]
  * @property {Codec} [toCodec]
- * @property {number} [batchSize]  records a commit at most; 1,000 by default
- * @property {boolean} [resume]  false throws away what an interrupted conversion has left; true by default
+ * @property {number} [batchSize]  records per commit, at most; 1,000 by default
+ * @property {boolean} [resume]  false removes what an interrupted conversion left; true by default
  * @property {boolean} [verify]  true by default
  * @property {AbortSignal} [signal]
  * @property {(progress: Progress) => void} [onProgress]
@@ -60,7 +59,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  * @param {string} name  of the function
  * @param {unknown} path
  * @param {SourceOptions} [options]
- * @throws {TypeError} ERR_INVALID_ARGUMENT
+ * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
 function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
   if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected a path, got ${String(path)}`)
@@ -79,7 +78,7 @@ function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
  * @param {unknown} from
  * @param {unknown} to
  * @param {ConvertOptions} [options]
- * @throws {TypeError} ERR_INVALID_ARGUMENT
+ * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
 // eslint-disable-next-line complexity -- a default for each option
 function parseConvertOptions (from, to, options = {}) {
@@ -112,10 +111,11 @@ function parseConvertOptions (from, to, options = {}) {
 }
 
 /**
+ * Converts what a listener throws into an error.
  * @template {(...args: any[]) => any} Listener
  * @param {string} name
- * @param {Listener} listener  may throw anything
- * @returns {Listener}  throws errors only
+ * @param {Listener} listener
+ * @returns {Listener}
  */
 function guarded (name, listener) {
   /** @type {any} */
@@ -141,13 +141,7 @@ function checkCodecs (fromCodec, toCodec) {
   }
 }
 
-/**
- * @param {string} name
- * @param {string} option
- * @param {unknown} value
- * @param {number} least
- * @param {number} most
- */
+/** @type {(name: string, option: string, value: unknown, least: number, most: number) => void} */
 function checkWhole (name, option, value, least, most) {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
   throw misuse(`${name}: ${option} must be a whole number from ${least} to ${most}, got ${String(value)}`)

@@ -1,11 +1,11 @@
 'use strict'
-// Passes over the records of a source, whatever its format: read a batch at a time, and handed out one by one.
+// Reads the records of a source of any format in batches, and hands them out one by one.
 
 const { setImmediate } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
 const { call, trampoline } = require('@millrace/flow')
 
-// A file of nothing but damage must not fill the reader's memory.
+// Bounds the memory that a file full of damage can take.
 const LOST_RANGES_MAX = 1000
 const BATCH_COUNT_MAX = 1000
 const BATCH_SIZE_MAX = 1024 * 1024
@@ -14,18 +14,16 @@ const BATCH_SIZE_MAX = 1024 * 1024
  * @typedef {ReturnType<typeof import('@millrace/block-file').BlockFile>} BlockFile
  * @typedef {ReturnType<typeof import('@millrace/offset-log').OffsetLog>} Log
  * @typedef {{ what: string, offset: number, size: number }} LostRange  bytes of the file
- * @typedef {{ seqs: number[], records: Buffer[] }} Batch  in order, perhaps none; the records are the receiver's own
- * @typedef {AsyncGenerator<Batch, void>} Batches  throws at damage, after the records before it
+ * @typedef {{ seqs: number[], records: Buffer[] }} Batch  in order, perhaps empty; the receiver owns the records
+ * @typedef {AsyncGenerator<Batch, void>} Batches  throws at damage, after the records in front of it
  */
 
 /** @type {Batch} */
 const NOTHING = { seqs: [], records: [] }
 
-/** What a pass over a source has left out because of damage. */
+/** What a pass over a source left out because of damage. */
 class Losses {
-  /** How many ranges of the file. */
   count = 0
-  /** How many bytes. */
   size = 0
   /** @type {LostRange[]} the first of them, if the format tells where they are */
   ranges = []
@@ -39,24 +37,24 @@ class Losses {
 }
 
 /**
- * How far a pass is, and what it has met so far.
+ * How far a pass is, and what it has met.
  * @typedef {object} Met
- * @property {number} position  in the file: how much of it is done
+ * @property {number} position  in the file: everything before it is done
  * @property {number} total  the position at the end
  * @property {number | null} deleted  how many records are marked as deleted; null if the format does not tell
  * @property {Losses} lost
- * @property {{ offset: number, size: number } | null} torn  the end of a last write that was cut off
+ * @property {{ offset: number, size: number } | null} torn  a last write that was cut off
  */
 
 class RecordReader {
   #batches
   #batch = NOTHING
   #index = 0
-  /** Whether all records were handed out. Known after `fill`. */
+  /** Whether all records were handed out; known after `fill`. */
   isEnd = false
 
   /**
-   * @param {Met} met  is kept up to date by the batches
+   * @param {Met} met  the batches keep it up to date
    * @param {Batches} batches
    */
   constructor (met, batches) {
@@ -64,17 +62,15 @@ class RecordReader {
     this.#batches = batches
   }
 
-  /** Whether there is a record at hand. */
+  /** Whether there is a current record. */
   get hasRecord () {
     return this.#index < this.#batch.records.length
   }
 
-  /** Of the record at hand. */
   get seq () {
     return this.#batch.seqs[this.#index]
   }
 
-  /** The record at hand. */
   get bytes () {
     return this.#batch.records[this.#index]
   }
@@ -85,15 +81,14 @@ class RecordReader {
     return Math.min(this.hasRecord ? this.seq : position, total)
   }
 
-  /** Goes on to the next one. */
   advance () {
     this.#index++
   }
 
-  /** Waits until there is a record at hand, or the end. */
+  /** Waits until there is a current record, or the end. */
   async fill () {
     while (!this.hasRecord && !this.isEnd) {
-      // Each batch in a turn of its own: a long run must not hold up the event loop.
+      // Each batch has a turn of its own, so that a long run does not hold up the event loop.
       await setImmediate()
       const { value, done = false } = await this.#batches.next()
       this.#batch = value ?? NOTHING
@@ -108,23 +103,24 @@ class RecordReader {
 }
 
 /**
- * @param {BlockFile} blocks  open
+ * Reads a file of blocks, which is open.
+ * @param {BlockFile} blocks
  * @param {object} format
  * @param {import('./formats').WalkBlock} format.walkBlock
  * @param {number} format.blockSize  in bytes
  * @param {number} format.size  how much of the file to read
  * @param {boolean} format.skipsDamage
- * @returns {RecordReader}  over a file of blocks
+ * @returns {RecordReader}
  */
 function readBlocks (blocks, { walkBlock, blockSize, size, skipsDamage }) {
   const met = { position: 0, total: size, deleted: 0, lost: new Losses(), torn: /** @type {Met['torn']} */ (null) }
   return new RecordReader(met, walkBlocks())
 
-  /** @returns {Batches}  one for each block */
+  /** One batch for each block. @returns {Batches} */
   async function * walkBlocks () {
     while (met.position < size) {
       const start = met.position
-      // A buffer of its own for each block: the records are parts of it, and need no copies.
+      // Each block has its own buffer: the records are parts of it and need no copies.
       const block = Buffer.allocUnsafeSlow(Math.min(blockSize, size - start))
       await call(blocks, 'readInto', block, start)
       const { records, deletedCount, flaw, rest, torn } = walkBlock(block, blockSize)
@@ -141,23 +137,21 @@ function readBlocks (blocks, { walkBlock, blockSize, size, skipsDamage }) {
   }
 }
 
-/**
- * @param {string} path
- * @param {LostRange} damage
- */
+/** @type {(path: string, damage: LostRange) => LogError} */
 function damageError (path, { what, offset, size }) {
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${offset} to ${offset + size}: ${what}. ` +
     'Keep a copy of it; onCorrupt: \'skip\' leaves these bytes out and says so', { offset, path })
 }
 
 /**
+ * Reads a file that offset-log reads.
  * @param {object} source
  * @param {Log} source.log  open, without a codec
  * @param {number} source.end  where its records end
  * @param {boolean} [source.skipsDamage]
  * @param {BlockFile | null} [source.blocks]  the same file; without it deleted records are not counted
- * @param {number | null} [source.overhead]  what a frame takes beside its data, in bytes; null if that varies
- * @returns {RecordReader}  over a file that offset-log reads
+ * @param {number | null} [source.overhead]  how many bytes a frame takes beside its data; null if that varies
+ * @returns {RecordReader}
  */
 function readLog ({ log, end: total, skipsDamage = false, blocks = null, overhead = null }) {
   const { recovery } = log
@@ -195,39 +189,31 @@ function readLog ({ log, end: total, skipsDamage = false, blocks = null, overhea
     }
   }
 
-  /** @param {{ lost: { count: number, size: number } }} stream  at its end */
+  /** At the end of the stream. @type {(stream: { lost: { count: number, size: number } }) => Promise<void>} */
   async function finish ({ lost: { count, size } }) {
     Object.assign(met.lost, { count, size })
     await countDeleted(total)
     met.position = total
   }
 
-  /**
-   * Behind damage, the offset framings have no place at which reading could begin again.
-   * @param {any} err
-   */
+  /** In the offset framings, reading cannot continue behind damage. @type {(err: any) => void} */
   function loseRest ({ message, offset = met.position }) {
     met.lost.add({ what: message, offset, size: Math.max(0, (blocks?.size.value ?? total) - offset) })
   }
 
-  /**
-   * The log passes over the frames of deleted records: what lies between two records is theirs.
-   * @param {number} end  of these frames
-   */
+  // The log passes over the frames of deleted records, so whatever lies between two records is theirs.
+  /** @type {(end: number) => Promise<void>} */
   async function countDeleted (end) {
     if (blocks === null || overhead === null || met.deleted === null) return
     for (let at = met.position; at < end; met.deleted++) at += overhead + await call(blocks, 'readUInt32BE', at)
   }
 }
 
-/**
- * @param {ReturnType<Log['stream']>} stream
- * @param {Batch} batch  gets records until it is full
- * @returns {Promise<Error | true | null>}  how the stream ended; null if it has not
- */
+// Fills the batch. Returns how the stream ended; null if it has not.
+/** @type {(stream: ReturnType<Log['stream']>, batch: Batch) => Promise<Error | true | null>} */
 function readBatch (stream, { seqs, records }) {
   let size = 0
-  // A callback for each record and a promise for each batch: a promise for each record takes several times as long.
+  // A callback per record and a promise per batch: a promise per record takes several times as long.
   return new Promise((resolve) => trampoline((next) => stream(null, (end, item) => {
     if (end) return resolve(end)
     seqs.push(item.seq)

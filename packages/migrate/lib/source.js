@@ -1,5 +1,5 @@
 'use strict'
-// A source: a log of any format, found out from its bytes and opened for reading only; and a pass over it as a stream.
+// Detects the format of a log from its bytes, opens it for reading only, and streams its records.
 
 const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -10,9 +10,9 @@ const { blockFormats, logFormats } = require('./formats')
 const { parseSourceOptions } = require('./options')
 const { Losses, readBlocks, readLog } = require('./record-reader')
 
-// Blocks are read past the cache. It serves the counting of frames.
+// Blocks are read past the cache; it serves the counting of frames.
 const CACHE_SIZE = 256 * 1024
-// Few enough to be quick; enough that neither chance nor one damaged block decides.
+// Few enough to be quick, and enough that neither chance nor one damaged block decides.
 const PROBED_BLOCKS_MAX = 16
 const SOUND_PER_DAMAGED = 4
 
@@ -27,7 +27,7 @@ const SOUND_PER_DAMAGED = 4
 /**
  * @typedef {object} Chosen
  * @property {import('./formats').Format | 'empty'} format
- * @property {string | null} codec  the name of the one that the log was made with; null if it says none
+ * @property {string | null} codec  the name of the codec that the log was made with; null if the log stores none
  * @property {ReturnType<typeof OffsetLog> | null} log  of the formats that offset-log reads
  * @property {number} end  where the records end: in the file, or in the seqs of a log
  * @typedef {Chosen & { blocks: BlockFileHandle }} Opened
@@ -58,21 +58,18 @@ class Source {
   /** @type {Opened | null} */
   #opened = null
 
-  /**
-   * @param {string} givenPath
-   * @param {import('./options').SourceOptions} [options]
-   */
+  /** @param {string} givenPath @param {import('./options').SourceOptions} [options] */
   constructor (givenPath, options) {
     this.#options = parseSourceOptions('openSource', givenPath, options)
     const path = resolvePath(givenPath, this.#options.storage)
     this.filename = path
-    /** @type {Method} runs when the file is open and its format is known, or with the reason why not */
+    /** @type {Method} calls back when the file is open and its format is known, or with the reason why not */
     this.ready = this.#ready.bind(this)
     /** @type {Method} */
     this.close = this.#close.bind(this)
     /** @type {import('./options').Format | 'empty' | undefined} set once it is open */
     this.format = undefined
-    /** @type {string | null | undefined} the name of the codec that a checked log was made with; set once it is open */
+    /** @type {string | null | undefined} the codec that a checked log was made with; set once it is open */
     this.codec = undefined
     /** @type {number | undefined} of the file, in bytes; set once it is open */
     this.size = undefined
@@ -81,18 +78,18 @@ class Source {
     this.#open().then(() => this.#lifecycle.opened(null), (err) => this.#lifecycle.opened(err))
   }
 
-  /** A pass over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */
+  /** Passes over the undeleted records, in order: a pull-stream source of `{ seq, bytes }`, also async-iterable. */
   stream () {
     return createRecordStream((cb) => this.#lifecycle.run('stream', cb, (cb) => cb(null, this.createReader())))
   }
 
-  /** @returns {RecordReader}  before the first record. The source must be open */
+  /** @returns {RecordReader}  in front of the first record; the source must be open */
   createReader () {
     const { format, blocks, log, end } = /** @type {Opened} */ (this.#opened)
     const { blockSize, onCorrupt } = this.#options
     const skipsDamage = onCorrupt === 'skip'
     if (log) return readLog({ log, end, skipsDamage, blocks, overhead: logFormats[/** @type {LogFormat} */ (format)] })
-    // An empty file is walked as any format would be.
+    // An empty file may be walked as any format.
     const walkBlock = blockFormats[/** @type {BlockFormat} */ (format)] ?? blockFormats['async-append-only-log']
     return readBlocks(blocks, { walkBlock, blockSize, size: end, skipsDamage })
   }
@@ -104,18 +101,12 @@ class Source {
     this.size = opened.blocks.size.value
   }
 
-  /**
-   * @param {import('@millrace/errors').NodeCallback<void>} [cb]
-   * @returns {any}
-   */
+  /** @type {(cb?: import('@millrace/errors').NodeCallback<void>) => any} */
   #ready (cb) {
     return callbackOrPromise(cb, (cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
-  /**
-   * @param {import('@millrace/errors').NodeCallback<void>} [cb]
-   * @returns {any}
-   */
+  /** @type {(cb?: import('@millrace/errors').NodeCallback<void>) => any} */
   #close (cb) {
     return callbackOrPromise(cb, (cb) => this.#lifecycle.close((cb) => {
       if (this.#opened === null) return cb(null)
@@ -127,19 +118,15 @@ class Source {
 }
 
 /**
- * Opens a log of any format for reading; never writes to it. Calls may be made at once: they wait until it is open.
- * @param {string} path
- * @param {import('./options').SourceOptions} [options]
- * @returns {Source}
+ * Opens a log of any format for reading, and never writes to it. Calls wait until it is open.
+ * @type {(path: string, options?: import('./options').SourceOptions) => Source}
  */
 function openSource (path, options) {
   return new Source(path, options)
 }
 
-/**
- * @param {(cb: (err: Error | null, reader?: RecordReader) => void) => void} open  runs at the first read
- * @returns {RecordStream}
- */
+// `open` runs at the first read.
+/** @type {(open: (cb: (err: Error | null, reader?: RecordReader) => void) => void) => RecordStream} */
 function createRecordStream (open) {
   /** @type {RecordReader | null} */
   let reader = null
@@ -161,7 +148,7 @@ function createRecordStream (open) {
   }
   /** @type {(from: RecordReader, cb: ReadCallback) => void} */
   const read = (from, cb) => {
-    // Most reads find a record at hand: no promise for them.
+    // Most reads find a record at hand: they need no promise.
     if (from.hasRecord) return deliver(from, cb)
     toCallback(from.fill(), (err) => {
       if (ended) cb(ended)
@@ -189,10 +176,7 @@ function createRecordStream (open) {
   return /** @type {any} */ (Object.assign(source, { [Symbol.asyncIterator]: () => iterate(source) }))
 }
 
-/**
- * @param {PullSource} source
- * @returns {AsyncGenerator<Item>}
- */
+/** @type {(source: PullSource) => AsyncGenerator<Item>} */
 async function * iterate (source) {
   const read = (/** @type {End} */ abort) => new Promise((resolve, reject) => {
     source(abort, (end, item) => end instanceof Error ? reject(end) : resolve(item))
@@ -200,18 +184,14 @@ async function * iterate (source) {
   try {
     for (let item = await read(null); item !== undefined; item = await read(null)) yield item
   } finally {
-    // Leaving the loop ends the pass. If the pass has failed, the loop has thrown that already.
+    // Leaving the loop ends the pass. If the pass failed, the loop has thrown that already.
     await read(true).catch(() => {})
   }
 }
 
-/**
- * @param {string} path
- * @param {Options} options
- * @returns {Promise<Opened>}
- * @throws ERR_LOG_UNKNOWN_FORMAT, ERR_LOG_AMBIGUOUS_FORMAT, and what opening a file or a log may fail with; nothing is
- *   left open then
- */
+// Throws ERR_LOG_UNKNOWN_FORMAT, ERR_LOG_AMBIGUOUS_FORMAT, and what opening a file or a log throws. Nothing is left
+// open then.
+/** @type {(path: string, options: Options) => Promise<Opened>} */
 async function openFormat (path, options) {
   const blocks = BlockFile(path, { flags: 'r', cache: CACHE_SIZE, storage: options.storage })
   try {
@@ -223,17 +203,12 @@ async function openFormat (path, options) {
   }
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {string} path
- * @param {Options} options
- * @returns {Promise<Chosen>}
- */
+/** @type {(blocks: BlockFileHandle, path: string, options: Options) => Promise<Chosen>} */
 // eslint-disable-next-line complexity -- one decision, told in one place
 async function chooseFormat (blocks, path, options) {
   const { format, blockSize, storage } = options
   const size = blocks.size.value
-  // A file of no bytes may be of any format.
+  // An empty file may be of any format.
   if (size === 0) return { format: format ?? 'empty', codec: null, log: null, end: 0 }
   if (format !== undefined && format in blockFormats) return chooseBlocks(path, format, size, storage)
   const { opened, reason } = await openLog(path, storage)
@@ -252,15 +227,13 @@ async function chooseFormat (blocks, path, options) {
 }
 
 /**
- * @param {string} path
- * @param {import('./formats').Format} format
- * @param {number} size  of the file
- * @param {Options['storage']} storage
- * @returns {Promise<Chosen>}
+ * @type {(path: string, format: import('./formats').Format, size: number, storage: Options['storage']) =>
+ *   Promise<Chosen>}
  */
 async function chooseBlocks (path, format, size, storage) {
   const statePath = `${path}.compaction`
-  // While async-append-only-log compacts, its file has some records twice, and only a file beside it tells which.
+  // During a compaction by async-append-only-log some records are in the file twice, and only a file beside it tells
+  // which.
   if (format === 'async-append-only-log' && await exists(storage, statePath)) {
     throw new LogError('ERR_NOT_SUPPORTED', `${path} was being compacted when its process ended: ${statePath} exists, and ` +
       'some records may be in the log twice. Open it once with async-append-only-log, which finishes the compaction', { path })
@@ -268,17 +241,14 @@ async function chooseBlocks (path, format, size, storage) {
   return { format, codec: null, log: null, end: size }
 }
 
-/**
- * @param {string} path
- * @param {Options['storage']} storage
- * @returns {Promise<{ opened: Chosen | null, reason?: Error }>}  why it is no log of these formats, if it is none
- */
+// If it is no log of these formats, `reason` says why.
+/** @type {(path: string, storage: Options['storage']) => Promise<{ opened: Chosen | null, reason?: Error }>} */
 async function openLog (path, storage) {
   const log = OffsetLog(path, { flags: 'r', storage })
   try {
     await log.ready()
   } catch (/** @type {any} */ err) {
-    // A log that could not be opened has closed its file already.
+    // If opening fails, the log closes its file itself.
     if (err.code === 'ERR_LOG_UNKNOWN_FORMAT') return { opened: null, reason: err }
     throw err
   }
@@ -291,12 +261,8 @@ async function openLog (path, storage) {
   }
 }
 
-/**
- * Walks the first blocks as each of the block formats.
- * @param {BlockFileHandle} blocks  open and not empty
- * @param {number} blockSize
- * @returns {Promise<BlockFormat[]>}  the formats that fit
- */
+// Walks the first blocks in the way of each block format, and returns the formats that fit.
+/** @type {(blocks: BlockFileHandle, blockSize: number) => Promise<BlockFormat[]>} */
 async function detectBlocks (blocks, blockSize) {
   const fileSize = blocks.size.value
   const stop = Math.min(fileSize, PROBED_BLOCKS_MAX * blockSize)
@@ -313,13 +279,13 @@ async function detectBlocks (blocks, blockSize) {
 
 /** @type {Record<BlockFormat, (walks: BlockWalk[], fileSize: number, blockSize: number) => boolean>} */
 const fits = {
-  // Two sizes that agree are good evidence; a single frame must also end where the file or the block does.
+  // Two sizes that agree are good evidence. But a single frame must also end where the file or the block does.
   'flumelog-aligned-offset': (walks) => {
     const isCutOff = walks.some(({ torn }) => torn !== null)
     const frameCount = walks.reduce((sum, walk) => sum + walk.frameCount, 0)
     return isMostlySound(walks) && frameCount >= (isCutOff ? 2 : 1)
   },
-  // A chain of sizes that ends in zeros may be chance, in a file with many zeros. Files of whole blocks are rare, and
+  // In a file with many zeros, a chain of sizes that ends in zeros may be chance. Files of whole blocks are rare, and
   // so is a second such chain.
   'async-append-only-log': (walks, fileSize, blockSize) => {
     const whole = walks.filter(({ torn }) => torn === null)
@@ -339,12 +305,7 @@ function isSound ({ flaw, frameCount }) {
   return flaw === null && frameCount > 0
 }
 
-/**
- * @param {string} path
- * @param {string} wanted
- * @param {Chosen | null} found
- * @param {Error | undefined} cause
- */
+/** @type {(path: string, wanted: string, found: Chosen | null, cause: Error | undefined) => LogError} */
 function anotherFormat (path, wanted, found, cause) {
   return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${found ? `a log of ${found.format}` : 'no known log'}, not one of ` +
     `${wanted}; leave format out, or give the right one`, { cause, offset: 0, path })

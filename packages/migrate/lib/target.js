@@ -1,5 +1,6 @@
 'use strict'
-// The new log while it is being made: `<to>.converting`, with a manifest beside it, renamed to `to` when it is whole.
+// Keeps the new log while it is being made: `<to>.converting`, with a manifest beside it. It is renamed to `to` when it
+// is whole.
 
 const path = require('node:path')
 const { BlockFile } = require('@millrace/block-file')
@@ -13,19 +14,17 @@ const { readLog } = require('./record-reader')
 const MANIFEST_VERSION = 1
 const MANIFEST_SIZE_MAX = 64 * 1024
 
-/**
- * @typedef {import('@millrace/block-file').Storage} Storage
- */
+/** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
- * What is being converted, and how. It is written once, before the first record; how far the conversion has come is
- * told by the new log itself.
+ * What is converted, and how. Written once, before the first record. The new log itself tells how far the conversion
+ * has come.
  * @typedef {object} Manifest
  * @property {number} sourceSize  in bytes
  * @property {string} format
  * @property {number} blockSize
  * @property {string} onCorrupt
- * @property {string} from  codec; empty when bytes are copied
+ * @property {string} from  codec; empty if bytes are copied
  * @property {string} to
  */
 
@@ -41,10 +40,7 @@ class Target {
   /** @type {{ path: string, lock: import('@millrace/block-file').StorageLock } | null} */
   #held = null
 
-  /**
-   * @param {string} to
-   * @param {Storage} storage
-   */
+  /** @param {string} to @param {Storage} storage */
   constructor (to, storage) {
     this.to = to
     this.path = `${to}.converting`
@@ -52,13 +48,10 @@ class Target {
     this.#storage = storage
   }
 
-  /**
-   * Nobody else makes or writes this log until it is unlocked.
-   * @throws ERR_LOG_LOCKED
-   */
+  /** Keeps other programs from making or writing this log until `unlock`. Throws ERR_LOG_LOCKED. */
   async lock () {
     const storage = this.#storage
-    // What a storage without locks holds cannot be reached from elsewhere.
+    // A storage without locks cannot be reached from elsewhere.
     if (!storage.lock) return
     const path = storage.realPath ? await call(storage, 'realPath', this.to) : this.to
     this.#held = { path, lock: await call(storage, 'lock', path, { createFolder: true }) }
@@ -70,12 +63,9 @@ class Target {
     if (held !== null) await call(held.lock, 'release', held.path)
   }
 
-  /**
-   * @param {boolean} resume
-   * @returns {Promise<boolean>}  whether `to` is there, made by a conversion that ended before it had removed its
-   *   manifest
-   * @throws EEXIST if `to` is there otherwise
-   */
+  // Whether `to` was made by a conversion that ended before it removed its manifest. Throws EEXIST if `to` is there for
+  // another reason.
+  /** @type {(resume: boolean) => Promise<boolean>} */
   async findPublished (resume) {
     if (!await exists(this.#storage, this.to)) return false
     const isOurs = resume && await exists(this.#storage, this.#manifestPath) && !await exists(this.#storage, this.path)
@@ -83,7 +73,7 @@ class Target {
     return true
   }
 
-  /** Removes what an interrupted conversion has left. */
+  /** Removes what an interrupted conversion left. */
   async removeLeftovers () {
     await remove(this.#storage, this.path)
     await this.removeManifest()
@@ -95,11 +85,9 @@ class Target {
       { cause, path: this.to })
   }
 
-  /**
-   * Writes the manifest, whole and synced. If there is one, it must say the same.
-   * @param {Manifest} manifest
-   * @throws ERR_SOURCE_CHANGED, or ERR_INVALID_ARGUMENT when other options were given
-   */
+  // Writes the manifest as a whole and syncs it. An existing manifest must say the same: otherwise it throws
+  // ERR_SOURCE_CHANGED, or ERR_INVALID_ARGUMENT if other options were given.
+  /** @type {(manifest: Manifest) => Promise<void>} */
   async agreeOnManifest (manifest) {
     const initial = () => Buffer.from(JSON.stringify({ version: MANIFEST_VERSION, ...manifest }, null, 2) + '\n')
     const file = BlockFile(this.#manifestPath, { createFolder: true, cache: 0, initial, storage: this.#storage })
@@ -109,10 +97,8 @@ class Target {
     this.#hasManifest = true
   }
 
-  /**
-   * Opens the unfinished log, with whatever an interrupted conversion has left in it.
-   * @param {import('./options').Codec} codec  takes and gives bytes
-   */
+  // Opens the unfinished log, with what an interrupted conversion left in it. The codec takes and gives bytes.
+  /** @type {(codec: import('./options').Codec) => Promise<void>} */
   async open (codec) {
     const log = OffsetLog(this.path, { codec, storage: this.#storage })
     await log.ready().catch((err) => { throw err.code === 'ERR_CODEC_MISMATCH' ? this.#notOurs(err) : err })
@@ -123,7 +109,7 @@ class Target {
       throw new LogError('ERR_LOG_CORRUPT', `convert: the unfinished ${this.path} is damaged: ${damage[0].what}; begin anew with ` +
         'resume: false', { offset: damage[0].offset, path: this.path })
     }
-    // Half a commit of an earlier run: the source has it whole.
+    // Half a commit of an earlier run: the source has all of it.
     if (keptAt !== null) await remove(this.#storage, keptAt)
     const { framing } = await log.stats()
     if (framing === 'checked') return
@@ -141,20 +127,20 @@ class Target {
     return readLog({ log: this.#openLog, end: 0 })
   }
 
-  /** @param {Buffer[]} records  there after a crash as a whole or not at all */
+  /** After a crash, all of the records are there or none. @type {(records: Buffer[]) => Promise<void>} */
   async append (records) {
     this.#isEmpty = false
     await this.#openLog.append(records)
   }
 
-  /** All of it is on stable storage then. */
+  /** Afterwards everything in it is on stable storage. */
   async close () {
     const log = this.#log
     this.#log = null
     if (log !== null) await log.close()
   }
 
-  /** Closes it; removes it, with its manifest, if it holds nothing that a later run could go on with. */
+  /** Closes it. If a later run could use nothing of it, removes it and its manifest. */
   async abandon () {
     await this.close()
     if (!this.#hasManifest || this.#isEmpty === false) return
@@ -162,7 +148,7 @@ class Target {
     else if (!await exists(this.#storage, this.path)) await this.removeManifest()
   }
 
-  /** `to` is there, whole, and the manifest is not. */
+  /** Afterwards `to` is there as a whole, and the manifest is not. */
   async publish () {
     if (await exists(this.#storage, this.to)) throw this.existsError()
     await call(this.#storage, 'rename', this.path, this.to)
@@ -179,11 +165,8 @@ class Target {
   }
 }
 
-/**
- * @param {string} path
- * @param {Buffer} bytes  of the manifest that is there
- * @param {Manifest} manifest  of this conversion
- */
+// `bytes`: of the existing manifest; `manifest`: of this conversion.
+/** @type {(path: string, bytes: Buffer, manifest: Manifest) => void} */
 function checkManifest (path, bytes, manifest) {
   const found = parseManifest(bytes)
   if (found?.version !== MANIFEST_VERSION) {

@@ -1,5 +1,5 @@
 'use strict'
-// From a record in one codec to the same record in another, without loss, or the bytes as they are.
+// Turns a record of one codec into the same record of another without loss, or copies the bytes.
 
 const { LogError, reasonOf } = require('@millrace/errors')
 const { findDifference, findJsonLoss } = require('./value-loss')
@@ -8,16 +8,13 @@ const { findDifference, findJsonLoss } = require('./value-loss')
 
 /**
  * @typedef {object} Transcoder
- * @property {string} from  the name of the codec; empty when bytes are copied
- * @property {string | null} to  null when the new log is to name the codec that the old one names
+ * @property {string} from  the name of the codec; empty if bytes are copied
+ * @property {string | null} to  null if the new log is to name the codec that the old one names
  * @property {(bytes: Buffer, seq: number) => Buffer} encode  throws a LogError: ERR_CODEC_DECODE or ERR_CODEC_ENCODE
  * @property {(bytes: Buffer, targetBytes: Buffer) => boolean} isSame  whether they are the same record; never throws
  */
 
-/**
- * @param {{ fromCodec?: Codec, toCodec?: Codec, verify: boolean }} options
- * @returns {Transcoder}
- */
+/** @type {(options: { fromCodec?: Codec, toCodec?: Codec, verify: boolean }) => Transcoder} */
 function createTranscoder ({ fromCodec, toCodec, verify }) {
   const to = toCodec ? toCodec.name ?? '' : null
   if (!fromCodec || !toCodec || fromCodec === toCodec) {
@@ -36,7 +33,7 @@ function createTranscoder ({ fromCodec, toCodec, verify }) {
     isSame (bytes, targetBytes) {
       try {
         const value = decodeWith(fromCodec, bytes)
-        // Where losses were accepted, what comes back need not be what went in.
+        // If losses were accepted, the decoded value may differ from the one that was encoded.
         if (!verify && encode(toCodec, value, 0).equals(targetBytes)) return true
         return findDifference(value, decodeWith(toCodec, targetBytes)) === null
       } catch {
@@ -46,10 +43,7 @@ function createTranscoder ({ fromCodec, toCodec, verify }) {
   }
 }
 
-/**
- * @param {string} [name]
- * @returns {Codec}  takes and gives the bytes of records of the codec of this name
- */
+/** A codec of this name that takes and gives the bytes of records. @type {(name?: string) => Codec} */
 function bytesOf (name) {
   return { name, buffer: true, encode: asTheyAre, decode: asTheyAre }
 }
@@ -78,13 +72,8 @@ function decode (codec, bytes, seq) {
   }
 }
 
-/**
- * The value does not show what reading JSON has lost.
- * @param {Codec} codec
- * @param {Buffer} bytes
- * @param {unknown} value  that they were decoded to
- * @param {number} seq
- */
+// The value does not show what reading JSON lost.
+/** @type {(codec: Codec, bytes: Buffer, value: unknown, seq: number) => void} */
 function checkDecoded (codec, bytes, value, seq) {
   if (givesBack(codec, value, bytes)) return
   const loss = findJsonLoss(bytes, value)
@@ -94,10 +83,8 @@ function checkDecoded (codec, bytes, value, seq) {
   { offset: seq, path: loss.path })
 }
 
-/**
- * Whether encoding makes the same bytes again, so nothing was lost.
- * @type {(codec: Codec, value: unknown, bytes: Buffer) => boolean}
- */
+// Whether encoding makes the same bytes again: then nothing was lost.
+/** @type {(codec: Codec, value: unknown, bytes: Buffer) => boolean} */
 function givesBack (codec, value, bytes) {
   try {
     return encode(codec, value, 0).equals(bytes)
@@ -121,13 +108,8 @@ function encode (codec, value, seq) {
     'it must return a Buffer or a string', { offset: seq })
 }
 
-/**
- * Reports a value that comes back changed now, not when all has been converted.
- * @param {Codec} codec
- * @param {unknown} value
- * @param {Buffer} encoded
- * @param {number} seq
- */
+// Reports a value that comes back changed now, not after the whole conversion.
+/** @type {(codec: Codec, value: unknown, encoded: Buffer, seq: number) => void} */
 function checkLossless (codec, value, encoded, seq) {
   let path
   try {
@@ -140,12 +122,7 @@ function checkLossless (codec, value, encoded, seq) {
     'codec, leave the record out with onBadRecord, or accept such losses with verify: false', { offset: seq, path })
 }
 
-/**
- * @param {'ERR_CODEC_DECODE' | 'ERR_CODEC_ENCODE'} code
- * @param {string} what
- * @param {number} seq
- * @param {any} cause
- */
+/** @type {(code: 'ERR_CODEC_DECODE' | 'ERR_CODEC_ENCODE', what: string, seq: number, cause: any) => LogError} */
 function badRecord (code, what, seq, cause) {
   const path = Array.isArray(cause?.path) ? cause.path : undefined
   return new LogError(code, `convert: ${what}${path ? at(path) : ''}: ${reasonOf(cause)}`, { cause, offset: seq, path })

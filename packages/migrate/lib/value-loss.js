@@ -1,5 +1,5 @@
 'use strict'
-// What a conversion of values may lose: where two values differ, and what JSON.parse drops silently.
+// Finds what a conversion of values loses: where two values differ, and what JSON.parse drops silently.
 
 const { isUtf8 } = require('node:buffer')
 const { isDeepStrictEqual } = require('node:util')
@@ -10,24 +10,16 @@ const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
 
 /** @typedef {Array<string | number>} Path  keys and indexes, from the root inwards */
 
-/**
- * Values are equal if `util.isDeepStrictEqual` says so: -0 is not 0, and NaN is NaN.
- * @param {unknown} a
- * @param {unknown} b
- * @returns {Path | null}  the way to the first difference; null when there is none
- */
+// The way to the first difference; null if there is none. `util.isDeepStrictEqual` decides: -0 is not 0, and NaN is
+// NaN.
+/** @type {(a: unknown, b: unknown) => Path | null} */
 function findDifference (a, b) {
   /** @type {Path} */
   const path = []
   return isEqual(a, b, path) ? null : path.reverse()
 }
 
-/**
- * @param {any} a
- * @param {any} b
- * @param {Path} path  gets the keys to the difference, innermost first
- * @returns {boolean}
- */
+/** `path` gets the keys to the difference, innermost first. @type {(a: any, b: any, path: Path) => boolean} */
 function isEqual (a, b, path) {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -73,24 +65,20 @@ function isPlain (value) {
 /**
  * @typedef {object} Level  of nesting
  * @property {Set<string> | null} keys  of an object so far; null in an array
- * @property {string | number} key  of the value in hand
+ * @property {string | number} key  of the current value
  * @property {boolean} isKeyNext
  */
 
-/**
- * Digits of an integer that no JavaScript number has, all but the last of the keys that come twice in an object, bytes
- * that are no UTF-8; and keys with an escape where the engine mistakes them.
- * @param {Buffer} bytes
- * @param {unknown} value  that a codec made of them
- * @returns {Loss | null}  the first; null if there is none, or if the bytes are not read as JSON, whatever the codec is
- *   called
- */
+// Finds the first loss: digits of an integer that no JavaScript number has, a key that comes twice in an object (only
+// the last one is kept), bytes that are no UTF-8, and keys with an escape that the engine mistakes. `value` is what a
+// codec made of the bytes. Null if there is none, or if the codec does not read the bytes as JSON.
+/** @type {(bytes: Buffer, value: unknown) => Loss | null} */
 function findJsonLoss (bytes, value) {
   const text = bytes.toString()
   let path
   try {
     path = findDifference(parseText(text), value)
-    // A codec that calls JSON.parse itself gets the keys that the engine takes for others.
+    // A codec that calls JSON.parse itself gets the keys that the engine mistakes.
     if (path !== null && findDifference(JSON.parse(text), value) !== null) return null
   } catch {
     return null
@@ -106,11 +94,7 @@ function findJsonLoss (bytes, value) {
   return null
 }
 
-/**
- * @param {string} token
- * @param {Level[]} levels  that it is in; is brought up to date
- * @returns {string | null}
- */
+/** Brings `levels`, in which the token lies, up to date. @type {(token: string, levels: Level[]) => string | null} */
 function lossOf (token, levels) {
   const level = levels[levels.length - 1]
   switch (token[0]) {
@@ -140,12 +124,9 @@ function addKey (level, key) {
   return isSecond ? 'a key for the second time in one object, of which only the last is kept' : null
 }
 
-/**
- * Of a fraction the nearest double is kept, as everywhere. An integer must be the double's value, or what the double is
- * written as.
- * @param {string} token  a number
- * @returns {boolean}
- */
+// Whether a number is kept. A fraction keeps its nearest double, as everywhere. An integer must be the double's value,
+// or what the double is written as.
+/** @type {(token: string) => boolean} */
 function isKept (token) {
   const number = Number(token)
   const { digits, zeros } = decimalOf(token)
@@ -157,10 +138,8 @@ function isKept (token) {
   return BigInt(digits + '0'.repeat(zeros)) === BigInt(Math.abs(number))
 }
 
-/**
- * @param {string} token  a number
- * @returns {{ digits: string, zeros: number }}  without zeros around them; how many zeros follow, below 0 of a fraction
- */
+// A number's digits without zeros around them, and how many zeros follow (below 0: of a fraction).
+/** @type {(token: string) => { digits: string, zeros: number }} */
 function decimalOf (token) {
   const [, whole, fraction = '', exponent = '0'] = /** @type {RegExpExecArray} */ (NUMBER.exec(token))
   const all = (whole + fraction).replace(/^0+/, '')

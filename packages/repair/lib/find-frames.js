@@ -1,8 +1,10 @@
 'use strict'
-// Finds where whole frames go on behind a place where one contradicts itself. A frame's end says where it is, which few
-// bytes do by chance; so nearly all of the search is one look at each byte. Where its two sizes agree as well, nothing
-// more is asked of it: a good record between two damaged ones has no whole frame beside it. Of two frames in a row that
-// one bit each has damaged neither is whole: there the second one may be mended, and the first be followed by that.
+// Finds where whole frames continue behind a frame that contradicts itself. A frame's end field says its own position,
+// which bytes rarely do by chance, so the search needs little more than one look at each byte.
+// If the two sizes of such a frame agree too, it counts as whole: a good record between two damaged ones has no whole
+// frame beside it.
+// If each of two frames in a row has one flipped bit, neither is whole. Then the second is one that can be mended, and
+// the first is followed by it.
 
 const { call } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
@@ -17,13 +19,7 @@ const NOWHERE = -1
  * @typedef {import('@millrace/block-file').SpanReader} SpanReader
  */
 
-/**
- * Where a frame lies.
- * @typedef {object} Place
- * @property {number} start
- * @property {number} end
- * @property {boolean} isWhole  false for one whose first size is wrong, though all that follows is as it should be
- */
+/** @typedef {{ start: number, end: number, isWhole: boolean }} Place  of a frame; not whole: its first size is wrong */
 
 class FrameSearch {
   #blocks
@@ -35,16 +31,16 @@ class FrameSearch {
   #view
   /** The next position at which a frame may end. */
   #at
-  /** Where the frame at `from` ends, by its last two fields, if it is to be followed by one that can be mended. */
+  /** Where the frame at `from` ends, by its last two fields, if a frame that can be mended must follow it. */
   #claimedEnd = NOWHERE
 
   /**
    * @param {BlockFile} blocks
    * @param {OffsetFraming} framing
-   * @param {number} from  where a frame begins that is not whole
+   * @param {number} from  start of a frame that is not whole
    * @param {number} fileSize
-   * @param {number} earlier  where such a one began before it; NOWHERE if there was none
-   * @param {SpanReader} window  goes on from what it holds, so that many searches read no byte more than once
+   * @param {number} earlier  start of the frame in front that was not whole either; NOWHERE if there was none
+   * @param {SpanReader} window  continues from what it holds, so that many searches read no byte twice
    */
   constructor (blocks, framing, from, fileSize, earlier, window) {
     this.#blocks = blocks
@@ -74,7 +70,7 @@ class FrameSearch {
     return null
   }
 
-  /** @returns {boolean}  whether the position where the search stopped is named by the bytes before it */
+  /** @returns {boolean}  whether the bytes in front of the position where the search stopped name it */
   #findEnd () {
     const [framing, view] = [this.#framing, this.#view]
     const { buffer, start: base, end } = this.#window
@@ -94,10 +90,8 @@ class FrameSearch {
     return false
   }
 
-  /**
-   * @param {number} end  named by the bytes before it
-   * @returns {Promise<Place | null>}  null when no frame ends there
-   */
+  // The bytes in front of `end` name it. Null if no frame ends there.
+  /** @type {(end: number) => Promise<Place | null>} */
   async #findFrameBefore (end) {
     const { overhead, trailerSize } = this.#framing
     const [from, window] = [this.#from, this.#window]
@@ -115,22 +109,17 @@ class FrameSearch {
     }
     const headSize = start >= window.start ? this.#view.getUint32(start - window.start) : await this.#readSize(start)
     if (headSize !== size) return null
-    // Zeros over the end of a frame, but for its very last bytes, make an empty one.
+    // Zeros over a frame's end look like an empty frame if they leave its very last bytes.
     return size > 0 || await this.#isPreceded(start) ? { start, end, isWhole: true } : null
   }
 
-  /**
-   * Whether a whole frame begins there, or the file ends.
-   * @param {number} end
-   */
+  /** Whether the file ends there, or a whole frame begins. @type {(end: number) => Promise<boolean>} */
   async #isFollowed (end) {
     return end === this.#fileSize || isFrameAt(this.#blocks, this.#framing, end, this.#fileSize)
   }
 
-  /**
-   * Whether a frame begins there whose first size is right, and only one of its other fields wrong, by one bit.
-   * @param {number} start
-   */
+  // Whether a frame with a right first size begins there, and one bit of one other field is wrong.
+  /** @type {(start: number) => Promise<boolean>} */
   async #isMendableAt (start) {
     const { overhead } = this.#framing
     if (start + overhead > this.#fileSize) return false
@@ -138,10 +127,7 @@ class FrameSearch {
     return end <= this.#fileSize && this.#isMendable(start, end)
   }
 
-  /**
-   * @param {number} start
-   * @param {number} end
-   */
+  /** @type {(start: number, end: number) => Promise<boolean>} */
   async #isMendable (start, end) {
     const { isMendable } = await compareFields(this.#blocks, this.#framing, start, end)
     return isMendable && this.#isFollowed(end)
@@ -152,35 +138,23 @@ class FrameSearch {
     return (await readBytes(this.#blocks, start, FRAME_HEAD_SIZE)).readUInt32BE(0)
   }
 
-  /**
-   * Whether the bytes before it say that a frame ends there.
-   * @param {number} start
-   */
+  /** Whether a frame ends there, by the bytes in front. @type {(start: number) => Promise<boolean>} */
   async #isPreceded (start) {
     const { endSize } = this.#framing
     return this.#framing.isEndIn(await readBytes(this.#blocks, start - endSize, endSize), start)
   }
 }
 
-/**
- * Reads these bytes and no more: every few bytes of a hostile file may ask for it.
- * @param {BlockFile} blocks
- * @param {number} start
- * @param {number} size
- */
+// Reads no more than these bytes, because a hostile file may ask for it at every few of its bytes.
+/** @type {(blocks: BlockFile, start: number, size: number) => Promise<Buffer<ArrayBuffer>>} */
 async function readBytes (blocks, start, size) {
   const bytes = Buffer.alloc(size)
   await call(blocks, 'readInto', bytes, start)
   return bytes
 }
 
-/**
- * @param {BlockFile} blocks
- * @param {OffsetFraming} framing
- * @param {number} start
- * @param {number} fileSize
- * @returns {Promise<boolean>}  whether a whole frame begins there
- */
+// Whether a whole frame begins there.
+/** @type {(blocks: BlockFile, framing: OffsetFraming, start: number, fileSize: number) => Promise<boolean>} */
 async function isFrameAt (blocks, framing, start, fileSize) {
   if (start + framing.overhead > fileSize) return false
   const size = (await readBytes(blocks, start, FRAME_HEAD_SIZE)).readUInt32BE(0)
@@ -188,24 +162,20 @@ async function isFrameAt (blocks, framing, start, fileSize) {
   return end <= fileSize && isFrameEnd(blocks, framing, size, end)
 }
 
-/**
- * @param {BlockFile} blocks
- * @param {OffsetFraming} framing
- * @param {number} size  of a record
- * @param {number} end  within the file
- * @returns {Promise<boolean>}  whether the bytes before `end` say that a frame of a record of that size ends there
- */
+// Whether a frame of a record of this size ends there, by the bytes in front.
+/** @type {(blocks: BlockFile, framing: OffsetFraming, size: number, end: number) => Promise<boolean>} */
 async function isFrameEnd (blocks, framing, size, end) {
   const trailer = await readBytes(blocks, end - framing.trailerSize, framing.trailerSize)
   return trailer.readUInt32BE(0) === size && framing.isEndIn(trailer, end)
 }
 
 /**
+ * Searches behind `from`, the start of a frame that is not whole; `earlier` is that of the one before it, or NOWHERE.
  * @param {BlockFile} blocks
  * @param {OffsetFraming} framing
- * @param {number} from  where a frame begins that is not whole
+ * @param {number} from
  * @param {number} fileSize
- * @param {number} earlier  where such a one began before it; NOWHERE if there was none
+ * @param {number} earlier
  * @param {SpanReader} window
  * @returns {Promise<Place | null>}
  */
@@ -213,21 +183,18 @@ function findFrames (blocks, framing, from, fileSize, earlier, window) {
   return new FrameSearch(blocks, framing, from, fileSize, earlier, window).run()
 }
 
-// A frame says its size twice and its end once. Where two of the three agree with where it begins and ends, and the
-// third differs by one bit, that bit was flipped, and the record is whole as far as anybody can tell.
+// Compares the fields of a frame, which says its size twice and its end once. If two of them are right, and the third
+// differs by one bit, that bit was flipped, and the record is whole as far as anybody can tell.
 
 /**
- * @param {BlockFile} blocks
- * @param {OffsetFraming} framing
- * @param {number} start
- * @param {number} end
- * @returns {Promise<{ agreeing: number, isMendable: boolean }>}  how many of the three fields are right, if this is one
- *   frame; and whether a bit makes the difference where one is wrong
+ * Treats the bytes as one frame: how many of its three fields are right, and whether one bit makes the difference.
+ * @type {(blocks: BlockFile, framing: OffsetFraming, start: number, end: number) => Promise<{ agreeing: number,
+ *   isMendable: boolean }>}
  */
 async function compareFields (blocks, framing, start, end) {
   const size = end - start - framing.overhead
   if (size < 0 || size > 0xffffffff) return { agreeing: 0, isMendable: false }
-  // With the byte of data beside each.
+  // With the byte of data beside each field.
   const beside = Math.min(1, size)
   const head = await readBytes(blocks, start, FRAME_HEAD_SIZE + beside)
   const tailSize = framing.trailerSize + beside
@@ -242,24 +209,16 @@ async function compareFields (blocks, framing, start, end) {
   return { agreeing, isMendable: agreeing === 2 && fields.includes(true) }
 }
 
-/**
- * @param {number} found
- * @param {number} right
- * @param {number} beside  the byte of data beside it
- * @returns {boolean | null}  null when nothing is wrong
- */
+// `beside` is the byte of data beside the field. Null if nothing is wrong.
+/** @type {(found: number, right: number, beside: number) => boolean | null} */
 function isFlipped (found, right, beside) {
   const difference = (found ^ right) >>> 0
   if (difference === 0) return null
-  // Zeros over the data and over the field, where that has one bit set, look like a flipped bit.
+  // Zeros over the data and a field with one bit set look like a flipped bit.
   return isOneBit(difference) && !(beside === 0 && found < right)
 }
 
-/**
- * @param {Buffer} trailer
- * @param {number} end
- * @param {OffsetFraming} framing
- */
+/** @type {(trailer: Buffer, end: number, framing: OffsetFraming) => boolean | null} */
 function isEndFlipped (trailer, end, framing) {
   const right = encodeEnd(framing, end)
   const found = trailer.subarray(trailer.length - framing.endSize)
@@ -273,23 +232,15 @@ function isOneBit (number) {
   return (number & (number - 1)) === 0
 }
 
-/**
- * @param {OffsetFraming} framing
- * @param {number} end
- * @returns {Buffer}  the bytes of the field that says so
- */
+/** The bytes of an `end` field. @type {(framing: OffsetFraming, end: number) => Buffer} */
 function encodeEnd (framing, end) {
   const bytes = Buffer.alloc(framing.overhead)
   framing.writeFrame(Buffer.alloc(0), end - framing.overhead, bytes, 0)
   return bytes.subarray(framing.overhead - framing.endSize)
 }
 
-/**
- * @param {OffsetFraming} framing
- * @param {number} start
- * @param {number} end
- * @returns {{ head: Buffer, trailer: Buffer }}  of a frame that lies there
- */
+// The fields of a frame that lies there.
+/** @type {(framing: OffsetFraming, start: number, end: number) => { head: Buffer, trailer: Buffer }} */
 function encodeFields (framing, start, end) {
   const head = Buffer.alloc(FRAME_HEAD_SIZE)
   head.writeUInt32BE(end - start - framing.overhead)

@@ -1,17 +1,18 @@
 'use strict'
-// Goes through a file of a legacy framing from frame to frame, past those that contradict themselves: counts the
-// records that are whole, and puts every frame into the output, where it keeps its place.
+// Surveys a file of an offset framing frame by frame, past those that contradict themselves. It counts the whole
+// records and puts every frame into the output, where it keeps its place.
 
 const { call, pause } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE, isAllZero } = require('@millrace/framing')
 const { NOWHERE, compareFields, encodeFields, findFrames, isFrameAt, isFrameEnd } = require('./find-frames')
 
-// A larger frame is not read into the window: its size alone must not make anybody take so much memory.
+// A larger frame is not read into the window: a damaged size alone must not cost so much memory.
 const HELD_SIZE_MAX = 256 * 1024
-// A reader holds a frame as a whole, that of a deleted record too.
+// Readers hold a whole frame in memory, also that of a deleted record.
 const FILLER_SIZE_MAX = 1024 * 1024
 const ZEROS = Buffer.alloc(256 * 1024)
-// Bytes that are being written are whole after less than this; where nobody writes it need not be waited for often.
+// Bytes that a writer is writing are whole after less than this. Without a writer, waiting is in vain, so it is
+// limited.
 const PAUSE_MS = 10
 const PAUSES_MAX = 20
 
@@ -41,27 +42,26 @@ class OffsetSurvey {
   /** @type {DataView} of the window's buffer */
   #view = new DataView(new ArrayBuffer(0))
   #need
-  /** Where the last damage began, unless it was mended. */
+  /** Where the last damage began, unless it was mended; else NOWHERE. */
   #earlier = NOWHERE
-  /** Where a frame was read again before it counted as damaged. */
+  /** The frame here was read again, so now it counts as damaged. */
   #confirmed = NOWHERE
   #pausesLeft = PAUSES_MAX
   #isOver = false
-  /** What of the file is in the output. */
+  /** The output has the file up to here. */
   #copiedEnd = 0
-  /** Where the next frame begins; in the end, where the log does. */
+  /** Where the next frame begins; at the end of the survey, where the log ends. */
   end = 0
-  /** What was counted so far. */
   counts = {
     records: 0,
-    /** How many of them lie in frames that were damaged. */
+    /** How many of `records` lie in damaged frames. */
     mendable: 0,
     erased: 0,
-    /** Seq of the last record that is not deleted. */
+    /** Seq of the last undeleted record. */
     since: -1
   }
 
-  /** What had been counted before the last damage. */
+  /** The counts in front of the last damage. */
   #countsBefore = { ...this.counts }
 
   /**
@@ -106,15 +106,12 @@ class OffsetSurvey {
     await call(this.#window, 'loadForward', this.end, this.#need, this.#fileSize)
   }
 
-  /**
-   * Passes the whole frames that the window holds.
-   * @returns {number}  one of STATUS
-   */
+  /** Passes the whole frames in the window. @returns {number}  one of STATUS */
   #passWholeFrames () {
     const [framing, fileSize] = [this.#framing, this.#fileSize]
     const { overhead, trailerSize } = framing
     const { buffer, start: base, end } = this.#window
-    // A search may have moved the window on to another buffer.
+    // A search may have given the window another buffer.
     if (this.#view.buffer !== buffer.buffer) this.#view = new DataView(buffer.buffer)
     const view = this.#view
     const held = this.end >= base && this.end < end ? end - base : -Infinity
@@ -147,11 +144,7 @@ class OffsetSurvey {
     this.#pass(frameEnd, await isZeroRange(blocks, dataStart, dataStart + size))
   }
 
-  /**
-   * Passes the whole frame that comes next.
-   * @param {number} frameEnd
-   * @param {boolean} isDeleted
-   */
+  /** Passes the next frame, which is whole. @type {(frameEnd: number, isDeleted: boolean) => void} */
   #pass (frameEnd, isDeleted) {
     const { end: start } = this
     if (!this.#suspects.touches(start, frameEnd)) return this.#keep(frameEnd, isDeleted)
@@ -160,7 +153,7 @@ class OffsetSurvey {
     else this.#replace(frameEnd)
   }
 
-  /** The next frame contradicts itself: it is damaged if whole ones come behind it, else the log may just end here. */
+  /** The next frame contradicts itself. If whole frames are behind it, it is damaged; if not, the log may end here. */
   async #passContradiction () {
     const { end: start } = this
     if (this.#confirmed !== start && this.#pausesLeft > 0) {
@@ -173,12 +166,12 @@ class OffsetSurvey {
     const place = await findFrames(this.#blocks, this.#framing, start, this.#fileSize, this.#earlier, this.#window)
     if (place === null) return this.#passEnd()
     if (place.isWhole) return this.#passDamage(place.start)
-    // Imitations of frames inside a record lie between: they were none.
+    // What looked like frames in between was the data of a record.
     if (place.start === this.#earlier && place.start < start) this.#returnTo(place.start)
     await this.#passDamage(place.end)
   }
 
-  /** @param {number} frameEnd  where whole frames go on */
+  /** Whole frames continue at `frameEnd`. @type {(frameEnd: number) => Promise<void>} */
   async #passDamage (frameEnd) {
     const { end: start } = this
     const { isMendable } = await compareFields(this.#blocks, this.#framing, start, frameEnd)
@@ -196,31 +189,22 @@ class OffsetSurvey {
     this.#mend(frameEnd, isDeleted)
   }
 
-  /**
-   * A write that was cut off cannot have left both ends of its frame. If two of its three fields say that the rest of
-   * the file is one frame, it was whole once.
-   */
+  // A write that was cut off leaves only one end of its frame. If two of the three fields say that the rest of the file
+  // is one frame, that frame was whole once.
   async #passEnd () {
     const { agreeing } = await compareFields(this.#blocks, this.#framing, this.end, this.#fileSize)
     if (agreeing >= 2 || await this.#endsInFrame()) await this.#passDamage(this.#fileSize)
     else this.#isOver = true
   }
 
-  /**
-   * Who opens the log takes an empty frame at its end for a record, so nothing was cut off; but zeros over the end of a
-   * larger one, save its last bytes, look the same.
-   */
+  // Opening a log takes an empty frame at its end for a record, so nothing was cut off. But zeros over the end of a
+  // larger frame look the same if they leave its last bytes.
   async #endsInFrame () {
     const last = this.#fileSize - this.#framing.overhead
     return last >= this.end && isFrameAt(this.#blocks, this.#framing, last, this.#fileSize)
   }
 
-  /**
-   * @param {string} what
-   * @param {number} start
-   * @param {number} end
-   * @param {number | null} records
-   */
+  /** @type {(what: string, start: number, end: number, records: number | null) => void} */
   #report (what, start, end, records) {
     const seqs = records === 0 ? null : { from: start, to: end }
     this.#damage.add({ what, start, end, isPromised: null, seqs, records })
@@ -228,10 +212,7 @@ class OffsetSurvey {
 
   // What becomes of a frame.
 
-  /**
-   * @param {number} frameEnd
-   * @param {boolean} isDeleted
-   */
+  /** @type {(frameEnd: number, isDeleted: boolean) => void} */
   #keep (frameEnd, isDeleted) {
     if (isDeleted) {
       this.counts.erased++
@@ -242,20 +223,13 @@ class OffsetSurvey {
     this.end = frameEnd
   }
 
-  /**
-   * @param {number} frameEnd
-   * @param {boolean} isDeleted
-   */
+  /** @type {(frameEnd: number, isDeleted: boolean) => void} */
   #keepDamaged (frameEnd, isDeleted) {
     if (!isDeleted) this.counts.mendable++
     this.#keep(frameEnd, isDeleted)
   }
 
-  /**
-   * A frame of which one field is wrong.
-   * @param {number} frameEnd
-   * @param {boolean} isDeleted
-   */
+  /** One field of the frame is wrong. @type {(frameEnd: number, isDeleted: boolean) => void} */
   #mend (frameEnd, isDeleted) {
     const { head, trailer } = encodeFields(this.#framing, this.end, frameEnd)
     this.#copyTo(frameEnd)
@@ -264,45 +238,36 @@ class OffsetSurvey {
     this.#keepDamaged(frameEnd, isDeleted)
   }
 
-  /**
-   * Puts deleted records in place of what is lost, so that what comes behind keeps its place.
-   * @param {number} end
-   */
+  // Puts deleted records in place of what is lost, so that what comes behind keeps its place.
+  /** @type {(end: number) => void} */
   #replace (end) {
     this.#copyTo(this.end)
     this.#output?.fill(end - this.end, makeDeletedFrames(this.#framing, this.end, end))
     this.#copiedEnd = this.end = end
   }
 
-  /**
-   * Takes back all since the last damage.
-   * @param {number} start  where that began
-   */
+  /** Takes back everything since the last damage, which began at `start`. @type {(start: number) => void} */
   #returnTo (start) {
     this.counts = { ...this.#countsBefore }
     this.end = this.#copiedEnd = start
     if (this.#output && this.#output.end > start) this.#output.cut(start)
   }
 
-  /** @param {number} end  all before it is to be in the output */
+  /** Copies the file into the output up to `end`. @type {(end: number) => void} */
   #copyTo (end) {
     if (end > this.#copiedEnd) this.#output?.copy(this.#blocks, this.#copiedEnd, end)
     this.#copiedEnd = Math.max(this.#copiedEnd, end)
   }
 }
 
-/**
- * @param {OffsetFraming} framing
- * @param {number} start
- * @param {number} end  at least one frame's overhead behind
- * @returns {() => Buffer}  makes the next of the frames
- */
+// Returns a function that makes the next frame. The range has room for at least one.
+/** @type {(framing: OffsetFraming, start: number, end: number) => () => Buffer} */
 function makeDeletedFrames (framing, start, end) {
   const { overhead } = framing
   return () => {
     const left = end - start
     let size = Math.min(left, FILLER_SIZE_MAX)
-    // What is left must hold a frame.
+    // What is left must have room for a frame.
     if (size < left && left - size < overhead) size -= overhead
     const bytes = Buffer.alloc(size)
     framing.writeFrame(Buffer.alloc(size - overhead), start, bytes, 0)
@@ -311,12 +276,7 @@ function makeDeletedFrames (framing, start, end) {
   }
 }
 
-/**
- * @param {BlockFile} blocks
- * @param {number} start
- * @param {number} end
- * @returns {Promise<boolean>}
- */
+/** @type {(blocks: BlockFile, start: number, end: number) => Promise<boolean>} */
 async function isZeroRange (blocks, start, end) {
   const buffer = Buffer.alloc(Math.max(0, Math.min(ZEROS.length, end - start)))
   while (start < end) {
@@ -328,7 +288,7 @@ async function isZeroRange (blocks, start, end) {
   return true
 }
 
-// Ranges of a legacy file that are known to be bad from elsewhere, since its own bytes do not show it.
+// Ranges of a file of an offset framing that are known to be bad from elsewhere, because its bytes do not show it.
 
 class Suspects {
   /** @param {Range[]} ranges  in order */
@@ -337,11 +297,8 @@ class Suspects {
     this._next = 0
   }
 
-  /**
-   * @param {number} start  not before that of the last call
-   * @param {number} end
-   * @returns {boolean}  whether any of these bytes is bad
-   */
+  // Whether any of these bytes is bad. `start` must not be below that of the last call.
+  /** @type {(start: number, end: number) => boolean} */
   touches (start, end) {
     const { _ranges: ranges } = this
     while (this._next < ranges.length && ranges[this._next].end <= start) this._next++

@@ -1,5 +1,5 @@
 'use strict'
-// The options of `verify` and `repair`, checked, with their defaults.
+// Checks the options of `verify` and `repair`, and fills in their defaults.
 
 const { misuse } = require('@millrace/errors')
 const { offsetFramings } = require('@millrace/framing')
@@ -13,23 +13,20 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
 
 /**
  * @typedef {object} SalvageOptions
- * @property {import('@millrace/offset-log').FramingName} [framing]  of the file, when its beginning is lost and it
- *   cannot be told
- * @property {(range: DamagedRange) => void} [onDamage]  is told of every damaged range, in
- *   order, also of those that the report has no room for
- * @property {(progress: { position: number, size: number }) => void} [onProgress]  is told now and then how far it is
+ * @property {import('@millrace/offset-log').FramingName} [framing]  if the file's beginning is too damaged to tell
+ * @property {(range: DamagedRange) => void} [onDamage]  gets every damaged range, in order, listed or not
+ * @property {(progress: { position: number, size: number }) => void} [onProgress]  gets the progress now and then
  * @property {number} [rangesMax]  how many ranges the report lists; 1000 by default
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
- * @property {Array<{ start: number, end: number }>} [suspects]  ranges of a legacy log that are known to be bad from
- *   elsewhere, in order
- * @property {boolean} [keepSuspects]  `repair` keeps the records that touch those too; false by default
- * @property {boolean} [write]  `repair` makes the new file; false by default: it only says what it would do
+ * @property {Array<{ start: number, end: number }>} [suspects]  known to be bad, in order; only for the offset framings
+ * @property {boolean} [keepSuspects]  `repair` also keeps the records that touch these ranges; false by default
+ * @property {boolean} [write]  `repair` makes the new log; false by default: it only reports
  */
 
 /**
- * @param {'verify' | 'repair'} name  of the call
+ * Throws a TypeError with ERR_INVALID_ARGUMENT.
+ * @param {'verify' | 'repair'} name
  * @param {SalvageOptions & Record<string, unknown>} options
- * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseOptions (name, options) {
   if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
@@ -55,12 +52,7 @@ function parseOptions (name, options) {
   return { framing, onDamage, onProgress, rangesMax, storage, suspects, keepSuspects, write }
 }
 
-/**
- * @param {string} name
- * @param {string} what
- * @param {unknown} path
- * @throws {TypeError} ERR_INVALID_ARGUMENT
- */
+/** Throws a TypeError with ERR_INVALID_ARGUMENT. @type {(name: string, what: string, path: unknown) => void} */
 function checkPath (name, what, path) {
   if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected ${what}, got ${String(path)}`)
 }

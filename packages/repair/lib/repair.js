@@ -1,6 +1,6 @@
 'use strict'
-// repair: makes a new log of all that is good in a damaged one, and says what is lost. It never changes the damaged
-// one, and it writes nothing at all unless it is told to. The new log is verified before it gets its name.
+// Makes a new log of the good records of a damaged one, and reports what is lost. It never changes the damaged log, and
+// writes nothing unless told to. The new log is verified before it gets its name.
 
 const { resolvePath } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -19,31 +19,29 @@ const { examine } = require('./verify')
  */
 
 /**
- * @typedef {object} RepairParts  what the report of `repair` says besides that of `verify`
+ * @typedef {object} RepairParts  what the report of `repair` has besides that of `verify`
  * @property {string} out  path of the new log
- * @property {boolean} isDryRun  whether it was only found out what would be done
- * @property {number} recovered  how many records are in the new log
- * @property {number} recoveredFromDamage  how many of them no reader of the damaged log gets at
- * @property {import('@millrace/framing/survey').DamagedRange[]} lost  the first of the ranges that records were lost in
+ * @property {boolean} isDryRun  whether nothing was written
+ * @property {number} recovered  how many records the new log has
+ * @property {number} recoveredFromDamage  how many of them no reader of the damaged log can reach
+ * @property {import('@millrace/framing/survey').DamagedRange[]} lost  the first of the ranges in which records were
+ *   lost
  * @property {number} lostCount  how many there are
  * @property {number} lostSize  their bytes
- * @property {boolean} keepsSeqs  whether every record has the seq that it had
+ * @property {boolean} keepsSeqs  whether every record keeps its seq
  * @typedef {import('./verify').Report & RepairParts} RepairReport
  */
 
-/**
- * @template T
- * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback
- */
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 
 /** @typedef {import('./options').SalvageOptions} RepairOptions */
 
 /**
- * Makes a new log of all that is good in a damaged one, and says what is lost. It never changes the damaged one, and
- * writes nothing at all without the option `write`.
+ * Makes a new log of the good records of a damaged one, and reports what is lost. It never changes the damaged log, and
+ * writes nothing without the option `write`.
  * @overload
  * @param {string} path
- * @param {string} out  where the new log goes; nothing may be there
+ * @param {string} out  path of the new log; nothing may be there
  * @param {RepairOptions} [options]
  * @returns {Promise<RepairReport>}
  */
@@ -64,22 +62,17 @@ const { examine } = require('./verify')
  */
 /**
  * @param {string} path
- * @param {string} out  where the new log goes; nothing may be there
+ * @param {string} out  EEXIST if something is there
  * @param {RepairOptions | NodeCallback<RepairReport>} [options]
- * @param {NodeCallback<RepairReport>} [cb]  EEXIST when there is something at `out`
- * @returns {any}  a promise of the report, when there is no callback
+ * @param {NodeCallback<RepairReport>} [cb]
+ * @returns {any}  a promise of the report if there is no callback
  */
 function repair (path, out, options = {}, cb) {
   if (typeof options === 'function') return repair(path, out, {}, options)
   return callbackOrPromise(cb, (cb) => toCallback(repairLog(path, out, options), cb), 'repair')
 }
 
-/**
- * @param {string} path
- * @param {string} out
- * @param {RepairOptions} options
- * @returns {Promise<RepairReport>}
- */
+/** @type {(path: string, out: string, options: RepairOptions) => Promise<RepairReport>} */
 async function repairLog (path, out, options) {
   checkPath('repair', 'the path of a log', path)
   checkPath('repair', 'the path of the new log', out)
@@ -91,12 +84,7 @@ async function repairLog (path, out, options) {
   return describe(examination, out, !parsed.write)
 }
 
-/**
- * @param {Examination} examination
- * @param {string} out
- * @param {boolean} isDryRun
- * @returns {RepairReport}
- */
+/** @type {(examination: Examination, out: string, isDryRun: boolean) => RepairReport} */
 function describe ({ report, lost }, out, isDryRun) {
   return {
     ...report,
@@ -111,12 +99,7 @@ function describe ({ report, lost }, out, isDryRun) {
   }
 }
 
-/**
- * @param {string} out
- * @param {LogSource} source
- * @param {Options} options
- * @returns {Promise<Examination>}
- */
+/** @type {(out: string, source: LogSource, options: Options) => Promise<Examination>} */
 async function writeRepaired (out, source, options) {
   if (source.unrestored) throw unrestoredError(source.blocks.path, source.unrestored)
   return writeAside(out, options.storage, async (output) => {
@@ -131,33 +114,23 @@ async function writeRepaired (out, source, options) {
   }, (examination, path) => verifyRepaired(path, examination, options))
 }
 
-/**
- * @param {string} path
- * @param {NonNullable<LogSource['unrestored']>} unrestored
- */
+/** @type {(path: string, unrestored: NonNullable<LogSource['unrestored']>) => LogError} */
 function unrestoredError (path, { offset, size, path: copy }) {
   return new LogError('ERR_NOT_SUPPORTED', `repair: ${copy} holds the ${size} bytes of ${path} from ${offset} on, which were ` +
     'being written anew when the process ended. Open the log for writing once to restore them; then repair it if it is damaged',
   { offset, path: copy })
 }
 
-/**
- * @param {import('@millrace/framing').Head} head  of the damaged log
- * @param {import('@millrace/framing/survey').ChunkState} state  all that is left
- * @returns {number}  a logical position that nothing reaches that may be lost; 0 if nothing may be
- */
+// Of the damaged log's head and the state at its end: above all positions that may be lost; 0 if none may be.
+/** @type {(head: import('@millrace/framing').Head, state: import('@millrace/framing/survey').ChunkState) => number} */
 function reservedEndOf (head, { end, shift, logicalEnd }) {
   const reservedEnd = new SeqReservation(head, false).reservedEndFor(end + shift, true)
   const before = head.slot?.logicalEnd ?? 0
-  // What the file lacks at its end was shown once: its seqs are left out too.
+  // What the file lacks at its end was shown once, so its seqs are skipped too.
   return before > logicalEnd ? Math.max(reservedEnd, before) : reservedEnd
 }
 
-/**
- * @param {string} path
- * @param {Examination} examination
- * @param {Options} options
- */
+/** @type {(path: string, examination: Examination, options: Options) => Promise<void>} */
 async function verifyRepaired (path, { report: before }, { storage, framing }) {
   const parsed = parseOptions('verify', { storage, framing })
   const { report } = await withSource(path, parsed, (source) => examine(source, parsed, null))
@@ -166,10 +139,7 @@ async function verifyRepaired (path, { report: before }, { storage, framing }) {
   if (!isWhole || records !== before.records || since !== before.since) throw notRight(path, before.path)
 }
 
-/**
- * @param {string} path
- * @param {string} from
- */
+/** @type {(path: string, from: string) => LogError} */
 function notRight (path, from) {
   return new LogError('ERR_LOG_CORRUPT', `the log written to ${path} differs from ${from}: a program is changing ${from}, ` +
     `or the disk of ${path} loses bytes. The new log was removed; try again, on another disk`, { path })

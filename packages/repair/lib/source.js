@@ -1,6 +1,6 @@
 'use strict'
-// Opens a file for reading, however damaged it is, and finds out what must be known before it is surveyed: its framing,
-// its head or what is left of that, deletions that are not finished, and how far the file was promised.
+// Opens a file for reading, however damaged it is, and finds what a survey must know first: the framing, the head or
+// what is left of it, unfinished deletions, and how far the file was promised.
 
 const { promisify } = require('node:util')
 const { BlockFile } = require('@millrace/block-file')
@@ -27,27 +27,27 @@ const detect = promisify(detectFraming)
 /**
  * @typedef {import('@millrace/framing/survey').Source & CheckedParts} CheckedSource  a file of the checked framing
  * @typedef {object} CheckedParts
- * @property {boolean} isHeadLost  both copies of the file header are; `head` has what was found of it elsewhere
- * @property {number} unfinishedCount  how many chunks are not as the journals say that they should become
+ * @property {boolean} isHeadLost  both copies of the file header are lost; `head` has what was found of it elsewhere
+ * @property {number} unfinishedCount  how many chunks are not yet as the journals say
  */
 
 /**
  * @typedef {object} LogSource
  * @property {BlockFileHandle} blocks  open for reading
  * @property {CheckedSource | null} checked  of a file of the checked framing
- * @property {OffsetFraming | null} framing  of a legacy one; an empty file has none
- * @property {import('@millrace/offset-log/copying').Unrestored | null} unrestored  what the log gets back when it is
- *   opened for writing
+ * @property {OffsetFraming | null} framing  of a file of an offset framing; null for an empty file
+ * @property {import('@millrace/offset-log/copying').Unrestored | null} unrestored  an open for writing restores it
  */
 
 /**
+ * Opens a file, runs `run`, and closes the file.
  * @template T
  * @param {string} path
  * @param {object} options
- * @param {string} [options.framing]  that the file is known to have
+ * @param {string} [options.framing]  if it is known
  * @param {import('@millrace/block-file').Storage} [options.storage]
  * @param {(source: LogSource) => Promise<T>} run
- * @returns {Promise<T>}  the file is closed
+ * @returns {Promise<T>}
  */
 async function withSource (path, { framing, storage }, run) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
@@ -66,7 +66,7 @@ async function withSource (path, { framing, storage }, run) {
 }
 
 /**
- * By the file's beginning, or, where that is lost, by what lies behind.
+ * Tells the framing by the file's beginning or, if that is lost, by what lies behind.
  * @param {BlockFileHandle} blocks
  * @param {string | undefined} known
  * @returns {Promise<{ checked?: CheckedSource, legacy?: OffsetFraming | null }>}
@@ -86,10 +86,8 @@ async function tellFraming (blocks, known) {
 }
 
 /**
- * A header that is lost may still be found; else it was none.
- * @param {BlockFileHandle} blocks
- * @param {LogError} cause  why the beginning of the file does not tell
- * @returns {Promise<{ checked?: CheckedSource, legacy?: OffsetFraming }>}
+ * Looks for a lost header, then for an offset framing. `cause`: why the beginning of the file does not tell.
+ * @type {(blocks: BlockFileHandle, cause: LogError) => Promise<{ checked?: CheckedSource, legacy?: OffsetFraming }>}
  */
 async function guessFraming (blocks, cause) {
   try {
@@ -104,10 +102,7 @@ async function guessFraming (blocks, cause) {
     'check the path, or give the option framing', { cause, offset: 0, path })
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @returns {Promise<OffsetFraming | null>}  the one whose whole frames come first
- */
+/** The framing whose whole frames come first. @type {(blocks: BlockFileHandle) => Promise<OffsetFraming | null>} */
 async function guessOffsetFraming (blocks) {
   const fileSize = blocks.size.value
   /** @type {OffsetFraming | null} */
@@ -116,21 +111,18 @@ async function guessOffsetFraming (blocks) {
   for (const framing of Object.values(offsetFramings)) {
     const place = await findFrames(blocks, framing, 0, fileSize, NOWHERE, blocks.createSpanReader())
     if (place !== null && place.end < firstEnd) [first, firstEnd] = [framing, place.end]
-    // All of the file may be one frame.
+    // The whole file may be one frame.
     const { isMendable } = await compareFields(blocks, framing, 0, fileSize)
     if (isMendable && fileSize < firstEnd) [first, firstEnd] = [framing, fileSize]
   }
   return first
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @returns {Promise<CheckedSource>}
- */
+/** @type {(blocks: BlockFileHandle) => Promise<CheckedSource>} */
 async function readSource (blocks) {
   const { head, isHeadLost } = await readHeadOf(blocks)
   const { base } = head.header
-  // After the head: what a slot says is in the file when it is written.
+  // After the head was read: what a slot says is in the file when the slot is written.
   await call(blocks, 'refresh')
   const fileSize = blocks.size.value
   if (base + fileSize > FILE_SIZE_MAX) throw noRoom(blocks.path, base)
@@ -140,10 +132,7 @@ async function readSource (blocks) {
   return source
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @returns {Promise<{ head: Head, isHeadLost: boolean }>}
- */
+/** @type {(blocks: BlockFileHandle) => Promise<{ head: Head, isHeadLost: boolean }>} */
 async function readHeadOf (blocks) {
   const bytes = await readHeadBytes(blocks)
   const head = readHead(bytes, blocks.path)
@@ -163,11 +152,8 @@ async function readHeadOf (blocks) {
   return { head: { ...rescued, bytes }, isHeadLost: true }
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {Buffer} head  its bytes
- * @returns {Promise<import('@millrace/framing').FileHeader | null>}  null when nothing in the file proves a salt
- */
+// Null if nothing in the file proves a salt.
+/** @type {(blocks: BlockFileHandle, head: Buffer) => Promise<import('@millrace/framing').FileHeader | null>} */
 async function rescueHeader (blocks, head) {
   const search = new SaltSearch(head)
   if (search.salt === undefined) await eachPage(blocks, 1, (page) => search.visit(page))
@@ -177,12 +163,8 @@ async function rescueHeader (blocks, head) {
   return rebuildHeader(head, salt, first, last)
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {number} salt
- * @param {1 | -1} direction  where to begin: at the first page, or at the last
- * @returns {Promise<PagePlace | null>}  of the first page that begins with a whole header
- */
+// Of the first page in this direction that begins with a whole header.
+/** @type {(blocks: BlockFileHandle, salt: number, direction: 1 | -1) => Promise<PagePlace | null>} */
 async function findPlace (blocks, salt, direction) {
   /** @type {PagePlace | null} */
   let place = null
@@ -193,11 +175,8 @@ async function findPlace (blocks, salt, direction) {
   return place
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {1 | -1} direction
- * @param {(page: Page) => boolean} visit  false ends it. Pages of zeros are left out
- */
+// Visits the pages that are not zeros, from the first (1) or the last (-1), until `visit` returns false.
+/** @type {(blocks: BlockFileHandle, direction: 1 | -1, visit: (page: Page) => boolean) => Promise<void>} */
 async function eachPage (blocks, direction, visit) {
   const fileSize = blocks.size.value
   const window = blocks.createSpanReader()
@@ -214,11 +193,7 @@ async function eachPage (blocks, direction, visit) {
   }
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {CheckedSource} source
- * @returns {Promise<number>}
- */
+/** @type {(blocks: BlockFileHandle, source: CheckedSource) => Promise<number>} */
 async function countUnfinished (blocks, { unfinished, fileSize }) {
   let count = 0
   const bytes = Buffer.allocUnsafe(CHUNK_HEADER_SIZE)
@@ -230,14 +205,11 @@ async function countUnfinished (blocks, { unfinished, fileSize }) {
   return count
 }
 
-/**
- * @param {BlockFileHandle} blocks
- * @param {CheckedSource} source  gets its `promisedEnd`
- */
+/** Sets `promisedEnd` of the source. @type {(blocks: BlockFileHandle, source: CheckedSource) => Promise<void>} */
 async function findPromisedEnd (blocks, source) {
   for (;;) {
     const { head: { slot }, fileSize } = source
-    // A file without slots is looked at as a whole anyway, and all of it counts.
+    // If there is no slot, the whole file counts and is surveyed anyway.
     if (slot === null || slot.end >= fileSize) {
       source.promisedEnd = slot?.end ?? Math.max(fileSize, HEAD_SIZE)
       return
@@ -249,7 +221,7 @@ async function findPromisedEnd (blocks, source) {
       return
     } catch (err) {
       if (!isShorter(err)) throw err
-      // A writer may have cut off what was never part of the log.
+      // A writer may have cut off what never belonged to the log.
       await call(blocks, 'refresh')
       source.fileSize = blocks.size.value
     }
@@ -272,20 +244,13 @@ async function walkTail (blocks, source) {
   return walk.report()
 }
 
-/**
- * Only who makes checksums, too, can make such a header.
- * @param {string} path
- * @param {number} base
- */
+/** Only a program that computes checksums makes such a header. @type {(path: string, base: number) => LogError} */
 function noRoom (path, base) {
   return new LogError('ERR_LOG_CORRUPT', `verify: the positions of ${path} begin at ${base}, which leaves no room for all of ` +
     'the file; no log has a header like that. Keep a copy of the file', { offset: 0, path })
 }
 
-/**
- * @param {unknown} err
- * @returns {err is LogError}
- */
+/** @type {(err: unknown) => err is LogError} */
 function isUnknown (err) {
   return err instanceof LogError && err.code === 'ERR_LOG_UNKNOWN_FORMAT'
 }

@@ -1,6 +1,5 @@
 'use strict'
-// verify: goes through a log once, however damaged and whatever its framing, and says what is in it and what is wrong
-// with it. It changes nothing.
+// Walks a log of any framing once, however damaged it is, and reports its contents and its damage. It changes nothing.
 
 const { asError } = require('@millrace/errors')
 const { call, callbackOrPromise, toCallback } = require('@millrace/flow')
@@ -11,15 +10,12 @@ const { OffsetSurvey, isZeroRange } = require('./offset-survey')
 const { checkPath, parseOptions } = require('./options')
 const { withSource } = require('./source')
 
-/**
- * @template T
- * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback
- */
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 
 /** @typedef {Omit<import('./options').SalvageOptions, 'keepSuspects' | 'write'>} VerifyOptions */
 
 /**
- * Goes through a log, however damaged, and says what is in it and what is wrong with it. It changes nothing.
+ * Reports the contents and the damage of a log, however damaged it is. It changes nothing.
  * @overload
  * @param {string} path
  * @param {VerifyOptions} [options]
@@ -42,17 +38,14 @@ const { withSource } = require('./source')
  * @param {string} path
  * @param {VerifyOptions | NodeCallback<Report>} [options]
  * @param {NodeCallback<Report>} [cb]
- * @returns {any}  a promise of the report, when there is no callback
+ * @returns {any}  a promise of the report if there is no callback
  */
 function verify (path, options = {}, cb) {
   if (typeof options === 'function') return verify(path, {}, options)
   return callbackOrPromise(cb, (cb) => toCallback(verifyLog(path, options), cb), 'verify')
 }
 
-/**
- * @param {string} path
- * @param {VerifyOptions} options
- */
+/** @type {(path: string, options: VerifyOptions) => Promise<any>} */
 async function verifyLog (path, options) {
   checkPath('verify', 'the path of a log', path)
   const parsed = parseOptions('verify', options)
@@ -70,30 +63,29 @@ async function verifyLog (path, options) {
 /**
  * @typedef {object} Report
  * @property {string} path
- * @property {string | null} framing  null of an empty file
- * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
+ * @property {string | null} framing  null if the file is empty
+ * @property {string | null} codec  the name of the codec that the log was made with; null if the log stores none
  * @property {number} size  of the file, in bytes
- * @property {number} end  where the log ends in it
- * @property {boolean} isSound  whether nothing is missing or wrong; flaws, and a tail, are neither
- * @property {number} records  how many there are that are whole and not deleted
- * @property {number} mendable  how many of them only `repair` gets at, since what is around them is damaged
- * @property {number} erased  how many are deleted, and pieces of them
- * @property {number} undeleted  how many deletions were undone by pages that are old; 0 when that is not known
- * @property {import('@millrace/framing/survey').UnanchoredRange[]} unanchored  the first of the ranges of
- *   chunks that verify, and may be of a write that was taken back: what would tell is damaged
+ * @property {number} end  where the log ends in the file
+ * @property {boolean} isSound  whether the log has no damage; flaws, a tail and unfinished deletions are none
+ * @property {number} records  how many are whole and not deleted
+ * @property {number} mendable  how many of `records` only `repair` can reach, because what is around them is damaged
+ * @property {number} erased  how many records are deleted, and pieces of them
+ * @property {number} undeleted  how many deletions old pages have undone; 0 if unknown
+ * @property {import('@millrace/framing/survey').UnanchoredRange[]} unanchored  the first ranges of chunks that verify,
+ *   but may be left over from a write that was taken back
  * @property {number} unanchoredCount  how many there are
- * @property {number} since  seq of the last record, -1 if there is none
- * @property {number | null} promisedEnd  all of the file before it was once known to be on stable storage; null when it
- *   does not say
- * @property {DamagedRange[]} damage  the first of the damaged ranges
+ * @property {number} since  seq of the last record; -1 if there is none
+ * @property {number | null} promisedEnd  everything before it was once on stable storage; null if the file does not say
+ * @property {DamagedRange[]} damage  the first damaged ranges
  * @property {number} damageCount  how many there are
  * @property {number} damageSize  their bytes
- * @property {{ offset: number, size: number, isZeros: boolean } | null} tail  what was written last and never promised,
- *   or zeros kept behind the end: the next open cuts it
- * @property {Array<{ what: string, offset: number, size: number }>} flaws  parts of the head that cannot be used
- * @property {{ offset: number, size: number, path: string } | null} unrestored  the end that only the file `path` has:
- *   an open for writing was cut off while it wrote these bytes anew, and the next one finishes that
- * @property {number} unfinished  how many chunks a deletion that was cut off has still to change; the next open does
+ * @property {{ offset: number, size: number, isZeros: boolean } | null} tail  a last write that was never promised, or
+ *   zeros kept behind the end; the next open cuts it
+ * @property {Array<{ what: string, offset: number, size: number }>} flaws  unusable parts of the head
+ * @property {{ offset: number, size: number, path: string } | null} unrestored  an end that only the file `path` has;
+ *   the next open for writing restores it
+ * @property {number} unfinished  how many chunks an interrupted deletion still has to change; the next open does
  */
 
 /** @typedef {ReturnType<typeof describeEmpty>} Found */
@@ -102,15 +94,11 @@ async function verifyLog (path, options) {
  * @typedef {object} Examination
  * @property {Report} report
  * @property {import('@millrace/framing/survey').ChunkState | null} state  where a log of the checked framing ends
- * @property {DamageList} lost  the ranges that records were lost in
+ * @property {DamageList} lost  the ranges in which records were lost
  */
 
-/**
- * @param {LogSource} source
- * @param {Options} options
- * @param {Output | null} output  gets what is good
- * @returns {Promise<Examination>}
- */
+// The output, if there is one, gets what is good.
+/** @type {(source: LogSource, options: Options, output: Output | null) => Promise<Examination>} */
 async function examine (source, options, output) {
   const { rangesMax } = options
   const { blocks } = source
@@ -148,7 +136,7 @@ async function survey ({ blocks, checked, framing }, { rangesMax, keepSuspects, 
 }
 
 /**
- * What a listener throws is what the call fails with.
+ * If a listener throws, the call fails with that.
  * @param {Options} options
  */
 function guardListeners ({ onDamage, onProgress }) {
@@ -168,11 +156,7 @@ function guardListeners ({ onDamage, onProgress }) {
   return listeners
 }
 
-/**
- * @param {NonNullable<LogSource['checked']>} source
- * @param {Awaited<ReturnType<typeof surveyFile>>} surveyed
- * @returns {Found}
- */
+/** @type {(source: NonNullable<LogSource['checked']>, surveyed: Awaited<ReturnType<typeof surveyFile>>) => Found} */
 function describeChecked ({ head, isHeadLost, promisedEnd, unfinishedCount, isBlind }, { survey, undeleted }) {
   const { found } = survey
   return {
@@ -216,11 +200,7 @@ function describeEmpty () {
   }
 }
 
-/**
- * @param {LogSource['blocks']} blocks
- * @param {number} end
- * @returns {Promise<Report['tail']>}
- */
+/** @type {(blocks: LogSource['blocks'], end: number) => Promise<Report['tail']>} */
 async function findTail (blocks, end) {
   for (;;) {
     const size = blocks.size.value - end
@@ -234,13 +214,7 @@ async function findTail (blocks, end) {
   }
 }
 
-/**
- * @param {LogSource} source
- * @param {Found} found
- * @param {DamageList} damage
- * @param {Report['tail']} tail
- * @returns {Report}
- */
+/** @type {(source: LogSource, found: Found, damage: DamageList, tail: Report['tail']) => Report} */
 function describe ({ blocks, unrestored }, found, { ranges, count, size }, tail) {
   return {
     path: blocks.path,
