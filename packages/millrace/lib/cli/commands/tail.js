@@ -1,7 +1,9 @@
 'use strict'
 
 const { filterOptions, parseCount, printOptions, printRecords, reportLost, toReadOptions } = require('../records')
+const { describeRange } = require('../report')
 const { openSource } = require('../source')
+const { escapeControls } = require('../text')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
@@ -21,8 +23,9 @@ exports.command = {
       const since = Number(log.since.value)
       const { last, code } = await readLast(log, since, options, shell)
       await printRecords(shell, last, options)
+      const isDamaged = reportDamagedEnd(shell, log)
       if (options.follow) await follow(log, since, options, shell)
-      return code
+      return isDamaged ? 1 : code
     } finally {
       await close()
     }
@@ -46,6 +49,19 @@ async function readLast (log, since, { lines, grep, ...options }, shell) {
     }
   }
   return { last: iterate(last.reverse()), code: reportLost(shell, stream) }
+}
+
+/**
+ * What opening found behind the last record: no read of the records before it meets that.
+ * @param {import('../shell').Shell} shell
+ * @param {import('../source').Log} log
+ */
+function reportDamagedEnd (shell, log) {
+  const [damage] = log.recovery?.damage ?? []
+  if (damage === undefined) return false
+  const what = `${log.filename} is damaged, ${describeRange(damage)}`
+  shell.complain(`millrace: ${escapeControls(what)}; millrace verify lists the damage, millrace repair saves the rest\n`)
+  return true
 }
 
 /**

@@ -1,0 +1,93 @@
+'use strict'
+// Every command, as the real binary, on every kind of file: the right output, the right exit code.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { commandNames } = require('../lib/cli/commands')
+const { RECORD_COUNT, holdLog, makeFiles } = require('./kinds-of-files')
+const { runCommand } = require('./run-command')
+
+const KINDS = ['ssb', 'checked', 'truncated', 'flipped', 'empty', 'folder', 'missing', 'text', 'written', 'secret']
+const isRoot = process.getuid?.() === 0
+
+// Exit codes, in the order of KINDS.
+const READING = [0, 0, 1, 1, 0, 2, 2, 1, 0, 2]
+// Opening reads the end of a log, not all of it.
+const WRITING = [0, 0, 1, 0, 0, 2, 0, 1, 1, 2]
+
+/** @type {Record<string, { words: (file: string, seq: number) => string[], codes: number[], input?: string }>} */
+const commands = {
+  info: { words: (file) => ['info', file, '--json'], codes: [0, 0, 1, 0, 0, 2, 2, 1, 0, 2] },
+  cat: { words: (file) => ['cat', file], codes: READING },
+  tail: { words: (file) => ['tail', file, '-n', '1000000'], codes: READING },
+  get: { words: (file, seq) => ['get', file, String(seq)], codes: [0, 0, 0, 0, 1, 2, 2, 1, 0, 2] },
+  count: { words: (file) => ['count', file, '--json'], codes: READING },
+  append: { words: (file) => ['append', file, '{"type":"new"}'], codes: WRITING },
+  import: { words: (file) => ['import', file], codes: WRITING, input: '{"type":"new"}\n' },
+  export: { words: (file) => ['export', file, `${file}.ndjson`], codes: READING },
+  convert: { words: (file) => ['convert', file, `${file}.new`, '--json'], codes: READING },
+  del: { words: (file, seq) => ['del', file, String(seq)], codes: [0, 0, 1, 0, 1, 2, 2, 1, 1, 2] },
+  // Only a checked log can be compacted.
+  compact: { words: (file) => ['compact', file, '--json'], codes: [2, 0, 1, 1, 0, 2, 2, 1, 1, 2] },
+  verify: { words: (file) => ['verify', file, '--json'], codes: READING },
+  repair: { words: (file) => ['repair', file, '--json'], codes: READING },
+  snapshot: { words: (file) => ['snapshot', file, `${file}.copy`, '--json'], codes: READING },
+  bench: { words: (file) => ['bench', file, '--runs', '1', '--json'], codes: READING }
+}
+
+/** @type {Record<string, (t: any, output: string, kind: string) => void>} what a good run prints */
+const outputs = {
+  info: (t, output, kind) => {
+    const { framing, damage } = JSON.parse(output)
+    t.equal(framing, kind === 'ssb' ? 'offset32' : kind === 'empty' ? null : 'checked')
+    t.equal(damage.length > 0, ['truncated', 'flipped'].includes(kind) && damage.length > 0)
+  },
+  cat: (t, output, kind) => t.equal(linesOf(output).map((line) => JSON.parse(line)).length, countOf(kind)),
+  tail: (t, output, kind) => t.equal(linesOf(output).length, countOf(kind)),
+  count: (t, output, kind) => t.equal(JSON.parse(output).records, countOf(kind)),
+  convert: (t, output, kind) => t.equal(JSON.parse(output).records, countOf(kind)),
+  verify: (t, output, kind) => t.equal(JSON.parse(output).records, countOf(kind)),
+  repair: (t, output, kind) => t.equal(JSON.parse(output).recovered, countOf(kind)),
+  get: (t, output) => t.equal(linesOf(output).length, 1),
+  compact: (t, output) => t.ok(JSON.parse(output).size > 0),
+  snapshot: (t, output) => t.ok(JSON.parse(output).size >= 0),
+  bench: (t, output) => t.ok(JSON.parse(output).rows.length >= 4)
+}
+
+function countOf (kind) {
+  return { ssb: 2000, checked: RECORD_COUNT, empty: 0, written: RECORD_COUNT + 1 }[kind]
+}
+
+function linesOf (text) {
+  return text.split('\n').filter(Boolean)
+}
+
+for (const [name, { words, codes, input }] of Object.entries(commands)) {
+  tape(`${name}: on every kind of file`, async (t) => {
+    const folder = temporaryFolder()
+    const { seq } = await makeFiles(folder)
+    const release = await holdLog(path.join(folder, 'written'))
+    for (const [index, kind] of KINDS.entries()) {
+      if (kind === 'secret' && isRoot) {
+        t.comment('skipped: root may open everything')
+        continue
+      }
+      const file = path.join(folder, kind)
+      const { code, stdout, stderr } = await runCommand(words(file, kind === 'ssb' ? 0 : seq), { input })
+      t.equal(code, codes[index], `${kind}: exit code ${codes[index]} ${stderr}`)
+      t.doesNotMatch(stderr, /\n +at /, 'no stack')
+      if (code === 0) outputs[name]?.(t, stdout, kind)
+      else if (code === 2) t.match(stderr, /^millrace: .+\n/, 'a sentence')
+    }
+    await release()
+    const left = fs.readdirSync(folder).filter((entry) => /\.(part|compacting)$|[0-9a-f]{16}\.new$|\.lock$/.test(entry))
+    t.deepEqual(left, [], 'nothing unfinished is left')
+  })
+}
+
+tape('commands: each is in this file', (t) => {
+  t.deepEqual([...Object.keys(commands), 'completion'].sort(), [...commandNames].sort())
+  t.end()
+})

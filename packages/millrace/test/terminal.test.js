@@ -1,0 +1,136 @@
+'use strict'
+// What a terminal gets: nothing that it would obey, whatever is in a record; and how the command behaves in a pipe, and
+// when it is interrupted.
+
+const { spawn, spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { open } = require('..')
+const { escapeControls } = require('../lib/cli/text')
+const { BIN, runCommand } = require('./run-command')
+
+const EVIL = '<script>alert(1)</script>\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f\u202eabc\u2066\u200f\u0000'
+// eslint-disable-next-line no-control-regex -- these are the ones that must not come
+const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+
+async function makeLog (values, options) {
+  const file = path.join(temporaryFolder(), 'events.log')
+  const log = open(file, options)
+  await log.append(values)
+  await log.close()
+  return file
+}
+
+/** Runs the binary on a terminal of its own, if the system has the program `script`. */
+function onTerminal (words, env = {}) {
+  const line = [process.execPath, BIN, ...words].map((word) => `'${word}'`).join(' ')
+  const { error, stdout, status } = spawnSync('script', ['-qec', line, '/dev/null'], {
+    encoding: 'utf8', env: { ...process.env, TERM: 'xterm', ...env }, input: '', maxBuffer: 64 * 1024 * 1024
+  })
+  return error || process.platform !== 'linux' ? null : { stdout: stdout.replaceAll('\r\n', '\n'), status }
+}
+
+tape('terminal: what is in a record is spelled out, and means the same', async (t) => {
+  const file = await makeLog([{ text: EVIL }])
+  const { stdout } = await runCommand(['cat', file])
+  t.doesNotMatch(stdout, HARMFUL)
+  t.deepEqual(JSON.parse(stdout), { text: EVIL })
+  for (const words of [['tail'], ['cat', '--seqs'], ['export']]) {
+    const { stdout } = await runCommand([words[0], file, ...words.slice(1), ...(words[0] === 'export' ? ['-'] : [])])
+    t.doesNotMatch(stdout, HARMFUL, words.join(' '))
+    t.ok(stdout.includes('u001b'), 'it is there')
+  }
+})
+
+tape('terminal: raw bytes, names of files and errors are spelled out there, too', async (t) => {
+  const file = await makeLog([Buffer.from(EVIL)], { codec: 'bytes' })
+  const shown = onTerminal(['cat', file, '--raw'])
+  if (shown === null) return t.skip('there is no program script')
+  t.doesNotMatch(shown.stdout, HARMFUL)
+  t.deepEqual((await runCommand(['cat', file, '--raw'])).bytes, Buffer.from(`${EVIL}\n`), 'a pipe gets the bytes')
+  const { stdout, status } = onTerminal(['cat', 'no\u001b[2Jlog'])
+  t.doesNotMatch(stdout, HARMFUL)
+  t.equal(status, 2)
+})
+
+tape('terminal: a record of 10 MB is cut there, and whole in a pipe', async (t) => {
+  const text = 'long '.repeat(2_000_000)
+  const file = await makeLog([{ text }, { n: 2 }])
+  const { stdout } = await runCommand(['cat', file])
+  t.equal(JSON.parse(stdout.split('\n')[0]).text.length, text.length)
+  const shown = onTerminal(['cat', file])
+  if (shown === null) return t.skip('there is no program script')
+  t.ok(shown.stdout.length < 20_000, `${shown.stdout.length}`)
+  t.match(shown.stdout, /more characters; --full prints them/)
+})
+
+tape('terminal: colours only there, and never under NO_COLOR', async (t) => {
+  const file = await makeLog([1])
+  t.doesNotMatch((await runCommand(['verify', file])).stdout, HARMFUL)
+  const shown = onTerminal(['verify', file])
+  if (shown === null) return t.skip('there is no program script')
+  t.ok(shown.stdout.includes('\u001b[32mwhole'), 'green')
+  t.notOk(onTerminal(['verify', file], { NO_COLOR: '1' }).stdout.includes('\u001b[32m'))
+})
+
+tape('escapeControls: every character that a terminal obeys, and no other', (t) => {
+  for (let code = 0; code < 0x3000; code++) {
+    const character = String.fromCharCode(code)
+    const isHarmful = HARMFUL.test(character) || code === 10 || code === 0x2028 || code === 0x2029
+    if ((escapeControls(character) !== character) !== isHarmful) t.fail(`U+${code.toString(16)}`)
+    if (JSON.parse(escapeControls(JSON.stringify(character))) !== character) t.fail(`U+${code.toString(16)} as JSON`)
+  }
+  t.pass('12,288 of them')
+  t.end()
+})
+
+tape('pipes: a closed one ends the command quietly, at once', async (t) => {
+  const file = await makeLog(Array.from({ length: 20_000 }, (_, n) => ({ n, text: 'x'.repeat(500) })))
+  for (const words of [['cat', file], ['export', file, '-'], ['tail', '-n', '20000', '-f', file]]) {
+    const { code, stderr, head } = await new Promise((resolve) => {
+      const child = spawn(process.execPath, [BIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const said = { stderr: '', head: '' }
+      child.stderr.on('data', (text) => { said.stderr += text })
+      child.stdout.once('data', (text) => {
+        said.head = String(text)
+        child.stdout.destroy()
+      })
+      child.on('close', (code) => resolve({ ...said, code }))
+    })
+    t.equal(code, 0, words[0])
+    t.equal(stderr, '', 'nothing is said')
+    t.ok(head.startsWith('{"n":0,'))
+  }
+  t.equal((await runCommand(['cat', file])).stdout.split('\n').length, 20_001, 'all of it, if nobody closes')
+})
+
+tape('pipes: a log on standard input', async (t) => {
+  const file = await makeLog([{ n: 1 }, { n: 2 }])
+  const input = fs.readFileSync(file)
+  t.equal((await runCommand(['cat', '-'], { input })).stdout, '{"n":1}\n{"n":2}\n')
+  t.equal((await runCommand(['verify', '-', '-q'], { input })).code, 0)
+  t.equal((await runCommand(['verify', '-', '-q'], { input: input.subarray(0, -3) })).code, 1)
+})
+
+tape('signals: SIGINT ends a command as a signal does, and leaves nothing half-written', async (t) => {
+  if (process.platform === 'win32') return t.skip('there are no signals')
+  const file = await makeLog([{ n: 1 }])
+  const tail = await runCommand(['tail', '-f', file], {
+    input: null,
+    onSpawn: (child) => child.stdout.once('data', () => child.kill('SIGINT'))
+  })
+  t.equal(tail.signal, 'SIGINT')
+  t.equal(tail.stdout, '{"n":1}\n')
+  const appended = await runCommand(['append', file, '--seqs'], {
+    input: null,
+    onSpawn: (child) => {
+      child.stdin.write('{"n":2}\n{"n":')
+      child.stdout.once('data', () => child.kill('SIGINT'))
+    }
+  })
+  t.equal(appended.signal, 'SIGINT')
+  t.equal((await runCommand(['cat', file])).stdout, '{"n":1}\n{"n":2}\n')
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['events.log'], 'the log was closed')
+})
