@@ -79,3 +79,27 @@ tape('look: a page that is damaged is not kept, cached or not', async (t) => {
   }
   await log.close()
 })
+
+tape('lookWaiting: a page stays what it is when its place in the cache goes to another one', async (t) => {
+  const { disk, log, pages } = await openLog({ cache: PAGE_SIZE })
+  for (let count = 0; count < 3; count++) await log.append(Buffer.alloc(PAGE_SIZE, count))
+  const { adaptiveIo } = log._file.blocks._file
+  const [first, second] = [HEAD_SIZE, HEAD_SIZE + PAGE_SIZE]
+  let runCount = 0
+  const found = await new Promise((resolve, reject) => {
+    pages.lookWaiting(() => {
+      // In the first run the page has to be waited for, and then is there at once: so it is in the cache, and missing.
+      adaptiveIo.mayBlock = () => false
+      if (runCount++ === 0) {
+        pages.look(first)
+        adaptiveIo.mayBlock = () => true
+        return pages.look(first)
+      }
+      if (!pages.look(first) || !pages.look(second) || !pages.look(first)) return null
+      const { bytes, offset } = pages.page
+      return Buffer.from(bytes.subarray(offset, offset + PAGE_SIZE))
+    }, (err, result) => err ? reject(err) : resolve(result))
+  })
+  t.ok(found.equals(disk.read(FILE).subarray(first, second)))
+  await log.close()
+})

@@ -145,10 +145,17 @@ class PageCache {
       if (start === NOWHERE) return cb(failure, result)
       this.read(start, (err, page) => {
         failure ??= err
-        awaited.set(start, page ?? null)
+        awaited.set(start, page ? this._keep(page) : null)
         next()
       })
     })
+  }
+
+  /** The place of a cached page may go to another page. @type {(page: Page) => Page} */
+  _keep (page) {
+    const { bytes, offset, start, end } = page
+    if (bytes !== this._cache.arena) return page
+    return { ...page, bytes: Buffer.from(bytes.subarray(offset, offset + end - start)), offset: 0 }
   }
 
   /**
