@@ -1,17 +1,19 @@
 'use strict'
-// `npm run bench`: times every layer across block sizes, stack beside stack, and leaves a table, CSV files and charts.
+// `npm run bench`: times every layer across block sizes, stack beside stack; leaves a table, CSV files, charts, a page.
 // Exit codes: 0 done, 1 a measurement failed or the stacks disagree, 2 a wrong option or file.
 
-const fs = require('node:fs')
+const path = require('node:path')
 const { runCases } = require('./layers/cases')
-const { drawCharts, formatTable, gatherCells, toSheets } = require('./layers/report')
+const { describeReport, drawCharts, formatTable, gatherCells, readSheets, toSheets } = require('./layers/report')
 const { countOption, readOptions, runCommand, toInteger, toNames, toParts, toPath } = require('./lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('./lib/logs')
 const { gatherFacts } = require('./lib/report')
+const { writePage } = require('./page')
 const { UserError, loadParts } = require('./lib/run')
 
 const KIB = 1024
 const FULL_BLOCKS = Array.from({ length: 127 }, (_, index) => (index + 1) * KIB)
+const MEASURING = ['full', 'blocks', 'runs', 'records', 'file']
 const DEFAULT_BLOCKS = '1,2,4,8,16,32,64,128'
 
 /** @type {import('./layers/layers').Layer[]} */
@@ -23,6 +25,7 @@ const namesOf = (/** @type {Array<{ name: string }>} */ parts) => parts.map(({ n
 /**
  * @typedef {object} Options
  * @property {number[]} blockSizes  bytes, ascending
+ * @property {boolean} draw  what was measured before
  * @property {import('./layers/layers').Layer[]} layers
  * @property {import('./layers/stacks').Stack[]} stacks
  * @property {number} runs
@@ -35,7 +38,7 @@ const namesOf = (/** @type {Array<{ name: string }>} */ parts) => parts.map(({ n
 /** @type {import('./lib/command').Command} */
 const COMMAND = {
   name: 'bench',
-  about: 'Times every layer across block sizes, for each stack, and writes data/<layer>.csv and images/*.svg, *.png.',
+  about: 'Times every layer across block sizes, for each stack, and writes data/<layer>.csv, images/report.html and charts.',
   options: {
     blocks: { takes: 'LIST', about: 'block sizes in KiB', standard: DEFAULT_BLOCKS, read: toBlockSizes },
     full: { about: 'every block size from 1 to 127 KiB', standard: 'takes about an hour' },
@@ -48,13 +51,14 @@ const COMMAND = {
     },
     runs: countOption('how often each case runs', { initial: 3, standard: '3, while 215 seconds are not up' }),
     records: countOption('messages in the generated log', { max: MAX_RECORDS, initial: DEFAULT_RECORDS }),
-    file: { takes: 'PATH', about: 'a flumelog-offset log (32-bit offsets, JSON) to read instead', read: toPath }
+    file: { takes: 'PATH', about: 'a flumelog-offset log (32-bit offsets, JSON) to read instead', read: toPath },
+    draw: { about: 'measures nothing: draws what data/<layer>.csv hold' }
   },
   // A default run must end within five minutes, also where a machine is slow or shared: see the README.
   budgetMs: 215000,
   parts: [['Layers', layers.map(({ name, meaning }) => [name, meaning])]],
   refine: ({ given, full, blocks, budgetMs }) => {
-    for (const [a, b] of [['full', 'blocks'], ['records', 'file']]) {
+    for (const [a, b] of [['full', 'blocks'], ['records', 'file'], ...MEASURING.map((name) => ['draw', name])]) {
       if (given[a] !== undefined && given[b] !== undefined) throw new UserError(`--${a} and --${b} exclude each other`)
     }
     return full ? { blockSizes: FULL_BLOCKS, budgetMs: Infinity } : { blockSizes: blocks, budgetMs }
@@ -77,14 +81,28 @@ function toBlockSizes (text = DEFAULT_BLOCKS, option) {
  * @returns {Promise<import('./lib/command').Results>}
  */
 async function run (options, generated) {
-  const { measurements, source, skipped } = await runCases(options, generated)
-  const facts = gatherFacts(options.command, options.stacks.flatMap(({ packages }) => packages), describeSource(source))
+  const { measurements, facts, skipped } = options.draw
+    ? { ...readSheets(options, path.join(generated, '..')), skipped: 0 }
+    : await measure(options, generated)
   const cells = gatherCells(options, measurements)
   const lines = [formatTable(cells), '', `${facts.machine}, Node ${facts.node}`, facts.input]
   if (skipped > 0) lines.push(`out of time: ${skipped} second or third runs were left out; --runs 3 insists on them`)
-  const input = { facts, records: source.records, bytes: fs.statSync(source.json).size }
-  const charts = await drawCharts(cells, input, (line) => lines.push(line))
-  return { table: lines.join('\n'), sheets: toSheets(options, measurements, facts), charts }
+  return {
+    sheets: options.draw ? {} : toSheets(options, measurements, facts),
+    charts: await drawCharts(cells, facts, (line) => lines.push(line)),
+    pages: { report: await writePage(describeReport(cells, facts)) },
+    table: lines.join('\n')
+  }
+}
+
+/**
+ * @param {Options} options
+ * @param {string} generated
+ */
+async function measure (options, generated) {
+  const { measurements, source, skipped } = await runCases(options, generated)
+  const facts = gatherFacts(options.command, options.stacks.flatMap(({ packages }) => packages), describeSource(source))
+  return { measurements, facts, skipped }
 }
 
 if (require.main === module) runCommand(COMMAND)

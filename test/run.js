@@ -74,5 +74,7 @@ function report (file, result, totals) {
   totals.passed += result.passed
   totals.failed += failed
   if (failed) console.log(result.output)
+  const skipped = new Set(Array.from(result.output.matchAll(/^ok \d+ (.*?) ?# SKIP/gm), ([, why]) => why))
+  for (const why of failed ? [] : skipped) console.log(`skipped in ${file}: ${why}`)
   console.log(`${failed ? 'FAILED' : 'ok'}  ${file}  ${result.passed} passed, ${failed} failed, ${result.ms} ms`)
 }

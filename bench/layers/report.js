@@ -3,8 +3,12 @@
 // layer, a row a block size; the CSV files; and the charts, with what they say in words. Titles speak of what was
 // measured in full, at one block size: that which Millrace uses unless it is told another.
 
-const { add, describeSetting, drawBars, drawChart, drawLines, write } = require('../lib/charts')
-const { alignColumns, formatCount, formatKib, formatMs, formatRatio, summarize } = require('../lib/report')
+const fs = require('node:fs')
+const path = require('node:path')
+const { add, describeRuns, describeSetting, drawBars, drawChart, drawLines, write } = require('../lib/charts')
+const { readSource } = require('../lib/logs')
+const { alignColumns, formatCount, formatKib, formatMs, formatRatio, formatSize, readCsv, summarize } = require('../lib/report')
+const { UserError } = require('../lib/run')
 
 /** @typedef {import('./cases').Measurement} Measurement */
 /** @typedef {import('./stacks').Stack} Stack */
@@ -31,11 +35,14 @@ const BAR_CHARTS = [
 ]
 
 /**
- * @param {{ stacks: Stack[], layers: Layer[], blockSizes: number[] }} choice
+ * @param {{ stacks: Stack[], layers: Layer[] }} choice
  * @param {Measurement[]} measurements
- * @returns {Cells}
+ * @returns {Cells}  of the stacks and layers that were measured
  */
-function gatherCells ({ stacks, layers, blockSizes }, measurements) {
+function gatherCells (choice, measurements) {
+  const stacks = choice.stacks.filter(({ name }) => measurements.some(({ stack }) => stack === name))
+  const layers = choice.layers.filter(({ name }) => measurements.some(({ layer }) => layer === name))
+  const blockSizes = [...new Set(measurements.map(({ blockSize }) => blockSize))].sort((a, b) => a - b)
   /** @type {Cells['get']} */
   const get = (stack, layer, blockSize) => {
     const own = measurements.filter((one) => {
@@ -117,16 +124,43 @@ function toSheets ({ stacks, layers }, measurements, facts) {
 }
 
 /**
+ * The inverse of toSheets, from files.
+ * @param {{ stacks: Stack[], layers: Layer[] }} choice
+ * @param {string} folder
+ * @returns {{ measurements: Measurement[], facts: import('../lib/report').Facts }}
+ * @throws {UserError}
+ */
+function readSheets ({ stacks, layers }, folder) {
+  const sheets = layers.flatMap(({ name: layer }) => {
+    const file = path.join(folder, `${layer}.csv`)
+    return fs.existsSync(file) ? [{ layer, file, ...readCsv(file) }] : []
+  })
+  if (sheets.length === 0) throw new UserError(`--draw: ${folder} has no file of these --layers: run the bench first`)
+  const [{ facts, file: first }] = sheets
+  for (const { file, facts: { input, machine, node } } of sheets) {
+    if (input === facts.input && machine === facts.machine && node === facts.node) continue
+    throw new UserError(`--draw: ${file} and ${first} are of different inputs, machines or Node.js versions`)
+  }
+  const measurements = sheets.flatMap(({ layer, rows }) => rows.map(({ stack, scaled, ...row }) => {
+    const [blockSize, run, ms, records, bytes, peakMemory] = [
+      row.block_size, row.run, row.ms, row.records, row.bytes, row.peak_memory].map(Number)
+    return { stack, layer, blockSize, run, ms, records, bytes, peakMemory, scaled: scaled === 'yes' }
+  }))
+  const measured = measurements.filter(({ stack }) => stacks.some(({ name }) => name === stack))
+  if (measured.length === 0) throw new UserError(`--draw: ${first} has nothing of these --stacks`)
+  return { measurements: measured, facts }
+}
+
+/**
  * @param {Cells} cells
- * @param {{ facts: import('../lib/report').Facts, records: number, bytes: number }} input
+ * @param {import('../lib/report').Facts} facts
  * @param {(line: string) => void} say  told of a chart that there is nothing to draw for
  * @returns {Promise<Record<string, string>>}  SVG by name
  */
-async function drawCharts (cells, { facts, records, bytes }, say) {
-  const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${formatCount(Math.round(bytes / 1e6))} MB`
-  const measured = listCells(cells).flatMap(({ cell }) => cell.scaled ? [] : cell.runs)
-  const counts = measured.length > 0 ? measured : [1]
-  const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, counts)
+async function drawCharts (cells, facts, say) {
+  const { records, json } = readSource(facts.input)
+  const size = formatSize(json)
+  const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, countRuns(cells))
   const words = { title: compareStacks(cells), stacks: cells.stacks.map(({ label }) => label), footer: [setting] }
   /** @type {Record<string, string>} */
   const charts = { linegraph: await drawLineGraph(cells, words) }
@@ -134,10 +168,35 @@ async function drawCharts (cells, { facts, records, bytes }, say) {
     const shown = cells.layers.filter((layer) => layers.includes(layer.name))
     const blockSizes = cells.blockSizes.filter((blockSize) => BAR_BLOCK_SIZES.includes(blockSize))
     if (shown.length > 0 && blockSizes.length > 0) {
-      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, words)
+      const title = compareStacks({ ...cells, layers: shown })
+      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, { ...words, title })
     } else say(`${name}: skipped, it shows ${layers.join(', ')} at 16, 32 and 64 KiB and none of these was measured`)
   }
   return charts
+}
+
+/**
+ * @param {Cells} cells
+ * @param {import('../lib/report').Facts} facts
+ * @returns {import('../page/page').Report}  what the page shows, in the words of the charts
+ */
+function describeReport (cells, facts) {
+  const { stacks, layers, blockSizes, get } = cells
+  const { records, ...bytes } = readSource(facts.input)
+  const runs = describeRuns(countRuns(cells))
+  return {
+    title: compareStacks(cells),
+    subtitle: `Time to read a whole log of ${formatCount(records)} messages, ${formatSize(bytes.json)} as JSON and ` +
+      `${formatSize(bytes.binary)} in the binary format, from start to end, by block size: page cache warm, ${runs}.`,
+    blockSizes,
+    blockSize: chooseBlockSize(blockSizes),
+    stacks: stacks.map((stack) => ({
+      label: stack.label,
+      cells: layers.map((layer) => blockSizes.map((blockSize) => get(stack, layer, blockSize) ?? null))
+    })),
+    layers: layers.map(({ name, meaning, log }) => ({ name, meaning, bytes: bytes[log], records })),
+    facts: Object.entries(facts).map(([name, value]) => [name, String(value)])
+  }
 }
 
 /** @param {Cells} cells */
@@ -146,6 +205,14 @@ function listCells ({ stacks, layers, blockSizes, get }) {
     const cell = get(stack, layer, blockSize)
     return cell ? [{ stack, layer, blockSize, cell }] : []
   })))
+}
+
+/**
+ * @param {Cells} cells
+ * @returns {number[]}  of every case that was read in full
+ */
+function countRuns (cells) {
+  return listCells(cells).flatMap(({ cell }) => cell.scaled ? [] : cell.runs)
 }
 
 /**
@@ -268,4 +335,6 @@ function drawBarChart (cells, words) {
 exports.gatherCells = gatherCells
 exports.formatTable = formatTable
 exports.toSheets = toSheets
+exports.readSheets = readSheets
 exports.drawCharts = drawCharts
+exports.describeReport = describeReport

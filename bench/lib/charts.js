@@ -51,8 +51,7 @@ const BETWEEN = [
 async function drawChart ({ title, subtitle, footer, ...words }, draw) {
   const { D3Node } = await import('d3-node')
   const node = new D3Node()
-  const between = words.stacks.slice(2).map((_, index) => BETWEEN[index % BETWEEN.length])
-  const looks = [FIRST, ...between, LAST].slice(0, words.stacks.length)
+  const looks = chooseLooks(words.stacks.length)
   const svg = node.createSVG(WIDTH, 1).attr('role', 'img').attr('aria-label', `${title}. ${subtitle}`)
   add(svg, 'title', {}, title)
   add(svg, 'style', {}, writeStyle(looks))
@@ -68,6 +67,15 @@ async function drawChart ({ title, subtitle, footer, ...words }, draw) {
   card.attr('width', WIDTH - 1).attr('height', height - 1)
   // As XML, not as HTML: an SVG file is read by parsers that forgive nothing.
   return new node.window.XMLSerializer().serializeToString(svg.node()) + '\n'
+}
+
+/**
+ * @param {number} count  of stacks
+ * @returns {Look[]}
+ */
+function chooseLooks (count) {
+  const between = Array.from({ length: Math.max(0, count - 2) }, (_, index) => BETWEEN[index % BETWEEN.length])
+  return [FIRST, ...between, LAST].slice(0, count)
 }
 
 /**
@@ -115,6 +123,16 @@ function drawLegend (canvas, { stacks, marks, hollow }) {
   drawLine(legend, 'axis', [x, x + 24, 80, 80], { 'stroke-width': 2, 'stroke-dasharray': '5 4' })
   add(legend, 'circle', { class: 'hollow axis', 'stroke-width': 2, cx: x + 12, cy: 80, r: 4 })
   label(hollow)
+}
+
+/**
+ * @param {Look} look
+ * @returns {Promise<string>}  its marker, as the path of an SVG, around 0,0
+ */
+async function drawSymbol ({ marker, markerSize }) {
+  const { D3Node } = await import('d3-node')
+  const { d3 } = new D3Node()
+  return d3.symbol(d3[marker], markerSize)()
 }
 
 /**
@@ -311,7 +329,7 @@ const INSET = 18
 /**
  * @typedef {object} LineLayout
  * @property {number[]} sizes  all that were measured
- * @property {number[]} named  those that have a tick
+ * @property {number[]} named  those that have a tick, if there is room, in ascending order
  * @property {(size: number) => string} formatSize
  * @property {string} axis  what the sizes are of
  * @property {string} [unit]  all panels share one logarithmic scale of it; without it each has its own, from zero
@@ -383,9 +401,15 @@ function drawAxes (group, { x, y }, ticks, { named, formatSize, axis, width, has
     if (hasFigures) write(group, tick.toLocaleString('en'), { x: -8, y: y(tick) + 4, size: 11, muted: true, anchor: 'end' })
   }
   drawLine(group, 'axis', [0, width, PLOT_HEIGHT, PLOT_HEIGHT])
+  let end = -Infinity
   for (const size of named) {
+    const name = formatSize(size)
+    const reach = name.length * 11 * CHAR_WIDTH / 2
+    // A name that would run into the one before it is left out: logs of one size differ by some bytes.
+    if (x(size) - reach < end) continue
+    end = x(size) + reach + 4
     drawLine(group, 'axis', [x(size), x(size), PLOT_HEIGHT, PLOT_HEIGHT + 4])
-    write(group, formatSize(size), { x: x(size), y: PLOT_HEIGHT + 17, size: 11, muted: true, anchor: 'middle' })
+    write(group, name, { x: x(size), y: PLOT_HEIGHT + 17, size: 11, muted: true, anchor: 'middle' })
   }
   write(group, axis, { x: width / 2, y: PLOT_HEIGHT + 33, size: 11, muted: true, anchor: 'middle' })
 }
@@ -409,16 +433,20 @@ function drawSeries (canvas, group, { x, y }, look, points) {
   }
 }
 
+/** @param {number[]} counts  how often each case ran; none where all were scaled, which run once */
+function describeRuns (counts) {
+  const [least, most] = [Math.min(...counts, Infinity), Math.max(...counts, 1)]
+  return most === 1 ? 'one run' : `median of ${least === most ? most : `${least} to ${most}`} runs`
+}
+
 /**
  * What a chart says at its foot.
  * @param {string} input  what was read
- * @param {{ cpu: string, cores: number, node: string }} facts
+ * @param {{ machine: string, node: string }} facts
  * @param {number[]} counts  how often each case ran
  */
-function describeSetting (input, { cpu, cores, node }, counts) {
-  const [least, most] = [Math.min(...counts), Math.max(...counts)]
-  const runs = most === 1 ? 'one run' : `median of ${least === most ? most : `${least} to ${most}`} runs`
-  return `${input}, page cache warm, ${runs}. ${cpu}, ${cores} cores, Node ${node}`
+function describeSetting (input, { machine, node }, counts) {
+  return `${input}, page cache warm, ${describeRuns(counts)}. ${machine.replace(/, \d+ GiB.*/, '')}, Node ${node}`
 }
 
 /**
@@ -436,9 +464,12 @@ function saveChart (folder, name, svg) {
   return [svgFile, pngFile]
 }
 
+exports.chooseLooks = chooseLooks
+exports.drawSymbol = drawSymbol
 exports.drawChart = drawChart
 exports.drawBars = drawBars
 exports.drawLines = drawLines
+exports.describeRuns = describeRuns
 exports.describeSetting = describeSetting
 exports.saveChart = saveChart
 exports.add = add

@@ -6,7 +6,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { parseArgs } = require('node:util')
 const { saveChart } = require('./charts')
-const { alignColumns, writeCsv } = require('./report')
+const { alignColumns, formatCsv } = require('./report')
 const { MeasureError, UserError, loadParts } = require('./run')
 
 const ROOT = path.join(__dirname, '..', '..')
@@ -35,6 +35,7 @@ const ROOT = path.join(__dirname, '..', '..')
  * @property {string} table  what is printed
  * @property {Record<string, import('./report').Sheet>} sheets  CSV files by their names
  * @property {Record<string, string | undefined>} charts  SVG by their names; undefined where there is nothing to draw
+ * @property {Record<string, string>} [pages]  HTML by their names
  * @property {boolean} [isFailure]
  */
 
@@ -78,9 +79,14 @@ async function measure ({ run }, { out = ROOT, ...options }) {
     throw new UserError(`--out: ${/** @type {Error} */ (err).message}`)
   }
   const [data, images, generated] = folders
-  const { table, sheets, charts, isFailure } = await run(options, generated)
+  const { table, sheets, charts, pages = {}, isFailure } = await run(options, generated)
   console.log(table)
-  const files = Object.entries(sheets).map(([name, sheet]) => writeCsv(data, name, sheet))
+  const texts = [
+    ...Object.entries(sheets).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)]),
+    ...Object.entries(pages).map(([name, html]) => [path.join(images, `${name}.html`), html])
+  ]
+  for (const [file, text] of texts) fs.writeFileSync(file, text)
+  const files = texts.map(([file]) => file)
   for (const [name, svg] of Object.entries(charts)) if (svg) files.push(...saveChart(images, name, svg))
   console.log(`written: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
   return isFailure ? 1 : 0

@@ -345,10 +345,21 @@ function describeSource ({ title, records, json, binary, hits, query }) {
     `${hits} have value.content.root == ${query}`
 }
 
+/**
+ * @param {string | undefined} text  of describeSource
+ * @returns {{ records: number, json: number, binary: number }}  sizes in bytes
+ */
+function readSource (text = '') {
+  const [, records, json, binary] = /; (\d+) records, (\d+) bytes as JSON, (\d+) as binary;/.exec(text)?.map(Number) ?? []
+  if (binary === undefined) throw new UserError(`the input says no sizes: "${text}"`)
+  return { records, json, binary }
+}
+
 exports.findSource = findSource
 exports.findLastEnd = findLastEnd
 exports.createInputs = createInputs
 exports.describeSource = describeSource
+exports.readSource = readSource
 exports.copyLog = copyLog
 exports.createLog = createLog
 exports.pour = pour

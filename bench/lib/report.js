@@ -80,12 +80,10 @@ function alignColumns (rows, gap, isWords = (column) => column === 0) {
 /**
  * @typedef {object} Facts
  * @property {string} command
- * @property {string} machine  all of it
+ * @property {string} machine  its processor and cores first
  * @property {string} node
  * @property {string} packages  with versions
  * @property {string} [input]  what was read
- * @property {string} cpu  its model
- * @property {number} cores
  */
 
 /**
@@ -106,9 +104,7 @@ function gatherFacts (command, packages, input) {
     machine: `${cpu}, ${cores} cores, ${Math.round(os.totalmem() / GIB)} GiB memory, ${os.type()} ${os.release()} ${os.arch()}`,
     node: process.version,
     packages: [...new Set(packages)].map(describePackage).join(', '),
-    input,
-    cpu,
-    cores
+    input
   }
 }
 
@@ -123,7 +119,7 @@ function describePackage (name) {
 
 /**
  * @typedef {object} Sheet
- * @property {Omit<Facts, 'cpu' | 'cores'>} facts
+ * @property {Facts} facts
  * @property {string[]} notes  what a reader has to know beside the facts, a line each
  * @property {string} columns
  * @property {Array<Array<string | number>>} rows
@@ -138,15 +134,19 @@ function formatCsv ({ facts: { command, machine, node, packages, input }, notes,
 }
 
 /**
- * @param {string} folder
- * @param {string} name  without .csv
- * @param {Sheet} sheet
- * @returns {string}  the file written
+ * What formatCsv made: the facts, and each row by its columns.
+ * @param {string} file
+ * @returns {{ facts: Facts, rows: Array<Record<string, string>> }}
  */
-function writeCsv (folder, name, sheet) {
-  const file = path.join(folder, `${name}.csv`)
-  fs.writeFileSync(file, formatCsv(sheet))
-  return file
+function readCsv (file) {
+  const lines = fs.readFileSync(file, 'utf8').trim().split('\n')
+  const factOf = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`# ${name}: `))?.slice(name.length + 4) ?? ''
+  const [columns, ...rows] = lines.filter((line) => !line.startsWith('#')).map((line) => line.split(','))
+  const [command, machine, node, packages, input] = ['command', 'machine', 'node', 'packages', 'input'].map(factOf)
+  return {
+    facts: { command, machine, node, packages, input },
+    rows: rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])))
+  }
 }
 
 exports.median = median
@@ -159,4 +159,4 @@ exports.formatSize = formatSize
 exports.alignColumns = alignColumns
 exports.gatherFacts = gatherFacts
 exports.formatCsv = formatCsv
-exports.writeCsv = writeCsv
+exports.readCsv = readCsv

@@ -2,7 +2,6 @@
 // `npm run bench:limits`: measures what must hold. Each figure is compared with another one of the same run. Exit
 // codes: 0 done; 1 a goal was missed by more than 10%, or a measurement failed; 2 a wrong option.
 
-const fs = require('node:fs')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('../lib/logs')
 const { gatherFacts } = require('../lib/report')
@@ -43,14 +42,13 @@ async function run (options, generated) {
   const facts = gatherFacts(options.command, PACKAGES, source ? describeSource(source) : 'no log of the bench')
   const growth = results.filter(({ row }) => row.growth)
   const limits = results.filter(({ row }) => !row.growth)
-  const input = source && { facts, records: source.records, bytes: fs.statSync(source.json).size }
   return {
     table: `${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`,
     sheets: {
       ...(limits.length > 0 && { limits: toSheet(limits, facts) }),
       ...(growth.length > 0 && { growth: toSheet(growth, facts) })
     },
-    charts: { limits: input && await drawLimits(results, input), growth: await drawGrowth(results, facts) },
+    charts: { limits: source && await drawLimits(results, facts), growth: await drawGrowth(results, facts) },
     isFailure: results.some((result) => judge(result)?.isFailure)
   }
 }

@@ -4,6 +4,7 @@
 // memory change as a log grows.
 
 const { describeSetting, drawBars, drawChart, drawLines } = require('../lib/charts')
+const { readSource } = require('../lib/logs')
 const { alignColumns, formatCount, formatSize, median, summarize } = require('../lib/report')
 
 /** @typedef {import('./rows/shared').Row} Row */
@@ -160,10 +161,10 @@ function format (value) {
 
 /**
  * @param {Result[]} results
- * @param {{ facts: Facts, records: number, bytes: number }} input  the log that was read
+ * @param {Facts} facts
  * @returns {Promise<string | undefined>}  SVG; undefined if no row of the chart was measured
  */
-async function drawLimits (results, { facts, records, bytes }) {
+async function drawLimits (results, facts) {
   const drawn = results.flatMap((result) => {
     const verdict = judge(result)
     return result.row.drawn && verdict ? [{ row: result.row, label: result.row.drawn, verdict }] : []
@@ -171,7 +172,8 @@ async function drawLimits (results, { facts, records, bytes }) {
   if (drawn.length === 0) return undefined
   const met = drawn.filter(({ verdict }) => verdict.isMet)
   const least = drawn.flatMap(({ row, verdict }) => verdict.bound === undefined ? [] : row.bound?.what ?? [])
-  const size = `${formatCount(records)} messages, ${formatCount(Math.round(bytes / MB))} MB of JSON`
+  const { records, json } = readSource(facts.input)
+  const size = `${formatCount(records)} messages, ${formatSize(json)} of JSON`
   const rows = drawn.map(({ row, label, verdict: { ratio: { median, min, max }, ...verdict } }) => {
     const percent = 100 * (median / verdict.goal - 1)
     const more = [
@@ -251,9 +253,8 @@ async function drawGrowth (results, facts) {
     ]
   }, (canvas) => drawLines(canvas, panels, {
     sizes,
-    // Logs of one nominal size differ by some bytes, and share a label.
-    named: sizes.filter((size, index) => index === 0 || size > sizes[index - 1] * 1.2),
-    formatSize: (size) => formatSize(Number(size.toPrecision(1))),
+    named: sizes,
+    formatSize: (size) => formatSize(Number(size.toPrecision(2))),
     axis: 'size of the log'
   }))
 }

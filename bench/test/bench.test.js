@@ -18,7 +18,7 @@ tape('bench: a small run leaves a table, a CSV a layer and the charts', (t) => {
   const out = makeFolder(t)
   const { status, stdout, stderr } = runBench('--records', '2000', '--blocks', '16,64', '--runs', '1', '--out', out)
   t.equal(status, 0, stderr)
-  t.deepEqual(list(out, 'images'), CHARTS.sort())
+  t.deepEqual(list(out, 'images'), [...CHARTS, 'report.html'].sort())
   t.deepEqual(list(out, 'data'), [...LAYERS.map((name) => `${name}.csv`), 'generated'].sort())
   for (const name of LAYERS) {
     t.ok(stdout.includes(`\n${name}: `), `the table has ${name}`)
@@ -30,6 +30,11 @@ tape('bench: a small run leaves a table, a CSV a layer and the charts', (t) => {
     }
   }
   t.ok(stdout.split('\n').slice(0, -4).every((line) => line.length <= 100), 'at most a hundred columns')
+  const drawn = ['linegraph.svg', 'report.html'].map((name) => path.join(out, 'images', name))
+  const before = drawn.map((file) => fs.readFileSync(file, 'utf8'))
+  for (const file of drawn) fs.rmSync(file)
+  t.equal(runBench('--draw', '--out', out).status, 0)
+  t.deepEqual(drawn.map((file) => fs.readFileSync(file, 'utf8')), before, 'drawn again from the CSV files')
   t.ok(stdout.includes('%k2LlB5vHH2Bs3ute/9D9kB0oGu+t2megqxdFxT2HYR4=.sha256'), 'the query is printed')
   t.end()
 })
@@ -44,7 +49,7 @@ tape('bench: what a given log holds is left as it was', (t) => {
   t.equal(status, 0, stderr)
   t.ok(fs.readFileSync(file).equals(bytes))
   t.ok(stdout.includes('barchart: skipped'), 'a chart without data is announced')
-  t.deepEqual(list(out, 'images'), ['linegraph.png', 'linegraph.svg'])
+  t.deepEqual(list(out, 'images'), ['linegraph.png', 'linegraph.svg', 'report.html'])
   const csv = fs.readFileSync(path.join(out, 'data', 'log.csv'), 'utf8')
   t.ok(csv.includes('input: mine.log; 500 records'))
   t.notOk(csv.includes(out))

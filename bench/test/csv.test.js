@@ -4,9 +4,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { layers, stacks } = require('..')
-const { toSheets } = require('../layers/report')
+const { readSheets, toSheets } = require('../layers/report')
 const { describeSource } = require('../lib/logs')
-const { gatherFacts, writeCsv } = require('../lib/report')
+const { gatherFacts, formatCsv } = require('../lib/report')
 const { makeFolder } = require('./support')
 
 const [file, blocks] = layers
@@ -22,7 +22,9 @@ function writeSample (t) {
   const facts = gatherFacts('npm run bench', stacks.flatMap(({ packages }) => packages), describeSource(source))
   const measurements = [row('reference', 1, { scaled: true }), row('ours', 2), row('ours', 1)]
   const sheets = toSheets({ stacks, layers: [file, blocks] }, measurements, facts)
-  return { folder, facts, files: Object.entries(sheets).map(([name, sheet]) => writeCsv(folder, name, sheet)) }
+  const files = Object.keys(sheets).map((name) => path.join(folder, `${name}.csv`))
+  for (const [index, sheet] of Object.values(sheets).entries()) fs.writeFileSync(files[index], formatCsv(sheet))
+  return { folder, facts, measurements, files }
 }
 
 tape('csv: one file a layer, with a header and a line a run', (t) => {
@@ -36,6 +38,21 @@ tape('csv: one file a layer, with a header and a line a run', (t) => {
     'reference,1024,1,12.346,5,5000,4096000,yes',
     ''
   ])
+  t.end()
+})
+
+tape('csv: what is read back is what was written, of the stacks and layers that are asked for', (t) => {
+  const { folder, facts, measurements } = writeSample(t)
+  const read = readSheets({ stacks, layers }, folder)
+  t.deepEqual(read.facts, facts)
+  t.deepEqual(read.measurements, [...measurements].reverse().map((one) => ({ ...one, ms: 12.346 })))
+  const [, ours] = stacks
+  t.equal(readSheets({ stacks: [ours], layers }, folder).measurements.length, 2)
+  t.throws(() => readSheets({ stacks: [stacks[0]], layers }, folder), /nothing of these --stacks/)
+  t.throws(() => readSheets({ stacks, layers: [layers[5]] }, folder), /run the bench first/)
+  const other = path.join(folder, 'blocks.csv')
+  fs.writeFileSync(other, fs.readFileSync(other, 'utf8').replace('my.log', 'other.log'))
+  t.throws(() => readSheets({ stacks, layers }, folder), /different inputs/)
   t.end()
 })
 

@@ -45,7 +45,7 @@ tape('growth: a log is measured at each size, beside the bare loop, and is gone 
 })
 
 tape('growth chart: three panels with their units, sizes by name, and the bare loop', async (t) => {
-  const facts = { cpu: 'Some CPU', cores: 2, node: 'v20.0.0' }
+  const facts = { machine: 'Some CPU, 2 cores, 24 GiB memory', node: 'v20.0.0' }
   const resultOf = (panel, framing, size) => {
     const row = createFixedRow({ name: panel, growth: { panel, framing, size } })
     const result = makeResult(row, [size / 1e6, size / 2e6])
@@ -59,6 +59,14 @@ tape('growth chart: three panels with their units, sizes by name, and the bare l
   for (const text of ['Millrace, checked', 'Millrace, offset48', 'bare loop', 'ns a record', 'ms', '10 MB', '100 MB', '1 GB', '10 GB',
     'size of the log', 'Some CPU']) {
     t.ok(svg.includes(`>${text}<`) || svg.includes(text), text)
+  }
+  // As in a short run, where the smallest logs have nearly the same size.
+  const close = await draw([344e3, 391e3, 442e3, 2.26e6, 22.3e6])
+  const names = [...close.matchAll(/<text x="([\d.]+)"[^>]*>([\d.]+ [KMG]B)</g)].map(([, x, name]) => ({ x: Number(x), name }))
+  t.ok(names.length > 3 && names.some(({ name }) => name === '22 MB'))
+  for (const [index, { x, name }] of names.entries()) {
+    const before = names[index - 1]
+    if (before && before.x < x) t.ok(x - before.x > 3.4 * (name.length + before.name.length), `${before.name} and ${name} stand apart`)
   }
   t.equal((svg.match(/class="panel"/g) ?? []).length, 3)
   t.notOk((await draw([10e6])).includes('NaN'))

@@ -43,7 +43,7 @@ tape('options: each wrong one is refused with one line', (t) => {
     ['--blocks', '1.5'], ['--blocks', 'big'], ['--blocks', '-1'], ['--layers', 'nosuch'], ['--layers', 'constructor'],
     ['--stacks', 'nosuch'], ['--stacks', './nosuch.js'], ['--runs', '0'], ['--runs', 'x'], ['--runs', '1e3'],
     ['--records', '0'], ['--records', '99999999'], ['--file', ''], ['--out', ''], ['--full', '--blocks', '1'],
-    ['--file', 'x', '--records', '1'], ['--full=yes']]
+    ['--file', 'x', '--records', '1'], ['--full=yes'], ['--draw', '--runs', '1']]
   for (const argv of wrong) {
     try {
       parseOptions(argv)

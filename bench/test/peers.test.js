@@ -16,7 +16,7 @@ const { createRunner, makeFolder } = require('./support')
 const runPeers = createRunner('peers')
 const usual = jobs.filter(({ cases }) => !cases)
 const peerFile = (name) => path.join(__dirname, 'support', 'peers', `${name}.js`)
-const facts = { command: 'c', machine: 'm', node: 'n', packages: 'p 1', input: 'i', cpu: 'Some CPU', cores: 2 }
+const facts = { command: 'c', machine: 'Some CPU, 2 cores', node: 'n', packages: 'p 1', input: 'i' }
 
 /** Cells of all peers and jobs, each with these rates; those of the names given are absent. */
 function makeCells (rates, ...absent) {

@@ -1,0 +1,20 @@
+// What the bench gives the browser, as JSON in the page.
+
+export interface Cell { median: number, min: number, max: number, scaled: boolean, runs: number }
+
+export interface Report {
+  title: string
+  subtitle: string
+  /** In bytes, ascending. */
+  blockSizes: number[]
+  /** Of the figures that are shown first. */
+  blockSize: number
+  /** Cells by layer and block size, in milliseconds. */
+  stacks: Array<{ label: string, cells: Array<Array<Cell | null>> }>
+  /** With the size of the log that each reads. */
+  layers: Array<{ name: string, meaning: string, bytes: number, records: number }>
+  facts: Array<[name: string, value: string]>
+}
+
+/** A look for each stack: `mark` is an SVG path around 0,0. */
+export interface Page extends Report { looks: Array<{ mark: string, lineWidth: number }> }
