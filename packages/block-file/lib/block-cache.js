@@ -305,7 +305,10 @@ const COUNT_MAX = 32
 const COUNTS_PER_SLOT = 8
 
 class Admission {
-  /** @param {BlockCache} cache  @param {{ withRoom?: number, whenFull?: number }} [counts]  how many misses it takes */
+  /**
+   * @param {BlockCache} cache
+   * @param {{ withRoom?: number | undefined, whenFull?: number | undefined }} [counts]  how many misses it takes
+   */
   constructor (cache, { withRoom = MISS_COUNT_WITH_ROOM, whenFull = countFor(cache.blockSize) } = {}) {
     this._cache = cache
     this._countWithRoom = withRoom

@@ -395,7 +395,7 @@ class BlockFileHandle {
     })
   }
 
-  /** @type {(start: number, end: number, decode: typeof readUInt32BE, cb: Callback<number>) => void} */
+  /** @type {(start: number, end: number, decode: (buf: Buffer, at: number) => number, cb: Callback<number>) => void} */
   _readInteger (start, end, decode, cb) {
     // An integer in a cached block is read in place.
     if (typeof cb === 'function' && this._lifecycle.isOpen && this._whyNotRange('read', start, end) === null) {

@@ -309,7 +309,7 @@ async function isAt (handle, name) {
 
 // If the kernel holds the lock, the record is removed before the file is closed: afterwards it belongs to the next
 // holder. If the record is the lock, the file must be closed first.
-/** @type {(filePath: string, handle: StorageHandle, lock: StorageLock | null) => Promise<void>} */
+/** @type {(filePath: string, handle: StorageHandle, lock: StorageLock | null) => Promise<any>} */
 async function close (filePath, handle, lock) {
   if (lock === null) return call(handle, 'close')
   // The file's folder may have been renamed, with the lock in it.

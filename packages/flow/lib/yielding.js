@@ -31,7 +31,7 @@ function askForTurn () {
  * number of items between two looks depends on how long the items take.
  */
 class TimeSlice {
-  /** @param {{ countMax?: number }} [options]  `countMax`: the most items between two looks at the clock */
+  /** @param {{ countMax?: number | undefined }} [options]  the most items between two looks at the clock */
   constructor ({ countMax = COUNT_MAX } = {}) {
     this._countMax = countMax
     this._startMs = this._lookMs = 0
