@@ -3,6 +3,7 @@
 
 const { testCodec } = require('./lib/codec-suite')
 const { flip, garble, misdirect, splice, swap, truncate, zero } = require('./lib/damage')
+const { makeFilter, makeValue, runFilterCases } = require('./lib/filter-cases')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
 const { CrashPoint, TEAR } = require('./lib/simulated-crash')
@@ -13,6 +14,9 @@ const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFol
 
 exports.testCodec = testCodec
 exports.testLog = testLog
+exports.makeFilter = makeFilter
+exports.makeValue = makeValue
+exports.runFilterCases = runFilterCases
 exports.flip = flip
 exports.truncate = truncate
 exports.zero = zero

@@ -3,25 +3,39 @@
 // the searches that spare looking closely at most records.
 
 const { createByteSearch } = require('./lib/byte-search')
-const { createSelect } = require('./lib/select')
-const { createTextSearch, WordMarks, OFFSET_MAX, WORD_SIZE } = require('./lib/text-search')
-const { matches, parseWhere } = require('./lib/where')
+const { createMatch, createValueMatch, isFilter, matches } = require('./lib/matches')
+const { compareTexts } = require('./lib/operators')
+const { createSearches, planWhere } = require('./lib/plan')
+const { createCheckedSearch, createSelect } = require('./lib/select')
+const { createTextSearch, OFFSET_MAX, WORD_SIZE } = require('./lib/text-search')
+const { parseWhere } = require('./lib/where')
 
 /**
  * @typedef {import('./lib/where').Where} Where
+ * @typedef {import('./lib/where').Filter} Filter
  * @typedef {import('./lib/where').Condition} Condition
+ * @typedef {import('./lib/where').Step} Step
+ * @typedef {import('./lib/plan').Leaf} Leaf
+ * @typedef {import('./lib/plan').Plan} Plan
  * @typedef {import('./lib/where').Primitive} Primitive
  * @typedef {import('./lib/select').Records} Records
  * @typedef {import('./lib/select').Search} Search
  * @typedef {import('./lib/select').Select} Select
  * @typedef {import('./lib/text-search').Text} Text
+ * @typedef {import('./lib/text-search').Part} Part
  */
 
 exports.parseWhere = parseWhere
 exports.matches = matches
-exports.createByteSearch = createByteSearch
+exports.createMatch = createMatch
+exports.createValueMatch = createValueMatch
+exports.isFilter = isFilter
+exports.compareTexts = compareTexts
+exports.planWhere = planWhere
+exports.createSearches = createSearches
 exports.createSelect = createSelect
+exports.createByteSearch = createByteSearch
+exports.createCheckedSearch = createCheckedSearch
 exports.createTextSearch = createTextSearch
-exports.WordMarks = WordMarks
 exports.OFFSET_MAX = OFFSET_MAX
 exports.WORD_SIZE = WORD_SIZE

@@ -16,7 +16,7 @@ import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
 import { fileStorage as deepStorage } from '@millrace/block-file/lib/storage'
 import { matches, parseWhere } from '@millrace/where'
-import type { Condition, Where } from '@millrace/where'
+import type { Filter, Where } from '@millrace/where'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false
 
@@ -149,18 +149,29 @@ export function filter (log: OffsetLog<Message>) {
   const where: Where = [{ path: ['author'], equals: 'ada' }, { path, equals: null }]
   const options: ReadOptions = { where, limit: 1 }
   log.stream({ ...options, where: { path: [], equals: 7 } })
-  is<Condition[]>()(parseWhere(where))
+  is<Filter[]>()(parseWhere(where))
   is<boolean>()(matches(parseWhere(where), {}))
   is<boolean>()(jsonCodec.compile(where)(Buffer.alloc(2), 0, 2))
   is<boolean>()(binaryCodec.compile({ path, equals: true })(Buffer.alloc(2), 0, 2))
   log.stream({ where: [{ path, exists: true }, { path: ['deleted'], exists: false }] })
-  for (const condition of parseWhere(where)) {
-    if (condition.exists === undefined) is<string | number | boolean | null>()(condition.equals)
-    else is<boolean>()(condition.exists)
+  for (const filter of parseWhere(where)) {
+    if ('not' in filter) is<Filter>()(filter.not)
+    else if ('any' in filter) is<Filter[]>()(filter.any)
+    else if (!('all' in filter) && filter.equals !== undefined) is<string | number | boolean | null>()(filter.equals)
   }
+  jsonCodec.compile({ path: 'a.b.0', gte: 1, lt: 5 })
+  jsonCodec.compile([{ any: [{ path: [7], prefix: 'a' }, [{ not: { path: 'a', in: ['b', 1, null] } }]] }])
+  jsonCodec.compile({ path: 'a', includes: { path: 'b', includes: 7 } })
+  binaryCodec.compile(parseWhere(where))
 
-  // @ts-expect-error a path is a list
-  log.stream({ where: { path: 'author', equals: 'ada' } })
+  // @ts-expect-error
+  jsonCodec.compile({ path: 'a', gte: true })
+  // @ts-expect-error there is no such operator
+  jsonCodec.compile({ path: 'a', equal: 1 })
+  // @ts-expect-error
+  jsonCodec.compile({ any: { path: 'a', equals: 1 } })
+  // @ts-expect-error one operator
+  jsonCodec.compile({ path: 'a', gt: 1, prefix: 'a' })
   // @ts-expect-error only primitives are compared
   log.stream({ where: { path: ['author'], equals: { name: 'ada' } } })
   // @ts-expect-error
@@ -170,7 +181,7 @@ export function filter (log: OffsetLog<Message>) {
   // @ts-expect-error
   log.stream({ where: { path: ['author'], exists: 1 } })
   // @ts-expect-error
-  jsonCodec.compile({ path: [7], equals: 7 })
+  jsonCodec.compile({ path: [true], equals: 7 })
 }
 
 export async function scan (log: OffsetLog<Message>) {

@@ -121,19 +121,20 @@ function skip (buf, pos, end) {
 
 /**
  * A key that is not found may be missing, or there may be damage in its place. Whether a whole value begins here, and
- * what it has for keys and values, if it is an object, are whole too, as far as their tags tell.
+ * what it has for keys and values or items, if it is an object or an array, are whole too, as far as their tags tell.
  * @type {(buf: Uint8Array, start: number, limit: number) => boolean}
  */
 function isWhole (buf, start, limit) {
   if (!fits(buf, start, limit)) return false
   const header = readTag(buf, start, limit)
-  if ((header & TYPE_MASK) !== OBJECT) return true
+  const type = header & TYPE_MASK
+  if (type !== OBJECT && type !== ARRAY) return true
   let pos = start + tagSize(header)
   const end = pos + (header >> TYPE_BITS)
   while (pos < end) {
-    const keyTag = readTag(buf, pos, end)
+    const keyTag = type === OBJECT ? readTag(buf, pos, end) : STRING
     if ((keyTag & TYPE_MASK) !== STRING) return false
-    pos = skip(buf, pos + tagSize(keyTag) + (keyTag >> TYPE_BITS), end)
+    pos = skip(buf, type === OBJECT ? pos + tagSize(keyTag) + (keyTag >> TYPE_BITS) : pos, end)
     if (pos < 0) return false
   }
   return true
@@ -207,8 +208,12 @@ const SHORT_STRING_ZEROS = 0x80 | TYPE_MASK
  * @typedef {{ step: Step, tag: number, bytes: Uint8Array, word: number, rest: number }} Probe
  */
 
-/** @type {(step: Step) => Probe} */
-function toProbe (step) {
+/**
+ * @param {string | number} part  a key; or a number, an index and the key of its digits
+ * @returns {Probe}
+ */
+function toFilterProbe (part) {
+  const step = { ...makeKeyStep(String(part)), index: typeof part === 'number' ? part : -1 }
   const { tag, bytes } = step
   const isLong = bytes.length >= WORD_SIZE
   return { step, tag, bytes, word: isLong ? Buffer.from(bytes).readInt32LE(0) : 0, rest: isLong ? WORD_SIZE : 0 }
@@ -228,8 +233,10 @@ function followProbes (buf, words, limit, probes, found, known) {
   let depth = known
   while (depth < probes.length) {
     const probe = probes[depth]
-    let pos = findProbe(buf, words, found[depth], limit, probe)
-    if (pos === UNUSUAL) pos = findKey(buf, found[depth], limit, probe.step)
+    const { index } = probe.step
+    let pos = index < 0 ? findProbe(buf, words, found[depth], limit, probe) : findIndex(buf, found[depth], limit, index)
+    // An object may have a key of an index's digits.
+    if (pos === UNUSUAL || (pos < 0 && index >= 0)) pos = findKey(buf, found[depth], limit, probe.step)
     if (pos < 0) return depth
     found[++depth] = pos
   }
@@ -280,9 +287,9 @@ function findProbe (buf, words, start, limit, { tag: wanted, word, rest, bytes }
 exports.seekKey = seekKey
 exports.seekPath = seekPath
 exports.createSeekPath = createSeekPath
-exports.toSteps = toSteps
 exports.fits = fits
 exports.isWhole = isWhole
 exports.equalBytes = equalBytes
-exports.toProbe = toProbe
+exports.skip = skip
+exports.toFilterProbe = toFilterProbe
 exports.followProbes = followProbes

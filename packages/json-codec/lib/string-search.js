@@ -2,7 +2,7 @@
 // Whether a long string may stand in a record, however it is spelled, without looking at most of its bytes. A character
 // is spelled as it is, or in an escape.
 
-const { WORD_SIZE, WordMarks, createTextSearch } = require('@millrace/where')
+const { WORD_SIZE, createTextSearch } = require('@millrace/where')
 
 /** Only the beginning of a longer text is searched for: the rest would be copied, and hardly narrows the search. */
 const SEARCHED_LENGTH_MAX = 4096
@@ -10,6 +10,8 @@ const SEARCHED_LENGTH_MAX = 4096
 const SIZE_MIN = 12
 /** Only so much of a longer string is searched for: more makes a search no faster. */
 const SIZE_MAX = 64
+/** The words of more texts are so many that one of them is found everywhere. */
+const TEXTS_MAX = 16
 const BACKSLASH = 0x5c
 /** @type {Beginning[]} */
 const NO_BYTES = [{ bits: 0, isPlain: true }]
@@ -17,24 +19,28 @@ const NO_BYTES = [{ bits: 0, isPlain: true }]
 const ESCAPE_REACH = 5
 
 /**
- * @param {string} text
- * @returns {import('@millrace/where').Search | null}  null when it is too short, or has too few characters that need no
- *   escape
+ * @param {string[]} texts
+ * @param {boolean} areWhole  whether each is all of a string of the record, or how one begins
+ * @returns {import('@millrace/where').Search | null}  for any of them; null if there are none or too many, or one is
+ *   too short or has too few characters that need no escape
  */
-function createStringSearch (text) {
-  const run = chooseRun(text)
-  const size = sizeOf(run)
-  if (size < SIZE_MIN) return null
-  return createTextSearch({ size, part: (from, to) => cutRun(run, from, to), isAround: mayBeAround, mayBeSpelled })
+function createStringSearch (texts, areWhole) {
+  if (texts.length === 0 || texts.length > TEXTS_MAX) return null
+  const runs = texts.map((text) => chooseRun(text, areWhole))
+  if (runs.some((run) => sizeOf(run) < SIZE_MIN)) return null
+  return createTextSearch(runs.map((run) => {
+    return { size: sizeOf(run), part: (from, to) => cutRun(run, from, to), isAround: mayBeAround, mayBeSpelled }
+  }))
 }
 
 /**
  * @param {string} text
+ * @param {boolean} isWhole
  * @returns {string[]}  characters of its longest run, or so many of it as are searched for
  */
-function chooseRun (text) {
-  const isWhole = text.length <= SEARCHED_LENGTH_MAX
-  const runs = splitRuns(text.slice(0, SEARCHED_LENGTH_MAX), isWhole).map((run) => {
+function chooseRun (text, isWhole) {
+  const hasEnd = isWhole && text.length <= SEARCHED_LENGTH_MAX
+  const runs = splitRuns(text.slice(0, SEARCHED_LENGTH_MAX), hasEnd).map((run) => {
     let size = 0
     return run.filter((character) => (size += Buffer.byteLength(character)) <= SIZE_MAX)
   })
@@ -59,9 +65,9 @@ function cutRun (run, from, to) {
     if (size <= from) before = size
     return size > from && start < to
   })
-  const words = new WordMarks()
-  forEachWord(characters, (word, offset) => words.add(word, offset))
-  return { from: before, literal: Buffer.from(characters.join('')), words }
+  /** @type {import('@millrace/where').Part['eachWord']} */
+  const eachWord = (onWord) => forEachWord(characters, onWord)
+  return { from: before, literal: Buffer.from(characters.join('')), eachWord }
 }
 
 /**

@@ -5,8 +5,10 @@ const tape = require('tape')
 const { inQuickRuns } = require('@millrace/testkit')
 const { parseWhere, matches } = require('@millrace/where')
 const { jsonCodec } = require('..')
-const { createStringSearch: createSearch } = require('../lib/string-search')
+const { createStringSearch } = require('../lib/string-search')
 const { parseRightly } = require('./parse-rightly')
+
+const createSearch = (text) => createStringSearch([text], true)
 
 const seed = randomInt(2 ** 31)
 const place = new Uint32Array(1)

@@ -4,7 +4,7 @@
 // The global one is behind a getter. Reading it for each `Buffer.isBuffer` takes longer than to frame the record.
 const { Buffer } = require('node:buffer')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
-const { matches } = require('@millrace/where')
+const { createMatch } = require('@millrace/where')
 
 /**
  * @template [T=any]
@@ -14,7 +14,7 @@ const { matches } = require('@millrace/where')
  * @property {(bytes: any) => T} decode  gets a Buffer that it may keep, or a string if `buffer` is false
  * @property {boolean} [buffer]
  * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  must not keep bytes of `buf`
- * @property {(where: import('@millrace/where').Condition[]) => RecordFilter} [compile]
+ * @property {(where: import('@millrace/where').Filter[]) => RecordFilter} [compile]
  */
 
 /**
@@ -140,6 +140,7 @@ class RecordCodec {
         throw new LogError('ERR_CODEC_DECODE', message, { cause: err })
       }
     }
+    const isMatch = createMatch(where)
     return (buf, start, end) => {
       let value
       try {
@@ -147,7 +148,7 @@ class RecordCodec {
       } catch {
         return false
       }
-      return matches(where, value)
+      return isMatch(value)
     }
   }
 }

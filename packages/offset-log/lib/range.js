@@ -35,7 +35,7 @@ const { isShortRead } = require('./errors')
  * @property {boolean} old
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
- * @property {import('@millrace/where').Condition[] | null} where
+ * @property {import('@millrace/where').Filter[] | null} where
  * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the records
  * @property {number} [at]  where in the file to begin, going forward, if a record of `from` would be there
  */

@@ -5,6 +5,8 @@ const { randomInt } = require('node:crypto')
 const { isDeepStrictEqual } = require('node:util')
 const fc = require('fast-check')
 const { parseWhere, matches } = require('@millrace/where')
+const { makeFilter } = require('./filter-cases')
+const { createRandom } = require('./tools')
 
 /** @typedef {import('@millrace/where').Select} Select */
 /** @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Filter */
@@ -166,8 +168,8 @@ function testCompile (tape, check, name, codec, values) {
   }))
 
   tape(`${name}: compile refuses what is no filter`, (t) => {
-    for (const where of [undefined, null, 'x', {}, { path: 'a', equals: 1 }, { path: ['a'], equals: {} },
-      { path: ['a'], exists: 1 }, { path: ['a'], equals: 1, exists: true }]) {
+    for (const where of [undefined, null, 'x', {}, { path: 'a.', equals: 1 }, { path: ['a'], equals: {} },
+      { path: ['a'], equal: 1 }, { path: ['a'], gt: null }, { any: {} }, { path: ['a'], exists: 1 }, { path: ['a'], equals: 1, exists: true }]) {
       t.equal(codeOf(() => compile(where)), 'ERR_INVALID_ARGUMENT')
     }
     t.end()
@@ -247,7 +249,9 @@ function wheresFor (value) {
     { weight: 1, arbitrary: fc.record({ path, equals }) },
     { weight: 1, arbitrary: fc.record({ path: longerPath, equals }) },
     { weight: 2, arbitrary: presencesFor(value, fc.oneof(path, longerPath)) })
-  return fc.oneof(condition, fc.array(condition, { maxLength: 3 }))
+  // Of every operator, in any combination.
+  const other = fc.nat().map((seed) => makeFilter(createRandom(seed), value))
+  return fc.oneof(condition, fc.array(condition, { maxLength: 3 }), other)
 }
 
 /**

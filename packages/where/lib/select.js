@@ -133,4 +133,51 @@ function selectFound ({ buffer, starts, ends, count }, test, find, places, picke
   return pickedCount
 }
 
+/**
+ * @param {Search[]} searches
+ * @returns {Search}  for whatever one of them looks for
+ */
+function createUnionSearch (searches) {
+  if (searches.length === 1) return searches[0]
+  let found = new Uint32Array(searches.length * PLACES_MAX)
+  return {
+    find (buf, from, to, places) {
+      if (found.length < searches.length * places.length) found = new Uint32Array(searches.length * places.length)
+      let size = 0
+      for (const { find } of searches) size += find(buf, from, to, found.subarray(size, size + places.length))
+      // A search that had no room left has found all up to its last place: these are among the first that fit.
+      const first = found.subarray(0, size).sort().subarray(0, places.length)
+      places.set(first)
+      return first.length
+    }
+  }
+}
+
+/**
+ * @param {Search} search
+ * @param {(buf: Buffer, place: number, to: number) => boolean} mayBe  whether what was found there may be what is
+ *   looked for; reads nothing at or behind `to`
+ * @returns {Search}
+ */
+function createCheckedSearch ({ find }, mayBe) {
+  const found = new Uint32Array(PLACES_MAX)
+  return {
+    find (buf, from, to, places) {
+      let count = 0
+      for (let at = from; ;) {
+        const foundCount = find(buf, at, to, found)
+        for (let index = 0; index < foundCount; index++) {
+          if (!mayBe(buf, found[index], to)) continue
+          places[count++] = found[index]
+          if (count === places.length) return count
+        }
+        if (foundCount < found.length) return count
+        at = found[foundCount - 1] + 1
+      }
+    }
+  }
+}
+
 exports.createSelect = createSelect
+exports.createUnionSearch = createUnionSearch
+exports.createCheckedSearch = createCheckedSearch

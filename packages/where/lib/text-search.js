@@ -15,6 +15,10 @@ const SEVERAL = 254
 /** Words of that hash stand nowhere in the text as it is, only in another spelling of it. */
 const ELSEWHERE = 255
 const OFFSET_MAX = SEVERAL - 2
+/** More than there are offsets in a text. */
+const TEXT_PLACES = 256
+/** @type {number[]} */
+const NO_PLACES = []
 
 /** How many words can be looked up in the time that it takes to see that one was a false positive. */
 const FALSE_POSITIVE_COST = 25
@@ -24,38 +28,40 @@ const FALSE_POSITIVES_FACTOR = 8
 
 /** @typedef {import('./select').Search} Search */
 
-/** Which words of four bytes stand in a text that is searched for, by their hashes: what a search looks up. */
+/** Which words of four bytes stand in texts that are searched for, by their hashes: what a search looks up. */
 class WordMarks {
   constructor () {
     /** By `hashWord`. */
     this.marks = new Uint8Array(2 ** HASH_BITS)
     /** @type {Map<number, number[]>} by hashes */
-    this._offsets = new Map()
+    this._places = new Map()
   }
 
   /**
    * @param {number} word  its bytes, little-endian
    * @param {number} offset  in the text, at most OFFSET_MAX; -1 for a word of another spelling
+   * @param {number} textIndex  of several texts
    */
-  add (word, offset) {
-    const { marks, _offsets: all } = this
+  add (word, offset, textIndex) {
+    const { marks, _places: all } = this
     const hash = hashWord(word)
     if (offset < 0) {
       if (marks[hash] === NONE) marks[hash] = ELSEWHERE
       return
     }
-    const offsets = all.get(hash) ?? []
-    if (!offsets.includes(offset)) offsets.push(offset)
-    all.set(hash, offsets)
-    marks[hash] = offsets.length === 1 ? offset + 1 : SEVERAL
+    const place = textIndex * TEXT_PLACES + offset
+    const places = all.get(hash) ?? []
+    if (!places.includes(place)) places.push(place)
+    all.set(hash, places)
+    marks[hash] = places.length === 1 && textIndex === 0 ? offset + 1 : SEVERAL
   }
 
   /**
    * @param {number} word
-   * @returns {number[]}  every offset in the text at which it may stand
+   * @returns {number[]}  where it may stand: TEXT_PLACES for each text before, and the offset in the text
    */
-  offsetsOf (word) {
-    return this._offsets.get(hashWord(word)) ?? []
+  placesOf (word) {
+    return this._places.get(hashWord(word)) ?? NO_PLACES
   }
 }
 
@@ -82,7 +88,9 @@ function hashWord (word) {
  * @typedef {object} Part  of the text
  * @property {number} from  its offset
  * @property {Buffer} literal  its bytes, in the shortest spelling; at most OFFSET_MAX + WORD_SIZE of them
- * @property {WordMarks} words  every four bytes that may stand in it, in any spelling
+ * @property {(onWord: (word: number, offset: number) => void) => void} eachWord  gives every four bytes that may
+ *   stand in it, little-endian, in any spelling, some more than once: the offset in the literal, at most OFFSET_MAX; or
+ *   -1 if there is something of another spelling in them
  */
 
 /**
@@ -106,44 +114,52 @@ function hashWord (word) {
  *   another spelling
  */
 
-/** A part of a text in use: how well it does. What often stands in other texts too is left out, once it is known. */
+/** The same part of each text, in use: how well it does. What often stands elsewhere too is left out, once known. */
 class SearchedPart {
   /**
-   * @param {Part} part
+   * @param {Text[]} texts
+   * @param {number} from  in bytes
+   * @param {number} to
    * @param {number} falsePositivesMax  after how many another one is chosen
    */
-  constructor ({ from, literal, words }, falsePositivesMax) {
-    this.literal = literal
-    this.words = words
+  constructor (texts, from, to, falsePositivesMax) {
+    const parts = texts.map((text) => text.part(from, to))
+    this.words = new WordMarks()
+    for (const [index, { eachWord }] of parts.entries()) eachWord((word, offset) => this.words.add(word, offset, index))
+    this.literals = parts.map(({ literal }) => literal)
+    const size = Math.min(...this.literals.map(({ length }) => length))
     /** Words that begin so many bytes apart: one of them must be in the part, wherever it stands. */
-    this.stride = literal.length - WORD_SIZE + 1
+    this.stride = size - WORD_SIZE + 1
     /** How many bytes were searched for it. */
     this.searched = 0
-    this._from = from
+    this._from = Math.min(...parts.map(({ from }) => from))
     this._falsePositivesMax = falsePositivesMax
     this._falsePositiveCount = 0
     /** How often each word, by its offset, was found without the others. */
-    this._falsePositives = new Float64Array(literal.length)
+    this._falsePositives = new Float64Array(size)
   }
 
   /**
    * A word was found, but not the text.
    * @param {number} mark  of the word that was found
+   * @param {number} word
    * @returns {boolean}  whether to choose another part
    */
-  addFalsePositive (mark) {
-    if (mark < SEVERAL) this._falsePositives[mark - 1]++
+  addFalsePositive (mark, word) {
+    // One of the offsets will do, where there are several: texts that begin or end alike do so at the same ones.
+    const offset = mark < SEVERAL ? mark - 1 : mark === SEVERAL ? this.words.placesOf(word)[0] % TEXT_PLACES : -1
+    if (offset >= 0 && offset < this._falsePositives.length) this._falsePositives[offset]++
     return ++this._falsePositiveCount >= this._falsePositivesMax
   }
 
   /**
-   * @param {Text} text
+   * @param {Text[]} texts
    * @returns {SearchedPart}  what is left of this one, if that takes less time
    */
-  narrow (text) {
+  narrow (texts) {
     const { from, to } = this._findCheapest()
-    const part = text.part(this._from + from, this._from + to + WORD_SIZE - 1)
-    return new SearchedPart(part, FALSE_POSITIVES_FACTOR * this._falsePositivesMax)
+    const end = this._from + to + WORD_SIZE - 1
+    return new SearchedPart(texts, this._from + from, end, FALSE_POSITIVES_FACTOR * this._falsePositivesMax)
   }
 
   /** Going by what was seen so far. @returns {{ from: number, to: number }}  offsets of words */
@@ -165,17 +181,24 @@ class SearchedPart {
   }
 }
 
-/** @type {(text: Text) => Search} */
-function createTextSearch (text) {
-  let chosen = new SearchedPart(text.part(0, text.size), FALSE_POSITIVES_FIRST)
+/**
+ * @param {Text[]} texts  that are spelled alike
+ * @returns {Search}  for any of them
+ */
+function createTextSearch (texts) {
+  const [{ mayBeSpelled }] = texts
+  let chosen = new SearchedPart(texts, 0, Math.min(...texts.map(({ size }) => size)), FALSE_POSITIVES_FIRST)
 
   /** @type {(buf: Buffer, word: number, mark: number, pos: number, start: number, end: number) => boolean} */
   const isThere = (buf, word, mark, pos, start, end) => {
-    const { literal, words } = chosen
-    if (text.mayBeSpelled(buf, start, pos)) return true
+    const { literals, words } = chosen
+    if (mayBeSpelled(buf, start, pos)) return true
     if (mark === ELSEWHERE) return false
-    if (mark !== SEVERAL) return text.isAround(buf, start, end, pos - mark + 1, mark - 1, literal)
-    return words.offsetsOf(word).some((offset) => text.isAround(buf, start, end, pos - offset, offset, literal))
+    if (mark !== SEVERAL) return texts[0].isAround(buf, start, end, pos - mark + 1, mark - 1, literals[0])
+    return words.placesOf(word).some((place) => {
+      const [index, offset] = [Math.floor(place / TEXT_PLACES), place % TEXT_PLACES]
+      return texts[index].isAround(buf, start, end, pos - offset, offset, literals[index])
+    })
   }
 
   /**
@@ -193,7 +216,7 @@ function createTextSearch (text) {
       const word = view.getInt32(pos, true)
       const mark = marks[hashWord(word)]
       if (isThere(buf, word, mark, pos, start, end)) return pos
-      if (chosen.addFalsePositive(mark)) chosen = chosen.narrow(text)
+      if (chosen.addFalsePositive(mark, word)) chosen = chosen.narrow(texts)
       before = pos + 1
     }
   }
@@ -213,6 +236,5 @@ function createTextSearch (text) {
 }
 
 exports.createTextSearch = createTextSearch
-exports.WordMarks = WordMarks
 exports.OFFSET_MAX = OFFSET_MAX
 exports.WORD_SIZE = WORD_SIZE

@@ -1,113 +1,247 @@
 'use strict'
-// The language of filters: from what a user passes as `where` to a checked list of conditions, and whether a decoded
-// value fulfils them.
+// The language of filters: from what a user passes as `where` to a checked list of filters.
 
 const { misuse } = require('@millrace/errors')
+const { BOUNDS, COMBINERS, LOWER_BOUNDS, OPERATORS, UPPER_BOUNDS, isBound, isPrimitive, suggest } = require('./operators')
 
-/** @typedef {string | number | boolean | null} Primitive */
+// A filter may come from a stranger: each of these bounds what it can cost.
+
+/** Filters inside one another. */
+const DEPTH_MAX = 32
+/** In all of a filter. */
+const CONDITIONS_MAX = 1000
+/** Of all `in` of a filter. */
+const VALUES_MAX = 100_000
+/** Keys and indexes of a path: no codec nests values deeper. */
+const PATH_LENGTH_MAX = 1000
+/** The largest index of an array. */
+const INDEX_MAX = 2 ** 32 - 2
+
+const SHOWN_LENGTH_MAX = 80
+const KEYS_SHOWN_MAX = 5
+
+/** @typedef {import('./operators').Primitive} Primitive */
+/** @typedef {string | number} Bound */
 
 /**
- * @typedef {object} Equality
- * @property {string[]} path  keys from the record's root inwards; empty means the record itself
- * @property {Primitive} equals  what the value at the path must be, as `===` sees it
- * @property {undefined} [exists]
+ * One step inwards: the key of an object; or a number, the index in an array or the key of its digits.
+ * @typedef {string | number} Step
  */
 
 /**
- * @typedef {object} Presence
- * @property {string[]} path
- * @property {boolean} exists  whether there must be something at the path, whatever it is, or nothing
- * @property {undefined} [equals]
+ * What users pass.
+ * @typedef {string | readonly Step[]} AskedPath
+ * @typedef {'gt' | 'gte' | 'lt' | 'lte'} BoundName
+ * @typedef {'equals' | 'exists' | 'in' | BoundName | 'prefix' | 'includes'} Operator
+ */
+/**
+ * What an object with these operators must not have.
+ * @template {Operator} Used
+ * @typedef {{ readonly [Name in Exclude<Operator, Used>]?: never }} Without
+ */
+/**
+ * @typedef {{ readonly [Key in BoundName]?: Bound }} Bounds
+ * @typedef {{ [Name in BoundName]: Bounds & { readonly [Key in Name]: Bound } }[BoundName]} Range
+ * @typedef {Without<'equals'> & { readonly path: AskedPath, readonly equals: Primitive }} AskedEquality
+ * @typedef {Without<'exists'> & { readonly path: AskedPath, readonly exists: boolean }} AskedPresence
+ * @typedef {Without<'in'> & { readonly path: AskedPath, readonly in: readonly Primitive[] }} AskedChoice
+ * @typedef {Without<BoundName> & Range & { readonly path: AskedPath }} AskedRange
+ * @typedef {Without<'prefix'> & { readonly path: AskedPath, readonly prefix: string }} AskedPrefix
+ * @typedef {Without<'includes'> & { readonly path: AskedPath, readonly includes: Primitive | Where }} AskedMember
+ * @typedef {Without<never> & { readonly path?: never, readonly any: readonly Where[] }} AskedAny
+ * @typedef {Without<never> & { readonly path?: never, readonly all: readonly Where[] }} AskedAll
+ * @typedef {Without<never> & { readonly path?: never, readonly not: Where }} AskedNot
+ * @typedef {AskedEquality | AskedPresence | AskedChoice | AskedRange | AskedPrefix | AskedMember} AskedCondition
+ * @typedef {AskedCondition | AskedAny | AskedAll | AskedNot} AskedFilter
+ * @typedef {AskedFilter | readonly AskedFilter[]} Where  a filter, or a list of which all must hold
  */
 
-/** @typedef {Equality | Presence} Condition */
-
 /**
- * What users pass: one condition, or a list of which all must hold.
- * @typedef {{ readonly path: readonly string[], readonly equals: Primitive, readonly exists?: never }} AskedEquality
- * @typedef {{ readonly path: readonly string[], readonly exists: boolean, readonly equals?: never }} AskedPresence
- * @typedef {AskedEquality | AskedPresence} AskedCondition
- * @typedef {AskedCondition | readonly AskedCondition[]} Where
+ * As `parseWhere` gives it: a path from the record's root inwards, empty for the record itself; and one operator, or
+ * bounds.
+ * @typedef {Without<'includes'> & { readonly path: readonly Step[], readonly includes: Primitive | Filter }} Member
+ * @typedef {(Exclude<AskedCondition, AskedMember> & { readonly path: readonly Step[] }) | Member} Condition
+ * @typedef {Condition | { any: Filter[] } | { all: Filter[] } | { not: Filter }} Filter
  */
 
+/** @typedef {{ conditions: number, values: number }} Counts  of the whole filter, so far */
+
+const CONDITION = `{ path, <operator>: value } with one of ${OPERATORS.join(', ')}`
+const LANGUAGE = `A filter is ${CONDITION}; { any: [...] }, { all: [...] } or { not: filter }; or a list, of which all must hold`
+
 /**
- * @param {unknown} where  one condition, or a list of which all must hold (an empty list holds for every record)
- * @returns {Condition[]}  a copy: later changes to what was passed change nothing
+ * @param {unknown} where  a filter, or a list of which all must hold (an empty list holds for every record)
+ * @returns {Filter[]}  a copy: later changes to what was passed change nothing
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseWhere (where) {
-  const list = Array.isArray(where) ? where : [where]
-  // A hole is no condition: `map` would pass over it, and it would hold for every record.
-  return Array.from(list, parseCondition)
+  const counts = { conditions: 0, values: 0 }
+  return Array.isArray(where) ? parseList(where, 1, counts) : [parseFilter(where, 1, counts)]
 }
 
-/** @type {(condition: any) => Condition} */
-function parseCondition (condition) {
-  const isObject = condition !== null && typeof condition === 'object'
-  const [hasEquals, hasExists] = ['equals', 'exists'].map((name) => isObject && name in condition)
-  if (!hasEquals && !hasExists) {
-    throw misuse('where: expected { path: [key, ...], equals: value }, { path: [key, ...], exists: true or false } or a ' +
-      `list of them, got ${show(condition)}`)
-  }
-  if (hasEquals && hasExists) {
-    throw misuse(`where: a condition has equals or exists, not both; what equals a value exists. Got ${show(condition)}`)
-  }
-  const { path, equals, exists } = condition
-  if (!Array.isArray(path) || ![...path].every((key) => typeof key === 'string')) {
-    throw misuse(`where: path must be an array of strings, got ${show(path)}`)
-  }
-  if (hasEquals && !isPrimitive(equals)) {
-    throw misuse(`where: equals must be a string, a finite number, a boolean or null, got ${show(equals)}`)
-  }
-  if (hasExists && typeof exists !== 'boolean') throw misuse(`where: exists must be true or false, got ${show(exists)}`)
-  return hasEquals ? { path: [...path], equals } : { path: [...path], exists }
+/** @type {(list: unknown, depth: number, counts: Counts) => Filter[]} */
+function parseList (list, depth, counts) {
+  if (!Array.isArray(list)) throw misuse(`where: any and all take a list of filters, got ${show(list)}`)
+  if (list.length > CONDITIONS_MAX) throw tooMany(CONDITIONS_MAX, 'conditions')
+  // A hole is no filter: `map` would pass over it, and it would hold for every record.
+  return Array.from(list, (filter) => parseFilter(filter, depth, counts))
 }
 
-/** @param {unknown} value */
-function isPrimitive (value) {
-  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
-}
-
-/** @param {unknown} value */
-function show (value) {
-  try {
-    return JSON.stringify(value) ?? String(value)
-  } catch {
-    return typeof value
+/** @type {(filter: any, depth: number, counts: Counts) => Filter} */
+function parseFilter (filter, depth, counts) {
+  if (depth > DEPTH_MAX) throw misuse(`where: filters are nested deeper than ${DEPTH_MAX} levels, the most that is allowed`)
+  if (++counts.conditions > CONDITIONS_MAX) throw tooMany(CONDITIONS_MAX, 'conditions')
+  if (Array.isArray(filter)) return { all: parseList(filter, depth + 1, counts) }
+  if (filter === null || typeof filter !== 'object') throw misuse(`where: expected a filter, got ${show(filter)}. ${LANGUAGE}`)
+  const words = listWords(filter)
+  const combiner = words.find((word) => COMBINERS.includes(word))
+  if (combiner === undefined) return parseCondition(filter, words, depth, counts)
+  if (words.length > 1) {
+    throw misuse(`where: ${combiner} stands alone in its object, got ${show(filter)}. Put both in a list: all of it must hold`)
   }
+  if (combiner === 'not') return { not: parseFilter(filter.not, depth + 1, counts) }
+  const parts = parseList(filter[combiner], depth + 1, counts)
+  return combiner === 'any' ? { any: parts } : { all: parts }
 }
 
 /**
- * The oracle: walks a decoded value and compares. Slow and obvious on purpose: compiled filters are tested against it.
- * @param {Condition[]} conditions  from `parseWhere`
- * @param {unknown} value  a decoded record
- * @returns {boolean}  whether every condition holds
+ * @param {any} filter
+ * @returns {string[]}  its keys, all of which are words of the language
  */
-function matches (conditions, value) {
-  return conditions.every(({ path, equals, exists }) => {
-    const found = follow(path, value)
-    return exists === undefined ? found.present && found.value === equals : found.present === exists
+function listWords (filter) {
+  const words = []
+  for (const key in filter) {
+    if (key !== 'path' && !OPERATORS.includes(key) && !COMBINERS.includes(key)) throw unknownWord(key)
+    words.push(key)
+  }
+  return words
+}
+
+/** @param {string} word */
+function unknownWord (word) {
+  const meant = suggest(word)
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+  return misuse(`where: there is no operator ${show(word)}${hint}${hint === '' ? '.' : ''} ${LANGUAGE}`)
+}
+
+/** @type {(condition: any, words: string[], depth: number, counts: Counts) => Condition} */
+function parseCondition (condition, words, depth, counts) {
+  const operators = words.filter((word) => word !== 'path')
+  if (operators.length === 0) throw misuse(`where: expected a condition with an operator, got ${show(condition)}. ${LANGUAGE}`)
+  const areBounds = operators.every((word) => BOUNDS.includes(word))
+  if (operators.length > 1 && !areBounds) {
+    throw misuse(`where: a condition has one operator, or bounds, got ${operators.join(' and ')}. Put two conditions in a list: ` +
+      'both must hold')
+  }
+  for (const sides of [LOWER_BOUNDS, UPPER_BOUNDS]) {
+    if (sides.every((word) => operators.includes(word))) throw misuse(`where: a condition has ${sides.join(' or ')}, not both`)
+  }
+  /** @type {Record<string, any>} */
+  const parsed = { path: parsePath(condition.path) }
+  for (const operator of operators) parsed[operator] = parseArgument(operator, condition[operator], depth, counts)
+  const kinds = new Set(operators.filter(() => areBounds).map((operator) => typeof parsed[operator]))
+  if (kinds.size > 1) throw misuse(`where: no value is in the range ${show(condition)}: one bound is a string, the other one a number`)
+  return /** @type {Condition} */ (parsed)
+}
+
+/**
+ * @param {unknown} path
+ * @returns {Step[]}
+ */
+function parsePath (path) {
+  if (typeof path === 'string') return parsePathText(path)
+  if (!Array.isArray(path)) throw misuse(`where: path must be an array of keys and indexes, or a text like a.b.0, got ${show(path)}`)
+  if (path.length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')
+  const wrong = Array.from(path).find((step) => typeof step !== 'string' && !isIndex(step))
+  if (wrong !== undefined || path.includes(undefined)) {
+    throw misuse(`where: a path has strings for keys and whole numbers for indexes, got ${show(wrong)} in it`)
+  }
+  return [...path]
+}
+
+/** @param {string} text  keys with dots between them; digits are an index */
+function parsePathText (text) {
+  // Of a longer text nobody needs all keys, to see that they are too many.
+  const keys = text.split('.', PATH_LENGTH_MAX + 1)
+  if (keys.length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')
+  if (keys.includes('')) {
+    throw misuse(`where: the path ${show(text)} has an empty key. A path as text has keys with dots between them; write others as ` +
+      'a list: [] is the record itself')
+  }
+  return keys.map((key) => /^(?:0|[1-9]\d{0,9})$/.test(key) && isIndex(Number(key)) ? Number(key) : key)
+}
+
+/** @param {unknown} step */
+function isIndex (step) {
+  return Number.isInteger(step) && Number(step) >= 0 && Number(step) <= INDEX_MAX
+}
+
+/** @type {(operator: string, value: any, depth: number, counts: Counts) => unknown} */
+function parseArgument (operator, value, depth, counts) {
+  switch (operator) {
+    case 'exists': return check(operator, value, typeof value === 'boolean', 'true or false')
+    case 'prefix': return check(operator, value, typeof value === 'string', 'a string')
+    case 'in': return parseValues(value, counts)
+    case 'includes': return isPrimitive(value) ? value : parseElement(value, depth, counts)
+    case 'equals': return check(operator, value, isPrimitive(value), 'a string, a finite number, a boolean or null')
+    default: return check(operator, value, isBound(value), 'a string or a number')
+  }
+}
+
+/** @type {(value: any, depth: number, counts: Counts) => Filter} */
+function parseElement (value, depth, counts) {
+  const isFilter = value !== null && typeof value === 'object'
+  check('includes', value, isFilter, 'a string, a finite number, a boolean, null, or a filter for elements')
+  return parseFilter(value, depth + 1, counts)
+}
+
+/** @type {(values: any, counts: Counts) => Primitive[]} */
+function parseValues (values, counts) {
+  check('in', values, Array.isArray(values), 'a list of values')
+  counts.values += values.length
+  if (counts.values > VALUES_MAX) throw tooMany(VALUES_MAX, 'values of in')
+  return Array.from(values, (value) => {
+    return check('each value of in', value, isPrimitive(value), 'a string, a finite number, a boolean or null')
   })
 }
 
 /**
- * Only own properties of objects are followed: not those of arrays, buffers, strings or prototypes.
- * @param {string[]} path
- * @param {any} value
- * @returns {{ present: boolean, value?: unknown }}
+ * @template T
+ * @param {string} name
+ * @param {T} value
+ * @param {boolean} isRight
+ * @param {string} expected
+ * @returns {T}
  */
-function follow (path, value) {
-  for (const key of path) {
-    if (!isObject(value) || !Object.hasOwn(value, key)) return { present: false }
-    value = value[key]
+function check (name, value, isRight, expected) {
+  if (!isRight) throw misuse(`where: ${name} must be ${expected}, got ${show(value)}`)
+  return value
+}
+
+/** @param {number} max @param {string} what */
+function tooMany (max, what) {
+  return misuse(`where: a filter may have ${max} ${what}, not more`)
+}
+
+/**
+ * Whatever it is, shortly: it may be huge, or refuse to be shown.
+ * @param {any} value
+ */
+function show (value) {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN_LENGTH_MAX)) + (value.length > SHOWN_LENGTH_MAX ? '...' : '')
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`
+  if (value === null || typeof value !== 'object') return String(value).slice(0, SHOWN_LENGTH_MAX)
+  const keys = []
+  for (const key in value) {
+    keys.push(keys.length < KEYS_SHOWN_MAX ? key.slice(0, SHOWN_LENGTH_MAX) : '...')
+    if (keys.length > KEYS_SHOWN_MAX) break
   }
-  return { present: true, value }
+  return keys.length === 0 ? '{}' : `{ ${keys.join(', ')} }`
 }
 
-/** @param {unknown} value */
-function isObject (value) {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) && !ArrayBuffer.isView(value)
-}
-
+exports.DEPTH_MAX = DEPTH_MAX
+exports.CONDITIONS_MAX = CONDITIONS_MAX
+exports.VALUES_MAX = VALUES_MAX
+exports.PATH_LENGTH_MAX = PATH_LENGTH_MAX
 exports.parseWhere = parseWhere
-exports.matches = matches

@@ -2,7 +2,7 @@
 
 const { randomInt } = require('node:crypto')
 const tape = require('tape')
-const { WordMarks, createTextSearch } = require('..')
+const { createTextSearch } = require('..')
 
 const seed = randomInt(2 ** 31)
 const WORD_SIZE = 4
@@ -19,21 +19,22 @@ function createPick (state) {
 /** A search for bytes that have one spelling, which counts how often a part of them was chosen. */
 function createByteSearch (bytes) {
   const chosen = []
-  const { find } = createTextSearch({
+  const { find } = createTextSearch([{
     size: bytes.length,
     part: (from, to) => {
       const literal = bytes.subarray(from, to)
-      const words = new WordMarks()
-      for (let at = 0; at + WORD_SIZE <= literal.length; at++) words.add(literal.readInt32LE(at), at)
+      const eachWord = (onWord) => {
+        for (let at = 0; at + WORD_SIZE <= literal.length; at++) onWord(literal.readInt32LE(at), at)
+      }
       chosen.push([from, to])
-      return { from, literal, words }
+      return { from, literal, eachWord }
     },
     isAround: (buf, start, end, first, offset, literal) => {
       const isInside = first >= start && first + literal.length <= end
       return isInside && literal.equals(buf.subarray(first, first + literal.length))
     },
     mayBeSpelled: () => false
-  })
+  }])
   return { search: (buf, start, end) => find(buf, start, end, place) > 0 ? place[0] : -1, chosen }
 }
 
