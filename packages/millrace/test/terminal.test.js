@@ -106,6 +106,25 @@ tape('pipes: a closed one ends the command quietly, at once', async (t) => {
   t.equal((await runCommand(['cat', file])).stdout.split('\n').length, 20_001, 'all of it, if nobody closes')
 })
 
+tape('pipes: the first record of a large log is there at once', async (t) => {
+  const file = await makeLog(Array.from({ length: 50_000 }, (_, n) => ({ n, text: 'x'.repeat(500) })))
+  const timed = (words) => new Promise((resolve) => {
+    const began = performance.now()
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+    child.stdout.once('data', () => child.stdout.destroy())
+    child.on('close', () => resolve(performance.now() - began))
+  })
+  const times = []
+  const bare = []
+  for (let run = 0; run < 5; run++) {
+    bare.push(await timed(['-e', 'console.log(1)']))
+    times.push(await timed([BIN, 'cat', file]))
+  }
+  // On a machine that is busy, Node.js alone may take as long.
+  const limit = Math.max(300, 5 * Math.min(...bare))
+  t.ok(Math.min(...times) < limit, `${Math.round(Math.min(...times))} ms, below ${Math.round(limit)}`)
+})
+
 tape('pipes: a log on standard input', async (t) => {
   const file = await makeLog([{ n: 1 }, { n: 2 }])
   const input = fs.readFileSync(file)

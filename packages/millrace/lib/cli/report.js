@@ -33,11 +33,17 @@ function describeRange ({ what, offset, size, records, seqs, isPromised }) {
   return escapeControls(parts.join('; '))
 }
 
+/** @param {number} count @param {number} size  in bytes */
+function countRanges (count, size) {
+  return `${formatCount(count)} range${count === 1 ? '' : 's'} of ${formatCount(size)} bytes`
+}
+
 /** @param {number} count */
 function countRecords (count) {
   return `${formatCount(count)} record${count === 1 ? '' : 's'}`
 }
 
+exports.countRanges = countRanges
 exports.countRecords = countRecords
 exports.describeRange = describeRange
 exports.describeSize = describeSize

@@ -5,6 +5,8 @@ const { once } = require('node:events')
 const { formatDuration, formatSize } = require('./text')
 
 const PROGRESS_MS = 100
+// What is done sooner needs no bar.
+const QUIET_MS = 400
 const BAR_SIZE = 24
 const STYLES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 }
 
@@ -170,7 +172,7 @@ class Progress {
    */
   update (done, total) {
     const now = performance.now()
-    if (this.#write === null || now - this.#shown < PROGRESS_MS) return
+    if (this.#write === null || now - this.#began < QUIET_MS || now - this.#shown < PROGRESS_MS) return
     this.#shown = now
     const rate = done / Math.max(0.001, (now - this.#began) / 1000)
     this.#write(`\r\u001b[2K${this.#label} ${describeProgress(done, total, rate)}`)

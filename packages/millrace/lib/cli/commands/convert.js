@@ -2,11 +2,11 @@
 
 const { codecs } = require('../../open')
 const { countRecords } = require('../report')
-const { parseCount } = require('../records')
+const { parseCount, reportLost } = require('../records')
 const { guessCodec } = require('../source')
-const { formatCount } = require('../text')
 
 const CODECS = ['json', 'binary', 'bytes']
+const PHASES = { resume: 'comparing what there is', convert: 'converting', verify: 'verifying' }
 const FORMATS = ['checked', 'offset32', 'offset48', 'offset53', 'flumelog-aligned-offset', 'async-append-only-log']
 
 /** @type {import('../definition').Definition} */
@@ -33,7 +33,8 @@ exports.command = {
   async run ({ args, options, shell }) {
     const { convert } = require('@millrace/migrate')
     const names = await chooseCodecs(args.from, options)
-    const progress = shell.progress('converting')
+    /** @type {{ phase: string, bar: import('../shell').Progress } | null} */
+    let progress = null
     let result
     try {
       result = await convert(args.from, args.to, {
@@ -41,20 +42,32 @@ exports.command = {
         blockSize: options.blockSize,
         onCorrupt: options.skipDamage ? 'skip' : 'error',
         onBadRecord: () => Boolean(options.skipBad),
-        onProgress: ({ bytesDone, bytesTotal }) => progress.update(bytesDone, bytesTotal),
+        onProgress: ({ phase, bytesDone, bytesTotal }) => {
+          if (progress?.phase !== phase) progress = { phase, bar: shell.progress(PHASES[phase]) }
+          progress.bar.update(bytesDone, bytesTotal)
+        },
         signal: shell.signal,
         ...names.codecs
       })
     } finally {
-      progress.end()
+      endProgress(progress)
     }
     const { format, records, leftOut, lost } = result
     if (options.json) shell.print(JSON.stringify({ ...result, ...names.names }))
-    else shell.print(`${countRecords(records)} converted from ${format}${names.names.toCodec ? ` to ${names.names.toCodec}` : ''}`)
+    else shell.print(`${countRecords(records)} converted from ${describe(format, names.names.fromCodec)} to ${describe('checked', names.names.toCodec)}`)
     if (leftOut > 0) shell.complain(`millrace: left out ${countRecords(leftOut)} that the codecs refuse\n`)
-    if (lost.count > 0) shell.complain(`millrace: left out ${formatCount(lost.count)} damaged ranges of ${formatCount(lost.size)} bytes\n`)
-    return leftOut + lost.count > 0 ? 1 : 0
+    return reportLost(shell, { lost }) || leftOut > 0 ? 1 : 0
   }
+}
+
+/** @param {{ bar: import('../shell').Progress } | null} progress */
+function endProgress (progress) {
+  progress?.bar.end()
+}
+
+/** @param {string} format @param {string | null} codec */
+function describe (format, codec) {
+  return codec === null ? format : `${format} (${codec})`
 }
 
 /**

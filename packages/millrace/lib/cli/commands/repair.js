@@ -1,6 +1,6 @@
 'use strict'
 
-const { countRecords, describeRange } = require('../report')
+const { countRanges, countRecords, describeRange } = require('../report')
 const { removeUnfinished } = require('../unfinished')
 const { escapeControls, formatCount } = require('../text')
 
@@ -59,7 +59,7 @@ function printReport (shell, report, file) {
   if (lostCount > lost.length) shell.print(`lost: ${formatCount(lostCount - lost.length)} ranges more`)
   const saved = `${countRecords(recovered)} ${isDryRun ? 'can be saved' : 'saved'}`
   const extra = recoveredFromDamage > 0 ? `, ${formatCount(recoveredFromDamage)} of them from damaged places` : ''
-  const gone = lostCount > 0 ? `${formatCount(lostCount)} ranges of ${formatCount(lostSize)} bytes are` : 'nothing is'
+  const gone = lostCount > 0 ? `${countRanges(lostCount, lostSize)} ${lostCount === 1 ? 'is' : 'are'}` : 'nothing is'
   shell.print(`${saved}${extra}; ${gone} lost`)
   if (!isDryRun) shell.print(`made ${escapeControls(out)}; keep ${escapeControls(file)} until you have compared them`)
   else if (!isSound) shell.print(`this was a dry run; run it with --write to make ${escapeControls(out)}`)

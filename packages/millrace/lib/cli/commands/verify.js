@@ -1,6 +1,6 @@
 'use strict'
 
-const { countRecords, describeRange, describeSize } = require('../report')
+const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog } = require('../source')
 const { escapeControls, formatCount } = require('../text')
 
@@ -62,7 +62,6 @@ function printSummary (shell, report) {
   if (unanchoredCount > 0) shell.print(`${formatCount(unanchoredCount)} ranges may be left over from writes that were taken back`)
   const found = [framing ?? 'empty', describeSize(size), countRecords(records)]
   if (erased > 0) found.push(`${formatCount(erased)} deleted`)
-  const ranges = `${formatCount(damageCount)} range${damageCount === 1 ? '' : 's'} of ${formatCount(damageSize)} bytes`
-  const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', `damaged in ${ranges}`)
+  const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', `damaged in ${countRanges(damageCount, damageSize)}`)
   shell.print(`${escapeControls(path)}: ${verdict}; ${found.join(', ')}`)
 }

@@ -1,0 +1,51 @@
+'use strict'
+// What is typed wrong: one sentence, what was meant, and exit code 2.
+
+const path = require('node:path')
+const tape = require('tape')
+const { failureOf } = require('@millrace/testkit')
+const { parseFilter } = require('../lib/cli/filter')
+const { runCommand } = require('./run-command')
+const { SSB } = require('./kinds-of-files')
+
+for (const [words, said] of [
+  [['ct', SSB], /unknown command 'ct'\n\(Did you mean cat\?\)/],
+  [['cat', SSB, '--limt', '3'], /unknown option '--limt'\n\(Did you mean --limit\?\)/],
+  [['cat'], /missing required argument 'file'/],
+  [['cat', SSB, 'more'], /too many arguments/],
+  [['cat', SSB, '--limit', 'many'], /Expected a whole number/],
+  [['cat', SSB, '--codec', 'jsn'], /Allowed choices are json, binary, bytes/],
+  [['cat', SSB, '--where', '=3'], /is no filter/],
+  [['get', SSB, '1.5'], /A seq is a whole number/],
+  [[], /Usage: millrace/]
+]) {
+  tape(`misuse: millrace ${words.map((word) => path.basename(word)).join(' ')}`, async (t) => {
+    const { code, stdout, stderr } = await runCommand(words)
+    t.equal(code, 2)
+    t.match(stderr, said)
+    t.equal(stdout, '')
+  })
+}
+
+tape('errors: one line, and a stack only under --debug', async (t) => {
+  const plain = await runCommand(['cat', 'nowhere.log'])
+  t.match(plain.stderr, /^millrace: .*nowhere\.log: there is no such file; check the path\n$/)
+  t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is no log.*\nLogError: [\s\S]*\n +at /)
+})
+
+tape('parseFilter: paths, operators and values', async (t) => {
+  for (const [text, filter] of [
+    ['type=post', { path: ['type'], equals: 'post' }],
+    ['a.b.c=1', { path: ['a', 'b', 'c'], equals: 1 }],
+    ['a="1"', { path: ['a'], equals: '1' }],
+    ['a=', { path: ['a'], equals: '' }],
+    ['a=b=c', { path: ['a'], equals: 'b=c' }],
+    ['a=null', { path: ['a'], equals: null }],
+    ['root', { path: ['root'], exists: true }],
+    ['!root', { path: ['root'], exists: false }],
+    ['"a.b".c=true', { path: ['a.b', 'c'], equals: true }]
+  ]) t.deepEqual(parseFilter(text), filter, text)
+  for (const text of ['', '=1', '.a=1', 'a..b=1', 'a={}', '!a=1', '"a=1', 'a.=1']) {
+    t.equal((await failureOf(() => parseFilter(text)))?.code, 'ERR_INVALID_ARGUMENT', `${text} is refused`)
+  }
+})

@@ -1,0 +1,152 @@
+'use strict'
+// The commands that write, as the real binary.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { open } = require('..')
+const { toJson, fromJson } = require('../lib/cli/json')
+const { SSB, holdLog } = require('./kinds-of-files')
+const { runCommand } = require('./run-command')
+
+function newPath (name = 'events.log') {
+  return path.join(temporaryFolder(), name)
+}
+
+function makeLines (count) {
+  return Array.from({ length: count }, (_, n) => JSON.stringify({ n, text: 'x'.repeat(500) })).join('\n')
+}
+
+async function cat (file, ...words) {
+  return (await runCommand(['cat', file, ...words])).stdout
+}
+
+tape('append: what is given, and lines as they come; --seqs prints where they are', async (t) => {
+  const file = newPath()
+  const { stdout } = await runCommand(['append', file, '{"a":1}', '[1,2]', '--seqs', '--fsync', 'always'])
+  const [first] = stdout.trim().split('\n')
+  t.equal(await cat(file), '{"a":1}\n[1,2]\n')
+  t.equal((await runCommand(['get', file, first])).stdout, '{"a":1}\n')
+  // The answer to a line comes before the next line is written.
+  const answers = await runCommand(['append', file, '--seqs'], {
+    input: null,
+    onSpawn: (child) => {
+      child.stdin.write('{"n":1}\n')
+      child.stdout.once('data', () => child.stdin.end('{"n":2}'))
+    }
+  })
+  t.equal(answers.stdout.trim().split('\n').length, 2)
+  t.equal(await cat(file), '{"a":1}\n[1,2]\n{"n":1}\n{"n":2}\n')
+})
+
+tape('import and export: each is the other backwards, byte for byte', async (t) => {
+  const lines = ['{"big":12345678901234567890,"a":1.10}', '"text"', 'null', '[]', '{"a":{"b":"\\u001b"}}', '{"ü":"€ 😀"}']
+  const text = `${lines.join('\n')}\n`
+  const file = newPath()
+  const { code, stdout } = await runCommand(['import', file, '--json'], { input: `\n${lines.join('\r\n\n')}` })
+  t.equal(code, 0)
+  t.equal(JSON.parse(stdout).records, lines.length)
+  const out = path.join(path.dirname(file), 'out.ndjson')
+  t.equal((await runCommand(['export', file, out])).code, 0)
+  t.equal(fs.readFileSync(out, 'utf8'), text)
+  const again = await runCommand(['export', file, out])
+  t.equal(again.code, 2)
+  t.match(again.stderr, /something is there already/)
+  t.equal((await runCommand(['export', file, out, '--force', '--limit', '1'])).code, 0)
+  t.equal(fs.readFileSync(out, 'utf8'), `${lines[0]}\n`)
+})
+
+tape('import: a line that is no record stops it, and the message says where to go on', async (t) => {
+  const file = newPath()
+  const { code, stderr } = await runCommand(['import', file], { input: '{"n":1}\n\n{"n":\n{"n":3}\n' })
+  t.equal(code, 1)
+  t.match(stderr, /^millrace: line 3 of standard input is no record: .*tail -n \+3\n$/)
+  t.equal(await cat(file), '{"n":1}\n')
+  const missing = await runCommand(['import', newPath(), path.join(temporaryFolder(), 'none.ndjson')])
+  t.equal(missing.code, 2)
+})
+
+tape('import: a large file comes in whole, and a log that is written elsewhere is left alone', async (t) => {
+  const file = newPath()
+  const lines = Array.from({ length: 12_345 }, (_, n) => JSON.stringify({ n, text: 'x'.repeat(n % 700) }))
+  const source = path.join(path.dirname(file), 'in.ndjson')
+  fs.writeFileSync(source, lines.join('\n'))
+  t.equal((await runCommand(['import', file, source])).code, 0)
+  t.equal(await cat(file), `${lines.join('\n')}\n`)
+  const release = await holdLog(file)
+  const locked = await runCommand(['import', file, source])
+  t.equal(locked.code, 1)
+  t.match(locked.stderr, /open for writing|holder|process/i)
+  await release()
+  t.equal((await runCommand(['count', file])).stdout, '12346\n')
+})
+
+tape('json: values that JSON has no word for come back', (t) => {
+  const values = [1n, -5, 'text', null, Buffer.from([0, 255]), new Date(0), undefined, NaN, Infinity, [1n, [Buffer.from('a')]],
+    { a: { b: undefined, c: -Infinity }, d: [new Date(5)] }, JSON.parse('{"__proto__":{"a":1}}')]
+  for (const value of values) t.deepEqual(fromJson(JSON.parse(toJson(value))), value, toJson(value))
+  t.end()
+})
+
+tape('binary logs: bytes and big integers, in and out', async (t) => {
+  const file = newPath()
+  const text = '{"n":{"$bigint":"12345678901234567890"},"data":{"$bytes":"AP8="}}\n'
+  t.equal((await runCommand(['import', file, '--codec', 'binary'], { input: text })).code, 0)
+  t.equal(await cat(file), text)
+  const log = open(file, { codec: 'binary', flags: 'r' })
+  const value = { n: 12345678901234567890n, data: Buffer.from([0, 255]) }
+  for await (const found of log.stream({ seqs: false })) t.deepEqual(found, value)
+  await log.close()
+  t.equal((await runCommand(['append', file, '{"more":true}'])).code, 0, 'a log keeps its codec')
+  t.equal((await runCommand(['count', file, '--where', 'more=true'])).stdout, '1\n')
+})
+
+tape('del and compact: a record is erased, and its space given back', async (t) => {
+  const file = newPath()
+  await runCommand(['import', file], { input: makeLines(500) })
+  const seqs = (await cat(file, '--seqs', '--limit', '400')).trim().split('\n').map((line) => String(JSON.parse(line).seq))
+  t.equal((await runCommand(['del', file, ...seqs])).code, 0)
+  t.equal((await runCommand(['get', file, seqs[3]])).code, 1)
+  const { sizeBefore, size } = JSON.parse((await runCommand(['compact', file, '--json'])).stdout)
+  t.ok(size < sizeBefore / 2, `${sizeBefore} to ${size}`)
+  t.equal((await runCommand(['count', file])).stdout, '100\n')
+})
+
+tape('convert: an old log becomes a checked one, in its codec or another', async (t) => {
+  const file = newPath('new.log')
+  const { stdout, code } = await runCommand(['convert', SSB, file, '--to-codec', 'binary'])
+  t.equal(code, 0)
+  t.match(stdout, /2,000 records converted from offset32 \(json\) to checked \(binary\)/)
+  t.equal((await runCommand(['count', file, '--where', 'value.content.type=post'])).stdout, '530\n')
+  const back = `${file}.back`
+  t.equal((await runCommand(['convert', file, back, '--to-codec', 'json'])).code, 0)
+  t.equal(await cat(back), await cat(SSB))
+})
+
+tape('snapshot and repair: a copy while it is written; what is good of a damaged log', async (t) => {
+  const file = newPath()
+  await runCommand(['import', file], { input: makeLines(500) })
+  const release = await holdLog(file)
+  const copy = `${file}.copy`
+  t.equal((await runCommand(['snapshot', file, copy])).code, 0)
+  await release()
+  t.equal((await runCommand(['count', copy])).stdout, '501\n')
+  t.equal((await runCommand(['snapshot', file, copy])).code, 2, 'never over another file')
+
+  const bytes = fs.readFileSync(file)
+  bytes[70_000] ^= 1
+  fs.writeFileSync(file, bytes)
+  const plan = await runCommand(['repair', file])
+  t.equal(plan.code, 1)
+  t.match(plan.stdout, /lost: bytes[\s\S]*can be saved[\s\S]*dry run/)
+  t.notOk(fs.existsSync(`${file}.repaired`))
+  t.equal((await runCommand(['repair', file, '--write'])).code, 0)
+  t.equal((await runCommand(['verify', `${file}.repaired`])).code, 0)
+  const { stdout, code } = await runCommand(['verify', file])
+  t.equal(code, 1)
+  t.match(stdout, /^bytes \d+ to \d+ \(.*\n.*damaged in 1 range/)
+  const skipped = await runCommand(['count', file, '--skip-damage'])
+  t.equal(skipped.code, 1)
+  t.equal((await runCommand(['count', `${file}.repaired`])).stdout, skipped.stdout)
+})
