@@ -291,7 +291,7 @@ class Reader {
   }
 }
 
-// Admission decides whether to cache a block of which only a few bytes are wanted. Reading those bytes alone is cheap,
+// Admission decides whether to cache a block if only a few of its bytes are wanted. Reading those bytes alone is cheap,
 // and finding them in the cache is cheaper. So a block is cached once its small reads have cost about as much as
 // reading the block: that at most doubles the total cost. Random reads of a log much larger than the cache then do not
 // fill it with blocks that are not used again, and the hot part of a log is soon cached.
@@ -319,7 +319,7 @@ class Admission {
   }
 
   /**
-   * @param {number} blockIndex  of a block that is not cached and of which some bytes are wanted
+   * @param {number} blockIndex  of a block that is not cached, and some bytes of it are wanted
    * @param {boolean} inOrder  whether its next bytes will be wanted soon
    */
   isWorthIt (blockIndex, inOrder) {
