@@ -1,6 +1,6 @@
 'use strict'
-// Emits the declarations of the packages, from the JSDoc of their sources, into the folder `types` of each. `npm pack`
-// calls it. Usage: node scripts/emit-types.js [package ...]
+// Emits the declarations of the packages, from the JSDoc of their sources, into the folder `types` of each, as packing
+// them does. Usage: node scripts/emit-types.js [package ...]
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -15,6 +15,8 @@ const OUT = path.join(root, 'types')
 // Files that mention these need the types of Node.js, also in programs that name no types at all.
 const NODE_NAMES = /\b(?:Buffer|NodeJS)\b|["']node:/
 const NODE_REFERENCE = '/// <reference types="node" />\n'
+// What another package keeps for itself: the compiler names types by the file that they are in.
+const INSIDES = /import\("(@millrace\/[^"/]+)\/lib\/[^"]+"\)\.(\w+)/g
 // Older compilers, and older types of Node.js, know these without a parameter only.
 const PARAMETERS = /\b(Buffer|DataView|\w+Array)<ArrayBuffer(?:Like)?>/g
 
@@ -76,7 +78,7 @@ function hidePrivateMembers (context) {
 
 /** @param {string} text */
 function finish (text) {
-  const plain = text.replace(PARAMETERS, '$1')
+  const plain = text.replace(PARAMETERS, '$1').replace(INSIDES, 'import("$1").$2')
   return NODE_NAMES.test(plain.replace(/\/\*[\s\S]*?\*\//g, '')) ? NODE_REFERENCE + plain : plain
 }
 

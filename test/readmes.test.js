@@ -6,21 +6,12 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
+const { examplesOf, promisedOutput } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
 const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md',
   ...fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
-
-/** @param {string} markdown */
-function examplesOf (markdown) {
-  return [...markdown.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1])
-}
-
-/** What the comments behind console.log say, a line each. */
-function promisedOutput (example) {
-  return [...example.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map((match) => match[1])
-}
 
 for (const readme of readmes) {
   tape(`${readme}: its examples run as printed`, (t) => {

@@ -7,7 +7,8 @@ const path = require('node:path')
 const tape = require('tape')
 const ts = require('typescript')
 const { temporaryFolder } = require('@millrace/testkit')
-const { emitTypes } = require('../scripts/emit-types')
+const { stagePackages } = require('../scripts/pack/prepare')
+const { examplesOf } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
 const names = fs.readdirSync(path.join(root, 'packages'))
@@ -17,6 +18,7 @@ const isWindows = process.platform === 'win32'
 const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|copying)\.js|bin\/.+\.js|lib\/.+\.(?:js|wat)|types\/(?:index|survey|copying|lib\/.+)\.d\.ts)$/
 const OPTIONS = {
   strict: true,
+  exactOptionalPropertyTypes: true,
   skipLibCheck: false,
   allowJs: true,
   checkJs: true,
@@ -31,12 +33,7 @@ const { packedFiles, consumer } = layOut()
 function layOut () {
   const folder = temporaryFolder()
   const packageOf = (name) => path.join(folder, 'packages', name)
-  for (const name of names) {
-    const filter = (file) => path.basename(file) !== 'node_modules'
-    fs.cpSync(path.join(root, 'packages', name), packageOf(name), { recursive: true, filter })
-  }
-  const problems = emitTypes(names, packageOf, { check: false })
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  stagePackages(folder)
 
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', ...names.map((name) => `./packages/${name}`)]
   const { stdout, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8', shell: isWindows })
@@ -96,7 +93,7 @@ tape('types: what is packed of a package is its sources, their declarations and 
   for (const name of names) {
     const files = packedFiles.get(publishedName(name))
     t.deepEqual(files.filter((file) => !PACKED.test(file)), [], `${name}: nothing else`)
-    for (const file of ['package.json', 'README.md', 'index.js', 'types/index.d.ts']) {
+    for (const file of ['package.json', 'README.md', 'LICENSE', 'index.js', 'types/index.d.ts']) {
       t.ok(files.includes(file), `${name}: ${file}`)
     }
     const sources = files.filter((file) => /^lib\/.+\.js$/.test(file))
@@ -105,7 +102,8 @@ tape('types: what is packed of a package is its sources, their declarations and 
     const declarations = files.filter((file) => file.startsWith('types/lib/'))
     t.equal(declarations.length, sources.length, `${name}: and of no others`)
     const { scripts } = JSON.parse(fs.readFileSync(path.join(root, 'packages', name, 'package.json'), 'utf8'))
-    t.equal(scripts.prepack, `node ../../scripts/emit-types.js ${name}`, `${name}: emitted when it is packed`)
+    t.equal(scripts.prepack, `node ../../scripts/pack/prepare.js ${name}`, `${name}: emitted when it is packed`)
+    t.equal(scripts.postpack, `${scripts.prepack} --undo`)
   }
   t.end()
 })
@@ -116,7 +114,7 @@ function readmeExamples () {
   return readmes.flatMap((readme) => {
     const file = path.join(root, readme)
     const markdown = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
-    return [...markdown.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, example], index) => {
+    return examplesOf(markdown, 'ts').map((example, index) => {
       const module = `${readme.replace(/\W/g, '-')}-${index}.mts`
       fs.writeFileSync(path.join(consumer, module), example)
       return module

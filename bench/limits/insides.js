@@ -5,7 +5,7 @@
 const fs = require('node:fs')
 const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
-const { AppendGroup } = require('@millrace/offset-log/lib/appender')
+const { AppendGroup } = require('../../packages/offset-log/lib/appender')
 const {
   CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, crc32, decodeFileHeader, decodeSlot, encodeSlot, CHUNK_HEADER_SIZE,
   CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE, packCommit,

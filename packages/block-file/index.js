@@ -8,6 +8,7 @@ const { fileStorage, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
 
 /**
+ * @typedef {import('./lib/block-file').BlockFileHandle} BlockFileHandle
  * @typedef {import('./lib/block-file').BlockFileOptions} BlockFileOptions
  * @typedef {import('./lib/file-watch').FileWatch} FileWatch
  * @typedef {import('./lib/storage').Storage} Storage

@@ -14,7 +14,6 @@ import type { RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Sourc
 import type { Recovery } from '@millrace/offset-log'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
-import { fileStorage as deepStorage } from '@millrace/block-file/lib/storage'
 import { matches, parseWhere } from '@millrace/where'
 import type { Filter, Where } from '@millrace/where'
 
@@ -283,7 +282,7 @@ export function blocks () {
   is<Buffer>()(file.createSpanReader().buffer)
   is<number>()(readUInt32BE(Buffer.alloc(4), 0))
   is<number>()(new BlockCache(1024, 4096).find(0))
-  const storage: Storage = deepStorage
+  const storage: Storage = fileStorage
   storage.unlink('a.bin', () => {})
 
   // @ts-expect-error its methods take a callback

@@ -5,7 +5,7 @@
 const assert = require('node:assert')
 const { OffsetLog } = require('@millrace/offset-log')
 const { binaryCodec } = require('@millrace/binary-codec')
-const { fileStorage } = require('@millrace/block-file/lib/storage')
+const { fileStorage } = require('@millrace/block-file')
 const { temporaryFolder } = require('@millrace/testkit')
 
 /** @typedef {{ text: string }} Message */

@@ -3,13 +3,12 @@
 import assert = require('node:assert')
 import offsetLog = require('@millrace/offset-log')
 import { jsonCodec } from '@millrace/json-codec'
-import { temporaryFolder } from '@millrace/testkit'
-import crash = require('@millrace/testkit/lib/simulated-crash')
+import crash = require('@millrace/testkit')
 
 interface Message { text: string }
 
 const { OffsetLog } = offsetLog
-const log: offsetLog.OffsetLog<Message> = new OffsetLog(`${temporaryFolder()}/a.log`, { codec: jsonCodec })
+const log: offsetLog.OffsetLog<Message> = new OffsetLog(`${crash.temporaryFolder()}/a.log`, { codec: jsonCodec })
 log.append({ text: 'one' }, (err, seq) => {
   if (err) throw err
   log.get(seq, (err, { text }) => {

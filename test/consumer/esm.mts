@@ -8,10 +8,11 @@ import { binaryCodec } from '@millrace/binary-codec'
 import { BlockFile } from '@millrace/block-file'
 import { LogError, codes } from '@millrace/errors'
 import { parseWhere } from '@millrace/where'
-import { temporaryFolder } from '@millrace/testkit'
-import { CrashPoint } from '@millrace/testkit/lib/simulated-crash.js'
+import { CrashPoint, temporaryFolder } from '@millrace/testkit'
 
 interface Message { text: string, n: number }
+// @ts-expect-error what a package exports is public, the files behind it are not
+export type Inner = typeof import('@millrace/block-file/lib/storage')
 
 const folder = temporaryFolder()
 for (const codec of [jsonCodec, binaryCodec] satisfies Codec[]) {

@@ -2,8 +2,8 @@
 
 import { jsonCodec } from '@millrace/json-codec'
 import { OffsetLog } from '@millrace/offset-log'
-import { createRandom, failureOf, flip, SimulatedDisk, temporaryFolder, testCodec, testLog } from '@millrace/testkit'
-import { CrashPoint } from '@millrace/testkit/lib/simulated-crash'
+import { CrashPoint, createRandom, failureOf, flip, SimulatedDisk, temporaryFolder } from '@millrace/testkit'
+import { testCodec, testLog } from '@millrace/testkit'
 
 export async function test (tape: (title: string, run: (t: any) => void) => void) {
   testLog(tape, (path, options) => OffsetLog(path, options), { name: 'mine', seed: 7 })

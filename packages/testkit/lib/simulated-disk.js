@@ -199,7 +199,7 @@ class SimulatedDisk {
     if (this.onChange) this.onChange(call, index)
   }
 
-  /** @type {(file: string, options: { flags: string, mustExist?: boolean }, cb: Callback) => void} */
+  /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }, cb: Callback) => void} */
   _open (file, { flags, mustExist }, cb) {
     this._answer({ name: 'open', path: file }, cb, () => {
       if (!this._names.has(file)) {

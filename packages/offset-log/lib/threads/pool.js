@@ -7,15 +7,15 @@
 
 const path = require('node:path')
 const { MessageChannel, receiveMessageOnPort, Worker } = require('node:worker_threads')
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort } = require('../errors')
 const { taskFailed, unpackError } = require('./carry-error')
 
 /**
  * @typedef {import('./threaded-scans').Part} Part
- * @typedef {import('./worker').Answer} Answer
- * @typedef {Omit<import('./worker').Request, 'requestId'>} Request
- * @typedef {import('./worker').PartRead} PartRead
+ * @typedef {import('./millrace-worker').Answer} Answer
+ * @typedef {Omit<import('./millrace-worker').Request, 'requestId'>} Request
+ * @typedef {import('./millrace-worker').PartRead} PartRead
  * @typedef {{ part: Part, err: Error | null, read: PartRead | undefined, result: unknown }} Outcome
  *
  * @typedef {object} Work
@@ -165,7 +165,7 @@ class Pool {
   /** @type {NodeJS.Timeout | undefined} */
   #timer
 
-  /** @param {() => import('./worker').Setting} describe  called for each new thread */
+  /** @param {() => import('./millrace-worker').Setting} describe  called for each new thread */
   constructor (describe) {
     this.#describe = describe
   }
@@ -220,17 +220,17 @@ class Thread {
   #task = ''
   /** The error that ended the thread. @type {unknown} */
   #cause
+  #hasStarted = false
   /** Settles the current request. @type {(answer: Answer, err?: Error | null) => void} */
   #answered = () => {}
 
   /**
-   * @param {import('./worker').Setting} setting
+   * @param {import('./millrace-worker').Setting} setting
    * @throws if no thread can be started
    */
   constructor (setting) {
     const { port1: port, port2: theirs } = new MessageChannel()
-    const worker = new Worker(path.join(__dirname, 'worker.js'),
-      { workerData: { port: theirs, setting }, transferList: [theirs] })
+    const worker = new Worker(findWorkerFile(), { workerData: { port: theirs, setting }, transferList: [theirs] })
     this.#port = port
     this.#worker = worker
     port.on('message', (message) => this.#receive(message))
@@ -280,6 +280,7 @@ class Thread {
 
   /** @param {Answer & { requestId: number }} message */
   #receive ({ requestId, ...answer }) {
+    this.#hasStarted = true
     if (requestId === this.#requestId) this.#answered(answer)
   }
 
@@ -288,14 +289,36 @@ class Thread {
     this.isDead = this.hasEnded = true
     try {
       // The thread may have answered before it ended.
-      const last = receiveMessageOnPort(this.#port)
-      if (last) this.#receive(last.message)
+      for (let last; (last = receiveMessageOnPort(this.#port)) !== undefined;) this.#receive(last.message)
     } catch {
       // If the answer cannot be deserialised, there is none.
     }
     this.#port.close()
-    this.#answered({}, taskFailed(`has ended its thread with the code ${code}`, this.#task, this.#cause))
+    const isMissing = !this.#hasStarted && /** @type {any} */ (this.#cause)?.code === 'MODULE_NOT_FOUND'
+    const failure = isMissing
+      ? notBundled(this.#cause)
+      : taskFailed(`has ended its thread with the code ${code}`, this.#task, this.#cause)
+    this.#answered({}, failure)
   }
+}
+
+// A bundle has this file beside it, if somebody has told the bundler; so the name says whose it is.
+const WORKER_NAME = 'millrace-worker'
+
+/**
+ * @returns {string}
+ * @throws ERR_NOT_SUPPORTED in a bundle of ES modules
+ */
+function findWorkerFile () {
+  if (typeof __filename !== 'string') throw notBundled(undefined)
+  return path.join(path.dirname(__filename), WORKER_NAME + path.extname(__filename))
+}
+
+/** @param {unknown} cause */
+function notBundled (cause) {
+  return new LogError('ERR_NOT_SUPPORTED', `scan: threads start with the file ${WORKER_NAME}.js, which is not there. In a bundle ` +
+    'it must lie beside a CommonJS module: add @millrace/offset-log/millrace-worker as an entry, or leave @millrace/* out of ' +
+    'the bundle', { cause })
 }
 
 exports.SpreadScan = SpreadScan

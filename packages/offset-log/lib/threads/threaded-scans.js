@@ -14,7 +14,7 @@ const { Pool, SpreadScan } = require('./pool')
 /**
  * @typedef {import('../load').LogFile} LogFile
  * @typedef {import('../range').Range} Range
- * @typedef {import('./worker').PartRead} PartRead
+ * @typedef {import('./millrace-worker').PartRead} PartRead
  */
 
 class ThreadedScans {

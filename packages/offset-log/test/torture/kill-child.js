@@ -64,7 +64,7 @@ function run (options) {
  * @param {ChildOptions} options
  */
 function createStorage ({ logModule, writeSizeMax }) {
-  const { fileStorage } = require(require.resolve('@millrace/block-file/lib/storage', { paths: [logModule] }))
+  const { fileStorage } = require(require.resolve('@millrace/block-file', { paths: [logModule] }))
   const shorten = (handle) => ({
     ...handle,
     write: (buf, offset, length, position, cb) => {

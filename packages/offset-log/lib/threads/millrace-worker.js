@@ -204,6 +204,8 @@ async function answer (reader, request) {
  */
 function serve (port, setting) {
   const reader = new Reader(setting)
+  // Answers no request: it tells a thread that cannot start from one that a task has ended.
+  port.postMessage({ requestId: 0 })
   port.on('message', (/** @type {Request} */ request) => {
     const { requestId } = request
     // The task may have left work for its next turn. If that throws, this scan must fail, not the next one.

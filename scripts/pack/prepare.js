@@ -1,0 +1,104 @@
+'use strict'
+// Makes a package's folder what is packed of it: with declarations, the licence, a README whose links lead somewhere,
+// and with `millrace` the documents. `npm pack` and `npm publish` call this before, and with --undo after.
+// Usage: node scripts/pack/prepare.js <package> [--undo]
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { emitTypes } = require('../emit-types')
+const { linksOf, rewriteLinks } = require('./links')
+
+const root = path.join(__dirname, '..', '..')
+// The package that the documents travel with.
+const WITH_DOCUMENTS = 'millrace'
+// The README as it was; a file with this name is never packed.
+const KEPT_README = '.README.kept'
+
+/** @typedef {import('./links').Edition} Edition */
+
+/**
+ * @param {string} name  of a package
+ * @param {string} folder  of it, or of a copy
+ */
+function preparePackage (name, folder) {
+  restorePackage(folder)
+  const { version, repository } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
+  const documents = name === WITH_DOCUMENTS ? findDocuments() : []
+  const readme = path.posix.join('packages', name, 'README.md')
+  /** @type {Edition} */
+  const edition = {
+    version,
+    address: addressOf(repository),
+    travelsAs: (file) => file === readme ? 'README.md' : documents.includes(file) ? file : null
+  }
+  fs.copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
+  const markdown = fs.readFileSync(path.join(folder, 'README.md'), 'utf8')
+  fs.renameSync(path.join(folder, 'README.md'), path.join(folder, KEPT_README))
+  fs.writeFileSync(path.join(folder, 'README.md'), rewriteLinks(markdown, readme, edition))
+  for (const file of documents) {
+    const target = path.join(folder, file)
+    fs.mkdirSync(path.dirname(target), { recursive: true })
+    if (!file.endsWith('.md')) fs.copyFileSync(path.join(root, file), target)
+    else fs.writeFileSync(target, rewriteLinks(fs.readFileSync(path.join(root, file), 'utf8'), file, edition))
+  }
+}
+
+/** @returns {string[]}  the documents and the pictures in them, as paths from the root */
+function findDocuments () {
+  const pages = fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`)
+  const pictures = pages.flatMap((page) => {
+    const links = linksOf(fs.readFileSync(path.join(root, page), 'utf8'))
+    return links.filter((link) => link.endsWith('.svg')).map((link) => path.posix.join('docs', link))
+  })
+  return [...pages, ...new Set(pictures)]
+}
+
+/** @param {string} folder  of a package, prepared or not */
+function restorePackage (folder) {
+  const kept = path.join(folder, KEPT_README)
+  if (!fs.existsSync(kept)) return
+  fs.renameSync(kept, path.join(folder, 'README.md'))
+  for (const name of ['LICENSE', 'docs', 'images']) fs.rmSync(path.join(folder, name), { recursive: true, force: true })
+}
+
+/**
+ * @param {{ url: string } | undefined} repository  of a manifest
+ * @returns {string | null}
+ */
+function addressOf (repository) {
+  return repository ? repository.url.replace(/^git\+/, '').replace(/\.git$/, '') : null
+}
+
+/**
+ * Copies of all packages, prepared, and their declarations with them.
+ * @param {string} folder  gets the folder `packages`
+ * @returns {string[]}  the names of the packages
+ */
+function stagePackages (folder) {
+  const names = fs.readdirSync(path.join(root, 'packages'))
+  const folderOf = (/** @type {string} */ name) => path.join(folder, 'packages', name)
+  for (const name of names) {
+    const filter = (/** @type {string} */ file) => path.basename(file) !== 'node_modules'
+    fs.cpSync(path.join(root, 'packages', name), folderOf(name), { recursive: true, filter })
+    preparePackage(name, folderOf(name))
+  }
+  const problems = emitTypes(names, folderOf, { check: false })
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return names
+}
+
+if (require.main === module) {
+  const [name, ...rest] = process.argv.slice(2)
+  const folder = path.join(root, 'packages', name)
+  if (rest.includes('--undo')) restorePackage(folder)
+  else {
+    const problems = emitTypes([name], () => folder)
+    for (const problem of problems) console.error(problem)
+    if (problems.length > 0) process.exitCode = 1
+    else preparePackage(name, folder)
+  }
+}
+
+exports.stagePackages = stagePackages
+exports.preparePackage = preparePackage
+exports.restorePackage = restorePackage
