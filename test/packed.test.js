@@ -80,8 +80,7 @@ tape('packed: the licence, no path of this machine, and no link that leads nowhe
 function deadLinks (markdown, file, files) {
   return linksOf(markdown).filter((link) => {
     const [, name] = link.match(/^https:\/\/www\.npmjs\.com\/package\/(millrace\b|@millrace\/[^#?]+)/) ?? []
-    // The front door itself is made elsewhere, and gets its name when it is there.
-    if (name) return !publicNames.has(name) && name !== 'millrace'
+    if (name) return !publicNames.has(name)
     if (/^(?:https?:|#)/.test(link)) return false
     return !files.includes(path.posix.join(path.posix.dirname(file), link.split('#')[0]))
   })

@@ -54,6 +54,8 @@ async function main () {
 async function startRegistry (folder) {
   const tools = path.join(folder, 'tools')
   fs.mkdirSync(tools)
+  // It asks for a tag of node-fetch, which mirrors of the registry may not have.
+  fs.writeFileSync(path.join(tools, 'package.json'), '{ "private": true, "overrides": { "node-fetch": "^2.7.0" } }\n')
   await install(tools, ['verdaccio@6'])
   const uplink = (await mustRun('npm', ['config', 'get', 'registry'], { cwd: root })).trim()
   const config = path.join(folder, 'verdaccio.yaml')

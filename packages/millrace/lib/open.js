@@ -6,6 +6,7 @@ const { misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 
+/** @type {Readonly<{ json: typeof jsonCodec, binary: typeof binaryCodec, bytes: undefined }>} */
 const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: undefined })
 
 /**
@@ -26,7 +27,7 @@ const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: unde
  * Opens a log, or creates it. Calls may be made at once: they wait until it is loaded.
  * @param {string} path
  * @param {OpenOptions} [options]
- * @returns {import('@millrace/offset-log/lib/contract').OffsetLog<any>}
+ * @returns {import('@millrace/offset-log').OffsetLog<any>}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function open (path, options = {}) {
