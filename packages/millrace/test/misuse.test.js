@@ -43,9 +43,21 @@ tape('parseFilter: paths, operators and values', async (t) => {
     ['a=null', { path: ['a'], equals: null }],
     ['root', { path: ['root'], exists: true }],
     ['!root', { path: ['root'], exists: false }],
-    ['"a.b".c=true', { path: ['a.b', 'c'], equals: true }]
-  ]) t.deepEqual(parseFilter(text), filter, text)
-  for (const text of ['', '=1', '.a=1', 'a..b=1', 'a={}', '!a=1', '"a=1', 'a.=1']) {
+    ['"a.b".c=true', { path: ['a.b', 'c'], equals: true }],
+    ['level>=50', { path: ['level'], gte: 50 }],
+    ['level>50', { path: ['level'], gt: 50 }],
+    ['a.0<=-1.5', { path: ['a', 0], lte: -1.5 }],
+    ['at<2026-01-01', { path: ['at'], lt: '2026-01-01' }],
+    ['a!=b', { not: { path: ['a'], equals: 'b' } }],
+    ['a^=12', { path: ['a'], prefix: '12' }],
+    ['a^="1 "', { path: ['a'], prefix: '1 ' }],
+    ['tags~=red', { path: ['tags'], includes: 'red' }],
+    ['"0"=1', { path: ['0'], equals: 1 }],
+    ['007=1', { path: ['007'], equals: 1 }]
+  ]) {
+    t.deepEqual(parseFilter(text), filter, text)
+  }
+  for (const text of ['', '=1', '.a=1', 'a..b=1', 'a={}', '!a=1', '"a=1', 'a.=1', 'a>true', 'a<null', 'a^b', 'a~b']) {
     t.equal((await failureOf(() => parseFilter(text)))?.code, 'ERR_INVALID_ARGUMENT', `${text} is refused`)
   }
 })

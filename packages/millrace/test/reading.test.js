@@ -25,6 +25,21 @@ tape('cat: records as JSON lines, filtered', async (t) => {
   t.equal(code, 0)
 })
 
+tape('count: every operator of --where gives what a loop over the records gives', async (t) => {
+  const records = (await runCommand(['cat', SSB])).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).value)
+  for (const [filter, isWanted] of [
+    ['value.content.type!=post', ({ content }) => content.type !== 'post'],
+    ['value.sequence>20', ({ sequence }) => sequence > 20],
+    ['value.sequence<=20', ({ sequence }) => sequence <= 20],
+    ['value.author^=@S', ({ author }) => author.startsWith('@S')],
+    ['value.content.branch', ({ content }) => content.branch !== undefined],
+    ['!value.content.root', ({ content }) => content.root === undefined],
+    ['value.content.mentions.0.link', ({ content }) => content.mentions?.[0]?.link !== undefined]
+  ]) t.equal((await runCommand(['count', SSB, '-w', filter])).stdout, `${records.filter(isWanted).length}\n`, filter)
+  const file = await makeLog([{ tags: ['red', 1] }, { tags: 'red' }, { tags: ['blue'] }])
+  t.equal((await runCommand(['cat', file, '-w', 'tags~=red'])).stdout, '{"tags":["red",1]}\n')
+})
+
 tape('tail: the last ones', async (t) => {
   const file = await makeLog([1, 2, 3, 4, 5].map((n) => ({ n })))
   t.equal((await runCommand(['tail', '-n', '2', file])).stdout, '{"n":4}\n{"n":5}\n')

@@ -25,7 +25,7 @@ const options = {
   limit: { flags: '--limit <count>', description: 'at most this many records', parse: parseCount },
   where: {
     flags: '-w, --where <filter>',
-    description: 'only records that pass, such as content.type=post; repeat it, and all must hold',
+    description: 'only records that pass, such as type=post or level>=50; repeat it, and all must hold',
     parse: parseFilter,
     isList: true
   },

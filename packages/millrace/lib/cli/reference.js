@@ -15,10 +15,21 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
 - **Exit codes.** 0: all well. 1: a problem was found, such as damage, a log that another process writes, or a record
   that is no JSON. 2: misuse, such as an unknown option or a path that leads nowhere.
 - **Standard input.** Where a command reads a log, \`-\` stands for a log on standard input.
-- **Filters.** \`--where\` takes one condition, and may be given more than once; then all must hold. \`path=value\`: the
-  value at the path is this one. \`path\`: something is there. \`!path\`: nothing is there. Dots join the keys of a path;
-  a key with a dot in it is written as a JSON string, as in \`'content."a.b"=1'\`. The right side is JSON if it parses,
-  else text: \`n=1\` is a number, \`n='"1"'\` and \`n=one\` are texts.
+- **Filters.** \`--where\` takes one condition, and may be given more than once; then all must hold. Quote it, as \`<\`, \`>\`
+  and \`!\` mean something to a shell.
+
+  | filter | it holds if |
+  |---|---|
+  | \`path=value\`, \`path!=value\` | the value at the path is this one; is not, or there is none |
+  | \`path>value\`, \`>=\`, \`<\`, \`<=\` | the value is a number above this number, or a text behind this text, and so on |
+  | \`path^=text\` | the value is a text that begins so |
+  | \`path~=value\` | the value is an array with this element |
+  | \`path\`, \`!path\` | something is there; nothing is |
+
+  Dots join the steps of a path, and whole numbers are indexes of arrays: \`mentions.0.link\`. A key with a dot or an
+  operator in it is written as a JSON string, as in \`'content."a.b"=1'\`. The right side is JSON if it parses, else text:
+  \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts. [@millrace/where](../packages/where/README.md) says how
+  values are ordered.
 - **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
   a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),
   \`{"$bigint":"1"}\`, \`{"$date":"2026-01-01T00:00:00.000Z"}\`, \`{"$number":"NaN"}\`, \`{"$undefined":true}\`. A record of
