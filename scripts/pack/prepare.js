@@ -92,7 +92,8 @@ if (require.main === module) {
   const folder = path.join(root, 'packages', name)
   if (rest.includes('--undo')) restorePackage(folder)
   else {
-    const problems = emitTypes([name], () => folder)
+    // `npm run types` checks the sources, all at once and in a fraction of the time.
+    const problems = emitTypes([name], () => folder, { check: false })
     for (const problem of problems) console.error(problem)
     if (problems.length > 0) process.exitCode = 1
     else preparePackage(name, folder)
