@@ -20,6 +20,7 @@ const loaders = {
   verify: () => require('./commands/verify'),
   repair: () => require('./commands/repair'),
   snapshot: () => require('./commands/snapshot'),
+  view: () => require('./commands/view'),
   bench: () => require('./commands/bench'),
   completion: () => require('./commands/completion')
 }

@@ -1,0 +1,63 @@
+'use strict'
+
+const { isUtf8 } = require('node:buffer')
+const { misuse } = require('@millrace/errors')
+const { OffsetLog } = require('@millrace/offset-log')
+const { codecs } = require('../../open')
+const { parseQuery } = require('../../viewer/query')
+const { serve } = require('../../viewer/server')
+const { ViewedLog } = require('../../viewer/viewed-log')
+const { chooseCodec, findLog, identify } = require('../source')
+
+const PORT_MAX = 65535
+
+/** Shows bytes as text if they are text. @type {import('@millrace/offset-log').Codec<any>} */
+const bytesCodec = {
+  name: 'bytes',
+  buffer: true,
+  encode: () => { throw misuse('this log is open for reading') },
+  decode: (bytes) => isUtf8(bytes) ? bytes.toString() : bytes,
+  compile: () => () => false
+}
+
+/** @type {import('../definition').Definition} */
+exports.command = {
+  name: 'view',
+  summary: 'serves a page, on this machine only, to look at a log in a browser',
+  details: 'It prints the URL, which holds a secret, and serves until it is interrupted. It takes no lock and changes ' +
+    'nothing; the process that writes the log goes on.',
+  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  options: [
+    { flags: '-p, --port <port>', description: 'listen on this port; a free one by default', parse: parsePort, default: 0 },
+    { flags: '--time <path>', description: 'the member that is a record\'s time, as value.timestamp; found by itself if it can be' },
+    { flags: '--codec <codec>', description: 'read the records with this codec', choices: Object.keys(codecs) }
+  ],
+  examples: [['millrace view events.log', 'open the URL that it prints']],
+  async run ({ args, options, shell }) {
+    const { path, remove } = await findLog(shell, args.file)
+    try {
+      const identity = await identify(path)
+      /** @type {keyof typeof codecs} */
+      const name = options.codec ?? await chooseCodec(identity)
+      const codec = codecs[name] ?? bytesCodec
+      const log = OffsetLog(path, { flags: 'r', codec })
+      await log.ready()
+      const timePath = options.time?.split('.')
+      const { url, close } = await serve(new ViewedLog(log, { identity, codec, timePath, parseQuery }), options)
+      shell.print(url)
+      await shell.flush()
+      await new Promise((resolve) => shell.signal.addEventListener('abort', resolve))
+      await close()
+      await log.close()
+    } finally {
+      remove()
+    }
+  }
+}
+
+/** @param {string} text */
+function parsePort (text) {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= PORT_MAX && text.trim() !== '') return port
+  throw misuse(`expected a port from 0 to ${PORT_MAX}`)
+}

@@ -1,0 +1,338 @@
+'use strict'
+// The log behind the viewer: pages of rows, one record as a tree, searches, the time line, what is appended, damage.
+// Each answer is bounded, whatever the size of the log or of a record, and stops when its signal aborts.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { setTimeout: wait } = require('node:timers/promises')
+const { verify } = require('@millrace/repair')
+const { summarize, outline, descend } = require('./outline')
+const { estimate, toTimeline } = require('./timeline')
+const { findTimePath, readTime } = require('./times')
+
+const PAGE_COUNT_MAX = 200
+// Records of many megabytes must not fill the memory: a page ends after so many bytes, but not before its first record.
+const PAGE_SIZE_MAX = 4 * 1024 * 1024
+const LINE_SIZE_MAX = 300
+// Fewer would flicker, more often than this nobody can read.
+const UPDATE_MS = 100
+// So many records get their time read in a scan of all; the others are only counted.
+const TIMED_COUNT_MAX = 4096
+const RANGE_COUNT_MAX = 200
+
+/**
+ * @typedef {import('@millrace/offset-log').OffsetLog<any>} OffsetLog
+ * @typedef {import('@millrace/offset-log').Codec<any>} Codec
+ * @typedef {ArrayLike<number>} Numbers
+ * @typedef {{ buffer: Buffer, count: number, seqs: Numbers, starts: Numbers, ends: Numbers }} Run  some records
+ * @typedef {{ send: (answer: object) => Promise<void> | null, signal: AbortSignal }} Reply  `send` gives a promise if
+ *   whoever reads is slow
+ */
+
+/**
+ * @typedef {object} Row
+ * @property {number} seq
+ * @property {number} size  in bytes
+ * @property {number | null} time  ms since 1970
+ * @property {string} text  one line
+ * @property {string} [error]  why the record does not decode; then `text` shows its bytes
+ */
+
+class ViewedLog {
+  #log
+  #identity
+  #codec
+  #skip
+  /** @type {string[] | null | undefined} undefined until records were looked at */
+  #timePath
+  /** The one that is under way. @type {{ listeners: Set<(answer: object) => void>, latest: object } | null} */
+  #verification = null
+
+  /**
+   * @param {OffsetLog} log  open for reading
+   * @param {object} options
+   * @param {{ framing: string | null, codec: string | null }} options.identity  what the file says of itself
+   * @param {Codec} options.codec  of the log
+   * @param {string[]} [options.timePath]  the member that is a record's time; by default it is found out
+   * @param {(text: string) => { where: any, texts: string[] }} options.parseQuery
+   */
+  constructor (log, { identity, codec, timePath, parseQuery }) {
+    this.#log = log
+    this.#identity = identity
+    this.#codec = codec
+    this.#timePath = timePath
+    this.#skip = log.supports.onCorrupt ? { onCorrupt: /** @type {const} */ ('skip') } : {}
+    this.parseQuery = parseQuery
+  }
+
+  /** The seq of the last record: the log is open. */
+  get #since () {
+    return /** @type {number} */ (this.#log.since.value)
+  }
+
+  /** What is known without reading the log. */
+  async info () {
+    const { filename, since, recovery } = this.#log
+    const { framing, codec } = this.#identity
+    const { size, mtimeMs } = await fs.promises.stat(filename)
+    return {
+      path: filename,
+      name: path.basename(filename),
+      framing,
+      codec,
+      size,
+      modified: mtimeMs,
+      since: since.value,
+      damage: recovery?.damage ?? [],
+      isTailUnsynced: Boolean(recovery?.uncopied ?? recovery?.unrestored)
+    }
+  }
+
+  /**
+   * A page of the list, newest first.
+   * @param {{ before?: number, from?: number, count?: number }} bounds  `before` a seq, or from a seq on; without
+   *   either the newest records
+   * @param {AbortSignal} signal
+   */
+  async page ({ before, from, count = 50 }, signal) {
+    const limit = Math.min(count, PAGE_COUNT_MAX)
+    const older = { reverse: true, ...(before === undefined ? {} : { lt: before }) }
+    const range = from === undefined ? older : { gte: from }
+    const { rows, lost, isCut } = await this.#collect({ ...range, ...this.#skip, signal }, limit)
+    if (from !== undefined) rows.reverse()
+    return { rows, lost, isLast: !isCut && rows.length < limit }
+  }
+
+  /**
+   * One record as a tree, or a part of it.
+   * @param {{ seq: number, path: Array<string | number>, from: number }} wanted
+   */
+  async record ({ seq, path, from }) {
+    try {
+      const { found, value } = descend(await this.#log.get(seq), path)
+      return found ? { seq, tree: outline(value, from) } : { seq, error: 'there is no such member' }
+    } catch (/** @type {any} */ err) {
+      return { seq, error: err.message, code: err.code }
+    }
+  }
+
+  /**
+   * Searches from the newest record on, and sends what it finds as it finds it.
+   * @param {{ query: string, before?: number, count?: number }} wanted
+   * @param {Reply} reply
+   */
+  async search ({ query, before, count = 100 }, { send, signal }) {
+    const { where, texts } = this.parseQuery(query)
+    const needles = texts.map((text) => Buffer.from(text))
+    const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...(where ? { where } : {}) }
+    let [found, sentMs] = [0, 0]
+    let seq = this.#since
+    await this.#log.scan({ ...range, ...this.#skip, signal }, (/** @type {Run} */ run) => {
+      for (let index = 0; index < run.count && found < count; index++) {
+        const bytes = run.buffer.subarray(run.starts[index], run.ends[index])
+        if (!needles.every((needle) => bytes.includes(needle))) continue
+        found++
+        send({ row: this.#toRow(run, index) })
+      }
+      if (run.count > 0) seq = run.seqs[run.count - 1]
+      if (Date.now() - sentMs >= UPDATE_MS) {
+        sentMs = Date.now()
+        send({ seq })
+      }
+      return found < count
+    })
+    send({ isDone: true, isLast: found < count })
+  }
+
+  /**
+   * Tells what is appended, ten times a second at most.
+   * @param {{ after: number }} wanted
+   * @param {Reply} reply
+   */
+  async tail ({ after }, { send, signal }) {
+    const { since } = this.#log
+    let seq = after
+    while (!signal.aborted) {
+      await passes(since, seq, signal)
+      const { rows, isCut } = await this.#collect({ gt: seq, reverse: true, ...this.#skip, signal }, PAGE_COUNT_MAX)
+      if (rows.length > 0) {
+        seq = rows[0].seq
+        await send({ rows, isCut: isCut || rows.length === PAGE_COUNT_MAX, since: since.value })
+      }
+      await wait(UPDATE_MS, undefined, { signal })
+    }
+  }
+
+  /** @param {Reply} reply */
+  async timeline ({ send, signal }) {
+    const since = this.#since
+    if (since === -1) return
+    // Seqs inside a legacy log can only be found by walking it from its start, which counts it as well.
+    if (!this.#log.supports.onCorrupt) return this.count({ send, signal })
+    const probe = async (/** @type {number} */ seq) => {
+      const { rows: [row] } = await this.#collect({ gte: seq, ...this.#skip, signal }, 1)
+      return row ?? null
+    }
+    await estimate(probe, since, (timeline) => send({ timeline }), signal)
+  }
+
+  /**
+   * Counts the records, and reads the time of a few thousand of them.
+   * @param {Reply} reply
+   */
+  async count ({ send, signal }) {
+    const since = this.#since
+    /** @type {import('./timeline').Sample[]} */
+    let samples = []
+    let [stride, count, sentMs] = [1, 0, Date.now()]
+    await this.#log.scan({ ...this.#skip, lte: since, signal }, (/** @type {Run} */ run) => {
+      for (let index = 0; index < run.count; index++) {
+        if (count++ % stride !== 0) continue
+        const time = readTime(this.#decode(run, index).value, this.#timePathOf(run))
+        samples.push({ seq: run.seqs[index], time, count: stride })
+        if (samples.length < TIMED_COUNT_MAX) continue
+        // Every second one is enough from now on.
+        stride *= 2
+        samples = samples.filter((_, index) => index % 2 === 0).map((sample) => ({ ...sample, count: stride }))
+      }
+      if (Date.now() - sentMs < UPDATE_MS) return
+      sentMs = Date.now()
+      send({ count, done: run.seqs[run.count - 1] / Math.max(1, since) })
+    })
+    if (samples.length > 0) {
+      samples[samples.length - 1].count = count - (samples.length - 1) * stride
+      send({ timeline: toTimeline(samples, true) })
+    }
+    send({ count, done: 1 })
+  }
+
+  /**
+   * Verifies the log, and tells how far it is, what is damaged, and the result. All who ask meanwhile get the same.
+   * @param {Reply} reply
+   */
+  async verify ({ send, signal }) {
+    const job = (this.#verification ??= this.#startVerification())
+    await new Promise((resolve) => {
+      const listener = (/** @type {any} */ answer) => {
+        send(answer)
+        if (answer.report || answer.error) resolve(null)
+      }
+      job.listeners.add(listener)
+      signal.addEventListener('abort', () => {
+        job.listeners.delete(listener)
+        resolve(null)
+      }, { once: true })
+      listener(job.latest)
+    })
+  }
+
+  #startVerification () {
+    const job = { listeners: new Set(), latest: /** @type {object} */ ({ done: 0 }) }
+    const tell = (/** @type {object} */ answer) => {
+      job.latest = answer
+      for (const listener of job.listeners) listener(answer)
+    }
+    let sentMs = 0
+    verify(this.#log.filename, {
+      rangesMax: RANGE_COUNT_MAX,
+      onDamage: (range) => { for (const listener of job.listeners) listener({ damage: range }) },
+      onProgress: ({ position, size }) => {
+        if (Date.now() - sentMs < UPDATE_MS) return
+        sentMs = Date.now()
+        tell({ done: position / Math.max(1, size) })
+      }
+    }).then((report) => tell({ report }), (err) => tell({ error: err.message })).finally(() => {
+      this.#verification = null
+    })
+    return job
+  }
+
+  /**
+   * @param {object} options  of the scan
+   * @param {number} limit
+   */
+  async #collect (options, limit) {
+    /** @type {Row[]} */
+    const rows = []
+    let [size, isCut] = [0, false]
+    const { lost } = await this.#log.scan({ ...options, limit }, (/** @type {Run} */ run) => {
+      for (let index = 0; index < run.count; index++) {
+        size += run.ends[index] - run.starts[index]
+        isCut = size > PAGE_SIZE_MAX && rows.length > 0
+        if (isCut) return false
+        rows.push(this.#toRow(run, index))
+      }
+    })
+    return { rows, lost, isCut }
+  }
+
+  /** @param {Run} run  the first records that are looked at decide */
+  #timePathOf (run) {
+    if (this.#timePath !== undefined) return this.#timePath
+    const values = []
+    const count = Math.min(run.count, PAGE_COUNT_MAX)
+    for (let index = 0; index < count; index++) values.push(this.#decode(run, index).value)
+    return (this.#timePath = findTimePath(values))
+  }
+
+  /**
+   * @param {Run} run
+   * @param {number} index
+   * @returns {Row}
+   */
+  #toRow (run, index) {
+    const { value, error } = this.#decode(run, index)
+    const row = {
+      seq: run.seqs[index],
+      size: run.ends[index] - run.starts[index],
+      time: readTime(value, this.#timePathOf(run)),
+      text: summarize(value, LINE_SIZE_MAX)
+    }
+    return error === null ? row : { ...row, error }
+  }
+
+  /**
+   * @param {Run} run
+   * @param {number} index
+   * @returns {{ value: unknown, error: string | null }}  the record's bytes if it does not decode
+   */
+  #decode ({ buffer, starts, ends }, index) {
+    const codec = this.#codec
+    const [start, end] = [starts[index], ends[index]]
+    try {
+      if (codec.decodeRange) return { value: codec.decodeRange(buffer, start, end), error: null }
+      const bytes = codec.buffer ? Buffer.from(buffer.subarray(start, end)) : buffer.toString('utf8', start, end)
+      return { value: codec.decode(bytes), error: null }
+    } catch (/** @type {any} */ err) {
+      return { value: buffer.subarray(start, end), error: String(err?.message ?? err) }
+    }
+  }
+}
+
+/**
+ * @param {OffsetLog['since']} observable
+ * @param {number} bound
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}  settles once the observable is above the bound; fails when the signal aborts
+ */
+function passes (observable, bound, signal) {
+  return new Promise((resolve, reject) => {
+    /** @type {() => void} */
+    let forget = () => {}
+    const onAbort = () => {
+      forget()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) return onAbort()
+    forget = observable((value) => {
+      if (!(value > bound)) return
+      signal.removeEventListener('abort', onAbort)
+      // It may run before `forget` is known.
+      setImmediate(() => forget())
+      resolve()
+    })
+  })
+}
+
+exports.ViewedLog = ViewedLog
