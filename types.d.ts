@@ -13,6 +13,7 @@ declare module 'pull-stream' {
   type Sink<T> = (source: Source<T>) => void
   function pull<T> (source: Source<T>, sink: Sink<T>): void
   namespace pull {
+    function values<T> (items: readonly T[]): Source<T>
     function collect<T> (done: (err: Error | null, items: T[]) => void): Sink<T>
     function drain<T> (op: (item: T) => unknown, done?: (err: Error | null) => void): Sink<T>
   }

@@ -1,5 +1,6 @@
 'use strict'
-// What every layer of Millrace uses: lifecycles, callbacks and promises, observables, yielding, and bytes.
+// What every layer of Millrace uses: lifecycles, callbacks and promises, signals, observables, yielding, and
+// bytes.
 
 const {
   Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
@@ -8,6 +9,7 @@ const {
 const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
+const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
 
 /** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
@@ -22,6 +24,10 @@ exports.toCallback = toCallback
 exports.toPromise = toPromise
 exports.call = call
 exports.rethrowAsync = rethrowAsync
+exports.parseSignal = parseSignal
+exports.abortError = abortError
+exports.onAbort = onAbort
+exports.abortable = abortable
 exports.createObservable = createObservable
 exports.pause = pause
 exports.TimeSlice = TimeSlice

@@ -4,7 +4,7 @@
 const { dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const {
-  createObservable, Lifecycle, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
+  createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
 } = require('@millrace/flow')
 const { BlockCache, Reader } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
@@ -34,6 +34,9 @@ const CACHE_SIZE_MAX = 2 ** 31
  *   of them, on stable storage, or does not exist
  * @property {boolean} [lock]  with `r+`: keep out other writers that lock the file too; false by default
  * @property {number} [lockTimeout]  how many ms to wait for a lock that is held; 0, the default, fails at once
+ * @property {boolean} [mustExist]  fail with ENOENT if there is no file, and create none; false by default
+ * @property {boolean} [errorIfExists]  fail with EEXIST if there is a file; false by default
+ * @property {AbortSignal} [signal]  ends waiting for a lock, with ABORT_ERR; has no effect on an open file
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
@@ -44,8 +47,8 @@ const CACHE_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {{
- *   new (path: string, options?: BlockFileOptions): BlockFileHandle
- *   (path: string, options?: BlockFileOptions): BlockFileHandle
+ *   new (path: string | URL, options?: BlockFileOptions): BlockFileHandle
+ *   (path: string | URL, options?: BlockFileOptions): BlockFileHandle
  * }} BlockFileConstructor
  */
 
@@ -58,13 +61,13 @@ const CACHE_SIZE_MAX = 2 ** 31
 
 /** Positions and sizes are in bytes. Bytes that are passed to a change must not change until its callback runs. */
 class BlockFileHandle {
-  /** @param {string} givenPath  @param {BlockFileOptions} [options] */
+  /** @param {string | URL} givenPath  @param {BlockFileOptions} [options] */
   constructor (givenPath, options) {
     const { blockSize, cache, storage, ...request } = parseOptions(givenPath, options)
     const path = resolvePath(givenPath, storage)
-    const { flags, createFolder } = request
+    const { flags, createFolder, mustExist, signal } = request
     try {
-      if (createFolder && flags === 'r+') storage.makeFolderSync?.(path)
+      if (createFolder && flags === 'r+' && !mustExist && !signal?.aborted) storage.makeFolderSync?.(path)
     } catch {
       // `open` makes the folder again and reports the failure.
     }
@@ -425,15 +428,19 @@ class BlockFileHandle {
   }
 }
 
-/** @type {(path: string, options?: BlockFileOptions) => Required<BlockFileOptions>} */
+/**
+ * @param {unknown} path
+ * @param {BlockFileOptions} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
-    lock = false, lockTimeout = 0, storage = fileStorage
+    lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage
   } = options
-  if (typeof path !== 'string' || path === '') throw misuse(`BlockFile: expected a path, got ${String(path)}`)
+  if (!(path instanceof URL) && (typeof path !== 'string' || path === '')) throw misuse(`BlockFile: expected a path, got ${String(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
     throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
   }
@@ -442,12 +449,19 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
-  if (typeof lock !== 'boolean') throw misuse(`BlockFile: lock must be true or false, got ${String(lock)}`)
+  for (const [name, value] of Object.entries({ lock, mustExist, errorIfExists })) {
+    if (typeof value !== 'boolean') throw misuse(`BlockFile: ${name} must be true or false, got ${String(value)}`)
+  }
+  if (errorIfExists && (mustExist || flags === 'r')) {
+    throw misuse('BlockFile: errorIfExists makes a new file; leave out mustExist, and open it with flags "r+"')
+  }
   if (typeof lockTimeout !== 'number' || !(lockTimeout >= 0)) {
     throw misuse(`BlockFile: lockTimeout must be 0 or more milliseconds, got ${String(lockTimeout)}`)
   }
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
-  return { blockSize, flags, cache, createFolder, initial, lock, lockTimeout, storage }
+  const signal = options.signal === undefined ? null : parseSignal('BlockFile', options.signal)
+  const request = { flags, createFolder, initial, lock, lockTimeout, mustExist, errorIfExists, signal }
+  return { ...request, blockSize, cache, storage }
 }
 
 /** @type {(handle: import('./storage').StorageHandle, cb: Done<FileLook>) => void} */

@@ -11,7 +11,7 @@
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
-const { call, pause, toPromise } = require('@millrace/flow')
+const { abortError, call, pause, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
 // Pauses between attempts to take a lock that is held. Each is twice as long as the one before.
@@ -35,6 +35,9 @@ const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
  * @property {(() => Buffer) | null} initial  makes the bytes of a file that is missing or empty
  * @property {boolean} lock
  * @property {number} lockTimeout  in ms
+ * @property {boolean} mustExist  nothing is made
+ * @property {boolean} errorIfExists
+ * @property {AbortSignal | null} signal  ends the waiting for a lock
  */
 
 /**
@@ -48,6 +51,8 @@ const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
 
 /** @type {(storage: Storage, givenPath: string, request: OpenRequest) => Promise<Opened>} */
 async function open (storage, givenPath, request) {
+  const { signal } = request
+  if (signal?.aborted) throw abortError('open', signal)
   // Readers need no lock, and must not create files.
   const isReader = request.flags === 'r'
   const filePath = isReader || !storage.realPath ? givenPath : await call(storage, 'realPath', givenPath)
@@ -64,6 +69,7 @@ async function open (storage, givenPath, request) {
       if (!(err instanceof Busy)) throw err
       const waitedMs = performance.now() - beganMs
       if (waitedMs >= Math.max(err.patienceMs, request.lockTimeout)) throw err.reason
+      if (signal?.aborted) throw abortError('open', signal)
       await pause(waitMs)
     }
   }
@@ -104,6 +110,7 @@ class LockedOpening {
   async run () {
     let isNew = false
     let handle = await this.#openByKernel(this.#path, true)
+    checkPresence(this.#path, this.#request, handle !== null)
     if (handle === null) {
       // Nothing may be created before it is known which lock applies.
       const { createFolder } = this.#request
@@ -235,17 +242,35 @@ class LockedOpening {
 }
 
 /** @type {(storage: Storage, filePath: string, request: OpenRequest) => Promise<Sized>} */
-async function openOrCreate (storage, filePath, { flags, createFolder, initial }) {
-  if (flags === 'r' || initial === null) return openSized(storage, filePath, { flags, createFolder })
+async function openOrCreate (storage, filePath, request) {
+  const { flags, createFolder, initial, mustExist, errorIfExists } = request
+  const looksFirst = initial !== null || mustExist || errorIfExists
+  if (flags === 'r' || !looksFirst) return openSized(storage, filePath, { flags, createFolder })
   const existing = { flags, createFolder: false, mustExist: true }
   const found = await openSized(storage, filePath, existing).catch((err) => {
     if (err.code === 'ENOENT') return null
     throw err
   })
-  if (found !== null && found.size > 0) return found
+  if (found !== null && !errorIfExists && (found.size > 0 || initial === null)) return found
   if (found !== null) await call(found.handle, 'close')
+  checkPresence(filePath, request, found !== null)
+  if (initial === null) return openSized(storage, filePath, { flags, createFolder })
   await createFile(storage, filePath, { createFolder, bytes: initial(), isThere: found !== null })
   return openSized(storage, filePath, existing)
+}
+
+/**
+ * @param {string} filePath
+ * @param {OpenRequest} request
+ * @param {boolean} exists
+ * @throws {LogError} EEXIST, ENOENT
+ */
+function checkPresence (filePath, { mustExist, errorIfExists }, exists) {
+  if (exists && errorIfExists) {
+    throw new LogError('EEXIST', `open: ${filePath} exists, and errorIfExists was given; nothing was changed`, { path: filePath })
+  }
+  if (exists || !mustExist) return
+  throw new LogError('ENOENT', `open: there is no file ${filePath}, and mustExist was given; nothing was made`, { path: filePath })
 }
 
 /** @type {(storage: Storage, filePath: string, options: import('./storage').OpenOptions) => Promise<Sized>} */

@@ -6,7 +6,9 @@ const { spawn } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
+const { fileURLToPath } = require('node:url')
 const { callbackify } = require('node:util')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
@@ -315,13 +317,27 @@ async function syncFolder (folder) {
   }
 }
 
-// What a path means. A relative path is resolved when it is given. Symlinks are followed to where the file is, or would
-// be created.
+// What a path means. A URL becomes a path. A relative path is resolved when it is given. Symlinks are followed to where
+// the file is, or would be created.
 
-/** Other values are checked later. @type {(filePath: unknown, storage?: Storage) => any} */
+/**
+ * Other values are checked later.
+ * @type {(filePath: unknown, storage?: Storage) => any}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT for a URL that does not name a file
+ */
 function resolvePath (filePath, storage = exports.fileStorage) {
+  if (filePath instanceof URL) return pathOf(filePath)
   const isPath = typeof filePath === 'string' && filePath !== ''
   return isPath && typeof storage?.toAbsolute === 'function' ? storage.toAbsolute(filePath) : filePath
+}
+
+/** @param {URL} url */
+function pathOf (url) {
+  try {
+    return fileURLToPath(url)
+  } catch (err) {
+    throw misuse(`expected a path or a file: URL, got ${url.href}: ${reasonOf(err)}`)
+  }
 }
 
 // Makes a path absolute. It keeps `..`, which may lead elsewhere once the symlinks before it are followed.

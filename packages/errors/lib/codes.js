@@ -21,6 +21,7 @@ exports.codes = Object.freeze({
   ERR_LOG_AMBIGUOUS_FORMAT: 'the file may be a log of more than one format',
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
+  ERR_LOG_OVERLOADED: 'more bytes wait to be appended than maxPendingSize allows; nothing was written',
   ERR_LOG_FULL: 'the append would grow the file past what its framing can address',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
@@ -28,6 +29,8 @@ exports.codes = Object.freeze({
   ERR_RECORD_NOT_FOUND: 'no record begins at the seq that was asked for',
   ERR_LOG_SEQ_LOST: 'a power cut took the record at this seq; build views that saw it again',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
+
+  ERR_STREAM_USED: 'the stream was iterated before, and gives its records once',
 
   ERR_CODEC_MISMATCH: 'the log was made with another codec than the one that was given',
   ERR_CODEC_ENCODE: 'a value could not be encoded; nothing was written',

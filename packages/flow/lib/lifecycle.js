@@ -39,7 +39,8 @@ class Lifecycle {
     const waiting = this.#whenOpen ?? []
     this.#whenOpen = null
     for (const run of waiting) rethrowAsync(() => run(err))
-    if (err) setImmediate(() => this.#isErrorTold || warn(err))
+    // Whoever has aborted it knows.
+    if (err && err.name !== 'AbortError') setImmediate(() => this.#isErrorTold || warn(err))
   }
 
   /**
