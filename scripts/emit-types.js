@@ -13,7 +13,7 @@ const packages = path.join(root, 'packages')
 // Nothing is ever there: what the compiler writes to it goes to the packages.
 const OUT = path.join(root, 'types')
 // Files that mention these need the types of Node.js, also in programs that name no types at all.
-const NODE_NAMES = /\b(?:Buffer|NodeJS)\b|["']node:/
+const NODE_NAMES = /\b(?:Buffer|NodeJS|AbortSignal|URL|asyncDispose)\b|["']node:/
 const NODE_REFERENCE = '/// <reference types="node" />\n'
 // What another package keeps for itself: the compiler names types by the file that they are in.
 const INSIDES = /import\("(@millrace\/[^"/]+)\/lib\/[^"]+"\)\.(\w+)/g

@@ -144,6 +144,17 @@ tape('types: consumers compile as bundlers resolve, and as Node.js 10 did', (t) 
   t.end()
 })
 
+tape('types: consumers and examples compile with exact optional properties, in node16 and as bundlers resolve', (t) => {
+  const exact = { exactOptionalPropertyTypes: true, skipLibCheck: false }
+  const { ESNext, Node16 } = ts.ModuleKind
+  const node16 = { ...exact, module: Node16, moduleResolution: ts.ModuleResolutionKind.Node16 }
+  const bundler = { ...exact, module: ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }
+  for (const [name, options] of Object.entries({ node16, bundler })) {
+    t.deepEqual(compile([...examples, 'api.ts', 'esm.mts'], options).problems, [], name)
+  }
+  t.end()
+})
+
 tape('types: what is compiled runs', (t) => {
   t.notOk(program.emit().emitSkipped)
   for (const [file, output] of [['esm.mjs', 'esm well\n'], ['cjs.cjs', 'cjs well\n'], ['checked.cjs', 'js well\n']]) {
@@ -173,9 +184,13 @@ tape('types: a package exports what its declarations say', (t) => {
 
 tape('types: a log has what its declarations say', async (t) => {
   const symbol = declaredBy('offset-log').get('OffsetLog')
-  const declared = checker.getDeclaredTypeOfSymbol(symbol).getProperties().map((property) => property.name)
+  const names = checker.getDeclaredTypeOfSymbol(symbol).getProperties().map((property) => property.name)
+  const declared = names.filter((name) => !name.startsWith('__@'))
   const log = require('../packages/offset-log').OffsetLog(path.join(temporaryFolder(), 'a.log'))
-  const found = Object.keys(log).filter((name) => !name.startsWith('_'))
+  const ofClass = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(log)))
+  const accessors = ofClass.filter(([, { get }]) => get).map(([name]) => name)
+  const found = [...Object.keys(log), ...accessors].filter((name) => !name.startsWith('_'))
   t.deepEqual(declared.sort(), found.sort())
+  t.ok(names.some((name) => name.startsWith('__@asyncDispose')) && Symbol.asyncDispose in log)
   await log.close()
 })

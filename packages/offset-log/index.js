@@ -6,7 +6,11 @@ const { parseCodecName } = require('./lib/codec')
 const { OffsetLog } = require('./lib/offset-log')
 
 /**
+ * @typedef {import('./lib/contract').RangeOptions} RangeOptions
  * @typedef {import('./lib/contract').ReadOptions} ReadOptions
+ * @typedef {import('./lib/contract').CountOptions} CountOptions
+ * @typedef {import('./lib/contract').GetOptions} GetOptions
+ * @typedef {import('./lib/contract').WritableOptions} WritableOptions
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
  * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
  * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
@@ -32,6 +36,16 @@ const { OffsetLog } = require('./lib/offset-log')
 /**
  * @template Item
  * @typedef {import('./lib/contract').Source<Item>} Source
+ */
+
+/**
+ * @template Item
+ * @typedef {import('./lib/contract').RecordReadable<Item>} RecordReadable
+ */
+
+/**
+ * @template T
+ * @typedef {import('./lib/contract').Sink<T>} Sink
  */
 
 /**

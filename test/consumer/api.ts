@@ -1,5 +1,6 @@
 // What a consumer may write, and, below each @ts-expect-error, what it may not. Compiled strictly, never run.
 
+import { pipeline } from 'node:stream/promises'
 import { BlockFile, BlockCache, fileStorage } from '@millrace/block-file'
 import type { BlockFileOptions, Storage } from '@millrace/block-file'
 import { readUInt32BE } from '@millrace/flow'
@@ -10,7 +11,7 @@ import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
 import { jsonCodec } from '@millrace/json-codec'
 import { OffsetLog } from '@millrace/offset-log'
-import type { RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
+import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
@@ -96,7 +97,7 @@ export async function write (log: OffsetLog<Message>, lists: OffsetLog<number[]>
   // @ts-expect-error
   await log.append([{ author: 'ada' }])
   // @ts-expect-error it would become two records
-  await lists.append([1, 2])
+  is<number>()(await lists.append([1, 2]))
   // @ts-expect-error
   log.append({ author: 'ada', text: 'hi' }, (err: Error | null, seq: string) => seq)
   // @ts-expect-error
@@ -121,7 +122,9 @@ export async function read (log: OffsetLog<Message>, seqs: boolean) {
   is<Source<Message>>()(log.stream({ seqs: false, values: true, live: true }))
   is<Source<number>>()(log.stream({ values: false }))
   is<Source<Pair>>()(log.stream({ seqs: true, values: true }))
-  is<Source<Message | number | Pair>>()(log.stream({ seqs }))
+  is<Source<Message | Pair>>()(log.stream({ seqs }))
+  is<Source<number | Pair>>()(log.stream({ values: seqs }))
+  is<Source<Message | number | Pair>>()(log.stream({ seqs, values: seqs }))
   for await (const { seq, value } of log.stream({ gte: 0 })) [seq.toFixed(), value.author.length]
   for await (const message of log.stream({ seqs: false })) is<Message>()(message)
   is<{ count: number, size: number }>()(log.stream({ onCorrupt: 'skip' }).lost)
@@ -141,6 +144,92 @@ export async function read (log: OffsetLog<Message>, seqs: boolean) {
   for await (const { author } of log.stream({ values: false })) author.trim()
   // @ts-expect-error
   for await (const message of log.stream({ seqs: false })) message.value.trim()
+}
+
+// Options in variables do not widen what a stream gives.
+export async function shape (log: OffsetLog<Message>) {
+  const plain = { limit: 3 }
+  is<Source<Pair>>()(log.stream(plain))
+  const annotated: ReadOptions = { gt: 3 }
+  is<Source<Pair>>()(log.stream(annotated))
+  const values: ReadOptions = { seqs: false, limit: 3 }
+  is<Source<Message>>()(log.stream(values))
+  const seqs = { values: false } satisfies ReadOptions
+  is<Source<number>>()(log.stream(seqs))
+  const widened = { seqs: false }
+  is<Source<Message | Pair>>()(log.stream(widened))
+  const shapeOf = (options: ReadOptions) => log.stream(options)
+  is<Source<Message | number | Pair>>()(shapeOf({ seqs: false }))
+  const range: RangeOptions = { gt: 3 }
+  is<Source<Message>>()(log.stream({ ...range, seqs: false }))
+}
+
+// What is generic over the type of the values.
+export async function wrap () {
+  async function add<T> (log: OffsetLog<T>, value: T): Promise<number> {
+    await log.append([value, value])
+    log.append(value, (err, seq) => err ?? seq.toFixed())
+    return log.append(value)
+  }
+  async function lastOf<T> (log: OffsetLog<T>): Promise<T | undefined> {
+    const entry = await log.last()
+    for await (const value of log.stream({ seqs: false, limit: 1 })) return value
+    return entry?.value
+  }
+  function openLog<T> (path: string, codec: Codec<T>, options: Omit<OffsetLogOptions<T>, 'codec'> = {}): OffsetLog<T> {
+    return OffsetLog(path, { ...options, codec })
+  }
+  const dates: Codec<Date> = { encode: (date) => date.toJSON(), decode: (text: string) => new Date(text), buffer: false }
+  const log = openLog('a.log', dates, { fsync: 'never' })
+  is<OffsetLog<Date>>()(log)
+  const options = { codec: dates, cache: 0 }
+  is<OffsetLog<Date>>()(OffsetLog('a.log', options))
+  is<number>()(await add(log, new Date()))
+  is<Date | undefined>()(await lastOf(log))
+  const anything: OffsetLog = log
+  return anything
+}
+
+export async function ask (log: OffsetLog<Message>, signal: AbortSignal) {
+  is<OffsetLog<Buffer>>()(OffsetLog(new URL('file:///a.log'), { mustExist: true, strict: true, signal, maxPendingSize: 2 ** 20 }))
+  is<Message>()(await log.get(0, { signal }))
+  log.get(0, { signal }, (err, message) => err ? 0 : message.text.length)
+  is<Array<Message | undefined>>()(await log.getMany([0, 1] as const, { signal }))
+  is<Pair | undefined>()(await log.first())
+  is<Pair | undefined>()(await log.last({ lt: 7, signal }))
+  is<Message | undefined>()(await log.last({ seqs: false }))
+  is<number | undefined>()(await log.first({ values: false, where: { path: ['author'], equals: 'ada' } }))
+  log.first((err, entry) => err ? 0 : entry?.value.text)
+  log.last({ seqs: false }, (err, message) => err ? 0 : message?.text)
+  is<number>()(await log.count())
+  is<number>()(await log.count({ limit: 7, signal }))
+  log.count((err, count) => err ? 0 : count.toFixed())
+  is<number>()(log.pendingSize)
+  if (log.needsDrain) await log.drained()
+  is<Promise<void>>()(log[Symbol.asyncDispose]())
+  is<Promise<void>>()(log.stream()[Symbol.asyncDispose]())
+
+  for await (const { value } of log.toReadable({ highWaterMark: 7, signal })) value.text.trim()
+  for await (const seq of log.toReadable({ values: false })) is<number>()(seq)
+  is<number>()(log.toReadable().lost.count)
+  await pipeline(log.stream({ seqs: false }), async function * (messages) {
+    for await (const message of messages) yield message
+  }, log.toWritable({ flush: true, highWaterMark: 7, signal }))
+  await pipeline(log.toReadable({ seqs: false }), log.toWritable())
+  log.toSink((err) => err?.message)(log.stream({ seqs: false }))
+
+  // @ts-expect-error
+  await log.last({ reverse: true })
+  // @ts-expect-error
+  await log.count({ seqs: false })
+  // @ts-expect-error
+  log.toWritable({ sync: true })
+  // @ts-expect-error
+  await log.stream({ limt: 1, seqs: false })
+  // @ts-expect-error
+  await log.getMany(7)
+  // @ts-expect-error
+  log.pendingSize = 7
 }
 
 export function filter (log: OffsetLog<Message>) {
@@ -226,10 +315,10 @@ export async function look (log: OffsetLog<Message>) {
   is<string | undefined>()(log.recovery?.damage[0].what)
   is<boolean>()(log.supports.atomicBatch)
   is<'async'>()(log.methods.del)
-  const { framing, size, since, blockSize, reclaimableSize } = await log.stats()
+  const { framing, size, since, blockSize } = await log.stats()
   is<string>()(framing)
   is<number>()(size + since + blockSize)
-  is<number | null>()(reclaimableSize)
+  is<number | null>()(await log.measureReclaimable())
   is<boolean | undefined>()(log.compactionProgress.value?.isDone)
 
   // @ts-expect-error it may not be loaded yet

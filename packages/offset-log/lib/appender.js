@@ -14,6 +14,8 @@ const BATCH_SIZE_MAX = 2 ** 31
 // Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
 // so long they have one.
 const TURN_MS = 4
+// With more than two writes waiting, those who append may as well wait: the writer has enough to do.
+const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
 /** @typedef {(err: Error | null, seq?: number) => void} Done */
 
@@ -28,10 +30,52 @@ class Appender {
   #isWaking = false
   /** Who has stopped it, and who waits to do so. @type {Array<() => void>} */
   #holders = []
+  /** Bytes of what was accepted and has not called back. */
+  #pendingSize = 0
+  #drainSize
+  /** Who waits for that to become less. @type {Array<() => void>} */
+  #draining = []
 
   /** @param {import('./load').LogFile} file */
   constructor (file) {
     this.#file = file
+    this.#drainSize = Math.min(DRAIN_SIZE, file.maxPendingSize / 2)
+  }
+
+  get pendingSize () {
+    return this.#pendingSize
+  }
+
+  /** Whether whoever appends more should wait first. */
+  get needsDrain () {
+    return this.#pendingSize > this.#drainSize
+  }
+
+  /** Whether nothing more is accepted. */
+  get isFull () {
+    return this.#pendingSize >= this.#file.maxPendingSize
+  }
+
+  /** @param {() => void} cb  runs once `needsDrain` is false */
+  whenDrained (cb) {
+    if (this.needsDrain) this.#draining.push(cb)
+    else cb()
+  }
+
+  /**
+   * Counts what waits elsewhere.
+   * @param {number} size
+   */
+  reserve (size) {
+    this.#pendingSize += size
+  }
+
+  /** @param {number} size  in bytes, of what waits no more */
+  free (size) {
+    this.#pendingSize -= size
+    if (this.#draining.length === 0 || this.needsDrain) return
+    for (const cb of this.#draining) process.nextTick(cb)
+    this.#draining = []
   }
 
   /**
@@ -46,6 +90,7 @@ class Appender {
     const sizeMax = size <= WRITE_SIZE_MAX ? 0 : store.writeSizeMax(size)
     if (sizeMax > BATCH_SIZE_MAX) return process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
     this.#waiting.groupFor(size).add(records, size, done)
+    this.#pendingSize += size
     lifecycle.enter()
     if (this.#isBusy || this.#holders.length > 0) return
     this.#isBusy = true
@@ -161,6 +206,7 @@ class Appender {
       if (index < count) {
         process.nextTick(this.#callBack, group, err, index)
       } else {
+        this.free(group.size)
         this.#waiting.giveBack(group)
         this.#goOn()
       }
@@ -195,6 +241,7 @@ class Appender {
         `${store.name}; copy it into a log with a wider framing`, { path })
       process.nextTick(() => {
         lifecycle.leave()
+        this.free(size)
         done(err)
       })
     }

@@ -2,9 +2,17 @@
 // What users see of a log, as types, over the type of its values. tsc checks that the class Log keeps to it.
 
 /**
+ * @typedef {import('./range').RangeOptions} RangeOptions
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {'live' | 'old' | 'seqs' | 'values' | 'ref' | 'unref'} StreamOption  that no scan has
- * @typedef {Omit<ReadOptions, StreamOption> & { signal?: AbortSignal }} ScanOptions
+ * @typedef {import('./range').EntryShape} EntryShape
+ * @typedef {import('./range').ValueShape} ValueShape
+ * @typedef {import('./range').SeqShape} SeqShape
+ * @typedef {import('./reads').GetOptions} GetOptions
+ * @typedef {import('./node-streams').WritableOptions} WritableOptions
+ * @typedef {Omit<RangeOptions, 'live' | 'old' | 'ref' | 'unref'>} ScanOptions
+ * @typedef {Omit<ScanOptions, 'reverse' | 'cache'>} CountOptions
+ * @typedef {Omit<CountOptions, 'limit'>} OneOptions  of a call that gives one record
+ * @typedef {RangeOptions & { highWaterMark?: number | undefined }} ReadableOptions
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & ThreadOptions} ThreadedScanOptions
@@ -47,14 +55,20 @@
  */
 
 /**
- * An array is always a batch: a value that is an array itself goes into one.
+ * An array is always a batch: a value that is an array itself goes into one. Where it does not, the seq has this type.
+ * @typedef {{ readonly problem: 'an array is a batch: put a value that is an array into an array' }} ListIsABatch
+ */
+
+/**
+ * The values that are arrays.
  * @template T
- * @typedef {T extends readonly unknown[] ? never : T} NoList
+ * @typedef {0 extends 1 & T ? never : T extends readonly unknown[] ? T : never} ListOf
  */
 
 /**
  * @template T
- * @typedef {Method<[value: NoList<T>], number> & Method<[values: readonly T[]], number>} Append
+ * @typedef {Method<[values: readonly T[]], number> & Method<[value: ListOf<T>], ListIsABatch> &
+ *   Method<[value: T], number>} Append
  */
 
 /**
@@ -68,20 +82,58 @@
  * @typedef {{
  *   (abort: Error | boolean | null, cb?: (end: Error | true | null, item: Item) => void): void
  *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
+ *   [Symbol.asyncDispose]: () => Promise<void>
  *   readonly lost: Lost
  *   readonly undecodable: Undecodable
  * }} Source
  */
 
 /**
+ * A stream of Node.js, which knows what its items are.
+ * @template Item
+ * @typedef {{
+ *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
+ *   readonly lost: Lost
+ *   readonly undecodable: Undecodable
+ * } & import('node:stream').Readable} RecordReadable
+ */
+
+/**
+ * A pull-stream sink.
+ * @template T
+ * @typedef {(source: (abort: any, cb: (end: any, value?: T | readonly T[]) => void) => void) => void} Sink
+ */
+
+/**
  * What the items are follows from `seqs` and `values`.
  * @template T
  * @typedef {{
- *   (options: ReadOptions & { seqs: false }): Source<T>
- *   (options: ReadOptions & { seqs?: true, values: false }): Source<number>
- *   (options?: ReadOptions & { seqs?: true, values?: true }): Source<Entry<T>>
+ *   (options: RangeOptions & ValueShape): Source<T>
+ *   (options: RangeOptions & SeqShape): Source<number>
+ *   (options?: RangeOptions & EntryShape): Source<Entry<T>>
+ *   (options: RangeOptions & { seqs?: boolean | undefined, values?: true | undefined }): Source<T | Entry<T>>
+ *   (options: RangeOptions & { seqs?: true | undefined, values?: boolean | undefined }): Source<number | Entry<T>>
  *   (options?: ReadOptions): Source<T | number | Entry<T>>
  * }} Stream
+ */
+
+/**
+ * @template T
+ * @typedef {{
+ *   (options: ReadableOptions & ValueShape): RecordReadable<T>
+ *   (options: ReadableOptions & SeqShape): RecordReadable<number>
+ *   (options?: ReadableOptions & EntryShape): RecordReadable<Entry<T>>
+ *   (options?: ReadableOptions & ReadOptions): RecordReadable<T | number | Entry<T>>
+ * }} ToReadable
+ */
+
+/**
+ * One record of a range, if there is one.
+ * @template T
+ * @typedef {Method<[], Entry<T> | undefined> &
+ *   Method<[options: OneOptions & ValueShape], T | undefined> &
+ *   Method<[options: OneOptions & SeqShape], number | undefined> &
+ *   Method<[options: OneOptions & EntryShape], Entry<T> | undefined>} ReadOne
  */
 
 /**
@@ -137,11 +189,12 @@
  * @property {boolean} snapshot
  * @property {boolean} durable
  * @property {boolean} onCorrupt  `'skip'` can go on behind damage
+ * @property {boolean} threads  scans over threads
  */
 
 /**
- * @template [T=any]
- * @typedef {object} OffsetLog
+ * @template T
+ * @typedef {object} LogMembers
  * @property {string} filename  the path, absolute: what was given means the same ever after
  * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
  * @property {Observable<number>} durable  the seq up to which all is on stable storage, -1 if none; never above `since`
@@ -151,26 +204,54 @@
  * @property {{ del: 'async' }} methods  for flumedb
  * @property {Method<[], void>} ready  the log is loaded and recovered, or failed to be
  * @property {Append<T>} append  gives the seq of the last record, which `since` has reached. An array is one batch
- * @property {Method<[seq: number], T>} get  the value; `flumelog:deleted` if it was deleted
+ * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  the value;
+ *   `flumelog:deleted` if it was deleted
+ * @property {GetMany<T>} getMany  the values in the order of the seqs; undefined for one that was deleted
+ * @property {ReadOne<T>} first  the first record of a range
+ * @property {ReadOne<T>} last  the last record of a range
+ * @property {Method<[], number> & Method<[options: CountOptions], number>} count  how many records a range has
  * @property {Stream<T>} stream  the records of a range, one by one
+ * @property {ToReadable<T>} toReadable  the same as a stream of Node.js
  * @property {Scan} scan  the same as `stream`, many records a call
+ * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  appends what is written to it
+ * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  a pull-stream sink: appends what it reads
+ * @property {Method<[], void>} drained  `needsDrain` is false
  * @property {Method<[seqs: number | readonly number[]], void>} del  erases records; `since` does not move
  * @property {Method<[], void>} sync  all that was appended and deleted before is on stable storage
- * @property {Method<[], Stats>} stats
+ * @property {Method<[], Stats>} stats  what is known without reading the log
+ * @property {Method<[], number | null>} measureReclaimable  bytes that a compaction would give back; null if damage
+ *   prevents it. Reads all of a checked log
  * @property {Method<[], Compacted>} compact  gives back the space of deleted records
- * @property {Method<[path: string], void>} snapshot  copies all that can be read now; nothing may be at the path
+ * @property {Method<[path: string | URL], void>} snapshot  copies all that can be read now; nothing may be at the path
  * @property {Method<[], void>} close  waits for what was asked before, syncs, ends live streams
+ */
+
+/**
+ * @template T
+ * @typedef {Method<[seqs: readonly number[]], Array<T | undefined>> &
+ *   Method<[seqs: readonly number[], options: GetOptions], Array<T | undefined>>} GetMany
+ */
+
+/**
+ * `pendingSize` is how many bytes were given to `append` and have not called back. `needsDrain` is whether that is so
+ * much that a caller who does not await appends should await `drained`. `await using` closes the log.
+ * @template [T=any]
+ * @typedef {LogMembers<T> & {
+ *   readonly pendingSize: number
+ *   readonly needsDrain: boolean
+ *   [Symbol.asyncDispose]: () => Promise<void>
+ * }} OffsetLog
  */
 
 /**
  * With or without `new`. What the values are follows from the codec; without one they are bytes.
  * @typedef {{
- *   new <T>(path: string, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
- *   new (path: string, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
- *   new (path: string, options?: OffsetLogOptions): OffsetLog
- *   <T>(path: string, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
- *   (path: string, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
- *   (path: string, options?: OffsetLogOptions): OffsetLog
+ *   new <T>(path: string | URL, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
+ *   new (path: string | URL, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
+ *   new (path: string | URL, options?: OffsetLogOptions): OffsetLog
+ *   <T>(path: string | URL, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
+ *   (path: string | URL, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>
+ *   (path: string | URL, options?: OffsetLogOptions): OffsetLog
  * }} OffsetLogConstructor
  */
 

@@ -1,7 +1,7 @@
 'use strict'
 // The errors that several parts of a log create.
 
-const { LogError, misuse } = require('@millrace/errors')
+const { LogError } = require('@millrace/errors')
 
 /**
  * @typedef {'get' | 'del'} Call  the method that was given the seq
@@ -28,6 +28,16 @@ function deleted (seq) {
 function tooLargeToAppend (what, size, sizeMax) {
   return new LogError('ERR_RECORD_TOO_LARGE', `append: ${what} of ${size} bytes is above the limit, ${sizeMax}; ` +
     'nothing was written. Split it into smaller ones')
+}
+
+/**
+ * @param {string} path
+ * @param {number} size  in bytes
+ * @param {number} sizeMax
+ */
+function overloaded (path, size, sizeMax) {
+  return new LogError('ERR_LOG_OVERLOADED', `append: ${size} bytes wait to be appended to ${path}, and maxPendingSize is ` +
+    `${sizeMax}; nothing was written. Await drained(), or what append returns, before you append more`, { path })
 }
 
 /**
@@ -58,51 +68,12 @@ function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
 }
 
-// The option `signal`.
-
-/**
- * @param {string} name  of the call
- * @param {unknown} signal
- * @returns {AbortSignal | null}
- * @throws {TypeError} ERR_INVALID_ARGUMENT
- */
-function parseSignal (name, signal) {
-  if (signal === undefined) return null
-  const { aborted, addEventListener } = /** @type {AbortSignal} */ (signal ?? {})
-  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return /** @type {AbortSignal} */ (signal)
-  throw misuse(`${name}: signal must be an AbortSignal, got ${signal === null ? 'null' : typeof signal}`)
-}
-
-/**
- * @param {string} name  of the call
- * @param {AbortSignal} signal  aborted
- * @returns {LogError}  with the name and the code that Node.js uses
- */
-function abortError (name, { reason }) {
-  const err = new LogError('ABORT_ERR', `${name}: the signal that it was given was aborted`, { cause: reason })
-  err.name = 'AbortError'
-  return err
-}
-
-/**
- * @param {AbortSignal | null} signal  not aborted yet
- * @param {() => void} run
- * @returns {() => void}  stops listening
- */
-function onAbort (signal, run) {
-  if (signal === null) return () => {}
-  signal.addEventListener('abort', run, { once: true })
-  return () => signal.removeEventListener('abort', run)
-}
-
 exports.notFound = notFound
 exports.ofBatch = ofBatch
 exports.unreadable = unreadable
 exports.seqLost = seqLost
 exports.deleted = deleted
 exports.tooLargeToAppend = tooLargeToAppend
+exports.overloaded = overloaded
 exports.isShortRead = isShortRead
 exports.closedError = closedError
-exports.parseSignal = parseSignal
-exports.abortError = abortError
-exports.onAbort = onAbort

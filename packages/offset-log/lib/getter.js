@@ -29,6 +29,15 @@ class Getter {
     else lifecycle.run('get', cb, (cb) => this._read(seq, cb))
   }
 
+  /**
+   * For calls that get many records and are already counted as running.
+   * @type {(seq: number, cb: Callback) => void}
+   */
+  read (seq, cb) {
+    if (this._turns.mayAnswer()) this._getNow(seq, cb)
+    else setImmediate(() => this._getNow(seq, cb))
+  }
+
   /** @type {(seq: number, cb: Callback) => void} */
   _getNow (seq, cb) {
     if (this._file.store.peek.find(seq)) this._answer(seq, cb)

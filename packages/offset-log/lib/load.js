@@ -2,7 +2,7 @@
 // Turns an open block file into a loaded log: identifies its framing and opens the store. Also declares what the parts
 // of one open log share.
 
-const { call, pause, toPromise } = require('@millrace/flow')
+const { abortError, call, pause, toPromise } = require('@millrace/flow')
 const { openChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
@@ -27,8 +27,10 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {Store} store  set by `load`
  * @property {RecordCodec} codec
  * @property {number} maxRecordSize  in bytes
+ * @property {number} maxPendingSize  in bytes
  * @property {boolean} verify  whether to check checksums
  * @property {boolean} skipsDamage  the default for streams and scans
+ * @property {boolean} isStrict  whether unknown options of reads are refused
  * @property {number} cacheSize  of the caches, in bytes
  * @property {import('@millrace/block-file').Storage | undefined} storage
  * @property {number} end  the lowest seq above all readable records
@@ -82,12 +84,15 @@ const ATTEMPT_COUNT_MAX = 50
  * Sets `store`, `end` and `since` of `file`.
  * @param {LogFile} file
  * @param {string} framing  used if the file is empty
+ * @param {AbortSignal | null} signal  if aborted, loading fails before its next step
  * @returns {Promise<Recovery | null>}
  */
-async function load (file, framing) {
+async function load (file, framing, signal) {
   const { blocks, durability, since } = file
   await call(blocks, 'ready')
+  if (signal?.aborted) throw abortError('open', signal)
   const { store, recovery } = await (blocks.flags === 'r' ? openSteadily : openStore)(file, framing)
+  if (signal?.aborted) throw abortError('open', signal)
   file.store = store
   file.writtenSince = store.last
   const mayWrite = blocks.flags === 'r+' && !recovery?.damage.length && !recovery?.uncopied

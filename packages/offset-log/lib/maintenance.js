@@ -30,7 +30,6 @@ const ROUND_COUNT_MAX = 20
  * @property {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }} lock  what keeps other writers out, and
  *   what it cannot keep out
  * @property {object} cache
- * @property {number | null} reclaimableSize  bytes that a compaction would free; null if damage prevents it
  * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  in bytes of the log
  */
 

@@ -1,11 +1,11 @@
 'use strict'
 // OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
 
-const { BlockFile, resolvePath } = require('@millrace/block-file')
+const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
+const { abortable, call, callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
-const { closedError, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
+const { closedError, ofBatch, overloaded, tooLargeToAppend, unreadable } = require('./errors')
 const { Durability, finishAtProcessEnd } = require('./durability')
 const { Follower, Replacement } = require('./follower')
 const { Getter } = require('./getter')
@@ -14,12 +14,17 @@ const { Maintenance } = require('./maintenance')
 const { parseOptions } = require('./options')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
-const { createSource, KeepAlive, RecordStream } = require('./stream')
+const { createFailedSource, createSource } = require('./source')
+const { KeepAlive, RecordStream } = require('./stream')
 
 /**
  * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
  * @typedef {import('./range').ReadOptions} ReadOptions
  */
+
+// flumedb takes methods off the log and calls them on their own.
+const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
+  'toWritable', 'toSink', 'drained', 'sync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
 
 /**
  * @template T
@@ -44,7 +49,7 @@ const { createSource, KeepAlive, RecordStream } = require('./stream')
 /** @implements {OffsetLog} */
 class Log {
   /**
-   * @param {string} givenPath
+   * @param {string | URL} givenPath
    * @param {OffsetLogOptions} [options]
    */
   constructor (givenPath, options) {
@@ -58,7 +63,9 @@ class Log {
     /** What flumedb offers of the log, under the same names. */
     this.methods = { del: /** @type {const} */ ('async') }
     /** What this log can do of what some logs cannot; set once loaded. */
-    this.supports = { atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false }
+    this.supports = {
+      atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false, threads: false
+    }
     /** @type {import('./load').Recovery | null} what opening found wrong; set once loaded */
     this.recovery = null
     this._file = this._createFile(path, parsed)
@@ -76,19 +83,13 @@ class Log {
     this._foreignError = null
     /** Tells that the end of the process is no longer this log's business. */
     this._forgetProcessEnd = () => {}
-    // flumedb takes methods off the log and calls them on their own.
-    this.ready = this.ready.bind(this)
-    this.append = this.append.bind(this)
-    this.get = this.get.bind(this)
-    this.stream = this.stream.bind(this)
-    this.scan = this.scan.bind(this)
-    this.del = this.del.bind(this)
-    this.sync = this.sync.bind(this)
-    this.stats = this.stats.bind(this)
-    this.compact = this.compact.bind(this)
-    this.snapshot = this.snapshot.bind(this)
-    this.close = this.close.bind(this)
-    toCallback(load(this._file, parsed.framing), (err, recovery) => this._loaded(err, recovery ?? null))
+    /** Of an opening that was ended by its signal: it is over, and the file closed. @type {Promise<void> | null} */
+    this._abandoned = null
+    const methods = /** @type {any} */ (this)
+    for (const name of BOUND) methods[name] = methods[name].bind(this)
+    const loading = load(this._file, parsed.framing, parsed.signal)
+    if (parsed.signal === null) toCallback(loading, (err, recovery) => this._loaded(err, recovery ?? null))
+    else this._loadUnless(parsed.signal, loading)
   }
 
   /**
@@ -103,8 +104,10 @@ class Log {
       store: null,
       codec: parsed.codec,
       maxRecordSize: parsed.maxRecordSize,
+      maxPendingSize: parsed.maxPendingSize,
       verify: parsed.verify,
       skipsDamage: parsed.skipsDamage,
+      isStrict: parsed.isStrict,
       cacheSize: parsed.cacheSize,
       storage: parsed.storage,
       end: 0,
@@ -130,7 +133,7 @@ class Log {
 
   /**
    * @param {unknown} values  a value, or an array of them as one batch
-   * @param {NodeCallback<number>} [cb]  gets the seq of the last record, which `since` has reached
+   * @param {NodeCallback<any>} [cb]  gets the seq of the last record, which `since` has reached
    * @returns {any}
    */
   append (values, cb) {
@@ -143,6 +146,10 @@ class Log {
    * @param {Callback<number>} cb
    */
   _append (values, cb) {
+    if (this._appender.isFull) {
+      const { pendingSize } = this._appender
+      return process.nextTick(cb, overloaded(this.filename, pendingSize, this._file.maxPendingSize))
+    }
     let records
     try {
       // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
@@ -152,7 +159,29 @@ class Log {
     }
     // Most appends find the log open: for these nothing is made but the records.
     if (this._lifecycle.isOpen) this._appendRecords(records, cb)
-    else this._lifecycle.run('append', cb, (cb) => this._appendRecords(records, cb))
+    else this._appendLater(records, cb)
+  }
+
+  /**
+   * What waits until the log is open takes memory as well.
+   * @param {Buffer | Buffer[]} records
+   * @param {Callback<number>} cb
+   */
+  _appendLater (records, cb) {
+    let size = Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
+    this._appender.reserve(size)
+    const free = () => {
+      this._appender.free(size)
+      size = 0
+    }
+    this._lifecycle.run('append', (err, seq) => {
+      free()
+      if (err) cb(err)
+      else cb(null, seq)
+    }, (cb) => {
+      free()
+      this._appendRecords(records, cb)
+    })
   }
 
   /**
@@ -185,13 +214,64 @@ class Log {
 
   /**
    * @param {number} seq
+   * @param {any} [options]  a signal; or what comes last, the callback
    * @param {NodeCallback<any>} [cb]  gets the value; `flumelog:deleted` if it was deleted
    * @returns {any}
    */
-  get (seq, cb) {
+  get (seq, options, cb) {
     // Without the closure that a promise needs, where there is none.
-    if (typeof cb === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (cb))
-    else return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
+    if (typeof options === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (options))
+    else if (options === undefined) return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
+    else return this._read('get', seq, options, cb)
+  }
+
+  /**
+   * @param {readonly number[]} seqs
+   * @param {any} [options]
+   * @param {NodeCallback<any[]>} [cb]  gets the values in the order of the seqs; undefined for one that was deleted
+   * @returns {any}
+   */
+  getMany (seqs, options, cb) {
+    return this._read('getMany', seqs, options, cb)
+  }
+
+  /**
+   * @param {any} [options]
+   * @param {NodeCallback<any>} [cb]  gets the first record of a range; undefined if there is none
+   * @returns {any}
+   */
+  first (options, cb) {
+    return this._read('first', undefined, options, cb)
+  }
+
+  /**
+   * @param {any} [options]
+   * @param {NodeCallback<any>} [cb]  gets the last record of a range; undefined if there is none
+   * @returns {any}
+   */
+  last (options, cb) {
+    return this._read('last', undefined, options, cb)
+  }
+
+  /**
+   * @param {any} [options]
+   * @param {NodeCallback<number>} [cb]  gets how many records a range has; it reads them
+   * @returns {any}
+   */
+  count (options, cb) {
+    return this._read('count', undefined, options, cb)
+  }
+
+  /**
+   * @param {keyof import('./reads')} name
+   * @param {any} what  to read, if the options do not say it
+   * @param {any} options  may be left out
+   * @param {NodeCallback<any>} [cb]
+   * @returns {any}
+   */
+  _read (name, what, options, cb) {
+    if (typeof options === 'function') return this._read(name, what, undefined, options)
+    return callbackOrPromise(cb, (cb) => require('./reads')[name](this._file, this._getter, { what, options }, cb), name)
   }
 
   /**
@@ -201,16 +281,60 @@ class Log {
   stream (options = {}) {
     let range
     try {
-      range = parseRange('stream', options)
+      range = parseRange('stream', options, this._file.isStrict)
     } catch (err) {
-      return failedSource(asError(err, 'stream: an option'))
+      return createFailedSource(asError(err, 'stream: an option'))
     }
     return createSource(new RecordStream(this._file, range, options))
   }
 
   /**
-   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions> & { signal?: AbortSignal }} options
-   *   those of `stream`, except live, and more
+   * The same as a stream of Node.js.
+   * @param {ReadOptions & { highWaterMark?: number | undefined }} [options]
+   */
+  toReadable (options = {}) {
+    return require('./node-streams').createReadable(this._file, options)
+  }
+
+  /**
+   * A stream of Node.js that appends what is written to it.
+   * @param {import('./node-streams').WritableOptions} [options]
+   */
+  toWritable (options = {}) {
+    return require('./node-streams').createWritable(this, options)
+  }
+
+  /**
+   * A pull-stream sink that appends what it reads.
+   * @param {(err: Error | null) => void} [done]  runs when all of it is appended, or nothing more will be
+   */
+  toSink (done) {
+    return require('./node-streams').createSink(this, done)
+  }
+
+  /** Bytes of what was given to `append` and has not called back. */
+  get pendingSize () {
+    return this._appender.pendingSize
+  }
+
+  /** Whether so much waits that whoever appends without waiting should await `drained` first. */
+  get needsDrain () {
+    return this._appender.needsDrain
+  }
+
+  /**
+   * @param {NodeCallback<void>} [cb]  runs once `needsDrain` is false
+   * @returns {any}
+   */
+  drained (cb) {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('drained', cb, (cb) => {
+      this._appender.whenDrained(() => cb(null))
+    }), 'drained')
+  }
+
+  /**
+   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions>} options  those of `stream`, except
+   *   live, and more
    * @param {unknown} onRecords  a function that gets a run of many records a call, and ends the scan with false; with
    *   the option `threads` the path of a module
    * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
@@ -218,12 +342,18 @@ class Log {
    */
   scan (options = {}, onRecords, cb) {
     return callbackOrPromise(cb, (cb) => {
-      this._lifecycle.run('scan', cb, (cb) => {
-        const range = parseRange('scan', options)
+      /** @type {import('./range').Range} */
+      let range
+      try {
+        range = parseRange('scan', options, this._file.isStrict)
+      } catch (err) {
+        return this._lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
+      }
+      abortable('scan', range.signal, cb, (cb) => this._lifecycle.run('scan', cb, (cb) => {
         if (options.threads !== undefined) return toCallback(this._threads.run(range, options, onRecords), cb)
         if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
-        scan(this._file, range, options.signal, /** @type {any} */ (onRecords), cb)
-      })
+        scan(this._file, range, /** @type {any} */ (onRecords), cb)
+      }))
     }, 'scan')
   }
 
@@ -258,25 +388,34 @@ class Log {
   }
 
   /**
-   * Reads all of a checked log, to say what a compaction would give back.
+   * What is known without reading the log.
    * @param {NodeCallback<import('./maintenance').LogStats>} [cb]
    * @returns {any}
    */
   stats (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
       const { store, blocks } = this._file
-      const stats = {
+      cb(null, {
         framing: store.name,
         codec: store.codecName,
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,
         lock: blocks.lock,
-        cache: store.cacheStats(),
-        reclaimableSize: 0
-      }
-      store.measureReclaimable((err, reclaimableSize = 0) => cb(err, { ...stats, reclaimableSize }))
+        cache: store.cacheStats()
+      })
     }), 'stats')
+  }
+
+  /**
+   * @param {NodeCallback<number | null>} [cb]  gets how many bytes a compaction would give back; null when damage is in
+   *   the way. It reads all of a checked log
+   * @returns {any}
+   */
+  measureReclaimable (cb) {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('measureReclaimable', cb, (cb) => {
+      this._file.store.measureReclaimable(cb)
+    }), 'measureReclaimable')
   }
 
   /**
@@ -293,14 +432,14 @@ class Log {
 
   /**
    * A copy of all that can be read now, as a log of its own that was closed cleanly. Appends and deletions go on.
-   * @param {string} path  where it goes; nothing may be there
+   * @param {string | URL} path  where it goes; nothing may be there
    * @param {NodeCallback<void>} [cb]  it is on stable storage. EEXIST; ERR_LOG_CORRUPT when the log is damaged
    * @returns {any}
    */
   snapshot (path, cb) {
     const target = resolvePath(path, this._file.storage)
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
-      if (typeof path !== 'string' || path === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
+      if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
       require('./snapshot').snapshot(this._file, this.recovery, target, cb)
     }), 'snapshot')
   }
@@ -314,8 +453,14 @@ class Log {
     return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb), 'close')
   }
 
+  /** `await using` closes it. */
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
   /** @param {(err: Error | null) => void} cb */
   _closeFile (cb) {
+    if (this._abandoned !== null) return toCallback(this._abandoned, cb)
     const { blocks, durability, follower, waitingStreams } = this._file
     this._forgetProcessEnd()
     follower?.close()
@@ -329,6 +474,20 @@ class Log {
   }
 
   /**
+   * @param {AbortSignal} signal
+   * @param {ReturnType<typeof load>} loading
+   */
+  _loadUnless (signal, loading) {
+    abortable('open', signal, (err, recovery) => {
+      if (!err || !signal.aborted) return this._loaded(err, recovery ?? null)
+      // The callers need not wait for it: what opening has begun to write it ends first.
+      this._abandoned = loading.catch(() => {}).then(() => call(this._file.blocks, 'close'))
+      this._abandoned.catch(() => {})
+      this._lifecycle.opened(err)
+    }, (cb) => toCallback(loading, cb))
+  }
+
+  /**
    * @param {Error | null} err
    * @param {import('./load').Recovery | null} recovery
    */
@@ -338,7 +497,8 @@ class Log {
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
-    Object.assign(this.supports, store.supports)
+    // Threads open the file themselves.
+    Object.assign(this.supports, store.supports, { threads: (this._file.storage ?? fileStorage) === fileStorage })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // A damaged log cannot be written, so nothing will come.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
@@ -438,17 +598,8 @@ function uncopiedError (name, path, { offset, size, cause }) {
 }
 
 /**
- * A source that fails at its first read.
- * @param {Error} err
- */
-function failedSource (err) {
-  const stream = { read: (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err), noteIterated: () => {} }
-  return createSource(/** @type {any} */ (stream))
-}
-
-/**
  * Opens a log, or creates it; with or without `new`. Calls may be made at once: they wait until it is loaded.
- * @param {string} path
+ * @param {string | URL} path
  * @param {OffsetLogOptions} [options]
  * @returns {Log}
  */

@@ -2,6 +2,7 @@
 // The options of an offset log, checked, with their defaults.
 
 const { misuse } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
 
@@ -10,8 +11,9 @@ const CACHE_SIZE = 16 * 1024 * 1024
 const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
-const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'onCorrupt',
-  'lockTimeout', 'storage']
+const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
+  'onCorrupt',
+  'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage']
 
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -29,8 +31,15 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
  * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
  * @property {number} [maxRecordSize]  bytes; 2^30 by default
+ * @property {number} [maxPendingSize]  bytes: while so many wait to be appended, further appends fail with
+ *   ERR_LOG_OVERLOADED; Infinity by default
  * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
  *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
+ * @property {boolean} [mustExist]  true fails with ENOENT if there is no file, and makes none; false by default
+ * @property {boolean} [errorIfExists]  true fails with EEXIST if there is a file; false by default
+ * @property {boolean} [strict]  true refuses options of `stream`, `scan` and `get` that there are not, and lets every
+ *   waiting live stream keep the process running; false by default, as flumedb and its views expect it
+ * @property {AbortSignal} [signal]  ends opening, with ABORT_ERR; an open log it does not touch
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  */
 
@@ -38,18 +47,25 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @param {OffsetLogOptions & Record<string, unknown>} [options]
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
+// eslint-disable-next-line complexity -- a default for each option
 function parseOptions (options = {}) {
-  checkNames(options)
+  if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
+  checkNames('OffsetLog', options, KNOWN)
   const {
-    codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, blockSize, flags, cache = CACHE_SIZE,
-    fsync = 'interval', verify = true, onCorrupt = 'error', lockTimeout, storage
+    codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
+    fsync = 'interval', verify = true, onCorrupt = 'error', lockTimeout, mustExist, errorIfExists, strict = false,
+    signal, storage
   } = options
   checkOneOf('framing', framing, FRAMINGS)
   checkOneOf('fsync', fsync, FSYNC_MODES)
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
   checkOneOf('verify', verify, [true, false])
+  checkOneOf('strict', strict, [true, false])
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
+  }
+  if (typeof maxPendingSize !== 'number' || !(maxPendingSize > 0)) {
+    throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${String(maxPendingSize)}`)
   }
   const recordCodec = new RecordCodec(codec)
   const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name)) : null
@@ -59,10 +75,25 @@ function parseOptions (options = {}) {
     fsync,
     verify,
     skipsDamage: onCorrupt === 'skip',
+    isStrict: strict,
+    signal: signal === undefined ? null : parseSignal('OffsetLog', signal),
     maxRecordSize,
+    maxPendingSize,
     cacheSize: cache,
     storage,
-    blocks: { blockSize, flags, cache, initial, storage, createFolder: true, lock: true, lockTimeout }
+    blocks: {
+      flags,
+      mustExist,
+      errorIfExists,
+      createFolder: true,
+      initial,
+      lock: true,
+      lockTimeout,
+      signal,
+      blockSize,
+      cache,
+      storage
+    }
   }
 }
 
@@ -75,13 +106,18 @@ function checkOneOf (name, value, choices) {
   if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
-/** @param {Record<string, unknown>} options */
-function checkNames (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
+/**
+ * @param {string} call  that was given them
+ * @param {object} options
+ * @param {string[]} known
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function checkNames (call, options, known) {
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || KNOWN.includes(name)) continue
-    throw misuse(`OffsetLog: there is no option ${name}; there are ${KNOWN.join(', ')}`)
+    if (value === undefined || known.includes(name)) continue
+    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
   }
 }
 
 exports.parseOptions = parseOptions
+exports.checkNames = checkNames

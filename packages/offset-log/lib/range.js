@@ -2,11 +2,27 @@
 // The options of a stream or a scan, checked, as one half-open range of seqs.
 
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
+const { checkNames } = require('./options')
+
+const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'signal']
+const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']
+/** The options of each call. */
+const KNOWN = {
+  stream: STREAM,
+  toReadable: [...STREAM, 'highWaterMark'],
+  scan: [...COMMON, 'limit', 'reverse', 'cache', 'threads', 'parameters'],
+  count: [...COMMON, 'limit'],
+  first: [...COMMON, 'seqs', 'values'],
+  last: [...COMMON, 'seqs', 'values']
+}
+/** The calls of flumedb and its views, which pass options of their own. */
+const LENIENT = ['stream', 'scan']
 
 /**
- * @typedef {object} ReadOptions
+ * @typedef {object} RangeOptions
  * @property {number} [gt]  seqs above; any number, not only a record's seq
  * @property {number} [gte]  seqs at or above
  * @property {number} [lt]  seqs below
@@ -16,14 +32,22 @@ const { isShortRead } = require('./errors')
  * @property {boolean} [live]  go on with records that are appended later
  * @property {boolean} [old]  false leaves out what was there at the call, and means live
  * @property {boolean} [ref]  true keeps the process running while a live pull-stream waits for an append, as async
- *   iterators do by themselves, and all streams of a log that was opened with `flags: 'r'`
+ *   iterators do by themselves, and all streams of a log that was opened with `strict: true` or `flags: 'r'`
  * @property {boolean} [unref]  true lets the process end meanwhile
- * @property {boolean} [seqs]  false leaves the seq out of the items
- * @property {boolean} [values]  false leaves the value out of the items
  * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache
  * @property {'error' | 'skip'} [onCorrupt]  what to do at damage, if not what the log was opened with: end with
  *   ERR_LOG_CORRUPT, or go on behind it and count what was lost
+ * @property {AbortSignal} [signal]  ends it with ABORT_ERR
  * @property {import('@millrace/where').Where} [where]  only records of which this holds, see @millrace/where
+ */
+
+/**
+ * What the items are: with `seqs: false` values, with `values: false` seqs. A union, so that of a variable of this type
+ * the compiler remembers which one it was given.
+ * @typedef {{ seqs?: true | undefined, values?: true | undefined }} EntryShape
+ * @typedef {{ seqs: false, values?: boolean | undefined }} ValueShape
+ * @typedef {{ seqs?: true | undefined, values: false }} SeqShape
+ * @typedef {RangeOptions & (EntryShape | ValueShape | SeqShape)} ReadOptions
  */
 
 /**
@@ -36,28 +60,34 @@ const { isShortRead } = require('./errors')
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
  * @property {import('@millrace/where').Filter[] | null} where
+ * @property {AbortSignal | null} signal
  * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the records
  * @property {number} [at]  where in the file to begin, going forward, if a record of `from` would be there
  */
 
 /**
- * @param {'stream' | 'scan'} call  that was given them
- * @param {ReadOptions} [options]
+ * @param {keyof KNOWN} call  that was given them
+ * @param {ReadOptions | undefined} options
+ * @param {boolean} isStrict  whether every call refuses options that it does not have
  * @returns {Range}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseRange (call, options) {
+function parseRange (call, options, isStrict) {
   try {
-    return parse(options)
+    return parse(options, isStrict || !LENIENT.includes(call) ? KNOWN[call] : null)
   } catch (err) {
     const isMisuse = err instanceof TypeError && 'code' in err && err.code === 'ERR_INVALID_ARGUMENT'
-    throw isMisuse ? misuse(`${call}: ${err.message}`) : err
+    throw isMisuse ? misuse(`${call}: ${err.message.replace(/^options: /, '')}`) : err
   }
 }
 
-/** @param {ReadOptions} [options] */
-function parse (options = {}) {
+/**
+ * @param {ReadOptions | undefined} options
+ * @param {string[] | null} known  null if all names may be given
+ */
+function parse (options = {}, known) {
   if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
+  if (known !== null) checkNames('options', options, known)
   const { onCorrupt } = options
   if (onCorrupt !== undefined && onCorrupt !== 'error' && onCorrupt !== 'skip') {
     throw misuse(`onCorrupt must be "error" or "skip", got ${String(onCorrupt)}`)
@@ -68,10 +98,11 @@ function parse (options = {}) {
   if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
   const skipsDamage = onCorrupt === undefined ? undefined : onCorrupt === 'skip'
   const where = options.where === undefined ? null : parseWhere(options.where)
+  const signal = options.signal === undefined ? null : parseSignal('options', options.signal)
   const { from, stop } = parseBounds(options)
   // Nothing can be in it, now or later: it ends at once, though it be live, and no file is read for it.
   const limit = Math.min(parseLimit(options.limit), from < stop ? Infinity : 0)
-  return { from, stop, reverse, live, old, limit, where, skipsDamage }
+  return { from, stop, reverse, live, old, limit, where, skipsDamage, signal }
 }
 
 /**

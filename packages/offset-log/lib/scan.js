@@ -2,8 +2,7 @@
 // Many records a call, without copies: what everything that reads a log is made of, offered as it is.
 
 const { asError, misuse } = require('@millrace/errors')
-const { trampoline } = require('@millrace/flow')
-const { abortError, parseSignal } = require('./errors')
+const { abortError, trampoline } = require('@millrace/flow')
 const { openRange } = require('./range')
 
 /**
@@ -14,14 +13,12 @@ const { openRange } = require('./range')
 /**
  * @param {LogFile} file
  * @param {import('./range').Range} range
- * @param {unknown} signal  an AbortSignal, or undefined
  * @param {(records: RecordRun) => unknown} onRecords  false ends the scan; the run is good until it returns
  * @param {(err: Error | null, result?: { lost: { count: number, size: number } }) => void} cb  what damage took, where
  *   it is skipped: how many ranges of the file, and their bytes
  */
-function scan (file, range, signal, onRecords, cb) {
+function scan (file, range, onRecords, cb) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
-  const abort = parseSignal('scan', signal)
   let left = range.limit
   if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
   openRange(file, range, (err, reader) => {
@@ -36,7 +33,7 @@ function scan (file, range, signal, onRecords, cb) {
         throw asError(err, 'scan: the function')
       }
     }
-    eachRun(reader, { end: file.end, codec: file.codec, signal: abort, onRun }, (err) => {
+    eachRun(reader, { end: file.end, codec: file.codec, signal: range.signal, onRun }, (err) => {
       if (err) cb(err)
       else cb(null, { lost: reader.lost })
     })
@@ -57,6 +54,7 @@ function eachRun (reader, { end, codec, signal, onRun }, cb) {
   /** @type {() => void} */
   let next
   const visit = (/** @type {Error | null} */ err, /** @type {RecordRun | undefined} */ records) => {
+    if (signal?.aborted) return cb(abortError('scan', signal))
     if (err || !records) return cb(err)
     if (records.count === 0) return cb(null, false)
     const filterErr = reader.applyFilter(records, codec)

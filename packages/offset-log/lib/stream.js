@@ -1,8 +1,8 @@
 'use strict'
-// A pull-stream source over a range of the log, which is also async-iterable.
+// A range of the log, record by record: what pull-streams, async iterators and streams of Node.js read.
 
 const { LogError, misuse } = require('@millrace/errors')
-const { Piece, TimeSlice, trampoline } = require('@millrace/flow')
+const { abortError, onAbort, Piece, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { openRange } = require('./range')
 
@@ -12,8 +12,8 @@ const { openRange } = require('./range')
  * @typedef {import('./range').ReadOptions} ReadOptions
  * @typedef {import('./range').RangeReader} Reader
  * @typedef {import('./record-run').RecordRun} RecordRun
- * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
- * @typedef {(end: End, item?: any) => void} ReadCallback
+ * @typedef {import('./source').End} End
+ * @typedef {import('./source').Answer} ReadCallback
  */
 
 class RecordStream {
@@ -45,6 +45,8 @@ class RecordStream {
   #end = null
   /** Of the read that was not answered yet. @type {ReadCallback | null} */
   #reading = null
+  /** Its signal need not tell it any more. @type {(() => void) | null} null while no signal is listened to */
+  #forgetSignal = null
   /** The records that do not decode, under `onCorrupt: 'skip'`: how many so far, and their bytes. */
   undecodable = { count: 0, size: 0 }
 
@@ -62,7 +64,7 @@ class RecordStream {
     this.#isUnref = Boolean(unref)
     // Whether the process must not end while this waits for an append. flumedb reads the log it writes through live
     // streams, and its programs are to end all the same; but a loop over an async iterator is never left in silence.
-    this.#isRef = !unref && (Boolean(ref) || file.blocks.flags === 'r')
+    this.#isRef = !unref && (Boolean(ref) || file.isStrict || file.blocks.flags === 'r')
     // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
     // record was delivered, and perhaps written to.
     this.#keepsBytes = this.#hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
@@ -114,6 +116,9 @@ class RecordStream {
   #open () {
     if (this.#reading === null) return
     const { lifecycle } = this.#file
+    const { signal } = this.#range
+    if (signal?.aborted) return this.#finish(abortError('stream', signal))
+    if (signal !== null) this.#forgetSignal ??= onAbort(signal, () => this.#endBy(signal))
     lifecycle.run('stream', (err, reader) => {
       if (this.#reading === null) return
       if (err) return this.#fail(err)
@@ -258,6 +263,7 @@ class RecordStream {
   #finish (end) {
     this.#end = end
     this.#records = null
+    if (this.#forgetSignal !== null) this.#forgetSignal()
     if (end === true) this.#answer(end)
     else setImmediate(() => this.#answer(end))
   }
@@ -271,8 +277,21 @@ class RecordStream {
     this.#stopWaiting()
     this.#end = abort
     this.#records = null
+    if (this.#forgetSignal !== null) this.#forgetSignal()
     this.#answer(abort)
     cb(abort)
+  }
+
+  /** @param {AbortSignal} signal  that was aborted */
+  #endBy (signal) {
+    const cb = this.#reading
+    const err = abortError('stream', signal)
+    this.#stopWaiting()
+    this.#end = err
+    this.#records = null
+    // What is being read from the file finds that nobody waits for it.
+    this.#reading = null
+    if (cb) setImmediate(cb, err)
   }
 
   /** @param {Error | true} end */
@@ -281,134 +300,6 @@ class RecordStream {
     this.#reading = null
     if (cb) cb(end)
   }
-}
-
-/** @param {Pick<RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} stream */
-function createSource (stream) {
-  /**
-   * @param {End | false} abort
-   * @param {ReadCallback} [cb]  some who abort pass none. Without a default: pull-stream tells a source from what may
-   *   follow it by its two parameters
-   */
-  const source = (abort, cb) => stream.read(abort || null, cb ?? ignore)
-  Object.defineProperty(source, 'lost', { get: () => stream.lost })
-  Object.defineProperty(source, 'undecodable', { get: () => stream.undecodable })
-  return Object.assign(source, {
-    [Symbol.asyncIterator]: () => {
-      stream.noteIterated()
-      return iterate(source)
-    }
-  })
-}
-
-function ignore () {}
-
-// A pull-stream source as an async iterator: one read at a time, in the order they were asked for. Nearly every read is
-// answered before it returns; such a one makes nothing but its result and one promise.
-
-/**
- * @typedef {(end: Error | true | null, item?: any) => void} Answer
- * @typedef {(abort: Error | true | null, cb: Answer) => void} Source
- * @typedef {{ done: boolean, value: any }} Result
- * @typedef {{ resolve: (result: Result | PromiseLike<Result>) => void, reject: (err: unknown) => void }} Waiting
- */
-
-class SourceIterator {
-  #source
-  #hasEnded = false
-  #isReading = false
-  /** Whether the read that is under way was not left yet. */
-  #isInRead = false
-  /** What a read was answered with before it was left. @type {{ end: Error | true | null, item: any }} */
-  #answer = { end: null, item: undefined }
-  /** Who asked for the read that is under way. @type {Waiting | null} */
-  #asking = null
-  /** Who asked meanwhile, from `#answeredCount` on. @type {Waiting[]} */
-  #waiting = []
-  #answeredCount = 0
-
-  /** @param {Source} source */
-  constructor (source) {
-    this.#source = source
-  }
-
-  /** @returns {Promise<Result>} */
-  next () {
-    // A source may not be asked again while it is answering.
-    if (this.#isReading) return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
-    const result = this.#read()
-    if (this.#waiting.length > 0) this.#readOn()
-    return result
-  }
-
-  /**
-   * An abort does not wait: it is what ends a live stream's open read.
-   * @param {any} [value]
-   * @returns {Promise<Result>}
-   */
-  return (value) {
-    return new Promise((resolve) => this.#source(true, () => resolve({ done: true, value })))
-  }
-
-  /**
-   * What a generator hands down that was told to throw in the middle of this iterator.
-   * @param {any} [err]
-   * @returns {Promise<Result>}  rejected with it
-   */
-  throw (err) {
-    return new Promise((resolve, reject) => this.#source(true, () => reject(err)))
-  }
-
-  [Symbol.asyncIterator] () {
-    return this
-  }
-
-  /** @returns {Promise<Result>} */
-  #read () {
-    if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined })
-    this.#isReading = this.#isInRead = true
-    this.#source(null, this.#hear)
-    this.#isInRead = false
-    if (this.#isReading) return new Promise((resolve, reject) => { this.#asking = { resolve, reject } })
-    const { end, item } = this.#answer
-    this.#answer.item = undefined
-    return end instanceof Error ? Promise.reject(end) : Promise.resolve({ done: end === true, value: item })
-  }
-
-  /** @type {Answer} */
-  #hear = (end, item) => {
-    this.#isReading = false
-    this.#hasEnded = Boolean(end)
-    if (this.#isInRead) {
-      this.#answer.end = end
-      this.#answer.item = item
-      return
-    }
-    const { resolve, reject } = /** @type {Waiting} */ (this.#asking)
-    this.#asking = null
-    if (end && end !== true) reject(end)
-    else resolve({ done: end === true, value: item })
-    if (this.#waiting.length > 0) this.#readOn()
-  }
-
-  /** For those who asked while another read was under way. */
-  #readOn () {
-    while (!this.#isReading && this.#answeredCount < this.#waiting.length) {
-      const { resolve } = this.#waiting[this.#answeredCount++]
-      resolve(this.#read())
-    }
-    if (this.#answeredCount < this.#waiting.length) return
-    this.#waiting = []
-    this.#answeredCount = 0
-  }
-}
-
-/**
- * @param {Source} source
- * @returns {AsyncIterableIterator<any>}
- */
-function iterate (source) {
-  return new SourceIterator(source)
 }
 
 // Keeps the process running while somebody waits for a record that is yet to be appended, as an open socket would.
@@ -433,6 +324,4 @@ class KeepAlive {
 }
 
 exports.RecordStream = RecordStream
-exports.createSource = createSource
-exports.iterate = iterate
 exports.KeepAlive = KeepAlive

@@ -3,7 +3,7 @@
 const { randomInt } = require('node:crypto')
 const tape = require('tape')
 const { createRandom, failureOf } = require('@millrace/testkit')
-const { iterate } = require('../lib/stream')
+const { iterate } = require('../lib/source')
 
 const seed = randomInt(2 ** 31)
 

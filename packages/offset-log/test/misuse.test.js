@@ -161,7 +161,9 @@ tape('misuse: options that are none, and functions that are none', async (t) => 
     t.equal(code, 'ERR_INVALID_ARGUMENT', `scan with what throws ${nothing}`)
   }
   for (const cb of [null, 5, 'cb', {}]) {
-    for (const call of [() => log.append('b', cb), () => log.get(seqs[0], cb), () => log.del(seqs[0], cb), () => log.sync(cb),
+    for (const call of [() => log.append('b', cb), () => log.get(seqs[0], {}, cb), () => log.del(seqs[0], cb), () => log.sync(cb),
+      () => log.count({}, cb), () => log.first({}, cb), () => log.last({}, cb), () => log.getMany([], {}, cb),
+      () => log.drained(cb), () => log.measureReclaimable(cb), () => log.toSink(cb),
       () => log.scan({}, () => {}, cb), () => log.stats(cb), () => log.ready(cb), () => log.close(cb)]) {
       t.equal((await failureOf(async () => call()))?.code, 'ERR_INVALID_ARGUMENT', `a callback that is ${cb}`)
     }
@@ -179,7 +181,9 @@ tape('misuse: every call after close fails with a code, and closing again does n
     t.equal(late.reason.code, 'ERR_LOG_CLOSED')
     const calls = [(cb) => log.append('b', cb), (cb) => log.append([], cb), (cb) => log.get(seq, cb),
       (cb) => log.del(seq, cb), (cb) => log.del([], cb), (cb) => log.sync(cb), (cb) => log.scan({}, () => {}, cb),
-      (cb) => log.stats(cb), (cb) => log.ready(cb)]
+      (cb) => log.stats(cb), (cb) => log.ready(cb), (cb) => log.get(seq, {}, cb), (cb) => log.getMany([seq], cb),
+      (cb) => log.first(cb), (cb) => log.last({}, cb), (cb) => log.count(cb), (cb) => log.drained(cb),
+      (cb) => log.measureReclaimable(cb)]
     for (const call of calls) t.equal(await codeOf(call), 'ERR_LOG_CLOSED')
     for (const options of [{}, { live: true }, { old: false }, { reverse: true }, { limit: 0 }]) {
       const err = await failureOf(() => log.stream(options)[Symbol.asyncIterator]().next())

@@ -4,6 +4,9 @@
 //   testLog(tape, (path, options) => OffsetLog(path, options), { name: 'offset32' })
 
 const path = require('node:path')
+const { addAskingTests } = require('./log-suite/asking')
+const { addEndingTests } = require('./log-suite/ending')
+const { addFlowTests } = require('./log-suite/flowing')
 const { addRangeTests } = require('./log-suite/ranges')
 const { addLiveTests, addReadTests } = require('./log-suite/reading')
 const { addAppendTests, addDeleteTests, addLifecycleTests } = require('./log-suite/writing')
@@ -43,6 +46,9 @@ function testLog (tape, createLog, { name = 'log', seed = Date.now() % 2 ** 31 }
   addReadTests(suite)
   addRangeTests(suite)
   addLiveTests(suite)
+  addAskingTests(suite)
+  addEndingTests(suite)
+  addFlowTests(suite)
   addDeleteTests(suite)
   addLifecycleTests(suite)
 }

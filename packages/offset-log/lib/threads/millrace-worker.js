@@ -33,7 +33,7 @@ async function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, is
   if (from >= stop) return { seam: NO_SEAM, lost: { count: 0, size: 0 }, hasEnded: false }
   // Records that were appended since the scan began are left out. If there are none, damage behind the end is reported.
   const last = file.end > end ? Math.min(stop, end) : stop
-  const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null }
+  const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null, signal: null }
   const reader = new RangeReader(file, { ...plain, from, stop: last, at, skipsDamage }, isWanted)
   await call(reader, 'open')
   const onRun = (/** @type {RecordRun} */ records) => records.count === 0 || onRecords(records) !== false

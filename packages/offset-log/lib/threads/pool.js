@@ -8,7 +8,7 @@
 const path = require('node:path')
 const { MessageChannel, receiveMessageOnPort, Worker } = require('node:worker_threads')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortError, onAbort } = require('../errors')
+const { abortError, onAbort } = require('@millrace/flow')
 const { taskFailed, unpackError } = require('./carry-error')
 
 /**

@@ -7,7 +7,6 @@ const { fileURLToPath } = require('node:url')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { parseSignal } = require('../errors')
 const { checkSkipping } = require('../range')
 const { Pool, SpreadScan } = require('./pool')
 
@@ -42,7 +41,7 @@ class ThreadedScans {
 
   /**
    * @param {Range} range
-   * @param {Partial<ThreadOptions> & { signal?: AbortSignal }} options
+   * @param {Partial<ThreadOptions>} options
    * @param {unknown} givenTask  path of a module
    * @returns {Promise<{ lost: { count: number, size: number }, results: unknown[] }>}  results in the order of the log
    * @throws {TypeError} ERR_INVALID_ARGUMENT
@@ -50,7 +49,7 @@ class ThreadedScans {
   async run (range, options, givenTask) {
     if (range.live) throw misuse('scan: live is for streams; leave it out')
     const { threads, task, parameters } = parseSpread(options, givenTask, range)
-    const signal = parseSignal('scan', options.signal)
+    const { signal } = range
     const file = this.#file
     const skipsDamage = range.skipsDamage ?? file.skipsDamage
     const obstacle = findObstacle(file) ?? checkSkipping(file, skipsDamage)

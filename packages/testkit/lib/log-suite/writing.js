@@ -189,6 +189,9 @@ function addLifecycleTests ({ test }) {
       if (log.supports[name]) continue
       t.equal((await failureOf(() => log[name]()))?.code, 'ERR_NOT_SUPPORTED', name)
     }
+    if (!log.supports.threads) {
+      t.equal((await failureOf(() => log.scan({ threads: 1 }, '/task.js')))?.code, 'ERR_NOT_SUPPORTED', 'threads')
+    }
     if (!log.supports.durable) t.equal((await failureOf(async () => log.durable))?.code, 'ERR_NOT_SUPPORTED', 'durable')
     if (!log.supports.onCorrupt) {
       t.equal((await failureOf(() => collect(log.stream({ onCorrupt: 'skip' }))))?.code, 'ERR_NOT_SUPPORTED', 'onCorrupt')

@@ -69,8 +69,7 @@ async function count (log) {
     records += run.count
     for (let i = 0; i < run.count; i++) bytes += run.ends[i] - run.starts[i]
   })
-  const { reclaimableSize } = await log.stats()
-  return { records, bytes, reclaimableSize }
+  return { records, bytes, reclaimableSize: await log.measureReclaimable() }
 }
 
 /**

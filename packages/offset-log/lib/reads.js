@@ -1,0 +1,191 @@
+'use strict'
+// Calls that read some records and give one answer: made of what get and scan are made of.
+
+const { LogError, asError, misuse } = require('@millrace/errors')
+const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
+const { checkNames } = require('./options')
+const { parseRange } = require('./range')
+const { scan } = require('./scan')
+
+/**
+ * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./getter').Getter} Getter
+ * @typedef {import('./range').Range} Range
+ * @typedef {{ signal?: AbortSignal | undefined }} GetOptions
+ * @typedef {{ what: any, options: any }} Request  the options are not checked yet
+ */
+
+/**
+ * @template T
+ * @typedef {import('@millrace/flow').Callback<T>} Callback
+ */
+
+// Where records have to be waited for, so many are asked for at once.
+const LANE_COUNT = 16
+
+/** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any>) => void} */
+function get ({ isStrict, lifecycle }, getter, { what: seq, options }, cb) {
+  const signal = attempt(() => parseGetOptions('get', options, isStrict))
+  if (signal instanceof Error) return lifecycle.run('get', cb, (cb) => cb(signal))
+  abortable('get', signal, cb, (cb) => getter.get(seq, cb))
+}
+
+/**
+ * The values of many seqs, in their order: undefined for a record that was deleted. Any other failure is the call's.
+ * @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any[]>) => void}
+ */
+function getMany ({ lifecycle }, getter, { what: seqs, options }, cb) {
+  const signal = attempt(() => {
+    if (!Array.isArray(seqs)) throw misuse(`getMany: expected an array of seqs, got ${typeof seqs}`)
+    return parseGetOptions('getMany', options, true)
+  })
+  if (signal instanceof Error) return lifecycle.run('getMany', cb, (cb) => cb(signal))
+  const wanted = [...seqs]
+  abortable('getMany', signal, cb, (cb) => lifecycle.run('getMany', cb, (cb) => getEach(getter, wanted, signal, cb)))
+}
+
+/**
+ * @param {Getter} getter
+ * @param {number[]} seqs
+ * @param {AbortSignal | null} signal
+ * @param {Callback<any[]>} cb
+ */
+function getEach (getter, seqs, signal, cb) {
+  const values = new Array(seqs.length)
+  // In the order of the file each page of it is read once.
+  const order = [...seqs.keys()].sort((a, b) => seqs[a] - seqs[b])
+  let nextIndex = 0
+  let doneCount = 0
+  let hasEnded = false
+  const end = (/** @type {Error | null} */ err) => {
+    if (hasEnded) return
+    hasEnded = true
+    if (err) cb(err)
+    else cb(null, values)
+  }
+  const runLane = () => trampoline((next) => {
+    if (hasEnded || nextIndex === order.length) return
+    if (signal?.aborted) return end(abortError('getMany', signal))
+    const index = order[nextIndex++]
+    getter.read(seqs[index], (err, value) => {
+      if (err && !isDeleted(err)) return end(ofList(err, index))
+      values[index] = value
+      if (++doneCount === order.length) end(null)
+      else next()
+    })
+  })
+  if (order.length === 0) return end(null)
+  for (let lane = 0; lane < LANE_COUNT; lane++) runLane()
+}
+
+/** @param {Error} err */
+function isDeleted (err) {
+  return err instanceof LogError && err.code === 'flumelog:deleted'
+}
+
+/**
+ * @param {Error} err
+ * @param {number} index  of the seq that it is about
+ */
+function ofList (err, index) {
+  if (!(err instanceof LogError)) return err
+  const { code, message, cause, offset, path } = err
+  return new LogError(code, `getMany: seq ${index} of the list: ${message.replace(/^get: /, '')}`, { cause, offset, path, index })
+}
+
+/** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<number>) => void} */
+function count (file, getter, request, cb) {
+  let recordCount = 0
+  scanRange('count', file, request, cb, () => {
+    return { onRecords: ({ count }) => { recordCount += count }, result: () => recordCount }
+  })
+}
+
+/** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any>) => void} */
+function first (file, getter, request, cb) {
+  readOne('first', file, request, cb)
+}
+
+/** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any>) => void} */
+function last (file, getter, request, cb) {
+  readOne('last', file, request, cb)
+}
+
+/** @type {(call: 'first' | 'last', file: LogFile, request: Request, cb: Callback<any>) => void} */
+function readOne (call, file, request, cb) {
+  /** @type {any} */
+  let item
+  scanRange(call, file, request, cb, (range) => {
+    range.reverse = call === 'last'
+    const { seqs: hasSeqs, values: hasValues } = request.options ?? {}
+    const { codec, skipsDamage } = file
+    /** @type {(records: import('./record-run').RecordRun) => boolean} */
+    const onRecords = ({ buffer, count, seqs, starts, ends }) => {
+      for (let index = 0; index < count; index++) {
+        const seq = seqs[index]
+        if (hasValues === false && hasSeqs !== false) {
+          item = seq
+          return false
+        }
+        try {
+          const value = codec.decode(buffer, starts[index], ends[index], seq)
+          item = hasSeqs === false ? value : { seq, value }
+          return false
+        } catch (err) {
+          // As a stream does, which goes on behind it.
+          if (!(range.skipsDamage ?? skipsDamage)) throw err
+        }
+      }
+      return true
+    }
+    return { onRecords, result: () => item }
+  })
+}
+
+/**
+ * @typedef {{ onRecords: (records: import('./record-run').RecordRun) => unknown, result: () => any }} Reading
+ * @param {'count' | 'first' | 'last'} call
+ * @param {LogFile} file
+ * @param {Request} request
+ * @param {Callback<any>} cb
+ * @param {(range: Range) => Reading} begin
+ */
+function scanRange (call, file, { options }, cb, begin) {
+  const range = attempt(() => parseRange(call, options, true))
+  if (range instanceof Error) return file.lifecycle.run(call, cb, (cb) => cb(range))
+  abortable(call, range.signal, cb, (cb) => file.lifecycle.run(call, cb, (cb) => {
+    const { onRecords, result } = begin(range)
+    scan(file, range, onRecords, (err) => err ? cb(err) : cb(null, result()))
+  }))
+}
+
+/**
+ * @param {string} call
+ * @param {GetOptions} [options]
+ * @param {boolean} [isStrict]
+ */
+function parseGetOptions (call, options = {}, isStrict = true) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  if (isStrict) checkNames(call, options, ['signal'])
+  return parseSignal(call, options.signal)
+}
+
+/**
+ * Misuse of a method reaches its callback.
+ * @template T
+ * @param {() => T} run
+ * @returns {T | Error}
+ */
+function attempt (run) {
+  try {
+    return run()
+  } catch (err) {
+    return asError(err, 'an option')
+  }
+}
+
+exports.get = get
+exports.getMany = getMany
+exports.count = count
+exports.first = first
+exports.last = last
