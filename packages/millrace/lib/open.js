@@ -9,10 +9,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 /** @type {Readonly<{ json: typeof jsonCodec, binary: typeof binaryCodec, bytes: undefined }>} */
 const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: undefined })
 
-/**
- * @typedef {keyof typeof codecs} CodecName
- * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions, 'codec'>} LogOptions
- */
+/** @typedef {keyof typeof codecs} CodecName */
 
 /**
  * @template [T=any]
@@ -20,19 +17,26 @@ const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: unde
  */
 
 /**
- * @typedef {LogOptions & { codec?: CodecName | Codec }} OpenOptions  `codec` is `'json'` by default
+ * Those of OffsetLog, and `codec` also by its name: `'json'` by default. `strict` is true by default: a read with an
+ * option that there is not fails.
+ * @template [T=any]
+ * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions<T>, 'codec'> & { codec?: CodecName | Codec<T> }
+ *   } OpenOptions
  */
 
 /**
  * Opens a log, or creates it. Calls may be made at once: they wait until it is loaded.
- * @param {string} path
- * @param {OpenOptions} [options]
- * @returns {import('@millrace/offset-log').OffsetLog<any>}
+ * @template [T=any]
+ * @param {string | URL} path
+ * @param {OpenOptions<T>} [options]
+ * @returns {import('@millrace/offset-log').OffsetLog<T>}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function open (path, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`open: expected options, got ${String(options)}`)
   const { codec = 'json', ...others } = options
-  return OffsetLog(path, { ...others, codec: typeof codec === 'string' ? codecOf(codec) : codec })
+  const chosen = /** @type {Codec<T>} */ (typeof codec === 'string' ? codecOf(codec) : codec)
+  return OffsetLog(path, { strict: true, ...others, codec: chosen })
 }
 
 /**

@@ -2,6 +2,7 @@
 // `open`: good defaults, codecs by name, and the parts that the package hands out.
 
 const path = require('node:path')
+const { pathToFileURL } = require('node:url')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const millrace = require('..')
@@ -29,6 +30,42 @@ tape('open: codecs by name', async (t) => {
   const err = await failureOf(() => open(path.join(folder, 'new'), { codec: 'jsn' }))
   t.equal(err.code, 'ERR_INVALID_ARGUMENT')
   t.match(err.message, /jsn.*json, binary, bytes/)
+})
+
+tape('open: options that there are not are refused, where they are given', async (t) => {
+  const file = path.join(temporaryFolder(), 'events.log')
+  t.equal((await failureOf(() => open(file, { fsnc: 'always' }))).code, 'ERR_INVALID_ARGUMENT')
+  t.equal((await failureOf(() => open(file, 'json'))).code, 'ERR_INVALID_ARGUMENT')
+  const log = open(file)
+  const seq = await log.append({ n: 1 })
+  for (const option of ['limt', 'Where', 'filter']) {
+    const options = { [option]: 1 }
+    for (const [name, run] of [
+      ['stream', () => log.stream(options)[Symbol.asyncIterator]().next()],
+      ['scan', () => log.scan(options, () => {})],
+      ['get', () => log.get(seq, options)]
+    ]) {
+      const err = await failureOf(run)
+      t.equal(err?.code, 'ERR_INVALID_ARGUMENT', `${name} with ${option}`)
+      t.match(String(err?.message), new RegExp(option), 'it is named')
+    }
+  }
+  await log.close()
+  const lenient = open(file, { strict: false })
+  t.deepEqual((await lenient.stream({ filter: 1, seqs: false })[Symbol.asyncIterator]().next()).value, { n: 1 })
+  await lenient.close()
+})
+
+tape('open: mustExist, errorIfExists, URLs and folders', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'events.log')
+  t.equal((await failureOf(() => open(file, { mustExist: true }).ready())).code, 'ENOENT')
+  const log = open(pathToFileURL(file), { errorIfExists: true })
+  await log.append({ n: 1 })
+  t.equal(log.filename, file)
+  await log.close()
+  t.equal((await failureOf(() => open(file, { errorIfExists: true }).ready())).code, 'EEXIST')
+  t.equal((await failureOf(() => open(folder).ready())).code, 'EISDIR')
 })
 
 tape('open: what it hands out can be imported, too', async (t) => {

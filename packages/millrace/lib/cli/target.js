@@ -62,7 +62,7 @@ async function openTarget (path, { codec, fsync, mustExist = false } = {}) {
     throw err
   })
   const chosen = codec ?? (identity === null ? 'json' : await chooseCodec(identity))
-  const log = open(path, { codec: createWriteCodec(chosen), fsync })
+  const log = open(path, { codec: createWriteCodec(chosen), fsync, mustExist })
   await log.ready()
   return log
 }
