@@ -27,7 +27,7 @@ function importsOf (name) {
   })
   return new Set(sources.filter((file) => file.endsWith('.js')).flatMap((file) => {
     const source = fs.readFileSync(path.join(packages, name, file), 'utf8')
-    return [...source.matchAll(/require\('([^'.][^']*)'\)/g)].map((match) => match[1])
+    return [...source.matchAll(/require(?:\.resolve)?\('([^'.][^']*)'\)/g)].map((match) => match[1])
   }))
 }
 
@@ -41,7 +41,7 @@ for (const [name, layer] of Object.entries(layerOf)) {
       // A file beside index.js, if it is not that: nothing in lib.
       if (entry) t.ok(fs.existsSync(path.join(packages, imported, `${entry}.js`)) && !entry.includes('/'), `${module} is an entry`)
     }
-    const imported = new Set(imports.map((module) => module.replace(/^(@[^/]+\/[^/]+)\/.*/, '$1')))
+    const imported = new Set(imports.map((module) => module.replace(/^(@[^/]+\/[^/]+|[^@/]+)\/.*/, '$1')))
     const declared = Object.keys({ ...dependencies, ...peerDependencies })
     t.deepEqual([...imported].sort(), declared.sort(), 'exactly its dependencies')
     t.end()
