@@ -2,6 +2,7 @@
 
 const tape = require('tape')
 const { inQuickRuns } = require('@millrace/testkit')
+const { binaryCodec, encode } = require('..')
 const { runBinaryFilterCases } = require('./filter-cases')
 
 tape('filters: every operator answers as decoding and comparing does, one by one and among many', (t) => {
@@ -9,5 +10,13 @@ tape('filters: every operator answers as decoding and comparing does, one by one
   t.equal(failure, null, `seed ${seed}`)
   t.ok(hits > cases / 20, `${hits} of ${cases} fulfilled their filters`)
   t.ok(refused > cases / 100, `${refused} do not decode`)
+  t.end()
+})
+
+tape('filters: of alternatives one of which has no search, each record is tested', (t) => {
+  const isWanted = binaryCodec.compile({ any: [{ path: 'a', includes: 0 }, { path: 'b', equals: 'x' }] })
+  const bytes = encode({ a: [0] })
+  t.ok(isWanted(bytes, 0, bytes.length))
+  t.equal(isWanted.select, undefined)
   t.end()
 })

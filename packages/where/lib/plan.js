@@ -106,8 +106,9 @@ function searchAlternatives ({ leaves, nodes }, searchCondition) {
  * @returns {T | undefined}
  */
 function takeFirst (items) {
-  const { value } = items[Symbol.iterator]().next()
-  return value
+  // What a generator returns is none of them.
+  const { value, done } = items[Symbol.iterator]().next()
+  return done ? undefined : value
 }
 
 exports.planWhere = planWhere
