@@ -1,20 +1,20 @@
 'use strict'
-// Turns concurrent appends into few writes: while one is under way the next ones gather, and go out together. Where
-// every append is synced before it calls back, one sync serves all that were written together.
+// Groups concurrent appends into few writes: the appends made during a write wait and are written together. Under
+// `fsync: 'always'` one sync serves the whole group.
 
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
 const { tooLargeToAppend } = require('./errors')
 
-// Beyond this a larger write is no faster, and the callers at its front would wait for those at its end.
+// A larger write is no faster, and its first callers would wait longer.
 const WRITE_SIZE_MAX = 512 * 1024
 // A batch is one write, from one buffer.
 const BATCH_SIZE_MAX = 2 ** 31
-// Where writes and syncs are done at once, nobody else has a turn of the event loop while there is more to write. After
-// so long they have one.
+// If writes and syncs complete without waiting, nothing else in the process would run. So the appender yields to the
+// event loop after this time.
 const TURN_MS = 4
-// With more than two writes waiting, those who append may as well wait: the writer has enough to do.
+// Two full writes keep the writer busy, so callers gain nothing if they append more before it has caught up.
 const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
 /** @typedef {(err: Error | null, seq?: number) => void} Done */
@@ -22,18 +22,18 @@ const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 class Appender {
   #file
   #waiting = new AppendQueue(WRITE_SIZE_MAX)
-  /** What is written is put together here, one write after the other. */
+  /** Each write is framed here. */
   #target = new ScratchBuffer()
   #turnStartMs = 0
   #isBusy = false
   /** Whether live streams will be woken in the next turn of the event loop. */
   #isWaking = false
-  /** Who has stopped it, and who waits to do so. @type {Array<() => void>} */
+  /** Callbacks of `hold`: the first one holds the appender, the others wait for it. @type {Array<() => void>} */
   #holders = []
-  /** Bytes of what was accepted and has not called back. */
+  /** Bytes of the appends that were accepted and have not called back. */
   #pendingSize = 0
   #drainSize
-  /** Who waits for that to become less. @type {Array<() => void>} */
+  /** Callbacks of `whenDrained`. @type {Array<() => void>} */
   #draining = []
 
   /** @param {import('./load').LogFile} file */
@@ -46,12 +46,12 @@ class Appender {
     return this.#pendingSize
   }
 
-  /** Whether whoever appends more should wait first. */
+  /** Whether callers should wait before they append more. */
   get needsDrain () {
     return this.#pendingSize > this.#drainSize
   }
 
-  /** Whether nothing more is accepted. */
+  /** Whether further appends must be refused. */
   get isFull () {
     return this.#pendingSize >= this.#file.maxPendingSize
   }
@@ -62,15 +62,12 @@ class Appender {
     else cb()
   }
 
-  /**
-   * Counts what waits elsewhere.
-   * @param {number} size
-   */
+  /** Counts records as pending that wait outside the appender. @param {number} size  in bytes */
   reserve (size) {
     this.#pendingSize += size
   }
 
-  /** @param {number} size  in bytes, of what waits no more */
+  /** @param {number} size  in bytes, of records that are no longer pending */
   free (size) {
     this.#pendingSize -= size
     if (this.#draining.length === 0 || this.needsDrain) return
@@ -79,14 +76,14 @@ class Appender {
   }
 
   /**
-   * @param {Buffer | Buffer[]} records  one, or those of a batch; they must not change until `done` runs
-   * @param {number} dataSize  bytes that they have together
+   * @param {Buffer | Buffer[]} records  an array is a batch. They must not change until `done` runs
+   * @param {number} dataSize  of the records together, in bytes
    * @param {Done} done  gets the seq of the last record; never runs before this returns
    */
   append (records, dataSize, done) {
     const { store, lifecycle } = this.#file
     const size = dataSize + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
-    // Nearly all are far from it.
+    // The exact bound is computed only for large appends.
     const sizeMax = size <= WRITE_SIZE_MAX ? 0 : store.writeSizeMax(size)
     if (sizeMax > BATCH_SIZE_MAX) return process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
     this.#waiting.groupFor(size).add(records, size, done)
@@ -94,26 +91,23 @@ class Appender {
     lifecycle.enter()
     if (this.#isBusy || this.#holders.length > 0) return
     this.#isBusy = true
-    // Calls of the same turn are taken together.
+    // In the next tick, so that appends made until then join the group.
     process.nextTick(this.#writeNext)
   }
 
-  /** @param {() => void} cb  runs once all that was appended before is written, or has failed */
+  /** @param {() => void} cb  runs once all earlier appends are written or have failed */
   flush (cb) {
     if (!this.#isBusy && this.#waiting.isEmpty) cb()
     else this.append([], 0, () => cb())
   }
 
-  /**
-   * Lets appends wait.
-   * @param {() => void} cb  runs once no write is under way
-   */
+  /** Makes appends wait until `release`. @param {() => void} cb  runs once no write is in progress */
   hold (cb) {
     this.#holders.push(cb)
     if (!this.#isBusy && this.#holders.length === 1) cb()
   }
 
-  /** Goes on with what has waited. */
+  /** Lets the next holder run. If there is none, writes the appends that have waited. */
   release () {
     this.#holders.shift()
     if (this.#holders.length > 0) return this.#holders[0]()
@@ -130,7 +124,7 @@ class Appender {
       this.#holders[0]?.()
       return
     }
-    // They cannot be written, or need not be.
+    // The log is poisoned, or the group only waits for earlier appends.
     if (durability.error || taken.size === 0) return process.nextTick(this.#callBack, taken, durability.error, 0)
     const group = store.writeSizeMax(taken.size) > store.room ? this.#cutToRoom(taken) : taken
     if (group.count === 0) return this.#goOn()
@@ -138,10 +132,7 @@ class Appender {
     store.checkpoints.prepareAppend(sizeMax, (err) => err ? this.#failed(group, err) : this.#write(group, sizeMax))
   }
 
-  /**
-   * @param {AppendGroup} group
-   * @param {number} sizeMax  bytes that it takes
-   */
+  /** @type {(group: AppendGroup, sizeMax: number) => void} `sizeMax` is an upper bound of its bytes in the file */
   #write (group, sizeMax) {
     const { blocks, store, durability } = this.#file
     const framed = store.frame(group, this.#target.ofSize(sizeMax))
@@ -160,7 +151,7 @@ class Appender {
   }
 
   /**
-   * From now on the records can be read.
+   * Makes the records readable, and wakes the live streams that wait for them.
    * @param {import('@millrace/framing').Packed} framed
    */
   #show (framed) {
@@ -168,8 +159,8 @@ class Appender {
     store.show(framed)
     since.set(framed.seq)
     if (this.#isWaking || waitingStreams.size === 0) return
-    // Once in a turn of the event loop, whatever is written in it: what a reader does with a record must not hold up
-    // its writer, and to be woken for every write would make many of them make much garbage.
+    // Once per turn of the event loop, however much is written in it: a reader's work on a record must not delay the
+    // writer, and many streams that wake at every write would make much garbage.
     this.#isWaking = true
     setImmediate(() => {
       this.#isWaking = false
@@ -177,19 +168,17 @@ class Appender {
     })
   }
 
-  /**
-   * @param {AppendGroup} group
-   * @param {Error} err
-   */
+  /** @type {(group: AppendGroup, err: Error) => void} */
   #failed (group, err) {
     process.nextTick(this.#callBack, group, this.#file.durability.noteFailedWrite(err), 0)
   }
 
   /**
-   * Calls back all of a group, in order, from a tick of its own. Then goes on with what was appended meanwhile.
+   * Calls back all appends of a group, in order and in a later tick than the appends. Then continues with the appends
+   * made meanwhile.
    * @param {AppendGroup} group
    * @param {Error | null} err
-   * @param {number} index  of the append to begin with
+   * @param {number} index  of the first append to call back
    */
   #callBack = (group, err, index) => {
     const { dones, seqs, count } = group
@@ -202,7 +191,7 @@ class Appender {
         else done(null, seq)
       }
     } finally {
-      // A callback that throws keeps nobody from being called.
+      // If a callback throws, the others still run.
       if (index < count) {
         process.nextTick(this.#callBack, group, err, index)
       } else {
@@ -222,9 +211,8 @@ class Appender {
   }
 
   /**
-   * An append that the file has no room for fails alone.
-   * @param {AppendGroup} group
-   * @returns {AppendGroup}  what there is room for
+   * Fails each append that the file has no room for. Returns the others.
+   * @type {(group: AppendGroup) => AppendGroup}
    */
   #cutToRoom (group) {
     const { blocks: { path }, store, end, lifecycle } = this.#file
@@ -249,29 +237,30 @@ class Appender {
   }
 }
 
-// Appends that are written together, as lists that are used again: an object for each append would come from new memory
-// each time, and drive the records that are to be copied out of the processor's cache.
-
-/** It takes the place of what is done with, so that nothing is kept that nobody wants. */
+// Fills used lists, so that they do not keep old records alive.
 const NO_RECORD = Buffer.alloc(0)
 
+/**
+ * Appends that are written together, in lists that are reused. An object per append would take new memory each time,
+ * and would evict the records that are to be copied from the processor's cache.
+ */
 class AppendGroup {
-  /** Of all appends, one after the other. @type {Buffer[]} */
+  /** The records of all appends, in order. @type {Buffer[]} */
   records = []
-  /** Where the records of each append end. @type {number[]} */
+  /** Where the records of each append end in `records`. @type {number[]} */
   ends = []
-  /** Of the last record of each append, once it is framed. @type {number[]} */
+  /** The seq of the last record of each append, once framed. @type {number[]} */
   seqs = []
-  /** Who waits for it. @type {Done[]} */
+  /** @type {Done[]} */
   dones = []
-  /** How many records and how many appends there are: the lists may be longer. */
+  /** How many records and how many appends the group has: the lists may be longer. */
   recordCount = 0
   count = 0
-  /** Bytes of the frames. */
+  /** Of the frames, in bytes. */
   size = 0
 
   /**
-   * @param {Buffer | Buffer[]} records  of one append; none if it only waits for those before it
+   * @param {Buffer | Buffer[]} records  of one append; empty if it only waits for earlier appends
    * @param {number} size  of their frames
    * @param {Done} done
    */
@@ -280,17 +269,14 @@ class AppendGroup {
     if (Array.isArray(records)) for (const record of records) this.records[this.recordCount++] = record
     else this.records[this.recordCount++] = records
     this.ends[count] = this.recordCount
-    // So that the list has no holes, and stays one of numbers.
+    // Without holes, the list stays an array of numbers, which is faster.
     this.seqs[count] = -1
     this.dones[count] = done
     this.count = count + 1
     this.size += size
   }
 
-  /**
-   * @param {number} index
-   * @returns {Buffer[]}  of that append
-   */
+  /** @type {(index: number) => Buffer[]} */
   recordsOf (index) {
     return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])
   }
@@ -304,23 +290,22 @@ class AppendGroup {
 
 function ignore () {}
 
-// Appends that wait, in order, already divided into what will be written together.
-
-// One is being written and one filled, or two if the writer has more than enough to do.
+// One group is being written and one is filled, or two if the writer falls behind.
 const SPARE_COUNT_MAX = 3
-// Lists of more records than these are not kept: there are so many only where records are tiny.
+// Longer lists are not kept: a group has so many records only if they are tiny.
 const KEPT_COUNT_MAX = 16 * 1024
 
+/** The appends that wait, in order, already divided into groups. */
 class AppendQueue {
   #sizeMax
   /** @type {AppendGroup[]} */
   #groups = []
-  /** The last of them. @type {AppendGroup | null} */
+  /** @type {AppendGroup | null} */
   #last = null
   /** @type {AppendGroup[]} */
   #spare = []
 
-  /** @param {number} sizeMax  bytes of frames in a group, unless one append has more */
+  /** @param {number} sizeMax  of the frames in a group, in bytes. Only a single append may be larger */
   constructor (sizeMax) {
     this.#sizeMax = sizeMax
   }
@@ -330,26 +315,26 @@ class AppendQueue {
   }
 
   /**
-   * @param {number} size  of an append's frames; 0 if it only waits for those before it
-   * @returns {AppendGroup}  where it is to be added
+   * @param {number} size  of an append's frames; 0 if it only waits for earlier appends
+   * @returns {AppendGroup}  the append must be added to it
    */
   groupFor (size) {
     const last = this.#last
-    // Those that only wait are in groups of their own: all before them must be written.
+    // Appends that only wait get groups of their own, because all groups before them must be written first.
     if (last !== null && last.size + size <= this.#sizeMax && (last.size === 0) === (size === 0)) return last
     const next = this.#spare.pop() ?? new AppendGroup()
     this.#groups.push(next)
     return (this.#last = next)
   }
 
-  /** @returns {AppendGroup | null}  the first one, which gets no more; null if none waits */
+  /** @returns {AppendGroup | null}  the first group, to which nothing is added any more; null if none waits */
   take () {
     const group = this.#groups.shift() ?? null
     if (group === this.#last) this.#last = null
     return group
   }
 
-  /** @param {AppendGroup} group  one that was taken, and that nobody uses any more */
+  /** @param {AppendGroup} group  from `take`, and no longer used */
   giveBack (group) {
     group.clear()
     const isLarge = group.records.length > KEPT_COUNT_MAX || group.dones.length > KEPT_COUNT_MAX

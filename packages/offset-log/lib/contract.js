@@ -1,5 +1,5 @@
 'use strict'
-// What users see of a log, as types, over the type of its values. tsc checks that the class Log keeps to it.
+// The public types of a log, generic over the type of its values. tsc checks that the class Log implements them.
 
 /**
  * @typedef {import('./range').RangeOptions} RangeOptions
@@ -11,7 +11,7 @@
  * @typedef {import('./node-streams').WritableOptions} WritableOptions
  * @typedef {Omit<RangeOptions, 'live' | 'old' | 'ref' | 'unref'>} ScanOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'cache'>} CountOptions
- * @typedef {Omit<CountOptions, 'limit'>} OneOptions  of a call that gives one record
+ * @typedef {Omit<CountOptions, 'limit'>} OneOptions  of `first` and `last`
  * @typedef {RangeOptions & { highWaterMark?: number | undefined }} ReadableOptions
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
@@ -24,28 +24,13 @@
  * @typedef {import('./maintenance').Progress} Progress
  */
 
-/**
- * @template Result
- * @typedef {import('@millrace/errors').NodeCallback<Result>} NodeCallback
- */
+/** @template Result @typedef {import('@millrace/errors').NodeCallback<Result>} NodeCallback */
+/** @template T @typedef {import('@millrace/flow').Observable<T>} Observable */
+/** @template [T=any] @typedef {import('./codec').Codec<T>} Codec */
+/** @template [T=any] @typedef {import('./options').OffsetLogOptions<T>} OffsetLogOptions */
 
 /**
- * @template T
- * @typedef {import('@millrace/flow').Observable<T>} Observable
- */
-
-/**
- * @template [T=any]
- * @typedef {import('./codec').Codec<T>} Codec
- */
-
-/**
- * @template [T=any]
- * @typedef {import('./options').OffsetLogOptions<T>} OffsetLogOptions
- */
-
-/**
- * A method that takes a node callback last, or gives a promise when it gets none.
+ * A method that takes a node callback last, or returns a promise if it gets none.
  * @template {unknown[]} Args
  * @template Result
  * @typedef {{
@@ -55,12 +40,12 @@
  */
 
 /**
- * An array is always a batch: a value that is an array itself goes into one. Where it does not, the seq has this type.
+ * The type of the seq if a value that is an array was appended without an array around it: an array is always a batch.
  * @typedef {{ readonly problem: 'an array is a batch: put a value that is an array into an array' }} ListIsABatch
  */
 
 /**
- * The values that are arrays.
+ * Those values of T that are arrays.
  * @template T
  * @typedef {0 extends 1 & T ? never : T extends readonly unknown[] ? T : never} ListOf
  */
@@ -71,10 +56,7 @@
  *   Method<[value: T], number>} Append
  */
 
-/**
- * @template T
- * @typedef {{ seq: number, value: T }} Entry
- */
+/** @template T @typedef {{ seq: number, value: T }} Entry */
 
 /**
  * A pull-stream source that is also async-iterable, once.
@@ -89,7 +71,7 @@
  */
 
 /**
- * A stream of Node.js, which knows what its items are.
+ * A Readable of Node.js, with the type of its items.
  * @template Item
  * @typedef {{
  *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
@@ -105,7 +87,7 @@
  */
 
 /**
- * What the items are follows from `seqs` and `values`.
+ * The options `seqs` and `values` determine the type of the items.
  * @template T
  * @typedef {{
  *   (options: RangeOptions & ValueShape): Source<T>
@@ -128,7 +110,7 @@
  */
 
 /**
- * One record of a range, if there is one.
+ * Reads one record of a range; undefined if the range is empty.
  * @template T
  * @typedef {Method<[], Entry<T> | undefined> &
  *   Method<[options: OneOptions & ValueShape], T | undefined> &
@@ -137,20 +119,20 @@
  */
 
 /**
- * @typedef {object} Lost  what damage took where it was skipped
- * @property {number} count  of ranges of the file
- * @property {number} size  of all of them, in bytes
+ * @typedef {object} Lost  the ranges of the file that were lost to damage and skipped
+ * @property {number} count
+ * @property {number} size  of all of them together, in bytes
  */
 
 /**
- * @typedef {object} Undecodable  what was skipped though its bytes are sound
- * @property {number} count  of records
- * @property {number} size  of all of them, in bytes
+ * @typedef {object} Undecodable  undamaged records that did not decode and were skipped
+ * @property {number} count
+ * @property {number} size  of all of them together, in bytes
  */
 
 /**
- * A run of records: record `i`, below `count`, is the bytes of `buffer` from `starts[i]` to `ends[i]`. The arrays are
- * longer than `count`, and all of it is used again after the call.
+ * A run of records. Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`, for `i` below `count`; the
+ * arrays may be longer. The log reuses the buffer and the arrays after the call.
  * @typedef {'buffer' | 'count' | 'seqs' | 'starts' | 'ends'} RunField
  * @typedef {Readonly<Pick<import('./record-run').RecordRun, RunField>>} RecordRun
  */
@@ -158,11 +140,11 @@
 /**
  * @typedef {object} ThreadedScanResult
  * @property {Lost} lost  as without threads
- * @property {any[]} results  what the task came to for each part of the log, in order
+ * @property {any[]} results  the task's results for the partitions, in the order of the log
  */
 
 /**
- * What a scan over threads calls in each of them: the function that its module exports.
+ * The function that the module of a scan over threads exports. The threads call it for every partition.
  * @template [Parameters=any]
  * @template [Result=any]
  * @typedef {(parameters: Parameters) => Task<Result>} CreateTask
@@ -170,60 +152,69 @@
 
 /**
  * @template [Result=any]
- * @typedef {object} Task  for one part of the log
- * @property {(records: RecordRun) => unknown} onRecords  false leaves out what comes behind
- * @property {() => Result} [end]  what the part comes to: anything that can be cloned
- * @property {import('./codec').Codec} [codec]  that of the log, for `where`
+ * @typedef {object} Task  reads one partition
+ * @property {(records: RecordRun) => unknown} onRecords  false leaves out all records behind this run
+ * @property {() => Result} [end]  returns the result for the partition, which must be cloneable
+ * @property {import('./codec').Codec} [codec]  the log's codec; a scan with `where` needs it
  */
 
 /**
- * Many a call and undecoded; false from the function ends it. With `threads` it is the path of a module, or its URL.
+ * Delivers many undecoded records per call. If the function returns false, the scan ends. With `threads` the task is
+ * the path or the URL of a module.
  * @typedef {Method<[options: ThreadedScanOptions, task: string | URL], ThreadedScanResult> &
  *   Method<[options: PlainScanOptions, onRecords: (records: RecordRun) => unknown], { lost: Lost }>} Scan
  */
 
 /**
- * @typedef {object} Supports  what a log can do of what some logs cannot
+ * @typedef {object} Supports  what this log can do, of the things that some logs cannot
  * @property {boolean} atomicBatch  a batch survives a crash as a whole or not at all
  * @property {boolean} compact
  * @property {boolean} snapshot
  * @property {boolean} durable
- * @property {boolean} onCorrupt  `'skip'` can go on behind damage
+ * @property {boolean} onCorrupt  `'skip'` is possible: reads can continue behind damage
  * @property {boolean} threads  scans over threads
  */
 
 /**
  * @template T
  * @typedef {object} LogMembers
- * @property {string} filename  the path, absolute: what was given means the same ever after
+ * @property {string} filename  the absolute path: a later change of the working folder does not matter
  * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
- * @property {Observable<number>} durable  the seq up to which all is on stable storage, -1 if none; never above `since`
- * @property {Observable<Progress>} compactionProgress  how far a compaction has come, while one runs
+ * @property {Observable<number>} durable  up to this seq all records are on stable storage; -1 if none.
+ *   Never above `since`
+ * @property {Observable<Progress>} compactionProgress  of the running or the last compaction
  * @property {Supports} supports  set once loaded
- * @property {Recovery | null} recovery  what opening found wrong; set once loaded
- * @property {{ del: 'async' }} methods  for flumedb
- * @property {Method<[], void>} ready  the log is loaded and recovered, or failed to be
- * @property {Append<T>} append  gives the seq of the last record, which `since` has reached. An array is one batch
- * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  the value;
- *   `flumelog:deleted` if it was deleted
- * @property {GetMany<T>} getMany  the values in the order of the seqs; undefined for one that was deleted
- * @property {ReadOne<T>} first  the first record of a range
- * @property {ReadOne<T>} last  the last record of a range
- * @property {Method<[], number> & Method<[options: CountOptions], number>} count  how many records a range has
- * @property {Stream<T>} stream  the records of a range, one by one
- * @property {ToReadable<T>} toReadable  the same as a stream of Node.js
- * @property {Scan} scan  the same as `stream`, many records a call
+ * @property {Recovery | null} recovery  what opening found wrong; null if nothing. Set once loaded
+ * @property {{ del: 'async' }} methods  flumedb offers these methods of the log as its own
+ * @property {Method<[], void>} ready  waits until the log is loaded and recovered
+ * @property {Append<T>} append  returns the seq of the last record; `since` has reached it. An array is a batch
+ * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  returns the value; fails
+ *   with `flumelog:deleted` if the record was deleted
+ * @property {GetMany<T>} getMany  returns the values in the order of the seqs; undefined for a deleted record
+ * @property {ReadOne<T>} first  returns the first record of a range
+ * @property {ReadOne<T>} last  returns the last record of a range
+ * @property {Method<[], number> & Method<[options: CountOptions], number>} count  counts the records of a range. It
+ *   reads all of them
+ * @property {Stream<T>} stream  delivers the records of a range one by one
+ * @property {ToReadable<T>} toReadable  like `stream`, as a Readable of Node.js
+ * @property {Scan} scan  like `stream`, with many records per call
  * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  appends what is written to it
- * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  a pull-stream sink: appends what it reads
- * @property {Method<[], void>} drained  `needsDrain` is false
- * @property {Method<[seqs: number | readonly number[]], void>} del  erases records; `since` does not move
- * @property {Method<[], void>} sync  all that was appended and deleted before is on stable storage
- * @property {Method<[], Stats>} stats  what is known without reading the log
- * @property {Method<[], number | null>} measureReclaimable  bytes that a compaction would give back; null if damage
- *   prevents it. Reads all of a checked log
- * @property {Method<[], Compacted>} compact  gives back the space of deleted records
- * @property {Method<[path: string | URL], void>} snapshot  copies all that can be read now; nothing may be at the path
- * @property {Method<[], void>} close  waits for what was asked before, syncs, ends live streams
+ * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  makes a sink that appends what it reads.
+ *   It calls `done` once all is appended, or after a failure
+ * @property {Method<[], void>} drained  waits until `needsDrain` is false
+ * @property {Method<[seqs: number | readonly number[]], void>} del  erases records: overwrites their
+ *   bytes. `since` does not move
+ * @property {Method<[], void>} sync  waits until all earlier appends and deletions are on stable storage
+ * @property {Method<[], Stats>} stats  returns what is known without reading the log
+ * @property {Method<[], number | null>} measureReclaimable  returns the bytes that a compaction would free; null if
+ *   damage prevents it. Reads all of a checked log
+ * @property {Method<[], Compacted>} compact  frees the space of deleted records. Seqs do not change; appends and reads
+ *   continue, deletions wait
+ * @property {Method<[path: string | URL], void>} snapshot  makes a cleanly closed log of all records that are
+ *   readable now, on stable storage. Appends and deletions continue. EEXIST if there is something at the path;
+ *   ERR_LOG_CORRUPT if the log is damaged
+ * @property {Method<[], void>} close  waits for earlier calls, syncs, ends live streams and closes the file.
+ *   Later calls wait for the same end
  */
 
 /**
@@ -233,8 +224,8 @@
  */
 
 /**
- * `pendingSize` is how many bytes were given to `append` and have not called back. `needsDrain` is whether that is so
- * much that a caller who does not await appends should await `drained`. `await using` closes the log.
+ * `pendingSize` counts the bytes of the appends that have not called back. While `needsDrain` is true, a caller that
+ * does not await its appends should await `drained`. `await using` closes the log.
  * @template [T=any]
  * @typedef {LogMembers<T> & {
  *   readonly pendingSize: number
@@ -244,7 +235,7 @@
  */
 
 /**
- * With or without `new`. What the values are follows from the codec; without one they are bytes.
+ * With or without `new`. The codec determines the type of the values; without a codec they are Buffers.
  * @typedef {{
  *   new <T>(path: string | URL, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
  *   new (path: string | URL, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>

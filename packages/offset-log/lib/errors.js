@@ -19,7 +19,7 @@ function seqLost (path, seq, end, position) {
   { offset: seq, path })
 }
 
-/** @param {number} seq */
+/** @type {(seq: number) => LogError} */
 function deleted (seq) {
   return new LogError('flumelog:deleted', `get: the record at ${seq} was deleted`, { offset: seq })
 }
@@ -30,11 +30,7 @@ function tooLargeToAppend (what, size, sizeMax) {
     'nothing was written. Split it into smaller ones')
 }
 
-/**
- * @param {string} path
- * @param {number} size  in bytes
- * @param {number} sizeMax
- */
+/** Both sizes are in bytes. @type {(path: string, size: number, sizeMax: number) => LogError} */
 function overloaded (path, size, sizeMax) {
   return new LogError('ERR_LOG_OVERLOADED', `append: ${size} bytes wait to be appended to ${path}, and maxPendingSize is ` +
     `${sizeMax}; nothing was written. Await drained(), or what append returns, before you append more`, { path })
@@ -63,7 +59,7 @@ function isShortRead (err) {
   return err instanceof LogError && ['ERR_FILE_SHORT_READ', 'ERR_FILE_RANGE'].includes(err.code)
 }
 
-/** @param {string} name  of the call @param {string} path */
+/** @type {(name: string, path: string) => LogError} */
 function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
 }

@@ -1,5 +1,5 @@
 'use strict'
-// Gets single records: without waiting if the store can find the record at once, as it nearly always can.
+// Gets single records. If the store finds the record at once, as it nearly always does, nothing waits.
 
 const { SyncBudget } = require('@millrace/flow')
 const { deleted } = require('./errors')
@@ -24,7 +24,7 @@ class Getter {
     const { lifecycle, store } = this._file
     if (!lifecycle.isOpen) return lifecycle.run('get', cb, (cb) => this._read(seq, cb))
     if (!this._turns.mayAnswer()) return lifecycle.run('get', cb, (cb) => setImmediate(() => this._getNow(seq, cb)))
-    // Usually nothing but the value is allocated.
+    // On this path nothing but the value is allocated.
     if (store.peek.find(seq)) this._answer(seq, cb)
     else lifecycle.run('get', cb, (cb) => this._read(seq, cb))
   }

@@ -61,12 +61,12 @@ const ATTEMPT_COUNT_MAX = 50
  */
 
 /**
- * Where the records of a range lie in the file. The last one may reach further. @typedef {{ start: number, end: number
- * }} Extent
+ * Where the records of a range lie in the file. The last record may reach further.
+ * @typedef {{ start: number, end: number }} Extent
  */
 
 /**
- * @typedef {object} Recovery  what opening found, and what it did about it
+ * @typedef {object} Recovery  what opening found and did
  * @property {number} offset  where the log ends now, if a torn end was found
  * @property {number} size  of the torn end, in bytes; 0 if there was none
  * @property {string | null} keptAt  the file that the torn end was copied to before it was cut; null if nothing was cut

@@ -1,5 +1,5 @@
 'use strict'
-// A log as streams of Node.js, and as a pull-stream sink.
+// Offers a log as Node.js streams, and as a pull-stream sink.
 
 const { Readable, Writable } = require('node:stream')
 const { LogError, asError, misuse } = require('@millrace/errors')
@@ -19,11 +19,11 @@ const { RecordStream } = require('./stream')
 /**
  * @typedef {object} WritableOptions
  * @property {number} [highWaterMark]  how many values may wait before `write` returns false; 128 by default
- * @property {boolean} [flush]  true syncs the log before the stream has finished; false by default
- * @property {AbortSignal} [signal]  destroys the stream
+ * @property {boolean} [flush]  true syncs the log before `finish`; false by default
+ * @property {AbortSignal} [signal]  an abort destroys the stream
  */
 
-// Appended together: so one write, and one sync, serves all of them.
+// So many values are appended together: one write, and one sync, serves all of them.
 const COUNT_MAX = 128
 
 class RecordReadable extends Readable {
@@ -48,7 +48,7 @@ class RecordReadable extends Readable {
   }
 
   _read () {
-    // Node.js asks again while a read is under way, after a push.
+    // Node.js calls this during a read, after a push.
     if (this.#isReading) return
     this.#isReading = true
     trampoline((next) => this.#stream.read(null, (end, item) => {
@@ -72,10 +72,7 @@ function nullError () {
     'seqs: false, or use log.stream')
 }
 
-/**
- * @param {LogFile} file
- * @param {ReadOptions & { highWaterMark?: number }} options
- */
+/** @type {(file: LogFile, options: ReadOptions & { highWaterMark?: number }) => RecordReadable} */
 function createReadable (file, options) {
   let stream
   try {
@@ -141,17 +138,14 @@ function createWritable (log, options) {
   return new AppendWritable(log, { highWaterMark, flush, signal: parseSignal('toWritable', options.signal) })
 }
 
-/**
- * @param {string} name  of the call
- * @param {unknown} highWaterMark
- */
+/** @type {(name: string, highWaterMark: unknown) => void} */
 function parseCount (name, highWaterMark) {
   if (highWaterMark === undefined || (Number.isSafeInteger(highWaterMark) && Number(highWaterMark) >= 0)) return
   throw misuse(`${name}: highWaterMark must be a whole number, got ${String(highWaterMark)}`)
 }
 
 /**
- * Appends all of them together, or if one cannot be appended those before it, and nothing behind it.
+ * Appends all items together. If one item cannot be appended, appends those before it and none behind it.
  * @param {Log} log
  * @param {unknown[]} items  each a value, or an array of them as a batch
  * @param {Done} cb
@@ -162,7 +156,7 @@ function appendInOrder (log, items, cb) {
     if (items.length === 1 || !isOfOne) return cb(err)
     const failed = findItem(items, err.index ?? 0)
     const appendRest = (/** @type {Error | null} */ err) => {
-      // It fails anew, as itself, unless all of them were too much together.
+      // Alone, the item fails again, with its own error. If only all items together were too large, it succeeds.
       if (err) return cb(err)
       append(log, items[failed], (err) => {
         if (err || failed === items.length - 1) cb(err)
@@ -174,10 +168,7 @@ function appendInOrder (log, items, cb) {
   })
 }
 
-/**
- * @param {unknown[]} items
- * @param {number} index  of a value, among those of all items
- */
+/** Finds the item that has the value number `index`. @type {(items: unknown[], index: number) => number} */
 function findItem (items, index) {
   let count = 0
   return items.findIndex((item) => {
@@ -186,11 +177,7 @@ function findItem (items, index) {
   })
 }
 
-/**
- * @param {Log} log
- * @param {any} values
- * @param {Done} cb
- */
+/** Waits while the log has no room for more pending appends. @type {(log: Log, values: any, cb: Done) => void} */
 function append (log, values, cb) {
   log.append(values, (err) => {
     if (err?.code !== 'ERR_LOG_OVERLOADED') return cb(err)
@@ -198,16 +185,16 @@ function append (log, values, cb) {
   })
 }
 
-/** Reads a source as fast as the log takes what it gives. */
+/** Appends the items of a pull-stream source, and reads no faster than the log appends. */
 class Intake {
   #log
   #source
   #done
-  /** What was read and not appended. @type {unknown[]} */
+  /** Items that were read but not appended yet. @type {unknown[]} */
   #items = []
   #isAppending = false
   #isReading = false
-  /** How the source has ended. @type {End} */
+  /** How the source or an append ended; null before. @type {End} */
   #end = null
   #isDone = false
 
@@ -241,7 +228,7 @@ class Intake {
     if (this.#isAppending || this.#isDone) return
     if (this.#items.length === 0) return this.#end ? this.#finish(this.#end === true ? null : this.#end) : undefined
     this.#isAppending = true
-    // What the source gives at once goes together.
+    // Items that the source delivers in one turn are appended together.
     process.nextTick(() => {
       const items = this.#items
       this.#items = []
@@ -281,7 +268,7 @@ function createSink (log, done = throwAsync) {
   return (/** @type {any} */ source) => new Intake(log, source, /** @type {Done} */ (done)).read()
 }
 
-/** @type {Done} an error that nobody asks for must not be lost */
+/** Without a callback, an error must still not be lost. @type {Done} */
 function throwAsync (err) {
   if (err) process.nextTick(() => { throw err })
 }

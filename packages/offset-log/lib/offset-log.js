@@ -1,5 +1,6 @@
 'use strict'
-// OffsetLog: the Log contract over one file. It checks what callers ask for and hands it to the part that does it.
+// OffsetLog, the Log contract over one file. It checks the arguments and the state of the log, then passes the call to
+// the part that does the work. contract.js describes the public methods.
 
 const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
@@ -22,29 +23,14 @@ const { KeepAlive, RecordStream } = require('./stream')
  * @typedef {import('./range').ReadOptions} ReadOptions
  */
 
-// flumedb takes methods off the log and calls them on their own.
+// flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
   'toWritable', 'toSink', 'drained', 'sync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
 
-/**
- * @template T
- * @typedef {import('@millrace/flow').Callback<T>} Callback  one of ours
- */
-
-/**
- * @template T
- * @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback  a user's
- */
-
-/**
- * @template T
- * @typedef {import('@millrace/flow').Obz<T>} Obz
- */
-
-/**
- * @template [T=any]
- * @typedef {import('./contract').OffsetLog<T>} OffsetLog
- */
+/** Our own callback. @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
+/** A callback of the user. @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+/** @template T @typedef {import('@millrace/flow').Obz<T>} Obz */
+/** @template [T=any] @typedef {import('./contract').OffsetLog<T>} OffsetLog */
 
 /** @implements {OffsetLog} */
 class Log {
@@ -56,34 +42,34 @@ class Log {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
     this.filename = path
-    /** @type {Obz<number>} undefined until loaded, -1 when empty, then the seq of the last record */
+    /** @type {Obz<number>} */
     this.since = createObservable()
-    /** @type {Obz<number>} the seq up to which all is on stable storage, -1 if none; <= `since` */
+    /** @type {Obz<number>} */
     this.durable = createObservable()
-    /** What flumedb offers of the log, under the same names. */
+    /** flumedb offers these methods of the log as its own. */
     this.methods = { del: /** @type {const} */ ('async') }
-    /** What this log can do of what some logs cannot; set once loaded. */
+    /** Set once loaded. */
     this.supports = {
       atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false, threads: false
     }
-    /** @type {import('./load').Recovery | null} what opening found wrong; set once loaded */
+    /** Set once loaded. @type {import('./load').Recovery | null} */
     this.recovery = null
     this._file = this._createFile(path, parsed)
     this._lifecycle = this._file.lifecycle
     this._getter = new Getter(this._file)
     this._appender = new Appender(this._file)
-    /** @type {Obz<import('./maintenance').Progress>} how far a compaction has come, while one runs */
+    /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
     this._maintenance = new Maintenance(this._file, this._appender, this.compactionProgress)
-    /** @type {import('./threads/threaded-scans').ThreadedScans | null} made for the first of them */
+    /** Created by the first scan over threads. @type {import('./threads/threaded-scans').ThreadedScans | null} */
     this._threadedScans = null
-    /** Whether it is loaded, opened for writing, and not damaged. */
+    /** Whether the log is loaded and may be written. */
     this._isWritable = false
-    /** Why nothing may be appended, where the records are another codec's. @type {LogError | null} */
+    /** If the log was made with another codec: the error of every append. @type {LogError | null} */
     this._foreignError = null
-    /** Tells that the end of the process is no longer this log's business. */
+    /** After this call the end of the process no longer finishes the log. */
     this._forgetProcessEnd = () => {}
-    /** Of an opening that was ended by its signal: it is over, and the file closed. @type {Promise<void> | null} */
+    /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
     this._abandoned = null
     const methods = /** @type {any} */ (this)
     for (const name of BOUND) methods[name] = methods[name].bind(this)
@@ -92,11 +78,7 @@ class Log {
     else this._loadUnless(parsed.signal, loading)
   }
 
-  /**
-   * @param {string} path
-   * @param {ReturnType<typeof parseOptions>} parsed
-   * @returns {import('./load').LogFile}
-   */
+  /** @type {(path: string, parsed: ReturnType<typeof parseOptions>) => import('./load').LogFile} */
   _createFile (path, parsed) {
     /** @type {any} */
     const file = {
@@ -123,28 +105,18 @@ class Log {
     return file
   }
 
-  /**
-   * @param {NodeCallback<void>} [cb]  runs when the log is loaded and recovered, or failed to
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<void>) => any} */
   ready (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
-  /**
-   * @param {unknown} values  a value, or an array of them as one batch
-   * @param {NodeCallback<any>} [cb]  gets the seq of the last record, which `since` has reached
-   * @returns {any}
-   */
+  /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
   append (values, cb) {
     if (typeof cb !== 'function') return callbackOrPromise(cb, (cb) => this._append(values, cb), 'append')
     this._append(values, /** @type {Callback<number>} */ (cb))
   }
 
-  /**
-   * @param {unknown} values
-   * @param {Callback<number>} cb
-   */
+  /** @type {(values: unknown, cb: Callback<number>) => void} */
   _append (values, cb) {
     if (this._appender.isFull) {
       const { pendingSize } = this._appender
@@ -152,20 +124,19 @@ class Log {
     }
     let records
     try {
-      // Now, so that the caller may change the value afterwards, and so that a failure is this caller's alone.
+      // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.
       records = this._encode(values)
     } catch (err) {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
-    // Most appends find the log open: for these nothing is made but the records.
+    // Usually the log is open. Then nothing but the records is allocated here.
     if (this._lifecycle.isOpen) this._appendRecords(records, cb)
     else this._appendLater(records, cb)
   }
 
   /**
-   * What waits until the log is open takes memory as well.
-   * @param {Buffer | Buffer[]} records
-   * @param {Callback<number>} cb
+   * Records that wait for the log to open count as pending.
+   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void}
    */
   _appendLater (records, cb) {
     let size = Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
@@ -184,10 +155,7 @@ class Log {
     })
   }
 
-  /**
-   * @param {Buffer | Buffer[]} records  one, or those of a batch
-   * @param {Callback<number>} cb
-   */
+  /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch */
   _appendRecords (records, cb) {
     const err = this._writeError('append') ?? this._foreignError
     if (err) return process.nextTick(cb, err)
@@ -197,10 +165,7 @@ class Log {
     else this._appender.append(records, records.length, cb)
   }
 
-  /**
-   * @param {Buffer[]} records
-   * @param {Callback<number>} cb
-   */
+  /** @type {(records: Buffer[], cb: Callback<number>) => void} */
   _appendBatch (records, cb) {
     let dataSize = 0
     for (const [index, record] of records.entries()) {
@@ -212,60 +177,38 @@ class Log {
     else this._appender.append(records, dataSize, cb)
   }
 
-  /**
-   * @param {number} seq
-   * @param {any} [options]  a signal; or what comes last, the callback
-   * @param {NodeCallback<any>} [cb]  gets the value; `flumelog:deleted` if it was deleted
-   * @returns {any}
-   */
+  /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
   get (seq, options, cb) {
-    // Without the closure that a promise needs, where there is none.
+    // A promise needs a closure; a callback without options does not.
     if (typeof options === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (options))
     else if (options === undefined) return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
     else return this._read('get', seq, options, cb)
   }
 
-  /**
-   * @param {readonly number[]} seqs
-   * @param {any} [options]
-   * @param {NodeCallback<any[]>} [cb]  gets the values in the order of the seqs; undefined for one that was deleted
-   * @returns {any}
-   */
+  /** @type {(seqs: readonly number[], options?: any, cb?: NodeCallback<any[]>) => any} */
   getMany (seqs, options, cb) {
     return this._read('getMany', seqs, options, cb)
   }
 
-  /**
-   * @param {any} [options]
-   * @param {NodeCallback<any>} [cb]  gets the first record of a range; undefined if there is none
-   * @returns {any}
-   */
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
   first (options, cb) {
     return this._read('first', undefined, options, cb)
   }
 
-  /**
-   * @param {any} [options]
-   * @param {NodeCallback<any>} [cb]  gets the last record of a range; undefined if there is none
-   * @returns {any}
-   */
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
   last (options, cb) {
     return this._read('last', undefined, options, cb)
   }
 
-  /**
-   * @param {any} [options]
-   * @param {NodeCallback<number>} [cb]  gets how many records a range has; it reads them
-   * @returns {any}
-   */
+  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
   count (options, cb) {
     return this._read('count', undefined, options, cb)
   }
 
   /**
    * @param {keyof import('./reads')} name
-   * @param {any} what  to read, if the options do not say it
-   * @param {any} options  may be left out
+   * @param {any} what  the seq of `get`, the seqs of `getMany`; undefined for the others
+   * @param {any} options  the callback, if there are none
    * @param {NodeCallback<any>} [cb]
    * @returns {any}
    */
@@ -274,10 +217,7 @@ class Log {
     return callbackOrPromise(cb, (cb) => require('./reads')[name](this._file, this._getter, { what, options }, cb), name)
   }
 
-  /**
-   * A pull-stream source that is also async-iterable.
-   * @param {ReadOptions} [options]
-   */
+  /** @param {ReadOptions} [options] */
   stream (options = {}) {
     let range
     try {
@@ -288,44 +228,30 @@ class Log {
     return createSource(new RecordStream(this._file, range, options))
   }
 
-  /**
-   * The same as a stream of Node.js.
-   * @param {ReadOptions & { highWaterMark?: number | undefined }} [options]
-   */
+  /** @param {ReadOptions & { highWaterMark?: number | undefined }} [options] */
   toReadable (options = {}) {
     return require('./node-streams').createReadable(this._file, options)
   }
 
-  /**
-   * A stream of Node.js that appends what is written to it.
-   * @param {import('./node-streams').WritableOptions} [options]
-   */
+  /** @param {import('./node-streams').WritableOptions} [options] */
   toWritable (options = {}) {
     return require('./node-streams').createWritable(this, options)
   }
 
-  /**
-   * A pull-stream sink that appends what it reads.
-   * @param {(err: Error | null) => void} [done]  runs when all of it is appended, or nothing more will be
-   */
+  /** @param {(err: Error | null) => void} [done] */
   toSink (done) {
     return require('./node-streams').createSink(this, done)
   }
 
-  /** Bytes of what was given to `append` and has not called back. */
   get pendingSize () {
     return this._appender.pendingSize
   }
 
-  /** Whether so much waits that whoever appends without waiting should await `drained` first. */
   get needsDrain () {
     return this._appender.needsDrain
   }
 
-  /**
-   * @param {NodeCallback<void>} [cb]  runs once `needsDrain` is false
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<void>) => any} */
   drained (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('drained', cb, (cb) => {
       this._appender.whenDrained(() => cb(null))
@@ -333,11 +259,9 @@ class Log {
   }
 
   /**
-   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions>} options  those of `stream`, except
-   *   live, and more
-   * @param {unknown} onRecords  a function that gets a run of many records a call, and ends the scan with false; with
-   *   the option `threads` the path of a module
-   * @param {NodeCallback<any>} [cb]  gets what was lost where damage was skipped, and what the tasks came to
+   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions>} options
+   * @param {unknown} onRecords  a function; with the option `threads` the path of a module
+   * @param {NodeCallback<any>} [cb]
    * @returns {any}
    */
   scan (options = {}, onRecords, cb) {
@@ -362,12 +286,7 @@ class Log {
     return (this._threadedScans ??= new ThreadedScans(this._file, this._maintenance.gate))
   }
 
-  /**
-   * Erases records: their bytes are overwritten, `get` and streams no longer see them. `since` does not move.
-   * @param {number | readonly number[]} seqs
-   * @param {NodeCallback<void>} [cb]
-   * @returns {any}
-   */
+  /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
   del (seqs, cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('del', cb, (cb) => {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
@@ -377,21 +296,14 @@ class Log {
     }), 'del')
   }
 
-  /**
-   * @param {NodeCallback<void>} [cb]  runs when all that was appended before is on stable storage
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<void>) => any} */
   sync (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('sync', cb, (cb) => {
       this._appender.flush(() => this._maintenance.clean((err) => err ? cb(err) : this._file.durability.sync(cb)))
     }), 'sync')
   }
 
-  /**
-   * What is known without reading the log.
-   * @param {NodeCallback<import('./maintenance').LogStats>} [cb]
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<import('./maintenance').LogStats>) => any} */
   stats (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
       const { store, blocks } = this._file
@@ -407,22 +319,14 @@ class Log {
     }), 'stats')
   }
 
-  /**
-   * @param {NodeCallback<number | null>} [cb]  gets how many bytes a compaction would give back; null when damage is in
-   *   the way. It reads all of a checked log
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<number | null>) => any} */
   measureReclaimable (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('measureReclaimable', cb, (cb) => {
       this._file.store.measureReclaimable(cb)
     }), 'measureReclaimable')
   }
 
-  /**
-   * Gives back the space of deleted records. Records keep their seqs; appends and reads go on, deletions wait.
-   * @param {NodeCallback<import('./maintenance').Compacted>} [cb]
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<import('./maintenance').Compacted>) => any} */
   compact (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) return toCallback(this._maintenance.compact(), cb)
@@ -430,12 +334,7 @@ class Log {
     }), 'compact')
   }
 
-  /**
-   * A copy of all that can be read now, as a log of its own that was closed cleanly. Appends and deletions go on.
-   * @param {string | URL} path  where it goes; nothing may be there
-   * @param {NodeCallback<void>} [cb]  it is on stable storage. EEXIST; ERR_LOG_CORRUPT when the log is damaged
-   * @returns {any}
-   */
+  /** @type {(path: string | URL, cb?: NodeCallback<void>) => any} */
   snapshot (path, cb) {
     const target = resolvePath(path, this._file.storage)
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
@@ -444,16 +343,11 @@ class Log {
     }), 'snapshot')
   }
 
-  /**
-   * Waits for what was asked before, syncs, ends live streams and closes the file. Calling it again waits for the same.
-   * @param {NodeCallback<void>} [cb]
-   * @returns {any}
-   */
+  /** @type {(cb?: NodeCallback<void>) => any} */
   close (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb), 'close')
   }
 
-  /** `await using` closes it. */
   async [Symbol.asyncDispose] () {
     await this.close()
   }
@@ -474,33 +368,30 @@ class Log {
   }
 
   /**
-   * @param {AbortSignal} signal
-   * @param {ReturnType<typeof load>} loading
+   * Fails opening as soon as the signal is aborted.
+   * @type {(signal: AbortSignal, loading: ReturnType<typeof load>) => void}
    */
   _loadUnless (signal, loading) {
     abortable('open', signal, (err, recovery) => {
       if (!err || !signal.aborted) return this._loaded(err, recovery ?? null)
-      // The callers need not wait for it: what opening has begun to write it ends first.
+      // Waiting calls fail at once. Only `close` waits until opening has completed what it has begun to write.
       this._abandoned = loading.catch(() => {}).then(() => call(this._file.blocks, 'close'))
       this._abandoned.catch(() => {})
       this._lifecycle.opened(err)
     }, (cb) => toCallback(loading, cb))
   }
 
-  /**
-   * @param {Error | null} err
-   * @param {import('./load').Recovery | null} recovery
-   */
+  /** @type {(err: Error | null, recovery: import('./load').Recovery | null) => void} */
   _loaded (err, recovery) {
-    // Nothing will be read from it: the file need not stay open until somebody closes the log.
+    // Nothing will read the file, so it does not stay open until the user closes the log.
     if (err) return this._file.blocks.close(() => this._lifecycle.opened(err))
     this.recovery = recovery
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
-    // Threads open the file themselves.
+    // Threads open the file by its path, from the file system.
     Object.assign(this.supports, store.supports, { threads: (this._file.storage ?? fileStorage) === fileStorage })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
-    // A damaged log cannot be written, so nothing will come.
+    // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
     if (this._isWritable) {
@@ -509,10 +400,7 @@ class Log {
     this._lifecycle.opened(null)
   }
 
-  /**
-   * @param {string} name  of the call
-   * @returns {LogError | null}  why the log may not be written
-   */
+  /** Why the log may not be written; null if it may. @type {(name: string) => LogError | null} */
   _readOnlyError (name) {
     const { filename: path, recovery } = this
     if (recovery === null && this._file.blocks.flags === 'r+') return null
@@ -528,16 +416,14 @@ class Log {
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${path} was opened with flags "r"; open it with "r+"`, { path })
   }
 
-  /** @param {string} name  of the call */
+  /** @param {string} name */
   _writeError (name) {
     return (this._isWritable ? null : this._readOnlyError(name)) ?? this._file.durability.error
   }
 
   /**
-   * @template T
-   * @param {string} name
-   * @param {Callback<T>} cb
-   * @param {(cb: Callback<T>) => void} action  runs once the log is loaded, if it may be written
+   * Runs the action once the log is loaded, if the log may be written.
+   * @type {<T>(name: string, cb: Callback<T>, action: (cb: Callback<T>) => void) => void}
    */
   _runWrite (name, cb, action) {
     this._lifecycle.run(name, cb, (cb) => {
@@ -547,15 +433,11 @@ class Log {
     })
   }
 
-  /**
-   * @param {unknown} values
-   * @returns {Buffer | Buffer[]}
-   * @throws {LogError} ERR_CODEC_ENCODE
-   */
+  /** @type {(values: unknown) => Buffer | Buffer[]} throws ERR_CODEC_ENCODE */
   _encode (values) {
     const { codec } = this._file
     if (!Array.isArray(values)) return codec.encode(values)
-    // A codec that looks into the array might change it.
+    // The length is read once, because a codec may change the array.
     const { length } = values
     const records = new Array(length)
     let index = 0
@@ -567,10 +449,7 @@ class Log {
     return records
   }
 
-  /**
-   * @param {Buffer} record
-   * @returns {LogError | null}
-   */
+  /** @type {(record: Buffer) => LogError | null} */
   _checkRecord (record) {
     const { store, maxRecordSize } = this._file
     const sizeMax = Math.min(maxRecordSize, store.recordSizeMax)
@@ -578,19 +457,12 @@ class Log {
   }
 }
 
-/**
- * @param {string} name
- * @param {string} advice
- */
+/** @type {(name: string, advice: string) => LogError} */
 function notSupported (name, advice) {
   return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by this log; ${advice}`)
 }
 
-/**
- * @param {string} name
- * @param {string} path
- * @param {NonNullable<import('./load').Recovery['uncopied']>} uncopied
- */
+/** @type {(name: string, path: string, uncopied: NonNullable<import('./load').Recovery['uncopied']>) => LogError} */
 function uncopiedError (name, path, { offset, size, cause }) {
   return new LogError('ERR_LOG_READ_ONLY', `${name}: the ${size} bytes of ${path} from ${offset} on may not be on the disk, ` +
     `and could not be copied to ${path}.tail (${cause.message}). So the log was opened for reading ` +
@@ -598,7 +470,7 @@ function uncopiedError (name, path, { offset, size, cause }) {
 }
 
 /**
- * Opens a log, or creates it; with or without `new`. Calls may be made at once: they wait until it is loaded.
+ * Opens or creates a log; with or without `new`. Methods may be called at once: they wait until the log is loaded.
  * @param {string | URL} path
  * @param {OffsetLogOptions} [options]
  * @returns {Log}

@@ -1,5 +1,5 @@
 'use strict'
-// The options of an offset log, checked, with their defaults.
+// Checks the options of an offset log and fills in the defaults.
 
 const { misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
@@ -20,26 +20,25 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
 /**
  * @template [T=any]
  * @typedef {object} OffsetLogOptions
- * @property {import('./codec').Codec<T>} [codec]  bytes as they are by default
- * @property {FramingName} [framing]  of a new file: checked (the default), offset32, offset48 or offset53; an old
- *   file's is detected
- * @property {number} [blockSize]  bytes: the unit of caching of the offset framings; 64 KiB by default
+ * @property {import('./codec').Codec<T>} [codec]  by default values are Buffers
+ * @property {FramingName} [framing]  of a new file, checked by default; that of an existing file is detected
+ * @property {number} [blockSize]  unit of caching in the offset framings, in bytes; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
- * @property {number} [cache]  bytes that records may be kept in; 16 MiB by default
+ * @property {number} [cache]  memory for cached pages or blocks, in bytes; 16 MiB by default
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
  * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
  * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
- * @property {number} [maxRecordSize]  bytes; 2^30 by default
- * @property {number} [maxPendingSize]  bytes: while so many wait to be appended, further appends fail with
- *   ERR_LOG_OVERLOADED; Infinity by default
- * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do where the log is damaged: end with
- *   ERR_LOG_CORRUPT, the default, or go on behind it and count what was lost. Not for the offset framings
- * @property {boolean} [mustExist]  true fails with ENOENT if there is no file, and makes none; false by default
+ * @property {number} [maxRecordSize]  in bytes; 2^30 by default
+ * @property {number} [maxPendingSize]  in bytes; Infinity by default. While this much waits to be appended, further
+ *   appends fail with ERR_LOG_OVERLOADED
+ * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do at damage: end with ERR_LOG_CORRUPT, the default,
+ *   or continue behind it and count what was lost. The offset framings cannot skip
+ * @property {boolean} [mustExist]  true fails with ENOENT if there is no file, and creates none; false by default
  * @property {boolean} [errorIfExists]  true fails with EEXIST if there is a file; false by default
- * @property {boolean} [strict]  true refuses options of `stream`, `scan` and `get` that there are not, and lets every
- *   waiting live stream keep the process running; false by default, as flumedb and its views expect it
- * @property {AbortSignal} [signal]  ends opening, with ABORT_ERR; an open log it does not touch
+ * @property {boolean} [strict]  true refuses unknown options of `stream`, `scan` and `get`, and lets every waiting live
+ *   stream keep the process running; false by default, as flumedb and its views expect
+ * @property {AbortSignal} [signal]  an abort fails opening with ABORT_ERR, and does nothing to an open log
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  */
 
@@ -97,21 +96,12 @@ function parseOptions (options = {}) {
   }
 }
 
-/**
- * @param {string} name
- * @param {unknown} value
- * @param {unknown[]} choices
- */
+/** @type {(name: string, value: unknown, choices: unknown[]) => void} throws ERR_INVALID_ARGUMENT */
 function checkOneOf (name, value, choices) {
   if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
-/**
- * @param {string} call  that was given them
- * @param {object} options
- * @param {string[]} known
- * @throws {TypeError} ERR_INVALID_ARGUMENT
- */
+/** @type {(call: string, options: object, known: string[]) => void} throws ERR_INVALID_ARGUMENT */
 function checkNames (call, options, known) {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || known.includes(name)) continue

@@ -1,5 +1,5 @@
 'use strict'
-// The options of a stream or a scan, checked, as one half-open range of seqs.
+// A range of seqs: parses it from the options of a read, and reads it run by run from the store.
 
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
@@ -18,7 +18,7 @@ const KNOWN = {
   first: [...COMMON, 'seqs', 'values'],
   last: [...COMMON, 'seqs', 'values']
 }
-/** The calls of flumedb and its views, which pass options of their own. */
+/** flumedb and its views call these with options of their own. */
 const LENIENT = ['stream', 'scan']
 
 /**
@@ -29,21 +29,21 @@ const LENIENT = ['stream', 'scan']
  * @property {number} [lte]  seqs at or below
  * @property {boolean} [reverse]  last record first
  * @property {number} [limit]  how many records at most; -1 for no limit
- * @property {boolean} [live]  go on with records that are appended later
- * @property {boolean} [old]  false leaves out what was there at the call, and means live
- * @property {boolean} [ref]  true keeps the process running while a live pull-stream waits for an append, as async
- *   iterators do by themselves, and all streams of a log that was opened with `strict: true` or `flags: 'r'`
- * @property {boolean} [unref]  true lets the process end meanwhile
- * @property {boolean} [cache]  accepted for flume's sake: streams never go through the cache
- * @property {'error' | 'skip'} [onCorrupt]  what to do at damage, if not what the log was opened with: end with
- *   ERR_LOG_CORRUPT, or go on behind it and count what was lost
- * @property {AbortSignal} [signal]  ends it with ABORT_ERR
- * @property {import('@millrace/where').Where} [where]  only records of which this holds, see @millrace/where
+ * @property {boolean} [live]  continue with records that are appended later
+ * @property {boolean} [old]  false leaves out the records present at the call; implies `live`
+ * @property {boolean} [ref]  true keeps the process running while a live pull-stream waits for an append. Async
+ *   iterators, and all streams of a log that was opened with `strict: true` or `flags: 'r'`, do so without `ref`
+ * @property {boolean} [unref]  true lets the process end while the live stream waits
+ * @property {boolean} [cache]  has no effect: streams do not use the cache. Accepted for flume
+ * @property {'error' | 'skip'} [onCorrupt]  what to do at damage: end with ERR_LOG_CORRUPT, or continue behind it and
+ *   count what was lost. By default as the log was opened
+ * @property {AbortSignal} [signal]  an abort ends the read with ABORT_ERR
+ * @property {import('@millrace/where').Where} [where]  only records that match this filter, see @millrace/where
  */
 
 /**
- * What the items are: with `seqs: false` values, with `values: false` seqs. A union, so that of a variable of this type
- * the compiler remembers which one it was given.
+ * `seqs: false` delivers values, `values: false` delivers seqs. ReadOptions is a union, so that the compiler can narrow
+ * a variable of this type to the shape that was assigned to it.
  * @typedef {{ seqs?: true | undefined, values?: true | undefined }} EntryShape
  * @typedef {{ seqs: false, values?: boolean | undefined }} ValueShape
  * @typedef {{ seqs?: true | undefined, values: false }} SeqShape
@@ -52,23 +52,23 @@ const LENIENT = ['stream', 'scan']
 
 /**
  * @typedef {object} Range
- * @property {number} from  the lowest seq wanted
- * @property {number} stop  one past the highest
+ * @property {number} from  the lowest seq
+ * @property {number} stop  one above the highest seq
  * @property {boolean} reverse
  * @property {boolean} live
  * @property {boolean} old
  * @property {number} limit
- * @property {boolean | undefined} skipsDamage  undefined for what the log does by default
+ * @property {boolean | undefined} skipsDamage  undefined: as the log was opened
  * @property {import('@millrace/where').Filter[] | null} where
  * @property {AbortSignal | null} signal
- * @property {boolean} [keepsBytes]  whether whoever reads may keep the bytes of the records
- * @property {number} [at]  where in the file to begin, going forward, if a record of `from` would be there
+ * @property {boolean} [keepsBytes]  whether the bytes of delivered records may be kept
+ * @property {number} [at]  where in the file a forward reader begins: where a record with the seq `from` would be
  */
 
 /**
- * @param {keyof KNOWN} call  that was given them
+ * @param {keyof KNOWN} call  for the error message too
  * @param {ReadOptions | undefined} options
- * @param {boolean} isStrict  whether every call refuses options that it does not have
+ * @param {boolean} isStrict  whether lenient calls refuse unknown options too
  * @returns {Range}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
@@ -81,10 +81,7 @@ function parseRange (call, options, isStrict) {
   }
 }
 
-/**
- * @param {ReadOptions | undefined} options
- * @param {string[] | null} known  null if all names may be given
- */
+/** @type {(options: ReadOptions | undefined, known: string[] | null) => Range} null in `known` accepts any name */
 function parse (options = {}, known) {
   if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
   if (known !== null) checkNames('options', options, known)
@@ -100,15 +97,12 @@ function parse (options = {}, known) {
   const where = options.where === undefined ? null : parseWhere(options.where)
   const signal = options.signal === undefined ? null : parseSignal('options', options.signal)
   const { from, stop } = parseBounds(options)
-  // Nothing can be in it, now or later: it ends at once, though it be live, and no file is read for it.
+  // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
   const limit = Math.min(parseLimit(options.limit), from < stop ? Infinity : 0)
   return { from, stop, reverse, live, old, limit, where, skipsDamage, signal }
 }
 
-/**
- * Seqs are whole, so each bound has one whole number that says the same.
- * @param {ReadOptions} options
- */
+/** Seqs are integers, so each bound is rounded to an integer that means the same. @param {ReadOptions} options */
 function parseBounds ({ gt, gte, lt, lte }) {
   for (const [name, bound] of Object.entries({ gt, gte, lt, lte })) {
     if (bound === undefined || bound === null || (typeof bound === 'number' && !Number.isNaN(bound))) continue
@@ -127,10 +121,7 @@ function parseLimit (limit) {
   throw misuse(`limit must be a whole number, or -1 for none, got ${String(limit)}`)
 }
 
-// A reader for a range of seqs, set on the frame where it begins. When the log's file is replaced by a compacted one,
-// it goes on there from the seq that it had come to.
-
-// A file that stays too short is no longer the one that was read.
+// A file that is still too short after so many more reads was cut or replaced.
 const SHORT_COUNT_MAX = 3
 
 /**
@@ -139,14 +130,20 @@ const SHORT_COUNT_MAX = 3
  * @typedef {import('./read/offset-reader').OffsetReader} OffsetReader
  * @typedef {import('./read/forward-reader').ForwardReader} ForwardReader
  * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
- * @typedef {OffsetReader | ForwardReader | BackwardReader} StoreReader  goes through a range of one file
+ * @typedef {OffsetReader | ForwardReader | BackwardReader} StoreReader  reads a range of one file
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
- * @typedef {object} Seam
- * @property {number} begunAt  where in the file it began; -1 if it went on in another file
- * @property {boolean} hasMet  whether it has come to where the next one begins, and that one goes on as it would
- * @property {number | null} erasedCount  erased frames in it, where they are counted
+ *
+ * @typedef {object} Seam  how a partition joins its neighbours
+ * @property {number} begunAt  where in the file its reader began; -1 if the reader continued in another file
+ * @property {boolean} hasMet  whether its reader arrived exactly where the next partition begins, so that the reader of
+ *   the next partition continues as this one would
+ * @property {number | null} erasedCount  erased frames in the partition; null if the framing does not count them
  */
 
+/**
+ * Reads a range of seqs, run by run. If a compaction replaces the log's file, the reader continues in the new file from
+ * the seq that it had reached.
+ */
 class RangeReader {
   #file
   #range
@@ -155,14 +152,14 @@ class RangeReader {
   #store
   /** @type {StoreReader | null} */
   #reader = null
-  /** What damage took of the files that were read before. */
+  /** What was lost to damage in the files before the current one. */
   #lost = { count: 0, size: 0 }
   #wasReplaced = false
-  /** How far the log reached when its file was replaced: who asks for less wants no more than that file had. */
+  /** The end of the log when its file was replaced. If the caller's end is lower, `stop` is lowered instead. */
   #endAtReplacement = 0
-  /** How often the file was found too short, one time after the other. */
+  /** How many reads in succession found the file too short. */
   #shortCount = 0
-  // Of the call that is under way: there is one at a time.
+  // The call of `next` in progress; there is at most one.
   #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
   /** @type {NextCallback} */
@@ -180,16 +177,16 @@ class RangeReader {
     this.#store = file.store
   }
 
-  /** What damage took so far, where it is skipped. */
+  /** The ranges lost to damage so far, if damage is skipped. `size` is in bytes. */
   get lost () {
     const { count, size } = this.#reader?.lost ?? { count: 0, size: 0 }
     return { count: this.#lost.count + count, size: this.#lost.size + size }
   }
 
   /**
-   * What those who read the ranges before and behind this one, in other threads, must know, for all to be as one.
-   * @param {number} stop  the seq where the next one begins
-   * @param {boolean} isLast  whether there is no next one, and that is the end of the log
+   * Lets a scan over threads prove that this range joins its neighbours, which other threads have read.
+   * @param {number} stop  the seq where the next partition begins
+   * @param {boolean} isLast  whether there is no next partition: the log ends at `stop`
    * @returns {Seam}
    */
   describeSeam (stop, isLast) {
@@ -210,7 +207,7 @@ class RangeReader {
     const { store, replacement } = this.#file
     this.#store = store
     store.openReader(this.#range, (err, reader) => {
-      // Whatever was found may have been looked for in the wrong file.
+      // The file was replaced meanwhile, so the result, even an error, may be that of the wrong file.
       if (store.isReplaced) return replacement.wait(() => this.open(cb))
       if (err || !reader) return cb(err)
       this.#reader = reader
@@ -219,9 +216,9 @@ class RangeReader {
   }
 
   /**
-   * @param {number} logEnd  how far the log reaches
-   * @param {NextCallback} cb  the run is good until the next call, and empty only when nothing is left. May run
-   *   before `next` returns
+   * @param {number} logEnd  the end of the log
+   * @param {NextCallback} cb  the run is valid until the next call, and empty only at the end. May run before `next`
+   *   returns
    */
   next (logEnd, cb) {
     const reader = /** @type {StoreReader} */ (this.#reader)
@@ -241,9 +238,8 @@ class RangeReader {
   }
 
   /**
-   * The writer in another process may be writing the end of the file anew.
-   * @param {Error} err
-   * @returns {boolean}  whether that is looked at again
+   * Reads again if the file was too short: the writer, in another process, may be writing the end of the file anew.
+   * @type {(err: Error) => boolean} whether it reads again
    */
   #readsAgain (err) {
     const { follower, lifecycle } = this.#file
@@ -271,8 +267,8 @@ class RangeReader {
   }
 
   /**
-   * Leaves only the records that the filter wants, perhaps none. What a codec compiled is not ours: whatever it throws
-   * gets a code.
+   * Leaves only the records that match the filter, perhaps none. The codec compiled the filter, and may be the user's:
+   * whatever the filter throws becomes a LogError.
    * @param {RecordRun} records  what `next` delivered
    * @param {import('./codec').RecordCodec} codec
    * @returns {LogError | null}  ERR_CODEC_DECODE
@@ -290,25 +286,21 @@ class RangeReader {
   }
 
   /**
-   * Goes on from a record that `next` delivered, with its bytes read anew.
+   * Continues from a delivered record, with bytes read anew.
    * @param {number} index  in the run
    */
   rewindTo (index) {
     this.#reader?.rewindTo(index)
   }
 
-  /** From now on the bytes of runs may not be kept: it has come to the end, and will wait there. */
+  /** Called when a live stream has caught up. From then on the bytes of delivered records are not kept. */
   stopKeepingBytes () {
     this.#range.keepsBytes = false
     this.#reader?.stopKeepingBytes()
   }
 }
 
-/**
- * @param {LogFile} file
- * @param {Range} range
- * @param {(err: Error | null, reader?: RangeReader) => void} cb
- */
+/** @type {(file: LogFile, range: Range, cb: (err: Error | null, reader?: RangeReader) => void) => void} */
 function openRange (file, range, cb) {
   const { codec } = file
   const skipsDamage = range.skipsDamage ?? file.skipsDamage
@@ -323,10 +315,7 @@ function openRange (file, range, cb) {
   new RangeReader(file, { ...range, skipsDamage }, isWanted).open(cb)
 }
 
-/**
- * @param {LogFile} file
- * @param {boolean} skipsDamage
- */
+/** Refuses to skip damage in a framing that cannot. @type {(file: LogFile, skipsDamage: boolean) => LogError | null} */
 function checkSkipping ({ store }, skipsDamage) {
   if (!skipsDamage || store.supports.onCorrupt) return null
   return new LogError('ERR_NOT_SUPPORTED', `onCorrupt: with damage in ${store.name}, the next record cannot be found; ` +

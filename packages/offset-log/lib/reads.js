@@ -1,5 +1,5 @@
 'use strict'
-// Calls that read some records and give one answer: made of what get and scan are made of.
+// Reads that call back once: get with options, getMany, count, first and last. They use the getter and the scan.
 
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
@@ -15,12 +15,9 @@ const { scan } = require('./scan')
  * @typedef {{ what: any, options: any }} Request  the options are not checked yet
  */
 
-/**
- * @template T
- * @typedef {import('@millrace/flow').Callback<T>} Callback
- */
+/** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 
-// Where records have to be waited for, so many are asked for at once.
+// If records must be waited for, `getMany` waits for this many at the same time.
 const LANE_COUNT = 16
 
 /** @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any>) => void} */
@@ -31,7 +28,7 @@ function get ({ isStrict, lifecycle }, getter, { what: seq, options }, cb) {
 }
 
 /**
- * The values of many seqs, in their order: undefined for a record that was deleted. Any other failure is the call's.
+ * Gets the values of many seqs, in their order; undefined for a deleted record. Any other failure fails the call.
  * @type {(file: LogFile, getter: Getter, request: Request, cb: Callback<any[]>) => void}
  */
 function getMany ({ lifecycle }, getter, { what: seqs, options }, cb) {
@@ -44,15 +41,10 @@ function getMany ({ lifecycle }, getter, { what: seqs, options }, cb) {
   abortable('getMany', signal, cb, (cb) => lifecycle.run('getMany', cb, (cb) => getEach(getter, wanted, signal, cb)))
 }
 
-/**
- * @param {Getter} getter
- * @param {number[]} seqs
- * @param {AbortSignal | null} signal
- * @param {Callback<any[]>} cb
- */
+/** @type {(getter: Getter, seqs: number[], signal: AbortSignal | null, cb: Callback<any[]>) => void} */
 function getEach (getter, seqs, signal, cb) {
   const values = new Array(seqs.length)
-  // In the order of the file each page of it is read once.
+  // In the order of the file, so that each page is read once.
   const order = [...seqs.keys()].sort((a, b) => seqs[a] - seqs[b])
   let nextIndex = 0
   let doneCount = 0
@@ -83,10 +75,7 @@ function isDeleted (err) {
   return err instanceof LogError && err.code === 'flumelog:deleted'
 }
 
-/**
- * @param {Error} err
- * @param {number} index  of the seq that it is about
- */
+/** Adds the index of the seq in the list. @type {(err: Error, index: number) => Error} */
 function ofList (err, index) {
   if (!(err instanceof LogError)) return err
   const { code, message, cause, offset, path } = err
@@ -132,7 +121,7 @@ function readOne (call, file, request, cb) {
           item = hasSeqs === false ? value : { seq, value }
           return false
         } catch (err) {
-          // As a stream does, which goes on behind it.
+          // A stream skips such a record, too.
           if (!(range.skipsDamage ?? skipsDamage)) throw err
         }
       }
@@ -171,7 +160,7 @@ function parseGetOptions (call, options = {}, isStrict = true) {
 }
 
 /**
- * Misuse of a method reaches its callback.
+ * Returns what was thrown: misuse of a method must reach its callback.
  * @template T
  * @param {() => T} run
  * @returns {T | Error}

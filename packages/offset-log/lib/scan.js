@@ -1,5 +1,5 @@
 'use strict'
-// Many records a call, without copies: what everything that reads a log is made of, offered as it is.
+// Delivers the records of a range in runs: many per call, undecoded and not copied.
 
 const { asError, misuse } = require('@millrace/errors')
 const { abortError, trampoline } = require('@millrace/flow')
@@ -13,9 +13,8 @@ const { openRange } = require('./range')
 /**
  * @param {LogFile} file
  * @param {import('./range').Range} range
- * @param {(records: RecordRun) => unknown} onRecords  false ends the scan; the run is good until it returns
- * @param {(err: Error | null, result?: { lost: { count: number, size: number } }) => void} cb  what damage took, where
- *   it is skipped: how many ranges of the file, and their bytes
+ * @param {(records: RecordRun) => unknown} onRecords  false ends the scan; the run is valid until it returns
+ * @param {(err: Error | null, result?: { lost: import('./contract').Lost }) => void} cb
  */
 function scan (file, range, onRecords, cb) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
@@ -29,7 +28,7 @@ function scan (file, range, onRecords, cb) {
       try {
         return (records.count === 0 || onRecords(records) !== false) && left > 0
       } catch (err) {
-        // What is no error, when it is thrown, is a failure all the same.
+        // The user may throw a value that is no Error. It is a failure too.
         throw asError(err, 'scan: the function')
       }
     }
@@ -43,12 +42,12 @@ function scan (file, range, onRecords, cb) {
 /**
  * @param {import('./range').RangeReader} reader
  * @param {object} wanted
- * @param {number} wanted.end  how far the log reaches
+ * @param {number} wanted.end  the end of the log
  * @param {import('./codec').RecordCodec} wanted.codec
  * @param {AbortSignal | null} wanted.signal
- * @param {(records: RecordRun) => boolean} wanted.onRun  gets the records that pass the filter, perhaps none; ends the
- *   scan with false
- * @param {(err: Error | null, hasEnded?: boolean) => void} cb  `hasEnded` says whether `onRun` has ended it
+ * @param {(records: RecordRun) => boolean} wanted.onRun  gets the records that match the filter, perhaps none; false
+ *   ends the scan
+ * @param {(err: Error | null, hasEnded?: boolean) => void} cb  `hasEnded`: whether `onRun` ended the scan
  */
 function eachRun (reader, { end, codec, signal, onRun }, cb) {
   /** @type {() => void} */

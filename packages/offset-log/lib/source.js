@@ -1,11 +1,11 @@
 'use strict'
-// A stream as others take it: as a pull-stream source, as an async iterable, and as the first part of a pipeline.
+// Turns a record stream into a pull-stream source that is also async-iterable and can begin a Node.js `pipeline`.
 
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort } = require('@millrace/flow')
 
 /**
- * @typedef {Error | true | null} End  null to go on, true for the end, an error for a failure
+ * @typedef {Error | true | null} End  null while there is more, true at the end, an error after a failure
  * @typedef {(end: End, item?: any) => void} Answer
  * @typedef {(abort: End, cb: Answer) => void} Source
  * @typedef {Pick<import('./stream').RecordStream, 'read' | 'lost' | 'undecodable' | 'noteIterated'>} Stream
@@ -16,8 +16,8 @@ function createSource (stream) {
   let isIterated = false
   /**
    * @param {End | false} abort
-   * @param {Answer} [cb]  some who abort pass none. Without a default: pull-stream tells a source from what may follow
-   *   it by its two parameters
+   * @param {Answer} [cb]  some callers leave it out when they abort. It has no default value, because pull-stream
+   *   recognises a source by its two declared parameters
    * @returns {any}
    */
   const read = (abort, cb) => {
@@ -31,7 +31,7 @@ function createSource (stream) {
   const source = Object.assign(read, {
     /** @returns {AsyncIterableIterator<any>} */
     [Symbol.asyncIterator]: () => {
-      // What the first loop has read would be missing in the second one.
+      // A second loop would miss the records that the first one has read.
       if (isIterated) return iterate(failAlways(usedError()))
       isIterated = true
       stream.noteIterated()
@@ -46,7 +46,7 @@ function createSource (stream) {
 function ignore () {}
 
 /**
- * A source that fails at its first read.
+ * Creates a source that fails at its first read.
  * @param {Error} err
  */
 function createFailedSource (err) {
@@ -54,10 +54,7 @@ function createFailedSource (err) {
   return createSource({ read: failAlways(err), lost: none, undecodable: none, noteIterated: ignore })
 }
 
-/**
- * @param {Error} err
- * @returns {(abort: End, cb: Answer) => void}
- */
+/** @type {(err: Error) => Source} */
 function failAlways (err) {
   return (abort, cb) => cb(abort || err)
 }
@@ -67,7 +64,8 @@ function usedError () {
 }
 
 /**
- * `pipeline` of Node.js calls a function that it is given first, for what it can iterate over.
+ * Whether `pipeline` of Node.js made the call. It calls its first function with `{ signal }` and iterates over the
+ * result.
  * @param {unknown} given
  * @returns {given is { signal: AbortSignal }}
  */
@@ -77,7 +75,7 @@ function isOfPipeline (given) {
 
 /**
  * @param {((abort: Error) => void) & AsyncIterable<any>} source
- * @param {AbortSignal} signal  that is aborted when the pipeline is over, or has failed
+ * @param {AbortSignal} signal  aborted when the pipeline ends or fails
  */
 function iterateUntil (source, signal) {
   const iterator = source[Symbol.asyncIterator]()
@@ -85,25 +83,26 @@ function iterateUntil (source, signal) {
   return iterator
 }
 
-// A pull-stream source as an async iterator: one read at a time, in the order they were asked for. Nearly every read is
-// answered before it returns; such a one makes nothing but its result and one promise.
-
 /**
  * @typedef {{ done: boolean, value: any }} Result
  * @typedef {{ resolve: (result: Result | PromiseLike<Result>) => void, reject: (err: unknown) => void }} Waiting
  */
 
+/**
+ * A pull-stream source as an async iterator. It reads one item at a time, in the order of the `next` calls. Most reads
+ * are answered before they return, and then allocate only the result and one promise.
+ */
 class SourceIterator {
   #source
   #hasEnded = false
   #isReading = false
-  /** Whether the read that is under way was not left yet. */
+  /** Whether the call of the source has not returned yet. */
   #isInRead = false
-  /** What a read was answered with before it was left. @type {{ end: Error | true | null, item: any }} */
+  /** The answer of a read that was answered before it returned. @type {{ end: Error | true | null, item: any }} */
   #answer = { end: null, item: undefined }
-  /** Who asked for the read that is under way. @type {Waiting | null} */
+  /** The `next` call whose read is in progress. @type {Waiting | null} */
   #asking = null
-  /** Who asked meanwhile, from `#answeredCount` on. @type {Waiting[]} */
+  /** The `next` calls made during a read; `#answeredCount` of them are answered. @type {Waiting[]} */
   #waiting = []
   #answeredCount = 0
 
@@ -114,7 +113,7 @@ class SourceIterator {
 
   /** @returns {Promise<Result>} */
   next () {
-    // A source may not be asked again while it is answering.
+    // A pull-stream source must not be read again before it has answered.
     if (this.#isReading) return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
     const result = this.#read()
     if (this.#waiting.length > 0) this.#readOn()
@@ -122,7 +121,7 @@ class SourceIterator {
   }
 
   /**
-   * An abort does not wait: it is what ends a live stream's open read.
+   * Does not wait for a read in progress: the abort ends the read of a live stream.
    * @param {any} [value]
    * @returns {Promise<Result>}
    */
@@ -131,7 +130,7 @@ class SourceIterator {
   }
 
   /**
-   * What a generator hands down that was told to throw in the middle of this iterator.
+   * Called if a generator delegates to this iterator and its own `throw` is called.
    * @param {any} [err]
    * @returns {Promise<Result>}  rejected with it
    */
@@ -175,7 +174,7 @@ class SourceIterator {
     if (this.#waiting.length > 0) this.#readOn()
   }
 
-  /** For those who asked while another read was under way. */
+  /** Reads for the `next` calls that wait. */
   #readOn () {
     while (!this.#isReading && this.#answeredCount < this.#waiting.length) {
       const { resolve } = this.#waiting[this.#answeredCount++]
@@ -187,10 +186,7 @@ class SourceIterator {
   }
 }
 
-/**
- * @param {Source} source
- * @returns {AsyncIterableIterator<any>}
- */
+/** @type {(source: Source) => AsyncIterableIterator<any>} */
 function iterate (source) {
   return new SourceIterator(source)
 }

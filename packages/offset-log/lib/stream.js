@@ -1,5 +1,5 @@
 'use strict'
-// A range of the log, record by record: what pull-streams, async iterators and streams of Node.js read.
+// Delivers the records of a range one by one, to pull-streams, async iterators and streams of Node.js.
 
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, TimeSlice, trampoline } = require('@millrace/flow')
@@ -25,29 +25,32 @@ class RecordStream {
   #isUnref
   #isRef
   #keepsBytes
-  /** Whether it is live and has come to the log's end once. */
+  /** Whether the stream is live and has reached the end of the log once. */
   #hasCaughtUp = false
   /** @type {Reader | null} */
   #reader = null
-  /** The run being delivered, from `#index` on. @type {RecordRun | null} */
+  /** The run that is being delivered; `#index` is the next record. @type {RecordRun | null} */
   #records = null
   #index = 0
-  /** What the run's bytes lie in, and where in it they begin. */
+  /** The memory of the run's buffer, and where the buffer begins in it. */
   #memory = new ArrayBuffer(0)
   #memoryStart = 0
-  /** Where the log ended when the stream was made: one that is not live ends there, one without old records begins. */
+  /**
+   * The end of the log when the stream was created, or when the log opened, if that was later. A stream that is not
+   * live ends there; one with `old: false` begins there.
+   */
   #begunAt = 0
-  /** How far the log reaches, as far as this stream is concerned. */
+  /** The end of the log for this stream. It moves only if the stream is live. */
   #logEnd = 0
   #rewriteCount = 0
   #slice = new TimeSlice()
   /** @type {End} */
   #end = null
-  /** Of the read that was not answered yet. @type {ReadCallback | null} */
+  /** The callback of the read in progress. @type {ReadCallback | null} */
   #reading = null
-  /** Its signal need not tell it any more. @type {(() => void) | null} null while no signal is listened to */
+  /** Stops listening to the signal; null if nothing listens. @type {(() => void) | null} */
   #forgetSignal = null
-  /** The records that do not decode, under `onCorrupt: 'skip'`: how many so far, and their bytes. */
+  /** The records that did not decode and were skipped under `onCorrupt: 'skip'`. `size` is in bytes. */
   undecodable = { count: 0, size: 0 }
 
   /**
@@ -62,16 +65,17 @@ class RecordStream {
     this.#hasSeqs = seqs !== false
     this.#hasValues = values !== false
     this.#isUnref = Boolean(unref)
-    // Whether the process must not end while this waits for an append. flumedb reads the log it writes through live
-    // streams, and its programs are to end all the same; but a loop over an async iterator is never left in silence.
+    // Whether the stream keeps the process running while it waits for an append. A pull-stream does not, unless asked:
+    // flumedb follows its own log through live streams, and its programs must still end. An async iterator does
+    // (`noteIterated`): otherwise the process would end silently in the middle of the loop.
     this.#isRef = !unref && (Boolean(ref) || file.isStrict || file.blocks.flags === 'r')
-    // A filter leaves a few of a buffer's records: these are copied. And who goes back verifies a page again whose last
-    // record was delivered, and perhaps written to.
+    // Values are copied after a filter: a few kept values would keep a whole buffer alive. They are also copied from a
+    // backward reader: it may verify a page again whose last record the user already has, and may have written to.
     this.#keepsBytes = this.#hasValues && file.codec.keepsBytes && range.where === null && !range.reverse
     file.lifecycle.whenOpen(() => { this.#begunAt = this.#logEnd = file.end })
   }
 
-  /** What damage took so far, under `onCorrupt: 'skip'`. */
+  /** The ranges lost to damage so far, under `onCorrupt: 'skip'`. `size` is in bytes. */
   get lost () {
     return this.#reader?.lost ?? { count: 0, size: 0 }
   }
@@ -86,27 +90,28 @@ class RecordStream {
     if (this.#reading) return cb(misuse('stream: a second read was requested before the first one finished'))
     this.#reading = cb
     if (this.#left > 0 && this.#hasRecord()) {
-      // To decode values, and what is done with them, may take long.
+      // Decoding values, and the user's work on them, may take long.
       if (this.#slice.isOver()) return setImmediate(() => this.#deliver())
       if (this.#answerFromRun()) return
     }
     if (this.#reader) return this.#deliver()
-    // flumeview-reduce begins to read, and then sets the value that it begins with: what comes before that is lost.
+    // Not at once: flumeview-reduce sets its initial value only after its first read has returned, and so would lose a
+    // record that is delivered during that read.
     process.nextTick(() => this.#open())
   }
 
-  /** It is read by an async iterator. */
+  /** Called if an async iterator or a Readable reads: the stream then keeps the process running, unless `unref`. */
   noteIterated () {
     this.#isRef = !this.#isUnref
   }
 
-  /** Goes on after an append, if a read is waiting for one. */
+  /** Continues after an append, if a read waits for one. */
   wake () {
     if (this.#stopWaiting()) this.#deliver()
   }
 
   /**
-   * Ends a live stream that has nothing more to wait for.
+   * Ends the stream if a read waits for an append.
    * @param {Error | true} [end]
    */
   close (end = true) {
@@ -127,7 +132,8 @@ class RecordStream {
     }, (/** @type {(err: Error | null, reader?: any) => void} */ cb) => {
       if (this.#left === 0 || this.#reading === null) return cb(null)
       const { from, stop, old, reverse } = this.#range
-      // What was appended since is not for a reversed stream. Behind the end of others there may be damage to tell of.
+      // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
+      // is stopped at the end of the log would not report damage behind it.
       const isEarlier = reverse && this.#file.end > this.#begunAt
       openRange(this.#file, {
         ...this.#range,
@@ -138,10 +144,10 @@ class RecordStream {
     })
   }
 
-  /** Answers the read as soon as there is a record, or the end. */
+  /** Answers the read once there is a record or the end. */
   #deliver () {
     trampoline((next) => {
-      // It was aborted meanwhile.
+      // The read was aborted meanwhile.
       if (this.#reading === null) return
       if (this.#left === 0) return this.#finish(true)
       if (this.#hasRecord()) return this.#answerFromRun() || next()
@@ -165,7 +171,7 @@ class RecordStream {
     })
   }
 
-  /** Whether there is a record at hand. After an overwrite those at hand may be deleted: they are read anew. */
+  /** Whether the run has another record. After an overwrite its records may be deleted, so the run is read again. */
   #hasRecord () {
     if (this.#records === null || this.#index >= this.#records.count) return false
     if (this.#rewriteCount === this.#file.blocks.rewriteCount) return true
@@ -174,7 +180,7 @@ class RecordStream {
     return false
   }
 
-  /** @returns {boolean}  false if all that is left of the run does not decode, and was skipped: the read still waits */
+  /** @returns {boolean}  false if no record left in the run decodes and all were skipped: the read still waits */
   #answerFromRun () {
     const records = /** @type {RecordRun} */ (this.#records)
     while (this.#index < records.count) {
@@ -196,11 +202,7 @@ class RecordStream {
     return false
   }
 
-  /**
-   * @param {unknown} err
-   * @param {RecordRun} records
-   * @param {number} index
-   */
+  /** @type {(err: unknown, records: RecordRun, index: number) => boolean} */
   #skips (err, { starts, ends }, index) {
     const { skipsDamage = this.#file.skipsDamage } = this.#range
     if (!skipsDamage || !(err instanceof LogError) || err.code !== 'ERR_CODEC_DECODE') return false
@@ -209,10 +211,7 @@ class RecordStream {
     return true
   }
 
-  /**
-   * @param {RecordRun} records
-   * @param {number} index
-   */
+  /** @type {(records: RecordRun, index: number) => unknown} */
   #decode ({ buffer, seqs, starts, ends }, index) {
     const seq = seqs[index]
     if (this.#hasSeqs && !this.#hasValues) return seq
@@ -225,16 +224,13 @@ class RecordStream {
     return this.#hasSeqs ? { seq, value } : value
   }
 
-  /**
-   * @param {Reader} reader
-   * @param {() => void} next
-   */
+  /** @type {(reader: Reader, next: () => void) => void} */
   #awaitAppend (reader, next) {
     const { lifecycle, end, waitingStreams, keepAlive } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
     if (end > this.#logEnd) return next()
-    // What a stream reads that has caught up is a few records at a time, and the buffer of each time would be there
-    // until the next: with many such streams long enough to be taken for one that stays. So the records are copied.
+    // A stream that has caught up reads a few records at a time. If it kept their buffer until the next append, the
+    // garbage collector would take the buffers of many streams for long-lived ones. So values are copied from now on.
     if (!this.#hasCaughtUp) reader.stopKeepingBytes()
     this.#hasCaughtUp = true
     this.#keepsBytes = false
@@ -257,7 +253,8 @@ class RecordStream {
   }
 
   /**
-   * An error never comes before the read has returned: flumedb reads a stream that failed anew, at once and for ever.
+   * Delivers an error only after the read has returned: flumedb reads a failed stream again at once, without end, and
+   * would never yield to the event loop.
    * @param {Error | true} end
    */
   #finish (end) {
@@ -269,7 +266,7 @@ class RecordStream {
   }
 
   /**
-   * A read that is not answered yet is answered first, as the pull-stream protocol has it.
+   * Answers the read in progress first, as the pull-stream protocol requires.
    * @param {Error | true} abort
    * @param {ReadCallback} cb
    */
@@ -282,14 +279,14 @@ class RecordStream {
     cb(abort)
   }
 
-  /** @param {AbortSignal} signal  that was aborted */
+  /** @param {AbortSignal} signal  aborted */
   #endBy (signal) {
     const cb = this.#reading
     const err = abortError('stream', signal)
     this.#stopWaiting()
     this.#end = err
     this.#records = null
-    // What is being read from the file finds that nobody waits for it.
+    // A read of the file that is in progress is dropped: no callback waits for it.
     this.#reading = null
     if (cb) setImmediate(cb, err)
   }
@@ -302,22 +299,22 @@ class RecordStream {
   }
 }
 
-// Keeps the process running while somebody waits for a record that is yet to be appended, as an open socket would.
-
-// Node.js knows no longer intervals.
+// The longest interval that Node.js accepts.
 const INTERVAL_MS = 2 ** 31 - 1
+
+/** Keeps the process running while live streams wait for an append, as an open socket does. */
 
 class KeepAlive {
   #count = 0
   /** @type {NodeJS.Timeout | undefined} */
   #timer
 
-  /** One more waits. */
+  /** One more stream waits. */
   hold () {
     if (this.#count++ === 0) this.#timer = setInterval(() => {}, INTERVAL_MS)
   }
 
-  /** One waits no more. */
+  /** One stream has stopped waiting. */
   release () {
     if (--this.#count === 0) clearInterval(this.#timer)
   }
