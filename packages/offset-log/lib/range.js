@@ -159,7 +159,7 @@ class RangeReader {
   #endAtReplacement = 0
   /** How many reads in succession found the file too short. */
   #shortCount = 0
-  // The call of `next` in progress; there is at most one.
+  // Of the call of `next` in progress; there is at most one.
   #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
   /** @type {NextCallback} */
@@ -207,7 +207,7 @@ class RangeReader {
     const { store, replacement } = this.#file
     this.#store = store
     store.openReader(this.#range, (err, reader) => {
-      // The file was replaced meanwhile, so the result, even an error, may be that of the wrong file.
+      // If the file was replaced meanwhile, the result, even an error, may be that of the old file.
       if (store.isReplaced) return replacement.wait(() => this.open(cb))
       if (err || !reader) return cb(err)
       this.#reader = reader
@@ -216,9 +216,9 @@ class RangeReader {
   }
 
   /**
-   * @param {number} logEnd  the end of the log
-   * @param {NextCallback} cb  the run is valid until the next call, and empty only at the end. May run before `next`
-   *   returns
+   * @param {number} logEnd
+   * @param {NextCallback} cb  may run before `next` returns. The run is valid until the next call, and empty only at
+   *   the end
    */
   next (logEnd, cb) {
     const reader = /** @type {StoreReader} */ (this.#reader)
@@ -285,10 +285,7 @@ class RangeReader {
     }
   }
 
-  /**
-   * Continues from a delivered record, with bytes read anew.
-   * @param {number} index  in the run
-   */
+  /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
     this.#reader?.rewindTo(index)
   }

@@ -121,7 +121,7 @@ function readOne (call, file, request, cb) {
           item = hasSeqs === false ? value : { seq, value }
           return false
         } catch (err) {
-          // A stream skips such a record, too.
+          // A stream skips undecodable records under the same option.
           if (!(range.skipsDamage ?? skipsDamage)) throw err
         }
       }

@@ -45,10 +45,7 @@ function createSource (stream) {
 
 function ignore () {}
 
-/**
- * Creates a source that fails at its first read.
- * @param {Error} err
- */
+/** Creates a source that fails at its first read. @param {Error} err */
 function createFailedSource (err) {
   const none = { count: 0, size: 0 }
   return createSource({ read: failAlways(err), lost: none, undecodable: none, noteIterated: ignore })
