@@ -1,10 +1,13 @@
 'use strict'
 // Every command, as the real binary, on every kind of file: the right output, the right exit code.
 
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { isLongRun, temporaryFolder } = require('@millrace/testkit')
+const { open } = require('..')
 const { commandNames } = require('../lib/cli/commands')
 const { RECORD_COUNT, holdLog, makeFiles } = require('./kinds-of-files')
 const { runCommand } = require('./run-command')
@@ -85,7 +88,10 @@ function checkLeft (t, folder) {
   t.deepEqual(left, [], 'nothing unfinished is left')
 }
 
-for (const [name, { words, codes, input }] of Object.entries(commands)) {
+// A run of the binary costs a start of Node.js. A quick run gives each command half of the kinds, and each kind to half
+// of the commands; a long run does all.
+for (const [position, [name, { words, codes, input }]] of Object.entries(commands).entries()) {
+  const kinds = KINDS.filter((kind, index) => (isLongRun || (position + index) % 2 === 1) && (kind !== 'secret' || !isRoot))
   tape(`${name}: on every kind of file`, async (t) => {
     const { folder, seq, release } = await filesFor(name)
     const check = async (kind) => {
@@ -97,7 +103,7 @@ for (const [name, { words, codes, input }] of Object.entries(commands)) {
       else if (run.code === 2) t.match(run.stderr, /^millrace: .+\n/, 'a sentence')
     }
     if (isRoot) t.comment('without permission: skipped, as root may open everything')
-    await Promise.all(KINDS.filter((kind) => kind !== 'secret' || !isRoot).map(check))
+    await Promise.all(kinds.map(check))
     if (!CHANGING.includes(name)) return
     await release()
     checkLeft(t, folder)
@@ -108,6 +114,19 @@ tape('commands: those that read leave nothing behind', async (t) => {
   const { folder, release } = shared
   await release()
   checkLeft(t, folder)
+})
+
+tape('holdLog: the holder of a log ends when the process that started it is killed', async (t) => {
+  const file = path.join(temporaryFolder(), 'events.log')
+  const script = `require(${JSON.stringify(path.join(__dirname, 'kinds-of-files'))}).holdLog(${JSON.stringify(file)})
+    .then(() => { console.log('held'); setInterval(() => {}, 1000) })`
+  const parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(parent.stdout, 'data')
+  parent.kill('SIGKILL')
+  // It has the log's lock until it has ended.
+  const log = open(file, { lockTimeout: 30_000 })
+  t.ok(await log.append({ type: 'next' }) > 0)
+  await log.close()
 })
 
 tape('commands: each is in this file', (t) => {

@@ -34,7 +34,8 @@ async function makeFiles (folder) {
 }
 
 /**
- * Another process that has a log open for writing.
+ * Another process that has a log open for writing. It ends when this process does, however that ends, and this process
+ * does not wait for it: a test that fails before it ends the holder must not leave both behind.
  * @param {string} file
  * @returns {Promise<() => Promise<void>>}  ends it
  */
@@ -43,13 +44,23 @@ async function holdLog (file) {
     const log = require(${JSON.stringify(path.join(__dirname, '..'))}).open(${JSON.stringify(file)})
     log.append({ type: 'last' }, (err) => { console.log(err ? err.message : 'open') })
     process.stdin.on('end', () => log.close()).resume()`
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const said = await new Promise((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())))
-  if (said !== 'open') throw new Error(said)
-  return () => new Promise((resolve) => {
-    child.once('close', () => resolve())
+  const child = /** @type {any} */ (spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }))
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  const said = await Promise.race([
+    new Promise((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim()))),
+    closed.then((code) => `the holder ended with ${code}`)
+  ])
+  if (said !== 'open') {
+    child.kill()
+    throw new Error(said)
+  }
+  const parts = [child, child.stdin, child.stdout]
+  for (const part of parts) part.unref()
+  return async () => {
+    for (const part of parts) part.ref()
     child.stdin.end()
-  })
+    await closed
+  }
 }
 
 exports.RECORD_COUNT = RECORD_COUNT

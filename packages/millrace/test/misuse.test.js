@@ -16,6 +16,9 @@ for (const [words, said] of [
   [['cat', SSB, '--limit', 'many'], /Expected a whole number/],
   [['cat', SSB, '--codec', 'jsn'], /Allowed choices are json, binary, bytes/],
   [['cat', SSB, '--where', '=3'], /is no filter/],
+  [['append', '-', '{}'], /standard input can only be read/],
+  [['compact', '-'], /standard input can only be read/],
+  [['export', SSB, SSB, '--force'], /the target is the log itself/],
   [['get', SSB, '1.5'], /A seq is a whole number/],
   [[], /Usage: millrace/]
 ]) {

@@ -3,11 +3,17 @@
 // when it is interrupted.
 
 const { spawn, spawnSync } = require('node:child_process')
+const { EventEmitter } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
+const { PassThrough } = require('node:stream')
+const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
+const { command: append } = require('../lib/cli/commands/append')
+const { printRecords } = require('../lib/cli/records')
+const { Shell } = require('../lib/cli/shell')
 const { escapeControls } = require('../lib/cli/text')
 const { BIN, runCommand } = require('./run-command')
 
@@ -152,4 +158,45 @@ tape('signals: SIGINT ends a command as a signal does, and leaves nothing half-w
   t.equal(appended.signal, 'SIGINT')
   t.equal((await runCommand(['cat', file])).stdout, '{"n":1}\n{"n":2}\n')
   t.deepEqual(fs.readdirSync(path.dirname(file)), ['events.log'], 'the log was closed')
+})
+
+tape('signals: a log on standard input leaves no copy behind, whichever signal ends the command', async (t) => {
+  if (process.platform === 'win32') return t.skip('there are no signals')
+  for (const sent of ['SIGINT', 'SIGHUP']) {
+    const folder = temporaryFolder()
+    const { signal } = await runCommand(['cat', '-'], {
+      input: null,
+      env: { TMPDIR: folder },
+      onSpawn: async (child) => {
+        child.stdin.write(Buffer.alloc(100_000))
+        while (fs.readdirSync(folder).length === 0) await wait(10)
+        child.kill(sent)
+      }
+    })
+    t.equal(signal, sent)
+    t.deepEqual(fs.readdirSync(folder), [])
+  }
+})
+
+tape('signals: one that comes while a log is opened, or while nothing matches, is heeded', async (t) => {
+  const file = await makeLog([{ n: 1 }])
+  const source = async function * () {
+    for (let count = 1; count <= 3; count++) {
+      taken = count
+      yield { seq: count, value: '{}' }
+    }
+  }
+  let taken = 0
+  const output = { isTerminal: false, signal: AbortSignal.abort(), write: async () => {} }
+  t.equal(await printRecords(output, source(), { grep: 'none' }), 0)
+  t.equal(taken, 1, 'a search without a match ends')
+  const input = new PassThrough()
+  const [stdout, stderr] = [new EventEmitter(), new EventEmitter()]
+  const stopped = Object.assign(new EventEmitter(), { stdin: input, stdout, stderr, env: {} })
+  const interrupted = new Shell(stopped)
+  stopped.emit('SIGINT')
+  await append.run({ args: { file, values: [] }, options: {}, shell: interrupted })
+  t.ok(input.destroyed, 'append waits for no more input')
+  const err = await failureOf(() => interrupted.untilInterrupted(new Promise(() => {})))
+  t.equal(err.message, 'interrupted')
 })

@@ -151,6 +151,28 @@ tape('viewer: what is appended is told, and a request that ends ends the work fo
   await writer.close()
 })
 
+tape('viewer: who follows is told that the file was removed, or cut off', async (t) => {
+  for (const [how, hurt] of Object.entries({ removed: fs.rmSync, 'cut off': (/** @type {string} */ file) => fs.truncateSync(file, 40_000) })) {
+    const { file, seqs } = await makeLog(300)
+    const { ask } = await view(t, file)
+    const told = ask(`tail?after=${seqs.at(-1)}`)
+    hurt(file)
+    const [{ error }] = await told
+    t.match(error, /removed|cut committed records off/, how)
+  }
+})
+
+tape('viewer: one search finds 1000 records at most, and a count of none is refused', async (t) => {
+  const { file } = await makeLog(1500)
+  const { ask } = await view(t, file)
+  const lines = await ask('search?query=timestamp&count=1e9')
+  t.equal(lines.filter(({ row }) => row).length, 1000)
+  t.deepEqual(lines.at(-1), { isDone: true, isLast: false })
+  for (const count of [-1, 0, 0.5, -7]) t.match((await ask(`page?count=${count}`))[0].error, /whole number above 0/)
+  const [{ tree }] = await ask('record?seq=32808&from=-5')
+  t.equal(tree.members.length, 3, 'a part from before the first member is the first part')
+})
+
 tape('viewer: verify tells of damage, and pages go on behind it', async (t) => {
   const { file, seqs } = await makeLog(1000)
   const bytes = fs.readFileSync(file)

@@ -3,10 +3,12 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { Readable } = require('node:stream')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { toJson, fromJson } = require('../lib/cli/json')
+const { readLines } = require('../lib/cli/lines')
 const { SSB, holdLog } = require('./kinds-of-files')
 const { runCommand } = require('./run-command')
 
@@ -80,6 +82,19 @@ tape('import: a large file comes in whole, and a log that is written elsewhere i
   t.match(locked.stderr, /open for writing|holder|process/i)
   await release()
   t.equal((await runCommand(['count', file])).stdout, '12346\n')
+})
+
+tape('import: lines end, and what has no line breaks does not fill the memory', async (t) => {
+  const read = async (chunks, sizeMax) => {
+    const found = []
+    const input = Readable.from(chunks.map(Buffer.from))
+    for await (const lines of readLines(input, undefined, sizeMax)) found.push(...lines)
+    return found
+  }
+  t.deepEqual(await read(['12345', '67\n', '\n1'], 7), [{ number: 1, text: '1234567' }, { number: 3, text: '1' }])
+  const err = await failureOf(() => read(['1\n', '12345', '678', '9'], 7))
+  t.equal(err.code, 'ERR_RECORD_TOO_LARGE')
+  t.match(err.message, /^line 2 has more than 7 bytes/)
 })
 
 tape('json: values that JSON has no word for come back', (t) => {

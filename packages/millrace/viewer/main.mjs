@@ -129,7 +129,9 @@ async function follow () {
   if (state.hasNewer) await show()
   while (!signal.aborted) {
     await ask('tail', { after: Math.max(state.since, list.newest ?? -1) }, ({ rows, isCut, since, error }) => {
-      if (error !== undefined || state.query !== '') return
+      // The file was removed, or cut off: what is shown is old.
+      if (error !== undefined) return putText(at('status'), error).classList.add('bad')
+      if (state.query !== '') return
       state.since = since
       if (isCut) list.clear()
       list.addNewer(rows, true)

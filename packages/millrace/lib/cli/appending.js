@@ -48,7 +48,11 @@ async function appendLines (log, input, { name, signal, isEager, onBytes, onSeq,
     }
   } catch (/** @type {any} */ err) {
     // The command ends, and so its input was closed.
-    if (!signal.aborted || err.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw err
+    if (!signal.aborted || err.code !== 'ERR_STREAM_PREMATURE_CLOSE') {
+      // What came before is good.
+      await flush()
+      throw err
+    }
   }
   await flush()
   return done

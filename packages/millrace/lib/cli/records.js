@@ -135,10 +135,12 @@ async function printRecords (shell, stream, shape) {
   try {
     if (limit > 0) {
       for await (const item of stream) {
+        // Also where no record is wanted: the search may take long.
+        if (shell.signal.aborted) break
         const line = toLine(item)
         if (line === null) continue
         if (printer.add(line)) await printer.flush()
-        if (++count === limit || shell.signal.aborted) break
+        if (++count === limit) break
       }
     }
   } finally {

@@ -39,7 +39,7 @@ class Shell {
      */
     this.signal = this.#aborting.signal
     for (const stream of [process.stdout, process.stderr]) stream.on('error', (err) => this.#onError(err))
-    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => this.#onSignal(signal))
+    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.once(signal, () => this.#onSignal(signal))
   }
 
   /** Whether records go to a terminal, which must not be told what to do by them. */
@@ -83,9 +83,18 @@ class Shell {
    */
   untilInterrupted (work) {
     const interrupted = new Promise((resolve, reject) => {
-      this.signal.addEventListener('abort', () => reject(new Interrupted('interrupted')))
+      this.onAbort(() => reject(new Interrupted('interrupted')))
     })
     return Promise.race([work, /** @type {Promise<never>} */ (interrupted)])
+  }
+
+  /**
+   * @param {() => void} listener  runs at once if the command was interrupted before: an abort signal does not say it
+   *   again
+   */
+  onAbort (listener) {
+    if (this.signal.aborted) listener()
+    else this.signal.addEventListener('abort', listener, { once: true })
   }
 
   /** @throws {Interrupted} */

@@ -15,6 +15,8 @@ async function spool (shell) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-'))
   const remove = () => fs.rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
+  // A process that ends by a signal has no `exit`.
+  shell.onInterrupt(remove)
   const file = path.join(folder, 'stdin.log')
   await pipeline(shell.stdin, fs.createWriteStream(file), { signal: shell.signal })
   return { path: file, remove }

@@ -2,7 +2,7 @@
 // The log that a command writes: an old one with the codec of its records, or a new one; and lines of JSON to records.
 
 const { jsonCodec, parseText } = require('@millrace/json-codec')
-const { LogError, reasonOf } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { codecs, open } = require('../open')
 const { fromJson } = require('./json')
 const { chooseCodec, identify } = require('./source')
@@ -57,6 +57,9 @@ function parseLine (line) {
  *   `codec` of a new log: an old one's is kept
  */
 async function openTarget (path, { codec, fsync, mustExist = false } = {}) {
+  if (path === '-') {
+    throw misuse('a log on standard input can only be read; give the path of the log (./- if that is its name)')
+  }
   const identity = await identify(path).catch((/** @type {any} */ err) => {
     if (err.code === 'ENOENT' && !mustExist) return null
     throw err

@@ -77,7 +77,7 @@ function portOf (server) {
 const ANSWERS = {
   info: (viewed) => viewed.info(),
   page: (viewed, query, { signal }) => viewed.page(query.numbers('before', 'from', 'count'), signal),
-  record: (viewed, query) => viewed.record({ seq: query.number('seq'), path: query.path(), from: query.number('from', 0) }),
+  record: (viewed, query) => viewed.record({ seq: query.number('seq'), path: query.path(), from: Math.max(0, Math.floor(query.number('from', 0))) }),
   search: (viewed, query, reply) => viewed.search({ query: query.text('query'), ...query.numbers('before', 'count') }, reply),
   tail: (viewed, query, reply) => viewed.tail({ after: query.number('after') }, reply),
   timeline: (viewed, query, reply) => viewed.timeline(reply),
@@ -144,7 +144,10 @@ class Query {
    */
   numbers (...names) {
     const given = names.filter((name) => this.#parameters.has(name))
-    return Object.fromEntries(given.map((name) => [name, this.number(name)]))
+    const numbers = Object.fromEntries(given.map((name) => [name, this.number(name)]))
+    const { count = 1 } = numbers
+    if (Number.isInteger(count) && count > 0) return numbers
+    throw new TypeError(`the viewer expected a whole number above 0 as count, got ${count}`)
   }
 
   /** @returns {Array<string | number>} */

@@ -14,6 +14,8 @@ const PAGE_COUNT_MAX = 200
 // Records of many megabytes must not fill the memory: a page ends after so many bytes, but not before its first record.
 const PAGE_SIZE_MAX = 4 * 1024 * 1024
 const LINE_SIZE_MAX = 300
+// What one search finds is bounded, too: whoever asks may read slowly.
+const FOUND_COUNT_MAX = 1000
 // Fewer would flicker, more often than this nobody can read.
 const UPDATE_MS = 100
 // So many records get their time read in a scan of all; the others are only counted.
@@ -121,7 +123,8 @@ class ViewedLog {
    * @param {{ query: string, before?: number, count?: number }} wanted
    * @param {Reply} reply
    */
-  async search ({ query, before, count = 100 }, { send, signal }) {
+  async search ({ query, before, count: wanted = 100 }, { send, signal }) {
+    const count = Math.min(wanted, FOUND_COUNT_MAX)
     const { where, texts } = this.parseQuery(query)
     const needles = texts.map((text) => Buffer.from(text))
     const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...(where ? { where } : {}) }
@@ -153,7 +156,9 @@ class ViewedLog {
     const { since } = this.#log
     let seq = after
     while (!signal.aborted) {
-      await passes(since, seq, signal)
+      // It fails when the file was removed, replaced or cut off; `since` alone would say nothing.
+      const next = this.#log.stream({ gt: seq, live: true, limit: 1, values: false, ...this.#skip, signal })
+      for await (const found of next) if (typeof found === 'number') break
       const { rows, isCut } = await this.#collect({ gt: seq, reverse: true, ...this.#skip, signal }, PAGE_COUNT_MAX)
       if (rows.length > 0) {
         seq = rows[0].seq
@@ -307,32 +312,6 @@ class ViewedLog {
       return { value: buffer.subarray(start, end), error: String(err?.message ?? err) }
     }
   }
-}
-
-/**
- * @param {OffsetLog['since']} observable
- * @param {number} bound
- * @param {AbortSignal} signal
- * @returns {Promise<void>}  settles once the observable is above the bound; fails when the signal aborts
- */
-function passes (observable, bound, signal) {
-  return new Promise((resolve, reject) => {
-    /** @type {() => void} */
-    let forget = () => {}
-    const onAbort = () => {
-      forget()
-      reject(signal.reason)
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) return onAbort()
-    forget = observable((value) => {
-      if (!(value > bound)) return
-      signal.removeEventListener('abort', onAbort)
-      // It may run before `forget` is known.
-      setImmediate(() => forget())
-      resolve()
-    })
-  })
 }
 
 exports.ViewedLog = ViewedLog

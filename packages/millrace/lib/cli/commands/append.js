@@ -25,7 +25,7 @@ exports.command = {
     const log = await openTarget(args.file, options)
     try {
       const input = isGiven ? Readable.from(args.values.map((/** @type {string} */ text) => Buffer.from(`${text}\n`))) : shell.stdin
-      shell.signal.addEventListener('abort', () => input.destroy())
+      shell.onAbort(() => input.destroy())
       await appendLines(log, input, {
         name: isGiven ? 'the values' : 'standard input',
         signal: shell.signal,

@@ -17,7 +17,7 @@ exports.command = {
   async run ({ args, options, shell }) {
     const { log, close } = await openSource(shell, args.file, options)
     try {
-      const stream = log.stream(toReadOptions(options))
+      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
       await printRecords(shell, stream, options)
       return reportLost(shell, stream)
     } finally {

@@ -43,7 +43,7 @@ async function countRuns (log, options, shell) {
 /** @type {typeof countRuns} */
 async function countTexts (log, options, shell) {
   let records = 0
-  const stream = log.stream({ ...toReadOptions(options), seqs: false })
+  const stream = log.stream({ ...toReadOptions(options), seqs: false, signal: shell.signal })
   for await (const text of stream) {
     if (text.includes(options.grep)) records++
     shell.throwIfAborted()

@@ -1,6 +1,7 @@
 'use strict'
 
 const fs = require('node:fs')
+const { misuse } = require('@millrace/errors')
 const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions } = require('../records')
 const { countRecords } = require('../report')
 const { openSource } = require('../source')
@@ -23,13 +24,14 @@ exports.command = {
   ],
   examples: [['millrace export events.log events.ndjson', 'all records, in a file that import reads']],
   async run ({ args, options, shell }) {
+    if (isSameFile(args.file, args.target)) throw misuse('the target is the log itself; give another path')
     const target = args.target === '-' ? null : createTarget(args.target, options.force)
     const { log, close } = await openSource(shell, args.file, options).catch((err) => {
       target?.remove()
       throw err
     })
     try {
-      const stream = log.stream(toReadOptions(options))
+      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
       const output = target ? { isTerminal: false, signal: shell.signal, write: target.write } : shell
       const count = await printRecords(output, stream, options)
       shell.throwIfAborted()
@@ -41,6 +43,16 @@ exports.command = {
       await close()
     }
   }
+}
+
+/**
+ * Whether they lead to one file, whatever they are called: `--force` must not replace the log.
+ * @param {string} path
+ * @param {string} other
+ */
+function isSameFile (path, other) {
+  const [one, two] = [path, other].map((name) => fs.statSync(name, { bigint: true, throwIfNoEntry: false }))
+  return one !== undefined && two !== undefined && one.dev === two.dev && one.ino === two.ino
 }
 
 /**

@@ -25,7 +25,7 @@ exports.command = {
     const log = await openTarget(args.file, options)
     let done
     try {
-      shell.signal.addEventListener('abort', () => input.destroy())
+      shell.onAbort(() => input.destroy())
       done = await appendLines(log, input, {
         name,
         signal: shell.signal,

@@ -39,13 +39,15 @@ exports.command = {
  * @param {import('../shell').Shell} shell
  */
 async function readLast (log, since, { lines, grep, ...options }, shell) {
-  const stream = log.stream({ ...toReadOptions({ ...options, grep, limit: lines }), lte: since, reverse: true })
+  const wanted = toReadOptions({ ...options, grep, limit: lines })
+  const stream = log.stream({ ...wanted, lte: since, reverse: true, signal: shell.signal })
   const last = []
   if (lines > 0) {
     for await (const item of stream) {
+      if (shell.signal.aborted) break
       if (grep !== undefined && !item.value.includes(grep)) continue
       last.push(item)
-      if (last.length === lines || shell.signal.aborted) break
+      if (last.length === lines) break
     }
   }
   return { last: iterate(last.reverse()), code: reportLost(shell, stream) }
@@ -80,6 +82,6 @@ async function * iterate (items) {
  */
 async function follow (log, since, options, shell) {
   const stream = log.stream({ ...toReadOptions(options), gt: since, live: true })
-  shell.signal.addEventListener('abort', () => stream(true, () => {}))
+  shell.onAbort(() => stream(true, () => {}))
   if (!shell.signal.aborted) await printRecords(shell, stream, options)
 }

@@ -46,7 +46,7 @@ exports.command = {
       const { url, close } = await serve(new ViewedLog(log, { identity, codec, timePath, parseQuery }), options)
       shell.print(url)
       await shell.flush()
-      await new Promise((resolve) => shell.signal.addEventListener('abort', resolve))
+      await new Promise((resolve) => shell.onAbort(() => resolve(null)))
       await close()
       await log.close()
     } finally {
