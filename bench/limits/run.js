@@ -3,6 +3,7 @@
 // rounds. The sides of a row must report the same answer. For queries, the expected answer comes from parsing every
 // record.
 
+const { createHash } = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -15,12 +16,14 @@ const { createAgreement, runTask, takeTurns } = require('../lib/run')
 const { withFolder } = require('../lib/work-file')
 const { measureLog } = require('./runners')
 
+/** Of a root: enough that it is the only one that begins so. */
+const PREFIX_LENGTH = 30
 const SIDE = { module: require.resolve('./runners'), task: 'measureSide' }
 
 /** @typedef {import('./rows/shared').Row} Row */
 /** @typedef {import('./rows/shared').FoundLog} FoundLog */
 /** @typedef {import('../lib/logs').Source} Source */
-/** @typedef {'root' | 'short' | 'number' | 'two' | 'presence'} QueryName */
+/** @typedef {'root' | 'short' | 'number' | 'two' | 'presence' | 'range' | 'prefix' | 'choice'} QueryName */
 /** @typedef {Record<QueryName, import('@millrace/where').Where>} Queries */
 
 /** @typedef {import('./runners').Outcome} Outcome */
@@ -140,8 +143,21 @@ function createQueries (root) {
     number: { path: ['value', 'sequence'], equals: 117 },
     two: [{ path: ['value', 'content', 'type'], equals: 'post' }, { path: ['value', 'content', 'channel'], equals: 'baking' }],
     // About one in twenty: two kinds of posts have a channel.
-    presence: { path: ['value', 'content', 'channel'], exists: true }
+    presence: { path: ['value', 'content', 'channel'], exists: true },
+    // The records of the number.
+    range: { path: ['value', 'sequence'], gt: 116, lt: 118 },
+    // Those of the root: no other one begins so, and no record has the other nine.
+    prefix: { path: ['value', 'content', 'root'], prefix: root.slice(0, PREFIX_LENGTH) },
+    choice: { path: ['value', 'content', 'root'], in: [root, ...Array.from({ length: 9 }, (_, index) => createKey(index))] }
   }
+}
+
+/**
+ * @param {number} index
+ * @returns {string}  the key of no message
+ */
+function createKey (index) {
+  return `%${createHash('sha256').update(`choice ${index}`).digest('base64')}.sha256`
 }
 
 /**

@@ -27,7 +27,7 @@ const rowFiles = (...names) => names.map(rowFile).join(',')
 
 tape('limits options: the defaults are those of the README, lists and numbers are understood', (t) => {
   const { rows, runs, records, out, command } = parseOptions([])
-  t.equal(new Set(rows.map(({ name }) => name)).size, 47 + 24, 'each row has a name of its own')
+  t.equal(new Set(rows.map(({ name }) => name)).size, 53 + 24, 'each row has a name of its own')
   t.equal(runs, 5)
   t.equal(records, 458803)
   t.equal(out, undefined)

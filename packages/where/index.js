@@ -25,6 +25,12 @@ const { parseWhere } = require('./lib/where')
  * @typedef {import('./lib/text-search').Part} Part
  */
 
+/**
+ * @template T
+ * @template W
+ * @typedef {import('./lib/where').Checked<T, W>} Checked
+ */
+
 exports.parseWhere = parseWhere
 exports.matches = matches
 exports.createMatch = createMatch

@@ -116,15 +116,24 @@ export async function read (log: OffsetLog<Message>, seqs: boolean) {
   // @ts-expect-error
   await log.get('0')
 
-  is<Source<Pair>>()(log.stream())
-  is<Source<Pair>>()(log.stream({ gt: 0, lte: 9, reverse: true, limit: 3, live: false, onCorrupt: 'skip' }))
-  is<Source<Message>>()(log.stream({ seqs: false }))
-  is<Source<Message>>()(log.stream({ seqs: false, values: true, live: true }))
-  is<Source<number>>()(log.stream({ values: false }))
-  is<Source<Pair>>()(log.stream({ seqs: true, values: true }))
-  is<Source<Message | Pair>>()(log.stream({ seqs }))
-  is<Source<number | Pair>>()(log.stream({ values: seqs }))
-  is<Source<Message | number | Pair>>()(log.stream({ seqs, values: seqs }))
+  const read1 = log.stream()
+  is<Source<Pair>>()(read1)
+  const read2 = log.stream({ gt: 0, lte: 9, reverse: true, limit: 3, live: false, onCorrupt: 'skip' })
+  is<Source<Pair>>()(read2)
+  const read3 = log.stream({ seqs: false })
+  is<Source<Message>>()(read3)
+  const read4 = log.stream({ seqs: false, values: true, live: true })
+  is<Source<Message>>()(read4)
+  const read5 = log.stream({ values: false })
+  is<Source<number>>()(read5)
+  const read6 = log.stream({ seqs: true, values: true })
+  is<Source<Pair>>()(read6)
+  const read7 = log.stream({ seqs })
+  is<Source<Message | Pair>>()(read7)
+  const read8 = log.stream({ values: seqs })
+  is<Source<number | Pair>>()(read8)
+  const read9 = log.stream({ seqs, values: seqs })
+  is<Source<Message | number | Pair>>()(read9)
   for await (const { seq, value } of log.stream({ gte: 0 })) [seq.toFixed(), value.author.length]
   for await (const message of log.stream({ seqs: false })) is<Message>()(message)
   is<{ count: number, size: number }>()(log.stream({ onCorrupt: 'skip' }).lost)
@@ -149,19 +158,25 @@ export async function read (log: OffsetLog<Message>, seqs: boolean) {
 // Options in variables do not widen what a stream gives.
 export async function shape (log: OffsetLog<Message>) {
   const plain = { limit: 3 }
-  is<Source<Pair>>()(log.stream(plain))
+  const read10 = log.stream(plain)
+  is<Source<Pair>>()(read10)
   const annotated: ReadOptions = { gt: 3 }
-  is<Source<Pair>>()(log.stream(annotated))
+  const read11 = log.stream(annotated)
+  is<Source<Pair>>()(read11)
   const values: ReadOptions = { seqs: false, limit: 3 }
-  is<Source<Message>>()(log.stream(values))
+  const read12 = log.stream(values)
+  is<Source<Message>>()(read12)
   const seqs = { values: false } satisfies ReadOptions
-  is<Source<number>>()(log.stream(seqs))
+  const read13 = log.stream(seqs)
+  is<Source<number>>()(read13)
   const widened = { seqs: false }
-  is<Source<Message | Pair>>()(log.stream(widened))
+  const read14 = log.stream(widened)
+  is<Source<Message | Pair>>()(read14)
   const shapeOf = (options: ReadOptions) => log.stream(options)
   is<Source<Message | number | Pair>>()(shapeOf({ seqs: false }))
   const range: RangeOptions = { gt: 3 }
-  is<Source<Message>>()(log.stream({ ...range, seqs: false }))
+  const read15 = log.stream({ ...range, seqs: false })
+  is<Source<Message>>()(read15)
 }
 
 // What is generic over the type of the values.
@@ -233,7 +248,7 @@ export async function ask (log: OffsetLog<Message>, signal: AbortSignal) {
 }
 
 export function filter (log: OffsetLog<Message>) {
-  const path = ['content', 'root'] as const
+  const path = ['text'] as const
   const where: Where = [{ path: ['author'], equals: 'ada' }, { path, equals: null }]
   const options: ReadOptions = { where, limit: 1 }
   log.stream({ ...options, where: { path: [], equals: 7 } })
@@ -241,7 +256,7 @@ export function filter (log: OffsetLog<Message>) {
   is<boolean>()(matches(parseWhere(where), {}))
   is<boolean>()(jsonCodec.compile(where)(Buffer.alloc(2), 0, 2))
   is<boolean>()(binaryCodec.compile({ path, equals: true })(Buffer.alloc(2), 0, 2))
-  log.stream({ where: [{ path, exists: true }, { path: ['deleted'], exists: false }] })
+  log.stream({ where: [{ path, exists: true }, { path: ['likes'], exists: false }] })
   for (const filter of parseWhere(where)) {
     if ('not' in filter) is<Filter>()(filter.not)
     else if ('any' in filter) is<Filter[]>()(filter.any)
@@ -251,6 +266,8 @@ export function filter (log: OffsetLog<Message>) {
   jsonCodec.compile([{ any: [{ path: [7], prefix: 'a' }, [{ not: { path: 'a', in: ['b', 1, null] } }]] }])
   jsonCodec.compile({ path: 'a', includes: { path: 'b', includes: 7 } })
   binaryCodec.compile(parseWhere(where))
+
+  checkPaths(log)
 
   // @ts-expect-error
   jsonCodec.compile({ path: 'a', gte: true })
@@ -270,6 +287,54 @@ export function filter (log: OffsetLog<Message>) {
   log.stream({ where: { path: ['author'], exists: 1 } })
   // @ts-expect-error
   jsonCodec.compile({ path: [true], equals: 7 })
+}
+
+interface Thread { id: string, meta?: { tags: string[], 'a.b': 1 } | null, replies: Array<{ at: number, by: Thread }>, byYear: { 2024: number }
+  counts: Record<string, number>, pair: [string, { x: 1 }], any: any, unknown: unknown }
+
+function checkPaths (log: OffsetLog<Message>, threads = OffsetLog<Thread>('a.log', { codec: jsonCodec }), any: OffsetLog = log) {
+  threads.stream({ where: { path: 'meta.tags.0', prefix: 'a' } })
+  threads.stream({ where: { path: ['replies', 3, 'by', 'replies', 0, 'at'], gt: 5 }, seqs: false })
+  threads.stream({ where: [{ any: [{ path: ['meta', 'a.b'], exists: true }, { not: { path: 'byYear.2024', lt: 3 } }] }] })
+  threads.stream({ where: { path: 'replies', includes: { path: 'by.id', in: ['a', 'b'] } }, values: false })
+  threads.stream({ where: { path: 'meta.tags', includes: 'a' } })
+  threads.stream({ where: { all: [{ path: 'counts.whatever', gte: 1 }, { path: 'any.a.0.b', exists: true }] } })
+  threads.stream({ where: { path: ['unknown', 'a', 0], exists: true } })
+  threads.stream({ where: { path: 'pair.1.x', equals: 1 } })
+  threads.scan({ where: { path: 'id', prefix: 'a' } }, () => {})
+  any.stream({ where: { path: 'what.ever.7', exists: true } })
+  const wide = { path: ['what', 'ever'], equals: 1 }
+  threads.stream({ where: wide })
+  const text: string = 'what.ever'
+  threads.stream({ where: { path: text, equals: 1 } })
+  const typed: Where = { path: 'what.ever', equals: 1 }
+  threads.stream({ where: typed })
+  threads.scan({ where: parseWhere(typed), threads: 2 }, '/task.js')
+
+  // @ts-expect-error
+  log.stream({ where: { path: ['autor'], equals: 'ada' } })
+  // @ts-expect-error
+  log.stream({ where: { path: 'author.name', equals: 'ada' } })
+  // @ts-expect-error
+  threads.stream({ where: { path: 'meta.tags.first', equals: 'a' } })
+  // @ts-expect-error a string is no index
+  threads.stream({ where: { path: ['meta', 'tags', '0'], equals: 'a' } })
+  // @ts-expect-error
+  threads.stream({ where: { path: ['replies', 'at'], gt: 5 } })
+  // @ts-expect-error
+  threads.stream({ where: { any: [{ path: 'id', equals: 'a' }, { not: [{ path: 'ids', equals: 'a' }] }] } })
+  // @ts-expect-error
+  threads.stream({ where: { path: 'replies', includes: { path: 'by.ids', equals: 'a' } }, seqs: false })
+  // @ts-expect-error
+  threads.stream({ where: [{ path: 'id', equals: 'a' }, { path: 'x', equals: 'a' }], values: false })
+  // @ts-expect-error
+  threads.first({ where: { path: 'ids', prefix: 'a' } })
+  // @ts-expect-error
+  threads.count({ where: { path: 'ids', prefix: 'a' } })
+  // @ts-expect-error
+  threads.scan({ where: { path: 'ids', prefix: 'a' } }, () => {})
+  // @ts-expect-error
+  threads.scan({ where: { path: 'ids', prefix: 'a' }, threads: 2 }, '/task.js')
 }
 
 export async function scan (log: OffsetLog<Message>) {

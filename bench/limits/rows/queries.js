@@ -3,7 +3,7 @@
 
 const { decode, encode } = require('@millrace/binary-codec')
 const { Tally, time } = require('../../lib/measure')
-const { loadRecords, openRecords, openSeekRoot } = require('../../lib/readers')
+const { loadRecords, openRecords, openSeekRoot, rootIs } = require('../../lib/readers')
 const { timeReader } = require('../runners')
 const { bareLoop, reads, readsPath, toRows } = require('./shared')
 
@@ -28,6 +28,9 @@ const inJson = (log) => openQuery(log, 'json')
 const inBinary = (log) => openQuery(log, 'binary')
 /** @type {import('./shared').OpenSide} */
 const parseAndCompare = ({ path, json = path, root }) => found(openParseAndCompare(json, root), 'json')
+
+/** @type {(codec: Format) => import('./shared').OpenSide}  the same records, by equality with one long value */
+const byEquality = (codec) => ({ path, root }) => found(openRecords(path, { codec, where: rootIs(root) }), codec)
 
 exports.parts = toRows([
   // The query parses only records that may match.
@@ -57,6 +60,20 @@ exports.parts = toRows([
   // A field that some records have: the query walks to it and compares nothing.
   ['binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
     reads('binary', 'offset32', 'presence'), inBinary, bareLoop],
+  // A range of numbers: those of a key are read in place. In JSON so too, in any spelling.
+  ['binary-range', 'binary, a range of numbers : bare loop', { ...over, drawn: 'a binary query, a range of numbers' },
+    reads('binary', 'offset32', 'range'), inBinary, bareLoop],
+  ['json-range', 'JSON, a range of numbers : bare loop', { ...over, goal: 4, drawn: 'a query of JSON, a range of numbers' },
+    reads('json', 'offset32', 'range'), inJson, bareLoop],
+  // How a long value begins, and one of ten long values, beside equality with one.
+  ['binary-prefix', 'binary, a prefix : root == X', { goal: 1.5, samples: 7 },
+    reads('binary', 'offset32', 'prefix'), inBinary, byEquality('binary')],
+  ['json-prefix', 'JSON, a prefix : root == X', { goal: 1.5, samples: 7 },
+    reads('json', 'offset32', 'prefix'), inJson, byEquality('json')],
+  ['binary-in', 'binary, in of ten long values : root == X', { goal: 1.5, samples: 7 },
+    reads('binary', 'offset32', 'choice'), inBinary, byEquality('binary')],
+  ['json-in', 'JSON, in of ten long values : root == X', { goal: 1.5, samples: 7 },
+    reads('json', 'offset32', 'choice'), inJson, byEquality('json')],
   ['binary-encode', 'binary.encode : JSON to a Buffer', { goal: 0.5, samples: 7 },
     readsPath('json', 'offset32'), ({ path }) => timeCodec('encode', BINARY, path), ({ path }) => timeCodec('encode', JSON_TEXT, path)],
   ['binary-decode', 'binary.decode : JSON.parse of a Buffer', { goal: 0.7, samples: 7 },

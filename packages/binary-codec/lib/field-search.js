@@ -32,12 +32,12 @@ function * searchCondition (condition) {
   const last = path.length > 0 ? path[path.length - 1] : 0
   const key = typeof last === 'string' ? encodeText(last) : NO_BYTES
   if (includes !== undefined) return yield * searchNeedles(encodeValues(includes))
-  if (prefix !== undefined) yield * searchNeedles([Buffer.from(prefix)])
+  if (prefix !== undefined && (yield * searchNeedles([Buffer.from(prefix)])) && prefix.length >= LONG_SIZE_MIN) return
   const asked = equals === undefined ? values : [equals]
   if (asked !== undefined) {
     const encodings = asked.length <= LONG_COUNT_MAX ? asked.flatMap(encodeValues) : []
     const isFound = yield * searchNeedles(encodings.map((value) => joinKey(key, value)))
-    if (isFound || equals !== undefined) return
+    if (isFound) return
   }
   if (key.length > 0) yield * searchKey(key, condition)
 }

@@ -2,7 +2,7 @@
 // Whether a value fulfils a condition, by its bytes in place. Each test gets the position of a value that is whole, as
 // far as its tag tells.
 
-const { compareTexts, isFilter } = require('@millrace/where')
+const { compareTexts, createValueMatch, isFilter } = require('@millrace/where')
 const { readInt32, readFloat64 } = require('./scalars')
 const { equalBytes, skip } = require('./seek')
 const { isWellFormed } = require('./text')
@@ -94,15 +94,12 @@ function createPrefixTest (prefix) {
 }
 
 /** @type {(condition: Condition) => Test} */
-function createRangeTest ({ gt, gte, lt, lte }) {
+function createRangeTest (condition) {
+  const { gt, gte, lt, lte } = condition
   const [low, high] = [gt ?? gte, lt ?? lte]
-  const [isAbove, isBelow] = [gt !== undefined, lt !== undefined]
-  if (typeof (low ?? high) === 'string') return createTextRangeTest(low, high, isAbove, isBelow)
-  const [lowest, highest] = [Number(low ?? -Infinity), Number(high ?? Infinity)]
-  return (buf, pos, end) => {
-    const value = numberAt(buf, pos, end)
-    return (isAbove ? value > lowest : value >= lowest) && (isBelow ? value < highest : value <= highest)
-  }
+  if (typeof (low ?? high) === 'string') return createTextRangeTest(low, high, gt !== undefined, lt !== undefined)
+  const isInRange = createValueMatch(condition)
+  return (buf, pos, end) => isInRange(numberAt(buf, pos, end))
 }
 
 /**

@@ -28,6 +28,14 @@
 /** @template T @typedef {import('@millrace/flow').Observable<T>} Observable */
 /** @template [T=any] @typedef {import('./codec').Codec<T>} Codec */
 /** @template [T=any] @typedef {import('./options').OffsetLogOptions<T>} OffsetLogOptions */
+/** @typedef {import('@millrace/where').Where} Where */
+
+/**
+ * A filter whose paths lead through the type of the values.
+ * @template T
+ * @template W
+ * @typedef {{ where?: (W & import('@millrace/where').Checked<T, W>) | undefined }} Filtered
+ */
 
 /**
  * A method that takes a node callback last, or returns a promise if it gets none.
@@ -37,6 +45,19 @@
  *   (...args: Args): Promise<Result>
  *   (...args: [...args: Args, cb: NodeCallback<Result>]): void
  * }} Method
+ */
+
+/**
+ * The same for a method whose first argument is options that may include a filter.
+ * @template T
+ * @template Options
+ * @template Result
+ * @template {unknown[]} [More=[]]
+ * @typedef {{
+ *   <const W extends Where>(options: Options & Filtered<T, W>, ...more: More): Promise<Result>
+ *   <const W extends Where>(options: Options & Filtered<T, W>,
+ *     ...more: [...more: More, cb: NodeCallback<Result>]): void
+ * }} FilteredMethod
  */
 
 /**
@@ -90,22 +111,25 @@
  * The options `seqs` and `values` determine the type of the items.
  * @template T
  * @typedef {{
- *   (options: RangeOptions & ValueShape): Source<T>
- *   (options: RangeOptions & SeqShape): Source<number>
- *   (options?: RangeOptions & EntryShape): Source<Entry<T>>
- *   (options: RangeOptions & { seqs?: boolean | undefined, values?: true | undefined }): Source<T | Entry<T>>
- *   (options: RangeOptions & { seqs?: true | undefined, values?: boolean | undefined }): Source<number | Entry<T>>
- *   (options?: ReadOptions): Source<T | number | Entry<T>>
+ *   <const W extends Where>(options: RangeOptions & Filtered<T, W> & ValueShape): Source<T>
+ *   <const W extends Where>(options: RangeOptions & Filtered<T, W> & SeqShape): Source<number>
+ *   <const W extends Where>(options?: RangeOptions & Filtered<T, W> & EntryShape): Source<Entry<T>>
+ *   <const W extends Where>(options: RangeOptions & Filtered<T, W> &
+ *     { seqs?: boolean | undefined, values?: true | undefined }): Source<T | Entry<T>>
+ *   <const W extends Where>(options: RangeOptions & Filtered<T, W> &
+ *     { seqs?: true | undefined, values?: boolean | undefined }): Source<number | Entry<T>>
+ *   <const W extends Where>(options?: ReadOptions & Filtered<T, W>): Source<T | number | Entry<T>>
  * }} Stream
  */
 
 /**
  * @template T
  * @typedef {{
- *   (options: ReadableOptions & ValueShape): RecordReadable<T>
- *   (options: ReadableOptions & SeqShape): RecordReadable<number>
- *   (options?: ReadableOptions & EntryShape): RecordReadable<Entry<T>>
- *   (options?: ReadableOptions & ReadOptions): RecordReadable<T | number | Entry<T>>
+ *   <const W extends Where>(options: ReadableOptions & Filtered<T, W> & ValueShape): RecordReadable<T>
+ *   <const W extends Where>(options: ReadableOptions & Filtered<T, W> & SeqShape): RecordReadable<number>
+ *   <const W extends Where>(options?: ReadableOptions & Filtered<T, W> & EntryShape): RecordReadable<Entry<T>>
+ *   <const W extends Where>(options?: ReadableOptions & Filtered<T, W> &
+ *     ReadOptions): RecordReadable<T | number | Entry<T>>
  * }} ToReadable
  */
 
@@ -113,9 +137,9 @@
  * Reads one record of a range; undefined if the range is empty.
  * @template T
  * @typedef {Method<[], Entry<T> | undefined> &
- *   Method<[options: OneOptions & ValueShape], T | undefined> &
- *   Method<[options: OneOptions & SeqShape], number | undefined> &
- *   Method<[options: OneOptions & EntryShape], Entry<T> | undefined>} ReadOne
+ *   FilteredMethod<T, OneOptions & ValueShape, T | undefined> &
+ *   FilteredMethod<T, OneOptions & SeqShape, number | undefined> &
+ *   FilteredMethod<T, OneOptions & EntryShape, Entry<T> | undefined>} ReadOne
  */
 
 /**
@@ -161,8 +185,9 @@
 /**
  * Delivers many undecoded records per call. If the function returns false, the scan ends. With `threads` the task is
  * the path or the URL of a module.
- * @typedef {Method<[options: ThreadedScanOptions, task: string | URL], ThreadedScanResult> &
- *   Method<[options: PlainScanOptions, onRecords: (records: RecordRun) => unknown], { lost: Lost }>} Scan
+ * @template T
+ * @typedef {FilteredMethod<T, ThreadedScanOptions, ThreadedScanResult, [task: string | URL]> &
+ *   FilteredMethod<T, PlainScanOptions, { lost: Lost }, [onRecords: (records: RecordRun) => unknown]>} Scan
  */
 
 /**
@@ -193,11 +218,11 @@
  * @property {GetMany<T>} getMany  returns the values in the order of the seqs; undefined for a deleted record
  * @property {ReadOne<T>} first  returns the first record of a range
  * @property {ReadOne<T>} last  returns the last record of a range
- * @property {Method<[], number> & Method<[options: CountOptions], number>} count  counts the records of a range. It
+ * @property {Method<[], number> & FilteredMethod<T, CountOptions, number>} count  counts the records of a range. It
  *   reads all of them
  * @property {Stream<T>} stream  delivers the records of a range one by one
  * @property {ToReadable<T>} toReadable  like `stream`, as a Readable of Node.js
- * @property {Scan} scan  like `stream`, with many records per call
+ * @property {Scan<T>} scan  like `stream`, with many records per call
  * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  appends what is written to it
  * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  makes a sink that appends what it reads.
  *   It calls `done` once all is appended, or after a failure

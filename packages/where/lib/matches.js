@@ -109,7 +109,9 @@ function createPart (filter) {
  * @returns {Match}  whether a value that is at its path fulfils it
  */
 function createValueMatch (condition) {
-  const { in: values, includes } = condition
+  const { equals, in: values, includes, gt, gte, lt, lte } = condition
+  if (equals !== undefined) return (value) => value === equals
+  if (typeof (gt ?? gte ?? lt ?? lte) === 'number') return createNumberRange(condition)
   if (values !== undefined && values.length >= SET_SIZE_MIN) {
     /** @type {Set<unknown>} */
     const set = new Set(values)
@@ -118,6 +120,17 @@ function createValueMatch (condition) {
   if (!isFilter(includes)) return (value) => isFulfilled(condition, value)
   const match = createPart(includes)
   return (value) => Array.isArray(value) && value.some(match)
+}
+
+/**
+ * @param {Condition} condition  with numbers for bounds
+ * @returns {Match}
+ */
+function createNumberRange ({ gt, gte, lt, lte }) {
+  const [low, high] = [Number(gt ?? gte ?? -Infinity), Number(lt ?? lte ?? Infinity)]
+  const [isAbove, isBelow] = [gt !== undefined, lt !== undefined]
+  return (value) => typeof value === 'number' && (isAbove ? value > low : value >= low) &&
+    (isBelow ? value < high : value <= high)
 }
 
 exports.matches = matches

@@ -64,6 +64,64 @@ const KEYS_SHOWN_MAX = 5
  * @typedef {Condition | { any: Filter[] } | { all: Filter[] } | { not: Filter }} Filter
  */
 
+// Whether the paths of a filter lead through a type. A wide type, as that of a filter in a variable, is not looked at.
+
+/**
+ * What a step leads to in a type; never, if that has nothing there.
+ * @template T
+ * @template S
+ * @typedef {T extends null | undefined | string | number | boolean | bigint | symbol ? never :
+ *   T extends Function | ArrayBufferView ? never :
+ *   T extends readonly (infer Item)[] ? (S extends number ? Item : never) :
+ *   S extends keyof T ? T[S] :
+ *   S extends number ? (`${S}` extends keyof T ? T[`${S}`] : never) :
+ *   never} Inside
+ */
+/**
+ * @template T
+ * @template Steps
+ * @typedef {0 extends 1 & T ? any : unknown extends T ? any :
+ *   Steps extends readonly [infer First, ...infer Rest] ? Along<Inside<T, First>, Rest> : T} Along
+ */
+/**
+ * @template {string} Text
+ * @typedef {string extends Text ? [] : Text extends `${infer First}.${infer Rest}` ? [ToStep<First>, ...Split<Rest>] :
+ *   [ToStep<Text>]} Split
+ */
+/**
+ * @template {string} Key
+ * @typedef {Key extends `${infer Index extends number}` ? Index : Key} ToStep
+ */
+/**
+ * What is at a path; never, if there can be nothing.
+ * @template T
+ * @template Path
+ * @typedef {Along<T, Path extends string ? Split<Path> : Path>} At
+ */
+/**
+ * @template T
+ * @typedef {T extends readonly (infer Item)[] ? Item : 0 extends 1 & T ? any : never} ItemOf
+ */
+/**
+ * What a filter must be, beside a filter: unknown, if all of its paths may lead to something in the type.
+ * @template T
+ * @template W
+ * @typedef {[Where] extends [W] ? unknown : [Filter] extends [W] ? unknown : [AskedFilter] extends [W] ? unknown :
+ *   W extends readonly unknown[] ? { readonly [Index in keyof W]: Checked<T, W[Index]> } :
+ *   W extends { readonly any: infer Parts } ? { readonly any: Checked<T, Parts> } :
+ *   W extends { readonly all: infer Parts } ? { readonly all: Checked<T, Parts> } :
+ *   W extends { readonly not: infer Part } ? { readonly not: Checked<T, Part> } :
+ *   W extends { readonly path: infer Path } ? CheckedCondition<T, W, Path> : unknown} Checked
+ */
+/**
+ * @template T
+ * @template W
+ * @template Path
+ * @typedef {[At<T, Path>] extends [never] ? { readonly path: 'a path that the type of the values has' } :
+ *   W extends { readonly includes: infer Element extends object } ?
+ *     { readonly includes: Checked<ItemOf<At<T, Path>>, Element> } : unknown} CheckedCondition
+ */
+
 /** @typedef {{ conditions: number, values: number }} Counts  of the whole filter, so far */
 
 const CONDITION = `{ path, <operator>: value } with one of ${OPERATORS.join(', ')}`

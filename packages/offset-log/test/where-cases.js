@@ -1,0 +1,110 @@
+'use strict'
+// Random filters of a log, forward, in reverse, live and over threads, against decoding and comparing. Longer than a
+// test has time for: node where-cases.js [--pairs 1000000] [--seed N]
+
+const { parseArgs } = require('node:util')
+const path = require('node:path')
+const { setTimeout: delay } = require('node:timers/promises')
+const { createRandom, makeFilter, makeValue, temporaryFolder } = require('@millrace/testkit')
+const { matches, parseWhere } = require('@millrace/where')
+const { OffsetLog } = require('..')
+const codecs = require('./spelled-codecs')
+
+const TASK = require.resolve('./threads/list-seqs')
+const RECORD_COUNT = 400
+const FILTER_COUNT = 25
+/** Every so many filters are also asked of threads: to start a scan takes longer than to read so small a log. */
+const THREADED_EVERY = 5
+
+/**
+ * @param {{ pairs: number, seed: number }} options
+ * @returns {Promise<{ pairs: number, hits: number, failures: any[] }>}  of records and filters
+ */
+async function runWhereCases ({ pairs, seed }) {
+  const random = createRandom(seed)
+  const sums = { pairs: 0, hits: 0, failures: [] }
+  for (let round = 0; sums.pairs < pairs && sums.failures.length === 0; round++) {
+    const codec = Object.keys(codecs)[round % 3]
+    await runLog(random, codec, sums)
+  }
+  return sums
+}
+
+async function runLog (random, codec, sums) {
+  const framing = ['checked', 'offset32'][random(2)]
+  const log = OffsetLog(path.join(temporaryFolder(), 'a.log'), { codec: codecs[codec], fsync: 'never', framing })
+  await log.ready()
+  const values = makeValues(random, codec)
+  const wheres = Array.from({ length: FILTER_COUNT }, () => makeFilter(random, values[random(values.length)]))
+  const live = wheres.map((where) => collectLive(log, where))
+  for (let at = 0; at < values.length; at += 50) await log.append(values.slice(at, at + 50))
+  const entries = []
+  for await (const entry of log.stream()) entries.push(entry)
+  for (const [index, where] of wheres.entries()) {
+    const filters = parseWhere(where)
+    const expected = entries.filter(({ value }) => matches(filters, value)).map(({ seq }) => seq)
+    const answers = await readAll(log, where, codec, index % THREADED_EVERY === 0)
+    answers.live = await live[index](expected)
+    for (const [way, seqs] of Object.entries(answers)) {
+      if (String(seqs) !== String(expected)) sums.failures.push({ codec, way, where, expected, seqs })
+    }
+    sums.pairs += entries.length * Object.keys(answers).length
+    sums.hits += expected.length
+  }
+  await log.close()
+}
+
+/** Half a pair has no UTF-8, and may make one key of two. An empty text alone is a zero byte, which no log takes. */
+function makeValues (random, codec) {
+  const values = []
+  while (values.length < RECORD_COUNT) {
+    const value = random(4) === 0 ? [makeValue(random)] : { key: makeValue(random), a: makeValue(random, 1) }
+    try {
+      if (codec === 'binary') codecs.binary.encode(value)
+      values.push(value)
+    } catch {}
+  }
+  return values
+}
+
+async function readAll (log, where, codec, isThreaded) {
+  const answers = { forward: [], reverse: [], scan: [] }
+  for await (const seq of log.stream({ where, values: false })) answers.forward.push(seq)
+  for await (const seq of log.stream({ where, values: false, reverse: true })) answers.reverse.unshift(seq)
+  await log.scan({ where }, ({ count, seqs }) => { answers.scan.push(...seqs.subarray(0, count)) })
+  if (isThreaded) answers.threads = (await log.scan({ where, threads: 2, parameters: { codec } }, TASK)).results.flat()
+  return answers
+}
+
+/** Gives, once as many are there as are expected, and time for one more, all that came. */
+function collectLive (log, where) {
+  const seqs = []
+  const source = log.stream({ where, live: true, values: false })
+  const read = () => source(null, (end, seq) => {
+    if (end) return
+    seqs.push(seq)
+    read()
+  })
+  read()
+  return async (expected) => {
+    for (let turn = 0; turn < 2000 && seqs.length < expected.length; turn++) await delay(5)
+    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => source(true, resolve))
+    return seqs
+  }
+}
+
+exports.runWhereCases = runWhereCases
+
+if (require.main === module) {
+  const { values: { pairs, seed } } = parseArgs({
+    options: {
+      pairs: { type: 'string', default: '1000000' },
+      seed: { type: 'string', default: String(Date.now() % 2 ** 31) }
+    }
+  })
+  runWhereCases({ pairs: Number(pairs), seed: Number(seed) }).then((result) => {
+    console.dir({ seed, ...result }, { depth: 9 })
+    process.exitCode = result.failures.length > 0 ? 1 : 0
+  })
+}
