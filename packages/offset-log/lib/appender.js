@@ -182,6 +182,8 @@ class Appender {
    */
   #callBack = (group, err, index) => {
     const { dones, seqs, count } = group
+    // First: whoever is called back may append again.
+    if (index === 0) this.free(group.size)
     try {
       while (index < count) {
         const done = dones[index]
@@ -195,7 +197,6 @@ class Appender {
       if (index < count) {
         process.nextTick(this.#callBack, group, err, index)
       } else {
-        this.free(group.size)
         this.#waiting.giveBack(group)
         this.#goOn()
       }

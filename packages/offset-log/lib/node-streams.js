@@ -3,7 +3,7 @@
 
 const { Readable, Writable } = require('node:stream')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { parseSignal, trampoline } = require('@millrace/flow')
+const { abortError, onAbort, parseSignal, trampoline } = require('@millrace/flow')
 const { checkNames } = require('./options')
 const { parseRange } = require('./range')
 const { RecordStream } = require('./stream')
@@ -29,14 +29,19 @@ const COUNT_MAX = 128
 class RecordReadable extends Readable {
   #stream
   #isReading = false
+  #forgetSignal
 
   /**
    * @param {Pick<RecordStream, 'read' | 'lost' | 'undecodable'>} stream
-   * @param {number} [highWaterMark]
+   * @param {{ highWaterMark?: number, signal: AbortSignal | null }} options
    */
-  constructor (stream, highWaterMark) {
+  constructor (stream, { highWaterMark, signal }) {
     super({ objectMode: true, highWaterMark })
     this.#stream = stream
+    // Here, because a stream of Node.js that is full or paused reads nothing, and would not hear of it.
+    const abort = () => { this.destroy(abortError('toReadable', /** @type {AbortSignal} */ (signal))) }
+    this.#forgetSignal = signal?.aborted ? () => {} : onAbort(signal, abort)
+    if (signal?.aborted) abort()
   }
 
   get lost () {
@@ -63,6 +68,7 @@ class RecordReadable extends Readable {
 
   /** @type {(err: Error | null, cb: Done) => void} */
   _destroy (err, cb) {
+    this.#forgetSignal()
     this.#stream.read(err ?? true, () => cb(err))
   }
 }
@@ -74,16 +80,17 @@ function nullError () {
 
 /** @type {(file: LogFile, options: ReadOptions & { highWaterMark?: number }) => RecordReadable} */
 function createReadable (file, options) {
-  let stream
+  let range
   try {
-    const range = parseRange('toReadable', options, file.isStrict)
+    range = parseRange('toReadable', options, file.isStrict)
     parseCount('toReadable', options.highWaterMark)
-    stream = new RecordStream(file, range, options)
-    stream.noteIterated()
   } catch (err) {
-    return new RecordReadable(failingStream(asError(err, 'toReadable: an option')))
+    return new RecordReadable(failingStream(asError(err, 'toReadable: an option')), { signal: null })
   }
-  return new RecordReadable(stream, options.highWaterMark)
+  const { signal } = range
+  const stream = new RecordStream(file, { ...range, signal: null }, options)
+  stream.noteIterated()
+  return new RecordReadable(stream, { highWaterMark: options.highWaterMark, signal })
 }
 
 /** @param {Error} err */
@@ -151,7 +158,7 @@ function parseCount (name, highWaterMark) {
  * @param {Done} cb
  */
 function appendInOrder (log, items, cb) {
-  append(log, items.length === 1 ? items[0] : items.flat(1), (err) => {
+  append(log, items.length === 1 ? items[0] : items.flatMap(listValues), (err) => {
     const isOfOne = err instanceof LogError && (err.index !== undefined || err.code === 'ERR_RECORD_TOO_LARGE')
     if (items.length === 1 || !isOfOne) return cb(err)
     const failed = findItem(items, err.index ?? 0)
@@ -166,6 +173,11 @@ function appendInOrder (log, items, cb) {
     if (failed === 0) appendRest(null)
     else appendInOrder(log, items.slice(0, failed), appendRest)
   })
+}
+
+/** With undefined for a hole, which `flat` would leave out. @type {(item: unknown) => unknown[]} */
+function listValues (item) {
+  return Array.isArray(item) ? Array.from(item) : [item]
 }
 
 /** Finds the item that has the value number `index`. @type {(items: unknown[], index: number) => number} */

@@ -336,11 +336,19 @@ class Log {
 
   /** @type {(path: string | URL, cb?: NodeCallback<void>) => any} */
   snapshot (path, cb) {
-    const target = resolvePath(path, this._file.storage)
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('snapshot', cb, (cb) => {
-      if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
-      require('./snapshot').snapshot(this._file, this.recovery, target, cb)
-    }), 'snapshot')
+    return callbackOrPromise(cb, (cb) => {
+      /** @type {unknown} */
+      let target
+      try {
+        target = resolvePath(path, this._file.storage)
+      } catch (err) {
+        return this._lifecycle.run('snapshot', cb, (cb) => cb(asError(err, 'snapshot: the path')))
+      }
+      this._lifecycle.run('snapshot', cb, (cb) => {
+        if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
+        require('./snapshot').snapshot(this._file, this.recovery, target, cb)
+      })
+    }, 'snapshot')
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

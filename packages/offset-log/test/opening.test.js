@@ -105,6 +105,8 @@ tape('URL: names the log and its copy', async (t) => {
   await log.append(DATA)
   t.equal(log.filename, file)
   await log.snapshot(pathToFileURL(`${file}-copy`))
+  const answer = log.snapshot(new URL('https://example.com/a.log'))
+  t.equal((await failureOf(() => answer))?.code, 'ERR_INVALID_ARGUMENT', 'through the promise, like a path that is none')
   await log.close()
   t.ok(fs.existsSync(file))
   const copy = OffsetLog(`${file}-copy`, { flags: 'r' })

@@ -1,7 +1,7 @@
 'use strict'
 // The part of the log suite about what ends a call or a stream before its time: signals, and `await using`.
 
-const { getEventListeners } = require('node:events')
+const { getEventListeners, once } = require('node:events')
 const { failureOf } = require('../tools')
 const { appendEach, collect } = require('./helpers')
 
@@ -87,6 +87,29 @@ function addEndingTests ({ test }) {
     await log.append('b')
     t.equal((await nextUnharmed).value, 'b')
     await unharmed.return()
+    t.equal(getEventListeners(signal, 'abort').length, 0)
+  })
+
+  test('signal: it destroys a readable at once, read or not, and is let go', async (t, log) => {
+    await log.append(Array.from({ length: 100 }, (_, i) => i))
+    const controller = new AbortController()
+    const { signal } = controller
+    const readables = [
+      log.toReadable({ seqs: false, signal }),
+      log.toReadable({ live: true, signal }),
+      log.toReadable({ live: true, gt: log.since.value, signal }).resume()
+    ]
+    // It is full, and asks the log for nothing more.
+    await once(readables[0], 'readable')
+    const failures = readables.map((readable) => once(readable, 'error'))
+    const ended = log.toReadable({ limit: 1, signal }).resume()
+    const left = log.toReadable({ live: true, signal })
+    left.destroy()
+    await Promise.all([once(ended, 'close'), once(left, 'close')])
+    controller.abort(new Error('mine'))
+    for (const failure of failures) t.deepEqual((await failure).map((err) => [err.code, err.cause?.message]), [['ABORT_ERR', 'mine']])
+    t.ok(readables.every(({ destroyed }) => destroyed))
+    t.equal(ended.errored ?? left.errored, null)
     t.equal(getEventListeners(signal, 'abort').length, 0)
   })
 

@@ -120,6 +120,21 @@ function addWritableTests ({ test }) {
     t.equal(await log.count(), 8, 'a batch is there as a whole or not at all')
   })
 
+  test('toWritable and toSink: a hole in a batch fails it, as append does, whatever it is written with', async (t, log) => {
+    // eslint-disable-next-line no-sparse-arrays
+    const items = [[0], [1, , 2], [3]]
+    t.equal((await failureOf(() => log.append(items[1])))?.code, 'ERR_CODEC_ENCODE')
+    const writable = log.toWritable()
+    writable.cork()
+    for (const item of items) writable.write(item)
+    const failed = once(writable, 'error')
+    writable.uncork()
+    t.equal((await failed)[0].code, 'ERR_CODEC_ENCODE')
+    const err = await new Promise((resolve) => pull(pull.values(items), log.toSink(resolve)))
+    t.equal(err?.code, 'ERR_CODEC_ENCODE')
+    t.deepEqual(await collect(log.stream({ seqs: false })), [0, 0])
+  })
+
   test('toSink: a source that fails fails it, after what it gave', async (t, log) => {
     const failure = new Error('mine')
     let left = 3
@@ -189,6 +204,29 @@ function addPendingTests ({ test }) {
     await pipeline(Readable.from(Array.from({ length: 50 }, () => value)), log.toWritable({ highWaterMark: 50 }))
     t.equal(await log.count(), 50 - refused.length + 60)
   }, { maxPendingSize: 1_000_000 })
+
+  test('maxPendingSize: what has called back does not wait, so its callback may append', async (t, log) => {
+    /** @type {(value: string, then?: () => void) => Promise<void>} */
+    const append = (value, then) => new Promise((resolve, reject) => {
+      log.append(value, (/** @type {Error | null} */ err) => {
+        if (then) then()
+        if (err) reject(err)
+        else resolve()
+      })
+    })
+    /** @type {Array<Promise<void>>} */
+    const more = []
+    /** @type {number[]} */
+    const pendingSizes = []
+    await append(value, () => {
+      pendingSizes.push(log.pendingSize)
+      more.push(append(value, () => more.push(append('c'))))
+    })
+    await more[0]
+    await more[1]
+    t.equal(pendingSizes[0], 0)
+    t.equal(await log.count(), 3)
+  }, { maxPendingSize: 1000 })
 }
 
 exports.addFlowTests = addFlowTests
