@@ -6,7 +6,7 @@ const {
   Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
   readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
-const { call, callbackOrPromise, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
+const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
@@ -20,6 +20,7 @@ exports.Lifecycle = Lifecycle
 exports.trampoline = trampoline
 exports.eachInOrder = eachInOrder
 exports.callbackOrPromise = callbackOrPromise
+exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
 exports.call = call

@@ -58,6 +58,22 @@ function callbackOrPromise (cb, run, name) {
   return toPromise(run)
 }
 
+/**
+ * For hot methods whose promise must keep nothing but its own callback in memory.
+ * @param {undefined} cb  what the caller gave as a callback: nothing
+ * @param {string} name  of the method
+ * @returns {{ promise: Promise<any>, cb: Callback<any> }}  `cb` settles the promise
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function createSettler (cb, name) {
+  if (cb !== undefined) throw misuse(`${name}: expected a callback or nothing, got ${typeof cb}`)
+  const settler = /** @type {{ promise: Promise<any>, cb: Callback<any> }} */ ({})
+  settler.promise = new Promise((resolve, reject) => {
+    settler.cb = (err, result) => err ? reject(err) : resolve(result)
+  })
+  return settler
+}
+
 /** @type {<T>(run: (cb: (err: Error | null, result?: T) => void) => void) => Promise<any>} */
 function toPromise (run) {
   return new Promise((resolve, reject) => {
@@ -94,6 +110,7 @@ function rethrowAsync (run) {
 exports.trampoline = trampoline
 exports.eachInOrder = eachInOrder
 exports.callbackOrPromise = callbackOrPromise
+exports.createSettler = createSettler
 exports.toCallback = toCallback
 exports.toPromise = toPromise
 exports.call = call

@@ -45,28 +45,32 @@ const BATCH_SIZE_MAX = 4 * 1024 * 1024
  * Makes a checked log with the records of another log, in order. Afterwards `to` is whole and verified, or does not
  * exist. After an interruption, the same call continues.
  * @overload
- * @param {string} from  never written to
- * @param {string} to  must not exist
+ * @param {string | URL} from  never written to
+ * @param {string | URL} to  must not exist
  * @param {ConvertOptions} [options]
  * @returns {Promise<Result>}
  */
 /**
  * @overload
- * @param {string} from
- * @param {string} to
+ * @param {string | URL} from
+ * @param {string | URL} to
  * @param {NodeCallback<Result>} cb
  * @returns {void}
  */
 /**
  * @overload
- * @param {string} from
- * @param {string} to
+ * @param {string | URL} from
+ * @param {string | URL} to
  * @param {ConvertOptions | undefined} options
  * @param {NodeCallback<Result>} cb
  * @returns {void}
  */
 /**
- * @type {(from: string, to: string, options?: ConvertOptions | NodeCallback<Result>, cb?: NodeCallback<Result>) => any}
+ * @param {string | URL} from
+ * @param {string | URL} to
+ * @param {ConvertOptions | NodeCallback<Result>} [options]
+ * @param {NodeCallback<Result>} [cb]
+ * @returns {any}
  */
 function convert (from, to, options, cb) {
   if (typeof options === 'function') return convert(from, to, undefined, options)

@@ -62,7 +62,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
 function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
-  if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected a path, got ${String(path)}`)
+  if (!isPath(path)) throw misuse(`${name}: expected a path, got ${String(path)}`)
   checkNames(name, options, names)
   const { format, blockSize = BLOCK_SIZE, onCorrupt = 'error', storage = fileStorage } = options
   if (format !== undefined && !formats.includes(format)) {
@@ -74,16 +74,20 @@ function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
   return { format, blockSize, onCorrupt, storage }
 }
 
+/** @param {unknown} path */
+function isPath (path) {
+  return path instanceof URL || (typeof path === 'string' && path !== '')
+}
+
 /**
  * @param {unknown} from
  * @param {unknown} to
  * @param {ConvertOptions} [options]
  * @throws {TypeError}  ERR_INVALID_ARGUMENT
  */
-// eslint-disable-next-line complexity -- a default for each option
 function parseConvertOptions (from, to, options = {}) {
   const source = parseSourceOptions('convert', from, options, CONVERT_NAMES)
-  if (typeof to !== 'string' || to === '') throw misuse(`convert: expected the path of a new log, got ${String(to)}`)
+  if (!isPath(to)) throw misuse(`convert: expected the path of a new log, got ${String(to)}`)
   const { fromCodec, toCodec, batchSize = BATCH_SIZE, resume = true, verify = true, signal } = options
   checkCodecs(fromCodec, toCodec)
   checkWhole('convert', 'batchSize', batchSize, 1, BATCH_SIZE_MAX)

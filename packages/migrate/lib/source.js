@@ -58,7 +58,7 @@ class Source {
   /** @type {Opened | null} */
   #opened = null
 
-  /** @param {string} givenPath @param {import('./options').SourceOptions} [options] */
+  /** @param {string | URL} givenPath @param {import('./options').SourceOptions} [options] */
   constructor (givenPath, options) {
     this.#options = parseSourceOptions('openSource', givenPath, options)
     const path = resolvePath(givenPath, this.#options.storage)
@@ -119,7 +119,7 @@ class Source {
 
 /**
  * Opens a log of any format for reading, and never writes to it. Calls wait until it is open.
- * @type {(path: string, options?: import('./options').SourceOptions) => Source}
+ * @type {(path: string | URL, options?: import('./options').SourceOptions) => Source}
  */
 function openSource (path, options) {
   return new Source(path, options)

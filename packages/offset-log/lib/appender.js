@@ -5,7 +5,7 @@
 const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
-const { tooLargeToAppend } = require('./errors')
+const { overloaded, tooLargeToAppend } = require('./errors')
 
 // A larger write is no faster, and its first callers would wait longer.
 const WRITE_SIZE_MAX = 512 * 1024
@@ -32,6 +32,9 @@ class Appender {
   #holders = []
   /** Bytes of the appends that were accepted and have not called back. */
   #pendingSize = 0
+  /** @type {LogError | null} */
+  #overload = null
+  #pendingSizeMax
   #drainSize
   /** Callbacks of `whenDrained`. @type {Array<() => void>} */
   #draining = []
@@ -39,6 +42,7 @@ class Appender {
   /** @param {import('./load').LogFile} file */
   constructor (file) {
     this.#file = file
+    this.#pendingSizeMax = file.maxPendingSize
     this.#drainSize = Math.min(DRAIN_SIZE, file.maxPendingSize / 2)
   }
 
@@ -51,9 +55,16 @@ class Appender {
     return this.#pendingSize > this.#drainSize
   }
 
-  /** Whether further appends must be refused. */
-  get isFull () {
-    return this.#pendingSize >= this.#file.maxPendingSize
+  /**
+   * Why further appends are refused; null while they are accepted. All refused appends share one error: a caller who
+   * never waits would fill the memory with errors instead of records.
+   */
+  get overload () {
+    return this.#pendingSize < this.#pendingSizeMax ? null : this.#refuse()
+  }
+
+  #refuse () {
+    return (this.#overload ??= overloaded(this.#file.blocks.path, this.#pendingSize, this.#pendingSizeMax))
   }
 
   /** @param {() => void} cb  runs once `needsDrain` is false */
@@ -70,6 +81,7 @@ class Appender {
   /** @param {number} size  in bytes, of records that are no longer pending */
   free (size) {
     this.#pendingSize -= size
+    this.#overload = null
     if (this.#draining.length === 0 || this.needsDrain) return
     for (const cb of this.#draining) process.nextTick(cb)
     this.#draining = []

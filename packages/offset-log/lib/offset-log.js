@@ -4,9 +4,11 @@
 
 const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
+const {
+  abortable, call, callbackOrPromise, createObservable, createSettler, Lifecycle, toCallback
+} = require('@millrace/flow')
 const { Appender } = require('./appender')
-const { closedError, ofBatch, overloaded, tooLargeToAppend, unreadable } = require('./errors')
+const { closedError, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
 const { Durability, finishAtProcessEnd } = require('./durability')
 const { Follower, Replacement } = require('./follower')
 const { Getter } = require('./getter')
@@ -112,16 +114,17 @@ class Log {
 
   /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
   append (values, cb) {
-    if (typeof cb !== 'function') return callbackOrPromise(cb, (cb) => this._append(values, cb), 'append')
-    this._append(values, /** @type {Callback<number>} */ (cb))
+    if (typeof cb === 'function') return this._append(values, /** @type {Callback<number>} */ (cb))
+    // No closure here sees the values: each promise that waits would keep them in memory beside their records.
+    const settler = createSettler(cb, 'append')
+    this._append(values, settler.cb)
+    return settler.promise
   }
 
   /** @type {(values: unknown, cb: Callback<number>) => void} */
   _append (values, cb) {
-    if (this._appender.isFull) {
-      const { pendingSize } = this._appender
-      return process.nextTick(cb, overloaded(this.filename, pendingSize, this._file.maxPendingSize))
-    }
+    const overload = this._appender.overload
+    if (overload !== null) return process.nextTick(cb, overload)
     let records
     try {
       // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.

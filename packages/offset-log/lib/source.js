@@ -22,9 +22,13 @@ function createSource (stream) {
    */
   const read = (abort, cb) => {
     if (typeof cb === 'function') stream.read(abort || null, cb)
-    else if (cb !== undefined) throw misuse(`stream: expected a callback, got ${typeof cb}; for Node.js streams there is log.toReadable`)
-    else if (isOfPipeline(abort)) return iterateUntil(source, abort.signal)
-    else stream.read(abort || null, ignore)
+    else return readWithout(cb, abort)
+  }
+  // What is rare is apart, so that the compiler puts the rest of `read` into its callers.
+  const readWithout = (/** @type {undefined} */ cb, /** @type {End | false} */ abort) => {
+    if (cb !== undefined) throw misuse(`stream: expected a callback, got ${typeof cb}; for Node.js streams there is log.toReadable`)
+    if (isOfPipeline(abort)) return iterateUntil(source, abort.signal)
+    stream.read(abort || null, ignore)
   }
   Object.defineProperty(read, 'lost', { get: () => stream.lost })
   Object.defineProperty(read, 'undecodable', { get: () => stream.undecodable })

@@ -54,7 +54,8 @@ function parseOptions (name, options) {
 
 /** Throws a TypeError with ERR_INVALID_ARGUMENT. @type {(name: string, what: string, path: unknown) => void} */
 function checkPath (name, what, path) {
-  if (typeof path !== 'string' || path === '') throw misuse(`${name}: expected ${what}, got ${String(path)}`)
+  if (path instanceof URL || (typeof path === 'string' && path !== '')) return
+  throw misuse(`${name}: expected ${what}, got ${String(path)}`)
 }
 
 exports.parseOptions = parseOptions

@@ -40,29 +40,29 @@ const { examine } = require('./verify')
  * Makes a new log of the good records of a damaged one, and reports what is lost. It never changes the damaged log, and
  * writes nothing without the option `write`.
  * @overload
- * @param {string} path
- * @param {string} out  path of the new log; nothing may be there
+ * @param {string | URL} path
+ * @param {string | URL} out  path of the new log; nothing may be there
  * @param {RepairOptions} [options]
  * @returns {Promise<RepairReport>}
  */
 /**
  * @overload
- * @param {string} path
- * @param {string} out
+ * @param {string | URL} path
+ * @param {string | URL} out
  * @param {NodeCallback<RepairReport>} cb
  * @returns {void}
  */
 /**
  * @overload
- * @param {string} path
- * @param {string} out
+ * @param {string | URL} path
+ * @param {string | URL} out
  * @param {RepairOptions | undefined} options
  * @param {NodeCallback<RepairReport>} cb
  * @returns {void}
  */
 /**
- * @param {string} path
- * @param {string} out  EEXIST if something is there
+ * @param {string | URL} path
+ * @param {string | URL} out  EEXIST if something is there
  * @param {RepairOptions | NodeCallback<RepairReport>} [options]
  * @param {NodeCallback<RepairReport>} [cb]
  * @returns {any}  a promise of the report if there is no callback
@@ -72,7 +72,7 @@ function repair (path, out, options = {}, cb) {
   return callbackOrPromise(cb, (cb) => toCallback(repairLog(path, out, options), cb), 'repair')
 }
 
-/** @type {(path: string, out: string, options: RepairOptions) => Promise<RepairReport>} */
+/** @type {(path: string | URL, out: string | URL, options: RepairOptions) => Promise<RepairReport>} */
 async function repairLog (path, out, options) {
   checkPath('repair', 'the path of a log', path)
   checkPath('repair', 'the path of the new log', out)
@@ -81,7 +81,7 @@ async function repairLog (path, out, options) {
   const examination = await withSource(path, parsed, (source) => {
     return parsed.write ? writeRepaired(target, source, parsed) : examine(source, parsed, null)
   })
-  return describe(examination, out, !parsed.write)
+  return describe(examination, out instanceof URL ? target : out, !parsed.write)
 }
 
 /** @type {(examination: Examination, out: string, isDryRun: boolean) => RepairReport} */

@@ -42,7 +42,7 @@ const detect = promisify(detectFraming)
 /**
  * Opens a file, runs `run`, and closes the file.
  * @template T
- * @param {string} path
+ * @param {string | URL} path
  * @param {object} options
  * @param {string} [options.framing]  if it is known
  * @param {import('@millrace/block-file').Storage} [options.storage]

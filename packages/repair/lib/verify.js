@@ -17,25 +17,25 @@ const { withSource } = require('./source')
 /**
  * Reports the contents and the damage of a log, however damaged it is. It changes nothing.
  * @overload
- * @param {string} path
+ * @param {string | URL} path
  * @param {VerifyOptions} [options]
  * @returns {Promise<Report>}
  */
 /**
  * @overload
- * @param {string} path
+ * @param {string | URL} path
  * @param {NodeCallback<Report>} cb
  * @returns {void}
  */
 /**
  * @overload
- * @param {string} path
+ * @param {string | URL} path
  * @param {VerifyOptions | undefined} options
  * @param {NodeCallback<Report>} cb
  * @returns {void}
  */
 /**
- * @param {string} path
+ * @param {string | URL} path
  * @param {VerifyOptions | NodeCallback<Report>} [options]
  * @param {NodeCallback<Report>} [cb]
  * @returns {any}  a promise of the report if there is no callback
@@ -45,7 +45,7 @@ function verify (path, options = {}, cb) {
   return callbackOrPromise(cb, (cb) => toCallback(verifyLog(path, options), cb), 'verify')
 }
 
-/** @type {(path: string, options: VerifyOptions) => Promise<any>} */
+/** @type {(path: string | URL, options: VerifyOptions) => Promise<any>} */
 async function verifyLog (path, options) {
   checkPath('verify', 'the path of a log', path)
   const parsed = parseOptions('verify', options)

@@ -1,0 +1,25 @@
+'use strict'
+
+const path = require('node:path')
+const { pathToFileURL } = require('node:url')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('@millrace/offset-log')
+const { convert, openSource } = require('..')
+
+tape('URL: names a source and the new log', async (t) => {
+  const folder = temporaryFolder()
+  const from = pathToFileURL(path.join(folder, 'from.log'))
+  const to = pathToFileURL(path.join(folder, 'to.log'))
+  const log = OffsetLog(from, { framing: 'offset32' })
+  await log.append(Buffer.from('data'))
+  await log.close()
+  const source = openSource(from)
+  await source.ready()
+  t.equal(source.filename, path.join(folder, 'from.log'))
+  await source.close()
+  await convert(from, to)
+  const made = OffsetLog(to, { mustExist: true })
+  t.equal(await made.count(), 1)
+  await made.close()
+})
