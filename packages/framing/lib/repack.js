@@ -107,15 +107,25 @@ class Repacker {
     if (this.#isOpen) {
       if (this.#position === UNKNOWN) this.#placeChunk(logicalEnd)
       const gap = logicalEnd - this.#logical
-      if (gap === 0) return
-      if (gap < LENGTH_SIZE) throw this.#behind(logicalEnd)
+      // The last bytes of a page are too few for a frame.
+      if (gap < 0) throw this.#behind(logicalEnd)
+      if (gap < LENGTH_SIZE) return
       const fits = PAGE_SIZE - this.#offset >= LENGTH_SIZE && gap - LENGTH_SIZE <= FRAME_LENGTH_MASK
       if (fits) return this.#putLength(FRAME_TYPES.GAP, gap - LENGTH_SIZE)
+      if (this.#isTooNear(logicalEnd)) return
       this.#padPage()
     }
     this.#openChunk(0)
     this.#placeChunk(logicalEnd - LENGTH_SIZE)
     this.#putLength(FRAME_TYPES.GAP, 0)
+  }
+
+  // The last record crossed the end of its page, and now ends there. So the page has no room for a gap, and in the next
+  // page a gap would end too late. Only a few bytes of that record and a header are missing, so no seq is used twice.
+  /** @type {(logicalEnd: number) => boolean} */
+  #isTooNear (logicalEnd) {
+    const room = PAGE_SIZE - this.#offset
+    return room < LENGTH_SIZE && !this.#canBegin(logicalEnd - CHUNK_SIZE_MIN, this.#pageStart + PAGE_SIZE)
   }
 
   // Makes room for a frame at `seq`, of which `size` bytes must fit into the page.
@@ -172,9 +182,14 @@ class Repacker {
   /** Gives the chunk the position that its first frame needs. @type {(seq: number) => void} */
   #placeChunk (seq) {
     const position = seq - CHUNK_HEADER_SIZE - this.#header.continued
-    if (position < this.#pageStart - HEAD_SIZE + this.#base) throw this.#behind(seq)
+    if (!this.#canBegin(position, this.#pageStart)) throw this.#behind(seq)
     this.#position = position
     this.#logical = seq
+  }
+
+  /** Records only move towards the start of the file. @type {(position: number, pageStart: number) => boolean} */
+  #canBegin (position, pageStart) {
+    return position >= pageStart - HEAD_SIZE + this.#base
   }
 
   /** @param {number} flags */

@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { verify } = require('@millrace/repair')
 const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
@@ -415,6 +416,53 @@ tape('compact: the gap at the end may be a byte more than a frame is', async (t)
     t.deepEqual(await readAll(log, { values: false }), [seqs[1]])
     t.equal(log._file.end, end)
     await log.close()
+  }
+})
+
+tape('compact: the room at the end of a page is too small for a gap', async (t) => {
+  const PAGE_SIZE = 16 * 1024
+  for (const crossing of [-3, -2, -1, 0, 1, 2, 3, 4, 5]) {
+    for (const room of [0, 1, 2, 3, 4, 5].filter((room) => crossing + room >= 0)) {
+      for (const isUnclean of [false, true]) {
+        const disk = new SimulatedDisk()
+        const options = { storage: disk.storage }
+        let log = OffsetLog('/log', options)
+        // The gap of the second record is as small as its length. So the rest moves by its data.
+        const sizes = [5, crossing + room]
+        const lead = 40 + sizes.reduce((sum, size) => sum + 4 + size, 0)
+        await log.append([...sizes, PAGE_SIZE - lead - 4 + crossing].map((size) => Buffer.alloc(size, 1)))
+        const [first, second, last] = await readAll(log, { values: false })
+        await log.del(second)
+        const kept = [first, last]
+        if (isUnclean) {
+          await log.sync()
+          const left = disk.clone()
+          await log.close()
+          options.storage = left.storage
+          log = OffsetLog('/log', options)
+          kept.push(await log.append(Buffer.from('behind')))
+        }
+        const name = `${crossing} bytes cross, ${room} bytes of room, ${isUnclean ? 'unclean' : 'clean'}`
+        const { end } = log._file
+        const failure = await failureOf(() => log.compact())
+        if (failure) {
+          t.fail(`${name}: ${failure}`)
+          continue
+        }
+        if (log._file.end !== end) t.fail(`${name}: the end moved`)
+        kept.push(await log.append(Buffer.from('next')))
+        await log.close()
+        const report = await verify('/log', options)
+        if (!report.isSound) t.fail(`${name}: ${JSON.stringify(report)}`)
+        log = OffsetLog('/log', options)
+        t.deepEqual(await readAll(log, { values: false }), kept, name)
+        t.deepEqual(await readAll(log, { values: false, reverse: true }), [...kept].reverse())
+        for (const seq of kept) await log.get(seq)
+        await log.compact()
+        t.deepEqual(await readAll(log, { values: false }), kept)
+        await log.close()
+      }
+    }
   }
 })
 
