@@ -8,6 +8,7 @@ const tape = require('tape')
 const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
 const { repair, verify } = require('..')
+const { PAYLOAD_SIZE_OFFSET } = require('@millrace/framing')
 const { LogBuilder } = require('../../offset-log/test/checked-builder')
 const { crc } = require('../../offset-log/test/checked-oracle')
 
@@ -33,6 +34,18 @@ async function makeLog (sizes, { isClosed = true, ...options } = {}) {
 function hurt (disk, change) {
   const bytes = disk.read(FILE)
   disk.put(FILE, change(bytes) ?? bytes)
+}
+
+/** Where the chunks of a sound log begin. @param {Buffer} bytes */
+function findChunks (bytes) {
+  const starts = []
+  for (let at = HEAD_SIZE; at < bytes.length;) {
+    const room = PAGE_SIZE - at % PAGE_SIZE
+    const size = room < 44 ? 0 : bytes.readUInt16BE(at + PAYLOAD_SIZE_OFFSET)
+    if (size > 0) starts.push(at)
+    at += size > 0 ? 40 + size : room
+  }
+  return starts
 }
 
 const rangesOf = ({ damage }) => damage.map(({ offset, size }) => [offset, size])
@@ -116,6 +129,45 @@ tape('verify: every damaged range, what was in it, and that it was promised', as
   t.equal(report.isSound, false)
   t.equal(report.mendable, 1)
   t.equal(report.end, bytes.length)
+})
+
+tape('verify: the seqs of a lost range hold those of its records, also behind an unclean end', async (t) => {
+  for (const isCompacted of [false, true]) {
+    const { storage: before, disk: first } = await makeLog([700, 20, 300, 9000, 40], { isClosed: false })
+    const log = OffsetLog(FILE, { storage: before, fsync: 'never' })
+    const seqs = []
+    for (const size of [500, 30, 9000, 100]) seqs.push(await log.append(Buffer.alloc(size, 7)))
+    if (isCompacted) {
+      await log.del(await log.first().then(({ seq }) => seq))
+      await log.compact()
+    }
+    const all = []
+    for await (const seq of log.stream({ values: false })) all.push(seq)
+    await log.close()
+    t.ok(seqs[0] > 2 ** 32, 'the end was unclean')
+    const bytes = first.read(FILE)
+    const chunks = findChunks(bytes)
+    for (const [index, start] of chunks.entries()) {
+      const end = chunks[index + 1] ?? bytes.length
+      const harms = {
+        data: [start + 50, start + 51], header: [start, start + 40], all: [start, end], rest: [start, bytes.length]
+      }
+      for (const [name, [from, to]] of Object.entries(harms)) {
+        const disk = first.clone()
+        disk.put(FILE, Buffer.from(bytes).fill(0xaa, from, to))
+        const { damage } = await repair(FILE, '/folder/repaired', { storage: disk.storage, write: true })
+        const kept = new Set()
+        const repaired = OffsetLog('/folder/repaired', { storage: disk.storage })
+        for await (const seq of repaired.stream({ values: false })) kept.add(seq)
+        await repaired.close()
+        const missing = all.filter((seq) => !kept.has(seq))
+        const isTold = (seq) => damage.some(({ seqs, records }) => {
+          return records === 0 || (seqs?.from <= seq && seq < seqs.to)
+        })
+        t.deepEqual(missing.filter((seq) => !isTold(seq)), [], `compacted: ${isCompacted}, chunk ${index}, ${name}`)
+      }
+    }
+  }
 })
 
 tape('verify: only so many ranges are listed, and all are counted and told', async (t) => {

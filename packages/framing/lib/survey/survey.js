@@ -162,7 +162,9 @@ class Survey {
     } else {
       this.#reportOpen()
     }
-    salvage.close(head.slot?.logicalEnd ?? 0)
+    const known = head.slot?.logicalEnd ?? 0
+    if (salvage.isLost && known > state.logicalEnd) this.#damage.endSeqs(known)
+    salvage.close(known)
     this.unanchored.close(epoch)
     this.#damage.close()
   }
@@ -178,10 +180,16 @@ class Survey {
 
   #keep () {
     const { header, window, view, chunkStart } = this.cursor
-    // In a compacted log, only the chunk behind shows which seqs are lost.
-    if (this.#source.rules.hasGaps && this.#salvage.isLost) this.#damage.endSeqs(header.firstSeq)
+    this.#endLostSeqs(header, chunkStart)
     this.#salvage.addChunk(header, window.buffer, view, chunkStart - window.start, chunkStart, false)
     this.#noteKept(header, chunkStart)
+  }
+
+  // In a compacted log, and across an unclean end, only the chunk behind shows which seqs are lost.
+  /** @type {(header: ChunkHeader, start: number) => void} */
+  #endLostSeqs ({ firstSeq, position }, start) {
+    const { isLost, state } = this.#salvage
+    if (isLost && (this.#source.rules.hasGaps || position - start > state.shift)) this.#damage.endSeqs(firstSeq)
   }
 
   /** @type {(header: ChunkHeader, start: number) => void} */
@@ -297,10 +305,12 @@ class Survey {
   /** The chunk's records are lost, but it is known how the chain continues. @type {(header: ChunkHeader) => void} */
   #loseData (header) {
     const { at } = this.cursor
-    const { chainCrc, epoch, erasedCount } = header
+    const { chainCrc, epoch, erasedCount, position, size } = header
+    const { shift } = this.#salvage.state
     const hasLost = this.#hasLost
     const { isLinked } = this.#chain
-    this.#lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + header.size)
+    this.#lose(WHAT.DATA, at, at + CHUNK_HEADER_SIZE + size)
+    if (position - at > shift) this.#damage.endSeqs(position + CHUNK_HEADER_SIZE + size)
     this.found.erasedCount += erasedCount
     this.#hasLost = hasLost
     this.unanchored.see(epoch, isLinked)
