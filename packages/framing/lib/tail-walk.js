@@ -1,6 +1,6 @@
 'use strict'
-// Finds where a checked log ends, and tells a torn tail from damage. What was once known to be on stable storage and is
-// wrong now is damage, and never cut. What is wrong behind that is a write that the power cut off.
+// Finds where a checked log ends, and distinguishes a torn tail from damage. What was once known to be on stable
+// storage and is wrong now is damage, and never cut. What is wrong behind that is a write that a crash interrupted.
 
 const { ChunkCursor, ENTRY } = require('./chunk-cursor')
 const { FrameCount } = require('./frames')
