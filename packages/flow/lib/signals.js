@@ -12,8 +12,11 @@ const { rethrowAsync } = require('./callbacks')
  */
 function parseSignal (name, signal) {
   if (signal === undefined) return null
-  const { aborted, addEventListener } = /** @type {AbortSignal} */ (signal ?? {})
-  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return /** @type {AbortSignal} */ (signal)
+  const { aborted, addEventListener, removeEventListener } = /** @type {AbortSignal} */ (signal ?? {})
+  const methods = [addEventListener, removeEventListener]
+  if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) {
+    return /** @type {AbortSignal} */ (signal)
+  }
   throw misuse(`${name}: signal must be an AbortSignal, got ${signal === null ? 'null' : typeof signal}`)
 }
 

@@ -9,7 +9,7 @@ const path = require('node:path')
 const { PassThrough } = require('node:stream')
 const { setTimeout: wait } = require('node:timers/promises')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { command: append } = require('../lib/cli/commands/append')
 const { printRecords } = require('../lib/cli/records')
@@ -197,6 +197,45 @@ tape('signals: one that comes while a log is opened, or while nothing matches, i
   stopped.emit('SIGINT')
   await append.run({ args: { file, values: [] }, options: {}, shell: interrupted })
   t.ok(input.destroyed, 'append waits for no more input')
-  const err = await failureOf(() => interrupted.untilInterrupted(new Promise(() => {})))
-  t.equal(err.message, 'interrupted')
+})
+
+tape('signals: a copy, a repair or a compaction that is interrupted leaves the log and nothing else', async (t) => {
+  if (process.platform === 'win32') return t.skip('there are no signals')
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'events.log')
+  const log = open(file, { codec: 'bytes' })
+  for (let i = 0; i < 300; i++) await log.append(Buffer.alloc(1024 * 1024, i))
+  await log.del(await log.first().then(({ seq }) => seq))
+  await log.close()
+  const { size } = fs.statSync(file)
+  for (const words of [['snapshot', file, `${file}.copy`], ['repair', file, `${file}.copy`, '--write'], ['compact', file]]) {
+    const { code, signal, stderr } = await runCommand(words, {
+      onSpawn: async (child) => {
+        // Beside the log and its lock, until something is being written.
+        while (child.exitCode === null && !fs.readdirSync(folder).some((name) => /new$|compacting$/.test(name))) await wait(1)
+        child.kill('SIGINT')
+      }
+    })
+    t.deepEqual([code, signal, stderr], [null, 'SIGINT', ''], words[0])
+    t.deepEqual(fs.readdirSync(folder), ['events.log'], words[0])
+    t.equal(fs.statSync(file).size, size)
+  }
+})
+
+tape('pipes: what verify has found decides its exit code, also if nobody reads its output', async (t) => {
+  if (process.platform === 'win32') return t.skip('there is no /dev/full')
+  const file = await makeLog([{ n: 1 }, { n: 2 }])
+  fs.truncateSync(file, fs.statSync(file).size - 3)
+  const { code } = await runCommand(['verify', file], { onSpawn: (child) => child.stdout.destroy() })
+  t.equal(code, 1)
+})
+
+tape('append: a value on the command line is one record, whatever lines it has, and an empty one is refused', async (t) => {
+  const file = await makeLog([{ n: 1 }])
+  t.equal((await runCommand(['append', file, '{"n":\n2}', '{"n":3}'])).code, 0)
+  t.equal((await runCommand(['count', file])).stdout, '3\n')
+  const { code, stderr } = await runCommand(['append', file, '4', '', '5'])
+  t.equal(code, 1)
+  t.match(stderr, /value 2 is no record: .*; what comes before it was appended \(1\)/)
+  t.equal((await runCommand(['cat', file])).stdout, '{"n":1}\n{"n": 2}\n{"n":3}\n4\n', 'still a line each')
 })

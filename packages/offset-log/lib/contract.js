@@ -21,6 +21,7 @@
  * @typedef {import('./load').Recovery} Recovery
  * @typedef {import('./maintenance').LogStats} Stats
  * @typedef {import('./maintenance').Compacted} Compacted
+ * @typedef {import('./snapshot').SnapshotOptions} SnapshotOptions
  * @typedef {import('./maintenance').Progress} Progress
  */
 
@@ -235,9 +236,9 @@
  *   damage prevents it. Reads all of a checked log
  * @property {Method<[], Compacted>} compact  frees the space of deleted records. Seqs do not change; appends and reads
  *   continue, deletions wait
- * @property {Method<[path: string | URL], void>} snapshot  makes a cleanly closed log of all records that are
- *   readable now, on stable storage. Appends and deletions continue. EEXIST if there is something at the path;
- *   ERR_LOG_CORRUPT if the log is damaged
+ * @property {Method<[path: string | URL], void> & Method<[path: string | URL, options: SnapshotOptions | undefined],
+ *   void>} snapshot  makes a cleanly closed log of all records that are readable now, on stable storage. Appends and
+ *   deletions continue. EEXIST if there is something at the path; ERR_LOG_CORRUPT if the log is damaged
  * @property {Method<[], void>} close  waits for earlier calls, syncs, ends live streams and closes the file.
  *   Later calls wait for the same end
  */

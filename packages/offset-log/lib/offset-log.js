@@ -337,8 +337,14 @@ class Log {
     }), 'compact')
   }
 
-  /** @type {(path: string | URL, cb?: NodeCallback<void>) => any} */
-  snapshot (path, cb) {
+  /**
+   * @param {string | URL} path
+   * @param {import('./snapshot').SnapshotOptions | NodeCallback<void>} [options]
+   * @param {NodeCallback<void>} [cb]
+   * @returns {any}
+   */
+  snapshot (path, options, cb) {
+    if (typeof options === 'function') return this.snapshot(path, undefined, options)
     return callbackOrPromise(cb, (cb) => {
       /** @type {unknown} */
       let target
@@ -349,7 +355,7 @@ class Log {
       }
       this._lifecycle.run('snapshot', cb, (cb) => {
         if (typeof target !== 'string' || target === '') return cb(misuse(`snapshot: expected a path, got ${String(path)}`))
-        require('./snapshot').snapshot(this._file, this.recovery, target, cb)
+        require('./snapshot').snapshot(this._file, this.recovery, target, options, cb)
       })
     }, 'snapshot')
   }

@@ -3,8 +3,8 @@
 // byte is verified, so damage is never copied.
 
 const { BlockFile } = require('@millrace/block-file')
-const { LogError } = require('@millrace/errors')
-const { call, toCallback } = require('@millrace/flow')
+const { LogError, misuse } = require('@millrace/errors')
+const { abortError, call, parseSignal, toCallback } = require('@millrace/flow')
 const { RecordRun } = require('./record-run')
 const { SeqReservation, readHead } = require('@millrace/framing')
 const { writeAside } = require('./copy/aside')
@@ -21,26 +21,62 @@ const ATTEMPTS_MAX = 5
  * @typedef {import('./copy/aside').Output} Output
  */
 
+/** @typedef {{ position: number, size: number }} CopyProgress  bytes that are copied, and bytes of the log */
+
+/**
+ * @typedef {object} SnapshotOptions
+ * @property {AbortSignal | undefined} [signal]  ends the copy; the call fails with ABORT_ERR and leaves nothing
+ * @property {((progress: CopyProgress) => void) | undefined} [onProgress]  gets the progress now and then. What it
+ *   throws ends the copy
+ */
+
 /**
  * @param {LogFile} file  loaded
  * @param {import('./load').Recovery | null} recovery  what opening found
  * @param {string} path  of the copy; nothing may exist there
- * @param {(err: Error | null) => void} cb  the copy is durable. EEXIST; ERR_LOG_CORRUPT if the log is damaged
+ * @param {SnapshotOptions | undefined} options
+ * @param {(err: Error | null) => void} cb  the copy is durable. EEXIST; ERR_LOG_CORRUPT if the log is damaged; after
+ *   an abort ABORT_ERR, and nothing is left of the copy
  */
-function snapshot (file, recovery, path, cb) {
+function snapshot (file, recovery, path, options, cb) {
+  let onPosition
+  try {
+    onPosition = createListener(file, options)
+    onPosition(0)
+  } catch (err) {
+    return cb(/** @type {Error} */ (err))
+  }
   const [damage] = recovery?.damage ?? []
   if (damage) return cb(corrupt(file.blocks.path, damage.offset))
-  toCallback(writeAside(path, file.storage, (output) => copy(file, output)), cb)
+  toCallback(writeAside(path, file.storage, (output) => copy(file, output, onPosition)), cb)
 }
 
-/** @type {(file: LogFile, output: Output) => Promise<void>} */
-async function copy (file, output) {
+/**
+ * @param {LogFile} file
+ * @param {SnapshotOptions} [options]
+ * @returns {(position: number) => void}  tells how far the copy is, and throws to end it
+ */
+function createListener (file, options = {}) {
+  if (typeof options !== 'object' || options === null) throw misuse(`snapshot: expected options, got ${String(options)}`)
+  const { signal: given, onProgress = () => {}, ...others } = options
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw misuse(`snapshot: there is no option ${unknown}; there are onProgress and signal`)
+  if (typeof onProgress !== 'function') throw misuse('snapshot: onProgress must be a function')
+  const signal = parseSignal('snapshot', given)
+  return (position) => {
+    if (signal?.aborted) throw abortError('snapshot', signal)
+    if (position > 0) onProgress({ position, size: file.store.end })
+  }
+}
+
+/** @type {(file: LogFile, output: Output, onPosition: (position: number) => void) => Promise<void>} */
+async function copy (file, output, onPosition) {
   for (let attempt = 1; ; attempt++) {
     await new Promise((resolve) => file.replacement.wait(() => resolve(null)))
     const { store } = file
     try {
-      if (store instanceof OffsetStore) await copyOffset(store, output)
-      else await copyChecked(file, store, output)
+      if (store instanceof OffsetStore) await copyOffset(store, output, onPosition)
+      else await copyChecked(file, store, output, onPosition)
       return
     } catch (err) {
       const isReplaced = file.store !== store || store.isReplaced
@@ -54,9 +90,9 @@ async function copy (file, output) {
 
 /**
  * Reads through a handle of its own, which stays with the same file even if that is replaced.
- * @type {(file: LogFile, store: CheckedStore, output: Output) => Promise<void>}
+ * @type {(file: LogFile, store: CheckedStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
  */
-async function copyChecked (file, store, output) {
+async function copyChecked (file, store, output, onProgress) {
   const { end, tail } = store
   const { path } = file.blocks
   const blocks = BlockFile(file.blocks.realPath, { flags: 'r', cache: 0, storage: file.storage })
@@ -70,7 +106,7 @@ async function copyChecked (file, store, output) {
     /** @type {LogError | null} */
     let damaged = null
     const damage = new DamageList({ onRange: ({ offset }) => { damaged ??= corrupt(path, offset) } })
-    const { survey: { found } } = await surveyFile(blocks, describeSource(head, end), { damage, output })
+    const { survey: { found } } = await surveyFile(blocks, describeSource(head, end), { damage, output, onProgress })
     if (damaged) throw damaged
     // `end` may be that of a file which was replaced meanwhile.
     if (found.end !== end || found.shift !== tail.shift) throw moved(path)
@@ -86,9 +122,9 @@ async function copyChecked (file, store, output) {
 
 /**
  * Reads as the log's own readers do, so that it never sees a half-erased record.
- * @type {(store: OffsetStore, output: Output) => Promise<void>}
+ * @type {(store: OffsetStore, output: Output, onProgress: (position: number) => void) => Promise<void>}
  */
-async function copyOffset ({ blocks, framing, end }, output) {
+async function copyOffset ({ blocks, framing, end }, output, onProgress) {
   const window = blocks.createSpanReader()
   const records = new RecordRun()
   /** @type {import('@millrace/framing').Walk} */
@@ -102,6 +138,7 @@ async function copyOffset ({ blocks, framing, end }, output) {
       framing.walkForward(window, new DataView(window.buffer.buffer), walk, Infinity, end, records)
       output.append(window.buffer.subarray(position - window.start, walk.position - window.start))
     } while (records.count > 0 && walk.position < end)
+    onProgress(walk.position)
     await output.drain()
   }
   if (walk.error) throw walk.error

@@ -251,6 +251,35 @@ tape('snapshot: close waits for it', async (t) => {
   }
 })
 
+tape('snapshot: a signal ends it, and nothing is left; it tells how far it is', async (t) => {
+  for (const framing of ['checked', 'offset48']) {
+    const folder = temporaryFolder()
+    const log = OffsetLog(path.join(folder, 'log'), { framing, fsync: 'never' })
+    for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(500_000, i + 1))
+    const before = fs.readdirSync(folder)
+    const copy = path.join(folder, 'copy')
+    const positions = []
+    const aborting = new AbortController()
+    const onProgress = ({ position, size }) => {
+      positions.push(position)
+      t.equal(size, log._file.end)
+      if (positions.length === 3) aborting.abort()
+    }
+    const err = await failureOf(() => log.snapshot(copy, { signal: aborting.signal, onProgress }))
+    t.equal(err?.code, 'ABORT_ERR', framing)
+    t.equal(positions.length, 3)
+    t.deepEqual(fs.readdirSync(folder), before)
+    t.equal((await failureOf(() => log.snapshot(copy, { signal: AbortSignal.abort() })))?.code, 'ABORT_ERR')
+    t.equal((await failureOf(() => log.snapshot(copy, { onProgress: () => { throw new Error('mine') } })))?.message, 'mine')
+    for (const options of [{ sginal: 1 }, { signal: 1 }, { onProgress: 1 }, 1, null]) {
+      t.equal((await failureOf(() => log.snapshot(copy, options)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
+    }
+    t.deepEqual(fs.readdirSync(folder), before)
+    await log.snapshot(copy, { signal: new AbortController().signal })
+    await log.close()
+  }
+})
+
 tape('snapshot: damage is not copied', async (t) => {
   for (const framing of ['checked', 'offset48']) {
     const disk = new SimulatedDisk()

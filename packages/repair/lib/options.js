@@ -2,11 +2,12 @@
 // Checks the options of `verify` and `repair`, and fills in their defaults.
 
 const { misuse } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
 const { offsetFramings } = require('@millrace/framing')
 
 const RANGES_MAX = 1000
 const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
-const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'storage', 'suspects']
+const KNOWN_BY_VERIFY = ['framing', 'onDamage', 'onProgress', 'rangesMax', 'signal', 'storage', 'suspects']
 const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
 
 /** @typedef {import('@millrace/framing/survey').DamagedRange} DamagedRange */
@@ -17,6 +18,7 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
  * @property {(range: DamagedRange) => void} [onDamage]  gets every damaged range, in order, listed or not
  * @property {(progress: { position: number, size: number }) => void} [onProgress]  gets the progress now and then
  * @property {number} [rangesMax]  how many ranges the report lists; 1000 by default
+ * @property {AbortSignal} [signal]  ends the call, which then fails with ABORT_ERR and leaves nothing
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
  * @property {Array<{ start: number, end: number }>} [suspects]  known to be bad, in order; only for the offset framings
  * @property {boolean} [keepSuspects]  `repair` also keeps the records that touch these ranges; false by default
@@ -49,7 +51,8 @@ function parseOptions (name, options) {
   check(Array.isArray(suspects), 'suspects must be an array of ranges')
   check(typeof keepSuspects === 'boolean', 'keepSuspects must be true or false')
   check(typeof write === 'boolean', 'write must be true or false')
-  return { framing, onDamage, onProgress, rangesMax, storage, suspects, keepSuspects, write }
+  const signal = parseSignal(name, options.signal)
+  return { name, framing, onDamage, onProgress, rangesMax, signal, storage, suspects, keepSuspects, write }
 }
 
 /** Throws a TypeError with ERR_INVALID_ARGUMENT. @type {(name: string, what: string, path: unknown) => void} */

@@ -131,8 +131,8 @@ function reservedEndOf (head, { end, shift, logicalEnd }) {
 }
 
 /** @type {(path: string, examination: Examination, options: Options) => Promise<void>} */
-async function verifyRepaired (path, { report: before }, { storage, framing }) {
-  const parsed = parseOptions('verify', { storage, framing })
+async function verifyRepaired (path, { report: before }, { name, storage, framing, signal }) {
+  const parsed = { ...parseOptions('verify', { storage, framing }), name, signal }
   const { report } = await withSource(path, parsed, (source) => examine(source, parsed, null))
   const { isSound, tail, flaws, records, since } = report
   const isWhole = isSound && tail === null && flaws.length === 0

@@ -2,7 +2,7 @@
 // Walks a log of any framing once, however damaged it is, and reports its contents and its damage. It changes nothing.
 
 const { asError } = require('@millrace/errors')
-const { call, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { abortError, call, callbackOrPromise, toCallback } = require('@millrace/flow')
 const { AREA_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE } = require('@millrace/framing')
 const { DamageList } = require('@millrace/framing/survey')
 const { isShorter, surveyFile } = require('@millrace/offset-log/copying')
@@ -100,7 +100,7 @@ async function verifyLog (path, options) {
 // The output, if there is one, gets what is good.
 /** @type {(source: LogSource, options: Options, output: Output | null) => Promise<Examination>} */
 async function examine (source, options, output) {
-  const { rangesMax } = options
+  const { name, rangesMax, signal } = options
   const { blocks } = source
   const listeners = guardListeners(options)
   const lost = new DamageList({ rangesMax })
@@ -111,7 +111,12 @@ async function examine (source, options, output) {
       listeners.onDamage(range)
     }
   })
-  const onProgress = (/** @type {number} */ position) => listeners.onProgress({ position, size: blocks.size.value })
+  const onProgress = (/** @type {number} */ position) => {
+    if (position > 0) listeners.onProgress({ position, size: blocks.size.value })
+    if (listeners.error) throw listeners.error
+    if (signal?.aborted) throw abortError(name, signal)
+  }
+  onProgress(0)
   const { found, state } = await survey(source, options, { damage, output, onProgress })
   if (listeners.error) throw listeners.error
   lost.close()

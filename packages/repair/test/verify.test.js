@@ -197,6 +197,27 @@ tape('verify: says how far it is, and ends with what a listener throws', async (
   }
 })
 
+tape('verify, repair: a signal ends them, and nothing is left', async (t) => {
+  for (const framing of ['checked', 'offset48']) {
+    const folder = temporaryFolder()
+    const file = path.join(folder, 'log')
+    const log = OffsetLog(file, { framing, fsync: 'never' })
+    for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(500_000, i + 1))
+    await log.close()
+    for (const run of [(options) => verify(file, options), (options) => repair(file, `${file}.new`, { ...options, write: true })]) {
+      const aborting = new AbortController()
+      let count = 0
+      const onProgress = () => { if (++count === 3) aborting.abort() }
+      const err = await failureOf(() => run({ signal: aborting.signal, onProgress }))
+      t.equal(err?.code, 'ABORT_ERR')
+      t.equal(count, 3, 'at once')
+      t.equal((await failureOf(() => run({ signal: AbortSignal.abort() })))?.code, 'ABORT_ERR')
+      t.equal((await failureOf(() => run({ signal: 1 })))?.code, 'ERR_INVALID_ARGUMENT')
+      t.deepEqual(fs.readdirSync(folder), ['log'])
+    }
+  }
+})
+
 tape('verify: a torn end is no damage, and room that is reserved is neither', async (t) => {
   for (const framing of ['checked', 'offset48']) {
     const { disk, storage, seqs, bytes } = await makeLog([100, 200, 300], { framing })

@@ -2,7 +2,6 @@
 // Lines of JSON into a log: what append and import share.
 
 const { LogError } = require('@millrace/errors')
-const { readLines } = require('./lines')
 
 const BATCH_COUNT = 1000
 const BATCH_SIZE = 4 * 1024 * 1024
@@ -15,17 +14,16 @@ const BATCH_SIZE = 4 * 1024 * 1024
 /**
  * Each batch is there as a whole or not at all.
  * @param {Log} log
- * @param {AsyncIterable<Buffer>} input
+ * @param {AsyncIterable<Line[]> | Iterable<Line[]>} input
  * @param {object} options
- * @param {string} options.name  of the input, for messages
+ * @param {string | null} options.name  of the input, for messages; null for values of the command line
  * @param {AbortSignal} options.signal  whoever aborts it destroys the input: what has come of it is appended
  * @param {boolean} options.isEager  whether what has come is appended at once
- * @param {(size: number) => void} [options.onBytes]
  * @param {(seq: number) => void} [options.onSeq]  gets the seq of each record; then each is an append of its own
  * @param {() => Promise<void>} [options.onAppended]  runs after each batch
  * @returns {Promise<{ records: number, lines: number }>}  how many were appended, and how many lines were read for them
  */
-async function appendLines (log, input, { name, signal, isEager, onBytes, onSeq, onAppended }) {
+async function appendLines (log, input, { name, signal, isEager, onSeq, onAppended }) {
   const done = { records: 0, lines: 0 }
   /** @type {Line[]} */
   let batch = []
@@ -38,7 +36,7 @@ async function appendLines (log, input, { name, signal, isEager, onBytes, onSeq,
     await onAppended?.()
   }
   try {
-    for await (const lines of readLines(input, onBytes)) {
+    for await (const lines of input) {
       for (const line of lines) {
         batch.push(line)
         size += line.text.length
@@ -61,7 +59,7 @@ async function appendLines (log, input, { name, signal, isEager, onBytes, onSeq,
 /**
  * @param {Log} log
  * @param {Line[]} lines
- * @param {{ name: string, done: { records: number, lines: number }, onSeq?: (seq: number) => void }} state
+ * @param {{ name: string | null, done: { records: number, lines: number }, onSeq?: (seq: number) => void }} state
  */
 async function appendBatch (log, lines, { name, done, onSeq }) {
   if (lines.length === 0) return
@@ -87,16 +85,19 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
 }
 
 /**
- * @param {string} name
+ * @param {string | null} name
  * @param {number} number
  * @param {number} records
  * @param {Error} cause
  */
 function badLine (name, number, records, cause) {
-  const before = records === 0 ? 'nothing was appended' : `the records of the lines before it were appended (${records})`
   const reason = cause.message.replace(/^append: (?:value \d+ of the batch: )?/, '')
-  return new LogError('ERR_CODEC_ENCODE', `line ${number} of ${name} is no record: ${reason}; ${before}. Correct the line, and ` +
-    `go on from it${number > 1 ? ` with tail -n +${number}` : ''}`, { cause })
+  const before = records === 0 ? 'nothing was appended' : `what comes before it was appended (${records})`
+  const what = name === null ? `value ${number}` : `line ${number} of ${name}`
+  const advice = name === null
+    ? 'Correct it, and append it and the values behind it'
+    : `Correct the line, and go on from it${number > 1 ? ` with tail -n +${number}` : ''}`
+  return new LogError('ERR_CODEC_ENCODE', `${what} is no record: ${reason}; ${before}. ${advice}`, { cause })
 }
 
 exports.appendLines = appendLines

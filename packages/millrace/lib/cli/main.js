@@ -49,11 +49,17 @@ async function main (process) {
   try {
     if (words.length === 0) program.help({ error: true })
     await program.parseAsync(words, { from: 'user' })
-    await shell.flush()
+    // What the command found stays found if nobody reads it.
+    await shell.flush().catch(ignoreClosed)
   } catch (err) {
     code = report(err, shell, words.includes('--debug'))
   }
   shell.end(code)
+}
+
+/** @param {unknown} err */
+function ignoreClosed (err) {
+  if (!(err instanceof OutputClosed)) throw err
 }
 
 /**

@@ -75,20 +75,6 @@ class Shell {
   }
 
   /**
-   * For work that cannot be ended: the process ends without it.
-   * @template T
-   * @param {Promise<T>} work
-   * @returns {Promise<T>}
-   * @throws {Interrupted}
-   */
-  untilInterrupted (work) {
-    const interrupted = new Promise((resolve, reject) => {
-      this.onAbort(() => reject(new Interrupted('interrupted')))
-    })
-    return Promise.race([work, /** @type {Promise<never>} */ (interrupted)])
-  }
-
-  /**
    * @param {() => void} listener  runs at once if the command was interrupted before: an abort signal does not say it
    *   again
    */
@@ -208,7 +194,6 @@ function describeProgress (done, total, rate) {
   return `[${bar}] ${String(Math.floor(100 * part)).padStart(3)}%  ${formatSize(rate)}/s${left}`
 }
 
-exports.Interrupted = Interrupted
 exports.OutputClosed = OutputClosed
 exports.Progress = Progress
 exports.Shell = Shell

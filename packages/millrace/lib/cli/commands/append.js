@@ -1,7 +1,7 @@
 'use strict'
 
-const { Readable } = require('node:stream')
 const { appendLines } = require('../appending')
+const { readLines } = require('../lines')
 const { writeOptions } = require('../records')
 const { openTarget } = require('../target')
 
@@ -24,10 +24,9 @@ exports.command = {
     const isGiven = args.values.length > 0 && args.values[0] !== '-'
     const log = await openTarget(args.file, options)
     try {
-      const input = isGiven ? Readable.from(args.values.map((/** @type {string} */ text) => Buffer.from(`${text}\n`))) : shell.stdin
-      shell.onAbort(() => input.destroy())
-      await appendLines(log, input, {
-        name: isGiven ? 'the values' : 'standard input',
+      shell.onAbort(() => shell.stdin.destroy())
+      await appendLines(log, isGiven ? [numberTexts(args.values)] : readLines(shell.stdin), {
+        name: isGiven ? null : 'standard input',
         signal: shell.signal,
         isEager: true,
         onSeq: options.seqs ? (seq) => shell.print(String(seq)) : undefined,
@@ -37,4 +36,9 @@ exports.command = {
       await log.close()
     }
   }
+}
+
+/** @param {string[]} texts */
+function numberTexts (texts) {
+  return texts.map((text, index) => ({ number: index + 1, text }))
 }

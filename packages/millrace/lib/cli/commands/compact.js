@@ -1,6 +1,5 @@
 'use strict'
 
-const fs = require('node:fs')
 const { describeSize } = require('../report')
 const { openTarget } = require('../target')
 
@@ -19,11 +18,12 @@ exports.command = {
     let result
     try {
       log.compactionProgress((at) => { if (at) progress.update(at.doneSize, at.totalSize) })
-      shell.onInterrupt(() => fs.rmSync(`${args.file}.compacting`, { force: true }))
-      result = await shell.untilInterrupted(log.compact())
+      // Closing the log ends its compaction, and leaves the log as it was.
+      shell.onAbort(() => log.close(() => {}))
+      result = await log.compact()
     } finally {
       progress.end()
-      if (!shell.signal.aborted) await log.close()
+      await log.close()
     }
     const { sizeBefore, size } = result
     shell.print(options.json ? JSON.stringify(result) : `${describeSize(sizeBefore)} before, ${describeSize(size)} now`)

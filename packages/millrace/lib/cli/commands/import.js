@@ -3,6 +3,7 @@
 const fs = require('node:fs')
 const { once } = require('node:events')
 const { appendLines } = require('../appending')
+const { readLines } = require('../lines')
 const { countRecords } = require('../report')
 const { writeOptions } = require('../records')
 const { openTarget } = require('../target')
@@ -26,12 +27,8 @@ exports.command = {
     let done
     try {
       shell.onAbort(() => input.destroy())
-      done = await appendLines(log, input, {
-        name,
-        signal: shell.signal,
-        isEager: false,
-        onBytes: (sizeDone) => progress.update(sizeDone, size)
-      })
+      const lines = readLines(input, (sizeDone) => progress.update(sizeDone, size))
+      done = await appendLines(log, lines, { name, signal: shell.signal, isEager: false })
     } finally {
       progress.end()
       await log.close()

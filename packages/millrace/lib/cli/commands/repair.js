@@ -1,7 +1,6 @@
 'use strict'
 
 const { countRanges, countRecords, describeRange } = require('../report')
-const { removeUnfinished } = require('../unfinished')
 const { escapeControls, formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
@@ -33,12 +32,12 @@ exports.command = {
     const progress = shell.progress(options.write ? 'repairing' : 'examining')
     let report
     try {
-      shell.onInterrupt(() => removeUnfinished(target))
-      report = await shell.untilInterrupted(repair(args.file, target, {
+      report = await repair(args.file, target, {
         write: Boolean(options.write),
         framing: options.framing,
+        signal: shell.signal,
         onProgress: ({ position, size }) => progress.update(position, size)
-      }))
+      })
     } finally {
       progress.end()
     }

@@ -4,7 +4,6 @@ const fs = require('node:fs')
 const { OffsetLog } = require('@millrace/offset-log')
 const { describeSize } = require('../report')
 const { findLog } = require('../source')
-const { removeUnfinished } = require('../unfinished')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
@@ -20,12 +19,16 @@ exports.command = {
   async run ({ args, options, shell }) {
     const { path, remove } = await findLog(shell, args.file)
     const log = OffsetLog(path, { flags: 'r' })
+    const progress = shell.progress('copying')
     try {
       await log.ready()
-      shell.onInterrupt(() => removeUnfinished(args.copy))
-      await shell.untilInterrupted(log.snapshot(args.copy))
+      await log.snapshot(args.copy, {
+        signal: shell.signal,
+        onProgress: ({ position, size }) => progress.update(position, size)
+      })
     } finally {
-      if (!shell.signal.aborted) await log.close()
+      progress.end()
+      await log.close()
       remove()
     }
     const { size } = fs.statSync(args.copy)

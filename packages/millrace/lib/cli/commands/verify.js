@@ -31,10 +31,8 @@ exports.command = {
         framing: options.framing,
         // Ranges are as many as the damage makes them: they are printed as they are found.
         onDamage: isListed ? (range) => shell.print(shell.style('red', describeRange(range))) : undefined,
-        onProgress: ({ position, size }) => {
-          progress.update(position, size)
-          shell.throwIfAborted()
-        }
+        signal: shell.signal,
+        onProgress: ({ position, size }) => progress.update(position, size)
       })
     } finally {
       progress.end()
