@@ -25,7 +25,7 @@ const options = {
   limit: { flags: '--limit <count>', description: 'at most this many records', parse: parseCount },
   where: {
     flags: '-w, --where <filter>',
-    description: 'only records that pass, such as type=post or level>=50; repeat it, and all must hold',
+    description: 'only records that pass, such as type=post or level>=50; if it is repeated, all filters must hold',
     parse: parseFilter,
     isList: true
   },
@@ -35,10 +35,10 @@ const options = {
   full: { flags: '--full', description: 'do not cut long lines on a terminal' },
   codec: {
     flags: '--codec <name>',
-    description: 'how records are decoded, if the log does not say it right',
+    description: 'the codec of the records, if the log does not name it; bytes reads any log',
     choices: ['json', 'binary', 'bytes']
   },
-  skipDamage: { flags: '--skip-damage', description: 'go on behind damage, and say at the end what was lost' }
+  skipDamage: { flags: '--skip-damage', description: 'go on after damage, and say at the end what was lost' }
 }
 
 const rangeOptions = [options.gt, options.gte, options.lt, options.lte]
@@ -49,12 +49,12 @@ const printOptions = [options.seqs, options.raw, options.full, options.codec, op
 const writeOptions = [
   {
     flags: '--fsync <mode>',
-    description: 'when records go to stable storage: always, before a record counts as appended; interval, within a second; ' +
-      'never, only at the end',
+    description: 'when records go to stable storage. `always`: before a record counts as appended. `interval`: within a ' +
+      'second. `never`: only when the command ends',
     choices: ['always', 'interval', 'never'],
     default: 'interval'
   },
-  { flags: '--codec <name>', description: 'of a new log; json by default', choices: ['json', 'binary', 'bytes'] }
+  { flags: '--codec <name>', description: 'the codec of a new log; json by default', choices: ['json', 'binary', 'bytes'] }
 ]
 
 /** @param {string} text */

@@ -12,32 +12,39 @@ const HEAD = `# The command
 
 This page is made from the commands themselves: \`npm run reference\` writes it.
 
-- **Exit codes.** 0: all well. 1: a problem was found, such as damage, a log that another process writes, or a record
-  that is no JSON. 2: misuse, such as an unknown option or a path that leads nowhere.
+- **Exit codes.** 0: all well. 1: a problem was found, such as damage, a record that is not JSON, or, for a command that
+  writes, a log that another process has open for writing. 2: misuse, such as an unknown option or a path that leads
+  nowhere.
 - **Standard input.** Where a command reads a log, \`-\` stands for a log on standard input.
-- **Filters.** \`--where\` takes one condition, and may be given more than once; then all must hold. Quote it, as \`<\`, \`>\`
-  and \`!\` mean something to a shell.
+- **Filters.** \`--where\` takes one condition. If it is given more than once, all conditions must hold. Quote the
+  condition, because \`<\`, \`>\` and \`!\` mean something to a shell.
 
   | filter | it holds if |
   |---|---|
-  | \`path=value\`, \`path!=value\` | the value at the path is this one; is not, or there is none |
-  | \`path>value\`, \`>=\`, \`<\`, \`<=\` | the value is a number above this number, or a text behind this text, and so on |
-  | \`path^=text\` | the value is a text that begins so |
+  | \`path=value\` | the value at the path equals this one |
+  | \`path!=value\` | the value differs, or nothing is at the path |
+  | \`path>value\` | the value is a number greater than this number, or a text that sorts after this text |
+  | \`path>=value\` | the value is greater or equal, in the same order |
+  | \`path<value\` | the value is less |
+  | \`path<=value\` | the value is less or equal |
+  | \`path^=text\` | the value is a text that begins with this text |
   | \`path~=value\` | the value is an array with this element |
-  | \`path\`, \`!path\` | something is there; nothing is |
+  | \`path\` | something is at the path |
+  | \`!path\` | nothing is at the path |
 
   Dots join the steps of a path, and whole numbers are indexes of arrays: \`mentions.0.link\`. A key with a dot or an
-  operator in it is written as a JSON string, as in \`'content."a.b"=1'\`. The right side is JSON if it parses, else text:
-  \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts. [@millrace/where](../packages/where/README.md) says how
-  values are ordered.
+  operator in it is written as a JSON string, as in \`'content."a.b"=1'\`. If the right side parses as JSON, it is JSON,
+  otherwise a text: \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts.
+  [@millrace/where](../packages/where/README.md) says how values are ordered.
 - **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
   a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),
   \`{"$bigint":"1"}\`, \`{"$date":"2026-01-01T00:00:00.000Z"}\`, \`{"$number":"NaN"}\`, \`{"$undefined":true}\`. A record of
   bytes that is UTF-8 is printed as a text.
 - **Terminals.** What a record holds never reaches a terminal as a command: control characters and marks of
-  bidirectional text are printed as \`\\u001b\`. Colours and progress bars are for terminals only; \`NO_COLOR\` turns
-  colours off. \`--raw\` into a file or a pipe is the only output with such characters.
-- **Interruption.** After SIGINT or SIGTERM no file is half-written. \`convert\` goes on where it was when it is run again.
+  bidirectional text are printed as escapes, such as \`\\u001b\`. \`--raw\` into a file or a pipe is the only output with
+  such characters. Colours and progress bars are for terminals only; \`NO_COLOR\` turns colours off.
+- **Interruption.** After SIGINT or SIGTERM no file is half-written. If \`convert\` is run again, it continues where
+  it was.
 `
 
 /**
@@ -71,8 +78,11 @@ function describe (definition) {
 }
 
 /** @param {string} description @param {readonly string[]} [choices] */
-function withChoices (description, choices) {
-  return choices ? `${description}: ${choices.map((choice) => `\`${choice}\``).join(', ')}` : description
+function withChoices (description, choices = []) {
+  const codes = choices.map((choice) => `\`${choice}\``)
+  // A description that explains the choices names them.
+  if (codes.every((code) => description.includes(code))) return description
+  return `${description}. One of ${codes.join(', ')}`
 }
 
 /** @param {string} text */

@@ -13,7 +13,7 @@ exports.command = {
     'use `import`.',
   arguments: [
     { name: 'file', description: 'the log' },
-    { name: 'values', description: 'records as JSON; without any, or with -, standard input is read', kind: 'text', isOptional: true, isList: true }
+    { name: 'values', description: 'records as JSON. Without any, or with -, standard input is read', kind: 'text', isOptional: true, isList: true }
   ],
   options: [...writeOptions, { flags: '-s, --seqs', description: 'print the seq of each record' }],
   examples: [

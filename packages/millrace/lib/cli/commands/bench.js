@@ -19,7 +19,7 @@ exports.command = {
     'the page cache, and is not counted.',
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [
-    { flags: '--runs <count>', description: 'of each layer; the median counts', parse: parseCount, default: 3 },
+    { flags: '--runs <count>', description: 'how often each layer is timed; the median counts', parse: parseCount, default: 3 },
     { flags: '--json', description: 'print one line of JSON' }
   ],
   examples: [['millrace bench events.log', 'where the time goes when this log is read']],

@@ -11,7 +11,7 @@ exports.command = {
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
   examples: [
-    ['millrace cat events.log --where type=post --where \'level>=50\'', 'the records of which both hold'],
+    ['millrace cat events.log --where type=post --where \'level>=50\'', 'the records for which both conditions hold'],
     ['millrace cat events.log --reverse --limit 10 --seqs', 'the last ten, last first, with their seqs']
   ],
   async run ({ args, options, shell }) {

@@ -7,8 +7,8 @@ const { openTarget } = require('../target')
 exports.command = {
   name: 'compact',
   summary: 'gives back the space of erased records',
-  details: 'Records keep their seqs. The new file needs room beside the old one; the log is the old file or the new one, as ' +
-    'a whole, whenever the command ends.',
+  details: 'Records keep their seqs. The new file needs room beside the old one. If the command is interrupted, the log is ' +
+    'either the whole old file or the whole new one.',
   arguments: [{ name: 'file', description: 'the log' }],
   options: [{ flags: '--json', description: 'print one line of JSON' }],
   examples: [['millrace compact events.log', 'says how large the log was, and is']],

@@ -14,18 +14,18 @@ exports.command = {
   name: 'convert',
   summary: 'makes a checked log from a log of another format or codec',
   details: 'It reads the logs of flumelog-offset, flumelog-aligned-offset and async-append-only-log, and those of Millrace. ' +
-    'The new log appears when it is whole and verified, or not at all. If the command is interrupted, run it again: it goes ' +
-    'on where it was. Seqs change.',
+    'The new log appears when it is whole and verified, or not at all. If the command is interrupted, run it again: it ' +
+    'continues where it was. Seqs change.',
   arguments: [
     { name: 'from', description: 'the old log; it is only read' },
     { name: 'to', description: 'the new log; nothing may be there' }
   ],
   options: [
-    { flags: '--from-codec <name>', description: 'of the old log, if its records do not tell', choices: CODECS },
-    { flags: '--to-codec <name>', description: 'of the new log; the same by default', choices: CODECS },
-    { flags: '--format <name>', description: 'of the old log, if its bytes do not tell', choices: FORMATS },
-    { flags: '--block-size <bytes>', description: 'of the old log, if it is not 65536', parse: parseCount },
-    { flags: '--skip-damage', description: 'go on behind damage, and say at the end what was lost' },
+    { flags: '--from-codec <name>', description: 'the codec of the old log, if its records do not show it', choices: CODECS },
+    { flags: '--to-codec <name>', description: 'the codec of the new log; by default that of the old log', choices: CODECS },
+    { flags: '--format <name>', description: 'the format of the old log, if its bytes do not show it', choices: FORMATS },
+    { flags: '--block-size <bytes>', description: 'the block size of the old log, if it is not 65536', parse: parseCount },
+    { flags: '--skip-damage', description: 'go on after damage, and say at the end what was lost' },
     { flags: '--skip-bad', description: 'leave out records that do not fit the codecs' },
     { flags: '--json', description: 'print one line of JSON' }
   ],

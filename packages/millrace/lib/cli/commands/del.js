@@ -8,7 +8,7 @@ const { openTarget } = require('../target')
 exports.command = {
   name: 'del',
   summary: 'erases the records at the given seqs',
-  details: 'Their bytes become zeros, and are gone from the disk when the command ends. Other records keep their seqs. ' +
+  details: 'Their bytes become zeros, and are gone from the log\'s file when the command ends. Other records keep their seqs. ' +
     '`compact` gives back the space.',
   arguments: [
     { name: 'file', description: 'the log' },

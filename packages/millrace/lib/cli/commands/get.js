@@ -7,7 +7,7 @@ const { openSource } = require('../source')
 exports.command = {
   name: 'get',
   summary: 'prints the records at the given seqs',
-  details: 'A seq is the key of a record: `cat --seqs` prints them, and `append --seqs` does.',
+  details: 'A seq is the key of a record. `cat --seqs` and `append --seqs` print seqs.',
   arguments: [
     { name: 'file', description: 'the log, or - for one on standard input' },
     { name: 'seqs', description: 'the seqs of the records', kind: 'seq', isList: true, parse: parseSeq }

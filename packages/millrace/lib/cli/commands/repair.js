@@ -6,18 +6,18 @@ const { escapeControls, formatCount } = require('../text')
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'repair',
-  summary: 'makes a new log of the good records of a damaged one; only says what it would do without --write',
+  summary: 'makes a new log of the good records of a damaged one; without --write, only says what it would do',
   details: 'The damaged log is never changed, and every record keeps its seq. Exit code of a dry run: 0 if nothing is ' +
     'damaged, 1 if something is.',
   arguments: [
     { name: 'file', description: 'the damaged log' },
-    { name: 'target', description: 'the new log; FILE.repaired by default. Nothing may be there', isOptional: true }
+    { name: 'target', description: 'the new log; nothing may be there. By default FILE.repaired', isOptional: true }
   ],
   options: [
     { flags: '--write', description: 'make the new log' },
     {
       flags: '--framing <name>',
-      description: 'of a log whose beginning is too damaged to tell',
+      description: 'the framing of the log, if its beginning is too damaged to show it',
       choices: ['checked', 'offset32', 'offset48', 'offset53']
     },
     { flags: '--json', description: 'print one line of JSON' }

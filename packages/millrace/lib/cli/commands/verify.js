@@ -8,15 +8,15 @@ const { escapeControls, formatCount } = require('../text')
 exports.command = {
   name: 'verify',
   summary: 'reads a whole log and lists its damage',
-  details: 'Exit code 0: the log is whole. 1: it is damaged, and each damaged range is on a line. Nothing is changed.',
+  details: 'Exit code 0: the log is whole. 1: it is damaged, and each damaged range is printed on a line. Nothing is changed.',
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [
     {
       flags: '--framing <name>',
-      description: 'of a log whose beginning is too damaged to tell',
+      description: 'the framing of the log, if its beginning is too damaged to show it',
       choices: ['checked', 'offset32', 'offset48', 'offset53']
     },
-    { flags: '-q, --quiet', description: 'print nothing; the exit code says it' },
+    { flags: '-q, --quiet', description: 'print nothing; only the exit code tells the result' },
     { flags: '--json', description: 'print one line of JSON' }
   ],
   examples: [['millrace verify events.log && echo whole', 'checks every record of the log']],

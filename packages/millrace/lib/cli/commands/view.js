@@ -28,9 +28,9 @@ exports.command = {
     'nothing; the process that writes the log goes on.',
   arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
   options: [
-    { flags: '-p, --port <port>', description: 'listen on this port; a free one by default', parse: parsePort, default: 0 },
-    { flags: '--time <path>', description: 'the member that is a record\'s time, as value.timestamp; found by itself if it can be' },
-    { flags: '--codec <codec>', description: 'read the records with this codec', choices: Object.keys(codecs) }
+    { flags: '-p, --port <port>', description: 'listen on this port; 0 takes any free port', parse: parsePort, default: 0 },
+    { flags: '--time <path>', description: 'the path of a record\'s time, such as value.timestamp. By default the viewer looks for one' },
+    { flags: '--codec <name>', description: 'the codec of the records, if the log does not name it; bytes reads any log', choices: Object.keys(codecs) }
   ],
   examples: [['millrace view events.log', 'open the URL that it prints']],
   async run ({ args, options, shell }) {
