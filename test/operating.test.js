@@ -1,6 +1,8 @@
 'use strict'
-// What docs/operating.md promises, tried: a paragraph for every code, a restore, and files that go away under a reader.
+// What docs/operating.md promises, tried: a paragraph for every code, a restore, files that go away under a reader, and
+// the example for Electron.
 
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -9,12 +11,13 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { examplesOf } = require('./readme-examples')
 
+const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'operating.md'), 'utf8')
 const OF_FILE_SYSTEM = ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EPERM', 'EROFS', 'EMFILE', 'EEXIST', 'ENOENT', 'EISDIR']
 
 tape('operating: every error code has one paragraph that says what to do', (t) => {
-  const markdown = fs.readFileSync(path.join(__dirname, '..', 'docs', 'operating.md'), 'utf8')
-  const [, section] = markdown.split('## What to do at each error code\n')
+  const [, section] = page.split('## What to do at each error code\n')
   const found = [...section.matchAll(/^\*\*`(.+?)`\*\* (?=\S)/gm)].map((match) => match[1])
   t.deepEqual([...found].sort(), [...Object.keys(codes), ...OF_FILE_SYSTEM].sort())
   t.end()
@@ -99,4 +102,44 @@ tape('operating: an open reader reads on in a log that was removed', { skip: isW
   t.equal(count, 2000)
   t.equal((await readAll(reader)).length, 2000)
   await reader.close()
+})
+
+// Stands in for Electron, as far as quitting goes: `quit` emits both events, has no effect while it emits them, and
+// ends the process unless a handler prevents it.
+const ELECTRON = `
+const { EventEmitter } = require('node:events')
+const app = new EventEmitter()
+let isQuitting = false
+const isPrevented = (name) => {
+  let isPrevented = false
+  app.emit(name, { preventDefault: () => { isPrevented = true } })
+  return isPrevented
+}
+app.getPath = () => __dirname
+app.requestSingleInstanceLock = () => true
+app.quit = () => {
+  if (isQuitting) return
+  isQuitting = true
+  isQuitting = !isPrevented('before-quit') && !isPrevented('will-quit')
+  if (isQuitting) process.exit(0)
+}
+setTimeout(app.quit, 100)
+setTimeout(() => process.exit(1), 20_000)
+exports.app = app
+`
+
+tape('operating: the example for Electron closes the log before the application ends', (t) => {
+  const folder = temporaryFolder()
+  const electron = path.join(folder, 'node_modules', 'electron')
+  fs.mkdirSync(electron, { recursive: true })
+  fs.writeFileSync(path.join(electron, 'index.js'), ELECTRON)
+  const packages = path.join(__dirname, '..', 'node_modules', '@millrace')
+  fs.symlinkSync(packages, path.join(folder, 'node_modules', '@millrace'), 'junction')
+  const [example] = examplesOf(page, 'javascript')
+  fs.writeFileSync(path.join(folder, 'main.js'), example)
+  const options = { cwd: folder, encoding: 'utf8', timeout: 60_000 }
+  const { status, stderr } = spawnSync(process.execPath, ['main.js'], options)
+  t.equal(status, 0, `it ends ${stderr}`)
+  t.deepEqual(fs.readdirSync(path.join(electron, 'events')), ['events.log'], 'the log has given its lock back')
+  t.end()
 })
