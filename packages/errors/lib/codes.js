@@ -4,7 +4,7 @@
 
 exports.codes = Object.freeze({
   ERR_INVALID_ARGUMENT: 'an argument or an option has the wrong type or is out of its range',
-  ERR_NOT_SUPPORTED: 'this log, framing or codec does not support the call',
+  ERR_NOT_SUPPORTED: 'this log, its framing or its storage does not support the call',
 
   ERR_FILE_CLOSED: 'the block file was closed before the call',
   ERR_FILE_READ_ONLY: 'the block file was opened with flags "r" and cannot be written',
@@ -16,13 +16,13 @@ exports.codes = Object.freeze({
 
   ERR_LOG_CLOSED: 'the log was closed before the call',
   ERR_LOG_LOCKED: 'the file is already open for writing, in this process or another one; the message names the holder',
-  ERR_LOG_READ_ONLY: 'the log cannot be written: it was opened with flags "r", or it is damaged',
+  ERR_LOG_READ_ONLY: 'the log cannot be written: it was opened with flags "r", or is damaged, or its unsynced end cannot be copied',
   ERR_LOG_UNKNOWN_FORMAT: 'the file is not a log that this version can read; nothing was written to it',
   ERR_LOG_AMBIGUOUS_FORMAT: 'the file may be a log of more than one format',
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
   ERR_LOG_OVERLOADED: 'more bytes wait to be appended than maxPendingSize allows; nothing was written',
-  ERR_LOG_FULL: 'the append would grow the file past what its framing can address',
+  ERR_LOG_FULL: 'the append would go past the last position of the framing',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
   ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',

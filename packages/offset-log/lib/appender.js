@@ -238,8 +238,8 @@ class Appender {
         kept.add(records, size, done)
         continue
       }
-      const err = new LogError('ERR_LOG_FULL', `append: ${path} has ${end + kept.size} bytes and cannot grow by ${size} in ` +
-        `${store.name}; copy it into a log with a wider framing`, { path })
+      const err = new LogError('ERR_LOG_FULL', `append: ${path} ends at ${end + kept.size} and cannot grow by ${size} in ` +
+        `${store.name}; copy it into a new log with \`convert\` of @millrace/migrate`, { path })
       process.nextTick(() => {
         lifecycle.leave()
         this.free(size)
