@@ -1,7 +1,9 @@
 // The time line: a bar for the records of each part of it. Damage is red. A click, or Enter, goes there.
 
 import uPlot from './uplot.mjs'
-import { formatCount, formatTime } from './text.mjs'
+import { create, formatCount, formatTime } from './text.mjs'
+
+document.head.append(Object.assign(create('link'), { rel: 'stylesheet', href: 'uplot.css' }))
 
 export class Chart {
   #place

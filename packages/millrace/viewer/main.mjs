@@ -1,7 +1,6 @@
 // The viewer: ties the list, the time line, the filter and the record together, and keeps what is shown in the URL.
 
 import { ask, askOnce } from './api.mjs'
-import { Chart } from './chart.mjs'
 import { List } from './list.mjs'
 import { create, formatCount, formatSize, formatTime, putText } from './text.mjs'
 import { showRecord } from './tree.mjs'
@@ -10,16 +9,14 @@ const TYPING_MS = 120
 const SCROLL_MARGIN = '600px'
 const at = (id) => document.getElementById(id)
 
+/** Loaded behind the first records: most of the page's code is its. */
+let chart = null
 const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, since: -1, damage: [] }
 /** What ends when the list is made anew. */
 let session = new AbortController()
 let following = null
 
 const list = new List(at('list'), (seq) => open(seq))
-const chart = new Chart(at('chart'), {
-  onPick: (seq) => show({ from: seq }),
-  onPoint: (text) => { at('timeline-value').textContent = text }
-})
 
 /** Makes the list anew: from the newest record on, or from a seq on. */
 async function show ({ from } = {}) {
@@ -147,6 +144,12 @@ function stopFollowing () {
 }
 
 async function loadTimeline () {
+  const { Chart } = await import('./chart.mjs')
+  chart = new Chart(at('chart'), {
+    onPick: (seq) => show({ from: seq }),
+    onPoint: (text) => { at('timeline-value').textContent = text }
+  })
+  chart.damage = state.damage
   await ask('timeline', {}, showTimeline)
 }
 
@@ -185,7 +188,8 @@ function showReport (report) {
     : `Verified: ${formatCount(records)} records are whole. ${formatCount(damageCount)} damaged ` +
       `${damageCount === 1 ? 'range' : 'ranges'}, ${formatSize(damageSize)}. Run millrace repair: it makes a new log of the whole records.`
   showDamage(damage, text, isSound)
-  list.damage = chart.damage = damage
+  list.damage = state.damage = damage
+  if (chart) chart.damage = damage
 }
 
 function showDamage (ranges, text, isGood = false) {
