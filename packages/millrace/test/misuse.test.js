@@ -1,9 +1,10 @@
 'use strict'
 // What is typed wrong: one sentence, what was meant, and exit code 2.
 
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf } = require('@millrace/testkit')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { parseFilter } = require('../lib/cli/filter')
 const { runCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
@@ -20,6 +21,7 @@ for (const [words, said] of [
   [['compact', '-'], /standard input can only be read/],
   [['export', SSB, SSB, '--force'], /the target is the log itself/],
   [['get', SSB, '1.5'], /A seq is a whole number/],
+  [['view', ''], /a path is expected, and it is empty/],
   [[], /Usage: millrace/]
 ]) {
   tape(`misuse: millrace ${words.map((word) => path.basename(word)).join(' ')}`, async (t) => {
@@ -34,6 +36,20 @@ tape('errors: one line, and a stack only under --debug', async (t) => {
   const plain = await runCommand(['cat', 'nowhere.log'])
   t.match(plain.stderr, /^millrace: .*nowhere\.log: there is no such file; check the path\n$/)
   t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is no log.*\nLogError: [\s\S]*\n +at /)
+})
+
+tape('errors: what is no log, and what makes one of it', async (t) => {
+  const folder = temporaryFolder()
+  const aligned = path.join(folder, 'aligned.log')
+  fs.writeFileSync(aligned, Buffer.concat([Buffer.from([3, 0, 1, 2, 3]), Buffer.alloc(65536 - 5)]))
+  const lines = path.join(folder, 'lines.ndjson')
+  fs.writeFileSync(lines, '{"a":1}\n{"b":2}\n')
+  for (const words of [['cat'], ['view'], ['append', '1']]) {
+    const [command, ...others] = words
+    t.match((await runCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
+    t.match((await runCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
+  }
+  t.equal(fs.readFileSync(lines, 'utf8'), '{"a":1}\n{"b":2}\n')
 })
 
 tape('parseFilter: paths, operators and values', async (t) => {

@@ -2,6 +2,7 @@
 // What a command says about itself. Help, completion and the reference page are made from this, and from nothing else.
 
 const { Argument, Command, InvalidArgumentError, Option } = require('commander')
+const { misuse } = require('@millrace/errors')
 
 /**
  * @typedef {object} ArgumentDefinition
@@ -67,12 +68,20 @@ function createCommand (definition, run) {
 }
 
 /** @param {ArgumentDefinition} definition */
-function createArgument ({ name, description, isOptional = false, isList = false, choices, parse }) {
+function createArgument ({ name, description, kind = 'file', isOptional = false, isList = false, choices, ...others }) {
+  const parse = others.parse ?? (kind === 'file' ? parsePath : undefined)
   const shown = isList ? `${name}...` : name
   const argument = new Argument(isOptional ? `[${shown}]` : `<${shown}>`, description)
   if (choices) argument.choices(choices)
   if (parse) argument.argParser(parserOf(parse, isList))
   return argument
+}
+
+/** @param {string} text */
+function parsePath (text) {
+  // As of a variable that is not set.
+  if (text === '') throw misuse('a path is expected, and it is empty')
+  return text
 }
 
 /** @param {OptionDefinition} definition */

@@ -2,6 +2,7 @@
 // The log that a command reads: what its file is, which codec its records need, and the log itself, open for reading.
 // Reading takes no lock: another process may be writing.
 
+const fs = require('node:fs')
 const { validate } = require('@millrace/binary-codec')
 const { BlockFile } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
@@ -12,6 +13,9 @@ const { detectFraming } = require('@millrace/offset-log/copying')
 const { codecs } = require('../open')
 const { createLineCodec } = require('./line-codecs')
 const { spool } = require('./spool')
+
+// Of the first line of a text, in bytes.
+const LINE_SIZE_MAX = 64 * 1024
 
 /**
  * @typedef {import('../open').CodecName} CodecName
@@ -29,9 +33,18 @@ const { spool } = require('./spool')
 /**
  * @param {string} path
  * @returns {Promise<Identity>}
- * @throws ERR_LOG_UNKNOWN_FORMAT, and what opening a file fails with
+ * @throws ERR_LOG_UNKNOWN_FORMAT; ERR_NOT_SUPPORTED if it can be converted; what opening a file fails with
  */
 async function identify (path) {
+  try {
+    return await readIdentity(path)
+  } catch (/** @type {any} */ err) {
+    throw err.code === 'ERR_LOG_UNKNOWN_FORMAT' ? await explainUnknown(path, err) : err
+  }
+}
+
+/** @type {(path: string) => Promise<Identity>} */
+async function readIdentity (path) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0 })
   await call(blocks, 'ready')
   try {
@@ -86,7 +99,7 @@ async function findLog (shell, file) {
 async function openSource (shell, file, { codec, raw = false } = {}) {
   const { path, remove } = await findLog(shell, file)
   try {
-    const identity = await explainUnknown(path, () => identify(path))
+    const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
     const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
     await log.ready()
@@ -98,26 +111,36 @@ async function openSource (shell, file, { codec, raw = false } = {}) {
 }
 
 /**
- * What is no log of ours may be one that can be converted.
- * @template T
+ * What is no log of ours may be one that can be converted, or a text to import.
  * @param {string} path
- * @param {() => Promise<T>} run
+ * @param {Error} cause  ERR_LOG_UNKNOWN_FORMAT
  */
-async function explainUnknown (path, run) {
+async function explainUnknown (path, cause) {
+  const { openSource } = require('@millrace/migrate')
+  const source = openSource(path)
+  const format = await source.ready().then(() => source.format, () => undefined)
+  await source.close().catch(() => {})
+  if (format !== undefined) {
+    return new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${format}; run millrace convert to make a log of Millrace ` +
+      'from it', { cause, path })
+  }
+  const advice = beginsWithJson(path)
+    ? 'no log, but begins with a line of JSON; run millrace import to make a log of its lines'
+    : 'no log, or its beginning is lost; check the path, or run millrace verify on it'
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${advice}`, { cause, path })
+}
+
+/** @param {string} path */
+function beginsWithJson (path) {
+  const file = fs.openSync(path, 'r')
   try {
-    return await run()
-  } catch (/** @type {any} */ err) {
-    if (err.code !== 'ERR_LOG_UNKNOWN_FORMAT') throw err
-    const { openSource } = require('@millrace/migrate')
-    const source = openSource(path)
-    const format = await source.ready().then(() => source.format, () => undefined)
-    await source.close().catch(() => {})
-    if (format === undefined) {
-      throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is no log, or its beginning is lost; check the path, or run ` +
-        'millrace verify on it', { cause: err, path })
-    }
-    throw new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${format}; run millrace convert to make a log of Millrace ` +
-      'from it', { cause: err, path })
+    const bytes = Buffer.alloc(LINE_SIZE_MAX)
+    const text = bytes.toString('utf8', 0, fs.readSync(file, bytes, 0, LINE_SIZE_MAX, 0))
+    return typeof JSON.parse(text.split('\n', 1)[0]) === 'object'
+  } catch {
+    return false
+  } finally {
+    fs.closeSync(file)
   }
 }
 
