@@ -209,12 +209,13 @@ function parseCondition (condition, words, depth, counts) {
 function parsePath (path) {
   if (typeof path === 'string') return parsePathText(path)
   if (!Array.isArray(path)) throw misuse(`where: path must be an array of keys and indexes, or a text like a.b.0, got ${show(path)}`)
-  if (path.length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')
-  const wrong = Array.from(path).find((step) => typeof step !== 'string' && !isIndex(step))
-  if (wrong !== undefined || path.includes(undefined)) {
-    throw misuse(`where: a path has strings for keys and whole numbers for indexes, got ${show(wrong)} in it`)
-  }
-  return [...path]
+  const { length } = path
+  if (length > PATH_LENGTH_MAX) throw tooMany(PATH_LENGTH_MAX, 'keys in a path')
+  // Read once: a getter may give something else the next time.
+  const steps = Array.from({ length }, (_, index) => path[index])
+  const wrong = steps.findIndex((step) => typeof step !== 'string' && !isIndex(step))
+  if (wrong === -1) return steps
+  throw misuse(`where: a path has strings for keys and whole numbers for indexes, got ${show(steps[wrong])} in it`)
 }
 
 /** @param {string} text  keys with dots between them; digits are an index */

@@ -17,6 +17,21 @@ for (const [index, key] of KEYS.entries()) WHERES.push({ path: [key], exists: in
 for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHERES[WHERES.length - 1 - index * 4]])
 for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHERES[2 + index * 5]])
 
+const finite = NUMBERS.filter(Number.isFinite)
+for (const [index, path] of [...PATHS, ...KEYS.map((key) => [key]), ['a', 0], [1, 'a'], ['value', 2 ** 32 - 1]].entries()) {
+  const at = (list) => list[index * 3 % list.length]
+  // One each: all are compiled anew for each copy of the codec.
+  WHERES.push([
+    { path, [at(['gt', 'gte', 'lt', 'lte'])]: at(index % 2 ? finite : TEXTS) },
+    { path, gte: at(finite), lt: at(finite) + 200 },
+    { path, in: [at(EQUALS), at(TEXTS), at(finite), null] },
+    { path, prefix: at(TEXTS) },
+    { path, includes: index % 2 ? at(EQUALS) : { path: at([[], ['a'], [0]]), gte: at(finite) } },
+    { not: { path, lte: at(finite) } },
+    { any: [{ path, prefix: at(TEXTS) }, { all: [{ path, exists: true }, { not: { path, equals: at(EQUALS) } }] }] }
+  ][index % 7])
+}
+
 const SEEK_PATHS = [...PATHS.filter((path) => path[0] !== '\ud800'), [0], [1, 0], ['a', 1, 'b'], ['value', 0], [2 ** 31],
   [Buffer.from('a'), 'b'], [Buffer.from([0xff])]]
 
@@ -43,23 +58,40 @@ function compileAll (codec) {
 }
 
 /**
- * A path into the value, and what is there, or that something is.
+ * A filter that must hold for the value: a path into it, and what is known of what is there.
  * @param {any} value  decoded
  * @param {number} pick  which one
- * @returns {{ path: string[], equals: any } | { path: string[], exists: boolean } | null}
+ * @returns {any}  null if there is none
  */
 function suggestWhere (value, pick) {
-  /** @type {string[]} */
+  /** @type {Array<string | number>} */
   const path = []
-  for (let rest = pick; isPlainObject(value); rest = Math.floor(rest / 7)) {
+  let rest = pick
+  for (; isPlainObject(value) || Array.isArray(value); rest = Math.floor(rest / 7)) {
     const keys = Object.keys(value)
     if (keys.length === 0 || path.length > 20) return null
     const key = keys[rest % keys.length]
-    path.push(key)
+    if (Array.isArray(value) && isPrimitive(value[key]) && rest % 2 > 0) return { path, includes: value[key] }
+    path.push(Array.isArray(value) ? Number(key) : key)
     value = value[key]
   }
-  const isPrimitive = value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
-  return isPrimitive && pick % 3 > 0 ? { path, equals: value } : { path, exists: true }
+  if (!isPrimitive(value)) return { path, exists: true }
+  const condition = { path, ...pickKnown(value, rest % 6) }
+  return pick % 5 > 0 ? condition : { not: { all: [{ not: condition }, { path, exists: true }] } }
+}
+
+/** @type {(value: any, pick: number) => object} */
+function pickKnown (value, pick) {
+  const isOrdered = typeof value === 'string' || typeof value === 'number'
+  if (pick === 0 || !isOrdered) return pick % 2 > 0 ? { exists: true } : { equals: value }
+  if (pick === 1) return { in: ['', 7, value, false] }
+  if (pick < 4 || typeof value === 'number') return { gte: value, lte: value }
+  return { prefix: pick === 4 ? value : Array.from(value).slice(0, 3).join('') }
+}
+
+/** @param {any} value */
+function isPrimitive (value) {
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }
 
 /** @param {any} value */

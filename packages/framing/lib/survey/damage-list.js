@@ -23,7 +23,8 @@ exports.WHAT = Object.freeze({
  * @property {string} what  is wrong there
  * @property {number} offset  in the file
  * @property {number} size  in bytes
- * @property {boolean | null} isPromised  whether it was ever known to be on stable storage; null if unknown
+ * @property {true | null} isPromised  true if it was once known to be on stable storage; null if that is unknown. What
+ *   never was is a torn end, and no damage
  * @property {{ from: number, to: number } | null} seqs  the lost records have seqs of at least `from` and below `to`;
  *   null if no record is lost
  * @property {number | null} records  how many are lost; null if unknown

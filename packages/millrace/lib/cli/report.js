@@ -22,14 +22,13 @@ function describeSize (size) {
 }
 
 /**
- * @param {{ what: string, offset: number, size: number, records?: number | null, isPromised?: boolean | null,
+ * @param {{ what: string, offset: number, size: number, records?: number | null,
  *   seqs?: { from: number, to: number } | null }} range
  * @returns {string}
  */
-function describeRange ({ what, offset, size, records, seqs, isPromised }) {
+function describeRange ({ what, offset, size, records, seqs }) {
   const parts = [`bytes ${offset} to ${offset + size} (${formatCount(size)}): ${what}`]
   if (seqs) parts.push(`${records === null || records === undefined ? 'records' : countRecords(records)} with seqs from ${seqs.from} to below ${seqs.to}`)
-  if (isPromised === false) parts.push('never known to be on the disk')
   return escapeControls(parts.join('; '))
 }
 
