@@ -54,7 +54,7 @@ function parseLine (line) {
 /**
  * @param {string} path
  * @param {{ codec?: CodecName, fsync?: import('@millrace/offset-log').FsyncMode, mustExist?: boolean }} [options]
- *   `codec` of a new log: an old one's is kept
+ *   `codec`: of a new log; an old one must have the same
  */
 async function openTarget (path, { codec, fsync, mustExist = false } = {}) {
   if (path === '-') {
