@@ -12,12 +12,14 @@ const BIN = path.join(__dirname, '..', 'bin', 'millrace.js')
  * @param {string | Buffer | null} [options.input]  null leaves standard input open
  * @param {string} [options.cwd]
  * @param {object} [options.env]  besides that of this process
+ * @param {number} [options.uid]
+ * @param {number} [options.gid]
  * @param {(child: any) => void} [options.onSpawn]
  */
-function runCommand (words, { input = '', cwd, env = {}, onSpawn } = {}) {
+function runCommand (words, { input = '', cwd, env = {}, uid, gid, onSpawn } = {}) {
   return new Promise((resolve, reject) => {
     const began = Date.now()
-    const child = spawn(process.execPath, [BIN, ...words], { cwd, env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [BIN, ...words], { cwd, uid, gid, env: { ...process.env, ...env } })
     const chunks = { stdout: [], stderr: [] }
     for (const name of ['stdout', 'stderr']) child[name].on('data', (chunk) => chunks[name].push(chunk))
     // A command that reads nothing closes its standard input.
