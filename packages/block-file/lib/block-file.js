@@ -12,7 +12,8 @@ const { close, open } = require('./open')
 const { fileStorage, resolvePath } = require('./storage')
 const { AdaptiveIo, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
-const { RangeLock, Writer } = require('./writer')
+const { RangeLock } = require('./range-lock')
+const { Writer } = require('./writer')
 
 // One slow read need not mean a slow disk: on a busy machine the process may have lost its turn, and a pool thread
 // would wait for its turn too. So after a slow read only 2 reads go through the pool. If another read within the next
@@ -266,9 +267,10 @@ class BlockFileHandle {
    * those who have read the old file.
    * @param {string} from  its path, in the same folder; the file is complete and on stable storage
    * @param {Callback<void>} cb  ERR_FILE_NOT_UNDONE: after a power cut either file may have the name
+   * @param {() => void} [check]  called just before the renaming; may throw
    */
-  replaceWith (from, cb) {
-    this._change('replaceWith', cb, (cb) => this._writer.replaceWith(from, cb))
+  replaceWith (from, cb, check = () => {}) {
+    this._change('replaceWith', cb, (cb) => this._writer.replaceWith(from, cb, check))
   }
 
   /** Durably removes the file `realPath + suffix` if it exists. @type {(suffix: string, cb: Callback<void>) => void} */
@@ -285,18 +287,60 @@ class BlockFileHandle {
     this._change('trim', cb, (cb) => this._writer.trim(cb))
   }
 
-  /** Whether `endNow` may be called: no change is running or waiting, and the storage has synchronous calls. */
-  get canEndNow () {
-    return this._lifecycle.isOpen && this._writer.canEndNow
+  // Synchronous changes. They overtake the changes that wait, and the one that is running.
+
+  /** Whether no change is running or waiting. */
+  get isIdle () {
+    return this._writer.isIdle
+  }
+
+  /** Whether the storage has synchronous calls for everything that the methods below need. */
+  get hasSyncCalls () {
+    return this._writer.hasSyncCalls
+  }
+
+  /** Whether the methods below may be called now. Do not call them after the `check` of `replaceWith`. */
+  get canWriteNow () {
+    return this._writer.canWriteNow
   }
 
   /**
-   * Overwrites and syncs synchronously, for an `exit` handler. Only `unlockNow` may follow.
-   * @param {Array<{ bytes: Buffer, position: number }>} writes  in order
-   * @throws errors of the file system; any of the writes may then be in the file
+   * Writes the appends that wait, and completes the running one with the same bytes at the same place. Their callbacks
+   * run later.
+   * @throws errors of the file system
    */
-  endNow (writes) {
-    this._writer.endNow(writes)
+  appendAllNow () {
+    this._writer.appendAllNow()
+  }
+
+  /**
+   * Adds bytes at the end. Call `appendAllNow` first.
+   * @param {Buffer} bytes
+   * @throws errors of the file system; ERR_FILE_NOT_UNDONE if the bytes may be in the file
+   */
+  appendNow (bytes) {
+    this._writer.appendNow(bytes)
+  }
+
+  /**
+   * Overwrites. Changes of the same bytes that run or wait get these bytes too, so they change nothing. Only for bytes
+   * that no reader keeps.
+   * @param {Buffer} bytes
+   * @param {number} position
+   * @throws errors of the file system; any part of the range may then be overwritten
+   */
+  writeNow (bytes, position) {
+    this._writer.overwriteNow(bytes, position)
+  }
+
+  /** Puts everything written so far on stable storage. @throws ERR_FILE_MOVED, errors of the file system */
+  syncNow () {
+    this._writer.syncNow()
+  }
+
+  /** Removes the reserved zeros. @throws errors of the file system */
+  trimNow () {
+    this._writer.trimNow()
   }
 
   /** Removes the lock's record, for an `exit` handler. @throws errors of the file system */

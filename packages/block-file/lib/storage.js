@@ -72,6 +72,7 @@ const FILE_MODE = 0o600
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
  *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
  *   and NTFS keeps names in a journal of its own
+ * @property {(path: string) => void} [syncFolderSync]  a storage without it has no synchronous changes
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  reports changes, also of
  *   other processes. Without it, the file is polled
@@ -200,6 +201,7 @@ exports.fileStorage = {
   rename: fs.rename,
   unlink: fs.unlink,
   syncFolder: callbackify(syncFolder),
+  syncFolderSync,
   makeFolderSync,
   watch: watchFile,
   toAbsolute,
@@ -288,15 +290,8 @@ async function makeFolder (folder) {
 function makeFolderSync (filePath) {
   const last = path.resolve(path.dirname(filePath))
   const first = fs.mkdirSync(last, { recursive: true })
-  if (first === undefined || process.platform === 'win32') return
-  for (const created of foldersBetween(path.resolve(first), last)) {
-    const fd = fs.openSync(path.dirname(created), O_RDONLY)
-    try {
-      fs.fsyncSync(fd)
-    } finally {
-      fs.closeSync(fd)
-    }
-  }
+  if (first === undefined) return
+  for (const created of foldersBetween(path.resolve(first), last)) syncFolderSync(path.dirname(created))
 }
 
 /** From `first` down to `last`, inclusive. @type {(first: string, last: string) => string[]} */
@@ -314,6 +309,17 @@ async function syncFolder (folder) {
     await call(fs, 'fsync', fd)
   } finally {
     await call(fs, 'close', fd)
+  }
+}
+
+/** @param {string} folder */
+function syncFolderSync (folder) {
+  if (process.platform === 'win32') return
+  const fd = fs.openSync(folder, O_RDONLY)
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 

@@ -15,7 +15,7 @@ const { LogError } = require('@millrace/errors')
  * @property {import('@millrace/flow').Obz<number>} size  readable bytes; nothing reads past it
  * @property {number} blockSize  in bytes
  * @property {import('./block-cache').BlockCache} cache
- * @property {import('./writer').RangeLock} lock
+ * @property {import('./range-lock').RangeLock} lock
  * @property {import('./whole-io').AdaptiveIo} adaptiveIo
  * @property {import('./storage').Storage} storage
  * @property {boolean} hasUnsyncedName  whether the file's name may not be on stable storage yet

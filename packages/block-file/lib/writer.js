@@ -20,13 +20,19 @@ const SLOW_SYNC_MS = 2
  * @typedef {import('./whole-io').OpenFile} OpenFile
  * @typedef {import('./storage').StorageHandle} StorageHandle
  * @typedef {(err: Error | null, result?: any) => void} Done
- * @typedef {(handle: StorageHandle, done: Done) => void} Change
+ * @typedef {(handle: StorageHandle, done: Done, task: Task) => void} Change
+ * @typedef {{ name: string, change: Change, cb: Done, bytes: Buffer | null, size: number | null }} Task
+ *   an append has `bytes`; once they are in the file, `size` is the file's size behind them
+ * @typedef {{ bytes: Buffer, position: number }} Held  memory that a pool thread may write to the file at any time
  */
 
 class Writer {
-  /** @type {Array<{ name: string, change: Change, cb: Done }>} */
+  /** @type {Task[]} */
   #queue = []
-  #isBusy = false
+  /** @type {Task | null} */
+  #running = null
+  /** @type {Set<Held>} */
+  #held = new Set()
   /** Whether bytes of a failed append are still behind the end. The next append must cut them off first. */
   #hasDebris = false
   #unsyncedSize = 0
@@ -44,28 +50,30 @@ class Writer {
 
   /** @type {(bytes: Buffer, cb: (err: Error | null, size?: number) => void) => void} */
   append (bytes, cb) {
-    this.#enqueue('append', (handle, done) => {
-      if (!this.#hasDebris) return this.#append(handle, bytes, done)
-      handle.truncate(this._file.size.value, (err) => {
+    this.#enqueue('append', (handle, done, task) => {
+      if (!this.#hasDebris) return this.#append(handle, bytes, done, task)
+      truncate(handle, this._file.size.value, (err) => {
         if (err) return done(err)
         this.#hasDebris = false
-        this.#append(handle, bytes, done)
+        this.#append(handle, bytes, done, task)
       })
-    }, cb)
+    }, cb, bytes)
   }
 
-  /** @type {(handle: StorageHandle, bytes: Buffer, done: Done) => void} */
-  #append (handle, bytes, done) {
+  /** @type {(handle: StorageHandle, bytes: Buffer, done: Done, task: Task) => void} */
+  #append (handle, bytes, done, task) {
     const { value: size } = this._file.size
     const end = size + bytes.length
     const finish = (/** @type {Error | null} */ err) => {
+      // `appendAllNow` has put the same bytes there.
+      if (task.size !== null) return done(null, task.size)
       if (!err) {
         this._file.cache.patch(bytes, size)
-        this._file.size.set(end)
+        this._file.size.set(task.size = end)
         return done(null, end)
       }
       this.#reserveEnd = 0
-      handle.truncate(size, (undoErr) => {
+      truncate(handle, size, (undoErr) => {
         this.#hasDebris = Boolean(undoErr)
         done(undoErr ? this.#notUndone(err, size, Infinity) : err)
       })
@@ -75,8 +83,8 @@ class Writer {
     bytes.copy(padded)
     this.#write(handle, padded, size, (err) => {
       // Without the zeros there may be room for the bytes.
-      if (err) return this.#write(handle, bytes, size, finish)
-      this.#reserveEnd = size + padded.length
+      if (err && task.size === null) return this.#write(handle, bytes, size, finish)
+      if (!err) this.#reserveEnd = size + padded.length
       finish(null)
     })
   }
@@ -87,7 +95,11 @@ class Writer {
     const { writeSync } = handle
     if (writeSync === undefined || bytes.length > INLINE_WRITE_SIZE_MAX || !this._writeIo.mayBlock()) {
       this._writeIo.noteAsync()
-      return writeWhole(handle, bytes, position, done)
+      const held = this.#hold(bytes, position)
+      return writeWhole(handle, bytes, position, (err) => {
+        this.#held.delete(held)
+        done(err)
+      })
     }
     try {
       const beganMs = performance.now()
@@ -103,6 +115,8 @@ class Writer {
   // `isQuiet` says that readers need not read the range again.
   /** @type {(bytes: Buffer, position: number, isQuiet: boolean, cb: Done) => void} */
   overwrite (bytes, position, isQuiet, cb) {
+    // Held while it waits, too: then it cannot undo what `overwriteNow` does meanwhile.
+    const held = [this.#hold(bytes, position)]
     this.#enqueueAsync('write', async (handle) => {
       const { cache, size } = this._file
       const end = position + bytes.length
@@ -110,6 +124,7 @@ class Writer {
       const release = await this.#excludeReaders(position, end)
       try {
         const before = await this.#readBefore(handle, position, end)
+        held.push(this.#hold(before, position))
         if (!isQuiet) this._file.rewriteCount++
         /** @type {Error | null} */
         const err = await toPromise((cb) => this.#write(handle, bytes, position, cb)).catch((err) => err)
@@ -122,7 +137,17 @@ class Writer {
       } finally {
         release()
       }
-    }, cb)
+    }, (err) => {
+      for (const one of held) this.#held.delete(one)
+      cb(err)
+    })
+  }
+
+  /** @type {(bytes: Buffer, position: number) => Held} */
+  #hold (bytes, position) {
+    const held = { bytes, position }
+    this.#held.add(held)
+    return held
   }
 
   /** @type {(handle: StorageHandle, start: number, end: number) => Promise<Buffer>} */
@@ -165,29 +190,30 @@ class Writer {
     this.#enqueueAsync('trim', async (handle) => {
       const { value: size } = this._file.size
       if (this.#reserveEnd <= size) return
-      await call(handle, 'truncate', size)
+      await toPromise((cb) => truncate(handle, size, cb))
       this.#reserveEnd = 0
     }, cb)
   }
 
   // Renames the file `from` over this one and continues with it. `from` is in the same folder, complete and synced.
-  // After ERR_FILE_NOT_UNDONE and a power cut, either file may have the name.
-  /** @type {(from: string, cb: Done) => void} */
-  replaceWith (from, cb) {
+  // `check` is called just before, and may throw. After ERR_FILE_NOT_UNDONE and a power cut, either file may have the
+  // name.
+  /** @type {(from: string, cb: Done, check: () => void) => void} */
+  replaceWith (from, cb, check) {
     this.#enqueueAsync('replace', async (handle) => {
       const { lockHeld } = this._file
       // During the replacement the lock's record names no file. If it cannot name the new file, the lock still holds.
       if (lockHeld) await call(lockHeld, 'forgetFile')
       try {
-        await this.#replace(handle, from)
+        await this.#replace(handle, from, check)
       } finally {
         if (lockHeld) await call(lockHeld, 'noteFile').catch(() => {})
       }
     }, cb)
   }
 
-  /** @type {(handle: StorageHandle, from: string) => Promise<void>} */
-  async #replace (handle, from) {
+  /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
+  async #replace (handle, from, check) {
     const { storage, path: filePath, lockHeld } = this._file
     const isExclusive = lockHeld?.kind === 'kernel'
     const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
@@ -200,6 +226,7 @@ class Writer {
       if (outcome !== 'held') throw notLocked(filePath, outcome)
       await this.#checkName(handle)
       if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
+      check()
       await call(storage, 'rename', from, filePath)
     } catch (err) {
       await call(next.handle, 'close').catch(() => {})
@@ -295,24 +322,108 @@ class Writer {
     if (lockHeld && handle.isAtSync && !handle.isAtSync(filePath)) throw moved(filePath)
   }
 
-  /** Whether no change is running or waiting, and the storage has the synchronous calls that `endNow` needs. */
-  get canEndNow () {
-    const { handle } = this._file
-    const isSync = handle?.writeSync !== undefined && handle.syncSync !== undefined && handle.truncateSync !== undefined
-    return isSync && !this.#isBusy && this.#queue.length === 0 && !this.#hasDebris
+  // The synchronous changes. They overtake the queue, and what a pool thread is writing meanwhile. Such a thread may
+  // write its memory at any later time, even while the process ends. So that memory always gets the newest bytes first:
+  // then its write changes nothing.
+
+  /** Whether no change is running or waiting. */
+  get isIdle () {
+    return this.#running === null && this.#queue.length === 0
   }
 
-  // Cuts off the reserved zeros, writes and syncs, all synchronously. Only if `canEndNow`. Throws ERR_FILE_MOVED and
-  // errors of the file system.
-  /** @type {(writes: Array<{ bytes: Buffer, position: number }>) => void} */
-  endNow (writes) {
-    const { size: { value: size } } = this._file
-    const handle = /** @type {Required<StorageHandle>} */ (this._file.handle)
-    if (this.#reserveEnd > size) handle.truncateSync(size)
+  /** Whether the storage has the calls that the synchronous changes need. */
+  get hasSyncCalls () {
+    const { handle, storage } = this._file
+    return Boolean(handle?.writeSync && handle.syncSync && handle.truncateSync && storage.syncFolderSync)
+  }
+
+  /** Whether the synchronous changes are possible now: they must not overtake a truncation. */
+  get canWriteNow () {
+    return this.hasSyncCalls && this.#running?.name !== 'truncate'
+  }
+
+  get #now () {
+    return /** @type {Required<StorageHandle>} */ (this._file.handle)
+  }
+
+  // Completes the appends that are running or waiting, with the same bytes at the same places.
+  appendAllNow () {
+    for (const task of [this.#running, ...this.#queue]) {
+      if (!task?.bytes || task.size !== null) continue
+      // A running write ends by itself, whatever happens here: it must not be cut off.
+      if (task === this.#running) this.#writeNow(task.bytes, this._file.size.value)
+      else this.appendNow(task.bytes)
+      if (task === this.#running) this.#grow(task.bytes)
+      task.size = this._file.size.value
+    }
+  }
+
+  // Call `appendAllNow` first. If it throws, the file is as before, or the error is ERR_FILE_NOT_UNDONE.
+  /** @param {Buffer} bytes */
+  appendNow (bytes) {
+    const { value: size } = this._file.size
+    if (this.#hasDebris) this.#now.truncateSync(size)
+    this.#hasDebris = false
+    try {
+      this.#writeNow(bytes, size)
+    } catch (err) {
+      this.#undoAppend(size, /** @type {Error} */ (err))
+      throw err
+    }
+    this.#grow(bytes)
+  }
+
+  /** @type {(size: number, cause: Error) => void} */
+  #undoAppend (size, cause) {
     this.#reserveEnd = 0
-    for (const { bytes, position } of writes) writeWholeSync(handle.writeSync, bytes, position)
-    handle.syncSync()
-    this.#checkNameNow(handle)
+    for (const { bytes, position } of this.#held) bytes.fill(0, Math.min(bytes.length, Math.max(0, size - position)))
+    try {
+      this.#now.truncateSync(size)
+    } catch {
+      this.#hasDebris = true
+      throw this.#notUndone(cause, size, Infinity)
+    }
+  }
+
+  /** @param {Buffer} bytes  are in the file behind its size */
+  #grow (bytes) {
+    const { size, cache } = this._file
+    cache.patch(bytes, size.value)
+    size.set(size.value + bytes.length)
+  }
+
+  // Overwrites. If it throws, any part of the range may be overwritten.
+  /** @type {(bytes: Buffer, position: number) => void} */
+  overwriteNow (bytes, position) {
+    this.#writeNow(bytes, position)
+    this._file.cache.patch(bytes, position)
+  }
+
+  /** @type {(bytes: Buffer, position: number) => void} */
+  #writeNow (bytes, position) {
+    for (const held of this.#held) {
+      const offset = position - held.position
+      if (offset >= 0) bytes.copy(held.bytes, Math.min(offset, held.bytes.length))
+      else bytes.copy(held.bytes, 0, Math.min(-offset, bytes.length))
+    }
+    this.#unsyncedSize += bytes.length
+    writeWholeSync(this.#now.writeSync, bytes, position)
+  }
+
+  // Throws ERR_FILE_MOVED, and errors of the file system.
+  syncNow () {
+    const { storage, path: filePath } = this._file
+    this.#unsyncedSize = 0
+    this.#now.syncSync()
+    this.#checkNameNow(this.#now)
+    if (this._file.hasUnsyncedName) storage.syncFolderSync?.(path.dirname(filePath))
+    this._file.hasUnsyncedName = false
+  }
+
+  trimNow () {
+    const { size: { value: size } } = this._file
+    if (this.#reserveEnd > size) this.#now.truncateSync(size)
+    this.#reserveEnd = 0
   }
 
   /** @type {(name: string, change: (handle: StorageHandle) => Promise<void>, cb: Done) => void} */
@@ -320,17 +431,13 @@ class Writer {
     this.#enqueue(name, (handle, done) => toCallback(change(handle), done), cb)
   }
 
-  /** @type {(name: string, change: Change, cb: Done) => void} */
-  #enqueue (name, change, cb) {
-    this.#queue.push({ name, change, cb })
-    if (this.#isBusy) return
-    this.#isBusy = true
+  /** @type {(name: string, change: Change, cb: Done, bytes?: Buffer | null) => void} */
+  #enqueue (name, change, cb, bytes = null) {
+    this.#queue.push({ name, change, cb, bytes, size: null })
+    if (this.#running !== null) return
     trampoline((next) => {
-      const task = this.#queue.shift()
-      if (task === undefined) {
-        this.#isBusy = false
-        return
-      }
+      const task = this.#running = this.#queue.shift() ?? null
+      if (task === null) return
       /** @type {Done} */
       const finish = (err, result) => {
         // In the next tick, so that a callback that throws cannot stop the queue.
@@ -338,8 +445,9 @@ class Writer {
         next()
       }
       const { handle, path } = this._file
-      if (handle === null) finish(closedError(task.name, path))
-      else task.change(handle, finish)
+      if (task.size !== null) finish(null, task.size)
+      else if (handle === null) finish(closedError(task.name, path))
+      else task.change(handle, finish, task)
     })
   }
 
@@ -350,6 +458,18 @@ class Writer {
     return new LogError('ERR_FILE_NOT_UNDONE', `write: ${path} could not be written (${cause.message}), and ${range} ` +
       'could not be put back; close the file and check the disk', { cause, offset: start, path })
   }
+}
+
+// Synchronously if that is possible: a cut that a pool thread makes later would take what was appended since.
+/** @type {(handle: StorageHandle, size: number, cb: Done) => void} */
+function truncate (handle, size, cb) {
+  if (handle.truncateSync === undefined) return handle.truncate(size, cb)
+  try {
+    handle.truncateSync(size)
+  } catch (err) {
+    return cb(/** @type {Error} */ (err))
+  }
+  cb(null)
 }
 
 /** @type {(path: string, outcome: string) => LogError} */
@@ -370,67 +490,4 @@ function nameNotSynced (cause, path) {
     `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })
 }
 
-// RangeLock keeps reads and overwrites of the same bytes apart, so that no reader sees a half-written range. Appends
-// need no lock: nobody reads past the file's size.
-
-/** @typedef {{ start: number, end: number }} Range */
-
-class RangeLock {
-  constructor () {
-    /** @type {Set<Range>} */
-    this._readers = new Set()
-    // The one write that is running, or waiting until its readers are done. The writer's queue admits no second one.
-    /** @type {(Range & { run: (() => void) | null }) | null} */
-    this._writer = null
-    /** @type {Array<{ range: Range, run: (release: () => void) => void }>} */
-    this._waiting = []
-  }
-
-  /** Whether a synchronous read of the range needs no lock. @type {(start: number, end: number) => boolean} */
-  isFree (start, end) {
-    return this._writer === null || end <= this._writer.start || start >= this._writer.end
-  }
-
-  // Calls `run` at once, unless an overwrite of these bytes is running or waiting.
-  /** @type {(start: number, end: number, run: (release: () => void) => void) => void} */
-  read (start, end, run) {
-    const range = { start, end }
-    if (!this.isFree(start, end)) {
-      this._waiting.push({ range, run })
-      return
-    }
-    this._readers.add(range)
-    run(() => {
-      this._readers.delete(range)
-      this._startWriter()
-    })
-  }
-
-  // Calls `run` once the running reads of these bytes are done.
-  /** @type {(start: number, end: number, run: (release: () => void) => void) => void} */
-  write (start, end, run) {
-    this._writer = { start, end, run: () => run(() => this._endWriter()) }
-    this._startWriter()
-  }
-
-  _startWriter () {
-    const writer = this._writer
-    if (writer === null || writer.run === null) return
-    for (const reader of this._readers) {
-      if (reader.start < writer.end && reader.end > writer.start) return
-    }
-    const { run } = writer
-    writer.run = null
-    run()
-  }
-
-  _endWriter () {
-    this._writer = null
-    const waiting = this._waiting
-    this._waiting = []
-    for (const { range, run } of waiting) this.read(range.start, range.end, run)
-  }
-}
-
 exports.Writer = Writer
-exports.RangeLock = RangeLock

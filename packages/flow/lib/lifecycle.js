@@ -43,6 +43,16 @@ class Lifecycle {
     if (err && err.name !== 'AbortError') setImmediate(() => this.#isErrorTold || warn(err))
   }
 
+  /** Why opening failed; null if it has not. */
+  get openError () {
+    return this.#openError
+  }
+
+  /** Whether opening has ended, even if it was closed since. */
+  get hasOpened () {
+    return this.#whenOpen === null
+  }
+
   /**
    * Runs a function once it is open, or at once if it is open already. If opening fails, `run` is never called. Closing
    * does not wait for `run`.

@@ -18,16 +18,26 @@ const TURN_MS = 4
 const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
 /** @typedef {(err: Error | null, seq?: number) => void} Done */
+/** @typedef {import('@millrace/framing').Packed} Packed */
+/** @typedef {{ group: AppendGroup, err: Error | null, isSettled: boolean }} Taken */
 
 class Appender {
   #file
   #waiting = new AppendQueue(WRITE_SIZE_MAX)
+  /** The group that is being prepared or written. @type {AppendGroup | null} */
+  #current = null
+  /** Its frames, once they are being written. @type {Packed | null} */
+  #framed = null
+  /** Groups that `flushNow` has taken, in order. They are called back as soon as they are settled. @type {Taken[]} */
+  #taken = []
   /** Each write is framed here. */
   #target = new ScratchBuffer()
   #turnStartMs = 0
   #isBusy = false
   /** Whether live streams will be woken in the next turn of the event loop. */
   #isWaking = false
+  /** Whether the first of `#taken` waits for its sync. */
+  #isAwaitingTaken = false
   /** Callbacks of `hold`: the first one holds the appender, the others wait for it. @type {Array<() => void>} */
   #holders = []
   /** Bytes of the appends that were accepted and have not called back. */
@@ -101,10 +111,8 @@ class Appender {
     this.#waiting.groupFor(size).add(records, size, done)
     this.#pendingSize += size
     lifecycle.enter()
-    if (this.#isBusy || this.#holders.length > 0) return
-    this.#isBusy = true
     // In the next tick, so that appends made until then join the group.
-    process.nextTick(this.#writeNext)
+    if (this.#holders.length === 0) this.#start()
   }
 
   /** @param {() => void} cb  runs once all earlier appends are written or have failed */
@@ -123,13 +131,18 @@ class Appender {
   release () {
     this.#holders.shift()
     if (this.#holders.length > 0) return this.#holders[0]()
-    if (this.#waiting.isEmpty) return
+    if (!this.#waiting.isEmpty || this.#taken.length > 0) this.#start()
+  }
+
+  #start () {
+    if (this.#isBusy) return
     this.#isBusy = true
     process.nextTick(this.#writeNext)
   }
 
   #writeNext = () => {
     const { store, durability } = this.#file
+    if (this.#taken.length > 0) return this.#callBackTaken()
     const taken = this.#holders.length > 0 ? null : this.#waiting.take()
     if (taken === null) {
       this.#isBusy = false
@@ -141,18 +154,24 @@ class Appender {
     const group = store.writeSizeMax(taken.size) > store.room ? this.#cutToRoom(taken) : taken
     if (group.count === 0) return this.#goOn()
     const sizeMax = store.writeSizeMax(group.size)
-    store.checkpoints.prepareAppend(sizeMax, (err) => err ? this.#failed(group, err) : this.#write(group, sizeMax))
+    this.#current = group
+    store.checkpoints.prepareAppend(sizeMax, (err) => {
+      if (this.#current !== group) return this.#goOn()
+      if (!err) return this.#write(group, sizeMax)
+      this.#current = null
+      this.#failed(group, err)
+    })
   }
 
   /** @type {(group: AppendGroup, sizeMax: number) => void} `sizeMax` is an upper bound of its bytes in the file */
   #write (group, sizeMax) {
     const { blocks, store, durability } = this.#file
-    const framed = store.frame(group, this.#target.ofSize(sizeMax))
+    const framed = this.#framed = store.frame(group, this.#target.ofSize(sizeMax))
     blocks.append(framed.bytes, (err) => {
+      if (this.#current !== group) return this.#goOn()
+      this.#current = this.#framed = null
       if (err) return this.#failed(group, err)
-      store.noteWritten(framed)
-      this.#file.writtenSince = framed.seq
-      durability.noteWritten()
+      this.#noteWritten(framed)
       if (durability.mode !== 'always') {
         this.#show(framed)
         return process.nextTick(this.#callBack, group, null, 0)
@@ -162,9 +181,16 @@ class Appender {
     })
   }
 
+  /** @param {Packed} framed */
+  #noteWritten (framed) {
+    this.#file.store.noteWritten(framed)
+    this.#file.writtenSince = framed.seq
+    this.#file.durability.noteWritten()
+  }
+
   /**
    * Makes the records readable, and wakes the live streams that wait for them.
-   * @param {import('@millrace/framing').Packed} framed
+   * @param {Packed} framed
    */
   #show (framed) {
     const { store, since, waitingStreams } = this.#file
@@ -221,6 +247,103 @@ class Appender {
       this.#turnStartMs = performance.now()
       this.#writeNext()
     })
+  }
+
+  /**
+   * Writes all appends that wait, before it returns. The callbacks run later, in the order of the appends. The group
+   * that is being prepared or written is taken over: when that ends, it only continues with what comes next.
+   * @param {boolean} isSynced  whether to sync too
+   * @throws the first failure; the appends that failed get it too
+   */
+  flushNow (isSynced) {
+    const { durability } = this.#file
+    /** @type {unknown} */
+    let failure = null
+    const attempt = (/** @type {() => void} */ action) => {
+      try {
+        action()
+      } catch (err) {
+        failure ??= err
+      }
+    }
+    if (this.#framed !== null) this.#takeOver(this.#framed)
+    for (let group = this.#takeNow(); group !== null; group = this.#takeNow()) {
+      const taken = group
+      attempt(() => this.#writeNow(taken))
+    }
+    if (isSynced) attempt(() => durability.syncNow())
+    durability.start()
+    if (this.#taken.length > 0 && this.#holders.length === 0) this.#start()
+    if (failure !== null) throw failure
+  }
+
+  /** Completes the write under way. @param {Packed} framed */
+  #takeOver (framed) {
+    const { blocks } = this.#file
+    const group = /** @type {AppendGroup} */ (this.#current)
+    blocks.appendAllNow()
+    // If the write had failed before, nothing is completed, and its group gets the error.
+    if (blocks.size.value < framed.tail.end) return
+    this.#current = this.#framed = null
+    // A thread of the pool may still write the old memory.
+    this.#target = new ScratchBuffer()
+    this.#settle(group, framed)
+  }
+
+  #takeNow () {
+    const { durability } = this.#file
+    if (durability.error !== null) return null
+    if (this.#current === null || this.#framed !== null) return this.#waiting.take()
+    const group = this.#current
+    this.#current = null
+    return group
+  }
+
+  /** @param {AppendGroup} waiting */
+  #writeNow (waiting) {
+    const { blocks, store, durability } = this.#file
+    const group = store.writeSizeMax(waiting.size) > store.room ? this.#cutToRoom(waiting) : waiting
+    if (group.size === 0) return this.#addTaken(group, null)
+    try {
+      const sizeMax = store.writeSizeMax(group.size)
+      store.checkpoints.prepareAppendNow(sizeMax)
+      const framed = store.frame(group, this.#target.ofSize(sizeMax))
+      blocks.appendNow(framed.bytes)
+      this.#settle(group, framed)
+    } catch (err) {
+      throw this.#addTaken(group, durability.noteFailedWrite(/** @type {Error} */ (err))).err
+    }
+  }
+
+  /** @type {(group: AppendGroup, framed: Packed) => void} the group was written by `flushNow` */
+  #settle (group, framed) {
+    const { durability } = this.#file
+    this.#noteWritten(framed)
+    const taken = this.#addTaken(group, null)
+    if (durability.mode !== 'always') return this.#show(framed)
+    // Its frames are needed until they are durable.
+    this.#target = new ScratchBuffer()
+    taken.isSettled = false
+    durability.join((err) => {
+      taken.err = err
+      taken.isSettled = true
+      if (this.#isAwaitingTaken) this.#callBackTaken()
+    }, () => this.#show(framed))
+  }
+
+  /** @type {(group: AppendGroup, err: Error | null) => Taken} */
+  #addTaken (group, err) {
+    const taken = { group, err, isSettled: true }
+    this.#taken.push(taken)
+    return taken
+  }
+
+  #callBackTaken () {
+    const [{ group, err, isSettled }] = this.#taken
+    this.#isAwaitingTaken = !isSettled
+    if (!isSettled) return
+    this.#taken.shift()
+    process.nextTick(this.#callBack, group, err, 0)
   }
 
   /**

@@ -197,6 +197,7 @@
  * @property {boolean} compact
  * @property {boolean} snapshot
  * @property {boolean} durable
+ * @property {boolean} flushSync
  * @property {boolean} onCorrupt  `'skip'` is possible: reads can continue behind damage
  * @property {boolean} threads  scans over threads
  */
@@ -231,6 +232,8 @@
  * @property {Method<[seqs: number | readonly number[]], void>} del  erases records: overwrites their
  *   bytes. `since` does not move
  * @property {Method<[], void>} sync  waits until all earlier appends and deletions are on stable storage
+ * @property {(options?: { sync?: boolean | undefined }) => void} flushSync  writes all earlier appends before it
+ *   returns, and syncs. `sync: false` leaves out the sync. Callbacks run later. For `exit` handlers
  * @property {Method<[], Stats>} stats  returns what is known without reading the log
  * @property {Method<[], number | null>} measureReclaimable  returns the bytes that a compaction would free; null if
  *   damage prevents it. Reads all of a checked log

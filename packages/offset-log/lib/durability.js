@@ -22,6 +22,11 @@ class Durability {
   #durable
   /** @type {Array<{ show: () => void, cb: Done }>} */
   #waiting = []
+  /** What the running sync will make durable. @type {Array<{ show: () => void, cb: Done }>} */
+  #running = []
+  #isSyncing = false
+  /** The records up to this one were synced by `syncNow` while another sync was running. */
+  #syncedSince = -1
   /** @type {Array<(done: () => void) => void>} */
   #exclusive = []
   #isBusy = false
@@ -66,14 +71,23 @@ class Durability {
    */
   sync (cb, show = () => {}) {
     if (this.error) return process.nextTick(cb, this.error)
+    this.join(cb, show)
+    this.start()
+  }
+
+  /** Waits for the next sync, which `start` or `syncNow` begins. @type {(cb: Done, show: () => void) => void} */
+  join (cb, show) {
     this.#waiting.push({ show, cb })
+  }
+
+  start () {
     if (!this.#isBusy) this.#run()
   }
 
   /** @param {(done: () => void) => void} action  runs between syncs; the next sync waits until it calls `done` */
   runExclusive (action) {
     this.#exclusive.push(action)
-    if (!this.#isBusy) this.#run()
+    this.start()
   }
 
   /**
@@ -134,35 +148,73 @@ class Durability {
     })
   }
 
+  /** The same without waiting. Only if `isIdle`. @throws errors of the file system */
+  finishNow () {
+    this.#file.store.checkpoints.finishNow()
+    this.#isDirty = false
+  }
+
   #run () {
     const action = this.#exclusive.shift()
     this.#isBusy = action !== undefined || this.#waiting.length > 0
     if (action) return action(() => this.#run())
     if (!this.#isBusy) return
     const { store: { checkpoints }, blocks } = this.#file
-    const waiting = this.#waiting.splice(0)
+    const waiting = this.#running = this.#waiting.splice(0)
     const mark = checkpoints.mark()
     const isTimely = this.#isTimely || this.mode !== 'always'
     this.#isTimely = false
     this.#isDirty = false
+    this.#isSyncing = true
     blocks.sync((err) => {
+      this.#isSyncing = false
       const cause = err ?? this.error
       const error = cause ? this.poison(cause) : null
       if (error === null) {
         for (const { show } of waiting) show()
         checkpoints.synced(mark, isTimely)
-        this.#durable.set(mark.since)
+        this.#durable.set(Math.max(mark.since, this.#syncedSince))
       }
       for (const { cb } of waiting) process.nextTick(cb, error)
       this.#run()
     })
   }
+
+  /**
+   * Syncs without waiting. What waits for a sync is then durable; it is called back later.
+   * @throws ERR_LOG_POISONED
+   */
+  syncNow () {
+    if (this.error) throw this.error
+    const { store: { checkpoints }, blocks } = this.#file
+    const mark = checkpoints.mark()
+    try {
+      checkpoints.completeNow()
+      blocks.syncNow()
+    } catch (err) {
+      throw this.poison(/** @type {Error} */ (err))
+    }
+    this.#isDirty = false
+    checkpoints.noteSynced(mark)
+    const waiting = this.#waiting.splice(0)
+    for (const one of [...this.#running, ...waiting]) {
+      one.show()
+      one.show = ignore
+    }
+    // The kernel reports a failure to one sync only. So if a sync is running, nothing is promised before it succeeds.
+    this.#syncedSince = mark.since
+    if (!this.#isSyncing) this.#durable.set(mark.since)
+    for (const { cb } of waiting) process.nextTick(cb, null)
+  }
 }
+
+function ignore () {}
 
 // Finishes logs that are still open when their process ends.
 //
 // - When the event loop is empty, they are synced and marked clean, as `close` does it. They can still be used.
-// - When the process exits, idle logs are finished without waiting. The next open treats the others as after a crash.
+// - When the process exits, what waits to be appended is written and synced without waiting. A log with nothing else in
+//   progress is also marked clean. The next open recovers the others.
 //
 // The kernel releases their locks.
 
@@ -182,18 +234,22 @@ class OpenLog {
     this.#file = file
     this.#appender = appender
     this.#maintenance = maintenance
+    if (openLogs.size === 0) process.on('beforeExit', finishAll).on('exit', finishAllNow)
+    openLogs.add(this)
   }
 
-  get #isInUse () {
-    const { lifecycle, durability } = this.#file
-    return lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
+  /** The log is closed. */
+  forget () {
+    openLogs.delete(this)
+    if (openLogs.size === 0) process.off('beforeExit', finishAll).off('exit', finishAllNow)
   }
 
   /** Keeps the event loop running until the log is finished. */
   finish () {
-    const { durability } = this.#file
+    const { durability, lifecycle } = this.#file
     const { changeCount, isFinished } = durability
-    if (!this.#isInUse || isFinished || changeCount === this.#finishedCount) return
+    const isInUse = lifecycle.isOpen && durability.error === null && this.#maintenance.isIdle
+    if (!isInUse || isFinished || changeCount === this.#finishedCount) return
     this.#finishedCount = changeCount
     // Deletions and appends wait meanwhile. Afterwards they may run, and the log is finished again.
     this.#maintenance.gate.enter('deletion', () => this.#appender.hold(() => durability.finish(() => {
@@ -202,43 +258,44 @@ class OpenLog {
     })))
   }
 
-  /** Finishes the log if that takes no waiting. */
+  /** Finishes a log again after an `exit` handler has written it. */
+  finishAgain () {
+    if (isExiting) this.finishNow()
+  }
+
+  /** Writes and syncs what waits, and finishes the log if nothing else is in progress. */
   finishNow () {
-    const { blocks, durability, store: { checkpoints } } = this.#file
-    if (!this.#isInUse || !durability.isIdle || !blocks.canEndNow || !checkpoints.canFinishNow) return
+    const { blocks, durability, replacement } = this.#file
     try {
-      if (!durability.isFinished) checkpoints.finishNow()
+      const canFlush = blocks.canWriteNow && !replacement.isRenaming
+      if (this.#appender.pendingSize > 0 && canFlush) this.#appender.flushNow(true)
+      if (!this.#canFinishNow) return
+      if (!durability.isFinished) durability.finishNow()
       blocks.unlockNow()
     } catch {
       // Nobody is left to report to. The next open treats the log as after a crash.
     }
   }
+
+  get #canFinishNow () {
+    const { blocks, durability, lifecycle, store: { checkpoints } } = this.#file
+    if (!lifecycle.isOpen || durability.error !== null || !durability.isIdle || !this.#maintenance.isIdle) return false
+    return blocks.canWriteNow && blocks.isIdle && checkpoints.canFinishNow
+  }
 }
 
 /** Of this thread. @type {Set<OpenLog>} */
 const openLogs = new Set()
+let isExiting = false
 
 function finishAll () {
   for (const log of openLogs) log.finish()
 }
 
 function finishAllNow () {
+  isExiting = true
   for (const log of openLogs) log.finishNow()
 }
 
-/**
- * @param {ConstructorParameters<typeof OpenLog>} args
- * @returns {() => void}  call it when the log is closed
- */
-function finishAtProcessEnd (...args) {
-  const log = new OpenLog(...args)
-  if (openLogs.size === 0) process.on('beforeExit', finishAll).on('exit', finishAllNow)
-  openLogs.add(log)
-  return () => {
-    openLogs.delete(log)
-    if (openLogs.size === 0) process.off('beforeExit', finishAll).off('exit', finishAllNow)
-  }
-}
-
 exports.Durability = Durability
-exports.finishAtProcessEnd = finishAtProcessEnd
+exports.OpenLog = OpenLog

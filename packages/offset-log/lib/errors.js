@@ -64,7 +64,13 @@ function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
 }
 
+/** @type {(path: string, why: string) => LogError} */
+function notReady (path, why) {
+  return new LogError('ERR_LOG_NOT_READY', `flushSync: ${path} ${why}, and that takes waiting; await sync() instead`, { path })
+}
+
 exports.notFound = notFound
+exports.notReady = notReady
 exports.ofBatch = ofBatch
 exports.unreadable = unreadable
 exports.seqLost = seqLost

@@ -230,6 +230,8 @@ async function hasTailCopy ({ blocks, storage = fileStorage }) {
 class Replacement {
   /** Waiting readers; null while nothing is being replaced. @type {Array<() => void> | null} */
   #waiting = null
+  /** Whether the new file has the name, or may get it at any time, and is not in use yet. */
+  isRenaming = false
 
   /** @param {{ isReplaced: boolean }} store  readers must stop using it */
   begin (store) {
@@ -240,6 +242,7 @@ class Replacement {
   /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the replacement failed */
   end (store) {
     store.isReplaced = false
+    this.isRenaming = false
     const waiting = this.#waiting ?? []
     this.#waiting = null
     for (const run of waiting) process.nextTick(run)

@@ -3,7 +3,7 @@
 // appends wait for the rest of the copy, and the new file replaces the old one, which is unchanged until then.
 // Deletions wait during a compaction, and while threads read.
 
-const { call, toCallback } = require('@millrace/flow')
+const { call, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
@@ -46,12 +46,14 @@ async function compact (file, appender, progress) {
   try {
     // A call without seqs waits for the deletions in progress.
     await call(file.store, 'deleteRecords', [])
-    await removeLeftover(file)
-    await copyAndReplace(file, appender, (copiedEnd) => {
-      tell(copiedEnd)
-      if (lifecycle.isClosed) throw closedError('compact', blocks.path)
-      if (durability.error) throw durability.error
-    })
+    for (let isDone = false; !isDone;) {
+      await removeLeftover(file)
+      isDone = await copyAndReplace(file, appender, (copiedEnd) => {
+        tell(copiedEnd)
+        if (lifecycle.isClosed) throw closedError('compact', blocks.path)
+        if (durability.error) throw durability.error
+      })
+    }
   } finally {
     tell(file.end, true)
   }
@@ -62,6 +64,7 @@ async function compact (file, appender, progress) {
  * @param {LogFile} file
  * @param {Appender} appender
  * @param {(copiedEnd: number) => void} onProgress  may throw to stop the compaction
+ * @returns {Promise<boolean>}  false if `flushSync` has appended to the old file, so that the copy is incomplete
  */
 async function copyAndReplace (file, appender, onProgress) {
   const { blocks, durability } = file
@@ -75,26 +78,37 @@ async function copyAndReplace (file, appender, onProgress) {
     await new Promise((resolve) => appender.hold(() => resolve(null)))
     /** @type {() => void} */
     const done = await new Promise((resolve) => durability.runExclusive(resolve))
+    const { writtenSince, since } = file
+    // With `fsync: 'always'`, what `flushSync` has written may not be readable yet.
+    const check = () => { if (file.writtenSince !== writtenSince || since.value !== writtenSince) throw INCOMPLETE }
     try {
       await compactor.copyTo(file.end, onProgress)
       // Suppose that this process is killed after the rename, before the folder is synced. The next process finds the
       // new file, which says that all its records are durable, and shows them. A power cut may still bring back the old
       // file, so its records must be durable too.
       await call(blocks, 'sync').catch((err) => { throw durability.poison(err) })
+      check()
       await compactor.finish()
-      await replaceFile(file)
+      await replaceFile(file, check)
     } finally {
       done()
       appender.release()
     }
   } catch (err) {
     await compactor.close()
+    if (err === INCOMPLETE) return false
     throw err
   }
+  return true
 }
 
-/** Renames the compacted file over the log's file, and opens it. @type {(file: LogFile) => Promise<void>} */
-async function replaceFile (file) {
+const INCOMPLETE = new Error('flushSync has appended to a file that is being replaced')
+
+/**
+ * Renames the compacted file over the log's file, and opens it.
+ * @type {(file: LogFile, check: () => void) => Promise<void>} `check` may throw to prevent it
+ */
+async function replaceFile (file, check) {
   const { blocks, durability, replacement } = file
   const before = /** @type {CheckedStore} */ (file.store)
   // From here on readers wait, so that each read is in one file.
@@ -103,7 +117,10 @@ async function replaceFile (file) {
     /** @type {Error | null} */
     let failure = null
     try {
-      await call(blocks, 'replaceWith', blocks.realPath + SUFFIX)
+      await toPromise((cb) => blocks.replaceWith(blocks.realPath + SUFFIX, cb, () => {
+        check()
+        replacement.isRenaming = true
+      }))
     } catch (err) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (err)
       if (code !== 'ERR_FILE_NOT_UNDONE') throw code === 'ERR_FILE_MOVED' ? durability.poison(/** @type {Error} */ (err)) : err

@@ -8,13 +8,13 @@ const {
   abortable, call, callbackOrPromise, createObservable, createSettler, Lifecycle, toCallback
 } = require('@millrace/flow')
 const { Appender } = require('./appender')
-const { closedError, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
-const { Durability, finishAtProcessEnd } = require('./durability')
+const { closedError, notReady, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
+const { Durability, OpenLog } = require('./durability')
 const { Follower, Replacement } = require('./follower')
 const { Getter } = require('./getter')
 const { load } = require('./load')
 const { Maintenance } = require('./maintenance')
-const { parseOptions } = require('./options')
+const { parseFlush, parseOptions } = require('./options')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
 const { createFailedSource, createSource } = require('./source')
@@ -27,7 +27,7 @@ const { KeepAlive, RecordStream } = require('./stream')
 
 // flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
 
 /** Our own callback. @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** A callback of the user. @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
@@ -52,7 +52,13 @@ class Log {
     this.methods = { del: /** @type {const} */ ('async') }
     /** Set once loaded. */
     this.supports = {
-      atomicBatch: false, compact: false, snapshot: true, durable: true, onCorrupt: false, threads: false
+      atomicBatch: false,
+      compact: false,
+      snapshot: true,
+      durable: true,
+      flushSync: false,
+      onCorrupt: false,
+      threads: false
     }
     /** Set once loaded. @type {import('./load').Recovery | null} */
     this.recovery = null
@@ -69,8 +75,8 @@ class Log {
     this._isWritable = false
     /** If the log was made with another codec: the error of every append. @type {LogError | null} */
     this._foreignError = null
-    /** After this call the end of the process no longer finishes the log. */
-    this._forgetProcessEnd = () => {}
+    /** Finishes the log when the process ends; null unless the log may be written. @type {OpenLog | null} */
+    this._openLog = null
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
     this._abandoned = null
     const methods = /** @type {any} */ (this)
@@ -306,6 +312,22 @@ class Log {
     }), 'sync')
   }
 
+  /** @param {{ sync?: boolean | undefined }} [options] */
+  flushSync (options = {}) {
+    const { sync } = parseFlush(options)
+    const { blocks, replacement } = this._file
+    const { pendingSize } = this._appender
+    if (this._lifecycle.isClosed && pendingSize === 0) throw closedError('flushSync', this.filename)
+    if (this._lifecycle.openError !== null) throw this._lifecycle.openError
+    if (!this._lifecycle.hasOpened) throw notReady(this.filename, 'is being opened')
+    const err = this._writeError('flushSync')
+    if (err !== null) throw err
+    if (!this.supports.flushSync) throw notSupported('flushSync', 'its storage has no synchronous calls; await sync() instead')
+    if (replacement.isRenaming || !blocks.canWriteNow) throw notReady(this.filename, 'is being replaced by its compacted copy')
+    this._appender.flushNow(sync)
+    this._openLog?.finishAgain()
+  }
+
   /** @type {(cb?: NodeCallback<import('./maintenance').LogStats>) => any} */
   stats (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
@@ -373,7 +395,7 @@ class Log {
   _closeFile (cb) {
     if (this._abandoned !== null) return toCallback(this._abandoned, cb)
     const { blocks, durability, follower, waitingStreams } = this._file
-    this._forgetProcessEnd()
+    this._openLog?.forget()
     follower?.close()
     for (const stream of waitingStreams) stream.close()
     const finish = () => {
@@ -406,14 +428,13 @@ class Log {
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
     // Threads open the file by its path, from the file system.
-    Object.assign(this.supports, store.supports, { threads: (this._file.storage ?? fileStorage) === fileStorage })
+    const threads = (this._file.storage ?? fileStorage) === fileStorage
+    Object.assign(this.supports, store.supports, { threads, flushSync: this._file.blocks.hasSyncCalls })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // No writer can append to a damaged log, so nothing can follow.
     const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
-    if (this._isWritable) {
-      this._forgetProcessEnd = finishAtProcessEnd(this._file, this._appender, this._maintenance)
-    }
+    if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, this._maintenance)
     this._lifecycle.opened(null)
   }
 

@@ -212,10 +212,18 @@ class NoCheckpoints {
     this.isClean = true
   }
 
+  noteSynced () {
+    this.isClean = true
+  }
+
   /** @param {Done} cb */
   finish (cb) {
     cb(null)
   }
+
+  completeNow () {}
+
+  prepareAppendNow () {}
 
   get canFinishNow () {
     const { blocks, writtenEnd } = this.#store
@@ -223,7 +231,8 @@ class NoCheckpoints {
   }
 
   finishNow () {
-    this.#store.blocks.endNow([])
+    this.#store.blocks.syncNow()
+    this.isClean = true
   }
 }
 

@@ -96,6 +96,18 @@ function parseOptions (options = {}) {
   }
 }
 
+/**
+ * @param {{ sync?: boolean | undefined }} options  of `flushSync`
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseFlush (options) {
+  if (options === null || typeof options !== 'object') throw misuse(`flushSync: expected options, got ${String(options)}`)
+  checkNames('flushSync', options, ['sync'])
+  const { sync = true } = options
+  if (typeof sync !== 'boolean') throw misuse(`flushSync: sync must be true or false, got ${String(sync)}`)
+  return { sync }
+}
+
 /** @type {(name: string, value: unknown, choices: unknown[]) => void} throws ERR_INVALID_ARGUMENT */
 function checkOneOf (name, value, choices) {
   if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
@@ -110,4 +122,5 @@ function checkNames (call, options, known) {
 }
 
 exports.parseOptions = parseOptions
+exports.parseFlush = parseFlush
 exports.checkNames = checkNames

@@ -60,7 +60,8 @@ class SimulatedDisk {
       open: this._open.bind(this),
       rename: this._rename.bind(this),
       unlink: this._unlink.bind(this),
-      syncFolder: this._syncFolder.bind(this)
+      syncFolder: this._syncFolder.bind(this),
+      syncFolderSync: this._syncFolderSync.bind(this)
     }
   }
 
@@ -230,10 +231,18 @@ class SimulatedDisk {
 
   /** @type {(folder: string, cb: Callback) => void} */
   _syncFolder (folder, cb) {
-    this._answer({ name: 'syncFolder', path: folder }, cb, () => {
-      for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
-      this._nameChanges.delete(folder)
-    })
+    this._answer({ name: 'syncFolder', path: folder }, cb, () => this._keepNames(folder))
+  }
+
+  /** @param {string} folder */
+  _syncFolderSync (folder) {
+    this._perform({ name: 'syncFolder', path: folder }, () => this._keepNames(folder))
+  }
+
+  /** @param {string} folder */
+  _keepNames (folder) {
+    for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
+    this._nameChanges.delete(folder)
   }
 
   /** @type {(folder: string, change: NameChange) => void} */
@@ -275,7 +284,7 @@ class SimulatedDisk {
         this._answer(describe(name, args), cb, (fault) => run(fault, ...args))
       }
     }
-    for (const [name, asked] of [['read', 'readSync'], ['write', 'write'], ['sync', 'sync']]) {
+    for (const [name, asked] of [['read', 'readSync'], ['write', 'write'], ['sync', 'sync'], ['truncate', 'truncate']]) {
       handle[`${name}Sync`] = (...args) => this._perform(describe(asked, args), (fault) => runs[name](fault, ...args))
     }
     return handle

@@ -32,6 +32,8 @@ class Checkpoints {
   /** The reserved end of this session's newest slot, 0 if there is none. */
   #ownReservedEnd = 0
   #isWritingSlot = false
+  /** The slot that is being written. @type {{ slot: Slot, index: number, bytes: Buffer } | null} */
+  #writing = null
   /** @type {Array<() => void>} */
   #whenSlotWritten = []
   /** @type {Error | null} */
@@ -137,10 +139,9 @@ class Checkpoints {
    * @param {boolean} isTimely  whether to write a checkpoint even if little was appended
    */
   synced (mark, isTimely) {
-    const { reservation, file: { durability } } = this.#store
-    this.durableEnd = Math.max(this.durableEnd, mark.end)
-    this.#isSlotSynced = true
-    reservation.noteSynced(this.#ownReservedEnd)
+    const { durability } = this.#store.file
+    this.noteSynced(mark)
+    if (this.#isWritingSlot) return
     if (mark.end - (this.#slot?.end ?? 0) < (isTimely ? 1 : SLOT_DISTANCE)) return
     // The next sync makes this slot durable, and comes before the next slot. So one of the two is always whole.
     this.#isWritingSlot = true
@@ -150,6 +151,13 @@ class Checkpoints {
       if (err) durability.noteFailedWrite(err)
       for (const run of this.#whenSlotWritten.splice(0)) run()
     })
+  }
+
+  /** @param {Mark} mark  what is durable now */
+  noteSynced (mark) {
+    this.durableEnd = Math.max(this.durableEnd, mark.end)
+    this.#isSlotSynced = true
+    this.#store.reservation.noteSynced(this.#ownReservedEnd)
   }
 
   /** `isLast`: nothing more will be appended. @type {(mark: Mark, isLast: boolean) => Slot} */
@@ -166,16 +174,29 @@ class Checkpoints {
 
   /** @type {(slot: Slot, cb: Done) => void} */
   #writeSlot (slot, cb) {
-    const { blocks, rules: { salt } } = this.#store
-    const index = 1 - this.#slotIndex
+    const { blocks } = this.#store
+    const writing = this.#writing = this.#encode(slot)
     this.#isSlotSynced = false
-    blocks.writeQuietly(encodeSlot(slot, salt), SLOT_POSITIONS[index], (err) => {
-      if (err) return cb(err)
-      this.#slotIndex = index
-      this.#slot = slot
-      this.#ownReservedEnd = slot.reservedEnd
-      cb(null)
+    blocks.writeQuietly(writing.bytes, SLOT_POSITIONS[writing.index], (err) => {
+      // `completeNow` has written it meanwhile.
+      if (this.#writing !== writing) return cb(null)
+      this.#writing = null
+      if (!err) this.#noteWritten(writing)
+      cb(err)
     })
+  }
+
+  /** @param {Slot} slot */
+  #encode (slot) {
+    const { rules: { salt } } = this.#store
+    return { slot, index: 1 - this.#slotIndex, bytes: encodeSlot(slot, salt) }
+  }
+
+  /** @param {{ slot: Slot, index: number }} written */
+  #noteWritten ({ slot, index }) {
+    this.#slotIndex = index
+    this.#slot = slot
+    this.#ownReservedEnd = slot.reservedEnd
   }
 
   /**
@@ -217,24 +238,73 @@ class Checkpoints {
     })
   }
 
+  // The same without waiting, for `flushSync`. The calls below throw errors of the file system.
+
+  /** Completes a slot that is being written. */
+  completeNow () {
+    const writing = this.#writing
+    if (writing === null) return
+    this.#store.blocks.writeNow(writing.bytes, SLOT_POSITIONS[writing.index])
+    this.#writing = null
+    this.#noteWritten(writing)
+  }
+
+  /** @param {Slot} slot  will be durable */
+  #writeSlotNow (slot) {
+    const { blocks } = this.#store
+    const writing = this.#encode(slot)
+    this.#isSlotSynced = false
+    blocks.writeNow(writing.bytes, SLOT_POSITIONS[writing.index])
+    this.#noteWritten(writing)
+    this.#syncNow()
+  }
+
+  #syncNow () {
+    try {
+      this.#store.blocks.syncNow()
+    } catch (err) {
+      throw this.#store.file.durability.poison(/** @type {Error} */ (err))
+    }
+    this.#isSlotSynced = true
+  }
+
+  /** @param {number} size  of the next commit at most */
+  prepareAppendNow (size) {
+    const { reservation, epoch, blocks, nextPosition } = this.#store
+    if (!reservation.covers(nextPosition + size)) {
+      this.completeNow()
+      // The newest slot must be durable before the other one is overwritten.
+      if (!this.#isSlotSynced) this.#syncNow()
+      const slot = this.#slot ?? this.#describe(this.mark(), false)
+      const reservedEnd = reservation.extend(nextPosition)
+      this.#writeSlotNow({ ...slot, sequence: this.#nextSequence, epoch, reservedEnd })
+      reservation.noteSynced(this.#ownReservedEnd)
+    }
+    if (reservation.isMarkedIntact || reservation.isBehindLoss) return
+    reservation.isMarkedIntact = true
+    blocks.markIntact(true, () => {})
+  }
+
   /** Whether `finishNow` can do all that `finish` does: nothing is being changed, and nothing lies behind the tail. */
   get canFinishNow () {
     const { blocks, tail, eraser } = this.#store
-    const isQuiet = !this.#isWritingSlot && eraser.isIdle && blocks.size.value === tail.end
-    return isQuiet && !this.#areSlotsLost && this.#slotError === null
+    return !this.#isWritingSlot && eraser.isIdle && blocks.size.value === tail.end && this.#slotError === null
   }
 
-  /**
-   * Does what `finish` does without waiting, because the process ends.
-   * @throws errors of the file system
-   */
+  /** Does what `finish` does without waiting, because the process ends. */
   finishNow () {
-    const { blocks, rules: { salt } } = this.#store
-    blocks.endNow([])
-    if (this.isFinished) return
-    const slot = this.#describe(this.mark(), true)
-    blocks.endNow([{ bytes: encodeSlot(slot, salt), position: SLOT_POSITIONS[1 - this.#slotIndex] }])
-    if (this.needsCleanUp) blocks.endNow(this.#describeCleanUp())
+    const { blocks, reservation } = this.#store
+    blocks.trimNow()
+    this.#syncNow()
+    for (let isDone = this.isFinished; !isDone; this.#areSlotsLost = false) {
+      isDone = !this.#areSlotsLost
+      this.#writeSlotNow(this.#describe(this.mark(), true))
+    }
+    reservation.release()
+    if (!this.needsCleanUp) return
+    for (const { bytes, position } of this.#describeCleanUp()) blocks.writeNow(bytes, position)
+    this.#syncNow()
+    this.#noteClean()
   }
 
   /** Empties the journals and mends the flaws of the head. @type {(cb: Done) => void} */
@@ -243,10 +313,14 @@ class Checkpoints {
     const writes = this.#describeCleanUp()
     eachInOrder(writes, ({ bytes, position }, done) => blocks.writeQuietly(bytes, position, done), (err) => {
       if (err) return cb(err)
-      this.needsCleanUp = false
-      this.#flaws = []
+      this.#noteClean()
       blocks.sync(cb)
     })
+  }
+
+  #noteClean () {
+    this.needsCleanUp = false
+    this.#flaws = []
   }
 
   #describeCleanUp () {

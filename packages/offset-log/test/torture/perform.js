@@ -228,6 +228,28 @@ class Performance {
     if (isAwaited) await this._settle()
   }
 
+  /** @param {{ hasSync: boolean }} operation */
+  _flush ({ hasSync }) {
+    const mark = this.ledger.mark()
+    const { log, isPoisoned, mayFail } = this._session
+    // Deletions are not waited for, and a flush without a sync promises nothing that a power cut could take.
+    const promised = { ...mark, deletions: [] }
+    try {
+      log.flushSync({ sync: hasSync })
+    } catch (err) {
+      this._trace(() => `${this._at}:     flushSync: ${err.code}`)
+      const mayWait = err.code === 'ERR_LOG_NOT_READY'
+      if (!mayWait) this._session.hasFailed = true
+      if (!mayWait && !mayFail) throw new Violation('wrong answer', `flushSync fails, though no fault was injected: ${err.stack}`)
+      return
+    }
+    this._trace(() => `${this._at}:     flushSync: done`)
+    if (isPoisoned) throw new Violation('not poisoned', 'a flushSync after a failed sync succeeds')
+    // The kernel has it: it survives a kill, though no append has called back.
+    if (!mayFail) for (const commit of this.ledger.commits.slice(0, mark.count)) commit.known.note(this._at)
+    if (hasSync) this.ledger.promise(promised, this._at)
+  }
+
   /** @param {{ isAwaited?: boolean }} operation */
   async _compact ({ isAwaited }) {
     const mark = this.ledger.markAnswered()

@@ -9,13 +9,14 @@ const PAGE_SIZE = 16 * 1024
 /**
  * One step; which fields it has depends on `do`.
  *
- * append: records, isBatch, isAwaited. del: ids, isAwaited. sync, compact: isAwaited. tick: the timers fire. wait: for
+ * append: records, isBatch, isAwaited. del: ids, isAwaited. sync, compact: isAwaited. flush: flushSync, hasSync. tick:
+ * the timers fire. wait: for
  * all answers. read: all of it, and compare. live: a live stream reads along from here. fault: the calls of that name
  * fail, `count` of them after `skip`. fill: the disk has only `room` bytes left. reopen, perhaps with another fsync
  * mode: after a close; a kill of the process; a cut of the power, by choices from `seed`; a close and a drop of the
  * caches.
  *
- * @typedef {'append' | 'del' | 'sync' | 'compact' | 'tick' | 'wait' | 'read' | 'live' | 'fault' | 'fill' |
+ * @typedef {'append' | 'del' | 'sync' | 'flush' | 'compact' | 'tick' | 'wait' | 'read' | 'live' | 'fault' | 'fill' |
  *   'reopen'} Step
  * @typedef {object} Operation
  * @property {Step} do
@@ -23,6 +24,7 @@ const PAGE_SIZE = 16 * 1024
  * @property {boolean} [isBatch]
  * @property {boolean} [isAwaited]
  * @property {number[]} [ids]
+ * @property {boolean} [hasSync]
  * @property {string} [call]
  * @property {object} [fault]
  * @property {number} [skip]
@@ -101,7 +103,7 @@ class Script {
   _step () {
     const step = pickWeighted(this._random, [
       [50, this._append], [16, this._del], [13, this._sync], [5, this._compact], [6, this._tick], [4, this._wait],
-      [4, this._read], [2, this._live], [7, this._reopen], [this._hasFaults ? 20 : 0, this._fault]
+      [8, this._flush], [4, this._read], [2, this._live], [7, this._reopen], [this._hasFaults ? 20 : 0, this._fault]
     ])
     step.call(this)
   }
@@ -148,6 +150,10 @@ class Script {
 
   _sync () {
     this._add({ do: 'sync', isAwaited: this._isAwaited() })
+  }
+
+  _flush () {
+    this._add({ do: 'flush', hasSync: this._random(3) > 0 })
   }
 
   _compact () {

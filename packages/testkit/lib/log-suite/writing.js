@@ -192,6 +192,7 @@ function addLifecycleTests ({ test }) {
     if (!log.supports.threads) {
       t.equal((await failureOf(() => log.scan({ threads: 1 }, '/task.js')))?.code, 'ERR_NOT_SUPPORTED', 'threads')
     }
+    if (!log.supports.flushSync) t.equal((await failureOf(async () => log.flushSync()))?.code, 'ERR_NOT_SUPPORTED', 'flushSync')
     if (!log.supports.durable) t.equal((await failureOf(async () => log.durable))?.code, 'ERR_NOT_SUPPORTED', 'durable')
     if (!log.supports.onCorrupt) {
       t.equal((await failureOf(() => collect(log.stream({ onCorrupt: 'skip' }))))?.code, 'ERR_NOT_SUPPORTED', 'onCorrupt')

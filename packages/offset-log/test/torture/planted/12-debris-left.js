@@ -5,6 +5,6 @@ exports.why = 'after a clean close the log has to be recovered'
 exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/block-file/lib/writer.js',
-  find: 'handle.truncate(size, (undoErr) => {',
+  find: 'truncate(handle, size, (undoErr) => {',
   replace: 'process.nextTick((undoErr) => {'
 }]

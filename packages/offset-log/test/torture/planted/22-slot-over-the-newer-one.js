@@ -5,6 +5,6 @@ exports.why = 'a torn one takes the newest with it, and leaves one from long ago
 exports.oracle = 'leftovers'
 exports.patches = [{
   file: 'packages/offset-log/lib/append/checkpoints.js',
-  find: 'const index = 1 - this.#slotIndex',
-  replace: 'const index = this.#slotIndex'
+  find: 'index: 1 - this.#slotIndex',
+  replace: 'index: this.#slotIndex'
 }]

@@ -1,0 +1,334 @@
+'use strict'
+// flushSync: what was appended is in the file when it returns, whatever was under way; and what was under way changes
+// nothing when it ends.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
+const { SimulatedDisk, createRandom, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { AdaptiveIo } = require('../../block-file/lib/whole-io')
+const { OffsetLog } = require('..')
+
+const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
+const bytes = (text) => Buffer.from(text)
+const codeOf = (run) => {
+  try {
+    run()
+  } catch (err) {
+    return err.code
+  }
+}
+
+async function readAll (file, options) {
+  const log = OffsetLog(file, { flags: 'r', ...options })
+  const found = []
+  for await (const data of log.stream({ seqs: false })) found.push(data.length > 100 ? data.length : String(data))
+  await log.close()
+  return found
+}
+
+for (const framing of ['checked', 'offset32']) {
+  for (const fsync of ['always', 'interval', 'never']) {
+    tape(`flushSync, ${framing}, ${fsync}: all earlier appends are in the file, then are called back in order`, async (t) => {
+      const file = newPath()
+      const log = OffsetLog(file, { framing, fsync })
+      await log.ready()
+      t.equal(log.supports.flushSync, true)
+      const answers = []
+      const append = (what) => log.append(typeof what === 'number' ? Buffer.alloc(what, 1) : bytes(what), (err, seq) => {
+        if (err || log.since.value < seq) t.fail(String(err))
+        answers.push(what)
+      })
+      for (const text of ['a', 'b', 'c']) append(text)
+      log.flushSync()
+      t.deepEqual(await readAll(file), ['a', 'b', 'c'])
+      t.deepEqual(answers, ['a', 'b', 'c'])
+      // So large that a thread of the pool writes it.
+      append(3_000_000)
+      await new Promise(process.nextTick)
+      append('d')
+      log.flushSync()
+      t.ok(fs.statSync(file).size > 3_000_000)
+      append('e')
+      log.flushSync()
+      t.equal(log.durable.value, log.since.value)
+      await log.append(bytes('f'))
+      t.deepEqual(answers, ['a', 'b', 'c', 3_000_000, 'd', 'e'])
+      t.equal(log.pendingSize, 0)
+      await log.close()
+      const again = OffsetLog(file)
+      await again.ready()
+      t.equal(again.recovery, null)
+      await again.close()
+      t.deepEqual(await readAll(file), ['a', 'b', 'c', 3_000_000, 'd', 'e', 'f'])
+    })
+  }
+}
+
+tape('flushSync: without a sync, records are written and not durable', async (t) => {
+  const file = newPath()
+  const log = OffsetLog(file, { fsync: 'never' })
+  await log.ready()
+  log.append(bytes('a'))
+  log.flushSync({ sync: false })
+  t.ok(log.since.value > 0)
+  t.equal(log.durable.value, -1)
+  t.deepEqual(await readAll(file), ['a'])
+  log.flushSync()
+  t.equal(log.durable.value, log.since.value)
+  t.equal(codeOf(() => log.flushSync({ sync: 1 })), 'ERR_INVALID_ARGUMENT')
+  t.equal(codeOf(() => log.flushSync({ synch: true })), 'ERR_INVALID_ARGUMENT')
+  await log.close()
+})
+
+tape('flushSync: with fsync always, readers see what it wrote without a sync once that is durable', async (t) => {
+  const log = OffsetLog(newPath(), { fsync: 'always' })
+  await log.append(bytes('a'))
+  const { value: before } = log.since
+  const appended = log.append(bytes('b'))
+  log.flushSync({ sync: false })
+  t.equal(log.since.value, before)
+  const seq = await appended
+  t.equal(log.since.value, seq)
+  t.equal(log.durable.value, seq)
+  await log.close()
+})
+
+tape('flushSync: a log that cannot be flushed says why', async (t) => {
+  const file = newPath()
+  const log = OffsetLog(file)
+  const early = log.append(bytes('early'))
+  t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_NOT_READY')
+  await early
+  const reader = OffsetLog(file, { flags: 'r' })
+  await reader.ready()
+  t.equal(codeOf(() => reader.flushSync()), 'ERR_LOG_READ_ONLY')
+  await reader.close()
+  const second = OffsetLog(file)
+  await second.ready().catch(() => {})
+  t.equal(codeOf(() => second.flushSync()), 'ERR_LOG_LOCKED')
+  const late = log.append(bytes('late'))
+  const closed = log.close()
+  log.flushSync()
+  t.deepEqual(await readAll(file), ['early', 'late'], 'what was appended before close')
+  await late
+  await closed
+  t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_CLOSED')
+  const plain = OffsetLog(newPath(), { storage: faultyStorage(fileStorage, () => {}) })
+  await plain.ready()
+  t.equal(plain.supports.flushSync, false)
+  t.equal(codeOf(() => plain.flushSync()), 'ERR_NOT_SUPPORTED')
+  await plain.close()
+})
+
+tape('flushSync: a failed sync poisons the log, a failed write fails its append only', async (t) => {
+  let code
+  const disk = new SimulatedDisk({
+    decide: ({ name, length }) => {
+      if (code === 'EIO' && name === 'sync') return { losesPages: true }
+      if (code === 'ENOSPC' && name === 'write' && length > 1000) return { code }
+    }
+  })
+  const log = OffsetLog('/log', { storage: disk.storage })
+  await log.append(bytes('a'))
+  code = 'ENOSPC'
+  const large = log.append(Buffer.alloc(2000, 1)).catch((err) => err.code)
+  t.equal(codeOf(() => log.flushSync()), 'ENOSPC')
+  t.equal(await large, 'ENOSPC')
+  const small = log.append(bytes('b'))
+  log.flushSync()
+  await small
+  code = 'EIO'
+  const lost = log.append(bytes('c')).catch(() => {})
+  t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_POISONED')
+  t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_POISONED')
+  await lost
+  await log.close().catch(() => {})
+})
+
+/** The file system, with large writes of the pool that wait for `release`. */
+function slowStorage () {
+  const held = []
+  const open = (path, options, cb) => fileStorage.open(path, options, (err, handle) => {
+    if (!handle) return cb(err)
+    const { write } = handle
+    cb(null, {
+      ...handle,
+      write: (...args) => {
+        if (args[2] < 1_000_000) return write(...args)
+        held.push((err) => err ? process.nextTick(args[4], err) : write(...args))
+      }
+    })
+  })
+  return { storage: { ...fileStorage, open }, held, release: (err) => held.splice(0).forEach((run) => run(err)) }
+}
+
+for (const fsync of ['always', 'interval']) {
+  for (const failure of [null, Object.assign(new Error('planned'), { code: 'EIO' })]) {
+    const how = failure ? 'fails' : 'ends'
+    tape(`flushSync, ${fsync}: a write that ${how} later changes nothing`, async (t) => {
+      const file = newPath()
+      const { storage, held, release } = slowStorage()
+      const log = OffsetLog(file, { fsync, storage })
+      await log.append(bytes('first'))
+      const large = log.append(Buffer.alloc(2_000_000, 1))
+      while (held.length === 0) await new Promise(setImmediate)
+      const after = log.append(bytes('after'))
+      log.flushSync()
+      // It lies where the write under way would put reserved zeros.
+      const last = log.append(bytes('last'))
+      log.flushSync()
+      const before = fs.readFileSync(file)
+      t.deepEqual(await readAll(file), ['first', 2_000_000, 'after', 'last'])
+      release(failure)
+      const seqs = await Promise.all([large, after, last])
+      t.ok(before.equals(fs.readFileSync(file).subarray(0, before.length)), 'the same bytes')
+      await log.del(seqs[0])
+      await log.append(bytes('end'))
+      await log.close()
+      t.deepEqual(await readAll(file), ['first', 'after', 'last', 'end'])
+      const again = OffsetLog(file)
+      await again.ready()
+      t.equal(again.recovery, null)
+      await again.close()
+    })
+  }
+}
+
+tape('flushSync: a compaction under way is done again with what was flushed, or makes the call fail', async (t) => {
+  const outcomes = new Set()
+  for (let turn = 0; turn < 60; turn++) {
+    const disk = new SimulatedDisk({ defer: process.nextTick })
+    const log = OffsetLog('/log', { storage: disk.storage })
+    const seqs = []
+    for (let i = 0; i < 5; i++) seqs.push(await log.append(Buffer.alloc(300, 65 + i)))
+    await log.del(seqs[1])
+    const compacted = log.compact()
+    for (let tick = 0; tick < 4 * turn; tick++) await new Promise(process.nextTick)
+    const appended = log.append(bytes('late'))
+    outcomes.add(codeOf(() => log.flushSync()) ?? 'flushed')
+    await Promise.all([compacted, appended])
+    await log.close()
+    t.deepEqual(await readAll('/log', { storage: disk.storage }), [300, 300, 300, 300, 'late'])
+  }
+  t.deepEqual([...outcomes].sort(), ['ERR_LOG_NOT_READY', 'flushed'])
+})
+
+const HEAD = `
+  const { OffsetLog } = require(${JSON.stringify(require.resolve('..'))})
+  const file = process.argv[1]
+  const record = (text) => Buffer.from(text)
+`
+const run = (program, file) => spawnSync(process.execPath, ['-e', HEAD + program, file], { encoding: 'utf8' })
+
+tape('flushSync: nothing is lost when the process ends right after it, or in an exit handler', async (t) => {
+  const append = "for (let i = 0; i < 100; i++) log.append(record('' + i), () => {});"
+  const large = 'log.append(Buffer.alloc(3e6, 1), () => {});'
+  const inTheMiddle = (ending) => `log.append(record('first'), () => { ${large} process.nextTick(() => { ${append} ${ending} }) })`
+  const all = Array.from({ length: 100 }, (_, i) => String(i))
+  const programs = {
+    'SIGKILL after it': [`log.ready(() => { ${append} log.flushSync(); process.kill(process.pid, 'SIGKILL') })`, all],
+    'SIGKILL after it, unsynced': [`log.ready(() => { ${append} log.flushSync({ sync: false }); process.kill(process.pid, 'SIGKILL') })`, all],
+    'SIGKILL, in the middle of a write': [inTheMiddle("log.flushSync(); process.kill(process.pid, 'SIGKILL')"), ['first', 3e6, ...all]],
+    'abort, in the middle of a write': [inTheMiddle('log.flushSync(); process.abort()'), ['first', 3e6, ...all]],
+    'an exit handler': [`log.ready(() => { process.on('exit', () => { ${append} log.flushSync() }); process.exit() })`, all],
+    'an exit handler before that of the log': [`process.on('exit', () => { ${append} log.flushSync() }); log.ready(() => process.exit())`, all],
+    'an exit handler after a throw': [`log.ready(() => { process.on('exit', () => { ${append} log.flushSync() }); throw new Error('planned') })`, all],
+    'process.exit without it': [`log.ready(() => { ${append} process.exit() })`, all],
+    'process.exit without it, in the middle of a write': [inTheMiddle('process.exit()'), ['first', 3e6, ...all]],
+    'process.exit after close': [`log.ready(() => { ${append} log.close(); process.exit() })`, all],
+    'a throw without it': [`log.ready(() => { ${append} throw new Error('planned') })`, all]
+  }
+  for (const [what, [program, expected]] of Object.entries(programs)) {
+    for (const fsync of ['always', 'interval']) {
+      const file = newPath()
+      run(`const log = OffsetLog(file, { fsync: '${fsync}' }); ${program}`, file)
+      const log = OffsetLog(file)
+      await log.ready()
+      t.deepEqual(log.recovery?.damage ?? [], [])
+      await log.close()
+      t.deepEqual(await readAll(file), expected, `${what}, ${fsync}`)
+    }
+  }
+})
+
+tape('flushSync: a log that an exit handler has written is left as if it were closed', async (t) => {
+  const file = newPath()
+  run("const log = OffsetLog(file); log.ready(() => { process.on('exit', () => { log.append(record('a')); log.flushSync() }); process.exit() })", file)
+  t.deepEqual(fs.readdirSync(path.dirname(file)), ['log'])
+  const log = OffsetLog(file)
+  t.ok(await log.append(bytes('b')) < 2 ** 31, 'no seqs are left out')
+  t.equal(log.recovery, null)
+  await log.close()
+})
+
+const seed = Date.now() % 2 ** 31
+tape(`flushSync: any mixture with other calls leaves what the plain way leaves (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const { mayBlock } = AdaptiveIo.prototype
+  for (let round = 0; round < 150; round++) {
+    const script = makeScript(random)
+    const options = { fsync: ['always', 'interval', 'never'][round % 3], framing: round % 5 === 4 ? 'offset48' : 'checked' }
+    const plain = await perform(script.filter(([what]) => !what.startsWith('flush')), options, () => 0)
+    AdaptiveIo.prototype.mayBlock = () => random(2) === 0
+    const flushed = await perform(script, options, random).finally(() => { AdaptiveIo.prototype.mayBlock = mayBlock })
+    if (JSON.stringify(flushed) !== JSON.stringify(plain)) {
+      return t.fail(`${JSON.stringify({ script, options })}: ${JSON.stringify(flushed)} and not ${JSON.stringify(plain)}`)
+    }
+  }
+  t.pass('150 mixtures')
+})
+
+/** @returns {Array<[string, number]>} */
+function makeScript (random) {
+  const steps = ['append', 'append', 'append', 'batch', 'flush', 'flush', 'flushUnsynced', 'del', 'sync', 'compact', 'wait', 'turns']
+  const script = [['append', 1]]
+  for (let count = 5 + random(20); count > 0; count--) script.push([steps[random(steps.length)], random(3000)])
+  return script
+}
+
+/** Returns the lengths of the records, in the log and after it is opened again. */
+async function perform (script, { framing, fsync }, random) {
+  const disk = new SimulatedDisk({ defer: (run) => random(2) === 0 ? process.nextTick(run) : setImmediate(run) })
+  const options = { storage: disk.storage, framing, fsync }
+  const log = OffsetLog('/log', options)
+  await log.ready()
+  const appended = []
+  const calls = []
+  const acts = {
+    append: (size) => appended.push(log.append(Buffer.alloc(size + 1, size % 255 + 1))),
+    batch: (size) => calls.push(log.append([0, 1, 2].map((more) => Buffer.alloc(size + more + 1, 7)))),
+    flush: () => flush(),
+    flushUnsynced: () => flush({ sync: false }),
+    del: async (size) => calls.push(log.del(await appended[size % appended.length])),
+    sync: () => calls.push(log.sync()),
+    compact: () => log.supports.compact && calls.push(log.compact()),
+    wait: () => Promise.all(appended),
+    turns: async (size) => { for (let turn = size % 7; turn > 0; turn--) await new Promise(setImmediate) }
+  }
+  const flush = (how) => {
+    const { pendingSize } = log
+    const code = codeOf(() => log.flushSync(how))
+    if (code === 'ERR_LOG_NOT_READY') return
+    if (code) throw new Error(code)
+    const written = disk.read('/log').length
+    if (written < pendingSize) throw new Error('flushSync has not written')
+    if (how === undefined && log.durable.value > log.since.value) throw new Error('durable is above since')
+  }
+  for (const [what, size] of script) await acts[what](size)
+  await Promise.all([...appended, ...calls])
+  const lengths = async (log) => {
+    const found = []
+    for await (const { length } of log.stream({ seqs: false })) found.push(length)
+    return found
+  }
+  const before = await lengths(log)
+  await log.close()
+  const again = OffsetLog('/log', options)
+  await again.ready()
+  const found = { before, after: await lengths(again), recovery: again.recovery }
+  await again.close()
+  return found
+}
