@@ -24,6 +24,7 @@ const ROUND_COUNT_MAX = 20
  * @typedef {object} LogStats
  * @property {string} framing
  * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
+ * @property {string | null} id  names the log: 32 hex digits, also in its copies; null if the framing stores none
  * @property {number} size  of the log, in bytes
  * @property {number} since
  * @property {number} blockSize  in bytes

@@ -335,6 +335,7 @@ class Log {
       cb(null, {
         framing: store.name,
         codec: store.codecName,
+        id: 'header' in store ? store.header.id.toString('hex') : null,
         size: store.end,
         since: this.since.value,
         blockSize: blocks.blockSize,
