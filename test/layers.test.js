@@ -15,6 +15,7 @@ const layerOf = {
   'json-codec': 1,
   'binary-codec': 1,
   'offset-log': 2,
+  forwarder: 3,
   migrate: 3,
   repair: 3,
   millrace: 5

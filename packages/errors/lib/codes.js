@@ -39,6 +39,11 @@ exports.codes = Object.freeze({
   ABORT_ERR: 'the signal of the call was aborted; the code and the name are those of Node.js',
   ERR_SCAN_TASK: 'the task of a scan over threads could not be loaded, threw, or has ended its thread',
 
+  ERR_FORWARDER_CLOSED: 'the forwarder was closed before the call, or before what was waited for',
+  ERR_SINK_REFUSED: 'the sink refuses the records for good; they are set aside',
+  ERR_SINK_TOO_LARGE: 'the batch is larger than the sink takes; it is halved',
+  ERR_SINK_UNAVAILABLE: 'the sink cannot take the batch now; it is sent again later',
+
   ERR_SOURCE_CHANGED: 'the log that is being converted has changed since the conversion began',
   ERR_NOT_VERIFIED: 'the converted log, read again, differs from its source'
 })

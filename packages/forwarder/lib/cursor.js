@@ -1,0 +1,153 @@
+'use strict'
+// The cursor: how far a forwarder has come, in a file that a crash cannot tear. It has two slots, each with a checksum
+// and a number that rises. One slot has what was last synced, and is not touched. All writes go to the other one until
+// it is synced; then the slots change places. So a power cut spoils at most the slot that is not synced.
+//
+// A slot is a line of text, so that a person can read it: `millrace-cursor 1 <crc32 of the JSON, in hex> <JSON>`,
+// filled up with spaces.
+
+const { BlockFile } = require('@millrace/block-file')
+const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { crc32 } = require('@millrace/framing')
+
+// No sector of a disk reaches over two slots.
+const SLOT_SIZE = 4096
+const FILE_SIZE = 2 * SLOT_SIZE
+const MAGIC = 'millrace-cursor 1'
+const LINE = new RegExp(`^${MAGIC} ([0-9a-f]{8}) (\\{.*\\}) *\n?$`)
+/** How many points fit into a slot beside the rest. */
+const POINT_COUNT_MAX = 60
+
+/**
+ * A record that was passed: the how-manieth step of the cursor it was, its seq, and the checksum of its bytes.
+ * @typedef {[step: number, seq: number, crc: number]} Point
+ */
+
+/**
+ * @typedef {object} Position
+ * @property {string | null} log  the id of the log; null if it has none
+ * @property {string} id  of this cursor, random
+ * @property {number} seq  of the last record that is done with; -1 if none
+ * @property {number | null} end  the last seq of the batch that is being sent; null if none is
+ * @property {number} step  how often `seq` has advanced
+ * @property {Point[]} points  newest first
+ * @property {number} forwarded  records
+ * @property {number} refused  records
+ */
+
+class Cursor {
+  #blocks
+  #generation
+  /** The slot that is not synced. */
+  #slot
+  #isDirty = false
+
+  /**
+   * @param {import('@millrace/block-file').BlockFileHandle} blocks  synced
+   * @param {{ generation: number, slot: number }} newest
+   */
+  constructor (blocks, { generation, slot }) {
+    this.#blocks = blocks
+    this.#generation = generation
+    this.#slot = 1 - slot
+  }
+
+  /** Whether the last write may not be on stable storage. */
+  get isDirty () {
+    return this.#isDirty
+  }
+
+  /**
+   * The bytes are in the kernel when this resolves: they survive the process.
+   * @param {Position} position
+   */
+  async write (position) {
+    this.#isDirty = true
+    await call(this.#blocks, 'write', encodeSlot(++this.#generation, position), this.#slot * SLOT_SIZE)
+  }
+
+  /** The last write is on stable storage when this resolves. Do not write meanwhile. */
+  async sync () {
+    if (!this.#isDirty) return
+    await call(this.#blocks, 'sync')
+    this.#isDirty = false
+    this.#slot = 1 - this.#slot
+  }
+
+  async close () {
+    await call(this.#blocks, 'close')
+  }
+}
+
+/**
+ * Opens the cursor and keeps other forwarders out of it.
+ * @param {string} path
+ * @param {import('@millrace/block-file').Storage} storage
+ * @returns {Promise<{ cursor: Cursor, position: Position | null, isDamaged: boolean }>}  `position` is null if the file
+ *   says none; `isDamaged` if it should
+ * @throws ERR_LOG_LOCKED
+ */
+async function openCursor (path, storage) {
+  const blocks = BlockFile(path, { storage, lock: true, createFolder: true, cache: 0, initial: createFile })
+  try {
+    const size = await call(blocks, 'ready').then(() => blocks.size.value)
+    const bytes = await call(blocks, 'read', 0, Math.min(size, FILE_SIZE))
+    // Somebody has cut the file off.
+    if (size < FILE_SIZE) await call(blocks, 'append', Buffer.alloc(FILE_SIZE - size, ' '))
+    // A process that was killed may not have synced what was just read.
+    await call(blocks, 'sync')
+    const slots = [0, 1].flatMap((slot) => decodeSlot(bytes, slot) ?? [])
+    const [newest] = slots.sort((a, b) => b.generation - a.generation)
+    if (newest) return { cursor: new Cursor(blocks, newest), position: newest.position, isDamaged: false }
+    return { cursor: new Cursor(blocks, { generation: 0, slot: 0 }), position: null, isDamaged: true }
+  } catch (err) {
+    await call(blocks, 'close').catch(() => {})
+    throw err
+  }
+}
+
+/** A new file: it says that there is no position yet. If it says nothing later, it is damaged. */
+function createFile () {
+  return Buffer.concat([encodeSlot(0, null), Buffer.alloc(SLOT_SIZE, ' ')])
+}
+
+/** @type {(generation: number, position: Position | null) => Buffer} */
+function encodeSlot (generation, position) {
+  const points = position?.points.slice(0, POINT_COUNT_MAX)
+  const json = JSON.stringify({ generation, position: position && { ...position, points } })
+  const line = `${MAGIC} ${checksum(json)} ${json}`
+  if (line.length < SLOT_SIZE) return Buffer.from(`${line.padEnd(SLOT_SIZE - 1)}\n`)
+  throw new LogError('ERR_INVALID_ARGUMENT', `the cursor takes ${line.length} bytes, more than its slot has`)
+}
+
+/**
+ * Null if the slot is empty, torn or damaged.
+ * @type {(bytes: Buffer, slot: number) => { generation: number, slot: number, position: Position | null } | null}
+ */
+function decodeSlot (bytes, slot) {
+  const [, crc, json] = LINE.exec(bytes.toString('latin1', slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE)) ?? []
+  if (json === undefined || checksum(json) !== crc) return null
+  try {
+    const { generation, position } = JSON.parse(json)
+    if (!Number.isSafeInteger(generation) || !(position === null || isPosition(position))) return null
+    return { generation, slot, position }
+  } catch {
+    return null
+  }
+}
+
+/** @type {(position: any) => position is Position} */
+function isPosition ({ log, id, seq, end, step, points, forwarded, refused }) {
+  return (log === null || typeof log === 'string') && typeof id === 'string' && (end === null || Number.isSafeInteger(end)) &&
+    [seq, step, forwarded, refused].every(Number.isSafeInteger) && Array.isArray(points) &&
+    points.every((point) => Array.isArray(point) && point.length === 3 && point.every(Number.isSafeInteger))
+}
+
+/** @param {string} json */
+function checksum (json) {
+  return crc32(Buffer.from(json, 'latin1')).toString(16).padStart(8, '0')
+}
+
+exports.Cursor = Cursor
+exports.openCursor = openCursor

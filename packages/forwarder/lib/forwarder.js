@@ -1,0 +1,431 @@
+'use strict'
+// The forwarder: opens the cursor, reads what lies behind it, makes batches, and has them delivered, one at a time.
+
+const { performance } = require('node:perf_hooks')
+const { LogError, misuse } = require('@millrace/errors')
+const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
+const { Control, Retrier } = require('./control')
+const { openCursor } = require('./cursor')
+const { Delivery } = require('./delivery')
+const { LagCounter } = require('./lag')
+const { parseOptions } = require('./options')
+const { Progress } = require('./progress')
+const { readPiece } = require('./reading')
+const { RefusedRecords } = require('./refused-records')
+const { Reporter } = require('./reports')
+const { findResumption } = require('./resume')
+
+// What is read at once, if a batch is smaller.
+const READ_COUNT = 1000
+const READ_SIZE = 2 ** 20
+// While a batch fills, appends wake nobody: the log is read so often.
+const GATHER_MS = 50
+
+/**
+ * @typedef {import('./reading').Entry} Entry
+ * @typedef {import('./options').ForwarderOptions} ForwarderOptions
+ * @typedef {{ records: number, size: number, ageMs: number }} Lag  behind the log; `size` in bytes of the log
+ * @typedef {{ seq: number, resolve: () => void, reject: (err: Error) => void }} Waiter
+ */
+
+/**
+ * @typedef {object} ForwarderStats
+ * @property {number} forwarded  records, over the life of the cursor
+ * @property {number} refused  records, over the life of the cursor
+ * @property {number} batches  that were accepted, of this forwarder
+ * @property {number} failures  tries that failed, of this forwarder
+ * @property {number} skipped  how often the log no longer had what came next
+ * @property {number} seq  of the last record that is done with; -1 if none
+ * @property {Error | null} lastError  of the last failed try; null after a success
+ */
+
+class LogForwarder {
+  /** @type {import('@millrace/flow').Obz<Lag>} */
+  lag = createObservable()
+  #log
+  #options
+  #control
+  #lifecycle
+  #reporter
+  #retrier
+  /** @type {Progress} set once open, as are the next two */
+  #progress
+  /** @type {Delivery} */
+  #delivery
+  /** @type {LagCounter} */
+  #lagCounter
+  #refusedRecords
+  /** Records that were read and are not done with. @type {Entry[]} */
+  #queue = []
+  #queueSize = 0
+  /** When the first of the queue was read. */
+  #queuedMs = 0
+  /** Whether the last read left records behind because the queue was full. */
+  #isCut = false
+  /** The seq behind which the next read begins. */
+  #after = -1
+  /** The `since` up to which everything was read. */
+  #readTo = -1
+  /** The `since` up to which everything is done with. */
+  #doneTo = -1
+  #isIdle = false
+  #isMeasuring = false
+  #skippedCount = 0
+  /** @type {Waiter[]} callers of `drained` */
+  #waiting = []
+  /** Why the forwarder ended by itself. @type {Error | null} */
+  #failure = null
+  /** @type {Promise<void>} */
+  #running = Promise.resolve()
+  #forgetLog = () => {}
+
+  /**
+   * @param {any} log
+   * @param {ForwarderOptions} options
+   */
+  constructor (log, options) {
+    this.#log = log
+    const parsed = this.#options = parseOptions(log, options)
+    const { name, path, refused, storage, backoff } = parsed
+    this.#control = new Control(parsed.unref)
+    this.#reporter = new Reporter(`forwarder ${name} of ${log.filename}`, parsed.onReport)
+    this.#retrier = new Retrier(this.#control, backoff, this.#reporter)
+    this.#refusedRecords = new RefusedRecords(log, { target: refused, path: `${path}.refused`, storage })
+    this.#lifecycle = new Lifecycle((call) => closedError(call, name))
+    /** @type {any} */
+    const unset = null
+    this.#progress = this.#delivery = this.#lagCounter = unset
+    this.#open().then(() => this.#begin(), (err) => {
+      this.#control.end()
+      this.#control.show('closed')
+      this.#lifecycle.opened(err)
+    })
+  }
+
+  /** @returns {import('@millrace/flow').Observable<import('./control').State>} */
+  get state () {
+    return this.#control.state
+  }
+
+  /** @returns {Promise<void>}  fails as opening did */
+  ready () {
+    return toPromise((cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)))
+  }
+
+  /** Waits until everything that the log has now is done with. @returns {Promise<void>} */
+  async drained () {
+    await this.ready()
+    const seq = this.#log.since.value
+    if (this.#failure) throw this.#failure
+    if (this.#doneTo >= seq) return
+    await new Promise((resolve, reject) => {
+      this.#waiting.push({ seq, resolve: () => resolve(undefined), reject })
+      this.#control.poke()
+    })
+  }
+
+  /** Begins no further batch; waits for the one that is being sent. @returns {Promise<void>} */
+  async pause () {
+    await this.ready()
+    await this.#control.pause()
+  }
+
+  /** @returns {Promise<void>} */
+  async resume () {
+    await this.ready()
+    this.#control.resume()
+  }
+
+  /**
+   * @param {{ drain?: number | undefined }} [options]  `drain`: for how many ms to go on, at most
+   * @returns {Promise<{ isDrained: boolean }>}  whether everything is done with that the log had
+   */
+  async close ({ drain = 0 } = {}) {
+    const isTime = typeof drain === 'number' && drain >= 0
+    if (!isTime) throw misuse(`close: drain must be a number of ms, got ${String(drain)}`)
+    this.#control.close(Math.min(drain, 2 ** 31 - 1))
+    await toPromise((cb) => this.#lifecycle.close((done) => this.#shutDown().then(() => done(null), done), cb))
+    return { isDrained: this.#isDrained }
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  /** @returns {ForwarderStats} */
+  stats () {
+    const { forwarded = 0, refused = 0, seq = -1 } = this.#progress?.position ?? {}
+    const { failureCount: failures, lastError } = this.#retrier
+    const batches = this.#delivery?.batchCount ?? 0
+    return { forwarded, refused, batches, failures, skipped: this.#skippedCount, seq, lastError }
+  }
+
+  async #open () {
+    const { sink, name, path, storage, batch, fsync, start } = this.#options
+    const [log, reporter] = [this.#log, this.#reporter]
+    await log.ready()
+    const { id: logId = null } = typeof log.stats === 'function' ? await log.stats() : {}
+    const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage)
+    try {
+      const { position, problem } = await findResumption(log, logId, saved, start)
+      const [control, retrier] = [this.#control, this.#retrier]
+      this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync })
+      const parts = { sink, control, retrier, progress: this.#progress, refusedRecords: this.#refusedRecords, reporter }
+      this.#delivery = new Delivery({ ...parts, onPass: (entries) => this.#passed(entries) }, batch)
+      this.#lagCounter = new LagCounter(log, position.seq)
+      this.#goTo(position.seq)
+      if (problem !== null) this.#tellMoved(saved.position?.seq ?? null, position.seq, problem)
+      await cursor.write(position)
+      await this.#progress.hold()
+    } catch (err) {
+      await cursor.close().catch(() => {})
+      throw err
+    }
+  }
+
+  #begin () {
+    const { lagMs } = this.#options
+    const timer = lagMs === 0 ? undefined : setInterval(() => this.#measureLag(), lagMs).unref()
+    const forgetSince = this.#log.since(() => { if (this.#isIdle) this.#control.poke() }, false)
+    this.#forgetLog = () => {
+      clearInterval(timer)
+      forgetSince()
+    }
+    this.#lifecycle.opened(null)
+    this.#running = this.#run().catch((err) => { this.#failure = err }).then(() => this.#ended())
+    if (lagMs > 0) this.#measureLag()
+  }
+
+  async #run () {
+    while (await this.#control.mayGoOn()) {
+      const batch = await this.#gather()
+      if (batch !== null) await this.#delivery.deliver(batch)
+      else if (this.#control.isClosing && this.#isDrained) return
+    }
+  }
+
+  /** @returns {Promise<Entry[] | null>}  null after waiting for more records */
+  async #gather () {
+    if (!this.#isFull && this.#log.since.value > this.#readTo) await this.#read()
+    if (this.#control.isOver) return null
+    if (this.#queue.length > 0) {
+      const waitMs = this.#isFull || this.#isUrgent ? 0 : this.#queuedMs + this.#options.batch.ageMs - performance.now()
+      if (waitMs <= 0) return this.#nextBatch()
+      this.#control.show('idle')
+      await this.#control.wait(Math.min(waitMs, GATHER_MS))
+    } else if (this.#log.since.value <= this.#readTo) {
+      this.#doneTo = this.#readTo
+      this.#lagCounter.reset(this.#after)
+      this.#settle()
+      if (!this.#control.isClosing) await this.#idle()
+    }
+    return null
+  }
+
+  /** Whether everything is done with that the log has. */
+  get #isDrained () {
+    return this.#doneTo >= this.#log.since.value
+  }
+
+  get #isFull () {
+    const { countMax, sizeMax } = this.#delivery
+    return this.#isCut || this.#queue.length >= countMax || this.#queueSize >= sizeMax
+  }
+
+  /** Whether somebody waits, or a batch was begun before a crash. */
+  get #isUrgent () {
+    return this.#waiting.length > 0 || this.#control.isClosing || this.#progress.position.end !== null
+  }
+
+  async #idle () {
+    this.#control.show('idle')
+    this.#tellLag()
+    this.#isIdle = true
+    await this.#control.wait(this.#progress.syncDueMs)
+    this.#isIdle = false
+    if (this.#progress.syncDueMs === 0) await this.#progress.sync()
+  }
+
+  /** Reads as much as the queue may hold. */
+  async #read () {
+    const { batch } = this.#options
+    const bounds = {
+      countMax: Math.max(READ_COUNT, batch.count) - this.#queue.length,
+      sizeMax: Math.max(READ_SIZE, batch.size) - this.#queueSize,
+      signal: this.#control.signal
+    }
+    const since = this.#log.since.value
+    const isFatal = (/** @type {any} */ err) => err.code === 'ERR_LOG_CLOSED'
+    const read = await this.#retrier.until(() => this.#readBehind(bounds), { isFatal })
+    if (read === null) return
+    const { entries, end, isCut, lostSize } = read.result
+    if (lostSize > 0) this.#tellSkipped(this.#after, end, null, `${lostSize} bytes of the log are damaged`)
+    if (this.#queue.length === 0) this.#queuedMs = performance.now()
+    for (const entry of entries) {
+      this.#queue.push(entry)
+      this.#queueSize += entry.size
+      this.#lagCounter.note(entry.seq, entry.size)
+    }
+    this.#after = end
+    this.#isCut = isCut
+    this.#readTo = isCut ? end : Math.max(since, end)
+  }
+
+  /** @param {import('./reading').Bounds} bounds */
+  async #readBehind (bounds) {
+    try {
+      return await readPiece(this.#log, this.#after, bounds)
+    } catch (/** @type {any} */ err) {
+      if (err.code === 'ERR_LOG_SEQ_RETAINED') return this.#readRetained(bounds)
+      if (err.code === 'ERR_LOG_SEQ_LOST') await this.#resumeAgain()
+      throw err
+    }
+  }
+
+  /** The log has removed what comes next: goes on with the first record that it has. */
+  async #readRetained (/** @type {import('./reading').Bounds} */ bounds) {
+    const [from, counted] = [this.#after, this.#lagCounter.end]
+    const behind = this.#lagCounter.behind.records - this.#queue.length
+    const piece = await readPiece(this.#log, -1, bounds)
+    const to = piece.entries.length > 0 ? piece.entries[0].seq : this.#log.since.value + 1
+    const left = counted > from && this.#options.lagMs > 0 ? await this.#log.count({ lte: counted }) : null
+    this.#tellSkipped(from, to, left === null ? null : Math.max(0, behind - left), 'the log has removed them')
+    this.#lagCounter.reset(to - 1)
+    return piece
+  }
+
+  /** The end of the log was lost while the forwarder was running, and another process has opened the log again. */
+  async #resumeAgain () {
+    const before = this.#progress.position
+    const { position, problem } = await findResumption(this.#log, before.log, { position: before, isDamaged: false }, 'first')
+    this.#goTo(position.seq)
+    await this.#progress.moveTo(position)
+    this.#tellMoved(before.seq, position.seq, problem ?? 'the log has lost records')
+  }
+
+  /** Forgets what was read. @param {number} seq */
+  #goTo (seq) {
+    this.#queue = []
+    this.#queueSize = 0
+    this.#isCut = false
+    this.#after = this.#readTo = this.#doneTo = seq
+    this.#lagCounter.reset(seq)
+  }
+
+  /** The next records, as many as one batch may have. */
+  #nextBatch () {
+    const { countMax, sizeMax } = this.#delivery
+    const { end } = this.#progress.position
+    const [first] = this.#queue
+    // If a crash interrupted a batch, it is made again.
+    const isAgain = end !== null && first.seq <= end
+    let size = 0
+    let count = 0
+    for (const entry of this.#queue) {
+      size += entry.size
+      const isOver = isAgain ? entry.seq > end : count === countMax || (count > 0 && size > sizeMax)
+      if (isOver || (count > 0 && (entry.error !== null || first.error !== null))) break
+      count++
+    }
+    return this.#queue.slice(0, count)
+  }
+
+  /** @param {Entry[]} entries  the first of the queue */
+  #passed (entries) {
+    const size = entries.reduce((sum, entry) => sum + entry.size, 0)
+    this.#queue.splice(0, entries.length)
+    this.#queueSize -= size
+    this.#queuedMs = performance.now()
+    if (this.#queue.length < this.#delivery.countMax) this.#isCut = false
+    this.#lagCounter.forget(entries.length, size)
+    this.#doneTo = this.#progress.position.seq
+    this.#tellLag()
+    this.#settle()
+  }
+
+  #settle () {
+    const done = this.#waiting.filter(({ seq }) => this.#doneTo >= seq)
+    this.#waiting = this.#waiting.filter(({ seq }) => this.#doneTo < seq)
+    for (const { resolve } of done) resolve()
+  }
+
+  /** Counts the backlog. A failure is for the reader to notice. */
+  #measureLag () {
+    if (this.#isMeasuring) return
+    this.#isMeasuring = true
+    this.#lagCounter.measure(this.#control.signal).catch(() => {}).then(() => {
+      this.#isMeasuring = false
+      this.#tellLag()
+    })
+  }
+
+  #tellLag () {
+    const { records, size } = this.#lagCounter.behind
+    const { lag } = this
+    if (records === 0 && lag.value?.records === 0) return
+    lag.set({ records, size, ageMs: records === 0 ? 0 : this.#findAgeMs() })
+  }
+
+  /** The age of the oldest record: by its own time, or since it was read. */
+  #findAgeMs () {
+    const { timeOf } = this.#options
+    if (this.#queue.length === 0) return 0
+    const [{ value }] = this.#queue
+    let time = NaN
+    try {
+      time = timeOf === false ? NaN : timeOf(value) ?? NaN
+    } catch {
+      // The record may have any shape.
+    }
+    return Math.max(0, Math.round(Number.isFinite(time) ? Date.now() - time : performance.now() - this.#queuedMs))
+  }
+
+  /** @type {(from: number | null, to: number, problem: string) => void} */
+  #tellMoved (from, to, problem) {
+    const where = to === -1 ? 'the first record' : `the record behind ${to}`
+    this.#reporter.tell({ what: 'cursor', message: `${problem}; going on with ${where}`, from, to })
+  }
+
+  /** @type {(from: number, to: number, records: number | null, why: string) => void} */
+  #tellSkipped (from, to, records, why) {
+    this.#skippedCount++
+    const what = records === null ? 'records' : `${records} records`
+    const message = `${what} between ${from} and ${to} were not forwarded: ${why}`
+    this.#reporter.tell({ what: 'skipped', message, from, to, records })
+  }
+
+  #ended () {
+    this.#forgetLog()
+    const err = this.#failure ?? closedError('drained', this.#options.name)
+    for (const { reject } of this.#waiting.splice(0)) reject(err)
+    // Nothing is left to do, but somebody else may want the cursor.
+    if (this.#failure) this.close().catch(() => {})
+  }
+
+  async #shutDown () {
+    await this.#running
+    this.#control.end()
+    await this.#progress?.close()
+    await this.#refusedRecords.close()
+    await this.#options.sink.close?.()
+    this.#control.show('closed')
+  }
+}
+
+/** @type {(call: string, name: string) => LogError} */
+function closedError (call, name) {
+  return new LogError('ERR_FORWARDER_CLOSED', `${call}: the forwarder ${name} is closed; make a new one`)
+}
+
+/**
+ * Forwards the records of a log to a sink; with or without `new`. It begins at once.
+ * @param {any} log
+ * @param {ForwarderOptions} options
+ * @returns {LogForwarder}
+ */
+function Forwarder (log, options) {
+  return new LogForwarder(log, options)
+}
+Forwarder.prototype = LogForwarder.prototype
+
+exports.Forwarder = Forwarder

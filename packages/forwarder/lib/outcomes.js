@@ -1,0 +1,70 @@
+'use strict'
+// What a sink may answer besides "accepted", and how long to wait before the next try.
+
+const { LogError, reasonOf } = require('@millrace/errors')
+
+// Above this no server means it. It also fits a timer.
+const RETRY_AFTER_MS_MAX = 24 * 60 * 60 * 1000
+
+/** @typedef {InstanceType<typeof LogError>} SinkError */
+
+/**
+ * The sink refuses these records for good. The forwarder finds out which ones, and sets them aside.
+ * @param {string} message
+ * @param {{ cause?: unknown }} [details]
+ * @returns {SinkError}
+ */
+function refused (message, { cause } = {}) {
+  return new LogError('ERR_SINK_REFUSED', message, { cause })
+}
+
+/**
+ * The batch is too large for the sink. The forwarder halves it, and makes smaller ones from then on.
+ * @param {string} message
+ * @param {{ cause?: unknown }} [details]
+ * @returns {SinkError}
+ */
+function tooLarge (message, { cause } = {}) {
+  return new LogError('ERR_SINK_TOO_LARGE', message, { cause })
+}
+
+/**
+ * The sink cannot take the batch now. The forwarder sends it again later.
+ * @param {string} message
+ * @param {{ retryAfterMs?: number | undefined, cause?: unknown }} [details]  `retryAfterMs`: the least time to wait
+ * @returns {SinkError & { retryAfterMs?: number }}
+ */
+function unavailable (message, { retryAfterMs, cause } = {}) {
+  const err = new LogError('ERR_SINK_UNAVAILABLE', message, { cause })
+  return retryAfterMs === undefined ? err : Object.assign(err, { retryAfterMs })
+}
+
+/**
+ * What a sink threw. Another copy of this package may have made the error, so only the code counts.
+ * @type {(thrown: unknown) => { kind: 'refused' | 'too large' | 'failed', error: Error, retryAfterMs: number }}
+ */
+function classify (thrown) {
+  const error = thrown instanceof Error ? thrown : unavailable(`the sink threw ${reasonOf(thrown)}`, { cause: thrown })
+  const { code, retryAfterMs } = /** @type {{ code?: string, retryAfterMs?: unknown }} */ (error)
+  if (code === 'ERR_SINK_REFUSED') return { kind: 'refused', error, retryAfterMs: 0 }
+  if (code === 'ERR_SINK_TOO_LARGE') return { kind: 'too large', error, retryAfterMs: 0 }
+  const asked = typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0
+  return { kind: 'failed', error, retryAfterMs: Math.min(asked, RETRY_AFTER_MS_MAX) }
+}
+
+/**
+ * How long to wait after the n-th failure in a row: a random time below a limit that doubles ("full jitter").
+ * @param {{ minMs: number, maxMs: number }} backoff
+ * @param {number} failureCount  from 1
+ * @param {number} [retryAfterMs]  the least time
+ */
+function delayOf ({ minMs, maxMs }, failureCount, retryAfterMs = 0) {
+  const limit = Math.min(maxMs, minMs * 2 ** Math.min(failureCount - 1, 52))
+  return Math.max(retryAfterMs, Math.random() * limit)
+}
+
+exports.refused = refused
+exports.tooLarge = tooLarge
+exports.unavailable = unavailable
+exports.classify = classify
+exports.delayOf = delayOf

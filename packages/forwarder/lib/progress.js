@@ -1,0 +1,92 @@
+'use strict'
+// How far the forwarder has come: advances the cursor, brings it to the disk, and tells a log that keeps records for
+// its forwarders.
+
+const { performance } = require('node:perf_hooks')
+const { advance } = require('./resume')
+
+const SYNC_MS = 1000
+
+/**
+ * @typedef {import('./cursor').Position} Position
+ * @typedef {import('./reading').Entry} Entry
+ */
+
+class Progress {
+  position
+  #cursor
+  #log
+  #retrier
+  #name
+  #syncMs
+  #syncedMs = performance.now()
+
+  /**
+   * @param {object} parts
+   * @param {Position} parts.position
+   * @param {import('./cursor').Cursor} parts.cursor
+   * @param {any} parts.log
+   * @param {import('./control').Retrier} parts.retrier
+   * @param {{ name: string, fsync: 'always' | 'interval' }} options
+   */
+  constructor ({ position, cursor, log, retrier }, { name, fsync }) {
+    this.position = position
+    this.#cursor = cursor
+    this.#log = log
+    this.#retrier = retrier
+    this.#name = name
+    this.#syncMs = fsync === 'always' ? 0 : SYNC_MS
+  }
+
+  /** What the keys of records begin with. */
+  get logId () {
+    return this.position.log ?? this.position.id
+  }
+
+  /** When the next sync is due, in ms from now. */
+  get syncDueMs () {
+    return this.#cursor.isDirty ? Math.max(0, this.#syncedMs + this.#syncMs - performance.now()) : Infinity
+  }
+
+  /** Notes where the next batch ends: after a crash it must be the same batch. @param {number} end */
+  async intend (end) {
+    if (this.position.end !== end) await this.#save({ ...this.position, end })
+  }
+
+  /** Passes records. @type {(last: Entry, counts: { forwarded: number, refused: number }) => Promise<void>} */
+  async pass (last, counts) {
+    await this.#save(advance(this.position, last, counts))
+    if (this.syncDueMs === 0) await this.sync()
+  }
+
+  /** @param {Position} position */
+  async moveTo (position) {
+    await this.#save(position)
+  }
+
+  async sync () {
+    const { seq } = this.position
+    this.#syncedMs = performance.now()
+    await this.#retrier.until(() => this.#cursor.sync(), { isUrgent: true })
+    // Not earlier: after a power cut the cursor must not need records that the log was told to give up.
+    if (!this.#cursor.isDirty) await this.hold(seq)
+  }
+
+  /** Tells the log which records are still needed: those above a seq. @param {number} [seq] */
+  async hold (seq = this.position.seq) {
+    if (typeof this.#log.hold === 'function') await this.#retrier.until(() => this.#log.hold(this.#name, seq), { isUrgent: true })
+  }
+
+  /** @param {Position} position */
+  async #save (position) {
+    this.position = position
+    await this.#retrier.until(() => this.#cursor.write(position), { isUrgent: true })
+  }
+
+  async close () {
+    await this.#cursor.sync().catch(() => {})
+    await this.#cursor.close()
+  }
+}
+
+exports.Progress = Progress

@@ -1,0 +1,51 @@
+'use strict'
+// What a forwarder tells its user: a function gets it, or it becomes warnings of the process.
+
+const { performance } = require('node:perf_hooks')
+const { rethrowAsync } = require('@millrace/flow')
+
+/**
+ * @typedef {{ what: 'cursor', message: string, from: number | null, to: number }} CursorReport  `from` is null if the
+ *   cursor says no seq
+ * @typedef {{ what: 'retry', message: string, error: Error, attempt: number, delayMs: number }} RetryReport
+ * @typedef {{ what: 'recovered', message: string, attempts: number, downMs: number }} RecoveredReport
+ * @typedef {{ what: 'refused', message: string, seq: number, error: Error | null, count: number }} RefusedReport
+ *   `seq` is the first record that may be one of the `count` refused ones
+ * @typedef {{ what: 'skipped', message: string, from: number, to: number, records: number | null }} SkippedReport
+ * @typedef {CursorReport | RetryReport | RecoveredReport | RefusedReport | SkippedReport} Report
+ */
+
+// Somebody who looks at the refused records needs no warning for each.
+const REFUSED_WARNING_MS = 10_000
+
+class Reporter {
+  /** When the last warning about a refused record was given. */
+  #refusedMs = -Infinity
+  #label
+  #onReport
+
+  /**
+   * @param {string} label  names the forwarder in warnings
+   * @param {((report: Report) => void) | null} onReport
+   */
+  constructor (label, onReport) {
+    this.#label = label
+    this.#onReport = onReport
+  }
+
+  /** @param {Report} report */
+  tell (report) {
+    const onReport = this.#onReport
+    if (onReport !== null) return rethrowAsync(() => onReport(report))
+    if (report.what === 'recovered' || (report.what === 'retry' && report.attempt > 1)) return
+    if (report.what === 'refused') {
+      const now = performance.now()
+      if (now - this.#refusedMs < REFUSED_WARNING_MS) return
+      this.#refusedMs = now
+    }
+    const code = 'error' in report ? /** @type {any} */ (report.error)?.code : undefined
+    process.emitWarning(`${this.#label}: ${report.message}`, { type: 'ForwarderWarning', ...(typeof code === 'string' && { code }) })
+  }
+}
+
+exports.Reporter = Reporter

@@ -1,0 +1,100 @@
+'use strict'
+// A Writable of Node.js as a sink. A batch is accepted when the stream has called back for the last chunk of it.
+
+const { misuse, reasonOf } = require('@millrace/errors')
+const { onAbort } = require('@millrace/flow')
+const { checkNames } = require('../options')
+const { toLine } = require('./lines')
+const { refused, unavailable } = require('../outcomes')
+
+/**
+ * @typedef {import('node:stream').Writable} Writable
+ * @typedef {import('../options').SinkRecord} SinkRecord
+ */
+
+class WritableSink {
+  #create
+  #format
+  /** Null before the first batch and after a failure. @type {Writable | null} */
+  #stream = null
+
+  /**
+   * @param {() => Writable} create
+   * @param {((record: SinkRecord) => any) | null} format
+   */
+  constructor (create, format) {
+    this.#create = create
+    this.#format = format
+  }
+
+  /** @type {(records: SinkRecord[], context: import('../options').SendContext) => Promise<void>} */
+  async send (records, { signal }) {
+    const stream = this.#stream = this.#stream && isUsable(this.#stream) ? this.#stream : this.#create()
+    if (!isUsable(stream)) throw unavailable('the stream has ended; give writableSink a function that makes a new one')
+    const chunks = this.#toChunks(stream, records)
+    try {
+      await writeAll(stream, chunks, signal)
+    } catch (err) {
+      // What it still holds might be written later, out of order.
+      stream.on('error', () => {}).destroy()
+      throw err
+    }
+  }
+
+  /** @type {(stream: Writable, records: SinkRecord[]) => any[]} */
+  #toChunks (stream, records) {
+    const format = this.#format ?? (stream.writableObjectMode ? ({ value }) => value : toLine)
+    const chunks = records.map((record) => {
+      try {
+        return format(record)
+      } catch (err) {
+        throw refused(`the record at ${record.seq} cannot be formatted: ${reasonOf(err)}`, { cause: err })
+      }
+    })
+    const isText = !stream.writableObjectMode && chunks.every((chunk) => typeof chunk === 'string')
+    return isText ? [chunks.join('')] : chunks
+  }
+}
+
+/** @param {Writable} stream */
+function isUsable (stream) {
+  return stream.writable && !stream.destroyed && !stream.writableEnded && !stream.errored
+}
+
+/** @type {(stream: Writable, chunks: any[], signal: AbortSignal) => Promise<void>} */
+async function writeAll (stream, chunks, signal) {
+  let forget = () => {}
+  const ended = new Promise((resolve, reject) => {
+    const onClose = () => reject(unavailable('the stream was closed before it had written the batch'))
+    const forgetAbort = onAbort(signal, () => reject(signal.reason))
+    stream.on('error', reject).on('close', onClose)
+    forget = () => {
+      forgetAbort()
+      stream.off('error', reject).off('close', onClose)
+    }
+    const write = (/** @type {number} */ index) => {
+      const settle = (/** @type {Error | null | undefined} */ err) => err ? reject(err) : resolve(undefined)
+      if (index === chunks.length - 1) return stream.write(chunks[index], settle)
+      if (stream.write(chunks[index])) write(index + 1)
+      else stream.once('drain', () => write(index + 1))
+    }
+    write(0)
+  })
+  await ended.finally(() => forget())
+}
+
+/**
+ * @param {Writable | (() => Writable)} stream  or a function that makes one, and after a failure another
+ * @param {{ format?: ((record: SinkRecord) => any) | undefined }} [options]
+ * @returns {import('../options').Sink}
+ */
+function writableSink (stream, options = {}) {
+  checkNames('writableSink', options, ['format'])
+  const { format = null } = options
+  if (format !== null && typeof format !== 'function') throw misuse('writableSink: format must be a function')
+  if (typeof stream === 'function') return new WritableSink(stream, format)
+  if (typeof stream?.write !== 'function') throw misuse('writableSink: expected a Writable, or a function that makes one')
+  return new WritableSink(() => stream, format)
+}
+
+exports.writableSink = writableSink

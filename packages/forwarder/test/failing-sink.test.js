@@ -1,0 +1,312 @@
+'use strict'
+// A sink that is down, slow, flapping, full, or refuses: nothing is missing, nothing is blocked, and it is told.
+
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { createRandom, failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { fileStorage } = require('@millrace/block-file')
+const { refused, tooLarge, unavailable } = require('..')
+const { delayOf } = require('../lib/outcomes')
+const { createCollector, fill, forward, kindsOf, makeLog, range, until } = require('./helpers')
+
+const seed = Date.now() % 2 ** 31
+
+tape('retry: a sink that was down gets everything, in order, and the reports say so', async (t) => {
+  const log = makeLog()
+  await fill(log, 700)
+  const sink = createCollector()
+  let failures = 20
+  const keys = new Set()
+  const forwarder = forward(log, {
+    sink: async (records, context) => {
+      keys.add(context.key)
+      if (failures-- > 0) throw new Error('connection refused')
+      await sink.send(records, context)
+    }
+  })
+  await forwarder.drained()
+  t.deepEqual(sink.all, range(0, 700))
+  t.deepEqual(sink.keys, [...keys], 'the key of a batch stays')
+  t.equal(forwarder.stats().failures, 20)
+  t.deepEqual(kindsOf(forwarder), ['retry', 'recovered'])
+  const { error, attempt, delayMs } = forwarder.reports[0]
+  t.deepEqual([error.message, attempt], ['connection refused', 1])
+  t.ok(delayMs >= 0 && delayMs <= 1)
+  t.equal(forwarder.reports.at(-1).attempts, 20)
+  await forwarder.close()
+  await log.close()
+})
+
+tape(`retry: a flapping sink that answers anything gets all, in order, seed ${seed}`, async (t) => {
+  const random = createRandom(seed)
+  const log = makeLog()
+  const sink = createCollector()
+  const forwarder = forward(log, {
+    batch: { count: 7, ageMs: 0 },
+    sink: (records, context) => {
+      switch (random(5)) {
+        case 0: throw unavailable('busy', { retryAfterMs: 1 })
+        case 1: return Promise.reject(undefined) // eslint-disable-line prefer-promise-reject-errors
+        case 2: throw 'no error' // eslint-disable-line no-throw-literal
+        case 3: return new Promise((resolve, reject) => setTimeout(reject, 2, new Error('late')))
+        default: return sink.send(records, context)
+      }
+    }
+  })
+  for (let n = 0; n < 300; n += 10) {
+    await fill(log, 10, n)
+    await new Promise(setImmediate)
+  }
+  await forwarder.drained()
+  t.deepEqual(sink.all, range(0, 300))
+  t.equal(forwarder.stats().lastError, null)
+  await forwarder.close()
+  await log.close()
+})
+
+tape('retry: waits as long as the sink asks, and close does not wait for that', async (t) => {
+  const log = makeLog()
+  await fill(log, 1)
+  const times = []
+  const forwarder = forward(log, {
+    sink: async () => {
+      times.push(performance.now())
+      throw unavailable('full', { retryAfterMs: times.length === 1 ? 100 : 3_600_000 })
+    }
+  })
+  await until(() => times.length === 2 && forwarder.state.value === 'waiting')
+  t.ok(times[1] - times[0] >= 99, `${times[1] - times[0]}`)
+  t.ok(forwarder.reports[1].delayMs >= 3_600_000)
+  await forwarder.pause()
+  t.equal(forwarder.state.value, 'paused', 'a pause does not wait for it either')
+  await forwarder.resume()
+  await until(() => times.length === 3)
+  t.deepEqual(await forwarder.close({ drain: 20 }), { isDrained: false })
+  await log.close()
+})
+
+tape('backoff: a random time below a limit that doubles', (t) => {
+  const backoff = { minMs: 100, maxMs: 5000 }
+  for (const [failures, limit] of [[1, 100], [2, 200], [4, 800], [7, 5000], [5000, 5000]]) {
+    const delays = Array.from({ length: 2000 }, () => delayOf(backoff, failures))
+    t.ok(delays.every((ms) => ms >= 0 && ms <= limit), `${limit}`)
+    t.ok(Math.min(...delays) < limit * 0.1 && Math.max(...delays) > limit * 0.9, 'full jitter')
+  }
+  t.ok(delayOf(backoff, 1, 9000) === 9000)
+  t.end()
+})
+
+tape(`refused: poison records are found, set aside and counted, and all others arrive in order, seed ${seed}`, async (t) => {
+  const random = createRandom(seed)
+  const log = makeLog()
+  await fill(log, 600)
+  const poison = new Set([0, 1, 599, ...Array.from({ length: 20 }, () => random(600))])
+  const sink = createCollector()
+  let tries = 0
+  const forwarder = forward(log, {
+    sink: async (records, context) => {
+      tries++
+      if (records.some(({ value }) => poison.has(value.n))) throw refused('bad n')
+      await sink.send(records, context)
+    }
+  })
+  await forwarder.drained()
+  t.deepEqual(sink.all, range(0, 600).filter((n) => !poison.has(n)))
+  t.ok(tries <= 2 + poison.size * 2 * 10, `${tries} tries`)
+  const { forwarded, refused: count, failures } = forwarder.stats()
+  t.deepEqual([forwarded, count, failures], [600 - poison.size, poison.size, 0])
+  await forwarder.close()
+  const { id } = await log.stats()
+  await log.close()
+  const aside = makeLog({ flags: 'r' }, `${log.filename}.default.refused`)
+  const found = []
+  for await (const { value } of aside.stream()) {
+    found.push(value.value.n)
+    t.deepEqual([value.log, value.message, Number.isFinite(Date.parse(value.time))], [id, 'bad n', true])
+  }
+  t.deepEqual(found, [...poison].sort((a, b) => a - b))
+  await aside.close()
+})
+
+tape('refused: a sink may name the records, or only their number', async (t) => {
+  const log = makeLog()
+  await fill(log, 10)
+  const aside = []
+  const forwarder = forward(log, {
+    refused: async (record) => { aside.push(record) },
+    batch: { count: 5 },
+    sink: async (records) => records[0].value.n === 0
+      ? { refused: [{ index: 1, message: 'one' }, { index: 3 }, { index: 99 }] }
+      : { refusedCount: 2, message: 'two of them' }
+  })
+  await forwarder.drained()
+  t.deepEqual(aside.slice(0, 2).map(({ value, message }) => [value.n, message]), [[1, 'one'], [3, 'the sink refused it']])
+  const { seq, to, count, message } = aside[2]
+  t.deepEqual([to, count, message], [log.since.value, 2, 'two of them'])
+  t.ok(seq < to && aside.length === 3)
+  t.equal(forwarder.reports.at(-1).count, 2)
+  t.equal(forwarder.stats().refused, 5)
+  await forwarder.close()
+  await log.close()
+})
+
+tape('refused: into another log; and while that fails nothing is passed', async (t) => {
+  const log = makeLog()
+  await fill(log, 3)
+  const target = makeLog()
+  let failures = 3
+  const sink = createCollector()
+  const forwarder = forward(log, {
+    refused: { append: async (record) => { if (failures-- > 0) throw new Error('disk full'); await target.append(record) }, sync: () => target.sync() },
+    sink: async (records, context) => {
+      if (records.some(({ value }) => value.n === 1)) throw refused('no')
+      await sink.send(records, context)
+    }
+  })
+  await forwarder.drained()
+  t.deepEqual(sink.all, [0, 2])
+  t.equal(await target.count(), 1)
+  t.equal(forwarder.stats().failures, 3)
+  await forwarder.close()
+  await target.close()
+  await log.close()
+})
+
+tape('refused: if everything is refused, the forwarder slows down', async (t) => {
+  const log = makeLog()
+  await fill(log, 110)
+  const times = []
+  const forwarder = forward(log, {
+    batch: { count: 1 },
+    backoff: { minMs: 1000, maxMs: 1000 },
+    refused: () => { times.push(performance.now()) },
+    sink: async () => { throw refused('wrong endpoint') }
+  })
+  await until(() => times.length >= 100 && forwarder.state.value === 'waiting')
+  t.equal(times.length, 100)
+  await forwarder.close()
+  t.equal(forwarder.stats().refused, 100)
+  await log.close()
+})
+
+tape('too large: batches become smaller, a record that is too large alone is set aside, and later batches grow again', async (t) => {
+  const log = makeLog()
+  await fill(log, 400)
+  await log.append({ n: 400, text: 'x'.repeat(5000) })
+  await fill(log, 400, 401)
+  const sink = createCollector()
+  let refusals = 0
+  const forwarder = forward(log, {
+    batch: { count: 200, size: 100_000 },
+    sink: async (records, context) => {
+      if (JSON.stringify(records).length > 2000) {
+        refusals++
+        throw tooLarge('413')
+      }
+      await sink.send(records, context)
+    }
+  })
+  await forwarder.drained()
+  t.deepEqual(sink.all, range(0, 801).filter((n) => n !== 400))
+  t.equal(forwarder.stats().refused, 1)
+  t.ok(refusals < sink.batches.length, `${refusals} refusals for ${sink.batches.length} batches`)
+  await forwarder.close()
+  await log.close()
+})
+
+tape('cursor: while it cannot be written, nothing is sent that might have to be sent again', async (t) => {
+  const folder = temporaryFolder()
+  const log = makeLog({}, path.join(folder, 'log'))
+  await fill(log, 30)
+  let failures = 0
+  const storage = faultyStorage(fileStorage, ({ name }) => {
+    if (name === 'write' && failures > 0) return { error: Object.assign(new Error('no space'), { code: 'ENOSPC' }, { left: failures-- }) }
+  })
+  const sink = createCollector()
+  const forwarder = forward(log, {
+    storage,
+    batch: { count: 10 },
+    sink: async (records, context) => {
+      await sink.send(records, context)
+      failures = 3
+    }
+  })
+  await forwarder.drained()
+  t.deepEqual(sink.batches.map(({ length }) => length), [10, 10, 10])
+  t.ok(forwarder.stats().failures >= 3, 'block-file tries to undo a failed write, which may fail too')
+  t.ok(['ENOSPC', 'ERR_FILE_NOT_UNDONE'].includes(forwarder.reports[0].error.code))
+  await forwarder.close()
+  await log.close()
+})
+
+/** A log that has lost its first records to retention. */
+function retain (log) {
+  let firstKept = 0
+  const check = ({ gt = -1, gte = 0 }) => {
+    if (gt !== -1 && Math.max(gt + 1, gte) < firstKept) throw Object.assign(new Error('retained'), { code: 'ERR_LOG_SEQ_RETAINED' })
+    return Math.max(gt + 1, gte, firstKept)
+  }
+  return {
+    ready: log.ready,
+    since: log.since,
+    supports: log.supports,
+    filename: log.filename,
+    stats: log.stats,
+    removeBefore: (seq) => { firstKept = seq },
+    scan: async ({ gt, gte, ...options }, onRecords) => log.scan({ ...options, gte: check({ gt, gte }) }, onRecords),
+    stream: ({ gt, gte, ...options }) => log.stream({ ...options, gte: check({ gt, gte }) }),
+    count: async ({ gt, gte, ...options }) => log.count({ ...options, gte: check({ gt, gte }) })
+  }
+}
+
+tape('retention: what the log has removed is skipped, and told', async (t) => {
+  const log = makeLog()
+  await log.ready()
+  const kept = retain(log)
+  await fill(log, 50)
+  const sink = createCollector()
+  const first = forward(kept, { sink, batch: { count: 10 }, lagMs: 5 })
+  await first.drained()
+  await first.pause()
+  await fill(log, 100, 50)
+  await until(() => first.lag.value.records === 100)
+  const seqs = []
+  for await (const seq of log.stream({ values: false })) seqs.push(seq)
+  kept.removeBefore(seqs[120])
+  await first.resume()
+  await first.drained()
+  t.deepEqual(sink.all, [...range(0, 50), ...range(120, 150)])
+  const skip = { what: 'skipped', from: seqs[49], to: seqs[120], records: 70 }
+  t.deepEqual(first.reports.map(({ message, ...report }) => report), [skip])
+  await first.close()
+  await fill(log, 100, 150)
+  for await (const seq of log.stream({ values: false, gt: seqs.at(-1) })) seqs.push(seq)
+  kept.removeBefore(seqs[200])
+  const second = forward(kept, { sink })
+  await second.drained()
+  t.deepEqual(sink.all.slice(80), range(200, 250), 'while it was not running, too')
+  t.deepEqual([second.reports.length, second.reports[0].records], [1, null])
+  t.equal(second.stats().skipped, 1)
+  await second.close()
+  await log.close()
+})
+
+tape('damage: what can be read is forwarded, and the loss is told', async (t) => {
+  const fs = require('node:fs')
+  const file = path.join(temporaryFolder(), 'log')
+  const log = makeLog({}, file)
+  for (let n = 0; n < 2000; n++) log.append({ n, text: 'y'.repeat(100) }, () => {})
+  await log.close()
+  fs.writeFileSync(file, fs.readFileSync(file).fill(0, 100_000, 101_000))
+  const damaged = OffsetLog(file, { codec: jsonCodec, flags: 'r' })
+  const sink = createCollector()
+  const forwarder = forward(damaged, { sink })
+  await forwarder.drained()
+  t.ok(sink.all.length > 1000 && sink.all.length < 2000 && sink.all.at(-1) === 1999, `${sink.all.length}`)
+  t.deepEqual(kindsOf(forwarder), ['skipped'])
+  await forwarder.close()
+  t.equal((await failureOf(() => forwarder.drained())).code, 'ERR_FORWARDER_CLOSED')
+  await damaged.close()
+})
