@@ -5,6 +5,19 @@ const { Forwarder } = require('./lib/forwarder')
 const { refused, tooLarge, unavailable } = require('./lib/outcomes')
 const { writableSink } = require('./lib/sinks/writable')
 
+/**
+ * @typedef {import('./lib/forwarder').Lag} Lag
+ * @typedef {import('./lib/forwarder').ForwarderStats} ForwarderStats
+ * @typedef {import('./lib/control').State} State
+ * @typedef {import('./lib/reports').Report} Report
+ * @typedef {import('./lib/refused-records').RefusedRecord} RefusedRecord
+ * @typedef {import('./lib/options').SendContext} SendContext
+ */
+
+/** @template [T=any] @typedef {import('./lib/options').ForwarderOptions<T>} ForwarderOptions */
+/** @template [T=any] @typedef {import('./lib/options').SinkRecord<T>} SinkRecord */
+/** @template [T=any] @typedef {import('./lib/options').Sink<T>} Sink */
+
 exports.Forwarder = Forwarder
 exports.refused = refused
 exports.tooLarge = tooLarge

@@ -9,6 +9,8 @@ import { binaryCodec, canonicalCodec, compareString, createSeekPath, decode, enc
 import { getValueType, iterate, rawCodec, seekKey, types } from '@millrace/binary-codec'
 import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
+import { Forwarder, refused, unavailable, writableSink } from '@millrace/forwarder'
+import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { jsonCodec } from '@millrace/json-codec'
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
@@ -469,4 +471,30 @@ export function binary () {
   seekKey(record, 0, 7)
   // @ts-expect-error
   binaryCodec.name = 'other'
+}
+
+export async function forward (log: OffsetLog<Message>) {
+  const forwarder = Forwarder<Message>(log, {
+    name: 'mail',
+    batch: { count: 10 },
+    sink: async (records, { key, signal }) => {
+      is<SinkRecord<Message>[]>()(records)
+      is<string>()(key)
+      if (signal.aborted) throw unavailable('later', { retryAfterMs: 5 })
+      if (records[0].value.likes === undefined) throw refused('no likes')
+    },
+    timeOf: ({ likes }) => likes,
+    onReport: (report) => {
+      if (report.what === 'refused') is<number>()(report.seq)
+      if (report.what === 'retry') is<Error>()(report.error)
+    }
+  })
+  is<Lag | undefined>()(forwarder.lag.value)
+  is<boolean>()((await forwarder.close({ drain: 100 })).isDrained)
+  new Forwarder(log, { sink: writableSink(process.stdout) }).stats().lastError?.message.trim()
+
+  // @ts-expect-error
+  Forwarder(log, {})
+  // @ts-expect-error
+  Forwarder(log, { sink: async () => {}, start: 'last' })
 }

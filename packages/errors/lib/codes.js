@@ -29,6 +29,7 @@ exports.codes = Object.freeze({
   ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',
   ERR_RECORD_NOT_FOUND: 'no record begins at the seq that was asked for',
   ERR_LOG_SEQ_LOST: 'a power cut took the record at this seq; build views that saw it again',
+  ERR_LOG_SEQ_RETAINED: 'the record at this seq was dropped with its segment, as the limits of the log say; build views that lack it again',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 
   ERR_STREAM_USED: 'the stream was iterated before, and gives its records once',

@@ -29,7 +29,7 @@ class Control {
     this.#keepAlive = unref ? undefined : setInterval(() => {}, 2 ** 30)
   }
 
-  /** Aborted when the forwarder is over. */
+  /** Aborted when the forwarder is over. @returns {AbortSignal} */
   get signal () {
     return this.#abort.signal
   }

@@ -41,7 +41,7 @@ const GATHER_MS = 50
 
 class LogForwarder {
   /** @type {import('@millrace/flow').Obz<Lag>} */
-  lag = createObservable()
+  #lag = createObservable()
   #log
   #options
   #control
@@ -107,6 +107,11 @@ class LogForwarder {
     return this.#control.state
   }
 
+  /** @returns {import('@millrace/flow').Observable<Lag>} */
+  get lag () {
+    return this.#lag
+  }
+
   /** @returns {Promise<void>}  fails as opening did */
   ready () {
     return toPromise((cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)))
@@ -140,7 +145,8 @@ class LogForwarder {
    * @param {{ drain?: number | undefined }} [options]  `drain`: for how many ms to go on, at most
    * @returns {Promise<{ isDrained: boolean }>}  whether everything is done with that the log had
    */
-  async close ({ drain = 0 } = {}) {
+  async close (options = {}) {
+    const { drain = 0 } = options
     const isTime = typeof drain === 'number' && drain >= 0
     if (!isTime) throw misuse(`close: drain must be a number of ms, got ${String(drain)}`)
     this.#control.close(Math.min(drain, 2 ** 31 - 1))
@@ -164,7 +170,7 @@ class LogForwarder {
     const { sink, name, path, storage, batch, fsync, start } = this.#options
     const [log, reporter] = [this.#log, this.#reporter]
     await log.ready()
-    const { id: logId = null } = typeof log.stats === 'function' ? await log.stats() : {}
+    const logId = await findId(log)
     const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage)
     try {
       const { position, problem } = await findResumption(log, logId, saved, start)
@@ -361,7 +367,7 @@ class LogForwarder {
 
   #tellLag () {
     const { records, size } = this.#lagCounter.behind
-    const { lag } = this
+    const lag = this.#lag
     if (records === 0 && lag.value?.records === 0) return
     lag.set({ records, size, ageMs: records === 0 ? 0 : this.#findAgeMs() })
   }
@@ -412,20 +418,37 @@ class LogForwarder {
   }
 }
 
+/** @type {(log: any) => Promise<string | null>} */
+async function findId (log) {
+  if (typeof log.stats !== 'function') return null
+  // The stats of a log of many files may be those of its newest file.
+  const { id = null, segmentCount = null } = await log.stats()
+  return segmentCount === null ? id : null
+}
+
 /** @type {(call: string, name: string) => LogError} */
 function closedError (call, name) {
   return new LogError('ERR_FORWARDER_CLOSED', `${call}: the forwarder ${name} is closed; make a new one`)
 }
 
 /**
- * Forwards the records of a log to a sink; with or without `new`. It begins at once.
- * @param {any} log
- * @param {ForwarderOptions} options
- * @returns {LogForwarder}
+ * What a log must have to be forwarded; every Millrace log has it.
+ * @typedef {{ filename: string, since: object, ready: Function, scan: Function, stream: Function }} ForwardedLog
  */
+
+/**
+ * With or without `new`. The forwarder begins at once.
+ * @typedef {{
+ *   new <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder
+ *   <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder
+ * }} ForwarderConstructor
+ */
+
+/** @type {(log: any, options: ForwarderOptions) => LogForwarder} */
 function Forwarder (log, options) {
   return new LogForwarder(log, options)
 }
 Forwarder.prototype = LogForwarder.prototype
 
-exports.Forwarder = Forwarder
+/** @type {ForwarderConstructor} */
+exports.Forwarder = /** @type {any} */ (Forwarder)

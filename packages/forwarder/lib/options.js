@@ -93,8 +93,8 @@ function parseOptions (log, options) {
 
 /** @param {any} options  but those that have parts */
 function checkAll ({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref, storage }) {
-  if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name)) {
-    throw misuse(`Forwarder: name must be 1 to 64 letters, digits, ".", "_" and "-", got ${String(name)}`)
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
+    throw misuse(`Forwarder: name must be 1 to 64 letters, digits, "_" and "-", got ${String(name)}`)
   }
   if (path !== undefined && !(path instanceof URL) && (typeof path !== 'string' || path === '')) {
     throw misuse(`Forwarder: path must be a path or a file: URL, got ${String(path)}`)

@@ -14,7 +14,8 @@ const RETRY_AFTER_MS_MAX = 24 * 60 * 60 * 1000
  * @param {{ cause?: unknown }} [details]
  * @returns {SinkError}
  */
-function refused (message, { cause } = {}) {
+function refused (message, details = {}) {
+  const { cause } = details
   return new LogError('ERR_SINK_REFUSED', message, { cause })
 }
 
@@ -24,7 +25,8 @@ function refused (message, { cause } = {}) {
  * @param {{ cause?: unknown }} [details]
  * @returns {SinkError}
  */
-function tooLarge (message, { cause } = {}) {
+function tooLarge (message, details = {}) {
+  const { cause } = details
   return new LogError('ERR_SINK_TOO_LARGE', message, { cause })
 }
 
@@ -34,7 +36,8 @@ function tooLarge (message, { cause } = {}) {
  * @param {{ retryAfterMs?: number | undefined, cause?: unknown }} [details]  `retryAfterMs`: the least time to wait
  * @returns {SinkError & { retryAfterMs?: number }}
  */
-function unavailable (message, { retryAfterMs, cause } = {}) {
+function unavailable (message, details = {}) {
+  const { retryAfterMs, cause } = details
   const err = new LogError('ERR_SINK_UNAVAILABLE', message, { cause })
   return retryAfterMs === undefined ? err : Object.assign(err, { retryAfterMs })
 }

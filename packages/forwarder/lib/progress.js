@@ -20,6 +20,8 @@ class Progress {
   #name
   #syncMs
   #syncedMs = performance.now()
+  /** Whether the log keeps records for whoever asks. */
+  #holds
 
   /**
    * @param {object} parts
@@ -33,6 +35,7 @@ class Progress {
     this.position = position
     this.#cursor = cursor
     this.#log = log
+    this.#holds = typeof log.hold === 'function'
     this.#retrier = retrier
     this.#name = name
     this.#syncMs = fsync === 'always' ? 0 : SYNC_MS
@@ -72,9 +75,22 @@ class Progress {
     if (!this.#cursor.isDirty) await this.hold(seq)
   }
 
-  /** Tells the log which records are still needed: those above a seq. @param {number} [seq] */
+  /**
+   * Tells the log which records are still needed. The one at the cursor is among them: it proves that the log is the
+   * same one.
+   * @param {number} [seq]
+   */
   async hold (seq = this.position.seq) {
-    if (typeof this.#log.hold === 'function') await this.#retrier.until(() => this.#log.hold(this.#name, seq), { isUrgent: true })
+    if (!this.#holds) return
+    await this.#retrier.until(async () => {
+      try {
+        await this.#log.hold(this.#name, Math.max(0, seq))
+      } catch (/** @type {any} */ err) {
+        // Only the writer of a log can make it keep records.
+        if (err.code !== 'ERR_LOG_READ_ONLY' && err.code !== 'ERR_NOT_SUPPORTED') throw err
+        this.#holds = false
+      }
+    }, { isUrgent: true })
   }
 
   /** @param {Position} position */

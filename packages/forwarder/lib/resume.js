@@ -15,7 +15,7 @@ const { crc32 } = require('@millrace/framing')
 /** The checksum was not noted. */
 const NO_CRC = -1
 
-/** What the log says of a point. @typedef {'same' | 'other' | 'absent' | 'gone'} Verdict */
+/** What the log says of a point. @typedef {'same' | 'other' | 'absent' | 'gone' | 'retained'} Verdict */
 
 /**
  * @typedef {object} Resumption
@@ -54,8 +54,8 @@ async function checkPosition (log, position, hasIds) {
   const { seq, step, points } = position
   if (seq === -1) return { position, problem: null }
   const verdict = await judge(log, points.find((point) => point[1] === seq) ?? [step, seq, NO_CRC])
-  // Of a deleted record only the id of the log can tell. A record that retention removed is for the reader to notice.
-  if (verdict === 'same' || (verdict === 'absent' && hasIds)) return { position, problem: null }
+  // What retention has removed is for the reader to notice. Of a deleted record only the id of the log can tell.
+  if (verdict === 'same' || verdict === 'retained' || (verdict === 'absent' && hasIds)) return { position, problem: null }
   const problem = PROBLEMS[verdict]
   for (const point of points) {
     if (point[1] >= seq || await judge(log, point) !== 'same') continue
@@ -85,7 +85,8 @@ async function judge (log, [, seq, crc]) {
     })
   } catch (/** @type {any} */ err) {
     if (err.code === 'ERR_LOG_SEQ_LOST') return 'gone'
-    if (err.code === 'ERR_LOG_SEQ_RETAINED' || err.code === 'ERR_LOG_CORRUPT') return 'absent'
+    if (err.code === 'ERR_LOG_SEQ_RETAINED') return 'retained'
+    if (err.code === 'ERR_LOG_CORRUPT') return 'absent'
     throw err
   }
   return verdict

@@ -278,13 +278,20 @@ tape('forwarder: a log that is closed ends it, and gives the cursor back', async
 tape('hold: a log that keeps records for its forwarders hears what is still needed', async (t) => {
   const log = makeLog()
   const holds = []
-  log.hold = async (name, seq) => { holds.push([name, seq]) }
+  log.hold = async (name, seq) => {
+    if (name === 'reader') throw Object.assign(new Error('read-only'), { code: 'ERR_LOG_READ_ONLY' })
+    holds.push([name, seq])
+  }
   await fill(log, 10)
   const forwarder = forward(log, { sink: async () => {}, name: 'holder', fsync: 'always', batch: { count: 5 } })
   await forwarder.drained()
-  t.deepEqual(holds[0], ['holder', -1], 'before anything is forwarded')
+  t.deepEqual(holds[0], ['holder', 0], 'before anything is forwarded')
   t.deepEqual(holds.at(-1), ['holder', log.since.value])
   t.equal(holds.length, 3, 'once a batch')
+  const reader = forward(log, { sink: async () => {}, name: 'reader' })
+  await reader.drained()
+  t.deepEqual(reader.reports, [], 'one that may not ask does without')
+  await reader.close()
   await forwarder.close()
   await log.close()
 })
