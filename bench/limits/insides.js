@@ -41,8 +41,8 @@ function packFarCommit (file, size, records) {
 /** Scans never yield from now on. Only one row needs this, so there is no option for it. */
 function takeNoBreaks () {
   const prototype = /** @type {any} */ (SpanReader.prototype)
-  if (typeof prototype._inSlice !== 'function') throw new Error('the span reader takes its breaks elsewhere now')
-  prototype._inSlice = (/** @type {() => void} */ load) => load()
+  if (typeof prototype._loadInSlice !== 'function') throw new Error('the span reader takes its breaks elsewhere now')
+  prototype._loadInSlice = (/** @type {() => void} */ load) => load()
 }
 
 /** Computes a checksum for each page, as a log does. @type {(buf: Buffer, size: number) => void} */

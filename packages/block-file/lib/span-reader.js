@@ -49,7 +49,7 @@ class SpanReader {
    * @param {(err: Error | null) => void} cb  may run before `loadForward` returns
    */
   loadForward (from, need, limit, cb) {
-    this._inSlice(() => {
+    this._loadInSlice(() => {
       const size = this.#beginForward(from, need, limit)
       const again = () => this.loadForward(from, need, limit, cb)
       this.#fill({ size, start: from, end: this.end + size, position: this.end, again, cb })
@@ -90,7 +90,7 @@ class SpanReader {
    * @type {(to: number, need: number, limit: number, cb: (err: Error | null) => void) => void}
    */
   loadBackward (to, need, limit, cb) {
-    this._inSlice(() => {
+    this._loadInSlice(() => {
       this.#forgetStale()
       if (to > this.end || to < this.start) this.start = this.end = to
       const kept = to - this.start
@@ -122,7 +122,7 @@ class SpanReader {
   }
 
   /** Runs `load` now, or after the event loop had its turn. @param {() => void} load */
-  _inSlice (load) {
+  _loadInSlice (load) {
     if (this.#slice.isOver()) setImmediate(load)
     else load()
   }

@@ -1,5 +1,6 @@
 'use strict'
-// Delivers the records of a range in runs: many per call, undecoded and not copied.
+// Delivers the records of a range in runs: many per call, undecoded and not copied. Between two of its loads the span
+// reader of block-file yields to the event loop.
 
 const { asError, misuse } = require('@millrace/errors')
 const { abortError, trampoline } = require('@millrace/flow')

@@ -1,6 +1,6 @@
 'use strict'
-// Decides whether the thread that took a lock is alive. If that is unknown, assume that it is alive. Also identifies
-// this thread and the file's mount, and gives the sign of life that other namespaces can see.
+// What /proc and a holder's socket tell about the thread that took a lock; `checkHolder` in lock-file.js decides whether
+// it is alive. Also identifies this thread and the file's mount, and gives the sign of life that other namespaces see.
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')

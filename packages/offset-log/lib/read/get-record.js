@@ -125,10 +125,10 @@ function isDamage (err) {
  *   if there is none
  */
 function findPage (store, seq, cb) {
-  const page = store.peek.findPage(seq)
+  const page = store.peek.findPageNow(seq)
   if (page !== NOWHERE || seq - store.rules.shift < HEAD_SIZE) return cb(null, page)
   // An unreadable page only matters if no page was found.
-  store.pages.lookWaiting(() => store.peek.findPage(seq), (err, page) => cb(page === NOWHERE ? err : null, page))
+  store.pages.lookWaiting(() => store.peek.findPageNow(seq), (err, page) => cb(page === NOWHERE ? err : null, page))
 }
 
 // Finds a record on pages that are cached or can be read without waiting. `get` spends its time here, so it allocates
@@ -165,7 +165,7 @@ class RecordPeeker {
   find (seq) {
     const { _store: store, _pages: { page } } = this
     if (store.isReplaced || !Number.isSafeInteger(seq) || seq >= store.logEnd) return false
-    const pageStart = this.findPage(seq)
+    const pageStart = this.findPageNow(seq)
     if (pageStart === NOWHERE || !this._pages.look(pageStart)) return false
     const { view, offset } = page
     const { hasGaps } = store.rules
@@ -238,7 +238,7 @@ class RecordPeeker {
    * @returns {number}  the last page that begins at or below the seq; NOWHERE if there is none, or if the pages at hand
    *   do not tell
    */
-  findPage (seq) {
+  findPageNow (seq) {
     const { rules: { shift, hasGaps }, tail, end } = this._store
     const physical = seq - shift
     if (physical < HEAD_SIZE || end <= HEAD_SIZE) return NOWHERE
