@@ -1,6 +1,7 @@
 'use strict'
-// What /proc and a holder's socket tell about the thread that took a lock; `checkHolder` in lock-file.js decides whether
-// it is alive. Also identifies this thread and the file's mount, and gives the sign of life that other namespaces see.
+// What /proc and a holder's socket tell about the thread that took a lock; `checkHolder` in lock-file.js decides
+// whether it is alive. Also identifies this thread and the file's mount, and gives the sign of life that other
+// namespaces see.
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')
