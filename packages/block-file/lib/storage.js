@@ -73,6 +73,7 @@ const FILE_MODE = 0o600
  *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
  *   and NTFS keeps names in a journal of its own
  * @property {(path: string) => void} [syncFolderSync]  a storage without it has no synchronous changes
+ * @property {(folder: string, cb: Callback<string[]>) => void} [listFolder]  the names in a folder
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  reports changes, also of
  *   other processes. Without it, the file is polled
@@ -202,6 +203,7 @@ exports.fileStorage = {
   unlink: fs.unlink,
   syncFolder: callbackify(syncFolder),
   syncFolderSync,
+  listFolder: fs.readdir,
   makeFolderSync,
   watch: watchFile,
   toAbsolute,

@@ -42,6 +42,14 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {import('./follower').Replacement} replacement  of the file by a compacted one
  * @property {import('./stream').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a read-only log
+ * @property {OpenRange} [openRange]  of a log of several files: opens a reader that goes from file to file
+ */
+
+/**
+ * @typedef {import('./range').RangeReader} RangeReader
+ * @typedef {Pick<RangeReader, 'next' | 'isDone' | 'lost' | 'applyFilter' | 'rewindTo' | 'stopKeepingBytes'>} Reader
+ * @typedef {(err: Error | null, reader?: Reader) => void} OpenedRange
+ * @typedef {(file: LogFile, range: import('./range').Range, cb: OpenedRange) => void} OpenRange
  */
 
 /**

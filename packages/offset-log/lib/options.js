@@ -13,7 +13,7 @@ const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
 const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
-  'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage']
+  'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage']
 
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -28,6 +28,7 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
  * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
+ * @property {boolean} [lock]  false takes no lock, for a caller that keeps other writers out itself; true by default
  * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
  * @property {number} [maxRecordSize]  in bytes; 2^30 by default
  * @property {number} [maxPendingSize]  in bytes; Infinity by default. While this much waits to be appended, further
@@ -52,7 +53,7 @@ function parseOptions (options = {}) {
   checkNames('OffsetLog', options, KNOWN)
   const {
     codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
-    fsync = 'interval', verify = true, onCorrupt = 'error', lockTimeout, mustExist, errorIfExists, strict = false,
+    fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
     signal, storage
   } = options
   checkOneOf('framing', framing, FRAMINGS)
@@ -60,6 +61,7 @@ function parseOptions (options = {}) {
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
   checkOneOf('verify', verify, [true, false])
   checkOneOf('strict', strict, [true, false])
+  checkOneOf('lock', lock, [true, false])
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
   }
@@ -86,7 +88,7 @@ function parseOptions (options = {}) {
       errorIfExists,
       createFolder: true,
       initial,
-      lock: true,
+      lock,
       lockTimeout,
       signal,
       blockSize,

@@ -21,7 +21,8 @@ function scan (file, range, onRecords, cb) {
   if (range.live) return cb(misuse('scan: live is for streams; leave it out'))
   let left = range.limit
   if (left === 0) return cb(null, { lost: { count: 0, size: 0 } })
-  openRange(file, range, (err, reader) => {
+  const open = file.openRange ?? openRange
+  open(file, range, (err, reader) => {
     if (err || !reader) return cb(err)
     const onRun = (/** @type {RecordRun} */ records) => {
       records.count = Math.min(records.count, left)
@@ -41,7 +42,7 @@ function scan (file, range, onRecords, cb) {
 }
 
 /**
- * @param {import('./range').RangeReader} reader
+ * @param {import('./load').Reader} reader
  * @param {object} wanted
  * @param {number} wanted.end  the end of the log
  * @param {import('./codec').RecordCodec} wanted.codec

@@ -10,7 +10,7 @@ const { openRange } = require('./range')
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./range').Range} Range
  * @typedef {import('./range').ReadOptions} ReadOptions
- * @typedef {import('./range').RangeReader} Reader
+ * @typedef {import('./load').Reader} Reader
  * @typedef {import('./record-run').RecordRun} RecordRun
  * @typedef {import('./source').End} End
  * @typedef {import('./source').Answer} ReadCallback
@@ -135,7 +135,8 @@ class RecordStream {
       // A reversed stream leaves out what was appended since its creation. For the others `stop` stays: a reader that
       // is stopped at the end of the log would not report damage behind it.
       const isEarlier = reverse && this.#file.end > this.#begunAt
-      openRange(this.#file, {
+      const open = this.#file.openRange ?? openRange
+      open(this.#file, {
         ...this.#range,
         keepsBytes: this.#keepsBytes,
         from: old ? from : Math.max(from, this.#begunAt),

@@ -167,3 +167,18 @@ tape(`lock: processes race for a log, and one wins (seed ${seed})`, async (t) =>
   t.equal(figures.winners, 10)
   t.equal(figures.refused, 70)
 })
+
+tape('lock: false takes no lock, and leaves none behind', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'log')
+  const log = OffsetLog(file, { lock: false })
+  await log.append(Buffer.from('a'))
+  t.equal((await log.stats()).lock.kind, 'none')
+  t.deepEqual(fs.readdirSync(folder), ['log'])
+  await log.close()
+  const locked = OffsetLog(file)
+  await locked.ready()
+  const other = OffsetLog(file, { lock: false })
+  await other.ready()
+  await Promise.all([locked.close(), other.close()])
+})

@@ -61,7 +61,8 @@ class SimulatedDisk {
       rename: this._rename.bind(this),
       unlink: this._unlink.bind(this),
       syncFolder: this._syncFolder.bind(this),
-      syncFolderSync: this._syncFolderSync.bind(this)
+      syncFolderSync: this._syncFolderSync.bind(this),
+      listFolder: this._listFolder.bind(this)
     }
   }
 
@@ -243,6 +244,13 @@ class SimulatedDisk {
   _keepNames (folder) {
     for (const change of this._nameChanges.get(folder) ?? []) applyChange(this._durableNames, change)
     this._nameChanges.delete(folder)
+  }
+
+  /** @type {(folder: string, cb: Callback) => void} */
+  _listFolder (folder, cb) {
+    this._answer({ name: 'listFolder', path: folder }, cb, () => {
+      return this.list().filter((file) => path.dirname(file) === folder).map((file) => path.basename(file))
+    })
   }
 
   /** @type {(folder: string, change: NameChange) => void} */

@@ -37,6 +37,7 @@ tape('SimulatedDisk: is a storage', async (t) => {
   t.equal(await file.write('hello world', 0), 11)
   await file.write('W', 6)
   t.equal((await file.read(20, 0)).toString(), 'hello World')
+  t.deepEqual(await promisify(disk.storage.listFolder)('/folder'), ['file'])
   t.equal(file.readSync(3, 8).toString(), 'rld')
   await file.truncate(5)
   t.equal(await file.size(), 5)

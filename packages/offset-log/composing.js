@@ -1,0 +1,38 @@
+'use strict'
+// What a log of several files is made with: for @millrace/segmented-log, which goes with this version. No promise to
+// anybody else.
+
+const { RecordCodec } = require('./lib/codec')
+const errors = require('./lib/errors')
+const { Getter } = require('./lib/getter')
+const { createReadable, createSink, createWritable } = require('./lib/node-streams')
+const { checkNames } = require('./lib/options')
+const { openRange, parseRange } = require('./lib/range')
+const reads = require('./lib/reads')
+const { scan } = require('./lib/scan')
+const { createFailedSource, createSource } = require('./lib/source')
+const { KeepAlive, RecordStream } = require('./lib/stream')
+
+/**
+ * @typedef {import('./lib/load').LogFile} LogFile
+ * @typedef {import('./lib/load').Reader} Reader
+ * @typedef {import('./lib/range').RangeReader} RangeReader
+ * @typedef {import('./lib/range').Range} Range
+ * @typedef {import('./lib/record-run').RecordRun} RecordRun
+ */
+
+exports.RecordCodec = RecordCodec
+exports.errors = errors
+exports.Getter = Getter
+exports.createReadable = createReadable
+exports.createSink = createSink
+exports.createWritable = createWritable
+exports.checkNames = checkNames
+exports.openRange = openRange
+exports.parseRange = parseRange
+exports.reads = reads
+exports.scan = scan
+exports.createFailedSource = createFailedSource
+exports.createSource = createSource
+exports.KeepAlive = KeepAlive
+exports.RecordStream = RecordStream
