@@ -18,6 +18,7 @@ const layerOf = {
   forwarder: 3,
   migrate: 3,
   repair: 3,
+  'segmented-log': 3,
   millrace: 5
 }
 

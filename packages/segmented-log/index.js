@@ -1,0 +1,14 @@
+'use strict'
+// One append-only log over many files.
+
+const { SegmentedLog } = require('./lib/segmented-log')
+
+/**
+ * @template [T=any]
+ * @typedef {import('./lib/options').SegmentedLogOptions<T>} SegmentedLogOptions
+ */
+
+/** @typedef {import('./lib/retention').Dropped} Dropped */
+/** @typedef {import('./lib/retention').Hold} Hold */
+
+exports.SegmentedLog = SegmentedLog

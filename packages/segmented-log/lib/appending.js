@@ -1,0 +1,160 @@
+'use strict'
+// Appends to the newest segment, and makes the next one when that is full, old, or of another day.
+//
+// While the next segment is made, appends wait in a queue. The segment before is on stable storage before the next one
+// exists, so a crash takes only the end of the log, never its middle. If the next segment cannot be made, appends go on
+// in the segment before.
+
+const { LogError } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { makeSegment, nameAt } = require('./opening')
+
+/** The end of a segment that never had a record. */
+const HEAD_SIZE = 32 * 1024
+/** Room for a last session and its unclean end, in a segment and in the log. */
+const LOCAL_END_MAX = 2 ** 47
+const BASE_MAX = Number.MAX_SAFE_INTEGER - 2 ** 48
+const RETRY_MS = 1000
+/** More than this need not wait, as in a log of one file. */
+const DRAIN_SIZE = 2 ** 20
+
+/**
+ * @typedef {import('./core').Core} Core
+ * @typedef {(err: Error | null, seq?: number) => void} Done
+ * @typedef {{ records: Buffer | Buffer[], size: number, cb: Done }} Waiting
+ */
+
+class Appending {
+  #core
+  #retention
+  /** Appends that wait for the next segment. @type {Waiting[]} */
+  #queue = []
+  #queuedSize = 0
+  /** @type {Promise<void> | null} */
+  #rolling = null
+  #retryAtMs = -Infinity
+  #hasWarned = false
+  /** @type {Array<() => void>} */
+  #draining = []
+
+  /** @param {Core} core  @param {import('./retention').Retention} retention */
+  constructor (core, retention) {
+    this.#core = core
+    this.#retention = retention
+  }
+
+  get pendingSize () {
+    return this.#queuedSize + (this.#core.segments.last?.log?.pendingSize ?? 0)
+  }
+
+  get needsDrain () {
+    const { segments: { last }, options: { maxPendingSize } } = this.#core
+    return this.pendingSize > Math.min(DRAIN_SIZE, maxPendingSize / 2) || Boolean(last?.log?.needsDrain)
+  }
+
+  /** Counts records that wait for the log to open. @param {number} size  negative when they no longer wait */
+  reserve (size) {
+    this.#queuedSize += size
+  }
+
+  /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
+  append (records, size, cb) {
+    const { segments } = this.#core
+    if (this.#rolling === null && !this.#isFull(size)) return this.#appendTo(segments.last, records, cb)
+    this.#queue.push({ records, size, cb })
+    this.#queuedSize += size
+    if (this.#rolling === null) this.roll().catch(() => {})
+  }
+
+  /** @type {(segment: import('./segments').Segment, records: Buffer | Buffer[], cb: Done) => void} */
+  #appendTo ({ log, base }, records, cb) {
+    log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {number} */ seq) => {
+      // Nothing was appended if a batch is empty; `seq` is then `since`.
+      if (err) cb(err)
+      else cb(null, seq === -1 ? this.#core.since.value : base + seq)
+    })
+  }
+
+  /** Whether the newest segment must not get these records. @param {number} size  of their bytes */
+  #isFull (size) {
+    const { segments, options: { segmentSize, segmentAge, calendar } } = this.#core
+    const { last } = segments
+    const { log, file, createdMs } = last
+    const { store, end } = /** @type {import('./core').LogFile} */ (file)
+    const pendingSize = log.pendingSize
+    // A segment without records is never full.
+    if (end <= HEAD_SIZE && pendingSize === 0) return false
+    const now = Date.now()
+    if (now < this.#retryAtMs || log._writeError('append') !== null || log._foreignError !== null) return false
+    return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX ||
+      // A clock that was set back must not keep a segment for years.
+      Math.abs(now - createdMs) >= segmentAge ||
+      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
+  }
+
+  /** Seals the newest segment and makes the next one. @returns {Promise<void>} */
+  roll () {
+    this.#rolling ??= this.#roll().finally(() => {
+      this.#rolling = null
+      this.#flush()
+    })
+    return this.#rolling
+  }
+
+  async #roll () {
+    const core = this.#core
+    const { segments, folder, options } = core
+    const before = segments.last
+    try {
+      await call(before.log, 'sync')
+      await this.#retention.makeRoom()
+      const { store, end } = /** @type {import('./core').LogFile} */ (before.file)
+      const base = before.base + Math.max(end, /** @type {any} */ (store).nextPosition)
+      if (base > BASE_MAX) throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
+      const name = nameAt(base)
+      const log = await makeSegment(folder, name, options)
+      core.activate(segments.add(name), log)
+      this.#hasWarned = false
+    } catch (err) {
+      this.#retryAtMs = Date.now() + RETRY_MS
+      this.#warn(/** @type {Error} */ (err))
+      throw err
+    }
+    before.size = /** @type {import('./core').LogFile} */ (before.file).store.end
+    // Everything in it is durable. If the closing slot cannot be written, the next open finds the end by itself.
+    segments.close(before).catch(() => {})
+    this.#retention.run().catch(() => {})
+  }
+
+  /** @param {Error} err */
+  #warn (err) {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    process.emitWarning(`${this.#core.folder}: the next segment could not be made (${err.message}); the one before goes on`, 'SegmentedLogWarning')
+  }
+
+  /** Appends what has waited, as far as it fits. */
+  #flush () {
+    const queue = this.#queue
+    this.#queue = []
+    for (const { records, size, cb } of queue) {
+      this.#queuedSize -= size
+      this.append(records, size, cb)
+    }
+    if (this.#queuedSize > 0) return
+    for (const run of this.#draining.splice(0)) run()
+  }
+
+  /** @param {() => void} cb  runs once `needsDrain` is false */
+  whenDrained (cb) {
+    if (this.#queuedSize > 0) this.#draining.push(() => this.whenDrained(cb))
+    else call(this.#core.segments.last.log, 'drained').then(cb, cb)
+  }
+
+  /** @returns {Promise<void>}  once nothing waits for a segment */
+  async settled () {
+    while (this.#rolling !== null) await this.#rolling.catch(() => {})
+  }
+}
+
+exports.Appending = Appending

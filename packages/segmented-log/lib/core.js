@@ -1,0 +1,173 @@
+'use strict'
+// What the parts of one open segmented log share. To the streams, scans and reads of offset-log it looks like one file.
+
+const { Lifecycle, createObservable } = require('@millrace/flow')
+const { KeepAlive, errors } = require('@millrace/offset-log/composing')
+const { inSegment, openSegmentedRange } = require('./reader')
+const { Segments } = require('./segments')
+
+/**
+ * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('@millrace/offset-log/composing').Range} Range
+ * @typedef {import('./segments').Segment} Segment
+ * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
+ * @typedef {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} FoundCallback
+ */
+
+class Core {
+  /** @param {string} folder  @param {Options} options */
+  constructor (folder, options) {
+    this.folder = folder
+    this.options = options
+    this.segments = new Segments(folder, options.sealed, options.openSegments)
+    /** @type {import('@millrace/flow').Obz<number>} */
+    this.since = createObservable()
+    /** @type {import('@millrace/flow').Obz<number>} */
+    this.durable = createObservable()
+    this.lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
+    this.keepAlive = new KeepAlive()
+    /** @type {LogFile['waitingStreams']} */
+    this.waitingStreams = new Set()
+    /** The seq of the last record in front of the newest segment; -1 if there is none. */
+    this.sinceBefore = -1
+    /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
+    this.deletionCount = 0
+    /** @type {LogFile} */
+    this.file = this.#createFile()
+  }
+
+  #isWaking = false
+  /** Stops listening to the newest segment. */
+  #forget = () => {}
+
+  /** @returns {LogFile} */
+  #createFile () {
+    const core = this
+    const { segments, lifecycle, keepAlive, waitingStreams, folder, options } = this
+    /** @type {any} */
+    const file = {
+      codec: options.codec,
+      isStrict: options.isStrict,
+      skipsDamage: options.skipsDamage,
+      storage: options.storage,
+      lifecycle,
+      keepAlive,
+      waitingStreams,
+      since: this.since,
+      follower: null,
+      replacement: { wait: (/** @type {() => void} */ run) => run() },
+      blocks: {
+        path: folder,
+        flags: options.isWriter ? 'r+' : 'r',
+        get rewriteCount () { return core.deletionCount }
+      },
+      store: {
+        peek: new Peeker(segments),
+        readRecord: (/** @type {unknown} */ seq, /** @type {FoundCallback} */ cb) => this.#readRecord(seq, cb)
+      },
+      get end () {
+        const { base, file } = segments.last
+        return base + /** @type {LogFile} */ (file).end
+      },
+      openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
+        openSegmentedRange(segments, range, cb)
+      }
+    }
+    return file
+  }
+
+  /** @type {(seq: unknown, cb: FoundCallback) => void} */
+  #readRecord (seq, cb) {
+    const { segments } = this
+    const retained = typeof seq === 'number' ? segments.retainedError('get', seq) : null
+    if (retained) return cb(retained)
+    const segment = typeof seq === 'number' ? segments.find(seq) : segments.last
+    segments.pin(segment, (err, file) => {
+      const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
+        segments.unpin(segment)
+        cb(inSegment(err, segment), found)
+      }
+      if (err || !file) return done(err, undefined)
+      // What is no seq stays as it is, and is refused.
+      const local = typeof seq === 'number' && seq >= segment.base ? seq - segment.base : seq
+      segment.log._getter._readRecord(local, done)
+    })
+  }
+
+  /**
+   * Makes a segment the newest one, which gets all appends.
+   * @param {Segment} segment  @param {any} log  open
+   */
+  activate (segment, log) {
+    const { segments, since, durable } = this
+    const before = segments.list[segments.list.length - 2]
+    if (before !== undefined) before.isActive = false
+    if (since.value !== undefined) this.sinceBefore = since.value
+    segment.isActive = true
+    segments.noteOpen(segment, log)
+    this.#forget()
+    const stops = [
+      log.since((/** @type {number} */ seq) => { if (seq !== -1) this.#show(segment.base + seq) }),
+      // What lies in front of the newest segment is durable.
+      log.durable((/** @type {number} */ seq) => {
+        const shown = seq === -1 ? this.sinceBefore : segment.base + seq
+        if (since.value !== undefined && shown !== durable.value) durable.set(Math.min(shown, since.value))
+      })
+    ]
+    this.#forget = () => stops.forEach((stop) => stop())
+  }
+
+  /** @param {number} seq  of the last readable record */
+  #show (seq) {
+    if (seq === this.since.value) return
+    this.since.set(seq)
+    if (this.#isWaking || this.waitingStreams.size === 0) return
+    this.#isWaking = true
+    setImmediate(() => {
+      this.#isWaking = false
+      for (const stream of this.waitingStreams) process.nextTick(() => stream.wake())
+    })
+  }
+
+  /** Sets `since` and `durable` when the log opens. @param {number} sinceBefore */
+  begin (sinceBefore) {
+    const { segments: { last }, since, durable } = this
+    this.sinceBefore = sinceBefore
+    const global = (/** @type {number} */ seq) => seq === -1 ? sinceBefore : last.base + seq
+    since.set(global(last.log.since.value))
+    durable.set(Math.min(since.value, global(last.log.durable.value ?? -1)))
+  }
+
+  end () {
+    this.#forget()
+    for (const stream of this.waitingStreams) stream.close()
+  }
+}
+
+/** Finds records without waiting, in segments that are open. */
+class Peeker {
+  #segments
+  /** Of the segment where a record was found. @type {any} */
+  #peek = null
+
+  /** @param {import('./segments').Segments} segments */
+  constructor (segments) {
+    this.#segments = segments
+  }
+
+  /** @param {number} seq */
+  find (seq) {
+    if (typeof seq !== 'number') return false
+    const { base, file, closing } = this.#segments.find(seq)
+    if (file === null || closing !== null || seq < base) return false
+    this.#peek = file.store.peek
+    return this.#peek.find(seq - base)
+  }
+
+  take () { return this.#peek.take() }
+  get bytes () { return this.#peek.bytes }
+  get start () { return this.#peek.start }
+  get end () { return this.#peek.end }
+}
+
+exports.Core = Core

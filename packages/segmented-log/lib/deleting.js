@@ -1,0 +1,52 @@
+'use strict'
+// Deletes records in any segments. All seqs are checked before the first record is erased.
+
+const { LogError, misuse } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { inSegment } = require('./reader')
+
+/**
+ * @param {import('./core').Core} core
+ * @param {unknown[]} seqs
+ * @param {Set<import('./segments').Segment>} unsynced  gets the sealed segments with deletions that are not synced
+ */
+async function deleteRecords (core, seqs, unsynced) {
+  const { segments } = core
+  /** @type {Map<import('./segments').Segment, number[]>} */
+  const bySegment = new Map()
+  for (const seq of seqs) {
+    if (typeof seq !== 'number') throw misuse(`del: expected the seq of a record, got ${typeof seq}`)
+    const retained = segments.retainedError('del', seq)
+    if (retained) throw retained
+    const segment = segments.find(seq)
+    const locals = bySegment.get(segment) ?? []
+    locals.push(seq >= segment.base ? seq - segment.base : seq)
+    bySegment.set(segment, locals)
+  }
+  // Alone, a segment checks its own seqs.
+  if (bySegment.size > 1) for (const [segment, locals] of bySegment) await checkRecords(core, segment, locals)
+  core.deletionCount++
+  try {
+    for (const [segment, locals] of bySegment) {
+      await segments.use(segment, async (log) => {
+        if (!segment.isActive) unsynced.add(segment)
+        await call(log, 'del', locals)
+      }).catch((err) => { throw inSegment(err, segment) })
+    }
+  } finally {
+    // Streams that have read the records must not show them any more.
+    core.deletionCount++
+  }
+}
+
+/** @type {(core: import('./core').Core, segment: import('./segments').Segment, locals: number[]) => Promise<void>} */
+async function checkRecords ({ segments }, segment, locals) {
+  await segments.use(segment, async (log) => {
+    for (const seq of locals) await call(log._getter, '_readRecord', seq)
+  }).catch((err) => {
+    if (err instanceof LogError) throw inSegment(new LogError(err.code, err.message.replace(/^get: /, 'del: '), err), segment)
+    throw err
+  })
+}
+
+exports.deleteRecords = deleteRecords

@@ -1,0 +1,84 @@
+'use strict'
+// Keeps a log that was opened for reading up to date with its writer: notices new segments and dropped ones. Records in
+// the newest segment are noticed by the log of that segment.
+
+const path = require('node:path')
+const { call } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
+const { list } = require('./opening')
+
+/** A new segment is noticed within this time, even if the system sends no events. */
+const POLL_MS = 500
+/** Events that arrive within this time cause one look. */
+const GAP_MS = 10
+
+class Following {
+  #core
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+  /** @type {import('@millrace/block-file').Watcher | null} */
+  #watcher = null
+  /** @type {Promise<void> | null} */
+  #looking = null
+  #isClosed = false
+
+  /** @param {import('./core').Core} core */
+  constructor (core) {
+    this.#core = core
+    const { folder, options: { storage } } = core
+    this.#schedule(POLL_MS)
+    storage.watch?.(folder, () => this.#schedule(GAP_MS), (err, watcher) => {
+      if (err || !watcher) return
+      if (this.#isClosed) watcher.close()
+      else this.#watcher = watcher
+    })
+  }
+
+  /** @param {number} ms */
+  #schedule (ms) {
+    if (this.#isClosed || this.#looking !== null) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look().catch(() => {}).finally(() => {
+        this.#looking = null
+        this.#schedule(POLL_MS)
+      })
+    }, ms)
+    this.#timer.unref?.()
+  }
+
+  async #look () {
+    const { folder, options, segments } = this.#core
+    const { segments: found } = await list(folder, options)
+    const first = found.findIndex(({ base }) => base >= segments.last.base)
+    if (found.length === 0 || first === -1) return
+    for (const name of found.slice(first)) {
+      if (name.base > segments.last.base) await this.#continueIn(name)
+    }
+    const kept = segments.list.findIndex(({ base }) => base >= found[0].base)
+    if (kept > 0) segments.closeDropped(segments.dropFirst(kept))
+  }
+
+  /** @param {import('./names').SegmentName} name */
+  async #continueIn (name) {
+    const { folder, segments, options } = this.#core
+    const { last: before } = segments
+    // Its writer synced it before it made the next one, so one look finds all of its records.
+    const { follower } = /** @type {any} */ (before.file)
+    if (follower !== null) await call(follower, 'refresh')
+    const log = OffsetLog(path.join(folder, name.name), options.active)
+    await log.ready()
+    if (this.#isClosed) return log.close()
+    this.#core.activate(segments.add(name), log)
+    segments.close(before).catch(() => {})
+  }
+
+  async close () {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#watcher?.close()
+    await this.#looking
+  }
+}
+
+exports.Following = Following

@@ -1,0 +1,71 @@
+'use strict'
+// The names in the folder. They are all that the log stores about its segments, so no manifest can be torn or disagree
+// with the files.
+//
+//   0000000000032854-20261123T070107123Z.log    a segment: its base, and when it was made
+//   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
+
+const { misuse } = require('@millrace/errors')
+
+const DIGITS = 16
+const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log$/
+/** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
+const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
+const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
+const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+/**
+ * @typedef {object} SegmentName
+ * @property {string} name
+ * @property {number} base  the log's seqs are this much above those in the segment's file
+ * @property {number} createdMs  by the clock of that time
+ *
+ * @typedef {object} Listing
+ * @property {SegmentName[]} segments  by base
+ * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment
+ * @property {Array<{ file: string, name: string, seq: number }>} holds
+ */
+
+/** @type {(base: number, createdMs: number) => string} */
+function segmentName (base, createdMs) {
+  const time = new Date(createdMs).toISOString().replace(/[-:.]/g, '')
+  return `${String(base).padStart(DIGITS, '0')}-${time}.log`
+}
+
+/** @type {(name: string, seq: number) => string} */
+function holdName (name, seq) {
+  return `${name}.${String(seq).padStart(DIGITS, '0')}.hold`
+}
+
+/** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
+function parseNames (names) {
+  /** @type {Listing} */
+  const listing = { segments: [], beside: [], holds: [] }
+  for (const name of names) {
+    const segment = SEGMENT.exec(name)
+    const beside = BESIDE.exec(name)
+    const hold = HOLD.exec(name)
+    if (segment) {
+      const [year, month, day, hour, minute, second, ms] = segment.slice(2).map(Number)
+      const createdMs = Date.UTC(year, month - 1, day, hour, minute, second, ms)
+      listing.segments.push({ name, base: Number(segment[1]), createdMs })
+    } else if (beside) {
+      listing.beside.push({ name, of: beside[1], suffix: beside[2] })
+    } else if (hold) {
+      listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
+    }
+  }
+  listing.segments.sort((a, b) => a.base - b.base || (a.name < b.name ? -1 : 1))
+  return listing
+}
+
+/** @type {(call: string, name: unknown) => asserts name is string} throws ERR_INVALID_ARGUMENT */
+function checkHoldName (call, name) {
+  if (typeof name === 'string' && HOLD_NAME.test(name)) return
+  throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
+}
+
+exports.segmentName = segmentName
+exports.holdName = holdName
+exports.parseNames = parseNames
+exports.checkHoldName = checkHoldName

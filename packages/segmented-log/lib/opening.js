@@ -1,0 +1,193 @@
+'use strict'
+// Opens the folder: finds the segments, and opens the newest one. Its lock is the lock of the whole log: a writer holds
+// the lock of the newest segment, and makes the next segment before it releases this one.
+
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
+const { abortError, call, pause } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
+const { parseNames, segmentName } = require('./names')
+
+/** Two processes that make the first segment at the same time both give up, and try again after a random time. */
+const BACKOFF_MS_MAX = 30
+/** How often to look again while other processes open, close or replace the newest segment. */
+const ATTEMPT_COUNT_MAX = 50
+/** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
+const DAMAGE_DISTANCE = 2 ** 33
+
+/**
+ * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
+ * @typedef {import('./names').SegmentName} SegmentName
+ * @typedef {import('./names').Listing} Listing
+ *
+ * @typedef {object} Opened
+ * @property {SegmentName[]} segments  the last one is open
+ * @property {any} log  of the last one
+ * @property {any} recovery  what opening found wrong; null if nothing
+ */
+
+/** @type {(folder: string, options: Options) => Promise<Opened>} */
+async function openFolder (folder, options) {
+  const { signal, isWriter, mustExist, errorIfExists } = options
+  const { segments } = await list(folder, options)
+  if (signal?.aborted) throw abortError('open', signal)
+  const isMissing = segments.length === 0
+  if (isMissing && (!isWriter || mustExist)) {
+    throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })
+  }
+  if (!isMissing && errorIfExists) {
+    throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
+      { path: folder })
+  }
+  return isWriter ? openForWriting(folder, options) : openForReading(folder, options)
+}
+
+/** @type {(folder: string, options: Options) => Promise<Listing>} */
+async function list (folder, { storage, isWriter }) {
+  if (!storage.listFolder) {
+    throw new LogError('ERR_NOT_SUPPORTED', 'SegmentedLog: the storage cannot list a folder; give it the function listFolder')
+  }
+  try {
+    return parseNames(await call(storage, 'listFolder', folder))
+  } catch (err) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (err)
+    if (code === 'ENOENT' && isWriter) return parseNames([])
+    if (code !== 'ENOTDIR') throw err
+    throw new LogError('ENOTDIR', `open: ${folder} is a file, and a segmented log is a folder. To go on with a log of ` +
+      `one file, make a folder and move the file into it, as ${segmentName(0, 0)}`, { cause: err, path: folder })
+  }
+}
+
+/** @type {(folder: string, options: Options) => Promise<Opened>} */
+async function openForReading (folder, options) {
+  for (let attempt = 1; ; attempt++) {
+    const { segments } = await list(folder, options)
+    const last = segments[segments.length - 1]
+    if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
+    const log = OffsetLog(path.join(folder, last.name), options.active)
+    try {
+      await log.ready()
+      return { segments, log, recovery: log.recovery }
+    } catch (err) {
+      // The writer may have dropped it.
+      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT' || attempt === ATTEMPT_COUNT_MAX) throw err
+    }
+  }
+}
+
+/** @type {(folder: string, options: Options) => Promise<Opened>} */
+async function openForWriting (folder, options) {
+  const { storage, signal, lockTimeout } = options
+  const beganMs = performance.now()
+  for (let attempt = 1; ; attempt++) {
+    if (signal?.aborted) throw abortError('open', signal)
+    const before = (await list(folder, options)).segments
+    const isNew = before.length === 0
+    const name = isNew ? nameAt(0) : before[before.length - 1]
+    const left = Math.max(0, lockTimeout - (performance.now() - beganMs))
+    const own = { lockTimeout: left, mustExist: !isNew, signal: signal ?? undefined }
+    const log = OffsetLog(path.join(folder, name.name), { ...options.active, ...own })
+    const isGone = await log.ready().then(() => false, (/** @type {NodeJS.ErrnoException} */ err) => {
+      if (err.code !== 'ENOENT' || isNew) throw err
+      return true
+    })
+    // Another writer may have made the next segment before this one got the lock, or a first segment of another name.
+    const { segments } = await list(folder, options)
+    const last = segments[segments.length - 1]
+    const twins = segments.filter(({ base, name: other }) => base === name.base && other !== name.name)
+    if (!isGone && last?.base === name.base && twins.length === 0) return settle(folder, options, segments, log)
+    if (!isGone) await call(log, 'close')
+    if (isNew) await call(storage, 'unlink', path.join(folder, name.name)).catch(ignoreMissing)
+    else for (const twin of twins) await removeEmpty(path.join(folder, twin.name), options).catch(ignoreMissing)
+    if (attempt === ATTEMPT_COUNT_MAX) {
+      throw new LogError('ERR_LOG_LOCKED', `open: other processes open and close ${folder} again and again; stop them, ` +
+        'or wait', { path: folder })
+    }
+    await pause(Math.random() * BACKOFF_MS_MAX)
+  }
+}
+
+/**
+ * Removes what a process left that made the first segment together with another one, and was killed.
+ * @type {(file: string, options: Options) => Promise<void>}
+ */
+async function removeEmpty (file, { active, storage }) {
+  const log = OffsetLog(file, { ...active, mustExist: true })
+  await log.ready()
+  const isEmpty = await log.first() === undefined
+  await log.close()
+  if (!isEmpty) {
+    throw new LogError('ERR_LOG_CORRUPT', `open: ${file} has records, and so has another file with the same base; move ` +
+      'one of them away', { path: file })
+  }
+  await call(storage, 'unlink', file)
+}
+
+/**
+ * A damaged log takes no appends, so another segment is made behind it.
+ * @type {(folder: string, options: Options, segments: SegmentName[], log: any) => Promise<Opened>}
+ */
+async function settle (folder, options, segments, log) {
+  const { recovery } = log
+  if (!recovery?.damage.length) return { segments, log, recovery }
+  const { blocks, store } = log._file
+  const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
+  const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
+  const next = nameAt(segments[segments.length - 1].base + end)
+  const made = await makeSegment(folder, next, options)
+  await call(log, 'close')
+  return { segments: [...segments, next], log: made, recovery }
+}
+
+/** @type {(base: number) => SegmentName} */
+function nameAt (base) {
+  const createdMs = Date.now()
+  return { name: segmentName(base, createdMs), base, createdMs }
+}
+
+/** @type {(folder: string, name: SegmentName, options: Options) => Promise<any>} its open log, locked */
+async function makeSegment (folder, { name }, { active }) {
+  const log = OffsetLog(path.join(folder, name), { ...active, errorIfExists: true })
+  await log.ready()
+  return log
+}
+
+/**
+ * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
+ * @type {(folder: string, options: Options, newest: string) => Promise<void>}
+ */
+async function cleanUp (folder, options, newest) {
+  const { segments, beside } = await list(folder, options)
+  const names = new Set(segments.map(({ name }) => name))
+  /** @type {Set<string>} */
+  const unclean = new Set()
+  let hasRemoved = false
+  for (const { name, of, suffix } of beside) {
+    if (of === newest || suffix.startsWith('cut-')) continue
+    if (names.has(of) && suffix !== 'new') {
+      unclean.add(of)
+      continue
+    }
+    await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
+    hasRemoved = true
+  }
+  if (hasRemoved) await call(options.storage, 'syncFolder', folder)
+  // To open and close a segment finishes what its writer could not.
+  for (const name of unclean) {
+    const log = OffsetLog(path.join(folder, name), { ...options.active, mustExist: true })
+    await log.ready()
+    await log.close()
+  }
+}
+
+/** @param {NodeJS.ErrnoException} err */
+function ignoreMissing (err) {
+  if (err.code !== 'ENOENT') throw err
+}
+
+exports.openFolder = openFolder
+exports.list = list
+exports.nameAt = nameAt
+exports.makeSegment = makeSegment
+exports.cleanUp = cleanUp
+exports.ignoreMissing = ignoreMissing

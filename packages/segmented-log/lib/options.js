@@ -1,0 +1,109 @@
+'use strict'
+// Checks the options of a segmented log, and divides them into those of the log and those of each segment.
+
+const { fileStorage } = require('@millrace/block-file')
+const { misuse } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
+const { RecordCodec, checkNames } = require('@millrace/offset-log/composing')
+const { Calendar } = require('./calendar')
+
+const SEGMENT_SIZE = 64 * 1024 * 1024
+const SEGMENT_SIZE_MAX = 2 ** 40
+const CACHE_SIZE = 16 * 1024 * 1024
+const OPEN_SEGMENTS = 8
+/** A quota is divided into at least so many segments, so that one drop does not take much of the log. */
+const SEGMENTS_PER_QUOTA = 8
+const SEGMENTS_PER_QUOTA_MIN = 4
+/** A segment without records takes 32 KiB, and a writer may reserve 64 KiB behind its end. */
+const QUOTA_MIN = 1024 * 1024
+
+/** Options that every segment gets as they are. */
+const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize',
+  'storage'])
+const KNOWN = [...PASSED_ON, 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
+  'segmentSize', 'segmentAge', 'segmentDay', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
+
+/**
+ * @template [T=any]
+ * @typedef {import('@millrace/offset-log').OffsetLogOptions<T>} OffsetLogOptions
+ */
+
+/**
+ * @typedef {object} SegmentOptions
+ * @property {number} [segmentSize]  bytes; a segment that would become larger is sealed. 64 MiB by default, or an
+ *   eighth of `maxSize` if that is less
+ * @property {number} [segmentAge]  ms; a segment that is older is sealed at the next append
+ * @property {string} [segmentDay]  a time zone, such as `UTC` or `Europe/Berlin`: a segment that was made on another
+ *   day there is sealed at the next append
+ * @property {number} [openSegments]  how many sealed segments may stay open; 8 by default
+ * @property {number} [maxSize]  bytes of all files in the folder. The oldest segments are dropped to stay below it
+ * @property {number} [maxAge]  ms; segments are dropped once all their records are older
+ * @property {number} [maxCount]  how many segments there may be
+ * @property {number} [maxHeldSize]  bytes of segments that holds may keep although `maxAge`, `maxCount` or `dropBefore`
+ *   would drop them
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock'> & SegmentOptions} SegmentedLogOptions
+ */
+
+/**
+ * @param {SegmentedLogOptions & Record<string, unknown>} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+// eslint-disable-next-line complexity -- a default for each option
+function parseOptions (options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${String(options)}`)
+  checkNames('SegmentedLog', options, KNOWN)
+  const {
+    flags = 'r+', cache = CACHE_SIZE, maxPendingSize = Infinity, onCorrupt = 'error', strict = false, signal,
+    segmentDay, storage = fileStorage
+  } = options
+  if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${String(flags)}`)
+  const maxSize = parseNumber('maxSize', options.maxSize, Infinity, QUOTA_MIN)
+  const sizeByDefault = Math.min(SEGMENT_SIZE, Math.floor(maxSize / SEGMENTS_PER_QUOTA))
+  const segmentSize = parseNumber('segmentSize', options.segmentSize, sizeByDefault, 1)
+  if (segmentSize > maxSize / SEGMENTS_PER_QUOTA_MIN) {
+    throw misuse(`SegmentedLog: segmentSize (${segmentSize}) must be at most a quarter of maxSize (${maxSize}), so that ` +
+      'enough is left when the oldest segment is dropped')
+  }
+  const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
+  /** @type {any} */
+  const passedOn = {}
+  for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
+  return {
+    isWriter: flags === 'r+',
+    codec: new RecordCodec(options.codec),
+    skipsDamage: onCorrupt === 'skip',
+    isStrict: strict,
+    maxPendingSize: parseNumber('maxPendingSize', maxPendingSize, Infinity, Number.MIN_VALUE),
+    lockTimeout: parseNumber('lockTimeout', options.lockTimeout, 0, 0),
+    mustExist: Boolean(options.mustExist),
+    errorIfExists: Boolean(options.errorIfExists),
+    signal: signal === undefined ? null : parseSignal('SegmentedLog', signal),
+    storage,
+    segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
+    segmentAge: parseNumber('segmentAge', options.segmentAge, Infinity, 1),
+    calendar: segmentDay === undefined ? null : new Calendar(segmentDay),
+    openSegments,
+    limits: {
+      maxSize,
+      maxAge: parseNumber('maxAge', options.maxAge, Infinity, 1),
+      maxCount: parseNumber('maxCount', options.maxCount, Infinity, 1),
+      maxHeldSize: parseNumber('maxHeldSize', options.maxHeldSize, Infinity, 0)
+    },
+    /** Half of the cache is for the newest segment, and the rest for those that are open besides. */
+    active: { ...passedOn, flags, cache: Math.floor(cache / 2) },
+    sealed: { ...passedOn, flags, cache: Math.floor(cache / 2 / openSegments), lock: false, mustExist: true }
+  }
+}
+
+/** @type {(name: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
+function parseNumber (name, value, byDefault, least) {
+  if (value === undefined) return byDefault
+  if (typeof value === 'number' && value >= least) return value
+  throw misuse(`SegmentedLog: ${name} must be a number, at least ${least}, got ${String(value)}`)
+}
+
+exports.parseOptions = parseOptions

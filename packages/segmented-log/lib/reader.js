@@ -1,0 +1,241 @@
+'use strict'
+// Reads a range of seqs from segment to segment. Each segment is read by the reader of its own log; the runs get the
+// seqs of the whole log.
+//
+// A segment is open only while a read is under way. If it was closed since, the reader begins anew in it, behind what
+// it has delivered. So a reader that is never read to its end keeps no file open.
+
+const { LogError } = require('@millrace/errors')
+const { openRange } = require('@millrace/offset-log/composing')
+
+/**
+ * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('@millrace/offset-log/composing').Range} Range
+ * @typedef {import('@millrace/offset-log/composing').Reader} Reader
+ * @typedef {import('@millrace/offset-log/composing').RecordRun} RecordRun
+ * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('./segments').Segments} Segments
+ * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
+ */
+
+/** @template T @typedef {(err: Error | null, result?: T) => void} Done */
+
+/** A run of a segment, with the seqs of the log. The bytes and the other arrays are those of the segment's run. */
+class GlobalRun {
+  count = 0
+  /** @type {Buffer} */
+  buffer = Buffer.alloc(0)
+  seqs = new Float64Array(16)
+  starts = new Uint32Array(0)
+  ends = new Uint32Array(0)
+
+  /** @param {RecordRun} run  @param {number} base */
+  take ({ count, buffer, seqs, starts, ends }, base) {
+    if (this.seqs.length < count) this.seqs = new Float64Array(seqs.length)
+    for (let index = 0; index < count; index++) this.seqs[index] = seqs[index] + base
+    this.count = count
+    this.buffer = buffer
+    this.starts = starts
+    this.ends = ends
+  }
+}
+
+/** @implements {Reader} */
+class SegmentedReader {
+  #segments
+  /** What is left of the range; its bounds move with what is delivered. */
+  #range
+  /** @type {Segment} */
+  #segment
+  /** The reader of `#segment`; null if it is not open yet. @type {Reader | null} */
+  #inner = null
+  /** The generation of `#segment` that `#inner` reads. */
+  #generation = -1
+  #run = new GlobalRun()
+  /** The run that `#run` shows. @type {RecordRun | null} */
+  #innerRun = null
+  /** What was lost in the readers before `#inner`. */
+  #lostBefore = { count: 0, size: 0 }
+
+  /** @param {Segments} segments  @param {Range} range  @param {Segment} segment  where the range begins */
+  constructor (segments, range, segment) {
+    this.#segments = segments
+    this.#range = { ...range }
+    this.#segment = segment
+  }
+
+  get lost () {
+    const { count, size } = this.#inner?.lost ?? { count: 0, size: 0 }
+    return { count: this.#lostBefore.count + count, size: this.#lostBefore.size + size }
+  }
+
+  get isDone () {
+    const { from, stop } = this.#range
+    if (from >= stop) return true
+    if (this.#inner === null || this.#follower() !== null) return false
+    // A sealed segment gets no records, so a range that ends before the next one is done.
+    return this.#inner.isDone || this.#segment.next !== null
+  }
+
+  /** The segment to read after this one; null if the range ends in this one. */
+  #follower () {
+    const { reverse, from, stop } = this.#range
+    const { base, next } = this.#segment
+    if (reverse) return from >= base ? null : this.#segments.before(this.#segment)
+    return next !== null && next.base < stop ? next : null
+  }
+
+  /**
+   * Opens the reader of the first segment, so that errors of the range arrive before the first record.
+   * @param {(err: Error | null, reader?: SegmentedReader) => void} cb
+   */
+  open (cb) {
+    this.#withFile((err, file, done) => {
+      if (err || !file) done(err)
+      else this.#openInner(file, done)
+    }, (err) => err ? cb(err) : cb(null, this))
+  }
+
+  /**
+   * @param {number} logEnd
+   * @param {NextCallback} cb  the run is empty only at the end
+   */
+  next (logEnd, cb) {
+    this.#withFile((err, file, done) => {
+      if (err || !file) return done(err)
+      const isOpen = this.#inner !== null && this.#generation === this.#segment.generation
+      if (isOpen) this.#read(logEnd, done)
+      else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
+    }, (err, run) => {
+      if (err || !run || run.count > 0) cb(err, run)
+      else this.#goOn(logEnd, cb)
+    })
+  }
+
+  /**
+   * Runs an action while the segment is open.
+   * @template T
+   * @param {(err: Error | null, file: LogFile | undefined, done: Done<T>) => void} action
+   * @param {Done<T>} cb
+   */
+  #withFile (action, cb) {
+    const segment = this.#segment
+    this.#segments.pin(segment, (err, file) => action(err, file, (err, result) => {
+      this.#segments.unpin(segment)
+      cb(err, result)
+    }))
+  }
+
+  /** @type {(file: LogFile, cb: (err: Error | null) => void) => void} */
+  #openInner (file, cb) {
+    const segment = this.#segment
+    const { generation } = segment
+    const { from, stop } = this.#range
+    this.#lostBefore = this.lost
+    this.#inner = null
+    const lostErr = this.#findLost(file)
+    if (lostErr) return cb(lostErr)
+    const local = { from: Math.max(0, from - segment.base), stop: stop - segment.base }
+    openRange(file, { ...this.#range, ...local }, (err, reader) => {
+      if (err || !reader) return cb(inSegment(err, segment))
+      this.#inner = reader
+      this.#generation = generation
+      cb(null)
+    })
+  }
+
+  /**
+   * Seqs between the end of a sealed segment and the base of the next one were shown only if a power cut took them.
+   * @param {LogFile} file
+   */
+  #findLost (file) {
+    const { reverse, from, stop } = this.#range
+    const { base, next, path } = this.#segment
+    const bound = reverse ? stop : from
+    if (next === null || bound <= base + file.end || bound >= next.base) return null
+    return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + file.end} to ${next.base} were lost behind ${path} in a power cut. Rebuild views and ` +
+      'indexes that saw them, from the first record on', { offset: bound, path })
+  }
+
+  /** @type {(logEnd: number, cb: NextCallback) => void} */
+  #read (logEnd, cb) {
+    const inner = /** @type {Reader} */ (this.#inner)
+    const segment = this.#segment
+    const { end } = /** @type {LogFile} */ (segment.file)
+    const localEnd = logEnd - segment.base
+    inner.next(segment.next === null ? localEnd : Math.min(localEnd, end), (err, run) => {
+      if (err || !run) return cb(inSegment(err, segment))
+      const last = run.count > 0 ? run.seqs[run.count - 1] + segment.base : -1
+      if (last !== -1 && this.#range.reverse) this.#range.stop = last
+      else if (last !== -1) this.#range.from = last + 1
+      this.#innerRun = run
+      this.#run.take(run, segment.base)
+      cb(null, /** @type {any} */ (this.#run))
+    })
+  }
+
+  /** Continues in the next segment, or ends. @type {(logEnd: number, cb: NextCallback) => void} */
+  #goOn (logEnd, cb) {
+    const next = this.#follower()
+    const isPastEnd = next === null || (!this.#range.reverse && logEnd <= next.base)
+    if (isPastEnd) return cb(null, /** @type {any} */ (this.#run))
+    // A reader that was slow must not step over segments that are gone.
+    const err = next.isDropped ? this.#segments.retainedError('stream', next.base + 1) : null
+    if (err) return cb(err)
+    this.#lostBefore = this.lost
+    this.#inner = null
+    this.#segment = next
+    this.#generation = -1
+    setImmediate(() => this.next(logEnd, cb))
+  }
+
+  /** @type {Reader['applyFilter']} */
+  applyFilter (records, codec) {
+    const run = this.#innerRun
+    if (run === null || this.#inner === null) return null
+    const err = this.#inner.applyFilter(run, codec)
+    this.#run.take(run, this.#segment.base)
+    return err
+  }
+
+  /** @param {number} index  in the run */
+  rewindTo (index) {
+    const seq = this.#run.seqs[index]
+    if (this.#range.reverse) this.#range.stop = seq + 1
+    else this.#range.from = seq
+    this.#inner?.rewindTo(index)
+  }
+
+  stopKeepingBytes () {
+    this.#range.keepsBytes = false
+    this.#inner?.stopKeepingBytes()
+  }
+}
+
+/**
+ * Gives the error of a segment's log the seqs of the whole log.
+ * @type {(err: Error | null, segment: Segment) => Error | null}
+ */
+function inSegment (err, { base, path }) {
+  const isOfSeq = err instanceof LogError && ['ERR_RECORD_NOT_FOUND', 'ERR_LOG_SEQ_LOST', 'ERR_CODEC_DECODE', 'flumelog:deleted'].includes(err.code)
+  if (!isOfSeq || base === 0 || err.offset === undefined) return err
+  const { code, message, cause, offset, index } = err
+  return new LogError(code, `${message} (seqs of the segment ${path}: those of the log are ${base} higher)`,
+    { cause, offset: offset + base, path, index })
+}
+
+/**
+ * @param {Segments} segments
+ * @param {Range} range
+ * @param {(err: Error | null, reader?: SegmentedReader) => void} cb
+ */
+function openSegmentedRange (segments, range, cb) {
+  const { from, stop, reverse } = range
+  const err = segments.retainedError('stream', reverse ? stop : from)
+  if (err) return cb(err)
+  const start = reverse ? segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1)) : segments.find(from)
+  new SegmentedReader(segments, range, start).open(cb)
+}
+
+exports.openSegmentedRange = openSegmentedRange
+exports.inSegment = inSegment

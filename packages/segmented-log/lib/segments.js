@@ -1,0 +1,222 @@
+'use strict'
+// The segments of an open log, in order: finds the one of a seq, and opens sealed segments when they are needed. The
+// number of open files is bounded, however many segments and readers there are.
+
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
+const { call, toCallback } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
+
+/**
+ * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
+ * @typedef {import('./names').SegmentName} SegmentName
+ */
+
+/** One file of the log. Its own seqs are `base` below those of the log. */
+class Segment {
+  /** @param {SegmentName} name  @param {string} folder */
+  constructor ({ name, base, createdMs }, folder) {
+    this.name = name
+    this.base = base
+    this.createdMs = createdMs
+    this.path = path.join(folder, name)
+    /** The day that it was made, by the calendar of the log; null if nobody has asked. @type {string | null} */
+    this.day = null
+    /** The open log; null while it is closed. @type {any} */
+    this.log = null
+    /** What the open log reads and writes. @type {LogFile | null} */
+    this.file = null
+    /** Rises each time it is opened: readers of an earlier opening begin anew. */
+    this.generation = 0
+    /** How many operations use it now. It stays open meanwhile. */
+    this.pinCount = 0
+    this.usedAt = 0
+    /** Whether appends may still go into it. */
+    this.isActive = false
+    /** Whether its file was removed, or is being removed. */
+    this.isDropped = false
+    /** The segment behind it. @type {Segment | null} */
+    this.next = null
+    /** Of its file, in bytes; null if unknown. @type {number | null} */
+    this.size = null
+    /** @type {Promise<LogFile> | null} */
+    this.opening = null
+    /** @type {Promise<void> | null} */
+    this.closing = null
+  }
+}
+
+class Segments {
+  #folder
+  #sealedOptions
+  #openCountMax
+  /** In order; the last one is the active one. @type {Segment[]} */
+  list = []
+  /** Those that are open, or being opened or closed; dropped ones too. @type {Set<Segment>} */
+  #opened = new Set()
+  #clock = 0
+
+  /**
+   * @param {string} folder
+   * @param {object} sealedOptions  of the log of a sealed segment
+   * @param {number} openCountMax
+   */
+  constructor (folder, sealedOptions, openCountMax) {
+    this.#folder = folder
+    this.#sealedOptions = sealedOptions
+    this.#openCountMax = openCountMax
+  }
+
+  get first () {
+    return this.list[0]
+  }
+
+  get last () {
+    return this.list[this.list.length - 1]
+  }
+
+  /** Adds a segment behind the others. @param {SegmentName} name */
+  add (name) {
+    const segment = new Segment(name, this.#folder)
+    if (this.list.length > 0) this.last.next = segment
+    this.list.push(segment)
+    return segment
+  }
+
+  /** Takes the first segments off the list: reads no longer find them. @param {number} count  at least one must stay */
+  dropFirst (count) {
+    const dropped = this.list.splice(0, count)
+    for (const segment of dropped) segment.isDropped = true
+    return dropped
+  }
+
+  /** The last one whose base is not above the seq; the first if there is none. @param {number} seq */
+  find (seq) {
+    const { list } = this
+    let low = 0
+    let high = list.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (list[middle].base <= seq) low = middle
+      else high = middle - 1
+    }
+    return list[low]
+  }
+
+  /** @param {Segment} segment @returns {Segment | null}  the one in front of it that is kept */
+  before ({ base, isDropped }) {
+    if (isDropped || base === this.first.base) return null
+    return this.find(base - 1)
+  }
+
+  /**
+   * The error of a seq that was dropped; null if it is kept, or never was one.
+   * @type {(call: string, seq: number) => LogError | null}
+   */
+  retainedError (call, seq) {
+    const { base } = this.first
+    if (!(seq > 0 && seq < base)) return null
+    const path = this.#folder
+    return new LogError('ERR_LOG_SEQ_RETAINED', `${call}: ${path} has dropped its records below ${base}, as its limits ` +
+      `say, and with them ${seq}. Read from the first record that is kept (gt: -1), and build views again`,
+    { offset: seq, path })
+  }
+
+  /**
+   * Opens a segment if it is closed, and keeps it open until `unpin`, which must follow even an error.
+   * @param {Segment} segment
+   * @param {(err: Error | null, file?: LogFile) => void} cb  may run before `pin` returns
+   */
+  pin (segment, cb) {
+    segment.pinCount++
+    segment.usedAt = ++this.#clock
+    if (segment.file !== null && segment.closing === null) cb(null, segment.file)
+    else toCallback(segment.opening ??= this.#open(segment), cb)
+  }
+
+  /** @param {Segment} segment */
+  unpin (segment) {
+    segment.pinCount--
+    this.#closeUnused()
+  }
+
+  /** @type {<T>(segment: Segment, use: (log: any) => Promise<T>) => Promise<T>} */
+  async use (segment, use) {
+    try {
+      await new Promise((resolve, reject) => this.pin(segment, (err) => err ? reject(err) : resolve(null)))
+      return await use(segment.log)
+    } finally {
+      this.unpin(segment)
+    }
+  }
+
+  /** @param {Segment} segment @returns {Promise<LogFile>} */
+  async #open (segment) {
+    this.#opened.add(segment)
+    try {
+      await segment.closing?.catch(ignore)
+      const log = OffsetLog(segment.path, this.#sealedOptions)
+      await log.ready()
+      this.noteOpen(segment, log)
+      return /** @type {any} */ (log)._file
+    } catch (err) {
+      this.#opened.delete(segment)
+      const isGone = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT'
+      throw isGone && segment.isDropped ? this.retainedError('stream', segment.base + 1) ?? err : err
+    } finally {
+      segment.opening = null
+    }
+  }
+
+  /** @param {Segment} segment  @param {any} log  open */
+  noteOpen (segment, log) {
+    this.#opened.add(segment)
+    segment.log = log
+    segment.file = log._file
+    segment.generation++
+  }
+
+  /** Closes what was dropped, and, while too many are open, the sealed segments that were not used for longest. */
+  #closeUnused () {
+    const open = [...this.#opened].filter(({ log, isActive, closing }) => log !== null && !isActive && closing === null)
+    const unused = open.filter(({ pinCount }) => pinCount === 0).sort((a, b) => a.usedAt - b.usedAt)
+    let left = open.length - this.#openCountMax
+    for (const segment of unused) if (left-- > 0 || segment.isDropped) this.close(segment).catch(ignore)
+  }
+
+  /**
+   * Closes a segment that nobody appends to. Readers open it again if they need it.
+   * @param {Segment} segment
+   * @returns {Promise<void>}
+   */
+  close (segment) {
+    const { log } = segment
+    if (log === null) return segment.closing ?? Promise.resolve()
+    segment.closing ??= call(log, 'close').finally(() => {
+      segment.log = segment.file = segment.closing = null
+      if (segment.opening === null) this.#opened.delete(segment)
+    })
+    return segment.closing
+  }
+
+  /** Closes dropped segments that no operation uses; the others are closed after it. @param {Segment[]} dropped */
+  async closeDropped (dropped) {
+    await Promise.allSettled(dropped.map((segment) => segment.pinCount === 0 && this.close(segment)))
+  }
+
+  /** Closes all but the active segment. @returns {Promise<void>} rejected with the first failure */
+  async closeSealed () {
+    const sealed = [...this.#opened].filter(({ isActive }) => !isActive)
+    const results = await Promise.allSettled(sealed.map(async (segment) => {
+      await segment.opening?.catch(ignore)
+      await this.close(segment)
+    }))
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
+  }
+}
+
+function ignore () {}
+
+exports.Segment = Segment
+exports.Segments = Segments

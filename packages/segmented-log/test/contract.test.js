@@ -1,0 +1,15 @@
+'use strict'
+
+const tape = require('tape')
+const { SimulatedDisk, testLog } = require('@millrace/testkit')
+const { SegmentedLog } = require('..')
+
+testLog(tape, (path, options) => SegmentedLog(path, { segmentSize: 300_000, openSegments: 2, ...options }), { name: 'segmented' })
+
+/** By folder: the suite opens a log again. */
+const disks = new Map()
+testLog(tape, (path, options) => {
+  if (!disks.has(path)) disks.set(path, new SimulatedDisk())
+  const { storage } = disks.get(path)
+  return SegmentedLog(path, { segmentSize: 1, openSegments: 1, storage, ...options })
+}, { name: 'a segment for each append' })

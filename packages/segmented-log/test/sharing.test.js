@@ -1,0 +1,113 @@
+'use strict'
+// One writer, and readers in other processes, which follow from segment to segment.
+
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
+const fs = require('node:fs')
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog } = require('..')
+
+const CHILD = path.join(__dirname, 'follower-child.js')
+const COUNT = 40
+
+async function start (folder, segmentSize = 40_000) {
+  const child = fork(CHILD, [folder, String(segmentSize)])
+  const ask = async (command) => {
+    child.send(command)
+    const [answer] = await once(child, 'message')
+    return answer.n
+  }
+  const [{ n }] = await once(child, 'message')
+  return { child, ask, n }
+}
+
+async function end ({ child }) {
+  child.send('close')
+  await once(child, 'exit')
+}
+
+tape('sharing: a second writer is refused, in this process and another, and waits if asked', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const writer = await start(folder)
+  await writer.ask({ count: COUNT })
+  const refused = await failureOf(() => SegmentedLog(folder).ready())
+  t.equal(refused?.code, 'ERR_LOG_LOCKED')
+  t.equal(refused?.holder?.pid, writer.child.pid)
+  const waiting = SegmentedLog(folder, { codec: jsonCodec, lockTimeout: 20_000 })
+  const opened = waiting.ready()
+  await writer.ask({ count: COUNT })
+  await end(writer)
+  await opened
+  t.equal(await waiting.count(), 2 * COUNT)
+  t.equal((await failureOf(() => SegmentedLog(folder).ready()))?.code, 'ERR_LOG_LOCKED')
+  await waiting.close()
+})
+
+tape('sharing: writers that begin together agree on one', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const logs = Array.from({ length: 5 }, () => SegmentedLog(folder, { codec: jsonCodec }))
+  const results = await Promise.allSettled(logs.map((log) => log.append('a')))
+  const failures = results.filter(({ status }) => status === 'rejected').map(({ reason }) => reason.code)
+  t.ok(failures.every((code) => code === 'ERR_LOG_LOCKED'), failures.join())
+  t.ok(failures.length < 5, 'one of them writes')
+  await Promise.allSettled(logs.map((log) => log.close()))
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  t.equal(await log.count(), 5 - failures.length)
+  t.equal((await log.segments()).length, 1)
+  await log.close()
+})
+
+tape('sharing: a reader follows its writer from segment to segment, and writes nothing', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  t.equal((await failureOf(() => SegmentedLog(folder, { flags: 'r' }).ready()))?.code, 'ENOENT')
+  const writer = await start(folder)
+  await writer.ask({ count: 3 })
+  const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
+  const numbers = []
+  const reading = (async () => {
+    for await (const { n } of reader.stream({ live: true, seqs: false })) {
+      numbers.push(n)
+      if (n === 9 * COUNT + 2) break
+    }
+  })()
+  for (let i = 0; i < 9; i++) await writer.ask({ count: COUNT })
+  await reading
+  t.deepEqual(numbers, Array.from({ length: 9 * COUNT + 3 }, (_, n) => n))
+  t.ok((await reader.segments()).length > 5)
+  t.equal((await reader.last({ seqs: false })).n, 9 * COUNT + 2)
+  for (const call of [() => reader.append('a'), () => reader.hold('a', 1), () => reader.dropBefore(1), () => reader.roll()]) {
+    t.equal((await failureOf(call))?.code, 'ERR_LOG_READ_ONLY')
+  }
+  await end(writer)
+  const owner = SegmentedLog(folder, { codec: jsonCodec })
+  const gone = (await owner.first()).seq
+  await owner.dropBefore(Infinity)
+  for (let left = 100; (await reader.segments()).length > 1 && left > 0; left--) await sleep(20)
+  t.equal((await failureOf(() => reader.get(gone)))?.code, 'ERR_LOG_SEQ_RETAINED')
+  await reader.close()
+  await owner.close()
+})
+
+tape('sharing: a writer that was killed loses nothing, and the next one goes on', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  let last = 0
+  for (let round = 0; round < 6; round++) {
+    const writer = await start(folder)
+    t.ok(writer.n >= last, `${writer.n} records, ${last} were acknowledged`)
+    last = await writer.ask({ count: COUNT })
+    writer.child.send({ count: 10_000 })
+    await sleep(30 * round)
+    writer.child.kill('SIGKILL')
+    await once(writer.child, 'exit')
+  }
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  let expected = 0
+  for await (const { n } of log.stream({ seqs: false })) if (n !== expected++) t.fail(`${n} instead of ${expected - 1}`)
+  t.ok(expected >= last)
+  await log.close()
+  t.deepEqual(fs.readdirSync(folder).filter((name) => !/Z\.log(\.cut-\d+)?$/.test(name)), [], 'nothing is left behind')
+})
