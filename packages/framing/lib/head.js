@@ -140,11 +140,11 @@ const CODEC_NAME_SIZE_MAX = 20
  * @property {string} codec  the name of the codec that the log was made with
  */
 
-/** @type {(codec: string) => FileHeader} */
-function createFileHeader (codec) {
+/** @type {(codec: string, id?: Buffer | null) => FileHeader} without an id, it gets a random one */
+function createFileHeader (codec, id = null) {
   const random = crypto.randomBytes(20)
   const salt = random.readUInt32BE(0)
-  return { salt, id: random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec }
+  return { salt, id: id ?? random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec }
 }
 
 /** @type {(header: FileHeader) => Buffer} */

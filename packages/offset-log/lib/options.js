@@ -11,7 +11,8 @@ const CACHE_SIZE = 16 * 1024 * 1024
 const FRAMINGS = ['checked', ...Object.keys(offsetFramings)]
 const FSYNC_MODES = ['always', 'interval', 'never']
 const CORRUPT_MODES = ['error', 'skip']
-const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
+const ID = /^[0-9a-f]{32}$/
+const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
   'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage']
 
@@ -22,6 +23,8 @@ const KNOWN = ['codec', 'framing', 'blockSize', 'flags', 'cache', 'fsync', 'veri
  * @typedef {object} OffsetLogOptions
  * @property {import('./codec').Codec<T>} [codec]  by default values are Buffers
  * @property {FramingName} [framing]  of a new file, checked by default; that of an existing file is detected
+ * @property {string} [id]  of a new file in the checked framing, 32 hex digits; random by default. The files of one
+ *   segmented log share it
  * @property {number} [blockSize]  unit of caching in the offset framings, in bytes; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
  * @property {number} [cache]  memory for cached pages or blocks, in bytes; 16 MiB by default
@@ -52,7 +55,7 @@ function parseOptions (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`OffsetLog: expected options, got ${String(options)}`)
   checkNames('OffsetLog', options, KNOWN)
   const {
-    codec, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
+    codec, id, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
     fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
     signal, storage
   } = options
@@ -62,6 +65,7 @@ function parseOptions (options = {}) {
   checkOneOf('verify', verify, [true, false])
   checkOneOf('strict', strict, [true, false])
   checkOneOf('lock', lock, [true, false])
+  if (id !== undefined && !(typeof id === 'string' && ID.test(id))) throw misuse(`OffsetLog: id must be 32 hex digits, got ${String(id)}`)
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)
   }
@@ -69,7 +73,7 @@ function parseOptions (options = {}) {
     throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${String(maxPendingSize)}`)
   }
   const recordCodec = new RecordCodec(codec)
-  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name)) : null
+  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name, id ? Buffer.from(id, 'hex') : null)) : null
   return {
     codec: recordCodec,
     framing,

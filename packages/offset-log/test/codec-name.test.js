@@ -175,3 +175,16 @@ tape('codec name: a header that is put together again says the name only if both
     t.deepEqual(await readLog(repaired, { codec: jsonCodec }), [VALUE])
   }
 })
+
+tape('id: names a new log, and an existing one keeps its own', async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const id = '0123456789abcdef0123456789abcdef'
+  for (const given of [id, undefined, 'f'.repeat(32)]) {
+    const log = OffsetLog(file, { id: given })
+    t.equal((await log.stats()).id, id)
+    await log.close()
+  }
+  for (const wrong of ['', 'xyz', id.toUpperCase(), 5]) {
+    t.throws(() => OffsetLog(file, { id: wrong }), { code: 'ERR_INVALID_ARGUMENT' })
+  }
+})

@@ -7,7 +7,8 @@
 
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { makeSegment, nameAt } = require('./opening')
+const { errors } = require('@millrace/offset-log/composing')
+const { SLACK, makeSegment, nameAt } = require('./opening')
 
 /** The end of a segment that never had a record. */
 const HEAD_SIZE = 32 * 1024
@@ -105,22 +106,27 @@ class Appending {
     const core = this.#core
     const { segments, folder, options } = core
     const before = segments.last
+    const file = /** @type {import('./core').LogFile} */ (before.file)
+    process.prependListener('exit', this.#flushAtExit)
     try {
       await call(before.log, 'sync')
       await this.#retention.makeRoom()
-      const { store, end } = /** @type {import('./core').LogFile} */ (before.file)
-      const base = before.base + Math.max(end, /** @type {any} */ (store).nextPosition)
+      const base = before.base + Math.max(file.end, /** @type {any} */ (file.store).nextPosition) + SLACK
       if (base > BASE_MAX) throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
       const name = nameAt(base)
-      const log = await makeSegment(folder, name, options)
+      const log = await makeSegment(folder, name, options, before.log)
+      // What `flushSync` has appended meanwhile must be durable too.
+      while (core.durable.value !== core.since.value) await call(before.log, 'sync')
       core.activate(segments.add(name), log)
       this.#hasWarned = false
     } catch (err) {
       this.#retryAtMs = Date.now() + RETRY_MS
       this.#warn(/** @type {Error} */ (err))
       throw err
+    } finally {
+      process.off('exit', this.#flushAtExit)
     }
-    before.size = /** @type {import('./core').LogFile} */ (before.file).store.end
+    before.size = file.store.end
     // Everything in it is durable. If the closing slot cannot be written, the next open finds the end by itself.
     segments.close(before).catch(() => {})
     this.#retention.run().catch(() => {})
@@ -143,6 +149,29 @@ class Appending {
     }
     if (this.#queuedSize > 0) return
     for (const run of this.#draining.splice(0)) run()
+  }
+
+  /**
+   * Writes what waits before it returns. While the next segment is made, it goes into the one before.
+   * @param {{ sync?: boolean | undefined }} [options]
+   */
+  flushSync (options) {
+    const { segments, folder } = this.#core
+    if (this.#rolling !== null && this.#queuedSize > SLACK / 2) throw errors.notReady(folder, 'is beginning a segment')
+    for (const { records, size, cb } of this.#queue.splice(0)) {
+      this.#queuedSize -= size
+      this.#appendTo(segments.last, records, cb)
+    }
+    segments.last.log.flushSync(options)
+  }
+
+  /** The end of the process flushes what the newest segment has, but does not know the queue. */
+  #flushAtExit = () => {
+    try {
+      this.flushSync()
+    } catch {
+      // Nobody is left to report to.
+    }
   }
 
   /** @param {() => void} cb  runs once `needsDrain` is false */

@@ -16,6 +16,12 @@ const ATTEMPT_COUNT_MAX = 50
 const DAMAGE_DISTANCE = 2 ** 33
 
 /**
+ * A segment's base is this much above the end of the segment before. While the next segment is made, `flushSync` may
+ * still append to the one before.
+ */
+const SLACK = 2 ** 26
+
+/**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
  * @typedef {import('./names').SegmentName} SegmentName
  * @typedef {import('./names').Listing} Listing
@@ -133,8 +139,8 @@ async function settle (folder, options, segments, log) {
   const { blocks, store } = log._file
   const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
   const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
-  const next = nameAt(segments[segments.length - 1].base + end)
-  const made = await makeSegment(folder, next, options)
+  const next = nameAt(segments[segments.length - 1].base + end + SLACK)
+  const made = await makeSegment(folder, next, options, log)
   await call(log, 'close')
   return { segments: [...segments, next], log: made, recovery }
 }
@@ -145,9 +151,13 @@ function nameAt (base) {
   return { name: segmentName(base, createdMs), base, createdMs }
 }
 
-/** @type {(folder: string, name: SegmentName, options: Options) => Promise<any>} its open log, locked */
-async function makeSegment (folder, { name }, { active }) {
-  const log = OffsetLog(path.join(folder, name), { ...active, errorIfExists: true })
+/**
+ * Makes a segment with the id of the log, which all of its segments share.
+ * @type {(folder: string, name: SegmentName, options: Options, before: any) => Promise<any>} its open log, locked
+ */
+async function makeSegment (folder, { name }, { active }, before) {
+  const { id } = await before.stats()
+  const log = OffsetLog(path.join(folder, name), { ...active, id, errorIfExists: true })
   await log.ready()
   return log
 }
@@ -185,6 +195,7 @@ function ignoreMissing (err) {
   if (err.code !== 'ENOENT') throw err
 }
 
+exports.SLACK = SLACK
 exports.openFolder = openFolder
 exports.list = list
 exports.nameAt = nameAt

@@ -7,6 +7,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { openRange } = require('@millrace/offset-log/composing')
+const { SLACK } = require('./opening')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -145,15 +146,16 @@ class SegmentedReader {
   }
 
   /**
-   * Seqs between the end of a sealed segment and the base of the next one were shown only if a power cut took them.
+   * A segment ended `SLACK` below the base of the next one, or above. If it ends earlier now, a power cut took what was
+   * shown there.
    * @param {LogFile} file
    */
   #findLost (file) {
     const { reverse, from, stop } = this.#range
     const { base, next, path } = this.#segment
     const bound = reverse ? stop : from
-    if (next === null || bound <= base + file.end || bound >= next.base) return null
-    return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + file.end} to ${next.base} were lost behind ${path} in a power cut. Rebuild views and ` +
+    if (next === null || bound <= base + file.end || bound > next.base - SLACK) return null
+    return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + file.end} to ${bound} were lost behind ${path} in a power cut. Rebuild views and ` +
       'indexes that saw them, from the first record on', { offset: bound, path })
   }
 

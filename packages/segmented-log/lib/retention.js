@@ -78,7 +78,10 @@ class Retention {
   /** @param {unknown} seq @returns {Promise<Dropped>} */
   async dropBefore (seq) {
     if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${String(seq)}`)
-    return this.#inTurn(() => this.#run(false, seq))
+    return this.#inTurn(async () => {
+      await call(this.#core.segments.last.log, 'sync')
+      return this.#run(false, seq)
+    })
   }
 
   /** @template T @param {() => Promise<T>} action @returns {Promise<T>} */
@@ -95,8 +98,9 @@ class Retention {
     const all = segments.list
     const needsSizes = limits.maxSize < Infinity || limits.maxHeldSize < Infinity
     if (needsSizes) await this.#measure(all)
-    // The segment of the last record stays, so that `since` never falls, and so does all behind it.
-    const droppable = Math.max(0, all.findIndex(({ next }) => next === null || next.base > this.#core.since.value))
+    // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
+    // takes what is not durable.
+    const droppable = Math.max(0, all.findIndex(({ next }) => next === null || next.base > this.#core.durable.value))
     const heldFrom = listing.holds.reduce((least, { seq }) => Math.min(least, seq), Infinity)
     const held = heldFrom === Infinity ? all.length : all.indexOf(segments.find(heldFrom))
     const wanted = Math.max(this.#countOld(), all.length - limits.maxCount, this.#countBefore(before))

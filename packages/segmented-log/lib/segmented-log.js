@@ -23,7 +23,7 @@ const { Retention } = require('./retention')
 
 // flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close',
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close',
   'roll', 'segments', 'dropBefore', 'hold', 'release', 'holds']
 
 class Log {
@@ -52,7 +52,13 @@ class Log {
     this.dropped = this.#retention.dropped
     this.methods = { del: /** @type {const} */ ('async') }
     this.supports = {
-      atomicBatch: true, compact: false, snapshot: false, durable: true, onCorrupt: true, threads: false
+      atomicBatch: true,
+      compact: false,
+      snapshot: false,
+      durable: true,
+      onCorrupt: true,
+      threads: false,
+      flushSync: false
     }
     /** Set once loaded: what opening found wrong in the newest segment; null if nothing. @type {any} */
     this.recovery = null
@@ -86,6 +92,7 @@ class Log {
       throw err
     }
     this.recovery = opened.recovery
+    this.supports.flushSync = log.supports.flushSync
     if (options.isWriter) this.#retention.start()
     else this.#following = new Following(this.#core)
   }
@@ -278,6 +285,18 @@ class Log {
       }
       await call(segments.last.log, 'sync')
     })
+  }
+
+  /** @param {{ sync?: boolean | undefined }} [options] */
+  flushSync (options) {
+    const { lifecycle, segments } = this.#core
+    if (lifecycle.isClosed && this.pendingSize === 0) throw errors.closedError('flushSync', this.filename)
+    if (lifecycle.openError !== null) throw lifecycle.openError
+    if (!lifecycle.hasOpened) throw errors.notReady(this.filename, 'is being opened')
+    const err = this.#writeError('flushSync')
+    if (err !== null) throw err
+    if (!segments.last.log.supports.flushSync) throw notSupported('flushSync', 'its storage has no synchronous calls')
+    this.#appending.flushSync(options)
   }
 
   /** @type {(cb?: NodeCallback<any>) => any} */
