@@ -16,6 +16,7 @@ const layerOf = {
   'binary-codec': 1,
   'offset-log': 2,
   forwarder: 3,
+  'log-writer': 3,
   migrate: 3,
   repair: 3,
   'segmented-log': 3,

@@ -12,6 +12,8 @@ import type { ErrorCode, Failure } from '@millrace/errors'
 import { Forwarder, refused, unavailable, writableSink } from '@millrace/forwarder'
 import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { jsonCodec } from '@millrace/json-codec'
+import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
+import type { Counters, LogWriterOptions } from '@millrace/log-writer'
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
@@ -393,6 +395,29 @@ export async function look (log: OffsetLog<Message>) {
   log.since.value.toFixed()
   // @ts-expect-error
   log._file.end()
+}
+
+export async function logging () {
+  const log = OffsetLog('app.log', { codec: lines })
+  is<void>()(log.flushSync())
+  is<void>()(log.flushSync({ sync: false }))
+  const options: LogWriterOptions = { whenFull: 'drop-old', eager: { error: 'synced' }, batch: { ageMs: 10 } }
+  const writer = LogWriter(log, { ...options, replace: (err, attempt) => OffsetLog(`${err.message}-${attempt}`) })
+  is<boolean>()(writer.write({ msg: 'a' }, 'info'))
+  is<boolean>()(writer.write('{}', 30))
+  is<boolean>()(writer.flushSync({ sync: false }))
+  is<void>()(await writer.flush())
+  is<Counters>()(writer.counters())
+  is<number>()(writer.counters().total.dropped + writer.bound.bytes)
+  new LogWriter(OffsetLog('b.log', { codec: preEncoded(binaryCodec) }), { codec: binaryCodec })
+  await writer.close()
+
+  // @ts-expect-error
+  LogWriter(log, { whenFull: 'block' })
+  // @ts-expect-error
+  LogWriter('app.log')
+  // @ts-expect-error
+  log.flushSync({ synch: true })
 }
 
 export async function salvage () {

@@ -30,6 +30,8 @@ class Appender {
   #framed = null
   /** Groups that `flushNow` has taken, in order. They are called back as soon as they are settled. @type {Taken[]} */
   #taken = []
+  /** Of the first one that is not called back. */
+  #takenIndex = 0
   /** Each write is framed here. */
   #target = new ScratchBuffer()
   #turnStartMs = 0
@@ -266,10 +268,18 @@ class Appender {
         failure ??= err
       }
     }
-    if (this.#framed !== null) this.#takeOver(this.#framed)
-    for (let group = this.#takeNow(); group !== null; group = this.#takeNow()) {
-      const taken = group
-      attempt(() => this.#writeNow(taken))
+    const current = this.#current
+    if (this.#framed !== null) {
+      this.#takeOver(this.#framed)
+    } else if (current !== null) {
+      this.#current = null
+      attempt(() => this.#writeNow(current))
+    }
+    while (durability.error === null) {
+      const group = this.#waiting.take()
+      if (group === null) break
+      attempt(() => this.#writeNow(group))
+      this.#mergeTaken()
     }
     if (isSynced) attempt(() => durability.syncNow())
     durability.start()
@@ -288,15 +298,6 @@ class Appender {
     // A thread of the pool may still write the old memory.
     this.#target = new ScratchBuffer()
     this.#settle(group, framed)
-  }
-
-  #takeNow () {
-    const { durability } = this.#file
-    if (durability.error !== null) return null
-    if (this.#current === null || this.#framed !== null) return this.#waiting.take()
-    const group = this.#current
-    this.#current = null
-    return group
   }
 
   /** @param {AppendGroup} waiting */
@@ -338,11 +339,28 @@ class Appender {
     return taken
   }
 
+  /**
+   * Joins the last two groups, if both were written. A program that flushes each append would make a long list. The
+   * last group must have waited: nothing else knows it, so it can be used again.
+   */
+  #mergeTaken () {
+    const { length } = this.#taken
+    if (length - this.#takenIndex < 2) return
+    const [before, last] = this.#taken.slice(-2)
+    if (!before.isSettled || before.err !== null || !last.isSettled || last.err !== null) return
+    before.group.addCalls(last.group)
+    this.#waiting.giveBack(last.group)
+    this.#taken.pop()
+  }
+
   #callBackTaken () {
-    const [{ group, err, isSettled }] = this.#taken
+    const { group, err, isSettled } = this.#taken[this.#takenIndex]
     this.#isAwaitingTaken = !isSettled
     if (!isSettled) return
-    this.#taken.shift()
+    if (++this.#takenIndex === this.#taken.length) {
+      this.#taken = []
+      this.#takenIndex = 0
+    }
     process.nextTick(this.#callBack, group, err, 0)
   }
 
@@ -415,6 +433,15 @@ class AppendGroup {
   /** @type {(index: number) => Buffer[]} */
   recordsOf (index) {
     return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])
+  }
+
+  /** Adds the callbacks of another group, without its records. @param {AppendGroup} other  written as this one was */
+  addCalls (other) {
+    for (let index = 0; index < other.count; index++) {
+      this.seqs[this.count] = other.seqs[index]
+      this.dones[this.count++] = other.dones[index]
+    }
+    this.size += other.size
   }
 
   clear () {

@@ -1,0 +1,57 @@
+'use strict'
+// What was dropped, to be written into the log: how many records, of which levels, why and when.
+
+/**
+ * @typedef {object} Gap  the field `gap` of a gap record
+ * @property {number} count
+ * @property {Record<string, number>} levels  how many of each level
+ * @property {string} reason  'drop-new', 'drop-old' or 'refused'; several are joined with a comma
+ * @property {number} from  when the first dropped record was submitted, in ms since 1970
+ * @property {number} to  when the last one was
+ */
+
+const WARN = 40
+
+class GapCounter {
+  #count = 0
+  /** @type {Map<string, number>} */
+  #levels = new Map()
+  /** @type {Set<string>} */
+  #reasons = new Set()
+  #from = Infinity
+  #to = -Infinity
+
+  get isEmpty () {
+    return this.#count === 0
+  }
+
+  /**
+   * @param {import('./levels').Level} level
+   * @param {number} time
+   * @param {string} reason
+   */
+  add (level, time, reason) {
+    this.#count++
+    this.#levels.set(level.name, (this.#levels.get(level.name) ?? 0) + 1)
+    this.#reasons.add(reason)
+    this.#from = Math.min(this.#from, time)
+    this.#to = Math.max(this.#to, time)
+  }
+
+  /** Makes the record of what was dropped, and begins again. */
+  take () {
+    const count = this.#count
+    const levels = Object.fromEntries(this.#levels)
+    const reason = [...this.#reasons].join(',')
+    /** @type {Gap} */
+    const gap = { count, levels, reason, from: this.#from, to: this.#to }
+    this.#count = 0
+    this.#levels.clear()
+    this.#reasons.clear()
+    this.#from = Infinity
+    this.#to = -Infinity
+    return { level: WARN, time: Date.now(), msg: `${count} records were dropped: ${reason}`, gap }
+  }
+}
+
+exports.GapCounter = GapCounter

@@ -1,0 +1,117 @@
+'use strict'
+// The levels of a writer: what is done with the records of each, and how many there were.
+
+const { misuse } = require('@millrace/errors')
+
+// More would be a mistake of the caller: they are all counted as one.
+const LEVEL_COUNT_MAX = 100
+const OTHER = 'other'
+
+/**
+ * @typedef {object} Counts  submitted = written + dropped + filtered + queued
+ * @property {number} submitted
+ * @property {number} written
+ * @property {number} dropped
+ * @property {number} filtered
+ * @property {number} queued
+ */
+
+class Level {
+  isEnabled = true
+  submitted = 0
+  written = 0
+  dropped = 0
+  filtered = 0
+  queued = 0
+
+  /**
+   * @param {string} name
+   * @param {number} number
+   * @param {import('./options').Eagerness | null} eager
+   * @param {boolean} isProtected
+   */
+  constructor (name, number, eager, isProtected) {
+    this.name = name
+    this.number = number
+    this.eager = eager
+    this.isProtected = isProtected
+  }
+
+  /** @returns {Counts} */
+  get counts () {
+    const { submitted, written, dropped, filtered, queued } = this
+    return { submitted, written, dropped, filtered, queued }
+  }
+}
+
+class Levels {
+  /** By name and by number. @type {Map<unknown, Level>} */
+  #found = new Map()
+  /** @type {Level[]} */
+  #all = []
+  #least = -Infinity
+
+  /**
+   * @param {object} options
+   * @param {Record<string, number>} options.levels
+   * @param {Record<string, import('./options').Eagerness>} options.eager
+   * @param {string[]} options.protect
+   * @param {string | number} options.level
+   */
+  constructor ({ levels, eager, protect, level }) {
+    for (const [name, number] of Object.entries(levels)) {
+      this.#add(new Level(name, number, eager[name] ?? null, protect.includes(name)), number)
+    }
+    this.setLeast(level)
+  }
+
+  /** @type {(level: Level, key: unknown) => Level} */
+  #add (level, key) {
+    this.#all.push(level)
+    this.#found.set(level.name, level)
+    this.#found.set(key, level)
+    return level
+  }
+
+  /**
+   * @param {unknown} level  a name or a number. An unknown one gets counts of its own
+   * @returns {Level}
+   */
+  of (level) {
+    return this.#found.get(level) ?? this.#addUnknown(level)
+  }
+
+  /** @param {unknown} level */
+  #addUnknown (level) {
+    const isOwn = this.#all.length < LEVEL_COUNT_MAX && (typeof level === 'number' || typeof level === 'string')
+    const name = isOwn ? String(level) : OTHER
+    const known = this.#found.get(name)
+    if (known !== undefined) return known
+    const number = typeof level === 'number' ? level : Infinity
+    const added = this.#add(new Level(name, number, null, false), isOwn ? level : name)
+    added.isEnabled = number >= this.#least
+    return added
+  }
+
+  /** Switches every level. @param {unknown} level  the least that is enabled */
+  setLeast (level) {
+    const number = typeof level === 'number' ? level : this.#found.get(level)?.number
+    if (number === undefined) throw misuse(`LogWriter: there is no level ${String(level)}; add it to the option levels`)
+    this.#least = number
+    for (const one of this.#all) one.isEnabled = one.number >= number
+  }
+
+  get counts () {
+    /** @type {Record<string, Counts>} */
+    const levels = {}
+    const total = { submitted: 0, written: 0, dropped: 0, filtered: 0, queued: 0 }
+    for (const level of this.#all) {
+      const counts = levels[level.name] = level.counts
+      for (const name of /** @type {Array<keyof Counts>} */ (Object.keys(total))) total[name] += counts[name]
+    }
+    return { levels, total }
+  }
+}
+
+exports.Level = Level
+exports.Levels = Levels

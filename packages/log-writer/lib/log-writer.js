@@ -1,0 +1,419 @@
+'use strict'
+// The writer: takes records, decides what a full queue does with them, and counts what became of each.
+
+const { misuse, reasonOf } = require('@millrace/errors')
+const { Delivery } = require('./delivery')
+const { GapCounter } = require('./gap')
+const { Levels } = require('./levels')
+const { checkNames, parseOptions } = require('./options')
+const { addWriter, removeWriter } = require('./process-end')
+const { RecordQueue } = require('./record-queue')
+
+/**
+ * @typedef {import('./delivery').Log} Log
+ * @typedef {import('./levels').Level} Level
+ * @typedef {import('./options').LogWriterOptions} LogWriterOptions
+ * @typedef {{ sync?: boolean | undefined }} FlushOptions
+ * @typedef {string | number} LevelName  a name or a number
+ */
+
+/**
+ * @typedef {object} Counters
+ * @property {Record<string, import('./levels').Counts>} levels
+ * @property {import('./levels').Counts} total
+ * @property {{ count: number, bytes: number }} queuePeak
+ * @property {number} full  how often a record met a full queue
+ * @property {number} writeThrough  how often a caller wrote for that reason
+ * @property {number} eager  how often a caller wrote for a record of an eager level
+ * @property {number} gaps  gap records
+ * @property {number} failures  of writes, and of opening a log
+ * @property {number} replaced  how many logs took the place of another
+ * @property {number} diverted  how many of the written records went to standard error
+ */
+
+class Writer {
+  #options
+  #levels
+  #queue = new RecordQueue()
+  #delivery
+  /** What was dropped in front of the queue, and behind it. */
+  #headGap = new GapCounter()
+  #tailGap = new GapCounter()
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  /** Records and gap records that were ever queued. */
+  #acceptedCount = 0
+  /** Calls of `flush`, in order. @type {Array<{ mark: number, resolve: () => void, reject: (err: Error) => void }>} */
+  #flushing = []
+  /** Calls of `drained`. @type {Array<() => void>} */
+  #draining = []
+  #peakCount = 0
+  #peakSize = 0
+  #fullCount = 0
+  #writeThroughCount = 0
+  #eagerCount = 0
+  #gapCount = 0
+  #isExiting = false
+  /** `#acceptedCount` when the event loop was empty, so that a failure is not tried again for ever. */
+  #idleCount = -1
+  /** @type {Promise<void> | null} */
+  #closing = null
+  /** @type {import('./process-end').Ending} */
+  #ending
+
+  /**
+   * @param {Log} log
+   * @param {LogWriterOptions} [options]
+   */
+  constructor (log, options) {
+    if (typeof log?.append !== 'function' || typeof log.ready !== 'function') throw misuse('LogWriter: expected a Log')
+    this.#options = parseOptions(options)
+    this.#levels = new Levels(this.#options.levels)
+    this.#delivery = new Delivery(log, this.#queue, {
+      prepare: () => this.#pushGaps(),
+      onRefused: (level, time) => this.#givenUp(level, time, 'refused'),
+      onAnswer: () => this.#goOn(),
+      onFailure: (err) => this.#failFlushes(err)
+    }, this.#options)
+    this.#ending = {
+      handlesSignals: this.#options.handleSignals,
+      onIdle: () => this.#onIdle(),
+      onSignal: () => { this.#delivery.flushNow(true, true) },
+      onExit: () => this.#onExit()
+    }
+    addWriter(this.#ending)
+    this.#delivery.begin()
+  }
+
+  /** The log that is written now. */
+  get log () {
+    return this.#delivery.log
+  }
+
+  /** What SIGKILL can take. */
+  get bound () {
+    const { queue: { count, bytes }, batch: { ageMs } } = this.#options
+    return { count, bytes, ageMs }
+  }
+
+  /**
+   * @param {unknown} record  a string or bytes are stored as they are; anything else is encoded now
+   * @param {LevelName} [level]
+   * @returns {boolean}  false if the caller should await `drained`
+   */
+  write (record, level = 'info') {
+    const one = this.#levels.of(level)
+    one.submitted++
+    if (!one.isEnabled) {
+      one.filtered++
+      return true
+    }
+    const bytes = this.#encode(record, one)
+    const time = Date.now()
+    const hasRoom = this.#hasRoom(bytes.length, 1)
+    if (hasRoom || this.#makeRoom(bytes.length, one)) {
+      if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
+      this.#push(bytes, one, time)
+      this.#schedule(one)
+    } else if (one.isProtected) {
+      // No log can take it, and there is no room to keep it.
+      one.written++
+      this.#delivery.divertOne(bytes)
+    } else {
+      one.dropped++
+      this.#tailGap.add(one, time, 'drop-new')
+    }
+    return hasRoom
+  }
+
+  /** @param {Level} level  of a record that was queued */
+  #schedule ({ eager }) {
+    const { batch } = this.#options
+    if (this.#isExiting) return this.#onExit()
+    if (eager !== null && this.#delivery.flushNow(eager === 'synced', false)) this.#eagerCount++
+    else if (this.#hasBatch || this.#delivery.isDiverted) this.#delivery.pump()
+    else if (this.#timer === null) this.#startTimer(batch.ageMs)
+  }
+
+  get #hasBatch () {
+    const { count, bytes } = this.#options.batch
+    return this.#queue.count >= count || this.#queue.size >= bytes
+  }
+
+  /** @type {(record: Buffer, level: Level | null, time: number) => void} */
+  #push (record, level, time) {
+    this.#queue.push(record, level, time)
+    this.#acceptedCount++
+    if (level !== null) level.queued++
+    const { count, size } = this.#delivery
+    if (count > this.#peakCount) this.#peakCount = count
+    if (size > this.#peakSize) this.#peakSize = size
+  }
+
+  /** @type {(record: unknown, level: Level) => Buffer} */
+  #encode (record, level) {
+    if (typeof record === 'string') return Buffer.from(record)
+    // A copy: the caller may use the memory again.
+    if (record instanceof Uint8Array) return Buffer.from(record)
+    try {
+      return toBytes(this.#options.codec.encode(record))
+    } catch (err) {
+      this.#delivery.report(/** @type {Error} */ (err))
+      const msg = `a record could not be encoded: ${reasonOf(err)}`
+      return this.#encodeOwn({ level: level.number, time: Date.now(), msg })
+    }
+  }
+
+  /** Encodes a record that the writer has made. @param {object} record */
+  #encodeOwn (record) {
+    try {
+      return toBytes(this.#options.codec.encode(record))
+    } catch {
+      return Buffer.from(JSON.stringify(record))
+    }
+  }
+
+  /** @type {(size: number, factor: number) => boolean} whether a record fits into the queue, or a multiple of it */
+  #hasRoom (size, factor) {
+    const { count, bytes } = this.#options.queue
+    const { count: usedCount, size: usedSize } = this.#delivery
+    return usedCount === 0 || (usedCount < factor * count && usedSize + size <= factor * bytes)
+  }
+
+  /**
+   * The queue is full. Does what the policy says.
+   * @type {(size: number, level: Level) => boolean} whether the record may be queued
+   */
+  #makeRoom (size, { isProtected }) {
+    const { whenFull } = this.#options
+    this.#fullCount++
+    if (whenFull === 'wait' && this.#hasRoom(size, 2)) return true
+    if (whenFull === 'wait' || whenFull === 'write-through') {
+      if (this.#writeThrough() || this.#hasRoom(size, 2)) return true
+    }
+    if (whenFull === 'drop-old') this.#dropOld(size, 'drop-old')
+    else if (isProtected) this.#dropOld(size, 'drop-new')
+    if (this.#hasRoom(size, 1)) return true
+    return isProtected && (this.#writeThrough() || this.#hasRoom(size, 2))
+  }
+
+  /** @type {(size: number, reason: string) => void} until a record of this size fits */
+  #dropOld (size, reason) {
+    const onDrop = (/** @type {Level} */ level, /** @type {number} */ time) => {
+      this.#delivery.settledCount++
+      this.#givenUp(level, time, reason)
+    }
+    for (let isDropped = true; isDropped && !this.#hasRoom(size, 1);) isDropped = this.#queue.dropOldest(onDrop)
+  }
+
+  /** A record that was queued. @type {(level: Level, time: number, reason: string) => void} */
+  #givenUp (level, time, reason) {
+    level.queued--
+    level.dropped++
+    this.#headGap.add(level, time, reason)
+  }
+
+  #writeThrough () {
+    const isWritten = this.#delivery.flushNow(false, false)
+    if (isWritten) this.#writeThroughCount++
+    return isWritten
+  }
+
+  #pushGaps () {
+    if (!this.#headGap.isEmpty) {
+      const records = [this.#encodeOwn(this.#headGap.take())]
+      this.#queue.putBack({ records, levels: [null], times: [Date.now()] })
+      this.#acceptedCount++
+      this.#gapCount++
+    }
+    if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
+  }
+
+  /** @param {GapCounter} gap  behind what is queued */
+  #pushGap (gap) {
+    this.#push(this.#encodeOwn(gap.take()), null, Date.now())
+    this.#gapCount++
+  }
+
+  get #hasWork () {
+    return this.#queue.count > 0 || !this.#headGap.isEmpty || !this.#tailGap.isEmpty
+  }
+
+  /** @param {number} ms */
+  #startTimer (ms) {
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      if (!this.#hasWork) return
+      // The batch that the timer was started for may have been written meanwhile.
+      const restMs = this.#queue.count === 0 ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - Date.now()
+      if (restMs > 0 && restMs <= this.#options.batch.ageMs) return this.#startTimer(restMs)
+      this.#delivery.pump()
+    }, ms).unref()
+  }
+
+  /** Something was written, or the log is another one. */
+  #goOn () {
+    const { batch, queue } = this.#options
+    const { settledCount, count, size } = this.#delivery
+    while (this.#flushing.length > 0 && this.#flushing[0].mark <= settledCount) this.#flushing.shift()?.resolve()
+    const isDrained = count <= queue.count / 2 && size <= queue.bytes / 2
+    for (const resolve of isDrained ? this.#draining.splice(0) : []) resolve()
+    if (!this.#hasWork) return
+    const isWanted = this.#flushing.length > 0 || this.#draining.length > 0
+    if (isWanted || this.#hasBatch) this.#delivery.pump()
+    else if (this.#timer === null) this.#startTimer(batch.ageMs)
+  }
+
+  /** @param {Error} err */
+  #failFlushes (err) {
+    for (const { reject } of this.#flushing.splice(0)) reject(err)
+  }
+
+  /**
+   * Waits until all earlier records are in the log.
+   * @param {FlushOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async flush (options) {
+    const { sync } = parseFlush('flush', options)
+    await this.#writeAll()
+    if (!sync) return
+    await /** @type {Promise<void>} */ (new Promise((resolve, reject) => {
+      this.#delivery.sync((err) => err ? reject(err) : resolve())
+    }))
+  }
+
+  /** @returns {Promise<void>} */
+  #writeAll () {
+    this.#pushGaps()
+    const mark = this.#acceptedCount
+    if (this.#delivery.settledCount >= mark) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#flushing.push({ mark, resolve, reject })
+      this.#delivery.retry()
+      this.#delivery.pump()
+    })
+  }
+
+  /**
+   * The same before it returns. Never throws.
+   * @param {FlushOptions} [options]
+   * @returns {boolean}  false if something is not in the log
+   */
+  flushSync (options) {
+    return this.#delivery.flushNow(parseFlush('flushSync', options).sync, true)
+  }
+
+  /** @returns {Promise<void>}  resolves when the queue is half empty */
+  drained () {
+    return new Promise((resolve) => {
+      this.#draining.push(resolve)
+      this.#goOn()
+    })
+  }
+
+  /** Filters records below this level from now on. @param {LevelName} level */
+  setLevel (level) {
+    this.#levels.setLeast(level)
+  }
+
+  /** @param {LevelName} level */
+  enable (level) {
+    this.#levels.of(level).isEnabled = true
+  }
+
+  /** @param {LevelName} level */
+  disable (level) {
+    this.#levels.of(level).isEnabled = false
+  }
+
+  /** @param {LevelName} level */
+  isEnabled (level) {
+    return this.#levels.of(level).isEnabled
+  }
+
+  /** @returns {Counters} */
+  counters () {
+    const { failureCount, replacedCount, divertedCount } = this.#delivery
+    return {
+      ...this.#levels.counts,
+      queuePeak: { count: this.#peakCount, bytes: this.#peakSize },
+      full: this.#fullCount,
+      writeThrough: this.#writeThroughCount,
+      eager: this.#eagerCount,
+      gaps: this.#gapCount,
+      failures: failureCount,
+      replaced: replacedCount,
+      diverted: divertedCount
+    }
+  }
+
+  /**
+   * Flushes. Later records go to standard error.
+   * @returns {Promise<void>}
+   */
+  close () {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close () {
+    try {
+      await this.flush()
+    } catch (err) {
+      this.#delivery.report(/** @type {Error} */ (err))
+    }
+    removeWriter(this.#ending)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#delivery.divert()
+    await /** @type {Promise<void>} */ (new Promise((resolve, reject) => {
+      this.#delivery.close((err) => err ? reject(err) : resolve())
+    }))
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  #onIdle () {
+    if (this.#idleCount === this.#acceptedCount) return
+    this.#idleCount = this.#acceptedCount
+    this.flush({ sync: false }).catch(() => {})
+  }
+
+  #onExit () {
+    this.#isExiting = true
+    if (!this.#hasWork && this.#delivery.count === 0) return
+    if (!this.#delivery.flushNow(true, true)) this.#delivery.divert()
+  }
+}
+
+/** @type {(call: string, options?: FlushOptions) => { sync: boolean }} */
+function parseFlush (call, options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  checkNames(call, options, ['sync'])
+  const { sync = true } = options
+  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${String(sync)}`)
+  return { sync }
+}
+
+/** @param {Uint8Array | string} encoded */
+function toBytes (encoded) {
+  if (Buffer.isBuffer(encoded)) return encoded
+  if (typeof encoded === 'string') return Buffer.from(encoded)
+  return Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength)
+}
+
+/**
+ * With or without `new`.
+ * @param {Log} log  open or being opened
+ * @param {LogWriterOptions} [options]
+ * @returns {Writer}
+ */
+function LogWriter (log, options) {
+  return new Writer(log, options)
+}
+LogWriter.prototype = Writer.prototype
+
+/** @type {{ new (log: Log, options?: LogWriterOptions): Writer, (log: Log, options?: LogWriterOptions): Writer }} */
+exports.LogWriter = /** @type {any} */ (LogWriter)

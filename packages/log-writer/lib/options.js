@@ -1,0 +1,137 @@
+'use strict'
+// Checks the options of a writer and fills in the defaults.
+
+const { misuse } = require('@millrace/errors')
+const { jsonCodec } = require('@millrace/json-codec')
+
+const LEVELS = Object.freeze({ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 })
+const EAGER = Object.freeze({ error: 'written', fatal: 'synced' })
+const PROTECT = ['error', 'fatal']
+const WHEN_FULL = ['write-through', 'wait', 'drop-new', 'drop-old']
+const EAGERNESS = ['written', 'synced']
+const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'levels', 'handleSignals', 'codec', 'replace',
+  'onReport', 'standardError']
+
+/** @typedef {'write-through' | 'wait' | 'drop-new' | 'drop-old'} WhenFull */
+/** @typedef {'written' | 'synced'} Eagerness */
+
+/**
+ * @typedef {object} LogWriterOptions
+ * @property {{ count?: number | undefined, bytes?: number | undefined, ageMs?: number | undefined }} [batch]  when
+ *   waiting records are written: at so many (512), so many bytes (64 KiB), or so long after the oldest (100 ms)
+ * @property {{ count?: number | undefined, bytes?: number | undefined }} [queue]  how much may wait in memory; 8192
+ *   records and 1 MiB by default
+ * @property {WhenFull} [whenFull]  what `write` does when the queue is full; `write-through` by default
+ * @property {string[]} [protect]  levels that are never dropped: error and fatal by default
+ * @property {Record<string, Eagerness>} [eager]  levels whose records are in the kernel (written) or on the disk
+ *   (synced) before `write` returns. By default error is written and fatal is synced
+ * @property {string | number} [level]  records below it are filtered; trace by default
+ * @property {Record<string, number>} [levels]  names and numbers; those of pino by default
+ * @property {boolean} [handleSignals]  flush at SIGTERM and SIGINT; false by default
+ * @property {{ encode: (value: any) => Uint8Array | string }} [codec]  for records that are neither strings nor bytes;
+ *   JSON by default
+ * @property {(err: Error, attempt: number) => any} [replace]  returns a Log to use in place of one that cannot be
+ *   used, a promise of it, or null
+ * @property {(err: Error & { code?: string }) => void} [onReport]  gets each failure. By default the first one with
+ *   each code is a warning
+ * @property {StandardError} [standardError]  takes what no log takes; `process.stderr` by default
+ */
+
+/**
+ * @typedef {object} StandardError
+ * @property {(bytes: Uint8Array) => unknown} write
+ * @property {(event: 'error', listener: () => void) => unknown} [on]
+ */
+
+/**
+ * @param {LogWriterOptions & Record<string, unknown>} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseOptions (options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`LogWriter: expected options, got ${String(options)}`)
+  checkNames('LogWriter', options, KNOWN)
+  const { whenFull = 'write-through', handleSignals = false } = options
+  /** @type {{ encode: (value: any) => Uint8Array | string }} */
+  const codec = options.codec ?? jsonCodec
+  if (!WHEN_FULL.includes(whenFull)) {
+    throw misuse(`LogWriter: whenFull must be one of ${WHEN_FULL.join(', ')}, got ${String(whenFull)}`)
+  }
+  if (typeof handleSignals !== 'boolean') {
+    throw misuse(`LogWriter: handleSignals must be true or false, got ${String(handleSignals)}`)
+  }
+  if (typeof codec?.encode !== 'function') throw misuse('LogWriter: codec must have the function encode')
+  return {
+    batch: parseLimits('batch', options.batch, { count: 512, bytes: 64 * 1024, ageMs: 100 }),
+    queue: parseLimits('queue', options.queue, { count: 8192, bytes: 1024 * 1024 }),
+    whenFull,
+    levels: parseLevels(options),
+    handleSignals,
+    codec,
+    ...parseHelpers(options)
+  }
+}
+
+/** @param {LogWriterOptions} options */
+function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity }) {
+  const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
+  for (const [name, number] of Object.entries(levels)) {
+    if (!Number.isFinite(number)) throw misuse(`LogWriter: levels.${name} must be a number, got ${String(number)}`)
+  }
+  for (const [name, how] of Object.entries(eager)) {
+    if (!EAGERNESS.includes(how)) throw misuse(`LogWriter: eager.${name} must be written or synced, got ${String(how)}`)
+  }
+  // The defaults name levels that other tables of levels may not have.
+  const named = [...eager === EAGER ? [] : Object.keys(eager), ...protect === PROTECT ? [] : protect]
+  const unknown = named.find((name) => !isKnown(name))
+  if (unknown !== undefined) throw misuse(`LogWriter: there is no level ${unknown}; add it to the option levels`)
+  return { levels, eager, protect, level }
+}
+
+/** @param {LogWriterOptions} options */
+function parseHelpers ({ replace = () => null, onReport = warnOnce(), standardError = process.stderr }) {
+  if (typeof replace !== 'function') throw misuse('LogWriter: replace must be a function')
+  if (typeof onReport !== 'function') throw misuse('LogWriter: onReport must be a function')
+  if (typeof standardError?.write !== 'function') throw misuse('LogWriter: standardError must have the function write')
+  return { replace, onReport, standardError }
+}
+
+/**
+ * @template {Record<string, number>} Limits
+ * @param {string} name
+ * @param {Partial<Record<keyof Limits, number | undefined>> | undefined} given
+ * @param {Limits} defaults
+ * @returns {Limits}
+ */
+function parseLimits (name, given = {}, defaults) {
+  if (given === null || typeof given !== 'object') throw misuse(`LogWriter: ${name} must be an object, got ${String(given)}`)
+  checkNames(`LogWriter: ${name}`, given, Object.keys(defaults))
+  /** @type {any} */
+  const limits = { ...defaults }
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    if (typeof value !== 'number' || !(value >= 1)) throw misuse(`LogWriter: ${name}.${key} must be 1 or more, got ${String(value)}`)
+    limits[key] = value
+  }
+  return limits
+}
+
+/** @type {(call: string, options: object, known: string[]) => void} */
+function checkNames (call, options, known) {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(name)) continue
+    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
+  }
+}
+
+function warnOnce () {
+  /** @type {Set<unknown>} */
+  const warned = new Set()
+  return (/** @type {Error & { code?: string }} */ { message, code }) => {
+    if (warned.has(code)) return
+    warned.add(code)
+    process.emitWarning(`a log writer: ${message}`, { type: 'LogWriterWarning', ...(typeof code === 'string' && { code }) })
+  }
+}
+
+exports.parseOptions = parseOptions
+exports.checkNames = checkNames
