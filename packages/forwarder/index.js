@@ -3,6 +3,8 @@
 
 const { Forwarder } = require('./lib/forwarder')
 const { refused, tooLarge, unavailable } = require('./lib/outcomes')
+const { httpSink } = require('./lib/sinks/http')
+const { otlpSink } = require('./lib/sinks/otlp')
 const { writableSink } = require('./lib/sinks/writable')
 
 /**
@@ -12,6 +14,8 @@ const { writableSink } = require('./lib/sinks/writable')
  * @typedef {import('./lib/reports').Report} Report
  * @typedef {import('./lib/refused-records').RefusedRecord} RefusedRecord
  * @typedef {import('./lib/options').SendContext} SendContext
+ * @typedef {import('./lib/sinks/http').HttpSinkOptions} HttpSinkOptions
+ * @typedef {import('./lib/sinks/otlp').OtlpSinkOptions} OtlpSinkOptions
  */
 
 /** @template [T=any] @typedef {import('./lib/options').ForwarderOptions<T>} ForwarderOptions */
@@ -23,3 +27,5 @@ exports.refused = refused
 exports.tooLarge = tooLarge
 exports.unavailable = unavailable
 exports.writableSink = writableSink
+exports.httpSink = httpSink
+exports.otlpSink = otlpSink

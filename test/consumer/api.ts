@@ -9,7 +9,7 @@ import { binaryCodec, canonicalCodec, compareString, createSeekPath, decode, enc
 import { getValueType, iterate, rawCodec, seekKey, types } from '@millrace/binary-codec'
 import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
-import { Forwarder, refused, unavailable, writableSink } from '@millrace/forwarder'
+import { Forwarder, httpSink, otlpSink, refused, unavailable, writableSink } from '@millrace/forwarder'
 import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { jsonCodec } from '@millrace/json-codec'
 import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
@@ -517,6 +517,9 @@ export async function forward (log: OffsetLog<Message>) {
   is<Lag | undefined>()(forwarder.lag.value)
   is<boolean>()((await forwarder.close({ drain: 100 })).isDrained)
   new Forwarder(log, { sink: writableSink(process.stdout) }).stats().lastError?.message.trim()
+
+  Forwarder(log, { sink: httpSink('http://a/b', { gzip: true, format: ({ seq, value }) => [seq, value] }) })
+  Forwarder(log, { sink: otlpSink(new URL('http://a'), { resource: { 'service.name': 'a' }, map: (record) => record }) })
 
   // @ts-expect-error
   Forwarder(log, {})

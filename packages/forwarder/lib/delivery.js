@@ -98,10 +98,12 @@ class Delivery {
   /** @type {(piece: Entry[], accepted: Accepted) => Promise<boolean>} */
   async #accept (piece, accepted) {
     const { refused = [], refusedCount = 0, message = 'the sink refused it' } = accepted ?? {}
-    for (const { index, message: why = message } of refused) {
+    const isAll = refusedCount >= piece.length
+    const named = isAll ? piece.map((_, index) => ({ index, message })) : refused
+    for (const { index, message: why = message } of named) {
       if (piece[index] && !await this.#setAside(piece[index], new LogError('ERR_SINK_REFUSED', why))) return false
     }
-    if (refusedCount > 0 && !await this.#noteRefused(piece, refusedCount, message)) return false
+    if (refusedCount > 0 && !isAll && !await this.#noteRefused(piece, refusedCount, message)) return false
     const count = Math.min(piece.length, refused.length + refusedCount)
     if (count < piece.length) this.#refusedInARow = 0
     this.batchCount++

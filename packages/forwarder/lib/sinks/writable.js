@@ -1,11 +1,11 @@
 'use strict'
 // A Writable of Node.js as a sink. A batch is accepted when the stream has called back for the last chunk of it.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { checkNames } = require('../options')
-const { toLine } = require('./lines')
-const { refused, unavailable } = require('../outcomes')
+const { formatAll, toLine } = require('./lines')
+const { unavailable } = require('../outcomes')
 
 /**
  * @typedef {import('node:stream').Writable} Writable
@@ -18,41 +18,39 @@ class WritableSink {
   /** Null before the first batch and after a failure. @type {Writable | null} */
   #stream = null
 
+  #isOwn
+
   /**
-   * @param {() => Writable} create
+   * @param {Writable | (() => Writable)} stream
    * @param {((record: SinkRecord) => any) | null} format
    */
-  constructor (create, format) {
-    this.#create = create
+  constructor (stream, format) {
+    this.#isOwn = typeof stream === 'function'
+    this.#create = typeof stream === 'function' ? stream : () => stream
     this.#format = format
   }
 
-  /** @type {(records: SinkRecord[], context: import('../options').SendContext) => Promise<void>} */
+  /** @type {(records: SinkRecord[], context: import('../options').SendContext) => Promise<object>} */
   async send (records, { signal }) {
     const stream = this.#stream = this.#stream && isUsable(this.#stream) ? this.#stream : this.#create()
     if (!isUsable(stream)) throw unavailable('the stream has ended; give writableSink a function that makes a new one')
-    const chunks = this.#toChunks(stream, records)
+    const format = this.#format ?? (stream.writableObjectMode ? ({ value }) => value : toLine)
+    const { chunks, refused } = formatAll(records, format)
+    const isText = !stream.writableObjectMode && chunks.every((chunk) => typeof chunk === 'string')
     try {
-      await writeAll(stream, chunks, signal)
+      if (chunks.length > 0) await writeAll(stream, isText ? [chunks.join('')] : chunks, signal)
     } catch (err) {
       // What it still holds might be written later, out of order.
       stream.on('error', () => {}).destroy()
       throw err
     }
+    return { refused }
   }
 
-  /** @type {(stream: Writable, records: SinkRecord[]) => any[]} */
-  #toChunks (stream, records) {
-    const format = this.#format ?? (stream.writableObjectMode ? ({ value }) => value : toLine)
-    const chunks = records.map((record) => {
-      try {
-        return format(record)
-      } catch (err) {
-        throw refused(`the record at ${record.seq} cannot be formatted: ${reasonOf(err)}`, { cause: err })
-      }
-    })
-    const isText = !stream.writableObjectMode && chunks.every((chunk) => typeof chunk === 'string')
-    return isText ? [chunks.join('')] : chunks
+  /** Ends the stream if it was made here. */
+  close () {
+    const stream = this.#stream
+    if (this.#isOwn && stream !== null && isUsable(stream)) stream.end(() => stream.destroy())
   }
 }
 
@@ -92,9 +90,10 @@ function writableSink (stream, options = {}) {
   checkNames('writableSink', options, ['format'])
   const { format = null } = options
   if (format !== null && typeof format !== 'function') throw misuse('writableSink: format must be a function')
-  if (typeof stream === 'function') return new WritableSink(stream, format)
-  if (typeof stream?.write !== 'function') throw misuse('writableSink: expected a Writable, or a function that makes one')
-  return new WritableSink(() => stream, format)
+  if (typeof stream !== 'function' && typeof stream?.write !== 'function') {
+    throw misuse('writableSink: expected a Writable, or a function that makes one')
+  }
+  return new WritableSink(stream, format)
 }
 
 exports.writableSink = writableSink
