@@ -80,7 +80,7 @@ class Appending {
   #isFull (size) {
     const { segments, options: { segmentSize, segmentAge, calendar } } = this.#core
     const { last } = segments
-    const { log, file, createdMs } = last
+    const { log, file } = last
     const { store, end } = /** @type {import('./core').LogFile} */ (file)
     const pendingSize = log.pendingSize
     // A segment without records is never full.
@@ -89,8 +89,8 @@ class Appending {
     if (now < this.#retryAtMs || log._writeError('append') !== null || log._foreignError !== null) return false
     return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX ||
       // A clock that was set back must not keep a segment for years.
-      Math.abs(now - createdMs) >= segmentAge ||
-      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
+      (segmentAge < Infinity && Math.abs(now - last.createdMs) >= segmentAge) ||
+      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(last.createdMs)))
   }
 
   /** Seals the newest segment and makes the next one. @returns {Promise<void>} */

@@ -8,7 +8,8 @@
 const { misuse } = require('@millrace/errors')
 
 const DIGITS = 16
-const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log$/
+const SEGMENT = /^\d{16}-\d{8}T\d{9}Z\.log$/
+const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
 const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
@@ -41,22 +42,32 @@ function holdName (name, seq) {
 function parseNames (names) {
   /** @type {Listing} */
   const listing = { segments: [], beside: [], holds: [] }
-  for (const name of names) {
-    const segment = SEGMENT.exec(name)
-    const beside = BESIDE.exec(name)
-    const hold = HOLD.exec(name)
-    if (segment) {
-      const [year, month, day, hour, minute, second, ms] = segment.slice(2).map(Number)
-      const createdMs = Date.UTC(year, month - 1, day, hour, minute, second, ms)
-      listing.segments.push({ name, base: Number(segment[1]), createdMs })
-    } else if (beside) {
-      listing.beside.push({ name, of: beside[1], suffix: beside[2] })
-    } else if (hold) {
-      listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
+  // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
+  for (const name of names.sort()) {
+    if (SEGMENT.test(name)) {
+      listing.segments.push(new ParsedName(name))
+      continue
     }
+    const beside = BESIDE.exec(name)
+    const hold = beside ? null : HOLD.exec(name)
+    if (beside) listing.beside.push({ name, of: beside[1], suffix: beside[2] })
+    else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
   }
-  listing.segments.sort((a, b) => a.base - b.base || (a.name < b.name ? -1 : 1))
   return listing
+}
+
+/** @implements {SegmentName} */
+class ParsedName {
+  /** @param {string} name */
+  constructor (name) {
+    this.name = name
+    this.base = Number(name.slice(0, DIGITS))
+  }
+
+  get createdMs () {
+    const [year, month, day, hour, minute, second, ms] = (TIME.exec(this.name) ?? []).slice(1).map(Number)
+    return Date.UTC(year, month - 1, day, hour, minute, second, ms)
+  }
 }
 
 /** @type {(call: string, name: unknown) => asserts name is string} throws ERR_INVALID_ARGUMENT */

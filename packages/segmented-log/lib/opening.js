@@ -45,7 +45,7 @@ async function openFolder (folder, options) {
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
       { path: folder })
   }
-  return isWriter ? openForWriting(folder, options) : openForReading(folder, options)
+  return isWriter ? openForWriting(folder, options, segments) : openForReading(folder, options)
 }
 
 /** @type {(folder: string, options: Options) => Promise<Listing>} */
@@ -81,13 +81,13 @@ async function openForReading (folder, options) {
   }
 }
 
-/** @type {(folder: string, options: Options) => Promise<Opened>} */
-async function openForWriting (folder, options) {
+/** @type {(folder: string, options: Options, found: SegmentName[]) => Promise<Opened>} */
+async function openForWriting (folder, options, found) {
   const { storage, signal, lockTimeout } = options
   const beganMs = performance.now()
   for (let attempt = 1; ; attempt++) {
     if (signal?.aborted) throw abortError('open', signal)
-    const before = (await list(folder, options)).segments
+    const before = attempt === 1 ? found : (await list(folder, options)).segments
     const isNew = before.length === 0
     const name = isNew ? nameAt(0) : before[before.length - 1]
     const left = Math.max(0, lockTimeout - (performance.now() - beganMs))
@@ -98,10 +98,11 @@ async function openForWriting (folder, options) {
       return true
     })
     // Another writer may have made the next segment before this one got the lock, or a first segment of another name.
-    const { segments } = await list(folder, options)
+    const listing = await list(folder, options)
+    const { segments } = listing
     const last = segments[segments.length - 1]
     const twins = segments.filter(({ base, name: other }) => base === name.base && other !== name.name)
-    if (!isGone && last?.base === name.base && twins.length === 0) return settle(folder, options, segments, log)
+    if (!isGone && last?.base === name.base && twins.length === 0) return settle(folder, options, listing, log)
     if (!isGone) await call(log, 'close')
     if (isNew) await call(storage, 'unlink', path.join(folder, name.name)).catch(ignoreMissing)
     else for (const twin of twins) await removeEmpty(path.join(folder, twin.name), options).catch(ignoreMissing)
@@ -130,10 +131,12 @@ async function removeEmpty (file, { active, storage }) {
 }
 
 /**
- * A damaged log takes no appends, so another segment is made behind it.
- * @type {(folder: string, options: Options, segments: SegmentName[], log: any) => Promise<Opened>}
+ * Cleans up. A damaged log takes no appends, so another segment is made behind it.
+ * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
-async function settle (folder, options, segments, log) {
+async function settle (folder, options, listing, log) {
+  const { segments } = listing
+  await cleanUp(folder, options, listing).catch((err) => call(log, 'close').then(() => { throw err }))
   const { recovery } = log
   if (!recovery?.damage.length) return { segments, log, recovery }
   const { blocks, store } = log._file
@@ -164,10 +167,10 @@ async function makeSegment (folder, { name }, { active }, before) {
 
 /**
  * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
- * @type {(folder: string, options: Options, newest: string) => Promise<void>}
+ * @type {(folder: string, options: Options, listing: Listing) => Promise<void>}
  */
-async function cleanUp (folder, options, newest) {
-  const { segments, beside } = await list(folder, options)
+async function cleanUp (folder, options, { segments, beside }) {
+  const newest = segments[segments.length - 1].name
   const names = new Set(segments.map(({ name }) => name))
   /** @type {Set<string>} */
   const unclean = new Set()
@@ -200,5 +203,4 @@ exports.openFolder = openFolder
 exports.list = list
 exports.nameAt = nameAt
 exports.makeSegment = makeSegment
-exports.cleanUp = cleanUp
 exports.ignoreMissing = ignoreMissing

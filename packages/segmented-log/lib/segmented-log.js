@@ -14,7 +14,7 @@ const { Appending } = require('./appending')
 const { Core } = require('./core')
 const { deleteRecords } = require('./deleting')
 const { Following } = require('./following')
-const { cleanUp, openFolder } = require('./opening')
+const { openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { Retention } = require('./retention')
 
@@ -85,7 +85,6 @@ class Log {
     for (const name of opened.segments) segments.add(name)
     this.#core.activate(segments.last, log)
     try {
-      if (options.isWriter) await cleanUp(folder, options, segments.last.name)
       this.#core.begin(await this.#findSinceBefore())
     } catch (err) {
       await this.#closeSegments().catch(() => {})

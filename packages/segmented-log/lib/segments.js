@@ -14,12 +14,14 @@ const { OffsetLog } = require('@millrace/offset-log')
 
 /** One file of the log. Its own seqs are `base` below those of the log. */
 class Segment {
+  #parsed
+  #folder
+
   /** @param {SegmentName} name  @param {string} folder */
-  constructor ({ name, base, createdMs }, folder) {
-    this.name = name
-    this.base = base
-    this.createdMs = createdMs
-    this.path = path.join(folder, name)
+  constructor (name, folder) {
+    this.#parsed = name
+    this.#folder = folder
+    this.base = name.base
     /** The day that it was made, by the calendar of the log; null if nobody has asked. @type {string | null} */
     this.day = null
     /** The open log; null while it is closed. @type {any} */
@@ -43,6 +45,18 @@ class Segment {
     this.opening = null
     /** @type {Promise<void> | null} */
     this.closing = null
+  }
+
+  get name () {
+    return this.#parsed.name
+  }
+
+  get createdMs () {
+    return this.#parsed.createdMs
+  }
+
+  get path () {
+    return path.join(this.#folder, this.name)
   }
 }
 
