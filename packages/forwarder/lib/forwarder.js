@@ -170,7 +170,7 @@ class LogForwarder {
     const { sink, name, path, storage, batch, fsync, start } = this.#options
     const [log, reporter] = [this.#log, this.#reporter]
     await log.ready()
-    const logId = await findId(log)
+    const { id: logId = null } = await log.stats()
     const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage)
     try {
       const { position, problem } = await findResumption(log, logId, saved, start)
@@ -418,14 +418,6 @@ class LogForwarder {
   }
 }
 
-/** @type {(log: any) => Promise<string | null>} */
-async function findId (log) {
-  if (typeof log.stats !== 'function') return null
-  // The stats of a log of many files may be those of its newest file.
-  const { id = null, segmentCount = null } = await log.stats()
-  return segmentCount === null ? id : null
-}
-
 /** @type {(call: string, name: string) => LogError} */
 function closedError (call, name) {
   return new LogError('ERR_FORWARDER_CLOSED', `${call}: the forwarder ${name} is closed; make a new one`)
@@ -433,7 +425,8 @@ function closedError (call, name) {
 
 /**
  * What a log must have to be forwarded; every Millrace log has it.
- * @typedef {{ filename: string, since: object, ready: Function, scan: Function, stream: Function }} ForwardedLog
+ * @typedef {{ filename: string, since: object, ready: Function, scan: Function, stream: Function,
+ *   stats: Function }} ForwardedLog
  */
 
 /**
