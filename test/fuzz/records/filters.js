@@ -18,7 +18,7 @@ for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHER
 for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHERES[2 + index * 5]])
 
 const finite = NUMBERS.filter(Number.isFinite)
-for (const [index, path] of [...PATHS, ...KEYS.map((key) => [key]), ['a', 0], [1, 'a'], ['value', 2 ** 32 - 1]].entries()) {
+for (const [index, path] of [...PATHS, ...KEYS.map((key) => [key]), ['a', 0], [1, 'a'], ['value', 2 ** 31]].entries()) {
   const at = (list) => list[index * 3 % list.length]
   // One each: all are compiled anew for each copy of the codec.
   WHERES.push([
