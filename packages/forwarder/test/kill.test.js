@@ -11,7 +11,8 @@ const { fill, makeLog, range } = require('./helpers')
 
 const seed = Date.now() % 2 ** 31
 const KILLS = inQuickRuns(40)
-const COUNT = 3000
+// Enough batches of 20 for all kills.
+const COUNT = 300 * KILLS
 
 tape(`kill: ${KILLS} times, none missing, duplicates only of the batch that was being sent, seed ${seed}`, async (t) => {
   const random = createRandom(seed)
