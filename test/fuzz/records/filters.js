@@ -20,7 +20,6 @@ for (let index = 0; index < 8; index++) WHERES.push([WHERES[1 + index * 3], WHER
 const finite = NUMBERS.filter(Number.isFinite)
 for (const [index, path] of [...PATHS, ...KEYS.map((key) => [key]), ['a', 0], [1, 'a'], ['value', 2 ** 31]].entries()) {
   const at = (list) => list[index * 3 % list.length]
-  // One each: all are compiled anew for each copy of the codec.
   WHERES.push([
     { path, [at(['gt', 'gte', 'lt', 'lte'])]: at(index % 2 ? finite : TEXTS) },
     { path, gte: at(finite), lt: at(finite) + 200 },
@@ -47,7 +46,7 @@ function compileAll (codec) {
   if (all === undefined) {
     all = {
       wheres: WHERES,
-      filters: WHERES.map((where) => codec.binaryCodec.compile(where)),
+      filters: [],
       paths: SEEK_PATHS,
       seeks: SEEK_PATHS.map((path) => codec.createSeekPath(path)),
       compareAt: codec.createCompareAt([['value'], ['a'], []])
@@ -55,6 +54,17 @@ function compileAll (codec) {
     compiled.set(codec, all)
   }
   return all
+}
+
+/**
+ * Compiled when it is asked for: all at once are too many steps for one case.
+ * @param {any} codec
+ * @param {number} index  of a filter in `wheres`
+ */
+function filterAt (codec, index) {
+  const { filters } = compileAll(codec)
+  filters[index] ??= codec.binaryCodec.compile(WHERES[index])
+  return filters[index]
 }
 
 /**
@@ -100,4 +110,5 @@ function isPlainObject (value) {
 }
 
 exports.compileAll = compileAll
+exports.filterAt = filterAt
 exports.suggestWhere = suggestWhere

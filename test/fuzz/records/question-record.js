@@ -3,7 +3,7 @@
 
 const { Failure, attempt } = require('../answers')
 const { KEYS } = require('./make-tree')
-const { compileAll, suggestWhere } = require('./filters')
+const { compileAll, filterAt, suggestWhere } = require('./filters')
 
 const FILTERS_PER_CASE = 3
 const CHILDREN_MAX = 50
@@ -57,11 +57,11 @@ function questionRecord (codec, { memory, start, end }, { pick }, isWide) {
  * @param {number} pick
  */
 function askFilters (codec, memory, start, end, pick) {
-  const { filters } = compileAll(codec)
+  const { wheres } = compileAll(codec)
   const results = []
   for (let index = 0; index < FILTERS_PER_CASE; index++) {
-    const at = (pick + index * 11) % filters.length
-    results.push(attempt(() => filters[at](memory, start, end)))
+    const at = (pick + index * 11) % wheres.length
+    results.push(attempt(() => filterAt(codec, at)(memory, start, end)))
   }
   return results
 }
