@@ -265,9 +265,10 @@ class OpenLog {
 
   /** Writes and syncs what waits, and finishes the log if nothing else is in progress. */
   finishNow () {
-    const { blocks, durability, replacement } = this.#file
+    const { blocks, durability, replacement, store } = this.#file
     try {
-      const canFlush = blocks.canWriteNow && !replacement.isRenaming
+      const isDeleting = 'eraser' in store && !store.eraser.isIdle
+      const canFlush = blocks.canWriteNow && !replacement.isRenaming && !isDeleting && this.#maintenance.isIdle
       if (this.#appender.pendingSize > 0 && canFlush) this.#appender.flushNow(true)
       if (!this.#canFinishNow) return
       if (!durability.isFinished) durability.finishNow()
