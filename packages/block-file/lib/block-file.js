@@ -10,9 +10,8 @@ const { BlockCache, Reader } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
 const { close, open } = require('./open')
 const { fileStorage, resolvePath } = require('./storage')
-const { AdaptiveIo, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
+const { AdaptiveIo, RangeLock, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
-const { RangeLock } = require('./range-lock')
 const { Writer } = require('./writer')
 
 // One slow read need not mean a slow disk: on a busy machine the process may have lost its turn, and a pool thread
