@@ -35,7 +35,7 @@ const REFUSED = new Set(['ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE', '
 /**
  * @typedef {object} Owner
  * @property {() => void} prepare  called before records are taken from the queue
- * @property {(level: Level, time: number) => void} onRefused  a record was taken from the queue and given up
+ * @property {(level: Level, time: number, record: Buffer) => void} onRefused  a record was given up
  * @property {() => void} onAnswer  records were written, or failed, or the log is another one
  * @property {(err: Failure) => void} onFailure  records cannot be written now
  */
@@ -239,7 +239,7 @@ class Delivery {
     this.#queue.putBack(queued)
     this.settledCount++
     if (level === null) this.#writeAside(batch.records[index])
-    else this.#owner.onRefused(level, time)
+    else this.#owner.onRefused(level, time, batch.records[index])
   }
 
   /** @param {Failure} cause */

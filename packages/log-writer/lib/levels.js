@@ -93,6 +93,25 @@ class Levels {
     return added
   }
 
+  /**
+   * Adds levels that a program has of its own. A new one is eager and protected as the highest known level at or below
+   * it.
+   * @param {Record<string, number>} levels
+   */
+  addMissing (levels) {
+    for (const [name, number] of Object.entries(levels)) {
+      const known = this.#found.get(name) ?? this.#found.get(number)
+      if (known !== undefined) {
+        this.#found.set(name, known).set(number, known)
+        continue
+      }
+      if (this.#all.length >= LEVEL_COUNT_MAX) return
+      const base = this.#all.filter((level) => level.number <= number).sort((a, b) => b.number - a.number)[0]
+      const added = this.#add(new Level(name, number, base?.eager ?? null, base?.isProtected ?? false), number)
+      added.isEnabled = number >= this.#least
+    }
+  }
+
   /** Switches every level. @param {unknown} level  the least that is enabled */
   setLeast (level) {
     const number = typeof level === 'number' ? level : this.#found.get(level)?.number

@@ -5,7 +5,7 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
 const { Levels } = require('./levels')
-const { checkNames, parseOptions } = require('./options')
+const { checkNames, parseLevelNumbers, parseOptions } = require('./options')
 const { addWriter, removeWriter } = require('./process-end')
 const { RecordQueue } = require('./record-queue')
 
@@ -71,7 +71,7 @@ class Writer {
     this.#levels = new Levels(this.#options.levels)
     this.#delivery = new Delivery(log, this.#queue, {
       prepare: () => this.#pushGaps(),
-      onRefused: (level, time) => this.#givenUp(level, time, 'refused'),
+      onRefused: (level, time, record) => this.#givenUp(level, time, record, 'refused'),
       onAnswer: () => this.#goOn(),
       onFailure: (err) => this.#failFlushes(err)
     }, this.#options)
@@ -122,6 +122,7 @@ class Writer {
     } else {
       one.dropped++
       this.#tailGap.add(one, time, 'drop-new')
+      this.#tellDrop(bytes, one)
     }
     return hasRoom
   }
@@ -199,18 +200,28 @@ class Writer {
 
   /** @type {(size: number, reason: string) => void} until a record of this size fits */
   #dropOld (size, reason) {
-    const onDrop = (/** @type {Level} */ level, /** @type {number} */ time) => {
+    const onDrop = (/** @type {Level} */ level, /** @type {number} */ time, /** @type {Buffer} */ record) => {
       this.#delivery.settledCount++
-      this.#givenUp(level, time, reason)
+      this.#givenUp(level, time, record, reason)
     }
     for (let isDropped = true; isDropped && !this.#hasRoom(size, 1);) isDropped = this.#queue.dropOldest(onDrop)
   }
 
-  /** A record that was queued. @type {(level: Level, time: number, reason: string) => void} */
-  #givenUp (level, time, reason) {
+  /** A record that was queued. @type {(level: Level, time: number, record: Buffer, reason: string) => void} */
+  #givenUp (level, time, record, reason) {
     level.queued--
     level.dropped++
     this.#headGap.add(level, time, reason)
+    this.#tellDrop(record, level)
+  }
+
+  /** @type {(record: Buffer, level: Level) => void} */
+  #tellDrop (record, { name }) {
+    try {
+      this.#options.onDrop(record, name)
+    } catch (err) {
+      this.#delivery.report(/** @type {Error} */ (err))
+    }
   }
 
   #writeThrough () {
@@ -315,6 +326,14 @@ class Writer {
   /** Filters records below this level from now on. @param {LevelName} level */
   setLevel (level) {
     this.#levels.setLeast(level)
+  }
+
+  /**
+   * Adds levels. A new one is eager and protected as the highest known level at or below it.
+   * @param {Record<string, number>} levels
+   */
+  addLevels (levels) {
+    this.#levels.addMissing(parseLevelNumbers('addLevels', levels))
   }
 
   /** @param {LevelName} level */

@@ -10,7 +10,7 @@ const PROTECT = ['error', 'fatal']
 const WHEN_FULL = ['write-through', 'wait', 'drop-new', 'drop-old']
 const EAGERNESS = ['written', 'synced']
 const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'levels', 'handleSignals', 'codec', 'replace',
-  'onReport', 'standardError']
+  'onReport', 'onDrop', 'standardError']
 
 /** @typedef {'write-through' | 'wait' | 'drop-new' | 'drop-old'} WhenFull */
 /** @typedef {'written' | 'synced'} Eagerness */
@@ -34,6 +34,7 @@ const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'level
  *   used, a promise of it, or null
  * @property {(err: Error & { code?: string }) => void} [onReport]  gets each failure. By default the first one with
  *   each code is a warning
+ * @property {(record: Uint8Array, level: string) => void} [onDrop]  gets each record that is dropped
  * @property {StandardError} [standardError]  takes what no log takes; `process.stderr` by default
  */
 
@@ -74,9 +75,7 @@ function parseOptions (options = {}) {
 /** @param {LogWriterOptions} options */
 function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity }) {
   const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
-  for (const [name, number] of Object.entries(levels)) {
-    if (!Number.isFinite(number)) throw misuse(`LogWriter: levels.${name} must be a number, got ${String(number)}`)
-  }
+  parseLevelNumbers('LogWriter', levels)
   for (const [name, how] of Object.entries(eager)) {
     if (!EAGERNESS.includes(how)) throw misuse(`LogWriter: eager.${name} must be written or synced, got ${String(how)}`)
   }
@@ -87,12 +86,22 @@ function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level
   return { levels, eager, protect, level }
 }
 
+/** @type {(call: string, levels: Record<string, number>) => Record<string, number>} */
+function parseLevelNumbers (call, levels) {
+  for (const [name, number] of Object.entries(levels)) {
+    if (!Number.isFinite(number)) throw misuse(`${call}: levels.${name} must be a number, got ${String(number)}`)
+  }
+  return levels
+}
+
 /** @param {LogWriterOptions} options */
-function parseHelpers ({ replace = () => null, onReport = warnOnce(), standardError = process.stderr }) {
+function parseHelpers (options) {
+  const { replace = () => null, onReport = warnOnce(), onDrop = () => {}, standardError = process.stderr } = options
   if (typeof replace !== 'function') throw misuse('LogWriter: replace must be a function')
   if (typeof onReport !== 'function') throw misuse('LogWriter: onReport must be a function')
+  if (typeof onDrop !== 'function') throw misuse('LogWriter: onDrop must be a function')
   if (typeof standardError?.write !== 'function') throw misuse('LogWriter: standardError must have the function write')
-  return { replace, onReport, standardError }
+  return { replace, onReport, onDrop, standardError }
 }
 
 /**
@@ -135,3 +144,4 @@ function warnOnce () {
 
 exports.parseOptions = parseOptions
 exports.checkNames = checkNames
+exports.parseLevelNumbers = parseLevelNumbers

@@ -74,7 +74,7 @@ class RecordQueue {
 
   /**
    * Drops the oldest record that is not protected.
-   * @param {(level: Level, time: number) => void} onDrop
+   * @param {(level: Level, time: number, record: Buffer) => void} onDrop
    * @returns {boolean}  false if there is none
    */
   dropOldest (onDrop) {
@@ -87,7 +87,7 @@ class RecordQueue {
       this.#records[at] = null
       this.count--
       this.size -= record.length
-      onDrop(level, this.#times[at])
+      onDrop(level, this.#times[at], record)
       return true
     }
     return false

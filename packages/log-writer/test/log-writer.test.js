@@ -154,6 +154,23 @@ tape('levels: are switched while the writer runs, each writer for itself', async
   await other.writer.close()
 })
 
+tape('levels: of a program of its own are treated as the standard level below them', async (t) => {
+  const { log, writer } = await create({ eager: { error: 'written' } })
+  writer.addLevels({ audit: 55, notice: 35, error: 1, information: 30, first: 0 })
+  t.throws(() => writer.addLevels({ x: '7' }), { code: 'ERR_INVALID_ARGUMENT' })
+  writer.write('a', 35)
+  writer.write('b', 'information')
+  t.deepEqual(log.records, [])
+  writer.write('c', 55)
+  t.deepEqual(log.records, ['a', 'b', 'c'], 'as error')
+  writer.write('d', 1)
+  t.equal(log.records.at(-1), 'd', 'the name counts more than the number')
+  writer.write('e', 'first')
+  const { levels: { audit, notice, info, error, first } } = writer.counters()
+  t.deepEqual([audit.written, notice.written, info.written, error.written, first.queued], [1, 1, 1, 1, 1])
+  await writer.close()
+})
+
 tape('full, write-through: the caller writes, nothing is dropped and memory is bounded', async (t) => {
   const { log, writer } = await create({ queue: { count: 10 }, batch: { count: 4 } })
   t.deepEqual(writer.bound, { count: 10, bytes: 1024 * 1024, ageMs: 100 })
@@ -182,6 +199,20 @@ tape('full, wait: the caller is told to wait, and writes through if it does not'
   await writer.flush()
   t.equal(log.records.length, 112)
   await writer.close()
+})
+
+tape('full, drop-new and drop-old: what is dropped is handed out', async (t) => {
+  for (const [whenFull, expected] of [['drop-new', ['3 debug', '4 info']], ['drop-old', ['0 info', '1 info']]]) {
+    const dropped = []
+    const onDrop = (record, level) => {
+      dropped.push(`${record} ${level}`)
+      throw new Error('planned')
+    }
+    const { writer } = await create({ queue: { count: 3 }, whenFull, onDrop })
+    for (let n = 0; n < 5; n++) writer.write(`${n}`, n === 3 ? 'debug' : 'info')
+    t.deepEqual(dropped, expected, whenFull)
+    await writer.close()
+  }
 })
 
 tape('full, drop-new and drop-old: a gap record stands where records are missing', async (t) => {
@@ -221,7 +252,7 @@ tape('misuse: options are checked', (t) => {
   const log = new MemoryLog()
   const wrong = [null, { whenFull: 'block' }, { batch: { count: 0 } }, { batch: { size: 1 } }, { eager: { error: 'yes' } },
     { eager: { huge: 'written' } }, { protect: ['huge'] }, { level: 'huge' }, { queue: 5 }, { handleSignals: 1 },
-    { codec: {} }, { replace: 1 }, { onReport: 1 }, { standardError: 1 }, { levels: { a: 'b' } }, { unknown: 1 }]
+    { codec: {} }, { replace: 1 }, { onReport: 1 }, { onDrop: 1 }, { standardError: 1 }, { levels: { a: 'b' } }, { unknown: 1 }]
   for (const options of wrong) t.throws(() => LogWriter(log, options), { code: 'ERR_INVALID_ARGUMENT' }, JSON.stringify(options))
   t.throws(() => LogWriter({}), { code: 'ERR_INVALID_ARGUMENT' })
   t.end()
