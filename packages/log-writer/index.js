@@ -2,6 +2,7 @@
 // Writes the records of an application into one log: in batches, with policies for flushing and for a full queue.
 
 const { LogWriter } = require('./lib/log-writer')
+const { parseOptions, warnOnce } = require('./lib/options')
 const { lines, preEncoded } = require('./lib/pre-encoded')
 
 /**
@@ -17,3 +18,5 @@ const { lines, preEncoded } = require('./lib/pre-encoded')
 exports.LogWriter = LogWriter
 exports.lines = lines
 exports.preEncoded = preEncoded
+exports.parseOptions = parseOptions
+exports.warnOnce = warnOnce

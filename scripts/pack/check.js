@@ -11,7 +11,8 @@ const { install, mustRun, packAll, run, temporaryFolder } = require('./consumer'
 const root = path.join(__dirname, '..', '..')
 const TOOLS = ['esbuild@0.28', 'rollup@4', '@rollup/plugin-commonjs@29', '@rollup/plugin-node-resolve@16']
 // What examples and declarations need: the versions that the tests here use.
-const COMPANIONS = ['typescript', '@types/node', 'pull-stream', 'flumedb', 'flumeview-reduce', 'flumelog-offset', 'flumecodec']
+const COMPANIONS = ['typescript', '@types/node', 'pull-stream', 'flumedb', 'flumeview-reduce', 'flumelog-offset', 'flumecodec',
+  'pino']
 // All 1000 records are in both logs, 100 of them are found, and what is left depends on the bundle.
 const REPORT = { found: [100, 100], isSound: true, records: 1000 }
 

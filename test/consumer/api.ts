@@ -17,6 +17,8 @@ import type { Counters, LogWriterOptions } from '@millrace/log-writer'
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
+import { destination } from '@millrace/pino'
+import type { Destination, DestinationOptions } from '@millrace/pino'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
 import { matches, parseWhere } from '@millrace/where'
@@ -418,6 +420,27 @@ export async function logging () {
   LogWriter('app.log')
   // @ts-expect-error
   log.flushSync({ synch: true })
+}
+
+export async function loggingWithPino () {
+  const options: DestinationOptions = { log: { maxSize: 2 ** 20, segmentDay: 'UTC' }, levels: { audit: 55 }, whenFull: 'wait' }
+  const to = destination('logs', options)
+  is<Destination>()(to)
+  // What pino asks of a destination.
+  const stream: { write: (line: string) => void } = to
+  is<boolean>()(to.write(Buffer.from('{}\n')))
+  is<void>()(to.flush((err) => err?.message))
+  is<boolean>()(to.flushSync())
+  is<Counters>()(to.writer.counters())
+  to.reopen(new URL('file:///logs'))
+  destination(OffsetLog('a.log', { codec: lines }))
+  await to.close()
+
+  // @ts-expect-error
+  destination('logs', { codec: jsonCodec })
+  // @ts-expect-error
+  destination()
+  return stream
 }
 
 export async function salvage () {

@@ -132,6 +132,7 @@ function checkNames (call, options, known) {
   }
 }
 
+/** The default of `onReport`: a warning of the process for the first failure with each code. */
 function warnOnce () {
   /** @type {Set<unknown>} */
   const warned = new Set()
@@ -145,3 +146,4 @@ function warnOnce () {
 exports.parseOptions = parseOptions
 exports.checkNames = checkNames
 exports.parseLevelNumbers = parseLevelNumbers
+exports.warnOnce = warnOnce

@@ -1,0 +1,296 @@
+'use strict'
+// The destination: an object with the methods that pino calls, in front of a log writer.
+
+const { EventEmitter } = require('node:events')
+const { StringDecoder } = require('node:string_decoder')
+const { misuse } = require('@millrace/errors')
+const { LogWriter, warnOnce } = require('@millrace/log-writer')
+const { checkLine, looksWhole, trimEnd } = require('./lines')
+const { openTarget, parseOptions } = require('./options')
+
+// pino sets the properties last... of a destination that has this one.
+const METADATA = Symbol.for('pino.metadata')
+const HOOKS = Symbol.for('pino.hooks')
+// A text without an end of line is kept until the rest comes, but not for ever.
+const REST_LENGTH_MAX = 1024 * 1024
+
+/**
+ * @typedef {import('./options').DestinationOptions} DestinationOptions
+ * @typedef {import('./options').Log} Log
+ * @typedef {ReturnType<typeof LogWriter>} Writer
+ * @typedef {{ [HOOKS]?: { streamWrite?: unknown } }} Logger
+ * @typedef {{ levels?: { values: Record<string, number> }, messageKey?: string }} PinoConfig
+ */
+
+class DestinationStream extends EventEmitter {
+  #options
+  /** @type {import('./options').Target} */
+  #target
+  /** @type {Writer} */
+  #writer
+  #messageKey = 'msg'
+  /** Whether pino has just set the metadata of the line that comes next. */
+  #isAnnounced = false
+  /** Whether a line of the logger that was made last was parsed: its timestamp function may give no JSON. */
+  #isProven = false
+  /** @type {Logger | undefined} */
+  #lastLogger
+  /** The begin of a line that does not come from pino. */
+  #rest = ''
+  #decoder = new StringDecoder()
+  #isDraining = false
+  /** @type {Promise<void> | null} */
+  #closing = null
+  /** Earlier targets that are being closed. @type {Set<Promise<void>>} */
+  #replaced = new Set()
+  #flushRest = () => this.#writeRest();
+
+  [METADATA] = true
+  writable = true
+  destroyed = false
+  /** What pino said about the last line: its level, object, message and time. */
+  lastLevel = /** @type {number | string | undefined} */ (undefined)
+  lastObj = /** @type {unknown} */ (undefined)
+  lastMsg = /** @type {unknown} */ (undefined)
+  lastTime = /** @type {unknown} */ (undefined)
+
+  /**
+   * @param {string | URL | Log} target
+   * @param {DestinationOptions} [options]
+   */
+  constructor (target, options) {
+    super()
+    this.#options = parseOptions(options)
+    this.#target = this.#open(target)
+    this.#writer = this.#createWriter()
+    this.on('message', (/** @type {{ code?: string, config?: PinoConfig }} */ { code, config }) => {
+      if (code === 'PINO_CONFIG' && config) this.#configure(config)
+    })
+  }
+
+  /** pino sets it last. */
+  get lastLogger () {
+    return this.#lastLogger
+  }
+
+  set lastLogger (logger) {
+    this.#lastLogger = logger
+    this.#isAnnounced = true
+  }
+
+  /** The log writer, with its counters and levels. */
+  get writer () {
+    return this.#writer
+  }
+
+  /** The log that is written now. */
+  get log () {
+    return this.#writer.log
+  }
+
+  /** @param {string | URL | Log} target */
+  #open (target) {
+    return openTarget(target, this.#options.log)
+  }
+
+  #createWriter () {
+    const warn = warnOnce()
+    const writer = LogWriter(this.#target.log, {
+      onReport: (err) => this.listenerCount('error') > 0 ? this.emit('error', err) : warn(err),
+      ...(this.#target.replace && { replace: this.#target.replace }),
+      ...this.#options.writer,
+      onDrop: (record) => this.emit('drop', Buffer.from(record).toString())
+    })
+    this.#target.log.ready(() => process.nextTick(() => this.emit('ready')))
+    return writer
+  }
+
+  /** @param {PinoConfig} config  of a logger that was made with this destination */
+  #configure ({ levels, messageKey }) {
+    this.#isProven = false
+    if (messageKey) this.#messageKey = messageKey
+    if (levels) this.#writer.addLevels(levels.values)
+  }
+
+  /**
+   * Takes a line of pino; or text that may hold several lines, and parts of lines.
+   * @param {string | Uint8Array} chunk
+   * @returns {boolean}  false: wait for `drain`
+   */
+  write (chunk) {
+    const hasRoom = this.#isAnnounced ? this.#writePino(String(chunk)) : this.#writeForeign(chunk)
+    if (!hasRoom && !this.#isDraining) this.#drain()
+    return hasRoom
+  }
+
+  /** @param {string} line */
+  #writePino (line) {
+    this.#isAnnounced = false
+    const text = trimEnd(line)
+    const level = this.lastLevel
+    const isMade = this.#isProven && this.#lastLogger?.[HOOKS]?.streamWrite === undefined
+    if (isMade && looksWhole(text)) return this.#writer.write(text, level)
+    const checked = checkLine(text, { level, messageKey: this.#messageKey })
+    this.#isProven = checked.text === text
+    return this.#writer.write(checked.text, /** @type {number} */ (checked.level))
+  }
+
+  /** @param {string | Uint8Array} chunk */
+  #writeForeign (chunk) {
+    const text = typeof chunk === 'string' ? chunk : this.#decoder.write(Buffer.from(chunk))
+    const end = text.lastIndexOf('\n')
+    let hasRoom = true
+    if (end !== -1) {
+      const whole = this.#rest + text.slice(0, end)
+      this.#setRest(text.slice(end + 1))
+      for (const line of whole.split('\n')) hasRoom = this.#writeChecked(line) && hasRoom
+    } else {
+      this.#setRest(this.#rest + text)
+    }
+    return this.#rest.length > REST_LENGTH_MAX ? this.#writeRest() : hasRoom
+  }
+
+  /** @param {string} line */
+  #writeChecked (line) {
+    const text = trimEnd(line)
+    if (text === '') return true
+    const checked = checkLine(text, { level: undefined, messageKey: this.#messageKey })
+    return this.#writer.write(checked.text, /** @type {number | string} */ (checked.level))
+  }
+
+  /** @param {string} rest */
+  #setRest (rest) {
+    if (rest !== '' && this.#rest === '') process.on('exit', this.#flushRest)
+    if (rest === '' && this.#rest !== '') process.off('exit', this.#flushRest)
+    this.#rest = rest
+  }
+
+  #writeRest () {
+    const rest = this.#rest + this.#decoder.end()
+    this.#setRest('')
+    return this.#writeChecked(rest)
+  }
+
+  async #drain () {
+    this.#isDraining = true
+    await this.#writer.drained()
+    this.#isDraining = false
+    this.emit('drain')
+  }
+
+  /** Calls back when all earlier lines are synced. @param {((err?: Error) => void) | null} [cb] */
+  flush (cb) {
+    if (cb != null && typeof cb !== 'function') throw misuse('flush: the callback must be a function')
+    this.#writeRest()
+    this.#writer.flush().then(() => cb?.(), (/** @type {Error} */ err) => cb?.(err))
+  }
+
+  /**
+   * Syncs all earlier lines before it returns. Never throws.
+   * @returns {boolean}  false if something is not in the log
+   */
+  flushSync () {
+    this.#writeRest()
+    return this.#writer.flushSync()
+  }
+
+  /** Resolves when the log is open. @returns {Promise<void>} */
+  ready () {
+    return new Promise((resolve) => this.log.ready(() => resolve()))
+  }
+
+  /** Flushes and closes. Emits `finish` and `close`. */
+  end () {
+    if (this.#closing) return
+    this.close().then(() => {
+      this.emit('finish')
+      this.emit('close')
+    })
+  }
+
+  /** The same, without `finish`. Nothing that was written is lost. */
+  destroy () {
+    if (this.#closing) return
+    this.close().then(() => this.emit('close'))
+  }
+
+  /** @returns {Promise<void>} */
+  close () {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close () {
+    this.writable = false
+    this.destroyed = true
+    this.#writeRest()
+    await Promise.all([...this.#replaced, closeTarget(this.#writer, this.#target)])
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  /**
+   * With a target, later lines go there. Without one, they go into a new segment, if the log has segments. Emits
+   * `ready` and `drain`.
+   * @param {string | URL | Log} [target]
+   */
+  reopen (target) {
+    if (this.#closing) return
+    this.#writeRest()
+    if (target === undefined) {
+      this.#roll()
+      return
+    }
+    this.#writer.flushSync()
+    const closing = closeTarget(this.#writer, this.#target)
+    this.#replaced.add(closing)
+    closing.then(() => this.#replaced.delete(closing))
+    this.#target = this.#open(target)
+    this.#writer = this.#createWriter()
+    this.once('ready', () => this.emit('drain'))
+  }
+
+  async #roll () {
+    const { log } = this
+    try {
+      await this.#writer.flush()
+      if ('roll' in log && typeof log.roll === 'function') await log.roll()
+    } catch {
+      // The writer has reported it, or will when it writes.
+    }
+    this.emit('ready')
+    this.emit('drain')
+  }
+}
+
+/**
+ * @param {Writer} writer
+ * @param {import('./options').Target} target
+ */
+async function closeTarget (writer, { log, isOwned }) {
+  try {
+    await writer.close()
+    await /** @type {Promise<void>} */ (new Promise((resolve, reject) => {
+      if (isOwned) log.close((err) => err ? reject(err) : resolve())
+      else resolve()
+    }))
+  } catch {
+    // What could not be written is on standard error and counted.
+  }
+}
+
+/**
+ * @param {string | URL | Log} target  a folder, for a segmented log; or a Log that was opened with the codec `lines` of
+ *   `@millrace/log-writer`
+ * @param {DestinationOptions} [options]
+ * @returns {DestinationStream}
+ */
+function destination (target, options) {
+  return new DestinationStream(target, options)
+}
+
+/** @typedef {DestinationStream} Destination */
+
+exports.destination = destination
