@@ -1,0 +1,272 @@
+'use strict'
+// Where the records of the rows go: Millrace, a database, other loggers, a bare file. All take the same records. Those
+// that leave the serialisation to the caller get the same JSON.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
+const { LogWriter, lines } = require('@millrace/log-writer')
+const { OffsetLog } = require('@millrace/offset-log')
+
+// Hides the names from the type checker, because the packages may be absent.
+const load = require
+const PYTHON_SCRIPT = path.join(__dirname, 'python-logging.py')
+const NEWLINE = 0x0a
+
+/** @typedef {{ level: number, msg: string, [name: string]: unknown }} Entry */
+
+/**
+ * @typedef {object} Outlet  of one thread
+ * @property {(record: any, level: 'info' | 'error') => void} write
+ * @property {(isSynced: boolean) => void} [flush]  what was written is in the kernel, or on the disk, when it returns
+ * @property {() => Promise<void>} [flushed]  resolves when what was written is on the disk
+ * @property {() => unknown} end  resolves when everything is in the kernel
+ * @property {() => unknown} close  not measured
+ * @property {(entry: Entry) => any} [toRecord]  what `write` gets for an entry; the entry itself by default
+ */
+
+/**
+ * @typedef {object} Peer
+ * @property {string} name
+ * @property {string} label
+ * @property {'millrace' | 'logger' | 'database' | 'python' | 'limit'} kind
+ * @property {string[]} packages
+ * @property {(folder: string, options: any) => Outlet | Promise<Outlet>} [open]  in an empty folder
+ * @property {(folder: string) => number | Promise<number>} [count]  the records in a folder, once it is closed
+ * @property {(work: string, setting: any) => Record<string, number>} [measure]  instead of both, in another process
+ */
+
+/**
+ * Millrace's log writer.
+ * @type {(folder: string, options: { waiting?: number, bytes?: number, eager?: any, fsync?: any }) => Promise<Outlet>}
+ */
+async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eager = {}, fsync }) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines, ...(fsync && { fsync }) })
+  await log.ready()
+  const batch = { count: Math.min(waiting, 512), bytes: Math.min(bytes, 64 * 1024) }
+  const writer = LogWriter(log, { batch, queue: { count: waiting, bytes }, eager })
+  return {
+    write: (record, level) => writer.write(record, level),
+    flush: (isSynced) => {
+      if (!writer.flushSync({ sync: isSynced })) throw new Error('a record is not in the log')
+    },
+    flushed: () => writer.flush(),
+    end: () => writer.flush({ sync: false }),
+    async close () {
+      await writer.close()
+      await log.close()
+    }
+  }
+}
+
+/** @param {string} folder */
+async function countMillrace (folder) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines, flags: 'r' })
+  const count = await log.count()
+  await log.close()
+  return count
+}
+
+/**
+ * One table with one column of text. Records wait in an array until there are enough of them for a transaction.
+ * @param {string} folder
+ * @param {object} options
+ * @param {string} [options.journal]
+ * @param {string} [options.synchronous]
+ * @param {number} [options.waiting]  records of a transaction
+ * @param {boolean} [options.isEager]  whether an error ends the transaction
+ * @param {boolean} [options.isInMemory]
+ * @returns {Outlet}
+ */
+function openSqlite (folder, { journal = 'WAL', synchronous = 'NORMAL', waiting = 1, isEager, isInMemory }) {
+  const db = new (load('better-sqlite3'))(isInMemory ? ':memory:' : path.join(folder, 'sqlite'))
+  db.exec(`PRAGMA journal_mode = ${journal}; PRAGMA synchronous = ${synchronous}; CREATE TABLE logs (data TEXT)`)
+  const insert = db.prepare('INSERT INTO logs (data) VALUES (?)')
+  const [begin, commit] = [db.prepare('BEGIN'), db.prepare('COMMIT')]
+  /** @type {string[]} */
+  let texts = []
+  const flush = () => {
+    if (texts.length === 1) insert.run(texts[0])
+    else if (texts.length > 1) {
+      begin.run()
+      for (const text of texts) insert.run(text)
+      commit.run()
+    }
+    texts = []
+  }
+  return {
+    write (record, level) {
+      texts.push(toText(record))
+      if (texts.length >= waiting || (isEager && level === 'error')) flush()
+    },
+    flush,
+    flushed: async () => flush(),
+    end: flush,
+    close () {
+      // What is only in memory is counted before it is gone.
+      if (isInMemory) fs.writeFileSync(path.join(folder, 'count'), String(countRows(db)))
+      db.close()
+    }
+  }
+}
+
+/** @param {string} folder */
+function countSqlite (folder) {
+  const counted = path.join(folder, 'count')
+  if (fs.existsSync(counted)) return Number(fs.readFileSync(counted, 'utf8'))
+  const db = new (load('better-sqlite3'))(path.join(folder, 'sqlite'), { readonly: true })
+  const count = countRows(db)
+  db.close()
+  return count
+}
+
+/** @type {(db: any) => number} */
+function countRows (db) {
+  return db.prepare('SELECT count(*) FROM logs').pluck().get()
+}
+
+/**
+ * The destination of pino, without its serialisation.
+ * @param {string} folder
+ * @param {{ minLength?: number, isEager?: boolean }} options
+ * @returns {Outlet}
+ */
+function openPinoDestination (folder, { minLength = 0, isEager = false }) {
+  const destination = load('pino').destination(describeBuffer(folder, minLength))
+  return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), isEager)
+}
+
+/**
+ * pino as a program uses it: it adds the level and serialises. It writes the same bytes.
+ * @param {string} folder
+ * @param {{ minLength?: number, isEager?: boolean }} options
+ * @returns {Outlet}
+ */
+function openPino (folder, { minLength = 0, isEager = false }) {
+  const pino = load('pino')
+  const destination = pino.destination(describeBuffer(folder, minLength))
+  const logger = pino({ base: null, timestamp: false }, destination)
+  const write = (/** @type {any} */ record, /** @type {'info' | 'error'} */ level) => logger[level](record)
+  return { ...toOutlet(destination, write, isEager), toRecord: ({ level, ...rest }) => rest }
+}
+
+/** @type {(folder: string, options: { minLength?: number }) => Promise<Outlet>} */
+async function openPinoRoll (folder, { minLength = 0 }) {
+  const destination = await load('pino-roll')({ ...describeBuffer(folder, minLength), size: '100m' })
+  return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), false)
+}
+
+/** Of a SonicBoom that writes when so many bytes wait. @type {(folder: string, minLength: number) => object} */
+function describeBuffer (folder, minLength) {
+  const file = path.join(folder, 'log')
+  return { dest: file, file, sync: true, minLength, maxWrite: Math.max(16 * 1024, 2 * minLength) }
+}
+
+/**
+ * For a SonicBoom. Its own `flushSync` also syncs, so the buffer is emptied by setting its least length to zero.
+ * @type {(destination: any, write: Outlet['write'], isEager: boolean) => Outlet}
+ */
+function toOutlet (destination, write, isEager) {
+  const { minLength } = destination
+  const flush = (/** @type {boolean} */ isSynced) => {
+    destination.minLength = 0
+    destination.write('')
+    destination.minLength = minLength
+    if (isSynced) fs.fdatasyncSync(destination.fd)
+  }
+  return {
+    write (record, level) {
+      if (isEager && level === 'error') destination.minLength = 0
+      write(record, level)
+      destination.minLength = minLength
+    },
+    flush,
+    end: () => flush(false),
+    close: () => new Promise((resolve) => destination.once('close', resolve).end())
+  }
+}
+
+/** winston with its File transport. What waits for the file is in memory, without a bound. */
+/** @type {(folder: string) => Outlet} */
+function openWinston (folder) {
+  const { createLogger, format, transports } = load('winston')
+  const file = new transports.File({ filename: path.join(folder, 'log') })
+  const logger = createLogger({ format: format.json(), transports: [file] })
+  return {
+    // winston adds properties to what it gets.
+    write: (record, level) => logger.log({ ...record, level }),
+    end: () => new Promise((resolve) => {
+      file.once('finish', resolve)
+      logger.end()
+    }),
+    close: () => {},
+    toRecord: ({ level, msg, ...rest }) => ({ ...rest, message: msg })
+  }
+}
+
+/** The least that any logger must do: a write of the system for each record, or for so many. */
+/** @type {(folder: string, options: { waiting?: number }) => Outlet} */
+function openBare (folder, { waiting = 1 }) {
+  const fd = fs.openSync(path.join(folder, 'log'), 'w')
+  let [text, count] = ['', 0]
+  const flush = (/** @type {boolean} */ isSynced) => {
+    if (text !== '') fs.writeSync(fd, text)
+    if (isSynced) fs.fdatasyncSync(fd)
+    text = ''
+    count = 0
+  }
+  return {
+    write (record) {
+      text += `${toText(record)}\n`
+      if (++count >= waiting) flush(false)
+    },
+    flush,
+    flushed: async () => flush(true),
+    end: () => flush(false),
+    close: () => fs.closeSync(fd)
+  }
+}
+
+/** @param {any} record */
+function toText (record) {
+  return typeof record === 'string' ? record : JSON.stringify(record)
+}
+
+/** @param {string} folder */
+function countLines (folder) {
+  let count = 0
+  for (const name of fs.readdirSync(folder)) {
+    const bytes = fs.readFileSync(path.join(folder, name))
+    for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) count++
+  }
+  return count
+}
+
+/** @type {(logger: string) => NonNullable<Peer['measure']>} */
+function runPython (logger) {
+  return (work, setting) => {
+    const order = JSON.stringify({ logger, work, ...setting })
+    const { status, stdout, stderr, error } = spawnSync('python3', [PYTHON_SCRIPT], { input: order, encoding: 'utf8' })
+    if (error) throw error
+    if (status !== 0) throw new Error(stderr.trim().split('\n').at(-1) ?? `python3 exited with ${status}`)
+    return JSON.parse(stdout)
+  }
+}
+
+/** @type {(name: string, label: string, kind: Peer['kind'], packages: string[], how: Partial<Peer>) => Peer} */
+function peer (name, label, kind, packages, how) {
+  return { name, label, kind, packages, ...how }
+}
+
+exports.parts = [
+  peer('millrace', 'Millrace', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
+    { open: openMillrace, count: countMillrace }),
+  peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3'], { open: openSqlite, count: countSqlite }),
+  peer('pino', 'pino', 'logger', ['pino'], { open: openPino, count: countLines }),
+  peer('pino-destination', 'pino.destination', 'logger', ['pino'], { open: openPinoDestination, count: countLines }),
+  peer('pino-roll', 'pino-roll', 'logger', ['pino-roll'], { open: openPinoRoll, count: countLines }),
+  peer('winston', 'winston', 'logger', ['winston'], { open: openWinston, count: countLines }),
+  peer('python', 'Python logging', 'python', [], { measure: runPython('logging') }),
+  peer('fapilog', 'fapilog', 'python', [], { measure: runPython('fapilog') }),
+  peer('bare', 'bare write', 'limit', [], { open: openBare, count: countLines })
+]

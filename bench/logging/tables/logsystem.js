@@ -1,0 +1,111 @@
+'use strict'
+// LogSystem MB: threads that log at the same time, a synchronous mode, flushes, and the time of each call.
+
+const { WRITTEN, rate } = require('./shared')
+
+/** @typedef {import('./shared').Row} Row */
+
+const PER_THREAD = 10_000
+const SIZE = 150
+const CONTEXT = { module: 'network', user: 'ana', ip: '192.168.0.17', context: { request: 'GET /api/users', retries: 2 } }
+const BUFFER = 4096
+/** What waits in memory is the same everywhere. */
+const buffered = {
+  millrace: { bytes: BUFFER },
+  pino: { minLength: BUFFER },
+  'pino-destination': { minLength: BUFFER },
+  bare: { waiting: Math.floor(BUFFER / SIZE) }
+}
+const large = { millrace: {}, pino: { minLength: 1024 * 1024 }, 'pino-destination': { minLength: 1024 * 1024 } }
+
+/** @type {Row[]} */
+const tests = [
+  threads('test-1', 4, PER_THREAD, {}, '4 threads, 10,000 records each', '190,476/s', 'four threads, 4 KB in memory each'),
+  threads('test-2', 4, PER_THREAD, { context: CONTEXT, size: 300 }, '4 threads, 10,000 records each with context', '142,857/s'),
+  threads('test-3', 8, 25_000, {}, '8 threads, 25,000 records each', '217,391/s'),
+  {
+    name: 'test-4',
+    work: 'fill',
+    setting: { size: SIZE, count: PER_THREAD },
+    peers: { millrace: { eager: WRITTEN }, pino: {}, 'pino-destination': {}, 'pino-roll': {}, python: {}, bare: {} },
+    lost: 'nothing',
+    lines: rate('synchronous: each record is in the file when the call returns', '9,524/s', { least: 3 * 9524 },
+      'synchronous, a write each')
+  },
+  {
+    name: 'large-buffer',
+    work: 'fill',
+    setting: { size: SIZE, count: 100_000 },
+    peers: large,
+    lost: '1 MiB',
+    lines: rate('one thread, 100,000 records, 1 MiB in memory', undefined, { least: 500_000 })
+  }
+]
+
+/**
+ * @param {string} name
+ * @param {number} threads
+ * @param {number} count  of records of each
+ * @param {object} more  of the setting
+ * @param {string} what
+ * @param {string} seed
+ * @param {string} [drawn]
+ * @returns {Row}
+ */
+function threads (name, threads, count, more, what, seed, drawn) {
+  const goal = { least: 500_000, times: [{ factor: 1.5, of: 'pino' }] }
+  return {
+    name,
+    work: 'threads',
+    setting: { size: SIZE, threads, count, ...more },
+    peers: buffered,
+    lost: '4 KB a thread',
+    lines: rate(what, seed, name.startsWith('test') ? goal : undefined, drawn)
+  }
+}
+
+/** @type {Row[]} */
+const flushes = [1, 10, Infinity].map((every) => {
+  const seed = every === 1 ? 23_800 : every === 10 ? 208_333 : 666_666
+  return {
+    name: every === Infinity ? 'flush-none' : `flush-${every}`,
+    work: 'fill',
+    setting: { size: 100, count: 100_000, input: 'lines', ...(every !== Infinity && { flushEvery: every }) },
+    peers: every === Infinity ? large : { millrace: {}, 'pino-destination': { minLength: 1024 * 1024 }, bare: { waiting: every } },
+    lost: every === Infinity ? '1 MiB' : every === 1 ? 'nothing' : `${every} records`,
+    lines: rate(`100,000 messages of 100 bytes, ${every === Infinity ? 'no flush' : `a flush after every ${every}`}`,
+      `${seed.toLocaleString('en')}/s`, { least: every === Infinity ? seed : 3 * seed })
+  }
+})
+
+/** @type {Row[]} */
+const latencies = [{
+  name: 'latency',
+  work: 'latency',
+  setting: { size: SIZE, count: 1_000_000 },
+  peers: { millrace: {}, pino: { minLength: BUFFER }, 'pino-destination': { minLength: BUFFER } },
+  lost: '1 MiB; pino: 4 KB',
+  lines: [
+    { figure: 'p50', what: 'a call, of 1,000,000: p50', unit: 'us', seed: '4.8 us', goal: { most: 4.8 } },
+    { figure: 'p90', what: 'p90', unit: 'us', seed: '7.2 us' },
+    { figure: 'p95', what: 'p95', unit: 'us', seed: '8.9 us' },
+    { figure: 'p99', what: 'p99', unit: 'us', seed: '14.3 us', goal: { most: 14 } },
+    { figure: 'p999', what: 'p99.9', unit: 'us', seed: '28.7 us' },
+    { figure: 'p9999', what: 'p99.99', unit: 'us', seed: '105.2 us' },
+    { figure: 'max', what: 'max', unit: 'us', seed: '312.5 us' }
+  ]
+}]
+
+const scaling = Object.entries({ 1: '48,000/s', 2: '92,000/s', 8: '217,000/s', 16: '228,000/s' }).map(([text, seed]) => {
+  const what = `${text} thread${text === '1' ? '' : 's'}, 10,000 records each`
+  return threads(`threads-${text}`, Number(text), PER_THREAD, {}, what, seed)
+})
+
+/** @type {import('./shared').Table} */
+exports.table = {
+  name: 'logsystem',
+  title: 'LogSystem MB',
+  about: `records of ${SIZE} bytes; each thread has a log of its own`,
+  seed: 'C++20, Windows 10, Core i7-9700K',
+  rows: [...tests, ...flushes, ...latencies, ...scaling]
+}

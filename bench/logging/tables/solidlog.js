@@ -1,0 +1,190 @@
+'use strict'
+// SolidLog's DirectLogger: records of 185 bytes into a database, one at a time, in batches, and batched by the logger.
+
+const { WRITTEN, rate } = require('./shared')
+
+/** @typedef {import('./shared').Row} Row */
+
+const BATCH = 100
+const SIZE = 185
+// Bytes of a batch: pino counts its buffer so.
+const BATCH_BYTES = BATCH * (SIZE + 1)
+const HALF = { size: SIZE, count: 1000, levels: 'half' }
+const nothing = 'nothing'
+const batch = `${BATCH} records`
+
+/** Each record by itself. */
+const single = {
+  millrace: { eager: WRITTEN },
+  sqlite: {},
+  'pino-destination': {},
+  pino: {},
+  'pino-roll': {},
+  bare: {}
+}
+/** The logger collects a batch. */
+const batched = {
+  millrace: { waiting: BATCH },
+  sqlite: { waiting: BATCH },
+  'pino-destination': { minLength: BATCH_BYTES },
+  pino: { minLength: BATCH_BYTES },
+  'pino-roll': { minLength: BATCH_BYTES },
+  winston: {},
+  python: {},
+  bare: { waiting: BATCH }
+}
+/** Both journals of SQLite that are not WAL sync at each commit, so everybody does. */
+const journal = { journal: 'DELETE', synchronous: 'NORMAL' }
+
+/** @type {Row[]} */
+const rows = [
+  {
+    name: 'individual',
+    work: 'fill',
+    setting: { size: SIZE, count: 1000 },
+    peers: single,
+    lost: nothing,
+    lines: rate('one record at a time, WAL', 'individual inserts 6,345/s')
+  },
+  {
+    name: 'batches',
+    work: 'fill',
+    setting: { size: SIZE, count: 1000, flushEvery: BATCH },
+    peers: { ...batched, winston: undefined, python: undefined },
+    lost: batch,
+    lines: rate('batches of 100 that the program makes, WAL', 'batch inserts 62,625/s')
+  },
+  {
+    name: 'auto-1k',
+    work: 'fill',
+    setting: { size: SIZE, count: 1000 },
+    peers: batched,
+    lost: batch,
+    lines: rate('1,000 records, batches that the logger makes, WAL', 'DirectLogger 56,660/s',
+      { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] }, '1,000 records, batches of 100')
+  },
+  {
+    name: 'auto-10k',
+    work: 'fill',
+    setting: { size: SIZE, count: 10_000 },
+    peers: batched,
+    lost: batch,
+    lines: rate('10,000 records, the same', 'DirectLogger 52,269/s',
+      { least: 500_000, times: [{ factor: 2, of: 'sqlite' }] })
+  },
+  {
+    name: 'individual-journal',
+    work: 'wait',
+    setting: { size: SIZE, count: 1, seconds: 1 },
+    peers: { millrace: { eager: { info: 'synced' } }, sqlite: journal },
+    lost: nothing,
+    lines: rate('one record at a time, without WAL, synced each', 'individual inserts 2,266/s')
+  },
+  {
+    name: 'auto-journal',
+    work: 'fill',
+    setting: { size: SIZE, count: 1000, samples: 10 },
+    peers: { millrace: { waiting: BATCH }, sqlite: { waiting: BATCH, ...journal } },
+    lost: batch,
+    lines: rate('1,000 records, batches of 100, without WAL', 'DirectLogger 45,935/s')
+  },
+  {
+    name: 'auto-memory',
+    work: 'fill',
+    setting: { size: SIZE, count: 10_000 },
+    peers: { sqlite: { waiting: BATCH, isInMemory: true } },
+    lost: 'everything',
+    lines: rate('10,000 records, a database in memory', '2 to 3 times the file')
+  }
+]
+
+/** @type {Row[]} */
+const crash = [
+  {
+    name: 'eager',
+    work: 'fill',
+    setting: HALF,
+    peers: {
+      millrace: { waiting: BATCH, eager: { error: 'written' } },
+      sqlite: { waiting: BATCH, isEager: true },
+      'pino-destination': { minLength: BATCH_BYTES, isEager: true },
+      pino: { minLength: BATCH_BYTES, isEager: true }
+    },
+    lost: 'nothing up to the last error',
+    lines: rate('500 info, then 500 error; each error is written at once', 'with eager flush 16,882/s',
+      { least: 400_000, times: [{ factor: 5, of: 'sqlite' }, { factor: 0.5, of: 'millrace', in: 'eager-off' }] },
+      '500 info, 500 error, each error written')
+  },
+  {
+    name: 'eager-off',
+    work: 'fill',
+    setting: HALF,
+    peers: {
+      millrace: { waiting: BATCH },
+      sqlite: { waiting: BATCH },
+      'pino-destination': { minLength: BATCH_BYTES },
+      pino: { minLength: BATCH_BYTES }
+    },
+    lost: batch,
+    lines: rate('the same, eager flush off', 'without eager flush 64,300/s')
+  },
+  {
+    name: 'eager-bound',
+    work: 'fill',
+    setting: { ...HALF, input: 'lines', levels: 'error' },
+    peers: { millrace: { eager: WRITTEN }, 'pino-destination': {}, bare: {} },
+    lost: nothing,
+    lines: rate('only errors, JSON already: a write of the system each', undefined)
+  },
+  {
+    name: 'synced-1',
+    work: 'wait',
+    setting: { size: SIZE, count: 1, seconds: 1, levels: 'error' },
+    peers: { millrace: { eager: { error: 'synced' } }, sqlite: { synchronous: 'FULL' } },
+    lost: nothing,
+    lines: rate('errors synced, one after the other', undefined, { times: [{ factor: 1, of: 'sqlite' }] },
+      'one producer waits for the disk')
+  },
+  {
+    name: 'synced-64',
+    work: 'wait',
+    setting: { size: SIZE, count: 1, seconds: 1, levels: 'error', appenders: 64 },
+    peers: { millrace: {}, sqlite: { synchronous: 'FULL' } },
+    lost: nothing,
+    lines: rate('errors synced, 64 producers wait', undefined, { times: [{ factor: 2, of: 'sqlite' }] },
+      '64 producers wait for the disk')
+  }
+]
+
+/** The settings that SolidLog recommends. All are given 500 info and 500 error records. @type {Row[]} */
+const settings = [
+  setting('production', 'production: batches of 100, eager for errors', '16,882/s', BATCH, 'error'),
+  setting('throughput', 'maximum throughput: batches of 500, not eager', '60,000/s and more', 500, 'none'),
+  setting('safety', 'maximum safety: batches of 10, eager for all', 'about 3,000/s', 10, 'all'),
+  setting('single', 'individual: no batches', '6,345/s', 1, 'none')
+]
+
+/** @type {(name: string, what: string, seed: string, waiting: number, eager: 'error' | 'none' | 'all') => Row} */
+function setting (name, what, seed, waiting, eager) {
+  const levels = { error: { error: 'written' }, none: {}, all: WRITTEN }
+  return {
+    name: `setting-${name}`,
+    work: 'fill',
+    setting: HALF,
+    peers: {
+      millrace: { waiting, eager: waiting === 1 ? WRITTEN : levels[eager] },
+      sqlite: { waiting: eager === 'all' ? 1 : waiting, isEager: eager === 'error' }
+    },
+    lost: eager === 'all' || waiting === 1 ? nothing : `${waiting} records`,
+    lines: rate(what, seed)
+  }
+}
+
+/** @type {import('./shared').Table} */
+exports.table = {
+  name: 'solidlog',
+  title: 'SolidLog DirectLogger',
+  about: 'records of 185 bytes, objects that each side turns into the same JSON',
+  seed: 'Ruby 3.3, ActiveRecord 8, SQLite',
+  rows: [...rows, ...crash, ...settings]
+}
