@@ -80,7 +80,8 @@ class CrashPoint {
       if (index * SECTOR_SIZE >= size) continue
       const version = versions[outcome % TEAR - 1]
       const kept = outcome < TEAR ? version : tearBySeed(before, version, Math.floor(outcome / TEAR))
-      survivors[file].survivors.push([index, trimmed(kept, index, size)])
+      // By what arrives on the medium: otherwise two images that differ would have the same hash.
+      survivors[file].survivors.push([index, trimmed(this._inodes[file].arriving(index, kept), index, size)])
     }
     let nameIndex = 0
     const names = this._disk._namesAfter(() => choice.names[nameIndex++])

@@ -97,7 +97,7 @@ class Inode {
     this.medium = resized(this.medium, this.mediumSize, this.cacheSize)
     this.mediumSize = this.cacheSize
     for (const sector of this.unsynced.keys()) {
-      if (sector < this.cache.length) this.medium[sector] = this._arriving(sector, this.cache[sector])
+      if (sector < this.cache.length) this.medium[sector] = this.arriving(sector, this.cache[sector])
     }
     this._forgetUnsynced()
   }
@@ -112,7 +112,7 @@ class Inode {
   }
 
   /** What the medium shows after a sector is written. @type {(sector: number, content: Sector) => Sector} */
-  _arriving (sector, content) {
+  arriving (sector, content) {
     return this.unwritten.has(Math.floor(sector / BLOCK_SECTORS)) ? ZERO_SECTOR : content
   }
 
@@ -167,7 +167,7 @@ class Inode {
     after.medium = resized(this.medium.slice(), this.mediumSize, size)
     after.mediumSize = size
     for (const [sector, content] of survivors) {
-      after.medium[sector] = trimmed(this._arriving(sector, content), sector, size)
+      after.medium[sector] = trimmed(this.arriving(sector, content), sector, size)
     }
     after.cache = after.medium.slice()
     after.cacheSize = size

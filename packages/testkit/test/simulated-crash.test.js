@@ -59,14 +59,14 @@ tape(`CrashPoint: two images have one hash when they have the same bytes and nam
   const byHash = new Map()
   const byContents = new Map()
   for (let round = 0; round < 60; round++) {
-    const disk = new SimulatedDisk()
+    const disk = new SimulatedDisk({ decide: ({ name }) => ({ losesPages: name === 'sync' && random(2) === 0 }) })
     for (const name of [FILE, COPY]) {
       if (random(2) === 0) disk.put(name, Buffer.alloc(random(1200), random(3)))
       const file = await openFile(disk, name)
       for (let step = random(5); step > 0; step--) {
         const kind = random(6)
         if (kind === 0) await file.truncate(random(1200))
-        else if (kind === 1) await file.sync()
+        else if (kind === 1) await file.sync().catch(() => {})
         else await file.write(Buffer.alloc(1 + random(700), random(3)), random(800))
       }
     }
