@@ -202,7 +202,7 @@ class LockedOpening {
     let past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
     // The kernel reports a failed writeback once to each descriptor, and to a new one if no process has seen the
     // failure.
-    if (past === 'intact') past = await call(handle, 'sync').then(() => 'intact', () => 'unknown')
+    if (past === 'intact' || past === 'unsynced') await call(handle, 'sync').catch(() => { past = 'unknown' })
     this.#handles.delete(handle)
     this.#lock = null
     await this.undo()

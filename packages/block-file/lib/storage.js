@@ -107,8 +107,9 @@ const FILE_MODE = 0o600
 /**
  * What may have happened to a file if the last holder of its lock did not give the lock back. Intact: the holder had
  * noted that everything is in the file or the page cache, and kernel, disk and mount have not changed since, so nothing
- * is lost. Rebooted: the machine was restarted, so everything that is read comes from the disk.
- * @typedef {'intact' | 'rebooted' | 'unknown'} Past
+ * is lost. Unsynced: the same, but a sync may have failed, so what is not known to be durable may never reach the disk.
+ * Rebooted: the machine was restarted, so everything that is read comes from the disk.
+ * @typedef {'intact' | 'unsynced' | 'rebooted' | 'unknown'} Past
  */
 
 /**

@@ -71,7 +71,7 @@ class CheckedStore {
     this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)
     this.epoch = head.slot?.epoch ?? 0
-    this.reservation = new SeqReservation(head, file.blocks.past === 'intact')
+    this.reservation = new SeqReservation(head, ['intact', 'unsynced'].includes(file.blocks.past))
     /**
      * Where positions were skipped, behind unclean ends.
      * @type {Array<{ start: number, position: number, shift: number }>}

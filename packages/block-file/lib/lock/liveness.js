@@ -204,6 +204,8 @@ const IN_MEMORY = ['tmpfs', 'ramfs']
 // Their mounts each have a folder in sysfs, named after the device.
 const IN_SYSFS = ['ext4', 'xfs', 'f2fs']
 
+const UNCOUNTED = '-'
+
 // The name of the file system under an existing file; null if others may mount it.
 /** @type {(filePath: string) => Promise<string | null>} */
 async function nameOfLocal (filePath) {
@@ -215,9 +217,9 @@ async function nameOfLocal (filePath) {
   }
 }
 
-// Identifies the mount that a file lies on; null if that is unknown. Two equal answers under one boot prove two things:
-// the file system stayed mounted in between, and the kernel failed to write none of its data. If a disk went away and
-// came back, or a background write failed, the second answer differs.
+// Identifies the mount that a file lies on; null if that is unknown. Two equal answers under one boot prove that the
+// file system stayed mounted in between: if a disk went away and came back, the second answer differs. If
+// `countsFailures`, they also prove that the kernel failed to write none of its data.
 /** @type {(filePath: string, device: bigint) => Promise<string | null>} `device` is the file's, from `stat` */
 async function identifyMount (filePath, device) {
   const name = await nameOfLocal(filePath)
@@ -234,11 +236,16 @@ async function identifyMount (filePath, device) {
     // The kernel makes this folder at every mount, and no two folders of sysfs have the same inode.
     const { ino } = fs.statSync(folder, { bigint: true })
     // ext4 counts a warning for each block of data that it failed to write. The others count nothing.
-    const warnings = await fs.promises.readFile(path.join(folder, 'warning_count'), 'latin1').catch(() => '-')
+    const warnings = await fs.promises.readFile(path.join(folder, 'warning_count'), 'latin1').catch(() => UNCOUNTED)
     return [name, disk, ino, warnings.trim()].join(' ')
   } catch {
     return null
   }
+}
+
+/** Whether the mount's identity changes when a write of data fails. @param {string} mount  from `identifyMount` */
+function countsFailures (mount) {
+  return !mount.endsWith(` ${UNCOUNTED}`)
 }
 
 // A Unix socket beside a log shows that the holder of its lock is alive to processes that cannot see the holder: the
@@ -317,6 +324,7 @@ async function removeLifeSign (filePath, name) {
 
 exports.checkLiveness = checkLiveness
 exports.thisThread = thisThread
+exports.countsFailures = countsFailures
 exports.identifyMount = identifyMount
 exports.nameOfLocal = nameOfLocal
 exports.askForLifeSign = askForLifeSign

@@ -9,7 +9,7 @@ const { LogError } = require('@millrace/errors')
 const { call, pause, toCallback } = require('@millrace/flow')
 const { notAFile } = require('../whole-io')
 const {
-  askForLifeSign, checkLiveness, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
+  askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
 } = require('./liveness')
 const { parseRecord, take } = require('./acquire')
 
@@ -151,8 +151,8 @@ class FileLock {
   }
 
   /**
-   * Tells what the replaced record and the mount prove. A writeback error that no process has seen is reported only by
-   * the first sync of a new descriptor.
+   * Tells what the replaced record and the mount prove. If the mount counts no failures, nobody knows whether a sync of
+   * the dead process has just failed: the kernel reported that to it alone.
    * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
    */
   findPast (cb) {
@@ -167,8 +167,13 @@ class FileLock {
     if (before === null || before.boot === null || boot === null) return 'unknown'
     if (before.boot !== boot) return before.localFileSystem && localFileSystem ? 'rebooted' : 'unknown'
     const isSameFile = inode !== null && before.file.inode === inode && before.file.device === device
-    if (!isSameFile || before.isIntact !== true || !before.mount) return 'unknown'
-    return await this.#findMount() === before.mount ? 'intact' : 'unknown'
+    return isSameFile && before.isIntact === true ? this.#compareMount(before.mount) : 'unknown'
+  }
+
+  /** @type {(before: string | null | undefined) => Promise<import('../storage').Past>} */
+  async #compareMount (before) {
+    if (!before || await this.#findMount() !== before) return 'unknown'
+    return countsFailures(before) ? 'intact' : 'unsynced'
   }
 
   /** @returns {Promise<string | null>} */
