@@ -251,6 +251,12 @@ class Appender {
     })
   }
 
+  /** Whether `flushNow` may be called: it must overtake neither a truncation nor the renaming of a compacted file. */
+  get canFlushNow () {
+    const { blocks, replacement } = this.#file
+    return blocks.canWriteNow && !replacement.isRenaming
+  }
+
   /**
    * Writes all appends that wait, before it returns. The callbacks run later, in the order of the appends. The group
    * that is being prepared or written is taken over: when that ends, it only continues with what comes next.
@@ -308,7 +314,9 @@ class Appender {
     try {
       const sizeMax = store.writeSizeMax(group.size)
       store.checkpoints.prepareAppendNow(sizeMax)
-      const framed = store.frame(group, this.#target.ofSize(sizeMax))
+      // With `fsync: 'always'`, frames are shown once they are durable. Until then their memory must not be used again.
+      const target = durability.mode === 'always' ? new ScratchBuffer() : this.#target
+      const framed = store.frame(group, target.ofSize(sizeMax))
       blocks.appendNow(framed.bytes)
       this.#settle(group, framed)
     } catch (err) {
@@ -322,8 +330,6 @@ class Appender {
     this.#noteWritten(framed)
     const taken = this.#addTaken(group, null)
     if (durability.mode !== 'always') return this.#show(framed)
-    // Its frames are needed until they are durable.
-    this.#target = new ScratchBuffer()
     taken.isSettled = false
     durability.join((err) => {
       taken.err = err

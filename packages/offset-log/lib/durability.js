@@ -168,6 +168,7 @@ class Durability {
     this.#isSyncing = true
     blocks.sync((err) => {
       this.#isSyncing = false
+      this.#running = []
       const cause = err ?? this.error
       const error = cause ? this.poison(cause) : null
       if (error === null) {
@@ -265,11 +266,9 @@ class OpenLog {
 
   /** Writes and syncs what waits, and finishes the log if nothing else is in progress. */
   finishNow () {
-    const { blocks, durability, replacement, store } = this.#file
+    const { blocks, durability } = this.#file
     try {
-      const isDeleting = 'eraser' in store && !store.eraser.isIdle
-      const canFlush = blocks.canWriteNow && !replacement.isRenaming && !isDeleting && this.#maintenance.isIdle
-      if (this.#appender.pendingSize > 0 && canFlush) this.#appender.flushNow(true)
+      if (this.#appender.pendingSize > 0 && this.#appender.canFlushNow) this.#appender.flushNow(true)
       if (!this.#canFinishNow) return
       if (!durability.isFinished) durability.finishNow()
       blocks.unlockNow()

@@ -315,7 +315,6 @@ class Log {
   /** @param {{ sync?: boolean | undefined }} [options] */
   flushSync (options = {}) {
     const { sync } = parseFlush(options)
-    const { blocks, replacement, store } = this._file
     const { pendingSize } = this._appender
     if (this._lifecycle.isClosed && pendingSize === 0) throw closedError('flushSync', this.filename)
     if (this._lifecycle.openError !== null) throw this._lifecycle.openError
@@ -323,10 +322,7 @@ class Log {
     const err = this._writeError('flushSync')
     if (err !== null) throw err
     if (!this.supports.flushSync) throw notSupported('flushSync', 'its storage has no synchronous calls; await sync() instead')
-    const isDeleting = 'eraser' in store && !store.eraser.isIdle
-    if (isDeleting || !this._maintenance.isIdle || replacement.isRenaming || !blocks.canWriteNow) {
-      throw notReady(this.filename, 'has a deletion or a compaction under way')
-    }
+    if (!this._appender.canFlushNow) throw notReady(this.filename, 'is being replaced by its compacted copy')
     this._appender.flushNow(sync)
     this._openLog?.finishAgain()
   }

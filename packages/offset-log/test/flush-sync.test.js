@@ -239,6 +239,14 @@ tape('flushSync: nothing is lost when the process ends right after it, or in an 
     'process.exit without it': [`log.ready(() => { ${append} process.exit() })`, all],
     'process.exit without it, in the middle of a write': [inTheMiddle('process.exit()'), ['first', 3e6, ...all]],
     'process.exit after close': [`log.ready(() => { ${append} log.close(); process.exit() })`, all],
+    'process.exit without it, in the middle of a compaction': [
+      `log.append(record('first'), () => { log.compact(() => {}); setImmediate(() => { ${append} process.exit() }) })`,
+      ['first', ...all]
+    ],
+    'process.exit without it, in the middle of a deletion': [
+      // Deleted twice: it is gone whether the second deletion was begun or not.
+      `log.append(record('first'), (_, seq) => log.del(seq, () => { log.del(seq, () => {}); ${append} process.exit() }))`, all
+    ],
     'a throw without it': [`log.ready(() => { ${append} throw new Error('planned') })`, all]
   }
   for (const [what, [program, expected]] of Object.entries(programs)) {
@@ -261,6 +269,38 @@ tape('flushSync: a log that an exit handler has written is left as if it were cl
   const log = OffsetLog(file)
   t.ok(await log.append(bytes('b')) < 2 ** 31, 'no seqs are left out')
   t.equal(log.recovery, null)
+  await log.close()
+})
+
+tape('flushSync, always: what a running sync will show is not overwritten by what is flushed meanwhile', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog('/log', { storage: disk.storage, fsync: 'always' })
+  const first = await log.append(bytes('first'))
+  await log.get(first)
+  const { mayBlock } = AdaptiveIo.prototype
+  AdaptiveIo.prototype.mayBlock = () => false
+  const isSyncing = new Promise((resolve) => { disk.onChange = ({ name }) => name === 'sync' && resolve() })
+  const second = log.append(Buffer.alloc(1000, 'b'))
+  disk.defer = (run) => setTimeout(run, 2)
+  await isSyncing
+  disk.onChange = null
+  log.append(Buffer.alloc(500, 'c'))
+  log.flushSync()
+  AdaptiveIo.prototype.mayBlock = mayBlock
+  t.equal(String(await log.get(await second)), 'b'.repeat(1000))
+  await log.del(await second)
+  t.equal(String(await log.get(log.since.value)), 'c'.repeat(500))
+  await log.close()
+})
+
+tape('flushSync, always: what a sync has shown before is not shown again, in a file that is compacted meanwhile', async (t) => {
+  const log = OffsetLog('/log', { storage: new SimulatedDisk().storage, fsync: 'always' })
+  const first = await log.append(Buffer.alloc(3000))
+  await log.del(first)
+  const second = await log.append(bytes('second'))
+  await log.compact()
+  log.flushSync()
+  t.equal(String(await log.get(second)), 'second')
   await log.close()
 })
 
