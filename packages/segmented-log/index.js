@@ -1,6 +1,7 @@
 'use strict'
 // One append-only log over many files.
 
+const { createPlainStorage } = require('./lib/compressed/storage')
 const { SegmentedLog } = require('./lib/segmented-log')
 
 /**
@@ -12,3 +13,4 @@ const { SegmentedLog } = require('./lib/segmented-log')
 /** @typedef {import('./lib/retention').Hold} Hold */
 
 exports.SegmentedLog = SegmentedLog
+exports.createPlainStorage = createPlainStorage

@@ -28,6 +28,7 @@ const DRAIN_SIZE = 2 ** 20
 class Appending {
   #core
   #retention
+  #compressor
   /** Appends that wait for the next segment. @type {Waiting[]} */
   #queue = []
   #queuedSize = 0
@@ -38,10 +39,15 @@ class Appending {
   /** @type {Array<() => void>} */
   #draining = []
 
-  /** @param {Core} core  @param {import('./retention').Retention} retention */
-  constructor (core, retention) {
+  /**
+   * @param {Core} core
+   * @param {import('./retention').Retention} retention
+   * @param {import('./compressor').Compressor} compressor
+   */
+  constructor (core, retention, compressor) {
     this.#core = core
     this.#retention = retention
+    this.#compressor = compressor
   }
 
   get pendingSize () {
@@ -130,6 +136,7 @@ class Appending {
     // Everything in it is durable. If the closing slot cannot be written, the next open finds the end by itself.
     segments.close(before).catch(() => {})
     this.#retention.run().catch(() => {})
+    this.#compressor.schedule()
   }
 
   /** @param {Error} err */

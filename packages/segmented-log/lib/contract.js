@@ -15,7 +15,10 @@
  * }} Method
  */
 
-/** @typedef {{ path: string, base: number, created: Date }} SegmentInfo  its seqs lie above `base` */
+/**
+ * A segment. Its seqs lie above `base`.
+ * @typedef {{ path: string, base: number, created: Date, compressed: 'gzip' | 'zstd' | null }} SegmentInfo
+ */
 
 /**
  * @typedef {object} SegmentMembers

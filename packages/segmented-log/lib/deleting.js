@@ -1,16 +1,17 @@
 'use strict'
-// Deletes records in any segments. All seqs are checked before the first record is erased.
+// Deletes records in any segments. All seqs are checked before the first record is erased. A compressed segment is
+// inflated first; later it is compressed again.
 
 const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { inSegment } = require('./reader')
 
 /**
- * @param {import('./core').Core} core
+ * @param {{ core: import('./core').Core, compressor: import('./compressor').Compressor }} parts
  * @param {unknown[]} seqs
  * @param {Set<import('./segments').Segment>} unsynced  gets the sealed segments with deletions that are not synced
  */
-async function deleteRecords (core, seqs, unsynced) {
+async function deleteRecords ({ core, compressor }, seqs, unsynced) {
   const { segments } = core
   /** @type {Map<import('./segments').Segment, number[]>} */
   const bySegment = new Map()
@@ -24,14 +25,15 @@ async function deleteRecords (core, seqs, unsynced) {
     bySegment.set(segment, locals)
   }
   // Alone, a segment checks its own seqs.
-  if (bySegment.size > 1) for (const [segment, locals] of bySegment) await checkRecords(core, segment, locals)
+  const isAlone = bySegment.size === 1 && [...bySegment.keys()][0].format === null
+  if (!isAlone) for (const [segment, locals] of bySegment) await checkRecords(core, segment, locals)
   core.deletionCount++
   try {
     for (const [segment, locals] of bySegment) {
-      await segments.use(segment, async (log) => {
+      await compressor.change(segment, () => segments.use(segment, async (log) => {
         if (!segment.isActive) unsynced.add(segment)
         await call(log, 'del', locals)
-      }).catch((err) => { throw inSegment(err, segment) })
+      })).catch((err) => { throw inSegment(err, segment) })
     }
   } finally {
     // Streams that have read the records must not show them any more.

@@ -3,12 +3,15 @@
 // with the files.
 //
 //   0000000000032854-20261123T070107123Z.log    a segment: its base, and when it was made
+//   0000000000032854-20261123T070107123Z.log.gz the same, compressed; or .zst
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
 
 const { misuse } = require('@millrace/errors')
+const { formats } = require('./compressed/formats')
 
 const DIGITS = 16
-const SEGMENT = /^\d{16}-\d{8}T\d{9}Z\.log$/
+const SEGMENT = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
+const NAME_SIZE = segmentName(0, 0).length
 const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
 const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
@@ -16,14 +19,18 @@ const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
+ * @typedef {import('./compressed/formats').Format} Format
+ *
  * @typedef {object} SegmentName
- * @property {string} name
+ * @property {string} name  of its file before it is compressed
+ * @property {Format | null} format  of a compressed segment
  * @property {number} base  the log's seqs are this much above those in the segment's file
  * @property {number} createdMs  by the clock of that time
  *
  * @typedef {object} Listing
  * @property {SegmentName[]} segments  by base
- * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment
+ * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment. If a segment
+ *   has a plain file and a compressed one, the plain one counts: a crash left the other
  * @property {Array<{ file: string, name: string, seq: number }>} holds
  */
 
@@ -45,7 +52,9 @@ function parseNames (names) {
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT.test(name)) {
-      listing.segments.push(new ParsedName(name))
+      const isSecond = name.length > NAME_SIZE && listing.segments.at(-1)?.name === name.slice(0, NAME_SIZE)
+      if (isSecond) listing.beside.push({ name, of: name.slice(0, NAME_SIZE), suffix: name.slice(NAME_SIZE + 1) })
+      else listing.segments.push(new ParsedName(name))
       continue
     }
     const beside = BESIDE.exec(name)
@@ -58,10 +67,11 @@ function parseNames (names) {
 
 /** @implements {SegmentName} */
 class ParsedName {
-  /** @param {string} name */
-  constructor (name) {
-    this.name = name
-    this.base = Number(name.slice(0, DIGITS))
+  /** @param {string} file */
+  constructor (file) {
+    this.name = file.slice(0, NAME_SIZE)
+    this.format = file.length === NAME_SIZE ? null : formats.find(({ suffix }) => file.endsWith(suffix)) ?? null
+    this.base = Number(file.slice(0, DIGITS))
   }
 
   get createdMs () {

@@ -131,14 +131,16 @@ async function removeEmpty (file, { active, storage }) {
 }
 
 /**
- * Cleans up. A damaged log takes no appends, so another segment is made behind it.
+ * Cleans up. If the newest segment is damaged or compressed, it takes no appends, so another one is made behind it. A
+ * compressed one is the newest only if somebody has removed those behind it.
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
   const { segments } = listing
   await cleanUp(folder, options, listing).catch((err) => call(log, 'close').then(() => { throw err }))
   const { recovery } = log
-  if (!recovery?.damage.length) return { segments, log, recovery }
+  const { format } = segments[segments.length - 1]
+  if (!recovery?.damage.length && format === null) return { segments, log, recovery }
   const { blocks, store } = log._file
   const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
   const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
@@ -151,7 +153,7 @@ async function settle (folder, options, listing, log) {
 /** @type {(base: number) => SegmentName} */
 function nameAt (base) {
   const createdMs = Date.now()
-  return { name: segmentName(base, createdMs), base, createdMs }
+  return { name: segmentName(base, createdMs), format: null, base, createdMs }
 }
 
 /**
@@ -165,6 +167,9 @@ async function makeSegment (folder, { name }, { active }, before) {
   return log
 }
 
+/** Files that are being made, or were not removed yet: the segment has all that is in them. */
+const DISPOSABLE = /(^|\.)new$|^(gz|zst)$/
+
 /**
  * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
  * @type {(folder: string, options: Options, listing: Listing) => Promise<void>}
@@ -177,7 +182,7 @@ async function cleanUp (folder, options, { segments, beside }) {
   let hasRemoved = false
   for (const { name, of, suffix } of beside) {
     if (of === newest || suffix.startsWith('cut-')) continue
-    if (names.has(of) && suffix !== 'new') {
+    if (names.has(of) && !DISPOSABLE.test(suffix)) {
       unclean.add(of)
       continue
     }

@@ -6,6 +6,8 @@ const { misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec, checkNames } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
+const { formats, isSupported } = require('./compressed/formats')
+const { createPlainStorage } = require('./compressed/storage')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
 const SEGMENT_SIZE_MAX = 2 ** 40
@@ -18,10 +20,9 @@ const SEGMENTS_PER_QUOTA_MIN = 4
 const QUOTA_MIN = 1024 * 1024
 
 /** Options that every segment gets as they are. */
-const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize',
-  'storage'])
-const KNOWN = [...PASSED_ON, 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
-  'segmentSize', 'segmentAge', 'segmentDay', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
+const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
+const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
+  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
 
 /**
  * @template [T=any]
@@ -35,6 +36,8 @@ const KNOWN = [...PASSED_ON, 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 
  * @property {number} [segmentAge]  ms; a segment that is older is sealed at the next append
  * @property {string} [segmentDay]  a time zone, such as `UTC` or `Europe/Berlin`: a segment that was made on another
  *   day there is sealed at the next append
+ * @property {'gzip' | 'zstd' | false} [compress]  how sealed segments are compressed in the background. `zstd` needs
+ *   Node.js 22.15. False, the default, compresses nothing; what was compressed stays so, and is read
  * @property {number} [openSegments]  how many sealed segments may stay open; 8 by default
  * @property {number} [maxSize]  bytes of all files in the folder. The oldest segments are dropped to stay below it
  * @property {number} [maxAge]  ms; segments are dropped once all their records are older
@@ -70,7 +73,7 @@ function parseOptions (options = {}) {
   }
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   /** @type {any} */
-  const passedOn = {}
+  const passedOn = { storage: createPlainStorage(storage) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
   return {
     isWriter: flags === 'r+',
@@ -86,6 +89,7 @@ function parseOptions (options = {}) {
     segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
     segmentAge: parseNumber('segmentAge', options.segmentAge, Infinity, 1),
     calendar: segmentDay === undefined ? null : new Calendar(segmentDay),
+    compress: parseCompress(options.compress),
     openSegments,
     limits: {
       maxSize,
@@ -97,6 +101,15 @@ function parseOptions (options = {}) {
     active: { ...passedOn, flags, cache: Math.floor(cache / 2) },
     sealed: { ...passedOn, flags, cache: Math.floor(cache / 2 / openSegments), lock: false, mustExist: true }
   }
+}
+
+/** @param {unknown} compress @throws {TypeError} ERR_INVALID_ARGUMENT */
+function parseCompress (compress) {
+  if (compress === undefined || compress === false) return null
+  const format = formats.find(({ name }) => name === compress)
+  if (format === undefined) throw misuse(`SegmentedLog: compress must be gzip, zstd or false, got ${String(compress)}`)
+  if (isSupported(format)) return format
+  throw misuse(`SegmentedLog: this Node.js (${process.version}) has no zstd; use 22.15 or later, or gzip`)
 }
 
 /** @type {(name: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */

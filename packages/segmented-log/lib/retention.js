@@ -42,6 +42,8 @@ class Retention {
   #timer
   /** @type {import('@millrace/flow').Obz<Dropped>} */
   dropped = createObservable()
+  /** Room that the compressor needs for a file that it is making. */
+  #reservedSize = 0
 
   /** @param {Core} core */
   constructor (core) {
@@ -66,26 +68,46 @@ class Retention {
 
   /** Drops what the limits no longer allow. @returns {Promise<Dropped>} */
   run () {
-    return this.#inTurn(() => this.#run(false, 0))
+    return this.inTurn(() => this.#run(false, 0))
+  }
+
+  /**
+   * Drops so much that there is room for another file of this size, and keeps it until the next call.
+   * @param {number} size  in bytes
+   * @returns {Promise<boolean>}  whether there is room
+   */
+  async reserve (size) {
+    this.#reservedSize = size
+    const { limits: { maxSize } } = this.#core.options
+    if (maxSize === Infinity || size === 0) return true
+    return this.inTurn(async () => {
+      await this.#run(false, 0)
+      return await this.#measureFolder(false, await list(this.#core.folder, this.#core.options)) <= maxSize
+    })
   }
 
   /** Drops so much that there is room for one more segment. It never fails: the quota is enforced again later. */
   async makeRoom () {
     if (this.#core.options.limits.maxSize === Infinity) return
-    await this.#inTurn(() => this.#run(true, 0)).catch(() => {})
+    await this.inTurn(() => this.#run(true, 0)).catch(() => {})
   }
 
   /** @param {unknown} seq @returns {Promise<Dropped>} */
   async dropBefore (seq) {
     if (typeof seq !== 'number' || Number.isNaN(seq)) throw misuse(`dropBefore: expected a seq, got ${String(seq)}`)
-    return this.#inTurn(async () => {
+    return this.inTurn(async () => {
       await call(this.#core.segments.last.log, 'sync')
       return this.#run(false, seq)
     })
   }
 
-  /** @template T @param {() => Promise<T>} action @returns {Promise<T>} */
-  #inTurn (action) {
+  /**
+   * Runs an action while no other one drops or replaces files.
+   * @template T
+   * @param {() => Promise<T>} action
+   * @returns {Promise<T>}
+   */
+  inTurn (action) {
     const result = this.#turn.catch(() => {}).then(action)
     this.#turn = result
     return result
@@ -141,8 +163,19 @@ class Retention {
   }
 
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} */
-  async #countOverQuota (makesRoom, { beside }) {
-    const { folder, segments: { list, last }, options: { limits: { maxSize }, segmentSize } } = this.#core
+  async #countOverQuota (makesRoom, listing) {
+    const { segments: { list }, options: { limits: { maxSize } } } = this.#core
+    let total = await this.#measureFolder(makesRoom, listing)
+    let count = 0
+    while (total > maxSize && count < list.length - 1) total -= list[count++].size ?? 0
+    return count
+  }
+
+  /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
+  async #measureFolder (makesRoom, { beside: all }) {
+    const { folder, segments: { list, last }, options: { segmentSize } } = this.#core
+    // There is room for the file that is being made.
+    const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
     const besideSizes = await this.#sizesOf(beside.map(({ name }) => path.join(folder, name)))
     const lastSize = /** @type {any} */ (last.file).store.end
     // The newest segment may still grow.
@@ -150,15 +183,13 @@ class Retention {
     let total = besideSizes.reduce((sum, size) => sum + size, 0)
     total += makesRoom ? lastSize + fullSize : Math.max(lastSize, fullSize)
     for (const { size, isActive } of list) if (!isActive) total += size ?? 0
-    let count = 0
-    while (total > maxSize && count < list.length - 1) total -= list[count++].size ?? 0
-    return count
+    return total + this.#reservedSize
   }
 
   /** @param {Segment[]} all */
   async #measure (all) {
     const unknown = all.filter(({ size, isActive }) => size === null && !isActive)
-    const sizes = await this.#sizesOf(unknown.map(({ path }) => path))
+    const sizes = await this.#sizesOf(unknown.map(({ filePath }) => filePath))
     unknown.forEach((segment, index) => { segment.size = sizes[index] })
   }
 
@@ -187,8 +218,9 @@ class Retention {
     const { folder, options, segments } = this.#core
     const listing = await list(folder, options)
     const isLeft = ({ name = '' }) => Number(name.slice(0, 16)) < segments.first.base
-    const left = [...listing.beside.filter(isLeft), ...listing.segments.filter(isLeft)]
-    for (const { name } of left) await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
+    const segmentsLeft = listing.segments.filter(isLeft).map(({ name, format }) => name + (format?.suffix ?? ''))
+    const left = [...listing.beside.filter(isLeft).map(({ name }) => name), ...segmentsLeft]
+    for (const name of left) await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
     if (left.length > 0) await call(options.storage, 'syncFolder', folder)
     listing.beside = listing.beside.filter((file) => !isLeft(file))
     return listing
@@ -203,8 +235,8 @@ class Retention {
     const { folder, options: { storage }, segments } = this.#core
     for (const segment of dropped) {
       if (segment.pinCount === 0) await segments.close(segment).catch(() => {})
-      const files = [...beside.filter(({ of }) => of === segment.name), segment]
-      for (const { name } of files) await call(storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
+      const files = beside.filter(({ of }) => of === segment.name).map(({ name }) => name)
+      for (const name of [...files, segment.fileName]) await call(storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
       await call(storage, 'syncFolder', folder)
     }
   }
@@ -225,7 +257,7 @@ class Retention {
     if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${String(seq)}`)
     // Whoever has seen nothing yet needs what is kept.
     const needed = Number(seq) > 0 ? Number(seq) : this.#core.segments.first.base
-    return this.#inTurn(async () => {
+    return this.inTurn(async () => {
       const { storage } = this.#core.options
       const [before, ...others] = await this.#holdFiles(name)
       const file = path.join(this.#core.folder, holdName(name, needed))
@@ -239,7 +271,7 @@ class Retention {
   /** @param {unknown} name */
   async release (name) {
     checkHoldName('release', name)
-    return this.#inTurn(async () => {
+    return this.inTurn(async () => {
       const { folder, options: { storage } } = this.#core
       const files = await this.#holdFiles(name)
       for (const file of files) await call(storage, 'unlink', file).catch(ignoreMissing)

@@ -11,10 +11,11 @@ const {
   parseRange, reads, scan
 } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
+const { Compressor } = require('./compressor')
 const { Core } = require('./core')
 const { deleteRecords } = require('./deleting')
 const { Following } = require('./following')
-const { openFolder } = require('./opening')
+const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { Retention } = require('./retention')
 
@@ -31,6 +32,7 @@ class Log {
   #getter
   #appending
   #retention
+  #compressor
   /** Of a log opened for reading. @type {Following | null} */
   #following = null
   /** Segments with deletions that are not synced yet. @type {Set<import('./segments').Segment>} */
@@ -43,7 +45,8 @@ class Log {
     if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
     this.#core = new Core(folder, parsed)
     this.#retention = new Retention(this.#core)
-    this.#appending = new Appending(this.#core, this.#retention)
+    this.#compressor = new Compressor(this.#core, this.#retention)
+    this.#appending = new Appending(this.#core, this.#retention, this.#compressor)
     this.#getter = new Getter(this.#core.file)
     this.filename = folder
     this.since = this.#core.since
@@ -92,8 +95,10 @@ class Log {
     }
     this.recovery = opened.recovery
     this.supports.flushSync = log.supports.flushSync
-    if (options.isWriter) this.#retention.start()
-    else this.#following = new Following(this.#core)
+    if (options.isWriter) {
+      this.#retention.start()
+      this.#compressor.start()
+    } else this.#following = new Following(this.#core)
   }
 
   /** The last record in front of the newest segment, if that has none: -1 if there is none. */
@@ -269,7 +274,7 @@ class Log {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
-      toCallback(deleteRecords(this.#core, typeof seqs === 'number' ? [seqs] : [...seqs], this.#unsynced), cb)
+      toCallback(deleteRecords({ core: this.#core, compressor: this.#compressor }, typeof seqs === 'number' ? [seqs] : [...seqs], this.#unsynced), cb)
     }), 'del')
   }
 
@@ -339,9 +344,17 @@ class Log {
 
   /** @type {(cb?: NodeCallback<any>) => any} */
   segments (cb) {
-    return this.#run('segments', cb, (cb) => {
-      const { list } = this.#core.segments
-      cb(null, list.map(({ path, base, createdMs }) => ({ path, base, created: new Date(createdMs) })))
+    return this.#run('segments', cb, (cb) => toCallback(this.#listSegments(), cb))
+  }
+
+  /** Another process may have compressed some of them. */
+  async #listSegments () {
+    const { folder, options, segments } = this.#core
+    const listing = await list(folder, options)
+    const formats = new Map(listing.segments.map(({ name, format }) => [name, format]))
+    return segments.list.map(({ name, base, createdMs, format }) => {
+      const { suffix = '', name: compressed = null } = formats.get(name) ?? format ?? {}
+      return { path: path.join(folder, name + suffix), base, created: new Date(createdMs), compressed }
     })
   }
 
@@ -379,6 +392,7 @@ class Log {
     if (segments.list.length === 0) return
     await this.#following?.close()
     await this.#appending.settled()
+    await this.#compressor.stop()
     await this.#retention.stop()
     this.#core.end()
     const { last } = segments

@@ -22,6 +22,8 @@ class Segment {
     this.#parsed = name
     this.#folder = folder
     this.base = name.base
+    /** How its file is compressed; null if it is plain. */
+    this.format = name.format
     /** The day that it was made, by the calendar of the log; null if nobody has asked. @type {string | null} */
     this.day = null
     /** The open log; null while it is closed. @type {any} */
@@ -45,6 +47,10 @@ class Segment {
     this.opening = null
     /** @type {Promise<void> | null} */
     this.closing = null
+    /** Until this is resolved, the file is being replaced: nobody may begin to use it. @type {Promise<void> | null} */
+    this.barrier = null
+    /** Called when nobody uses it any more. @type {(() => void) | null} */
+    this.onUnused = null
   }
 
   get name () {
@@ -55,8 +61,17 @@ class Segment {
     return this.#parsed.createdMs
   }
 
+  /** Leads to the log, compressed or not. */
   get path () {
     return path.join(this.#folder, this.name)
+  }
+
+  get fileName () {
+    return this.name + (this.format?.suffix ?? '')
+  }
+
+  get filePath () {
+    return path.join(this.#folder, this.fileName)
   }
 }
 
@@ -142,6 +157,10 @@ class Segments {
    * @param {(err: Error | null, file?: LogFile) => void} cb  may run before `pin` returns
    */
   pin (segment, cb) {
+    if (segment.barrier !== null) {
+      segment.barrier.then(() => this.pin(segment, cb))
+      return
+    }
     segment.pinCount++
     segment.usedAt = ++this.#clock
     if (segment.file !== null && segment.closing === null) cb(null, segment.file)
@@ -151,6 +170,7 @@ class Segments {
   /** @param {Segment} segment */
   unpin (segment) {
     segment.pinCount--
+    if (segment.pinCount === 0) segment.onUnused?.()
     this.#closeUnused()
   }
 
@@ -161,6 +181,24 @@ class Segments {
       return await use(segment.log)
     } finally {
       this.unpin(segment)
+    }
+  }
+
+  /**
+   * Runs an action while the segment is closed and nobody uses its file. One at a time.
+   * @type {<T>(segment: Segment, action: () => Promise<T>) => Promise<T>}
+   */
+  async exclusively (segment, action) {
+    let release = () => {}
+    segment.barrier = new Promise((resolve) => { release = resolve })
+    try {
+      if (segment.pinCount > 0) await new Promise((resolve) => { segment.onUnused = () => resolve(null) })
+      await this.close(segment)
+      return await action()
+    } finally {
+      segment.onUnused = null
+      segment.barrier = null
+      release()
     }
   }
 

@@ -9,7 +9,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
-const seed = Date.now() % 2 ** 31
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const FOLDER = '/logs'
 const names = (folder) => fs.readdirSync(folder).filter((name) => name.endsWith('.log')).sort()
 

@@ -1,0 +1,111 @@
+'use strict'
+// The two formats of compressed segments. A compressed file is a sequence of members, each of which inflates alone:
+// first those with the bytes of the segment, then the index, in members without content. So `gunzip` and `zstd -d` give
+// the segment byte for byte.
+//
+// gzip: the index is in extra fields of empty members (RFC 1952). zstd: it is in skippable frames (RFC 8878).
+
+const { promisify } = require('node:util')
+const zlib = require('node:zlib')
+const { LogError } = require('@millrace/errors')
+
+/** Node.js has zstd since 22.15. @type {any} */
+const { zstdCompress, zstdDecompress, zstdDecompressSync } = /** @type {any} */ (zlib)
+const {
+  ZSTD_c_checksumFlag: CHECKSUM, ZSTD_c_windowLog: WINDOW_LOG, ZSTD_d_windowLogMax: INFLATING_WINDOW_LOG_MAX
+} = /** @type {any} */ (zlib.constants)
+/** The logarithm of the largest member. A frame that asks for more memory is hostile. */
+const WINDOW_LOG_MAX = 18
+
+/** Of Node.js, for its buffers. */
+const CHUNK_SIZE_MIN = 64
+
+// A gzip member with one extra subfield and no content.
+const GZIP_HEAD = Buffer.from('1f8b08040000000000ff', 'hex')
+const GZIP_SUBFIELD = Buffer.from('ML')
+/** The lengths of the field and its subfield are numbers of two bytes, behind the head and behind the name. */
+const GZIP_PREFIX_SIZE = GZIP_HEAD.length + 2 + GZIP_SUBFIELD.length + 2
+/** An empty block, a checksum of nothing, and a size of 0. */
+const GZIP_REST = Buffer.from('03000000000000000000', 'hex')
+
+const ZSTD_SKIPPABLE = 0x184D2A5D
+const ZSTD_PREFIX_SIZE = 8
+
+/**
+ * @typedef {object} Format
+ * @property {'gzip' | 'zstd'} name
+ * @property {string} suffix  of the file
+ * @property {number} prefixSize  bytes in front of the data of an empty member
+ * @property {number} restSize  bytes behind them
+ * @property {(data: Buffer) => Buffer} wrap  an empty member that carries up to 64,000 bytes of data
+ * @property {(bytes: Buffer) => Promise<Buffer>} compress
+ * @property {(bytes: Buffer, size: number) => Promise<Buffer>} inflate  `size`: what comes out; more is an error
+ * @property {(bytes: Buffer, size: number) => Buffer} inflateSync
+ */
+
+/** @type {Format} */
+const gzip = {
+  name: 'gzip',
+  suffix: '.gz',
+  prefixSize: GZIP_PREFIX_SIZE,
+  restSize: GZIP_REST.length,
+  wrap (data) {
+    const sizes = [GZIP_SUBFIELD.length + 2 + data.length, data.length]
+    const [fieldSize, subfieldSize] = sizes.map((size) => Buffer.from([size & 255, size >> 8]))
+    return Buffer.concat([GZIP_HEAD, fieldSize, GZIP_SUBFIELD, subfieldSize, data, GZIP_REST])
+  },
+  compress: promisify(zlib.gzip),
+  inflate: (bytes, size) => gunzip(bytes, sizesFor(size)),
+  inflateSync: (bytes, size) => zlib.gunzipSync(bytes, sizesFor(size))
+}
+
+/** @type {(bytes: Buffer, options: zlib.ZlibOptions) => Promise<Buffer>} */
+const gunzip = promisify(zlib.gunzip)
+
+/** @type {Format} */
+const zstd = {
+  name: 'zstd',
+  suffix: '.zst',
+  prefixSize: ZSTD_PREFIX_SIZE,
+  restSize: 0,
+  wrap (data) {
+    const prefix = Buffer.alloc(ZSTD_PREFIX_SIZE)
+    prefix.writeUInt32LE(ZSTD_SKIPPABLE, 0)
+    prefix.writeUInt32LE(data.length, 4)
+    return Buffer.concat([prefix, data])
+  },
+  compress: (bytes) => promisify(zstdCompress)(bytes, {
+    pledgedSrcSize: bytes.length,
+    params: { [CHECKSUM]: 1, [WINDOW_LOG]: WINDOW_LOG_MAX }
+  }),
+  inflate: (bytes, size) => promisify(zstdDecompress)(bytes, zstdOptions(size)),
+  inflateSync: (bytes, size) => zstdDecompressSync(bytes, zstdOptions(size))
+}
+
+/** @param {number} size */
+function sizesFor (size) {
+  return { maxOutputLength: size, chunkSize: Math.max(size, CHUNK_SIZE_MIN) }
+}
+
+/** @param {number} size */
+function zstdOptions (size) {
+  return { ...sizesFor(size), params: { [INFLATING_WINDOW_LOG_MAX]: WINDOW_LOG_MAX } }
+}
+
+const formats = [gzip, zstd]
+
+/** @param {Format} format */
+function isSupported (format) {
+  return format === gzip || zstdCompress !== undefined
+}
+
+/** @type {(format: Format, path: string) => void} throws ERR_NOT_SUPPORTED */
+function checkSupported (format, path) {
+  if (isSupported(format)) return
+  throw new LogError('ERR_NOT_SUPPORTED', `${path} is compressed with zstd, which this Node.js (${process.version}) lacks; use 22.15 ` +
+    'or later', { path })
+}
+
+exports.formats = formats
+exports.isSupported = isSupported
+exports.checkSupported = checkSupported

@@ -1,0 +1,214 @@
+'use strict'
+// Compresses sealed segments in the background, one at a time, the oldest first. A segment that is deleted from is
+// inflated first, and compressed again later.
+//
+// A new file is made beside the old one, whole and on stable storage, and renamed. Only then is the old one removed. If
+// both are there after a crash, they have the same bytes; opening removes the compressed one.
+
+const { call } = require('@millrace/flow')
+const { compressFile, inflateFile } = require('./compressed/files')
+const { ignoreMissing } = require('./opening')
+
+/** A segment that was deleted from is probably deleted from again. */
+const CALM_MS = 2000
+
+/**
+ * @typedef {import('./compressed/formats').Format} Format
+ * @typedef {import('./segments').Segment} Segment
+ */
+
+/** Ends a compression that is no longer wanted. */
+const STOPPED = new Error('the compression was stopped')
+
+class Compressor {
+  #core
+  #retention
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+  /** What is being compressed, and the end of that. @type {{ segment: Segment, done: Promise<void> } | null} */
+  #running = null
+  #isStopped = true
+  #mustStop = false
+  /** Deletions under way, by segment. @type {Map<Segment, number>} */
+  #changing = new Map()
+  /** When each was deleted from. @type {WeakMap<Segment, number>} */
+  #changedAtMs = new WeakMap()
+  /** Segments that stay as they are: not worth it, damaged, or failed. @type {WeakSet<Segment>} */
+  #left = new WeakSet()
+  /** Inflations run one at a time, and no compression meanwhile. @type {Promise<any>} */
+  #turn = Promise.resolve()
+  #inflatingCount = 0
+
+  /** @param {import('./core').Core} core  @param {import('./retention').Retention} retention */
+  constructor (core, retention) {
+    this.#core = core
+    this.#retention = retention
+  }
+
+  start () {
+    this.#isStopped = false
+    this.schedule()
+  }
+
+  /** @returns {Promise<void>} once nothing is being compressed */
+  async stop () {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    this.#mustStop = true
+    await this.#running?.done
+  }
+
+  /** Looks for something to do, soon. It does not keep the process running before it has begun. */
+  schedule (ms = 0) {
+    if (this.#isStopped || this.#core.options.compress === null) return
+    if (this.#running !== null || this.#inflatingCount > 0) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#run(), ms)
+    this.#timer.unref?.()
+  }
+
+  #run () {
+    const now = Date.now()
+    let calmInMs = Infinity
+    for (const segment of this.#core.segments.list) {
+      if (segment.isActive || segment.isDropped || segment.format !== null || this.#left.has(segment)) continue
+      const waitMs = this.#changing.has(segment) ? CALM_MS : (this.#changedAtMs.get(segment) ?? 0) + CALM_MS - now
+      if (waitMs <= 0) return this.#begin(segment)
+      calmInMs = Math.min(calmInMs, waitMs)
+    }
+    if (calmInMs < Infinity) this.schedule(calmInMs)
+  }
+
+  /** @param {Segment} segment */
+  #begin (segment) {
+    this.#mustStop = false
+    const done = this.#compress(segment).catch((err) => {
+      if (err !== STOPPED) return this.#warn(segment, err)
+      this.#left.delete(segment)
+    }).finally(() => {
+      this.#running = null
+      this.schedule()
+    })
+    this.#running = { segment, done }
+  }
+
+  /** @type {(segment: Segment, err: Error) => void} */
+  #warn ({ path }, { message }) {
+    process.emitWarning(`${path} could not be compressed (${message}); it stays as it is`, 'SegmentedLogWarning')
+  }
+
+  /** @type {(segment: Segment) => Promise<void>} */
+  async #compress (segment) {
+    const { segments, options: { storage, compress } } = this.#core
+    const format = /** @type {Format} */ (compress)
+    this.#left.add(segment)
+    const check = () => { if (this.#mustStop || segment.isDropped) throw STOPPED }
+    const isSound = await segments.use(segment, async (log) => {
+      if (!log.recovery?.damage.length) await call(log, 'sync')
+      return !log.recovery?.damage.length
+    })
+    check()
+    if (!isSound) return
+    // Closing writes the last bytes of the file.
+    await segments.exclusively(segment, async () => {})
+    const from = segment.filePath
+    const compressedPath = from + format.suffix
+    const to = `${compressedPath}.new`
+    const plainSize = await this.#sizeOf(from)
+    try {
+      if (!await this.#retention.reserve(plainSize)) return
+      check()
+      const size = await compressFile(storage, { from, to }, format, check)
+      if (size === null) return
+      await this.#replace(segment, { to: compressedPath, format, size })
+    } finally {
+      await this.#retention.reserve(0)
+    }
+  }
+
+  /**
+   * Runs a deletion in a segment, which is plain meanwhile.
+   * @template T
+   * @param {Segment} segment
+   * @param {() => Promise<T>} action
+   * @returns {Promise<T>}
+   */
+  async change (segment, action) {
+    this.#changing.set(segment, (this.#changing.get(segment) ?? 0) + 1)
+    try {
+      if (segment.format !== null || this.#running?.segment === segment) await this.#stopRunning()
+      if (segment.format !== null) await this.#inflate(segment)
+      return await action()
+    } finally {
+      const count = (this.#changing.get(segment) ?? 1) - 1
+      if (count > 0) this.#changing.set(segment, count)
+      else this.#changing.delete(segment)
+      this.#changedAtMs.set(segment, Date.now())
+      this.schedule(CALM_MS)
+    }
+  }
+
+  async #stopRunning () {
+    this.#mustStop = true
+    await this.#running?.done
+  }
+
+  /** @param {Segment} segment @returns {Promise<void>} */
+  #inflate (segment) {
+    this.#inflatingCount++
+    this.#turn = this.#turn.catch(() => {}).then(() => this.#inflateNow(segment)).finally(() => {
+      this.#inflatingCount--
+      return this.#retention.reserve(0)
+    })
+    return this.#turn
+  }
+
+  /** @param {Segment} segment */
+  async #inflateNow (segment) {
+    await this.#stopRunning()
+    const { segments, options: { storage } } = this.#core
+    const plainSize = await segments.use(segment, async (log) => log._file.blocks.size.value)
+    // Although the quota may be full of what cannot be dropped: the record must go.
+    await this.#retention.reserve(plainSize)
+    const { format, filePath: from, path: plainPath } = segment
+    // Another deletion may have inflated it, or retention dropped it.
+    if (format === null || segment.isDropped) return
+    const size = await inflateFile(storage, { from, to: `${plainPath}.new` }, format)
+    await this.#replace(segment, { to: plainPath, format: null, size }).catch((err) => {
+      if (err !== STOPPED) throw err
+    })
+  }
+
+  /**
+   * Gives a segment its new file, which lies beside it with the suffix `.new`.
+   * @param {Segment} segment
+   * @param {{ to: string, format: Format | null, size: number }} file
+   */
+  async #replace (segment, { to, format, size }) {
+    const { segments, folder, options: { storage } } = this.#core
+    const before = segment.filePath
+    await this.#retention.inTurn(() => segments.exclusively(segment, async () => {
+      // Retention, or a deletion, may have come before.
+      if (segment.isDropped || (format !== null && this.#mustStop)) {
+        await call(storage, 'unlink', `${to}.new`).catch(ignoreMissing)
+        throw STOPPED
+      }
+      await call(storage, 'rename', `${to}.new`, to)
+      await call(storage, 'syncFolder', folder)
+      await call(storage, 'unlink', before)
+      segment.format = format
+      segment.size = size
+      this.#left.delete(segment)
+      await call(storage, 'syncFolder', folder)
+    }))
+  }
+
+  /** @param {string} file */
+  async #sizeOf (file) {
+    const { storage } = this.#core.options
+    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
+    return call(handle, 'size').finally(() => call(handle, 'close'))
+  }
+}
+
+exports.Compressor = Compressor

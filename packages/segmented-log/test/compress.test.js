@@ -1,0 +1,269 @@
+'use strict'
+// Compressed segments: the same log as without, the same bytes after gunzip, and damage that is found.
+
+const crypto = require('node:crypto')
+const fs = require('node:fs')
+const path = require('node:path')
+const zlib = require('node:zlib')
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { call } = require('@millrace/flow')
+const { jsonCodec } = require('@millrace/json-codec')
+const { repair, verify } = require('@millrace/repair')
+const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog, createPlainStorage } = require('..')
+const { formats } = require('../lib/compressed/formats')
+const { encodeIndex } = require('../lib/compressed/member-index')
+
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+const hasZstd = 'zstdCompress' in zlib
+const plainStorage = createPlainStorage()
+const compressedFiles = (folder) => fs.readdirSync(folder).filter((name) => /\.(gz|zst)$/.test(name)).sort()
+
+const strangeFiles = (folder) => fs.readdirSync(folder).filter((name) => !/Z\.log(\.gz)?$/.test(name))
+
+async function collect (source) {
+  const items = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+function openPlain (disk, file) {
+  return call(createPlainStorage(disk.storage), 'open', file, { flags: 'r', createFolder: false })
+}
+
+/** Waits until all sealed segments are compressed. */
+async function settle (log) {
+  for (let left = 500; left > 0; left--) {
+    const segments = await log.segments()
+    if (segments.slice(0, -1).every(({ compressed }) => compressed !== null)) return
+    await sleep(20)
+  }
+  throw new Error('the segments were not compressed')
+}
+
+/** A log of several segments, and what is in it. */
+async function fill (folder, options, count = 600) {
+  const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 100_000, compress: 'gzip', ...options })
+  const entries = []
+  for (let i = 0; i < count; i++) {
+    const value = { i, level: i % 10 === 0 ? 'warn' : 'info', text: 'the same words again and again '.repeat(20) }
+    entries.push({ seq: await log.append(value), value })
+  }
+  return { log, entries }
+}
+
+for (const compress of hasZstd ? ['gzip', 'zstd'] : ['gzip']) {
+  tape(`compress: a log of ${compress} reads as one without`, async (t) => {
+    const folder = path.join(temporaryFolder(), 'logs')
+    const { log, entries } = await fill(folder, { compress })
+    await settle(log)
+    t.ok(compressedFiles(folder).length >= 3, compressedFiles(folder).join())
+    await log.close()
+    for (const options of [{ flags: 'r' }, {}, { compress }]) {
+      const again = SegmentedLog(folder, { codec: jsonCodec, ...options })
+      t.deepEqual(await collect(again.stream()), entries)
+      t.deepEqual(await collect(again.stream({ reverse: true, limit: 7 })), entries.slice(-7).reverse())
+      const some = [3, 500, 77].map((i) => entries[i])
+      t.deepEqual(await again.getMany(some.map(({ seq }) => seq)), some.map(({ value }) => value))
+      t.equal(await again.count({ where: { path: ['level'], equals: 'warn' } }), 60)
+      await again.close()
+    }
+  })
+}
+
+tape('compress: gunzip gives the segment byte for byte', async (t) => {
+  const folders = ['a', 'b'].map((name) => path.join(temporaryFolder(), name))
+  const { log: plain } = await fill(folders[0], { compress: false })
+  await plain.close()
+  fs.cpSync(folders[0], folders[1], { recursive: true })
+  const log = SegmentedLog(folders[1], { codec: jsonCodec, compress: 'gzip' })
+  await settle(log)
+  await log.close()
+  for (const name of compressedFiles(folders[1])) {
+    const file = path.join(folders[1], name)
+    const plainFile = path.join(folders[0], name.replace('.gz', ''))
+    t.ok(zlib.gunzipSync(fs.readFileSync(file)).equals(fs.readFileSync(plainFile)), name)
+    t.ok(fs.statSync(file).size < fs.statSync(plainFile).size / 5, 'and is smaller')
+    for (const given of [file, file.replace('.gz', '')]) {
+      const report = await verify(given, { storage: plainStorage })
+      t.ok(report.isSound && report.records > 50, `${report.records} records`)
+    }
+  }
+  t.deepEqual(strangeFiles(folders[1]), [], 'nothing else is left')
+})
+
+tape('compress: a deletion inflates a segment, which is compressed again', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const { log, entries } = await fill(folder, {})
+  await settle(log)
+  const gone = [0, 5, 6, 200]
+  const iterator = log.stream({ seqs: false })[Symbol.asyncIterator]()
+  await log.del(gone.map((i) => entries[i].seq))
+  t.equal((await iterator.next()).value.i, 1, 'a stream that was open shows it no more')
+  t.equal((await failureOf(() => log.del([entries[0].seq + 1])))?.code, 'ERR_RECORD_NOT_FOUND')
+  const kept = entries.filter((_, i) => !gone.includes(i))
+  t.deepEqual(await collect(log.stream()), kept)
+  await settle(log)
+  t.deepEqual(await collect(log.stream()), kept)
+  t.equal((await failureOf(() => log.get(entries[5].seq)))?.code, 'flumelog:deleted')
+  await log.close()
+  t.deepEqual(strangeFiles(folder), [], 'nothing else is left')
+})
+
+tape('compress: a reader in the folder goes on while segments are compressed', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const { log, entries } = await fill(folder, { compress: false })
+  const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
+  t.deepEqual(await reader.get(entries[3].seq), entries[3].value)
+  await log.close()
+  const iterator = reader.stream()[Symbol.asyncIterator]()
+  await iterator.next()
+  const again = SegmentedLog(folder, { codec: jsonCodec, compress: 'gzip' })
+  await settle(again)
+  t.deepEqual(await collect(iterator), entries.slice(1))
+  t.deepEqual(await collect(reader.stream()), entries)
+  t.ok((await reader.segments())[0].path.endsWith('.gz'))
+  await again.del(entries[3].seq)
+  await sleep(100)
+  t.equal((await failureOf(() => reader.get(entries[3].seq)))?.code, 'flumelog:deleted', 'and sees deletions')
+  await reader.close()
+  await again.close()
+})
+
+tape('compress: what does not become smaller stays plain, and so does a damaged segment', async (t) => {
+  const disk = new SimulatedDisk()
+  const options = { storage: disk.storage, segmentSize: 2_000_000, compress: 'gzip' }
+  const log = SegmentedLog('/logs', options)
+  for (let i = 0; i < 30; i++) await log.append(crypto.randomBytes(200_000))
+  await sleep(100)
+  await log.close()
+  t.deepEqual(disk.list().filter((name) => !name.endsWith('Z.log')), [])
+  const [first] = disk.list()
+  disk.damage(first, (medium) => { medium.fill(0, 33_000, 34_000) })
+  const again = SegmentedLog('/logs', { ...options, onCorrupt: 'skip' })
+  await again.count()
+  await sleep(100)
+  await again.close()
+  t.equal(disk.list()[0], first)
+})
+
+tape('compress: damage has a code and a place, and the rest can be read and saved', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const { log, entries } = await fill(folder, { segmentSize: 300_000 })
+  await settle(log)
+  await log.close()
+  const file = path.join(folder, compressedFiles(folder)[0])
+  const sound = fs.readFileSync(file)
+  const offset = Math.floor(sound.length / 2)
+  const damaged = Buffer.from(sound)
+  damaged.fill(0, offset, offset + 40)
+  fs.writeFileSync(file, damaged)
+  const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
+  const err = await failureOf(() => collect(reader.stream()))
+  t.equal(err?.code, 'ERR_LOG_CORRUPT')
+  t.ok(err.offset > 65_536 && err.path.startsWith(file.replace('.gz', '')), `${err.path} ${err.offset}`)
+  const rest = await collect(reader.stream({ onCorrupt: 'skip' }))
+  t.ok(rest.length > 300 && rest.length < 600, `${rest.length} records are left`)
+  await reader.close()
+  const report = await verify(file, { storage: plainStorage })
+  t.notOk(report.isSound)
+  t.equal(report.damage[0].offset % 65_536, 0, 'a member')
+  const { recovered } = await repair(file, path.join(folder, 'mended'), { write: true, storage: plainStorage })
+  t.equal(recovered, report.records)
+
+  // Without its index, or cut off.
+  for (const bytes of [sound.subarray(0, -1), sound.subarray(0, offset), Buffer.alloc(0), Buffer.alloc(5000)]) {
+    fs.writeFileSync(file, bytes)
+    const lost = await failureOf(() => verify(file, { storage: plainStorage }))
+    t.equal(lost?.code, 'ERR_LOG_CORRUPT', `${bytes.length} bytes: ${lost?.message}`)
+    t.equal(lost?.path, file)
+  }
+  t.equal(entries.length, 600)
+})
+
+tape(`compress: whatever the bytes are, reading is bounded and either right or refused (seed ${seed})`, async (t) => {
+  const random = createRandom(seed)
+  const folder = path.join(temporaryFolder(), 'logs')
+  const { log } = await fill(folder, { segmentSize: 300_000 })
+  await settle(log)
+  await log.close()
+  const name = path.join(folder, compressedFiles(folder)[0])
+  const sound = fs.readFileSync(name)
+  const plain = zlib.gunzipSync(sound)
+  const outcomes = { right: 0, refused: 0, reported: 0 }
+  for (let round = 0; round < 300; round++) {
+    const bytes = Buffer.from(sound)
+    const isAtEnd = random(2) === 0
+    for (let count = 1 + random(4); count > 0; count--) {
+      bytes[isAtEnd ? bytes.length - 1 - random(200) : random(bytes.length)] = random(256)
+    }
+    const disk = new SimulatedDisk()
+    disk.put('/a.log.gz', bytes)
+    const handle = await openPlain(disk, '/a.log').catch((err) => err)
+    if (handle instanceof Error) {
+      outcomes.refused++
+      if (handle.code !== 'ERR_LOG_CORRUPT') t.fail(handle.stack)
+      continue
+    }
+    const read = Buffer.alloc(plain.length + 10)
+    const size = handle.readSync(read, 0, read.length, 0)
+    if (size > plain.length) t.fail(`${size} bytes`)
+    const isRight = read.subarray(0, size).equals(plain)
+    if (isRight) outcomes.right++
+    else {
+      outcomes.reported++
+      for (let at = 0; at < size; at += 65_536) {
+        const [part, expected] = [read.subarray(at, at + 65_536), plain.subarray(at, at + 65_536)]
+        if (!part.subarray(0, size - at).equals(expected) && !part.every((byte) => byte === 0)) t.fail('neither the bytes nor zeros')
+      }
+    }
+    await call(handle, 'close')
+  }
+  t.ok(outcomes.refused > 20 && outcomes.reported > 20, JSON.stringify(outcomes))
+})
+
+tape('compress: a member that inflates to more than the index says reads as zeros', async (t) => {
+  const bomb = zlib.gzipSync(Buffer.alloc(60 * 2 ** 20), { level: 9 })
+  const small = zlib.gzipSync(Buffer.alloc(65_536, 'x'))
+  const cases = [
+    { members: [bomb, small], size: 65_537, bytes: [0, 0] },
+    { members: [small, zlib.gzipSync(Buffer.alloc(100_000, 'x'))], size: 65_537, bytes: [120, 0] },
+    { members: [small, zlib.gzipSync(Buffer.from('xy'))], size: 65_538, bytes: [120, 120] }
+  ]
+  for (const { members, size, bytes } of cases) {
+    const disk = new SimulatedDisk()
+    const sizes = members.map(({ length }) => length)
+    disk.put('/a.log.gz', Buffer.concat([...members, encodeIndex(formats[0], sizes, size)]))
+    const handle = await openPlain(disk, '/a.log')
+    const target = Buffer.alloc(size)
+    t.equal(handle.readSync(target, 0, size, 0), size)
+    t.deepEqual([target[0], target[65_536]], bytes)
+    t.equal((await failureOf(() => call(handle, 'write', target, 0, 1, 0)))?.code, 'EROFS')
+  }
+})
+
+tape('compress: the quota holds at every moment, and compression makes room for more', async (t) => {
+  const kept = []
+  for (const compress of [false, 'gzip']) {
+    const disk = new SimulatedDisk()
+    const maxSize = 2 ** 20
+    let most = 0
+    disk.onChange = () => { most = Math.max(most, disk.list().reduce((sum, file) => sum + disk.read(file).length, 0)) }
+    const log = SegmentedLog('/logs', { storage: disk.storage, maxSize, segmentSize: 100_000, compress })
+    for (let i = 0; i < 600; i++) {
+      await log.append(Buffer.from(`${i} `.repeat(700)))
+      if (i % 20 === 0) await sleep(30)
+    }
+    t.ok(most <= maxSize, `${most} bytes at most`)
+    kept.push(await log.count())
+    await log.close()
+  }
+  t.ok(kept[1] > kept[0], `${kept[1]} records are kept, ${kept[0]} without`)
+})
+
+tape('compress: options', (t) => {
+  t.throws(() => SegmentedLog('logs', { compress: 'lz4' }), { code: 'ERR_INVALID_ARGUMENT' })
+  if (!hasZstd) t.throws(() => SegmentedLog('logs', { compress: 'zstd' }), { code: 'ERR_INVALID_ARGUMENT' })
+  t.end()
+})

@@ -1,0 +1,176 @@
+'use strict'
+// A life of a log, with a power cut and a kill before every step that changes the disk. For the crash test, and for the
+// torture.
+
+const { setTimeout: sleep } = require('node:timers/promises')
+const { SimulatedDisk } = require('@millrace/testkit')
+const { SegmentedLog } = require('..')
+
+const FOLDER = '/logs'
+const NAMES = /^\/logs\/(\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+)?|h\.\d{16}\.hold)$/
+
+/** What the program that is to crash has done and was promised. Records are known by their numbers. */
+class Story {
+  /** @type {string[]} */
+  appended = []
+  calledBack = 0
+  promised = 0
+  /** Records below this number may be dropped. */
+  droppable = 0
+  /** The number of the record from which on a hold keeps them; null if there is none. */
+  held = null
+  /** Deletions that were asked for, that have called back, and that are promised. @type {Set<number>[]} */
+  deleted = [new Set(), new Set(), new Set()]
+
+  clone () {
+    const deleted = this.deleted.map((numbers) => new Set(numbers))
+    return Object.assign(new Story(), this, { appended: [...this.appended], deleted })
+  }
+
+  /** What a kill must leave, which loses nothing that has called back. */
+  afterKill () {
+    const [asked, calledBack] = this.deleted
+    return Object.assign(this.clone(), { promised: this.calledBack, deleted: [asked, calledBack, calledBack] })
+  }
+
+  promise ({ calledBack, deleted: [, done] }) {
+    this.promised = Math.max(this.promised, calledBack)
+    for (const number of done) this.deleted[2].add(number)
+  }
+}
+
+/** @type {(disk: SimulatedDisk, story: Story, random: (limit: number) => number, options: object) => Promise<void>} */
+async function live (disk, story, random, options) {
+  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+  const seqs = []
+  for await (const { seq, value } of log.stream()) seqs[numberOf(value)] = seq
+  const sync = async () => {
+    const before = story.clone()
+    await log.sync()
+    story.promise(before)
+  }
+  const append = async () => {
+    const first = story.appended.length
+    const texts = Array.from({ length: 1 + random(3) }, (_, i) => `${first + i} `.padEnd(random(900), 'x'))
+    story.appended.push(...texts)
+    await log.append(texts.map((text) => Buffer.from(text)))
+    for (let i = texts.length; i > 0; i--) seqs.push(log.since.value)
+    // The seqs of a batch are not told.
+    for await (const { seq, value } of log.stream({ reverse: true, limit: texts.length })) seqs[numberOf(value)] = seq
+    story.calledBack = story.appended.length
+  }
+  const del = async () => {
+    const numbers = Array.from({ length: 1 + random(4) }, () => random(seqs.length + 1))
+      .filter((number) => number >= story.droppable && seqs[number] !== undefined && !story.deleted[0].has(number))
+    const [asked, calledBack] = story.deleted
+    for (const number of numbers) asked.add(number)
+    await log.del([...new Set(numbers)].map((number) => seqs[number]))
+    for (const number of numbers) calledBack.add(number)
+  }
+  const dropBefore = async () => {
+    const number = random(story.appended.length + 1)
+    if (number >= seqs.length || seqs[number] === undefined) return
+    story.droppable = Math.max(story.droppable, Math.min(number, story.held ?? Infinity))
+    await log.dropBefore(seqs[number])
+  }
+  const hold = async () => {
+    const number = random(seqs.length + 1)
+    if (number < story.droppable || number >= seqs.length || seqs[number] === undefined) return
+    story.held = null
+    await log.hold('h', seqs[number])
+    story.held = number
+  }
+  const release = async () => {
+    story.held = null
+    await log.release('h')
+  }
+  const actions = [append, append, append, append, sync, async () => log.roll(), del, dropBefore, hold, release,
+    () => sleep(2)]
+  for (let step = 0; step < 20; step++) await actions[random(actions.length)]()
+  if (options.compress) await sleep(10)
+  const before = story.clone()
+  await log.close()
+  story.promise(before)
+}
+
+/** @param {Buffer} value */
+function numberOf (value) {
+  return Number.parseInt(String(value), 10)
+}
+
+/** What is wrong with the log; null if it is what the story allows, can go on, and leaves nothing behind. */
+async function check (disk, story, options) {
+  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+  const seqs = []
+  const numbers = []
+  for await (const { seq, value } of log.stream()) {
+    seqs.push(seq)
+    numbers.push(numberOf(value))
+    if (String(value) !== story.appended[numbers.at(-1)]) return `not what was appended: ${String(value).slice(0, 20)}`
+  }
+  const fault = compare(numbers, story)
+  if (fault !== null) return fault
+  if (log.recovery?.damage.length > 0) return `called damaged: ${JSON.stringify(log.recovery)}`
+  if (log.since.value < (seqs.at(-1) ?? -1)) return `since is ${log.since.value}, not ${seqs.at(-1)}`
+  const last = await log.append(Buffer.from(String(story.appended.length)))
+  if (last <= (seqs.at(-1) ?? -1)) return 'a seq that is too low'
+  await log.roll()
+  await log.append(Buffer.from('end'))
+  if (await log.count() !== numbers.length + 2) return 'what was appended afterwards is not there'
+  await log.close()
+  const files = disk.list()
+  const strange = files.filter((file) => !NAMES.test(file) || files.includes(`${file}.gz`))
+  if (strange.length > 0) return `left behind: ${strange}`
+  const again = SegmentedLog(FOLDER, { ...options, storage: disk.crash(() => 0).storage })
+  const count = await again.count()
+  await again.close()
+  return count === numbers.length + 2 ? null : `${count} records after a second crash`
+}
+
+/** @type {(numbers: number[], story: Story) => string | null} */
+function compare (numbers, { appended, promised, droppable, deleted: [asked,, mustBeGone] }) {
+  if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1])) return `not in order: ${numbers}`
+  const back = numbers.find((number) => mustBeGone.has(number))
+  if (back !== undefined) return `record ${back} was deleted, and is there`
+  const isThere = new Set(numbers)
+  const lacks = (/** @type {number} */ number) => !isThere.has(number) && !asked.has(number)
+  const missing = appended.findIndex((_, number) => number >= droppable && number < promised && lacks(number))
+  if (missing !== -1) return `record ${missing} was promised, and is missing; there are ${numbers}`
+  const [first = 0] = numbers
+  const last = numbers.at(-1) ?? 0
+  const hole = appended.findIndex((_, number) => number > first && number < last && lacks(number))
+  return hole === -1 ? null : `record ${hole} is missing in the middle`
+}
+
+/**
+ * @param {(limit: number) => number} random
+ * @param {{ imageEvery?: number }} [options]  one step in so many is an image
+ * @returns {Promise<{ imageCount: number, faults: string[] }>}
+ */
+async function runRound (random, { imageEvery = 3 } = {}) {
+  const compress = random(3) > 0 ? 'gzip' : false
+  const options = { segmentSize: 34_000 + random(3) * 4000, openSegments: 1 + random(2), compress }
+  const images = []
+  const story = new Story()
+  const take = (/** @type {string} */ name) => {
+    images.push({ disk: disk.clone({ onChange: null }), story: story.clone(), name })
+  }
+  const disk = new SimulatedDisk({
+    onChange: (call) => {
+      if (random(imageEvery) === 0) take(`${call.name} of ${call.path}`)
+    }
+  })
+  // A second session compresses at once what the first one has inflated.
+  for (let session = 0; session < 2; session++) await live(disk, story, random, options)
+  take('the end')
+  const faults = []
+  for (const { disk, story, name } of images) {
+    for (const [kind, after, expected] of [['power cut', disk.crash(random), story], ['kill', disk, story.afterKill()]]) {
+      const fault = await check(after, expected, options).catch((err) => err.stack)
+      if (fault) faults.push(`${kind} before ${name} (${JSON.stringify(options)}): ${fault}`)
+    }
+  }
+  return { imageCount: 2 * images.length, faults }
+}
+
+exports.runRound = runRound
