@@ -20,6 +20,7 @@ const layerOf = {
   migrate: 3,
   repair: 3,
   'segmented-log': 3,
+  'merged-log': 3.5,
   pino: 4,
   millrace: 5
 }

@@ -1,6 +1,6 @@
 'use strict'
-// What a log of several files is made with: for @millrace/segmented-log, which goes with this version. No promise to
-// anybody else.
+// What a log of several files is made with: for @millrace/segmented-log and @millrace/merged-log, which go with this
+// version. No promise to anybody else.
 
 const { RecordCodec } = require('./lib/codec')
 const errors = require('./lib/errors')

@@ -14,6 +14,8 @@ import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { jsonCodec } from '@millrace/json-codec'
 import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
 import type { Counters, LogWriterOptions } from '@millrace/log-writer'
+import { MergedLog, SlotLog } from '@millrace/merged-log'
+import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-log'
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
@@ -548,4 +550,18 @@ export async function forward (log: OffsetLog<Message>) {
   Forwarder(log, {})
   // @ts-expect-error
   Forwarder(log, { sink: async () => {}, start: 'last' })
+}
+
+export async function merge () {
+  const slot = SlotLog('logs', { codec: jsonCodec, maxSize: 2 ** 30 })
+  LogWriter(slot)
+  is<number | null>()(slot.slot)
+  const log = new MergedLog('logs', { time: (value) => value.at, latenessMs: 100 })
+  const options: MergedReadOptions = { live: true, where: { path: 'k', gt: 1 } }
+  const source = log.stream(options)
+  is<Position>()(source.position)
+  const item: MergedItem = await log.first()
+  // @ts-expect-error: slots have no seqs in common
+  log.stream({ gt: 5 })
+  await log.get(item.seq)
 }

@@ -52,10 +52,19 @@ class Following {
     const { segments: found } = await list(folder, options)
     const first = found.findIndex(({ base }) => base >= segments.last.base)
     if (found.length === 0 || first === -1) return
+    // Records that were appended behind the last look may have been dropped already.
+    if (found[0].base > segments.last.base) segments.last.isOvertaken = true
     for (const name of found.slice(first)) {
       if (name.base > segments.last.base) await this.#continueIn(name)
+      // At once: a stream that goes on must find what was dropped.
+      this.#forgetBefore(found[0].base)
     }
-    const kept = segments.list.findIndex(({ base }) => base >= found[0].base)
+  }
+
+  /** @param {number} base */
+  #forgetBefore (base) {
+    const { segments } = this.#core
+    const kept = segments.list.findIndex((segment) => segment.base >= base)
     if (kept > 0) segments.closeDropped(segments.dropFirst(kept))
   }
 
@@ -65,7 +74,7 @@ class Following {
     const { last: before } = segments
     // Its writer synced it before it made the next one, so one look finds all of its records.
     const { follower } = /** @type {any} */ (before.file)
-    if (follower !== null) await call(follower, 'refresh')
+    if (follower !== null && !before.isOvertaken) await call(follower, 'refresh')
     const log = OffsetLog(path.join(folder, name.name), options.active)
     await log.ready()
     if (this.#isClosed) return log.close()

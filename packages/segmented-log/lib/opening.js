@@ -94,7 +94,9 @@ async function openForWriting (folder, options, found) {
     const own = { lockTimeout: left, mustExist: !isNew, signal: signal ?? undefined }
     const log = OffsetLog(path.join(folder, name.name), { ...options.active, ...own })
     const isGone = await log.ready().then(() => false, (/** @type {NodeJS.ErrnoException} */ err) => {
-      if (err.code !== 'ENOENT' || isNew) throw err
+      // Another writer that has just made the first segment has removed the unfinished file of this one.
+      const isPassing = err.code === 'ENOENT' && attempt < ATTEMPT_COUNT_MAX
+      if (!isPassing) throw err
       return true
     })
     // Another writer may have made the next segment before this one got the lock, or a first segment of another name.

@@ -182,7 +182,9 @@ class SegmentedReader {
     const isPastEnd = next === null || (!this.#range.reverse && logEnd <= next.base)
     if (isPastEnd) return cb(null, /** @type {any} */ (this.#run))
     // A reader that was slow must not step over segments that are gone.
-    const err = next.isDropped ? this.#segments.retainedError('stream', next.base + 1) : null
+    const { isOvertaken, base } = this.#segment
+    const missed = isOvertaken ? base + 1 : next.base + 1
+    const err = isOvertaken || next.isDropped ? this.#segments.retainedError('stream', missed) : null
     if (err) return cb(err)
     this.#lostBefore = this.lost
     this.#inner = null

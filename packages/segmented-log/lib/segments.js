@@ -39,6 +39,8 @@ class Segment {
     this.isActive = false
     /** Whether its file was removed, or is being removed. */
     this.isDropped = false
+    /** Whether it was dropped before a reader in another process had seen all of its records. */
+    this.isOvertaken = false
     /** The segment behind it. @type {Segment | null} */
     this.next = null
     /** Of its file, in bytes; null if unknown. @type {number | null} */

@@ -92,6 +92,37 @@ tape('sharing: a reader follows its writer from segment to segment, and writes n
   await owner.close()
 })
 
+tape('sharing: a reader that segments are dropped under fails, or misses nothing, and goes on', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const writer = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1 })
+  let n = 0
+  await writer.append({ n: n++ })
+  const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
+  await reader.ready()
+  const counts = { failed: 0, whole: 0 }
+  for (let round = 0; round < 12; round++) {
+    const seen = []
+    const stream = reader.stream({ live: true, old: false, seqs: false })
+    const following = (async () => { for await (const value of stream) seen.push(value.n) })()
+    const first = n
+    for (let i = 0; i < 4; i++) await writer.append({ n: n++ })
+    await writer.dropBefore(Infinity)
+    const failure = failureOf(() => following)
+    for (let left = 200; (await reader.last({ seqs: false }))?.n !== n - 1 && left > 0; left--) await sleep(10)
+    t.equal((await reader.last({ seqs: false }))?.n, n - 1, 'the reader is up to date')
+    await sleep(20)
+    stream(true)
+    const code = (await failure)?.code
+    t.deepEqual(seen, Array.from(seen, (_, index) => first + index), 'no gap')
+    if (code === 'ERR_LOG_SEQ_RETAINED') counts.failed++
+    else if (seen.length === 4 && code === undefined) counts.whole++
+    else t.fail(`${code} after ${seen.length} records`)
+  }
+  t.comment(JSON.stringify(counts))
+  await reader.close()
+  await writer.close()
+})
+
 tape('sharing: a writer that was killed loses nothing, and the next one goes on', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
   let last = 0

@@ -1,0 +1,283 @@
+'use strict'
+// The reading side: the slots of a folder as one log for reading, merged by time.
+
+const { Readable } = require('node:stream')
+const { resolvePath } = require('@millrace/block-file')
+const { LogError, asError, misuse } = require('@millrace/errors')
+const { Lifecycle, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { Merge } = require('./merge')
+const { parseKey, parseMergedOptions, parseRead } = require('./options')
+const { FolderWatch, listSlots, slotPath } = require('./slots')
+
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+/** @typedef {import('./options').MergedLogOptions} MergedLogOptions */
+/** @typedef {import('./options').MergedReadOptions} MergedReadOptions */
+/** @typedef {import('./merge').OpenSlot} OpenSlot */
+/** @typedef {string | { slot: number, seq: number }} Key  of a record; as a text, '0:4096' */
+
+/**
+ * @typedef {object} MergedItem
+ * @property {string} seq  slot and seq, such as '0:4096'
+ * @property {number | null} time  of the record, in ms since 1970; null if it has none
+ * @property {any} value
+ *
+ * @typedef {import('./options').Position} Position
+ * @typedef {import('@millrace/offset-log').Source<any> & { readonly position: Position }} MergedSource  its position is
+ *   where to go on, with the option `after`
+ */
+
+/** Records that a Readable reads ahead: the default of Node.js. */
+const READ_AHEAD = 16
+const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after']
+const OF_ONE = [...OF_COUNT, 'seqs', 'values']
+/** Methods that other logs have, and how many arguments stand before the callback. */
+const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
+const BY_SEQ = { scan: 2, snapshot: 1 }
+
+class Log {
+  #options
+  #lifecycle
+  /** In order. @type {OpenSlot[]} */
+  #slots = []
+  /** @type {Set<Merge>} */
+  #merges = new Set()
+  /** @type {Set<(log: any, slot: number) => void>} */
+  #listeners = new Set()
+  /** @type {FolderWatch | null} */
+  #watch = null
+
+  /** @param {string | URL} givenPath  @param {MergedLogOptions} [options] */
+  constructor (givenPath, options) {
+    this.#options = parseMergedOptions(options)
+    const folder = resolvePath(givenPath, this.#options.storage)
+    if (typeof folder !== 'string' || folder === '') {
+      throw misuse(`MergedLog: expected the path of a folder, got ${String(givenPath)}`)
+    }
+    this.filename = folder
+    this.supports = Object.freeze({
+      atomicBatch: true,
+      durable: false,
+      onCorrupt: true,
+      flushSync: false,
+      compact: false,
+      snapshot: false,
+      threads: false
+    })
+    this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
+    for (const [name, count] of Object.entries({ ...WRITING, ...BY_SEQ })) this.#refuse(name, count)
+    toCallback(this.#open(), (err) => this.#lifecycle.opened(err))
+  }
+
+  async #open () {
+    const { filename } = this
+    await this.#look()
+    if (this.#slots.length === 0) {
+      throw new LogError('ENOENT', `open: there is no slot with a log in ${filename}; check the path, or wait until a ` +
+        'process writes there', { path: filename })
+    }
+    this.#watch = new FolderWatch(filename, this.#options.storage, () => this.#look())
+  }
+
+  /** Opens slots that are new. */
+  async #look () {
+    const { storage, segmented } = this.#options
+    const found = await listSlots(this.filename, storage)
+    const fresh = found.filter((number) => this.#slots.every(({ slot }) => slot !== number))
+    for (const slot of fresh) {
+      const log = SegmentedLog(slotPath(this.filename, slot), segmented)
+      try {
+        await log.ready()
+      } catch (err) {
+        // It has no segment yet.
+        if (/** @type {LogError} */ (err).code === 'ENOENT') continue
+        await this.#closeSlots()
+        throw err
+      }
+      if (this.#lifecycle.isClosed) return log.close()
+      const open = { slot, log }
+      this.#slots.push(open)
+      for (const merge of this.#merges) merge.add(open)
+      for (const listener of this.#listeners) listener(log, slot)
+    }
+    this.#slots.sort((a, b) => a.slot - b.slot)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  ready (cb) {
+    return this.#run('ready', cb, async () => {})
+  }
+
+  /**
+   * Calls a function with the log of each slot, now and when a slot is added.
+   * @param {(log: any, slot: number) => void} onSlot
+   * @returns {() => void}  stops that
+   */
+  eachSlot (onSlot) {
+    this.#lifecycle.whenOpen(() => {
+      for (const { log, slot } of this.#slots) onSlot(log, slot)
+      this.#listeners.add(onSlot)
+    })
+    return () => this.#listeners.delete(onSlot)
+  }
+
+  /**
+   * @param {MergedReadOptions} [options]
+   * @returns {MergedSource}
+   */
+  stream (options) {
+    try {
+      return this.#stream(parseRead('stream', options))
+    } catch (err) {
+      return this.#withPosition(createFailedSource(asError(err, 'stream: an option')), { position: {} })
+    }
+  }
+
+  /** @param {ReturnType<typeof parseRead>} read */
+  #stream (read) {
+    const { timeOf, latenessMs } = this.#options
+    const open = (/** @type {Merge} */ merge) => this.#run('stream', undefined, async () => {
+      if (read.live) this.#merges.add(merge)
+      return this.#slots
+    })
+    const refine = (/** @type {Error} */ err) => {
+      const isClosed = this.#lifecycle.isClosed && /** @type {LogError} */ (err).code === 'ERR_LOG_CLOSED'
+      return isClosed ? errors.closedError('stream', this.filename) : err
+    }
+    const merge = new Merge(open, read, { timeOf, latenessMs, refine }, (merge) => this.#merges.delete(merge))
+    return this.#withPosition(createSource(merge), merge)
+  }
+
+  /** @type {(source: any, merge: { position: Position }) => MergedSource} */
+  #withPosition (source, merge) {
+    return Object.defineProperty(source, 'position', { get: () => ({ ...merge.position }) })
+  }
+
+  /** @param {MergedReadOptions & { highWaterMark?: number }} [options] */
+  toReadable (options = {}) {
+    const { highWaterMark = READ_AHEAD, ...read } = options
+    return Readable.from(this.stream(read), { objectMode: true, highWaterMark })
+  }
+
+  /** @type {(key: Key, options?: any, cb?: NodeCallback<any>) => any} */
+  get (key, options, cb) {
+    if (typeof options === 'function') return this.get(key, undefined, options)
+    return this.#run('get', cb, () => this.#get('get', key, options))
+  }
+
+  /** @type {(keys: readonly Key[], options?: any, cb?: NodeCallback<any[]>) => any} */
+  getMany (keys, options, cb) {
+    if (typeof options === 'function') return this.getMany(keys, undefined, options)
+    return this.#run('getMany', cb, async () => {
+      if (!Array.isArray(keys)) throw misuse(`getMany: expected an array of seqs, got ${typeof keys}`)
+      return Promise.all(keys.map((key) => this.#get('getMany', key, options).catch((err) => {
+        if (err.code !== 'flumelog:deleted') throw err
+      })))
+    })
+  }
+
+  /** @type {(call: string, key: unknown, options: any) => Promise<any>} */
+  async #get (call, key, options) {
+    const { slot, seq } = parseKey(call, key)
+    const open = this.#slots.find((open) => open.slot === slot)
+    if (open === undefined) {
+      throw new LogError('ERR_RECORD_NOT_FOUND', `${call}: there is no slot ${slot} in ${this.filename}`, { path: this.filename })
+    }
+    return options === undefined ? open.log.get(seq) : open.log.get(seq, options)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
+  count (options, cb) {
+    if (typeof options === 'function') return this.count(undefined, options)
+    return this.#run('count', cb, async () => {
+      const { of: { where, onCorrupt }, after, signal } = parseRead('count', options, OF_COUNT)
+      const common = signal === null ? { where, onCorrupt } : { where, onCorrupt, signal }
+      const counts = await Promise.all(this.#slots.map(({ log, slot }) => {
+        return log.count(after[slot] === undefined ? common : { ...common, gt: after[slot] })
+      }))
+      return counts.reduce((sum, count) => sum + count, 0)
+    })
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  first (options, cb) {
+    return this.#one('first', false, options, cb)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  last (options, cb) {
+    return this.#one('last', true, options, cb)
+  }
+
+  /** @type {(call: string, reverse: boolean, options: any, cb?: NodeCallback<any>) => any} */
+  #one (call, reverse, options, cb) {
+    if (typeof options === 'function') return this.#one(call, reverse, undefined, options)
+    return this.#run(call, cb, async () => {
+      const read = parseRead(call, options, OF_ONE)
+      const source = this.#stream({ ...read, of: { ...read.of, reverse }, reverse, limit: 1 })
+      const { value } = await source[Symbol.asyncIterator]().next()
+      return value
+    })
+  }
+
+  /** @type {(cb?: NodeCallback<any>) => any} */
+  stats (cb) {
+    return this.#run('stats', cb, async () => {
+      const slots = await Promise.all(this.#slots.map(async ({ log, slot }) => ({ slot, ...await log.stats() })))
+      return { slotCount: slots.length, slots }
+    })
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  close (cb) {
+    const shutDown = async () => {
+      for (const merge of this.#merges) merge.end(errors.closedError('stream', this.filename))
+      await this.#watch?.close()
+      await this.#closeSlots()
+    }
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.close((cb) => toCallback(shutDown(), cb), cb), 'close')
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  async #closeSlots () {
+    await Promise.all(this.#slots.splice(0).map(({ log }) => log.close()))
+  }
+
+  /** Makes a method that this log cannot have. @type {(name: string, argumentCount: number) => void} */
+  #refuse (name, argumentCount) {
+    const err = Object.hasOwn(WRITING, name)
+      ? new LogError('ERR_LOG_READ_ONLY', `${name}: a merged log is for reading; write with SlotLog`, { path: this.filename })
+      : new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by a merged log; use the logs of its slots (eachSlot)`)
+    Object.defineProperty(this, name, {
+      value: (/** @type {any[]} */ ...args) => this.#run(name, args[argumentCount], async () => { throw err })
+    })
+  }
+
+  /** @type {(name: string, cb: NodeCallback<any> | undefined, action: () => Promise<any>) => any} */
+  #run (name, cb, action) {
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.run(name, cb, (cb) => toCallback(action(), cb)), name)
+  }
+}
+
+/**
+ * The slots of a folder as one log for reading; with or without `new`.
+ * @param {string | URL} folder
+ * @param {MergedLogOptions} [options]
+ * @returns {Log}
+ */
+function MergedLog (folder, options) {
+  return new Log(folder, options)
+}
+MergedLog.prototype = Log.prototype
+
+/**
+ * @type {{
+ *   new (folder: string | URL, options?: MergedLogOptions): Log
+ *   (folder: string | URL, options?: MergedLogOptions): Log
+ * }}
+ */
+exports.MergedLog = /** @type {any} */ (MergedLog)

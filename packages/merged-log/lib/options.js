@@ -1,0 +1,212 @@
+'use strict'
+// Checks the options of both logs and of a merged read, and fills in the defaults.
+
+const { fileStorage } = require('@millrace/block-file')
+const { misuse } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
+const { checkNames } = require('@millrace/offset-log/composing')
+
+const SLOTS = 64
+const SEGMENT_SIZE = 64 * 1024 * 1024
+/** With so many bytes for each slot, the files that every log has beside its records stay a small part. */
+const QUOTA_PER_SLOT_MIN = 1024 * 1024
+/** A quota has room for so many segments of each slot: one that grows, one that is begun, and others to keep. */
+const SEGMENTS_PER_SLOT = 4
+const CACHE_SIZE = 1024 * 1024
+const LATENESS_MS = 500
+const KEY = /^(\d{1,6}):(\d{1,16})$/
+
+/** Given to each slot's log as they are. */
+const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
+  'openSegments', 'maxAge', 'storage', 'signal']
+const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
+const OF_READ = ['where', 'onCorrupt', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after', 'unref']
+
+/** @typedef {import('@millrace/segmented-log').SegmentedLogOptions} SegmentedLogOptions */
+
+/**
+ * @typedef {object} OwnSlotOptions
+ * @property {number} [slots]  how many processes may write at the same time; 64 by default
+ * @property {number} [segmentSize]  bytes of a segment; 64 MiB by default, or a fourth of a slot's part of `maxSize`
+ * @property {number} [maxSize]  bytes of all slots together. The oldest segments of all slots are dropped to stay below
+ * @property {number} [maxHeldSize]  bytes of segments of one slot that its holds may keep; with `maxSize`, the size of
+ *   a segment by default
+ */
+
+/**
+ * @typedef {Pick<SegmentedLogOptions, 'codec' | 'fsync' | 'verify' | 'maxRecordSize' | 'maxPendingSize' | 'cache' |
+ *   'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'signal'> & OwnSlotOptions} SlotLogOptions
+ */
+
+/**
+ * @typedef {object} OwnMergeOptions
+ * @property {string | string[] | ((value: any) => number)} [time]  the member that is a record's time, as ms since 1970
+ *   or a text that `Date.parse` reads; or a function that returns ms. `'time'` by default
+ * @property {number} [latenessMs]  how long a live stream waits for older records of other slots; 500 by default
+ * @property {number} [cache]  bytes for `get`, in each slot; 1 MiB by default
+ */
+
+/**
+ * @typedef {Pick<SegmentedLogOptions, 'codec' | 'verify' | 'onCorrupt' | 'maxRecordSize' | 'storage' | 'signal'> &
+ *   OwnMergeOptions} MergedLogOptions
+ */
+
+/** The seq of the last record that was read in each slot. @typedef {Record<string, number>} Position */
+
+/**
+ * @typedef {object} MergedReadOptions
+ * @property {Position} [after]  begins behind these records; slots that are not named begin at their first record
+ * @property {import('@millrace/where').Where} [where]
+ * @property {boolean} [reverse]  the newest record first
+ * @property {number} [limit]  how many records at most; -1 for no limit
+ * @property {boolean} [live]  continue with records that are appended later
+ * @property {boolean} [old]  false leaves out the records present at the call; implies `live`
+ * @property {boolean} [unref]  true lets the process end while a live stream waits
+ * @property {boolean} [seqs]  false leaves out all but the values
+ * @property {boolean} [values]  false leaves out all but the seqs
+ * @property {'error' | 'skip'} [onCorrupt]
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * @param {SlotLogOptions & Record<string, any>} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseSlotOptions (options = {}) {
+  checkObject('SlotLog', options)
+  checkNames('SlotLog', options, [...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
+  const slotCount = parseNumber('SlotLog: slots', options.slots, SLOTS, 1)
+  const quotaMin = slotCount * QUOTA_PER_SLOT_MIN
+  const { maxSize = Infinity, storage = fileStorage } = options
+  if (!(typeof maxSize === 'number' && maxSize >= quotaMin)) {
+    throw misuse(`SlotLog: maxSize must be at least ${quotaMin} (1 MiB for each of ${slotCount} slots), got ${String(maxSize)}; ` +
+      'raise it, or lower slots')
+  }
+  const segmentSizeMax = Math.floor(maxSize / slotCount / SEGMENTS_PER_SLOT)
+  const byDefault = Math.min(SEGMENT_SIZE, segmentSizeMax)
+  const segmentSize = parseNumber('SlotLog: segmentSize', options.segmentSize, byDefault, 1)
+  if (segmentSize > segmentSizeMax) {
+    throw misuse(`SlotLog: segmentSize (${segmentSize}) must be at most ${segmentSizeMax}, so that ${SEGMENTS_PER_SLOT} ` +
+      `segments of each of ${slotCount} slots fit into maxSize`)
+  }
+  const maxHeldSize = options.maxHeldSize ?? (maxSize < Infinity ? segmentSize : undefined)
+  /** @type {SegmentedLogOptions} */
+  const segmented = { ...pick(options, OF_WRITER), segmentSize, maxHeldSize }
+  return { slotCount, maxSize, segmentSize, storage, segmented }
+}
+
+/**
+ * @param {MergedLogOptions & Record<string, any>} [options]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseMergedOptions (options = {}) {
+  checkObject('MergedLog', options)
+  checkNames('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'])
+  return {
+    timeOf: parseTime(options.time),
+    latenessMs: parseNumber('MergedLog: latenessMs', options.latenessMs, LATENESS_MS, 0),
+    storage: options.storage ?? fileStorage,
+    segmented: {
+      ...pick(options, OF_READER),
+      cache: parseNumber('MergedLog: cache', options.cache, CACHE_SIZE, 0),
+      flags: /** @type {const} */ ('r'),
+      openSegments: 1
+    }
+  }
+}
+
+/**
+ * @param {string} call
+ * @param {MergedReadOptions & Record<string, any>} [options]
+ * @param {string[]} [known]
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseRead (call, options = {}, known = OF_READ) {
+  checkObject(call, options)
+  const bound = ['gt', 'gte', 'lt', 'lte'].find((name) => options[name] !== undefined)
+  if (bound !== undefined) throw misuse(`${call}: slots have no seqs in common, so there is no bound ${bound}; use after`)
+  checkNames(call, options, known)
+  const { where, onCorrupt } = options
+  const reverse = Boolean(options.reverse)
+  const old = options.old !== false
+  const live = Boolean(options.live) || !old
+  if (live && reverse) throw misuse(`${call}: a live stream cannot be reversed; leave out live, old or reverse`)
+  return {
+    /** For the streams of the slots. */
+    of: { where, onCorrupt, reverse },
+    after: parsePosition(call, options.after),
+    limit: parseLimit(call, options.limit),
+    reverse,
+    live,
+    old,
+    unref: Boolean(options.unref),
+    hasSeqs: options.seqs !== false,
+    hasValues: options.values !== false,
+    signal: parseSignal(call, options.signal)
+  }
+}
+
+/** @type {(call: string, limit?: unknown) => number} throws ERR_INVALID_ARGUMENT */
+function parseLimit (call, limit = -1) {
+  if (limit === -1) return Infinity
+  if (typeof limit === 'number' && limit >= 0) return limit
+  throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${String(limit)}`)
+}
+
+/** @type {(call: string, position?: unknown) => Position} throws ERR_INVALID_ARGUMENT */
+function parsePosition (call, position = {}) {
+  if (position === null || typeof position !== 'object') {
+    throw misuse(`${call}: after must be a position, got ${String(position)}`)
+  }
+  for (const [slot, seq] of Object.entries(position)) {
+    if (!/^\d+$/.test(slot) || typeof seq !== 'number') {
+      throw misuse(`${call}: after must have a seq for each slot, as the position of a stream has; got ${slot}: ${String(seq)}`)
+    }
+  }
+  return /** @type {Position} */ (position)
+}
+
+/** @type {(call: string, key: unknown) => { slot: number, seq: number }} throws ERR_INVALID_ARGUMENT */
+function parseKey (call, key) {
+  const found = typeof key === 'string' ? KEY.exec(key) : null
+  if (found !== null) return { slot: Number(found[1]), seq: Number(found[2]) }
+  const { slot, seq } = /** @type {any} */ (key ?? {})
+  if (Number.isInteger(slot) && typeof seq === 'number') return { slot, seq }
+  throw misuse(`${call}: expected { slot, seq } or a text such as '0:4096', got ${String(key)}`)
+}
+
+/** @type {(time?: unknown) => (value: any) => number} NaN if the record has no time */
+function parseTime (time = 'time') {
+  if (typeof time === 'function') return (value) => Number(time(value))
+  const path = typeof time === 'string' ? time.split('.') : time
+  if (!Array.isArray(path)) throw misuse(`MergedLog: time must be a path or a function, got ${String(time)}`)
+  return (value) => {
+    let found = value
+    for (const name of path) found = found?.[name]
+    if (typeof found === 'number') return found
+    if (typeof found === 'string') return Date.parse(found)
+    return found instanceof Date ? found.getTime() : NaN
+  }
+}
+
+/** @type {(call: string, options: unknown) => void} */
+function checkObject (call, options) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+}
+
+/** @type {(options: Record<string, any>, names: string[]) => any} */
+function pick (options, names) {
+  return Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]))
+}
+
+/** @type {(what: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
+function parseNumber (what, value, byDefault, least) {
+  if (value === undefined) return byDefault
+  if (typeof value === 'number' && value >= least) return value
+  throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
+}
+
+exports.parseSlotOptions = parseSlotOptions
+exports.parseMergedOptions = parseMergedOptions
+exports.parseRead = parseRead
+exports.parseKey = parseKey

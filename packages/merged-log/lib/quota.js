@@ -1,0 +1,206 @@
+'use strict'
+// Keeps all slots together within one quota. Every process looks at the names and sizes of all segments, and marks the
+// oldest ones that have to go. It drops its own. Those of another slot are left to the process that has it. If they are
+// still there after a while, nobody has the slot, and whoever gets its lock drops them.
+
+const path = require('node:path')
+const { call } = require('@millrace/flow')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { listNames, listSlots, slotPath } = require('./slots')
+
+const LOOK_MS = 2000
+/** If a segment stays for so long although it is marked, its slot has no process that would drop it. */
+const GRACE_MS = 2.5 * LOOK_MS
+/** Segments that a slot may write until the next look has dropped what has to go. */
+const GROWTH = 2
+/** The name of every file of a segment begins with its base and the time when it was made. */
+const BASE_LENGTH = 16
+const SEGMENT = /^(\d{16})-(\d{8}T\d{9}Z)\.log/
+
+/**
+ * @typedef {object} SlotSegment
+ * @property {number} slot
+ * @property {number} base
+ * @property {string} created  as in the name, or that of an earlier segment of the slot if the clock was set back
+ * @property {number} size  of its files, in bytes
+ * @property {SlotSegment | null} next  the one behind it in the slot; null if it is the newest one
+ *
+ * @typedef {{ base: number, sinceMs: number }} Overdue
+ */
+
+class Quota {
+  #folder
+  #options
+  #own
+  /** Of other slots with marked segments: the oldest one, and since when it is that. @type {Map<number, Overdue>} */
+  #overdue = new Map()
+  /** Of files that are no longer written, by path. @type {Map<string, number>} */
+  #sizes = new Map()
+  /** @type {Promise<void> | null} */
+  #looking = null
+  #isClosed = false
+  #timer
+  #forget
+
+  /**
+   * @param {string} folder
+   * @param {ReturnType<typeof import('./options').parseSlotOptions>} options
+   * @param {{ slot: number, log: any }} own  the slot that this process has, and its log
+   */
+  constructor (folder, options, own) {
+    this.#folder = folder
+    this.#options = options
+    this.#own = own
+    this.#timer = setInterval(() => this.#look(), LOOK_MS)
+    this.#timer.unref()
+    let seenSeq = own.log.since.value
+    this.#forget = own.log.since((/** @type {number} */ seq) => {
+      // Half a segment is what may be written until the next look begins.
+      if (seq - seenSeq < options.segmentSize / 2) return
+      seenSeq = seq
+      this.#look()
+    })
+    this.#look()
+  }
+
+  async close () {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#forget()
+    await this.#looking
+  }
+
+  #look () {
+    if (this.#isClosed) return
+    // What fails now is tried again at the next look.
+    this.#looking ??= this.#enforce().catch(() => {}).finally(() => { this.#looking = null })
+  }
+
+  async #enforce () {
+    const { maxSize, segmentSize } = this.#options
+    const segments = await this.#measure()
+    const total = segments.reduce((sum, { size }) => sum + size, 0)
+    const marked = this.#mark(segments, total)
+    const own = marked.filter(({ slot }) => slot === this.#own.slot)
+    // If others are slow to drop theirs, the disk is bounded all the same.
+    let left = own.reduce((left, { size }) => left - size, total)
+    for (const segment of segments) {
+      if (left <= maxSize - GROWTH * segmentSize) break
+      if (segment.slot !== this.#own.slot || segment.next === null || own.includes(segment)) continue
+      own.push(segment)
+      left -= segment.size
+    }
+    const bases = own.map(({ next }) => /** @type {SlotSegment} */ (next).base)
+    if (own.length > 0) await this.#own.log.dropBefore(Math.max(...bases))
+    await this.#dropForeign(marked)
+  }
+
+  /**
+   * All segments of all slots, the oldest first.
+   * @returns {Promise<SlotSegment[]>}
+   */
+  async #measure () {
+    const { storage } = this.#options
+    const slots = await listSlots(this.#folder, storage)
+    const before = this.#sizes
+    this.#sizes = new Map()
+    const lists = await Promise.all(slots.map((slot) => this.#measureSlot(slot, before)))
+    return lists.flat().sort((a, b) => a.created < b.created ? -1 : Number(a.created > b.created))
+  }
+
+  /** @type {(slot: number, knownSizes: Map<string, number>) => Promise<SlotSegment[]>} */
+  async #measureSlot (slot, knownSizes) {
+    const { storage } = this.#options
+    const folder = slotPath(this.#folder, slot)
+    const names = (await listNames(folder, storage)).filter((name) => SEGMENT.test(name)).sort()
+    const newest = names[names.length - 1]?.slice(0, BASE_LENGTH)
+    /** @type {SlotSegment[]} */
+    const segments = []
+    for (const name of names) {
+      const [, base, created] = SEGMENT.exec(name) ?? []
+      let last = segments[segments.length - 1]
+      if (last === undefined || last.base !== Number(base)) {
+        // Segments go in the order of their slot, whatever the clock did.
+        const notEarlier = last !== undefined && last.created > created ? last.created : created
+        const next = { slot, base: Number(base), created: notEarlier, size: 0, next: null }
+        if (last !== undefined) last.next = next
+        segments.push(last = next)
+      }
+      const file = path.join(folder, name)
+      const size = knownSizes.get(file) ?? await sizeOf(file, storage)
+      if (base !== newest) this.#sizes.set(file, size)
+      last.size += size
+    }
+    return segments
+  }
+
+  /**
+   * The segments that have to go, because of the quota or of their age.
+   * @type {(segments: SlotSegment[], total: number) => SlotSegment[]}
+   */
+  #mark (segments, total) {
+    const { maxSize, segmentSize, segmented: { maxAge = Infinity } } = this.#options
+    const slotCount = new Set(segments.map(({ slot }) => slot)).size
+    let excess = total + slotCount * GROWTH * segmentSize - maxSize
+    const oldest = maxAge === Infinity ? '' : compactTime(Date.now() - maxAge)
+    return segments.filter(({ next, size }) => {
+      if (next === null || !(excess > 0 || next.created < oldest)) return false
+      excess -= size
+      return true
+    })
+  }
+
+  /** @param {SlotSegment[]} marked */
+  async #dropForeign (marked) {
+    const nowMs = performance.now()
+    const before = this.#overdue
+    this.#overdue = new Map()
+    const slots = new Set(marked.map(({ slot }) => slot))
+    slots.delete(this.#own.slot)
+    for (const slot of slots) {
+      const segments = marked.filter((segment) => segment.slot === slot)
+      const [{ base }] = segments
+      const known = before.get(slot)
+      const overdue = known !== undefined && known.base === base ? known : { base, sinceMs: nowMs }
+      this.#overdue.set(slot, overdue)
+      if (nowMs - overdue.sinceMs < GRACE_MS) continue
+      const last = segments[segments.length - 1]
+      const kept = /** @type {SlotSegment} */ (last.next).base
+      // Nobody has the slot, so the next ones need no grace.
+      if (await this.#dropInFreeSlot(slot, kept)) overdue.base = kept
+      else this.#overdue.delete(slot)
+    }
+  }
+
+  /** @type {(slot: number, base: number) => Promise<boolean>} false if a process has the slot */
+  async #dropInFreeSlot (slot, base) {
+    const { signal, ...options } = this.#options.segmented
+    const log = SegmentedLog(slotPath(this.#folder, slot), { ...options, mustExist: true })
+    try {
+      await log.ready()
+      await log.dropBefore(base)
+      return true
+    } catch {
+      return false
+    } finally {
+      await log.close().catch(() => {})
+    }
+  }
+}
+
+/** 0 if it is gone. @type {(file: string, storage: import('./slots').Storage) => Promise<number>} */
+async function sizeOf (file, storage) {
+  try {
+    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
+    return await call(handle, 'size').finally(() => call(handle, 'close'))
+  } catch {
+    return 0
+  }
+}
+
+/** As in the names of segments. @param {number} ms */
+function compactTime (ms) {
+  return new Date(Math.max(0, ms)).toISOString().replace(/[-:.]/g, '')
+}
+
+exports.Quota = Quota

@@ -1,0 +1,146 @@
+'use strict'
+// The writing side: claims the first slot that no process has, and appends to the log in it. The lock of that log
+// decides who has a slot, so a slot whose process was killed is free again.
+
+const { resolvePath } = require('@millrace/block-file')
+const { LogError, misuse } = require('@millrace/errors')
+const { Lifecycle, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { errors } = require('@millrace/offset-log/composing')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { parseSlotOptions } = require('./options')
+const { Quota } = require('./quota')
+const { slotPath } = require('./slots')
+
+/** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+/** @typedef {import('./options').SlotLogOptions} SlotLogOptions */
+/** @typedef {Omit<import('@millrace/offset-log').OffsetLog<any>, 'compactionProgress'>} OpenLog */
+
+const NOT_OPEN = Object.freeze({ atomicBatch: true, durable: true, flushSync: false })
+
+class Log {
+  #options
+  #lifecycle
+  /** @type {Quota | null} */
+  #quota = null
+
+  /** @param {string | URL} givenPath  @param {SlotLogOptions} [options] */
+  constructor (givenPath, options) {
+    this.#options = parseSlotOptions(options)
+    const folder = resolvePath(givenPath, this.#options.storage)
+    if (typeof folder !== 'string' || folder === '') {
+      throw misuse(`SlotLog: expected the path of a folder, got ${String(givenPath)}`)
+    }
+    /** The folder of all slots. */
+    this.filename = folder
+    /** Null until the log is ready. @type {number | null} */
+    this.slot = null
+    /** The log in the slot; null until the log is ready. @type {OpenLog | null} */
+    this.log = null
+    this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
+    toCallback(this.#claim(), (err) => this.#lifecycle.opened(err))
+  }
+
+  async #claim () {
+    const { slotCount, segmented, maxSize } = this.#options
+    for (let slot = 0; slot < slotCount; slot++) {
+      const log = SegmentedLog(slotPath(this.filename, slot), segmented)
+      try {
+        await log.ready()
+      } catch (err) {
+        if (/** @type {LogError} */ (err).code === 'ERR_LOG_LOCKED') continue
+        throw err
+      }
+      this.log = log
+      this.slot = slot
+      const hasLimits = maxSize < Infinity || segmented.maxAge !== undefined
+      if (hasLimits) this.#quota = new Quota(this.filename, this.#options, { slot, log })
+      return
+    }
+    throw new LogError('ERR_LOG_LOCKED', `open: other processes have all ${slotCount} slots of ${this.filename}; end one of ` +
+      'them, or raise the option slots', { path: this.filename })
+  }
+
+  get supports () {
+    return this.log?.supports ?? NOT_OPEN
+  }
+
+  get pendingSize () {
+    return this.log?.pendingSize ?? 0
+  }
+
+  get needsDrain () {
+    return this.log?.needsDrain ?? false
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  ready (cb) {
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
+  }
+
+  /** @type {(values: unknown, cb?: NodeCallback<number>) => any} */
+  append (values, cb) {
+    return this.#pass('append', cb, values)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  drained (cb) {
+    return this.#pass('drained', cb)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  sync (cb) {
+    return this.#pass('sync', cb)
+  }
+
+  /** @type {(cb?: NodeCallback<any>) => any} */
+  stats (cb) {
+    return this.#pass('stats', cb)
+  }
+
+  /** @param {{ sync?: boolean | undefined }} [options] */
+  flushSync (options) {
+    if (this.#lifecycle.openError !== null) throw this.#lifecycle.openError
+    if (this.log === null) throw errors.notReady(this.filename, 'is being opened')
+    this.log.flushSync(options)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  close (cb) {
+    const shutDown = async () => {
+      await this.#quota?.close()
+      await this.log?.close()
+    }
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.close((cb) => toCallback(shutDown(), cb), cb), 'close')
+  }
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  /** Calls the log in the slot, once there is one. @type {(name: string, cb: any, ...args: unknown[]) => any} */
+  #pass (name, cb, ...args) {
+    return callbackOrPromise(cb, (cb) => this.#lifecycle.run(name, cb, (cb) => {
+      const log = /** @type {any} */ (this.log)
+      log[name](...args, cb)
+    }), name)
+  }
+}
+
+/**
+ * Claims a slot of a folder, and appends there; with or without `new`.
+ * @param {string | URL} folder
+ * @param {SlotLogOptions} [options]
+ * @returns {Log}
+ */
+function SlotLog (folder, options) {
+  return new Log(folder, options)
+}
+SlotLog.prototype = Log.prototype
+
+/**
+ * @type {{
+ *   new (folder: string | URL, options?: SlotLogOptions): Log
+ *   (folder: string | URL, options?: SlotLogOptions): Log
+ * }}
+ */
+exports.SlotLog = /** @type {any} */ (SlotLog)

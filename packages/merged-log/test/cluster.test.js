@@ -1,0 +1,102 @@
+'use strict'
+// Workers of a cluster, restarted one after the other, and killed. MILLRACE_ROUNDS=20 makes it longer.
+
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { temporaryFolder } = require('@millrace/testkit')
+const { MergedLog } = require('..')
+
+const WORKER = path.join(__dirname, 'worker.js')
+const WORKER_COUNT = 8
+const ROUND_COUNT = Number(process.env.MILLRACE_ROUNDS ?? 1)
+
+class Cluster {
+  workers = []
+  /** What each worker that ever ran has acknowledged, by its name. */
+  acknowledged = new Map()
+  slots = new Set()
+
+  constructor (folder) {
+    this.folder = folder
+  }
+
+  async start () {
+    const name = `w${this.acknowledged.size}`
+    this.acknowledged.set(name, -1)
+    const child = fork(WORKER, [this.folder, name])
+    const [{ slot }] = await once(child, 'message')
+    this.slots.add(slot)
+    child.on('message', ({ acknowledged }) => this.acknowledged.set(name, acknowledged))
+    child.ended = once(child, 'exit')
+    this.workers.push(child)
+  }
+
+  /** The new worker runs before the old one ends, as in a rolling restart. */
+  async replace (isKilled) {
+    const old = this.workers.shift()
+    if (isKilled) old.kill('SIGKILL')
+    await this.start()
+    if (!isKilled) old.send('end')
+    await old.ended
+  }
+
+  async end () {
+    await Promise.all(this.workers.map(async (worker) => {
+      worker.send('end')
+      await worker.ended
+    }))
+  }
+}
+
+/** Whether the records of every worker are there, once, in order. */
+function check (t, values, acknowledged, what) {
+  const counts = new Map()
+  let wrongCount = 0
+  for (const { name, n } of values) {
+    const expected = counts.get(name) ?? 0
+    if (n !== expected) wrongCount++
+    counts.set(name, n + 1)
+  }
+  const lost = [...acknowledged].filter(([name, last]) => (counts.get(name) ?? 0) <= last)
+  t.equal(wrongCount, 0, `${what}: each process in order, nothing doubled (${values.length} records)`)
+  t.deepEqual(lost, [], `${what}: nothing acknowledged is lost`)
+}
+
+tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep the order of each process', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const cluster = new Cluster(folder)
+  await Promise.all(Array.from({ length: WORKER_COUNT }, () => cluster.start()))
+  t.deepEqual([...cluster.slots].sort(), [0, 1, 2, 3, 4, 5, 6, 7], 'each has a slot of its own')
+
+  const log = MergedLog(folder, { codec: jsonCodec })
+  const followed = []
+  const following = (async () => {
+    for await (const value of log.stream({ live: true, seqs: false })) followed.push(value)
+  })()
+  for (let round = 0; round < ROUND_COUNT; round++) {
+    for (let i = 0; i < WORKER_COUNT; i++) {
+      await cluster.replace((round + i) % 2 === 0)
+      await sleep(10)
+    }
+  }
+  await cluster.end()
+  t.ok(cluster.slots.size <= WORKER_COUNT + 2, `slots were used again: ${cluster.slots.size}`)
+
+  // A log that follows its writers may be a moment behind them.
+  const whole = MergedLog(folder, { codec: jsonCodec })
+  const values = []
+  for await (const value of whole.stream({ seqs: false })) values.push(value)
+  check(t, values, cluster.acknowledged, 'read')
+  t.equal(await whole.count(), values.length)
+  await whole.close()
+  const disorder = values.filter(({ time }, index) => index > 0 && time < values[index - 1].time)
+  t.equal(disorder.length, 0, 'merged by time')
+  for (let left = 200; followed.length < values.length && left > 0; left--) await sleep(20)
+  check(t, followed, cluster.acknowledged, 'followed')
+  await log.close()
+  await following
+})

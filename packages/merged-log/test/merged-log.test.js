@@ -1,0 +1,211 @@
+'use strict'
+
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { Forwarder } = require('@millrace/forwarder')
+const { jsonCodec } = require('@millrace/json-codec')
+const { LogWriter } = require('@millrace/log-writer')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { MergedLog, SlotLog } = require('..')
+
+const codec = jsonCodec
+const newFolder = () => path.join(temporaryFolder(), 'logs')
+
+async function collect (source) {
+  const items = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+/** Makes a slot of each list of values. */
+async function makeSlots (folder, lists) {
+  const logs = lists.map(() => SlotLog(folder, { codec, segmentSize: 1000 }))
+  for (const log of logs) await log.ready()
+  const bySlot = logs.sort((a, b) => a.slot - b.slot)
+  for (const [slot, values] of lists.entries()) {
+    for (let index = 0; index < values.length; index += 8) await bySlot[slot].append(values.slice(index, index + 8))
+  }
+  return bySlot
+}
+
+const closeAll = (logs) => Promise.all(logs.map((log) => log.close()))
+
+tape('slots: the first free one, and one that was closed is free again', async (t) => {
+  const folder = newFolder()
+  const [first, second] = [SlotLog(folder, { codec }), SlotLog(folder, { codec, slots: 2 })]
+  await Promise.all([first.append({ n: 1 }), second.append({ n: 2 })])
+  t.deepEqual([first.slot, second.slot].sort(), [0, 1])
+  t.equal((await failureOf(() => SlotLog(folder, { slots: 2 }).ready()))?.code, 'ERR_LOG_LOCKED')
+  const { slot } = first
+  await first.close()
+  t.equal((await failureOf(() => first.append({ n: 3 })))?.code, 'ERR_LOG_CLOSED')
+  const third = new SlotLog(folder, { codec })
+  t.throws(() => third.flushSync(), { code: 'ERR_LOG_NOT_READY' })
+  await third.ready()
+  t.equal(third.slot, slot)
+  third.append({ n: 3 }, () => {})
+  third.flushSync()
+  t.equal(await third.log.count(), 2)
+  await closeAll([second, third])
+  t.equal((await failureOf(() => SlotLog(folder, { slots: 0 }).ready()))?.code, 'ERR_INVALID_ARGUMENT')
+  t.throws(() => SlotLog(folder, { maxSize: 1000 }), /at least 67108864/)
+})
+
+tape('merge: by time, in the order of each slot, whatever the clocks did; also backwards and in parts', async (t) => {
+  const seed = Date.now() % 1e6
+  const random = (count) => Math.floor((random.state = (random.state * 48271) % 0x7fffffff) / 0x7fffffff * count)
+  random.state = seed + 1
+  t.comment(`seed ${seed}`)
+  for (let round = 0; round < 6; round++) {
+    const folder = newFolder()
+    const lists = Array.from({ length: 1 + random(4) }, (_, slot) => {
+      let time = random(50)
+      return Array.from({ length: 1 + random(60) }, (_, n) => {
+        time += random(10) === 0 ? -random(40) : random(5)
+        return random(12) === 0 ? { slot, n } : { slot, n, time }
+      })
+    })
+    const logs = await makeSlots(folder, lists)
+    const merged = MergedLog(folder, { codec })
+    const items = await collect(merged.stream())
+    t.deepEqual(items.map(({ value }) => value), mergeSlowly(lists), `${lists.length} slots`)
+    t.deepEqual(await collect(merged.stream({ seqs: false, reverse: true })), mergeSlowly(lists, true), 'backwards')
+    const limit = random(items.length)
+    const source = merged.stream({ limit })
+    const front = await collect(source)
+    t.deepEqual([...front, ...await collect(merged.stream({ after: source.position }))], resumed(lists, items, limit), 'in two parts')
+    t.deepEqual(await merged.getMany(items.map(({ seq }) => seq)), items.map(({ value }) => value))
+    t.equal(await merged.count(), items.length)
+    t.equal(await merged.count({ after: source.position }), items.length - front.length)
+    await closeAll([merged, ...logs])
+  }
+})
+
+/** What comes next is the record with the earliest time; within a slot the latest time so far counts. */
+function mergeSlowly (lists, isReversed = false) {
+  const sign = isReversed ? -1 : 1
+  const slots = lists.map((values) => {
+    let latest = -Infinity
+    return (isReversed ? [...values].reverse() : values).map((value) => {
+      latest = Math.max(latest, value.time === undefined ? -Infinity : sign * value.time)
+      return { latest, value }
+    })
+  })
+  if (isReversed) slots.reverse()
+  const merged = []
+  while (slots.some(({ length }) => length > 0)) {
+    const heads = slots.filter(({ length }) => length > 0)
+    const first = heads.reduce((best, slot) => slot[0].latest < best[0].latest ? slot : best)
+    merged.push(first.shift().value)
+  }
+  return merged
+}
+
+/** A stream that goes on does not know the times before it, so only what is behind them is compared. */
+function resumed (lists, items, limit) {
+  const front = items.slice(0, limit)
+  const rest = lists.map((values, slot) => values.slice(front.filter(({ value }) => value.slot === slot).length))
+  const seqOf = new Map(items.map((item) => [`${item.value.slot} ${item.value.n}`, item]))
+  return [...front, ...mergeSlowly(rest).map(({ slot, n }) => seqOf.get(`${slot} ${n}`))]
+}
+
+tape('merge: filters, limits, shapes, and keys', async (t) => {
+  const folder = newFolder()
+  const logs = await makeSlots(folder, [[{ time: 1, k: 'a' }, { time: 4, k: 'b' }], [{ time: '1970-01-01T00:00:00.002Z', k: 'a' }, { at: 3, k: 'b' }]])
+  const merged = MergedLog(folder, { codec })
+  const items = await collect(merged.stream())
+  t.deepEqual(items.map(({ value, time }) => [value.k, time]), [['a', 1], ['a', 2], ['b', null], ['b', 4]])
+  t.deepEqual(await collect(merged.stream({ values: false, limit: 2 })), items.slice(0, 2).map(({ seq }) => seq))
+  t.deepEqual(await collect(merged.stream({ seqs: false, where: { path: 'k', equals: 'b' } })), [{ at: 3, k: 'b' }, { time: 4, k: 'b' }])
+  t.deepEqual((await merged.toReadable().toArray()).map(({ seq }) => seq), items.map(({ seq }) => seq))
+  t.deepEqual(await merged.first({ seqs: false, where: { path: 'k', equals: 'b' } }), { at: 3, k: 'b' })
+  t.equal((await merged.last({ where: { path: 'k', equals: 'a' } })).time, 2)
+  t.equal(await merged.last({ where: { path: 'k', equals: 'c' } }), undefined)
+  t.equal(await merged.count({ where: { path: 'k', equals: 'a' } }), 2)
+  const [slot, seq] = items[0].seq.split(':').map(Number)
+  t.deepEqual(await merged.get({ slot, seq }), await merged.get(items[0].seq))
+  t.equal((await failureOf(() => merged.get('9:1')))?.code, 'ERR_RECORD_NOT_FOUND')
+  t.equal((await failureOf(() => merged.get(12)))?.code, 'ERR_INVALID_ARGUMENT')
+  t.equal((await failureOf(() => collect(merged.stream({ gt: 5 }))))?.code, 'ERR_INVALID_ARGUMENT')
+  t.equal((await failureOf(() => merged.append({})))?.code, 'ERR_LOG_READ_ONLY')
+  t.equal((await failureOf(() => merged.scan({}, () => {})))?.code, 'ERR_NOT_SUPPORTED')
+  t.equal((await failureOf(() => collect(merged.stream({ signal: AbortSignal.abort() }))))?.code, 'ABORT_ERR')
+  t.equal((await merged.stats()).slotCount, 2)
+  await closeAll([merged, ...logs])
+  const byFunction = MergedLog(folder, { codec, time: ({ time }) => typeof time === 'string' ? 0 : 1 })
+  t.equal((await byFunction.first()).time, 0)
+  await byFunction.close()
+  t.equal((await failureOf(() => collect(byFunction.stream())))?.code, 'ERR_LOG_CLOSED')
+  t.equal((await failureOf(() => MergedLog(newFolder()).ready()))?.code, 'ENOENT')
+})
+
+tape('live: waits for older records of other slots, but not longer than latenessMs, and notices new slots', async (t) => {
+  const folder = newFolder()
+  const [a, b] = await makeSlots(folder, [[{ n: 1, time: 1 }], [{ n: 2, time: 2 }]])
+  const merged = MergedLog(folder, { codec, latenessMs: 300 })
+  const seen = []
+  const source = merged.stream({ live: true, seqs: false })
+  const following = (async () => { for await (const { n } of source) seen.push(n) })()
+  const until = async (count) => { for (let left = 300; seen.length < count && left > 0; left--) await sleep(10) }
+  await until(2)
+  const now = Date.now()
+  await a.append({ n: 4, time: now })
+  await sleep(50)
+  await b.append({ n: 3, time: now - 10 })
+  await until(4)
+  t.deepEqual(seen, [1, 2, 3, 4])
+  t.ok(Date.now() - now >= 295, 'it has waited')
+  await b.append({ n: 5, time: now - 5000 })
+  await until(5)
+  t.deepEqual(seen.slice(4), [5], 'late, but there')
+  const begun = Date.now()
+  await a.append({ n: 6, time: now + 3_600_000 })
+  await until(6)
+  t.ok(Date.now() - begun < 5000, 'a clock that was an hour ahead stops nothing')
+  const c = SlotLog(folder, { codec })
+  await c.append({ n: 7, time: Date.now() - 1000 })
+  await until(7)
+  t.deepEqual(seen.slice(5), [6, 7])
+  t.deepEqual(Object.keys(source.position), ['0', '1', '2'])
+  const fromNow = merged.stream({ old: false, seqs: false })[Symbol.asyncIterator]()
+  const next = fromNow.next()
+  await sleep(50)
+  await c.append({ n: 8, time: Date.now() })
+  t.equal((await next).value.n, 8)
+  await merged.close()
+  await following
+  await closeAll([a, b, c])
+})
+
+tape('writers: a log writer appends to a slot, from its first line on', async (t) => {
+  const folder = newFolder()
+  const log = SlotLog(folder)
+  const writer = LogWriter(log)
+  writer.write({ level: 30, time: 1, msg: 'early' }, 'info')
+  await log.ready()
+  writer.write({ level: 50, time: 2, msg: 'eager' }, 'error')
+  t.equal(await log.log.count(), 2, 'written before the call has returned')
+  await writer.close()
+  await log.close()
+})
+
+tape('forwarders: one for each slot, also for slots that are added', async (t) => {
+  const folder = newFolder()
+  const [a] = await makeSlots(folder, [[{ n: 1 }, { n: 2 }]])
+  const merged = MergedLog(folder, { codec })
+  const forwarded = []
+  const forwarders = []
+  merged.eachSlot((log, slot) => forwarders.push(Forwarder(log, {
+    path: path.join(folder, `cursor-${slot}`),
+    sink: async (records) => { forwarded.push(...records.map(({ value }) => `${slot}:${value.n}`)) }
+  })))
+  await merged.ready()
+  const b = SlotLog(folder, { codec })
+  await b.append([{ n: 1 }, { n: 2 }])
+  await a.append({ n: 3 })
+  for (let left = 500; forwarded.length < 5 && left > 0; left--) await sleep(10)
+  t.deepEqual(forwarded.sort(), ['0:1', '0:2', '0:3', '1:1', '1:2'])
+  await closeAll(forwarders)
+  await closeAll([merged, a, b])
+})

@@ -1,0 +1,55 @@
+'use strict'
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { temporaryFolder } = require('@millrace/testkit')
+const { MergedLog, SlotLog } = require('..')
+
+const MiB = 2 ** 20
+const options = { codec: jsonCodec, slots: 2, maxSize: 2 * MiB, segmentSize: 64 * 1024 }
+
+function sizeOf (folder) {
+  const names = fs.readdirSync(folder, { recursive: true })
+  const files = names.map((name) => fs.statSync(path.join(folder, name), { throwIfNoEntry: false }))
+  return files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
+}
+
+tape('quota: all slots together stay below it, the oldest records go first, and a slot without a process gives too', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const [a, b] = [SlotLog(folder, options), SlotLog(folder, options)]
+  await Promise.all([a.ready(), b.ready()])
+  let n = 0
+  let peak = 0
+  const write = async (log, size) => {
+    for (let left = size; left > 0; left -= 16_000) {
+      await log.append(Array.from({ length: 16 }, () => ({ n: n++, time: Date.now(), text: 'x'.repeat(960) })))
+      if (n % 256 === 0) await sleep(5)
+      peak = Math.max(peak, sizeOf(folder))
+    }
+  }
+  await write(a, 1.2 * MiB)
+  await write(b, 1.2 * MiB)
+  await sleep(2500)
+  const merged = MergedLog(folder, { codec: jsonCodec })
+  const first = await merged.first()
+  t.ok(first.value.n > 0, `the oldest are gone: the first is ${first.value.n}`)
+  const countOf = async (slot) => (await merged.count({ after: { [1 - slot]: Number.MAX_SAFE_INTEGER } }))
+  const before = await countOf(a.slot)
+  t.ok(before > 0)
+  const { slot } = a
+  await a.close()
+  await write(b, MiB)
+  for (let left = 100; await countOf(slot) >= before / 2 && left > 0; left--) {
+    await write(b, 64_000)
+    await sleep(150)
+  }
+  t.ok(await countOf(slot) < before / 2, 'the process that is left drops what nobody has')
+  await sleep(500)
+  t.equal((await merged.last()).value.n, n - 1)
+  t.ok(peak <= 2 * MiB, `${peak} bytes at most`)
+  await merged.close()
+  await b.close()
+})
