@@ -57,6 +57,8 @@ function createObservable () {
   /** @param {T} next */
   observable.set = (next) => {
     observable.value = value = next
+    // Usually nobody listens, and copies would be made at every append.
+    if (listeners.length === 0 && oncers.length === 0) return observable
     for (const listener of [...listeners]) {
       // An earlier listener may have set a newer value, which all listeners have then got, or removed this listener.
       if (value !== next) return observable

@@ -92,13 +92,18 @@ function readChunkHeader (view, offset, header) {
   header.originalCrc = view.getUint32(offset + 36)
 }
 
+// The call of native code alone takes as long as the table needs for so many bytes.
+const FEW_SIZE_MAX = 224
+
 /**
  * Writes the header and its checksums in front of a payload that is in place. Sets `crc` and `payloadCrc` of `header`.
  * @type {(header: ChunkHeader, bytes: Buffer, offset: number, salt: number) => void}
  */
 function writeChunkHeader (header, bytes, offset, salt) {
   const payloadStart = offset + CHUNK_HEADER_SIZE
-  header.payloadCrc = crc32(new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size))
+  header.payloadCrc = header.size <= FEW_SIZE_MAX
+    ? crc32OfFew(bytes, payloadStart, payloadStart + header.size, 0)
+    : crc32(new Piece(bytes.buffer, bytes.byteOffset + payloadStart, header.size))
   putUint32(bytes, header.payloadCrc, offset + 4)
   putUint16(bytes, header.size, offset + 8)
   putUint16(bytes, header.flags, offset + 10)

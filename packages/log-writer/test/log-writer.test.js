@@ -235,6 +235,32 @@ tape('full, drop-new and drop-old: a gap record stands where records are missing
   await old.writer.close()
 })
 
+tape('appendSync: is used for records that must be written at once, behind what is in flight', async (t) => {
+  const { log, writer } = await create({ batch: { count: 2 } }, { hasAppendSync: true })
+  writer.write('1', 'error')
+  t.deepEqual([log.records, log.appendCount], [['1'], 1])
+  writer.write('2', 'fatal')
+  t.deepEqual([log.records, log.appendCount, log.flushCount], [['1', '2'], 2, 1], 'fatal is synced too')
+  log.isSlow = true
+  for (const text of ['3', '4', '5']) writer.write(text, 'info')
+  writer.write('6', 'error')
+  t.deepEqual([log.records, log.appendCount], [['1', '2', '3', '4', '5', '6'], 2], 'a batch was in flight')
+  await opened()
+  log.notReady = failure('ERR_LOG_NOT_READY')
+  writer.write('7', 'error')
+  t.deepEqual([log.records.at(-1), log.appendCount], ['7', 2], 'the log appends, but not at once')
+  log.notReady = null
+  log.isSlow = false
+  log.failures.push(failure('ENOSPC'))
+  writer.write('8', 'error')
+  t.equal(log.records.at(-1), '7')
+  await opened()
+  await writer.flush()
+  t.equal(log.records.at(-1), '8', 'a record that could not be written is kept')
+  checkCounts(t, writer)
+  await writer.close()
+})
+
 for (const whenFull of ['drop-new', 'drop-old']) {
   tape(`full, ${whenFull}: protected levels are never dropped`, async (t) => {
     const { log, writer } = await create({ queue: { count: 4 }, whenFull, eager: {}, protect: ['warn'] })
@@ -266,7 +292,8 @@ tape(`counters: whatever happens, every record is counted once, and gap records 
     const whenFull = ['write-through', 'wait', 'drop-new', 'drop-old'][random(4)]
     const queue = { count: 1 + random(20), bytes: 20 + random(200) }
     const batch = { count: 1 + random(8), ageMs: 1 + random(5) }
-    const { log, writer, standardError } = await create({ whenFull, queue, batch })
+    const hasAppendSync = round % 2 === 0
+    const { log, writer, standardError } = await create({ whenFull, queue, batch }, { hasAppendSync })
     let next = 0
     for (let step = 60 + random(100); step > 0; step--) {
       const act = random(40)
@@ -276,8 +303,9 @@ tape(`counters: whatever happens, every record is counted once, and gap records 
       else if (act < 5) log.answer(random(3))
       else if (act === 5) writer.flush({ sync: false }).catch(() => {})
       else if (act === 6) writer.flushSync()
-      else if (act === 7) writer[random(2) ? 'enable' : 'disable'](names[random(3)])
-      else if (act < 11) await opened()
+      else if (act === 7) log.notReady = log.notReady ? null : failure('ERR_LOG_NOT_READY')
+      else if (act === 8) writer[random(2) ? 'enable' : 'disable'](names[random(3)])
+      else if (act < 12) await opened()
       else writer.write(String(next++).padEnd(4 + random(20)), names[random(names.length)])
       checkCounts(t, writer, `round ${round}`)
     }

@@ -12,9 +12,10 @@ class MemoryLog {
   isSlow = false
   #waiting = []
 
-  constructor ({ readyError = null, hasFlushSync = true } = {}) {
+  constructor ({ readyError = null, hasFlushSync = true, hasAppendSync = false } = {}) {
     this.readyError = readyError
     this.supports.flushSync = hasFlushSync
+    if (hasAppendSync) this.appendSync = this.#appendSync
   }
 
   ready (cb) {
@@ -48,6 +49,14 @@ class MemoryLog {
     this.flushCount = (this.flushCount ?? 0) + 1
     const failed = answers.find(([, err]) => err)
     if (failed) throw failed[1]
+  }
+
+  #appendSync (values) {
+    if (this.notReady) throw this.notReady
+    if (this.#waiting.length > 0) this.flushSync()
+    const err = this.#take(values)
+    if (err) throw err
+    this.appendCount = (this.appendCount ?? 0) + 1
   }
 
   sync (cb) {

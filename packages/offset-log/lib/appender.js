@@ -293,6 +293,45 @@ class Appender {
     if (failure !== null) throw failure
   }
 
+  /**
+   * Appends before it returns, behind all earlier appends. Without their lists and callbacks it takes a third of the
+   * time of `append` and `flushNow`.
+   * @param {Buffer[]} records  at least one
+   * @param {number} dataSize  of the records together, in bytes
+   * @param {boolean} isSynced  whether to sync too
+   * @returns {number}  the seq of the last record
+   * @throws the failure. If only the sync fails, the records are written and the log is poisoned
+   */
+  appendNow (records, dataSize, isSynced) {
+    const { blocks, store, durability } = this.#file
+    if (this.#current !== null || !this.#waiting.isEmpty) this.flushNow(false)
+    const size = dataSize + records.length * store.frameOverhead
+    const sizeMax = store.writeSizeMax(size)
+    if (sizeMax > BATCH_SIZE_MAX) throw tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX)
+    if (sizeMax > store.room) throw this.#full(size, 0)
+    /** @type {Packed} */
+    let framed
+    try {
+      store.checkpoints.prepareAppendNow(sizeMax)
+      const group = { records, ends: [records.length], seqs: [-1], count: 1 }
+      framed = store.frame(group, this.#targetNow(sizeMax))
+      blocks.appendNow(framed.bytes)
+    } catch (err) {
+      throw durability.noteFailedWrite(/** @type {Error} */ (err))
+    }
+    this.#noteWritten(framed)
+    if (durability.mode === 'always') durability.join(ignore, () => this.#show(framed))
+    else this.#show(framed)
+    if (isSynced) durability.syncNow()
+    if (durability.mode === 'always') durability.start()
+    return framed.seq
+  }
+
+  /** With `fsync: 'always'`, frames are needed until they are durable. @param {number} size */
+  #targetNow (size) {
+    return this.#file.durability.mode === 'always' ? Buffer.allocUnsafeSlow(size) : this.#target.ofSize(size)
+  }
+
   /** Completes the write under way. @param {Packed} framed */
   #takeOver (framed) {
     const { blocks } = this.#file
@@ -314,9 +353,7 @@ class Appender {
     try {
       const sizeMax = store.writeSizeMax(group.size)
       store.checkpoints.prepareAppendNow(sizeMax)
-      // With `fsync: 'always'`, frames are shown once they are durable. Until then their memory must not be used again.
-      const target = durability.mode === 'always' ? new ScratchBuffer() : this.#target
-      const framed = store.frame(group, target.ofSize(sizeMax))
+      const framed = store.frame(group, this.#targetNow(sizeMax))
       blocks.appendNow(framed.bytes)
       this.#settle(group, framed)
     } catch (err) {
@@ -370,12 +407,19 @@ class Appender {
     process.nextTick(this.#callBack, group, err, 0)
   }
 
+  /** @type {(size: number, before: number) => LogError} */
+  #full (size, before) {
+    const { blocks: { path }, store: { name }, end } = this.#file
+    return new LogError('ERR_LOG_FULL', `append: ${path} ends at ${end + before} and cannot grow by ${size} in ${name}; ` +
+      'copy it into a new log with `convert` of @millrace/migrate', { path })
+  }
+
   /**
    * Fails each append that the file has no room for. Returns the others.
    * @type {(group: AppendGroup) => AppendGroup}
    */
   #cutToRoom (group) {
-    const { blocks: { path }, store, end, lifecycle } = this.#file
+    const { store, lifecycle } = this.#file
     const kept = new AppendGroup()
     for (let index = 0; index < group.count; index++) {
       const done = group.dones[index]
@@ -385,8 +429,7 @@ class Appender {
         kept.add(records, size, done)
         continue
       }
-      const err = new LogError('ERR_LOG_FULL', `append: ${path} ends at ${end + kept.size} and cannot grow by ${size} in ` +
-        `${store.name}; copy it into a new log with \`convert\` of @millrace/migrate`, { path })
+      const err = this.#full(size, kept.size)
       process.nextTick(() => {
         lifecycle.leave()
         this.free(size)

@@ -118,7 +118,8 @@ class CheckedStore {
   }
 
   /**
-   * @param {import('./appender').AppendGroup} group  becomes one commit; its `seqs` are set
+   * @param {Pick<import('./appender').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} group
+   *   becomes one commit; its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */

@@ -234,6 +234,9 @@
  * @property {Method<[], void>} sync  waits until all earlier appends and deletions are on stable storage
  * @property {(options?: { sync?: boolean | undefined }) => void} flushSync  writes all earlier appends before it
  *   returns, and syncs. `sync: false` leaves out the sync. Callbacks run later. For `exit` handlers
+ * @property {(values: T | readonly T[], options?: { sync?: boolean | undefined }) => number} appendSync  appends
+ *   behind all earlier appends before it returns the seq, and syncs. `sync: false` leaves out the sync. Needs
+ *   `supports.flushSync`
  * @property {Method<[], Stats>} stats  returns what is known without reading the log
  * @property {Method<[], number | null>} measureReclaimable  returns the bytes that a compaction would free; null if
  *   damage prevents it. Reads all of a checked log

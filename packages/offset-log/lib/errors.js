@@ -64,9 +64,10 @@ function closedError (name, path) {
   return new LogError('ERR_LOG_CLOSED', `${name}: ${path} is closed; open it again first`, { path })
 }
 
-/** @type {(path: string, why: string) => LogError} */
-function notReady (path, why) {
-  return new LogError('ERR_LOG_NOT_READY', `flushSync: ${path} ${why}, and that takes waiting; await sync() instead`, { path })
+/** @type {(path: string, why: string, name?: string) => LogError} */
+function notReady (path, why, name = 'flushSync') {
+  const instead = name === 'appendSync' ? 'append()' : 'sync()'
+  return new LogError('ERR_LOG_NOT_READY', `${name}: ${path} ${why}, and that takes waiting; await ${instead} instead`, { path })
 }
 
 exports.notFound = notFound

@@ -27,7 +27,7 @@ const { KeepAlive, RecordStream } = require('./stream')
 
 // flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
 
 /** Our own callback. @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** A callback of the user. @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
@@ -314,17 +314,39 @@ class Log {
 
   /** @param {{ sync?: boolean | undefined }} [options] */
   flushSync (options = {}) {
-    const { sync } = parseFlush(options)
-    const { pendingSize } = this._appender
-    if (this._lifecycle.isClosed && pendingSize === 0) throw closedError('flushSync', this.filename)
-    if (this._lifecycle.openError !== null) throw this._lifecycle.openError
-    if (!this._lifecycle.hasOpened) throw notReady(this.filename, 'is being opened')
-    const err = this._writeError('flushSync')
-    if (err !== null) throw err
-    if (!this.supports.flushSync) throw notSupported('flushSync', 'its storage has no synchronous calls; await sync() instead')
-    if (!this._appender.canFlushNow) throw notReady(this.filename, 'is being replaced by its compacted copy')
-    this._appender.flushNow(sync)
+    const isSynced = parseFlush('flushSync', options)
+    this._checkCanWriteNow('flushSync', this._appender.pendingSize > 0)
+    this._appender.flushNow(isSynced)
     this._openLog?.finishAgain()
+  }
+
+  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  appendSync (values, options = {}) {
+    const isSynced = parseFlush('appendSync', options)
+    this._checkCanWriteNow('appendSync', false)
+    if (this._foreignError !== null) throw this._foreignError
+    const encoded = this._encode(values)
+    const records = Array.isArray(encoded) ? encoded : [encoded]
+    let dataSize = 0
+    for (let index = 0; index < records.length; index++) {
+      const err = this._checkRecord(records[index])
+      if (err !== null) throw Array.isArray(encoded) ? ofBatch(err, index) : err
+      dataSize += records[index].length
+    }
+    const seq = records.length === 0 ? this.since.value : this._appender.appendNow(records, dataSize, isSynced)
+    this._openLog?.finishAgain()
+    return seq
+  }
+
+  /** Throws if the call may not write without waiting. @type {(name: string, mayBeClosed: boolean) => void} */
+  _checkCanWriteNow (name, mayBeClosed) {
+    if (this._lifecycle.isClosed && !mayBeClosed) throw closedError(name, this.filename)
+    if (this._lifecycle.openError !== null) throw this._lifecycle.openError
+    if (!this._lifecycle.hasOpened) throw notReady(this.filename, 'is being opened', name)
+    const err = this._writeError(name)
+    if (err !== null) throw err
+    if (!this.supports.flushSync) throw notSupported(name, 'its storage has no synchronous calls; await sync() instead')
+    if (!this._appender.canFlushNow) throw notReady(this.filename, 'is being replaced by its compacted copy', name)
   }
 
   /** @type {(cb?: NodeCallback<import('./maintenance').LogStats>) => any} */

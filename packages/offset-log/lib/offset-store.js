@@ -76,7 +76,8 @@ class OffsetStore {
   }
 
   /**
-   * @param {import('./appender').AppendGroup} group  its `seqs` are set
+   * @param {Pick<import('./appender').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} group
+   *   its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */

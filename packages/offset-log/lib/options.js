@@ -103,15 +103,16 @@ function parseOptions (options = {}) {
 }
 
 /**
- * @param {{ sync?: boolean | undefined }} options  of `flushSync`
+ * @param {string} call  `flushSync` or `appendSync`
+ * @param {{ sync?: boolean | undefined }} options
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseFlush (options) {
-  if (options === null || typeof options !== 'object') throw misuse(`flushSync: expected options, got ${String(options)}`)
-  checkNames('flushSync', options, ['sync'])
+function parseFlush (call, options) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  for (const name in options) if (name !== 'sync') checkNames(call, options, ['sync'])
   const { sync = true } = options
-  if (typeof sync !== 'boolean') throw misuse(`flushSync: sync must be true or false, got ${String(sync)}`)
-  return { sync }
+  if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${String(sync)}`)
+  return sync
 }
 
 /** @type {(name: string, value: unknown, choices: unknown[]) => void} throws ERR_INVALID_ARGUMENT */

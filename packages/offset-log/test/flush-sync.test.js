@@ -1,6 +1,6 @@
 'use strict'
 // flushSync: what was appended is in the file when it returns, whatever was under way; and what was under way changes
-// nothing when it ends.
+// nothing when it ends. appendSync: the same for a record of its own.
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -304,14 +304,107 @@ tape('flushSync, always: what a sync has shown before is not shown again, in a f
   await log.close()
 })
 
+for (const framing of ['checked', 'offset32']) {
+  for (const fsync of ['always', 'interval', 'never']) {
+    tape(`appendSync, ${framing}, ${fsync}: the record is in the file, behind all earlier appends, and its seq is that of append`, async (t) => {
+      const file = newPath()
+      const log = OffsetLog(file, { framing, fsync })
+      await log.ready()
+      const plain = OffsetLog(newPath(), { framing, fsync })
+      const texts = ['a', 'b', 'c', 'd', 'e', 'f']
+      const expected = []
+      for (const part of [['a'], ['b'], ['c'], ['d', 'e'], ['f']]) expected.push(await plain.append(part.map(bytes)))
+      const first = log.append(bytes('a'))
+      const seqs = [log.appendSync(bytes('b')), log.appendSync(bytes('c'), { sync: false })]
+      const batch = log.appendSync([bytes('d'), bytes('e')])
+      t.deepEqual(await readAll(file), ['a', 'b', 'c', 'd', 'e'])
+      t.equal(log.durable.value, batch)
+      t.equal(log.since.value, batch)
+      t.deepEqual([await first, ...seqs, batch, await log.append(bytes('f'))], expected)
+      t.equal(log.appendSync([]), log.since.value)
+      for (const [index, seq] of expected.entries()) t.deepEqual(await log.get(seq), await plain.get(seq), texts[index])
+      await log.close()
+      await plain.close()
+      t.deepEqual(await readAll(file), texts)
+    })
+  }
+}
+
+tape('appendSync: without a sync, a record is written and not durable; with fsync always it is shown once durable', async (t) => {
+  const file = newPath()
+  const log = OffsetLog(file, { fsync: 'never' })
+  await log.ready()
+  t.equal(log.appendSync(bytes('a'), { sync: false }), log.since.value)
+  t.equal(log.durable.value, -1)
+  t.deepEqual(await readAll(file), ['a'])
+  await log.close()
+  const strict = OffsetLog(file, { fsync: 'always' })
+  await strict.ready()
+  const seq = strict.appendSync(bytes('b'), { sync: false })
+  t.ok(strict.since.value < seq)
+  await strict.sync()
+  t.deepEqual([strict.since.value, strict.durable.value], [seq, seq])
+  await strict.close()
+})
+
+tape('appendSync: what it cannot append it refuses by throwing, and nothing of it is in the log', async (t) => {
+  const file = newPath()
+  const log = OffsetLog(file, { maxRecordSize: 100 })
+  t.equal(codeOf(() => log.appendSync(bytes('early'))), 'ERR_LOG_NOT_READY')
+  await log.ready()
+  t.equal(codeOf(() => log.appendSync(Buffer.alloc(101))), 'ERR_RECORD_TOO_LARGE')
+  try {
+    log.appendSync([bytes('a'), Buffer.alloc(101)])
+  } catch ({ code, index }) {
+    t.deepEqual([code, index], ['ERR_RECORD_TOO_LARGE', 1])
+  }
+  t.ok(codeOf(() => log.appendSync({})), 'a value that the codec does not take')
+  t.equal(codeOf(() => log.appendSync(bytes('a'), { sync: 1 })), 'ERR_INVALID_ARGUMENT')
+  t.equal(codeOf(() => log.appendSync(bytes('a'), { synch: true })), 'ERR_INVALID_ARGUMENT')
+  const reader = OffsetLog(file, { flags: 'r' })
+  await reader.ready()
+  t.equal(codeOf(() => reader.appendSync(bytes('a'))), 'ERR_LOG_READ_ONLY')
+  await reader.close()
+  const closed = log.close()
+  t.equal(codeOf(() => log.appendSync(bytes('late'))), 'ERR_LOG_CLOSED')
+  await closed
+  t.deepEqual(await readAll(file), [])
+})
+
+tape('appendSync: after a failed write the log is as before; after a failed sync it is poisoned', async (t) => {
+  let code
+  const disk = new SimulatedDisk({
+    decide: ({ name, length }) => {
+      if (code === 'EIO' && name === 'sync') return { losesPages: true }
+      if (code === 'ENOSPC' && name === 'write' && length > 1000) return { code }
+    }
+  })
+  const log = OffsetLog('/log', { storage: disk.storage })
+  await log.append(bytes('a'))
+  const { value: since } = log.since
+  code = 'ENOSPC'
+  t.equal(codeOf(() => log.appendSync(Buffer.alloc(2000, 1))), 'ENOSPC')
+  t.equal(log.since.value, since)
+  log.appendSync(bytes('b'))
+  const large = log.append(Buffer.alloc(2000, 1)).catch((err) => err.code)
+  t.equal(codeOf(() => log.appendSync(bytes('c'))), 'ENOSPC', 'an earlier append has failed')
+  t.equal(await large, 'ENOSPC')
+  t.deepEqual(await readAll('/log', { storage: disk.storage }), ['a', 'b'])
+  code = 'EIO'
+  t.equal(codeOf(() => log.appendSync(bytes('d'))), 'ERR_LOG_POISONED')
+  t.equal(codeOf(() => log.appendSync(bytes('e'))), 'ERR_LOG_POISONED')
+  await log.close().catch(() => {})
+})
+
 const seed = Date.now() % 2 ** 31
-tape(`flushSync: any mixture with other calls leaves what the plain way leaves (seed ${seed})`, async (t) => {
+tape(`flushSync, appendSync: any mixture with other calls leaves what the plain way leaves (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   const { mayBlock } = AdaptiveIo.prototype
   for (let round = 0; round < 150; round++) {
     const script = makeScript(random)
     const options = { fsync: ['always', 'interval', 'never'][round % 3], framing: round % 5 === 4 ? 'offset48' : 'checked' }
-    const plain = await perform(script.filter(([what]) => !what.startsWith('flush')), options, () => 0)
+    const plainly = script.filter(([what]) => !what.startsWith('flush')).map(([what, size]) => [what.replace('Sync', ''), size])
+    const plain = await perform(plainly, options, () => 0)
     AdaptiveIo.prototype.mayBlock = () => random(2) === 0
     const flushed = await perform(script, options, random).finally(() => { AdaptiveIo.prototype.mayBlock = mayBlock })
     if (JSON.stringify(flushed) !== JSON.stringify(plain)) {
@@ -323,7 +416,7 @@ tape(`flushSync: any mixture with other calls leaves what the plain way leaves (
 
 /** @returns {Array<[string, number]>} */
 function makeScript (random) {
-  const steps = ['append', 'append', 'append', 'batch', 'flush', 'flush', 'flushUnsynced', 'del', 'sync', 'compact', 'wait', 'turns']
+  const steps = ['append', 'append', 'append', 'batch', 'appendSync', 'batchSync', 'flush', 'flush', 'flushUnsynced', 'del', 'sync', 'compact', 'wait', 'turns']
   const script = [['append', 1]]
   for (let count = 5 + random(20); count > 0; count--) script.push([steps[random(steps.length)], random(3000)])
   return script
@@ -339,7 +432,9 @@ async function perform (script, { framing, fsync }, random) {
   const calls = []
   const acts = {
     append: (size) => appended.push(log.append(Buffer.alloc(size + 1, size % 255 + 1))),
-    batch: (size) => calls.push(log.append([0, 1, 2].map((more) => Buffer.alloc(size + more + 1, 7)))),
+    batch: (size) => calls.push(log.append(batchOf(size))),
+    appendSync: (size) => appended.push(appendNow(Buffer.alloc(size + 1, size % 255 + 1), size)),
+    batchSync: (size) => calls.push(appendNow(batchOf(size), size)),
     flush: () => flush(),
     flushUnsynced: () => flush({ sync: false }),
     del: async (size) => calls.push(log.del(await appended[size % appended.length])),
@@ -347,6 +442,19 @@ async function perform (script, { framing, fsync }, random) {
     compact: () => log.supports.compact && calls.push(log.compact()),
     wait: () => Promise.all(appended),
     turns: async (size) => { for (let turn = size % 7; turn > 0; turn--) await new Promise(setImmediate) }
+  }
+  const batchOf = (size) => [0, 1, 2].map((more) => Buffer.alloc(size + more + 1, 7))
+  const appendNow = (values, size) => {
+    try {
+      const isSynced = size % 3 === 0
+      const seq = log.appendSync(values, { sync: isSynced })
+      if (isSynced && fsync !== 'always' && log.since.value !== seq) throw new Error('appendSync has not shown its record')
+      // With fsync always, nobody sees it before it is durable.
+      return isSynced || fsync !== 'always' ? Promise.resolve(seq) : log.sync().then(() => seq)
+    } catch (err) {
+      if (err.code !== 'ERR_LOG_NOT_READY') throw err
+      return log.append(values)
+    }
   }
   const flush = (how) => {
     const { pendingSize } = log
