@@ -1,6 +1,6 @@
 'use strict'
-// What every layer of Millrace uses: lifecycles, callbacks and promises, signals, observables, yielding, and
-// bytes.
+// What every layer of Millrace uses: lifecycles, callbacks and promises, signals, observables, yielding,
+// text and bytes.
 
 const {
   Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
@@ -10,6 +10,7 @@ const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCal
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
+const { escapeControls } = require('./lib/text')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
 
 /** @template T @typedef {import('./lib/callbacks').Callback<T>} Callback */
@@ -30,6 +31,7 @@ exports.abortError = abortError
 exports.onAbort = onAbort
 exports.abortable = abortable
 exports.createObservable = createObservable
+exports.escapeControls = escapeControls
 exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget

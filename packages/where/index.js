@@ -3,6 +3,7 @@
 // the searches that spare looking closely at most records.
 
 const { createByteSearch } = require('./lib/byte-search')
+const { levelFilter, timeFilter } = require('./lib/log-filters')
 const { createMatch, createValueMatch, isFilter, matches } = require('./lib/matches')
 const { compareTexts } = require('./lib/operators')
 const { createSearches, planWhere } = require('./lib/plan')
@@ -33,6 +34,8 @@ const { parseWhere } = require('./lib/where')
 
 exports.parseWhere = parseWhere
 exports.matches = matches
+exports.timeFilter = timeFilter
+exports.levelFilter = levelFilter
 exports.createMatch = createMatch
 exports.createValueMatch = createValueMatch
 exports.isFilter = isFilter

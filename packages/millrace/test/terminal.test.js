@@ -14,7 +14,7 @@ const { open } = require('..')
 const { command: append } = require('../lib/cli/commands/append')
 const { printRecords } = require('../lib/cli/records')
 const { Shell } = require('../lib/cli/shell')
-const { escapeControls } = require('../lib/cli/text')
+const { escapeControls } = require('@millrace/flow')
 const { BIN, runCommand } = require('./run-command')
 
 const EVIL = '<script>alert(1)</script>\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f\u202eabc\u2066\u200f\u0000'

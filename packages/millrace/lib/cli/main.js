@@ -2,12 +2,12 @@
 // From the words on the command line to an exit code: 0 all well, 1 a problem was found, 2 misuse.
 
 const { Command, CommanderError } = require('commander')
+const { escapeControls } = require('@millrace/flow')
 const { version } = require('../../package.json')
 const { commandNames, loadCommand } = require('./commands')
 const { createCommand } = require('./definition')
 const { describeFailure, isMisuse } = require('./failures')
 const { Shell, OutputClosed } = require('./shell')
-const { escapeControls } = require('./text')
 
 const EXIT = Object.freeze({ problem: 1, misuse: 2 })
 

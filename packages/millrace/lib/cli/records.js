@@ -2,8 +2,12 @@
 // Which records a command reads, and how it prints them: options, lines, and the way of the lines to the output.
 
 const { misuse } = require('@millrace/errors')
+const { escapeControls } = require('@millrace/flow')
+const { parseText } = require('@millrace/json-codec')
+const { levelFilter, timeFilter } = require('@millrace/where')
 const { parseFilter } = require('./filter')
-const { escapeControls, formatCount } = require('./text')
+const { parseTime } = require('./times')
+const { formatCount } = require('./text')
 
 const FLUSH_SIZE = 64 * 1024
 const FLUSH_MS = 20
@@ -30,6 +34,19 @@ const options = {
     isList: true
   },
   grep: { flags: '-g, --grep <text>', description: 'only records whose JSON text contains this' },
+  since: {
+    flags: '--since <time>',
+    description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00Z. Their field ' +
+      'time says when they were made',
+    parse: parseTime
+  },
+  until: { flags: '--until <time>', description: 'only records before this time', parse: parseTime },
+  level: {
+    flags: '-l, --level <level>',
+    description: 'only records of this level and above, such as warn or 40',
+    parse: (text) => levelFilter(/^\d+$/.test(text) ? Number(text) : text)
+  },
+  pretty: { flags: '-p, --pretty', description: 'print lines of a logger for people: time, level, message, and the rest below' },
   seqs: { flags: '-s, --seqs', description: 'print {"seq":...,"value":...} instead of the value' },
   raw: { flags: '--raw', description: 'print the bytes of records as they are in the log' },
   full: { flags: '--full', description: 'do not cut long lines on a terminal' },
@@ -42,8 +59,8 @@ const options = {
 }
 
 const rangeOptions = [options.gt, options.gte, options.lt, options.lte]
-const filterOptions = [options.where, options.grep]
-const printOptions = [options.seqs, options.raw, options.full, options.codec, options.skipDamage]
+const filterOptions = [options.where, options.grep, options.since, options.until, options.level]
+const printOptions = [options.pretty, options.seqs, options.raw, options.full, options.codec, options.skipDamage]
 
 /** @type {OptionDefinition[]} */
 const writeOptions = [
@@ -76,15 +93,29 @@ function parseCount (text) {
  * @param {Record<string, any>} given
  * @returns {import('@millrace/offset-log').ReadOptions}
  */
-function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, skipDamage }) {
+function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, since, until, level, skipDamage }) {
   // What is searched for text is counted after the search.
   const isSearched = grep !== undefined
-  return { gt, gte, lt, lte, reverse, limit: isSearched ? -1 : limit, where, onCorrupt: skipDamage ? 'skip' : undefined }
+  const filters = [...where ?? []]
+  if (since !== undefined || until !== undefined) filters.push(timeFilter({ since, until }))
+  if (level !== undefined) filters.push(level)
+  const range = { gt, gte, lt, lte, reverse, limit: isSearched ? -1 : limit }
+  return { ...range, where: filters.length > 0 ? filters : undefined, onCorrupt: skipDamage ? 'skip' : undefined }
+}
+
+/**
+ * Leaves out what opening has found to be older than `--since`.
+ * @param {Record<string, any>} options
+ * @param {number | null} first
+ */
+function withFirst (options, first) {
+  const { gt = -1, gte = 0 } = options
+  return first === null || gt >= first || gte >= first ? options : { ...options, gt: undefined, gte: first }
 }
 
 /**
  * Where lines go: a shell, or a file.
- * @typedef {Pick<import('./shell').Shell, 'isTerminal' | 'signal' | 'write'>} Output
+ * @typedef {Pick<import('./shell').Shell, 'isTerminal' | 'signal' | 'write'> & { hasColors?: boolean }} Output
  */
 
 /**
@@ -92,6 +123,7 @@ function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, skipDam
  * @property {boolean} [seqs]
  * @property {boolean} [raw]
  * @property {boolean} [full]
+ * @property {boolean} [pretty]
  * @property {string} [grep]
  * @property {number} [limit]
  */
@@ -102,7 +134,8 @@ function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, skipDam
  * @param {Shape} shape
  * @returns {(item: { seq: number, value: any }) => string | Buffer | null}
  */
-function createLineMaker (shell, { seqs = false, full = false, raw = false, grep }) {
+function createLineMaker (shell, { seqs = false, full = false, raw = false, pretty = false, grep }) {
+  if (pretty) return createPrettyMaker(shell, { seqs, grep })
   const sizeMax = shell.isTerminal && !full ? SHOWN_SIZE_MAX : Infinity
   const show = (/** @type {string} */ text) => {
     const line = escapeControls(text)
@@ -112,6 +145,17 @@ function createLineMaker (shell, { seqs = false, full = false, raw = false, grep
     if (grep !== undefined && !value.includes(grep)) return null
     if (raw) return shell.isTerminal ? show(value.toString()) : value
     return show(seqs ? `{"seq":${seq},"value":${value}}` : value)
+  }
+}
+
+/** @type {typeof createLineMaker} */
+function createPrettyMaker (shell, { seqs, grep }) {
+  const { formatPretty } = require('@millrace/pino')
+  const options = { colors: shell.hasColors ?? false }
+  return ({ seq, value }) => {
+    const text = String(value)
+    if (grep !== undefined && !text.includes(grep)) return null
+    return `${seqs ? `${seq} ` : ''}${formatPretty(parseText(text), options)}`
   }
 }
 
@@ -224,4 +268,5 @@ exports.printRecords = printRecords
 exports.rangeOptions = rangeOptions
 exports.reportLost = reportLost
 exports.toReadOptions = toReadOptions
+exports.withFirst = withFirst
 exports.writeOptions = writeOptions

@@ -1,7 +1,8 @@
 'use strict'
 // Reports for people: a name and a value a line; and the ranges that verify and repair list.
 
-const { escapeControls, formatCount, formatSize } = require('./text')
+const { escapeControls } = require('@millrace/flow')
+const { formatCount, formatSize } = require('./text')
 
 const NAME_SIZE = 14
 

@@ -110,14 +110,17 @@ class Shell {
     this.#process.stderr.write(text)
   }
 
+  /** Colours are for terminals only, and not for all of their users. */
+  get hasColors () {
+    return this.isTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
+  }
+
   /**
-   * Colours are for terminals only, and not for all of their users.
    * @param {keyof typeof STYLES} name
    * @param {string} text
    */
   style (name, text) {
-    const isWanted = this.isTerminal && !this.env.NO_COLOR && this.env.TERM !== 'dumb'
-    return isWanted ? `\u001b[${STYLES[name]}m${text}\u001b[0m` : text
+    return this.hasColors ? `\u001b[${STYLES[name]}m${text}\u001b[0m` : text
   }
 
   /**

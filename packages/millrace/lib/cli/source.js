@@ -87,27 +87,35 @@ async function findLog (shell, file) {
  * @property {Log} log  its values are lines of JSON; with `raw` the bytes of the records
  * @property {Identity} identity
  * @property {CodecName} codec  what the records are decoded with
+ * @property {number | null} first  with `since`: a seq that all records from that time on are at or above; null if that
+ *   is not known
  * @property {() => Promise<void>} close
  */
 
 /**
  * @param {import('./shell').Shell} shell
  * @param {string} file  `-` for standard input
- * @param {{ codec?: CodecName, raw?: boolean }} [options]
+ * @param {{ codec?: CodecName, raw?: boolean, since?: Date }} [options]
  * @returns {Promise<OpenedSource>}
  */
-async function openSource (shell, file, { codec, raw = false } = {}) {
+async function openSource (shell, file, { codec, raw = false, since } = {}) {
+  if (isFolder(file)) return require('./folder').openFolder(file, { codec, raw, since })
   const { path, remove } = await findLog(shell, file)
   try {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
     const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
     await log.ready()
-    return { log, identity, codec: chosen, close: () => log.close().finally(remove) }
+    return { log, identity, codec: chosen, first: null, close: () => log.close().finally(remove) }
   } catch (err) {
     remove()
     throw err
   }
+}
+
+/** @param {string} path */
+function isFolder (path) {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /**

@@ -1,9 +1,10 @@
 'use strict'
 
 const fs = require('node:fs')
+const { escapeControls } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { codecs } = require('../../open')
-const { escapeControls, formatCount, formatSize } = require('../text')
+const { formatCount, formatSize } = require('../text')
 const { parseCount } = require('../records')
 const { findLog, openSource } = require('../source')
 

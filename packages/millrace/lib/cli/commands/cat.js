@@ -1,6 +1,6 @@
 'use strict'
 
-const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions } = require('../records')
+const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions, withFirst } = require('../records')
 const { openSource } = require('../source')
 
 /** @type {import('../definition').Definition} */
@@ -8,16 +8,17 @@ exports.command = {
   name: 'cat',
   summary: 'prints records as JSON, one a line',
   details: 'Reading takes no lock: another process may be writing the log.',
-  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
   examples: [
     ['millrace cat events.log --where type=post --where \'level>=50\'', 'the records for which both conditions hold'],
-    ['millrace cat events.log --reverse --limit 10 --seqs', 'the last ten, last first, with their seqs']
+    ['millrace cat events.log --reverse --limit 10 --seqs', 'the last ten, last first, with their seqs'],
+    ['millrace cat logs --since 1h --level warn --pretty', 'what went wrong in the last hour']
   ],
   async run ({ args, options, shell }) {
-    const { log, close } = await openSource(shell, args.file, options)
+    const { log, first, close } = await openSource(shell, args.file, options)
     try {
-      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
+      const stream = log.stream({ ...toReadOptions(withFirst(options, first)), signal: shell.signal })
       await printRecords(shell, stream, options)
       return reportLost(shell, stream)
     } finally {

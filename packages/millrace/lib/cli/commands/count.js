@@ -1,6 +1,6 @@
 'use strict'
 
-const { filterOptions, options, rangeOptions, reportLost, toReadOptions } = require('../records')
+const { filterOptions, options, rangeOptions, reportLost, toReadOptions, withFirst } = require('../records')
 const { openSource } = require('../source')
 
 /** @type {import('../definition').Definition} */
@@ -17,9 +17,10 @@ exports.command = {
   ],
   examples: [['millrace count events.log --where type=post', 'how many posts there are']],
   async run ({ args, options, shell }) {
-    const { log, close } = await openSource(shell, args.file, options)
+    const { log, first, close } = await openSource(shell, args.file, options)
     try {
-      const { records, code } = await (options.grep === undefined ? countRuns : countTexts)(log, options, shell)
+      const count = options.grep === undefined ? countRuns : countTexts
+      const { records, code } = await count(log, withFirst(options, first), shell)
       shell.print(options.json ? JSON.stringify({ records }) : String(records))
       return code
     } finally {

@@ -1,7 +1,8 @@
 'use strict'
 
+const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange } = require('../report')
-const { escapeControls, formatCount } = require('../text')
+const { formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
 exports.command = {

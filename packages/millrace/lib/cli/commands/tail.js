@@ -1,27 +1,32 @@
 'use strict'
 
-const { filterOptions, parseCount, printOptions, printRecords, reportLost, toReadOptions } = require('../records')
+const { escapeControls } = require('@millrace/flow')
+const {
+  filterOptions, parseCount, printOptions, printRecords, reportLost, toReadOptions, withFirst
+} = require('../records')
 const { describeRange } = require('../report')
 const { openSource } = require('../source')
-const { escapeControls } = require('../text')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'tail',
   summary: 'prints the last records, and with --follow those that are appended',
-  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     { flags: '-n, --lines <count>', description: 'how many records', parse: parseCount, default: 10 },
     { flags: '-f, --follow', description: 'go on with records that are appended, until interrupted' },
     ...filterOptions,
     ...printOptions
   ],
-  examples: [['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended']],
+  examples: [
+    ['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended'],
+    ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs into the folder']
+  ],
   async run ({ args, options, shell }) {
-    const { log, close } = await openSource(shell, args.file, options)
+    const { log, first, close } = await openSource(shell, args.file, options)
     try {
       const since = Number(log.since.value)
-      const { last, code } = await readLast(log, since, options, shell)
+      const { last, code } = await readLast(log, since, withFirst(options, first), shell)
       await printRecords(shell, last, options)
       const isDamaged = reportDamagedEnd(shell, log)
       if (options.follow) await follow(log, since, options, shell)

@@ -1,8 +1,9 @@
 'use strict'
 
+const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog } = require('../source')
-const { escapeControls, formatCount } = require('../text')
+const { formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
 exports.command = {

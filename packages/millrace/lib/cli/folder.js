@@ -1,0 +1,57 @@
+'use strict'
+// A log in a folder: a segmented one. It is read as a log of one file is.
+
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { createLineCodec } = require('./line-codecs')
+const { chooseCodec, guessCodec } = require('./source')
+
+// A record may have waited so long before it was written.
+const LATE_MS = 60_000
+
+/**
+ * @typedef {import('./source').OpenedSource} OpenedSource
+ * @typedef {import('../open').CodecName} CodecName
+ */
+
+/**
+ * @param {string} path
+ * @param {{ codec: CodecName | undefined, raw: boolean, since: Date | undefined }} options
+ * @returns {Promise<OpenedSource>}
+ */
+async function openFolder (path, { codec, raw, since }) {
+  const identity = await identifyFolder(path)
+  const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
+  const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
+  await log.ready()
+  const first = since === undefined ? null : await findFirst(log, since)
+  return { log: /** @type {any} */ (log), identity, codec: chosen, first, close: () => log.close() }
+}
+
+/** @param {string} path */
+async function identifyFolder (path) {
+  const log = SegmentedLog(path, { flags: 'r' })
+  try {
+    const { codec } = await log.stats()
+    const identity = { path: log.filename, size: 0, framing: /** @type {const} */ ('checked'), codec }
+    if (codec !== null) return { ...identity, guessed: null }
+    const first = await log.first({ seqs: false })
+    return { ...identity, guessed: first === undefined ? /** @type {const} */ ('json') : guessCodec(first) }
+  } finally {
+    await log.close()
+  }
+}
+
+/**
+ * Segments before this one have only older records, so they need not be read.
+ * @param {ReturnType<typeof SegmentedLog>} log
+ * @param {Date} since
+ * @returns {Promise<number | null>}  a seq
+ */
+async function findFirst (log, since) {
+  const segments = await log.segments()
+  const later = segments.findIndex(({ created }) => created.getTime() - LATE_MS > since.getTime())
+  const index = later === -1 ? segments.length - 1 : later - 1
+  return index > 0 ? segments[index].base : null
+}
+
+exports.openFolder = openFolder

@@ -1,0 +1,80 @@
+'use strict'
+// Lines of a logger in a folder: by time, by level, and for people.
+
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { temporaryFolder } = require('@millrace/testkit')
+const { parseTime } = require('../lib/cli/times')
+const { runCommand } = require('./run-command')
+
+const HOUR = 3_600_000
+
+/** A folder with two segments: hours 9 to 5 ago in the first one. */
+async function makeFolder () {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  const now = Date.now()
+  for (let ago = 9; ago >= 0; ago--) {
+    const time = now - ago * HOUR
+    await log.append({ level: ago % 2 ? 30 : 50, time: ago % 3 ? time : new Date(time).toISOString(), msg: `${ago}` })
+    if (ago === 5) await log.roll()
+  }
+  await log.close()
+  return folder
+}
+
+const messages = ({ stdout }) => stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line).msg).join('')
+
+tape('folders: cat, tail, count and get read a segmented log', async (t) => {
+  const folder = await makeFolder()
+  t.equal(messages(await runCommand(['cat', folder])), '9876543210')
+  t.equal(messages(await runCommand(['tail', '-n', '3', folder])), '210')
+  t.equal((await runCommand(['count', folder])).stdout, '10\n')
+  const { seq } = JSON.parse((await runCommand(['cat', folder, '-s', '--reverse', '--limit', '1'])).stdout)
+  t.equal(messages(await runCommand(['get', folder, String(seq)])), '0')
+  const { code, stderr } = await runCommand(['cat', temporaryFolder()])
+  t.equal(code, 2, stderr)
+})
+
+tape('--since, --until, --level and --grep: all must hold', async (t) => {
+  const folder = await makeFolder()
+  const cat = async (...words) => messages(await runCommand(['cat', folder, ...words]))
+  t.equal(await cat('--since', '150m'), '210')
+  t.equal(await cat('--until', '6.5h ago'), '987')
+  t.equal(await cat('--since', '7.5h', '--until', '3.5h', '--level', 'error'), '64')
+  t.equal(await cat('--level', '40', '-w', 'msg^=8'), '8')
+  t.equal(await cat('--since', '4.5h', '--grep', '"level":30'), '31')
+  t.equal(await cat('--since', '2000-01-01'), '9876543210')
+  t.equal(messages(await runCommand(['tail', folder, '-n', '2', '--since', '4.5h', '-l', 'ERROR'])), '20')
+  t.equal((await runCommand(['count', folder, '--since', '2.5h'])).stdout, '3\n')
+  for (const words of [['--since', 'yesterday'], ['--until', '99'], ['--level', 'loud']]) {
+    t.equal((await runCommand(['cat', folder, ...words])).code, 2, words.join(' '))
+  }
+})
+
+tape('--pretty: one line or several, and nothing that a terminal obeys', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  await log.append([
+    { level: 30, time: 0, pid: 1, hostname: 'host', name: 'app', msg: 'up', port: 80 },
+    { level: 'warn', msg: '\u001b[2J', err: { type: 'Error', message: 'no', stack: 'Error: no\n    at here', code: 'E' } },
+    7
+  ])
+  await log.close()
+  const { stdout } = await runCommand(['tail', '--pretty', folder])
+  const [first, ...others] = stdout.split('\n')
+  t.match(first, /^1970-01-01 \d\d:00:00\.000 INFO {2}\(app\) up$/)
+  t.deepEqual(others, ['    port: 80', '- WARN  \\u001b[2J', '    Error: no', '        at here', '    code: E', '7', ''])
+})
+
+tape('times: durations before now, and local times', (t) => {
+  const isNear = (text, ago) => Math.abs(parseTime(text) - (Date.now() - ago)) < 5000
+  t.ok(isNear('90s', 90_000) && isNear('1.5 h', 1.5 * HOUR) && isNear('2d ago', 48 * HOUR) && isNear('1w', 168 * HOUR))
+  t.equal(+parseTime('2026-11-23'), +new Date(2026, 10, 23))
+  t.equal(+parseTime('2026-11-23 10:30'), +new Date(2026, 10, 23, 10, 30))
+  t.equal(+parseTime('2026-11-23T10:30Z'), Date.UTC(2026, 10, 23, 10, 30))
+  for (const text of ['', 'x', '5', '1y', '2026-13-45', 'Mon']) t.throws(() => parseTime(text), { code: 'ERR_INVALID_ARGUMENT' }, text)
+  t.end()
+})
