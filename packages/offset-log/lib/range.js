@@ -21,6 +21,8 @@ const KNOWN = {
 /** flumedb and its views call these with options of their own. */
 const LENIENT = ['stream', 'scan']
 
+/** @typedef {number | Date | string} Time  ms since 1970, or a text such as 2026-11-23T07:01:07Z */
+
 /**
  * @typedef {object} RangeOptions
  * @property {number} [gt]  seqs above; any number, not only a record's seq
@@ -38,6 +40,8 @@ const LENIENT = ['stream', 'scan']
  * @property {'error' | 'skip'} [onCorrupt]  what to do at damage: end with ERR_LOG_CORRUPT, or continue behind it and
  *   count what was lost. By default as the log was opened
  * @property {AbortSignal} [signal]  an abort ends the read with ABORT_ERR
+ * @property {{ gt?: Time, gte?: Time, lt?: Time, lte?: Time }} [time]  only records of this period; of a segmented log
+ *   that was opened with the option `time`
  * @property {import('@millrace/where').Where} [where]  only records that match this filter, see @millrace/where
  */
 

@@ -28,7 +28,7 @@ const DRAIN_SIZE = 2 ** 20
 class Appending {
   #core
   #retention
-  #compressor
+  #upkeep
   /** Appends that wait for the next segment. @type {Waiting[]} */
   #queue = []
   #queuedSize = 0
@@ -42,12 +42,12 @@ class Appending {
   /**
    * @param {Core} core
    * @param {import('./retention').Retention} retention
-   * @param {import('./compressor').Compressor} compressor
+   * @param {import('./upkeep').Upkeep} upkeep
    */
-  constructor (core, retention, compressor) {
+  constructor (core, retention, upkeep) {
     this.#core = core
     this.#retention = retention
-    this.#compressor = compressor
+    this.#upkeep = upkeep
   }
 
   get pendingSize () {
@@ -136,7 +136,7 @@ class Appending {
     // Everything in it is durable. If the closing slot cannot be written, the next open finds the end by itself.
     segments.close(before).catch(() => {})
     this.#retention.run().catch(() => {})
-    this.#compressor.schedule()
+    this.#upkeep.schedule()
   }
 
   /** @param {Error} err */

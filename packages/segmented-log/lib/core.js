@@ -5,12 +5,14 @@ const { Lifecycle, createObservable } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
 const { inSegment, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
+const { Times } = require('./times')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('./segments').Segment} Segment
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
+ * @typedef {import('./times').TimeBounds} TimeBounds
  * @typedef {(err: Error | null, found?: { data: Buffer, isDeleted: boolean }) => void} FoundCallback
  */
 
@@ -20,6 +22,7 @@ class Core {
     this.folder = folder
     this.options = options
     this.segments = new Segments(folder, options.sealed, options.openSegments)
+    this.times = options.time === null ? null : new Times(this)
     /** @type {import('@millrace/flow').Obz<number>} */
     this.since = createObservable()
     /** @type {import('@millrace/flow').Obz<number>} */
@@ -70,8 +73,20 @@ class Core {
         return base + /** @type {LogFile} */ (file).end
       },
       openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
-        openSegmentedRange(segments, range, cb)
+        openSegmentedRange(segments, range, null, cb)
       }
+    }
+    return file
+  }
+
+  /** The log, of which reads see only the records of a period. @param {TimeBounds} bounds @returns {LogFile} */
+  fileWithin (bounds) {
+    const { segments } = this
+    const times = /** @type {Times} */ (this.times)
+    const file = Object.create(this.file)
+    file.openRange = (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
+      const within = { times, bounds, filter: times.createFilter(bounds) }
+      times.load().then(() => openSegmentedRange(segments, range, within, cb))
     }
     return file
   }

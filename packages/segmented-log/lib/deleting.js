@@ -7,11 +7,11 @@ const { call } = require('@millrace/flow')
 const { inSegment } = require('./reader')
 
 /**
- * @param {{ core: import('./core').Core, compressor: import('./compressor').Compressor }} parts
+ * @param {{ core: import('./core').Core, upkeep: import('./upkeep').Upkeep }} parts
  * @param {unknown[]} seqs
  * @param {Set<import('./segments').Segment>} unsynced  gets the sealed segments with deletions that are not synced
  */
-async function deleteRecords ({ core, compressor }, seqs, unsynced) {
+async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
   const { segments } = core
   /** @type {Map<import('./segments').Segment, number[]>} */
   const bySegment = new Map()
@@ -30,7 +30,7 @@ async function deleteRecords ({ core, compressor }, seqs, unsynced) {
   core.deletionCount++
   try {
     for (const [segment, locals] of bySegment) {
-      await compressor.change(segment, () => segments.use(segment, async (log) => {
+      await upkeep.change(segment, () => segments.use(segment, async (log) => {
         if (!segment.isActive) unsynced.add(segment)
         await call(log, 'del', locals)
       })).catch((err) => { throw inSegment(err, segment) })

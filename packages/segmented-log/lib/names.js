@@ -5,6 +5,7 @@
 //   0000000000032854-20261123T070107123Z.log    a segment: its base, and when it was made
 //   0000000000032854-20261123T070107123Z.log.gz the same, compressed; or .zst
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
+//   times                                       a cache: see times.js
 
 const { misuse } = require('@millrace/errors')
 const { formats } = require('./compressed/formats')
@@ -16,6 +17,8 @@ const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
 const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
+/** The file with the times of the segments. */
+const TIMES_FILE = 'times'
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
@@ -32,6 +35,7 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment. If a segment
  *   has a plain file and a compressed one, the plain one counts: a crash left the other
  * @property {Array<{ file: string, name: string, seq: number }>} holds
+ * @property {boolean} hasTimes
  */
 
 /** @type {(base: number, createdMs: number) => string} */
@@ -48,7 +52,7 @@ function holdName (name, seq) {
 /** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
 function parseNames (names) {
   /** @type {Listing} */
-  const listing = { segments: [], beside: [], holds: [] }
+  const listing = { segments: [], beside: [], holds: [], hasTimes: false }
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT.test(name)) {
@@ -60,6 +64,7 @@ function parseNames (names) {
     const beside = BESIDE.exec(name)
     const hold = beside ? null : HOLD.exec(name)
     if (beside) listing.beside.push({ name, of: beside[1], suffix: beside[2] })
+    else if (name === TIMES_FILE) listing.hasTimes = true
     else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
   }
   return listing
@@ -86,6 +91,7 @@ function checkHoldName (call, name) {
   throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
 }
 
+exports.TIMES_FILE = TIMES_FILE
 exports.segmentName = segmentName
 exports.holdName = holdName
 exports.parseNames = parseNames

@@ -8,6 +8,7 @@ const { RecordCodec, checkNames } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
+const { parseTime } = require('./times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
 const SEGMENT_SIZE_MAX = 2 ** 40
@@ -22,7 +23,7 @@ const QUOTA_MIN = 1024 * 1024
 /** Options that every segment gets as they are. */
 const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
 const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
-  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
+  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
 
 /**
  * @template [T=any]
@@ -36,6 +37,8 @@ const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'loc
  * @property {number} [segmentAge]  ms; a segment that is older is sealed at the next append
  * @property {string} [segmentDay]  a time zone, such as `UTC` or `Europe/Berlin`: a segment that was made on another
  *   day there is sealed at the next append
+ * @property {string[] | ((value: any) => number | string | Date | undefined)} [time]  where the time of a record is:
+ *   the path of a field, or a function. Reads with time bounds skip segments by it
  * @property {'gzip' | 'zstd' | false} [compress]  how sealed segments are compressed in the background. `zstd` needs
  *   Node.js 22.15. False, the default, compresses nothing; what was compressed stays so, and is read
  * @property {number} [openSegments]  how many sealed segments may stay open; 8 by default
@@ -90,6 +93,7 @@ function parseOptions (options = {}) {
     segmentAge: parseNumber('segmentAge', options.segmentAge, Infinity, 1),
     calendar: segmentDay === undefined ? null : new Calendar(segmentDay),
     compress: parseCompress(options.compress),
+    time: parseTime(options.time),
     openSegments,
     limits: {
       maxSize,

@@ -17,6 +17,11 @@ const { SLACK } = require('./opening')
  * @typedef {import('./segments').Segment} Segment
  * @typedef {import('./segments').Segments} Segments
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
+ *
+ * @typedef {object} Within  of a read of a period
+ * @property {import('./times').Times} times
+ * @property {import('./times').TimeBounds} bounds
+ * @property {(buf: Buffer, start: number, end: number, seq: number) => boolean} filter
  */
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Done */
@@ -57,12 +62,22 @@ class SegmentedReader {
   #innerRun = null
   /** What was lost in the readers before `#inner`. */
   #lostBefore = { count: 0, size: 0 }
+  #within
 
-  /** @param {Segments} segments  @param {Range} range  @param {Segment} segment  where the range begins */
-  constructor (segments, range, segment) {
+  /**
+   * @param {Segments} segments
+   * @param {Range} range
+   * @param {Segment} segment  where the range begins
+   * @param {Within | null} within
+   */
+  constructor (segments, range, segment, within) {
     this.#segments = segments
     this.#range = { ...range }
     this.#segment = segment
+    this.#within = within
+    // Who resumes in a segment is told if it was lost or dropped.
+    const isWhole = range.reverse ? range.stop >= (segment.next?.base ?? Infinity) : range.from <= segment.base
+    if (isWhole && this.#isOutside(segment)) this.#segment = this.#follower() ?? segment
   }
 
   get lost () {
@@ -80,10 +95,22 @@ class SegmentedReader {
 
   /** The segment to read after this one; null if the range ends in this one. */
   #follower () {
+    let segment = this.#neighbour(this.#segment)
+    while (segment !== null && this.#isOutside(segment)) segment = this.#neighbour(segment)
+    return segment
+  }
+
+  /** @param {Segment} segment @returns {Segment | null}  the next one of the range */
+  #neighbour (segment) {
     const { reverse, from, stop } = this.#range
-    const { base, next } = this.#segment
-    if (reverse) return from >= base ? null : this.#segments.before(this.#segment)
+    const { base, next } = segment
+    if (reverse) return from >= base ? null : this.#segments.before(segment)
     return next !== null && next.base < stop ? next : null
+  }
+
+  /** @param {Segment} segment */
+  #isOutside (segment) {
+    return this.#within !== null && !segment.isActive && this.#within.times.isOutside(segment, this.#within.bounds)
   }
 
   /**
@@ -198,6 +225,8 @@ class SegmentedReader {
     const run = this.#innerRun
     if (run === null || this.#inner === null) return null
     const err = this.#inner.applyFilter(run, codec)
+    const within = this.#within
+    if (within !== null && !within.times.isInside(this.#segment, within.bounds)) run.filter(within.filter)
     this.#run.take(run, this.#segment.base)
     return err
   }
@@ -231,14 +260,15 @@ function inSegment (err, { base, path }) {
 /**
  * @param {Segments} segments
  * @param {Range} range
+ * @param {Within | null} within
  * @param {(err: Error | null, reader?: SegmentedReader) => void} cb
  */
-function openSegmentedRange (segments, range, cb) {
+function openSegmentedRange (segments, range, within, cb) {
   const { from, stop, reverse } = range
   const err = segments.retainedError('stream', reverse ? stop : from)
   if (err) return cb(err)
   const start = reverse ? segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1)) : segments.find(from)
-  new SegmentedReader(segments, range, start).open(cb)
+  new SegmentedReader(segments, range, start, within).open(cb)
 }
 
 exports.openSegmentedRange = openSegmentedRange

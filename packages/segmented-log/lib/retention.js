@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { call, createObservable } = require('@millrace/flow')
-const { checkHoldName, holdName } = require('./names')
+const { TIMES_FILE, checkHoldName, holdName } = require('./names')
 const { ignoreMissing, list } = require('./opening')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
@@ -42,7 +42,7 @@ class Retention {
   #timer
   /** @type {import('@millrace/flow').Obz<Dropped>} */
   dropped = createObservable()
-  /** Room that the compressor needs for a file that it is making. */
+  /** Room that the upkeep needs for a file that it is making. */
   #reservedSize = 0
 
   /** @param {Core} core */
@@ -172,11 +172,13 @@ class Retention {
   }
 
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
-  async #measureFolder (makesRoom, { beside: all }) {
+  async #measureFolder (makesRoom, { beside: all, hasTimes }) {
     const { folder, segments: { list, last }, options: { segmentSize } } = this.#core
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
-    const besideSizes = await this.#sizesOf(beside.map(({ name }) => path.join(folder, name)))
+    const names = beside.map(({ name }) => name)
+    if (hasTimes) names.push(TIMES_FILE)
+    const besideSizes = await this.#sizesOf(names.map((name) => path.join(folder, name)))
     const lastSize = /** @type {any} */ (last.file).store.end
     // The newest segment may still grow.
     const fullSize = segmentSize * OVERHEAD + RESERVE_SIZE

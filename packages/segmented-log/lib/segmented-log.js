@@ -11,13 +11,14 @@ const {
   parseRange, reads, scan
 } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
-const { Compressor } = require('./compressor')
+const { Upkeep } = require('./upkeep')
 const { Core } = require('./core')
 const { deleteRecords } = require('./deleting')
 const { Following } = require('./following')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { Retention } = require('./retention')
+const { parseTimeBounds } = require('./times')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
@@ -32,7 +33,7 @@ class Log {
   #getter
   #appending
   #retention
-  #compressor
+  #upkeep
   /** Of a log opened for reading. @type {Following | null} */
   #following = null
   /** Segments with deletions that are not synced yet. @type {Set<import('./segments').Segment>} */
@@ -45,8 +46,8 @@ class Log {
     if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
     this.#core = new Core(folder, parsed)
     this.#retention = new Retention(this.#core)
-    this.#compressor = new Compressor(this.#core, this.#retention)
-    this.#appending = new Appending(this.#core, this.#retention, this.#compressor)
+    this.#upkeep = new Upkeep(this.#core, this.#retention)
+    this.#appending = new Appending(this.#core, this.#retention, this.#upkeep)
     this.#getter = new Getter(this.#core.file)
     this.filename = folder
     this.since = this.#core.since
@@ -97,7 +98,7 @@ class Log {
     this.supports.flushSync = log.supports.flushSync
     if (options.isWriter) {
       this.#retention.start()
-      this.#compressor.start()
+      this.#upkeep.start()
     } else this.#following = new Following(this.#core)
   }
 
@@ -207,23 +208,48 @@ class Log {
   /** @type {(name: keyof typeof reads, what: any, options: any, cb?: NodeCallback<any>) => any} */
   #read (name, what, options, cb) {
     if (typeof options === 'function') return this.#read(name, what, undefined, options)
-    return callbackOrPromise(cb, (cb) => reads[name](this.#core.file, this.#getter, { what, options }, cb), name)
+    return callbackOrPromise(cb, (cb) => {
+      let period
+      try {
+        period = this.#parsePeriod(name, options)
+      } catch (err) {
+        return this.#core.lifecycle.run(name, cb, (cb) => cb(asError(err, `${name}: an option`)))
+      }
+      reads[name](period.file, this.#getter, { what, options: period.options }, cb)
+    }, name)
   }
 
   /** @param {import('@millrace/offset-log').ReadOptions} [options] */
   stream (options = {}) {
-    let range
     try {
-      range = parseRange('stream', options, this.#core.options.isStrict)
+      const period = this.#parsePeriod('stream', options)
+      const range = parseRange('stream', period.options, this.#core.options.isStrict)
+      return createSource(new RecordStream(period.file, range, options))
     } catch (err) {
       return createFailedSource(asError(err, 'stream: an option'))
     }
-    return createSource(new RecordStream(this.#core.file, range, options))
+  }
+
+  /**
+   * @template {object | undefined} T
+   * @param {string} call
+   * @param {T} options  of a read
+   * @returns {{ file: import('./core').LogFile, options: T }}  the log within the time bounds, and the other options
+   * @throws {TypeError} ERR_INVALID_ARGUMENT
+   */
+  #parsePeriod (call, options) {
+    const { file, times } = this.#core
+    if (options === null || typeof options !== 'object' || !('time' in options)) return { file, options }
+    const { time, ...others } = options
+    if (time === undefined) return { file, options: /** @type {T} */ (others) }
+    if (times === null) throw misuse(`${call}: time bounds need to know where the time is; open the log with the option time, such as ['time']`)
+    return { file: this.#core.fileWithin(parseTimeBounds(call, time)), options: /** @type {T} */ (others) }
   }
 
   /** @param {any} [options] */
   toReadable (options = {}) {
-    return createReadable(this.#core.file, options)
+    const period = this.#parsePeriod('toReadable', options)
+    return createReadable(period.file, period.options)
   }
 
   /** @param {import('@millrace/offset-log').WritableOptions} [options] */
@@ -252,11 +278,15 @@ class Log {
   /** @type {(options: any, onRecords: any, cb?: NodeCallback<any>) => any} */
   scan (options = {}, onRecords, cb) {
     return callbackOrPromise(cb, (cb) => {
-      const { lifecycle, file, options: { isStrict } } = this.#core
+      const { lifecycle, options: { isStrict } } = this.#core
       /** @type {import('@millrace/offset-log/composing').Range} */
       let range
+      /** @type {import('./core').LogFile} */
+      let file
       try {
-        range = parseRange('scan', options, isStrict)
+        const period = this.#parsePeriod('scan', options)
+        file = period.file
+        range = parseRange('scan', period.options, isStrict)
       } catch (err) {
         return lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
       }
@@ -274,7 +304,7 @@ class Log {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
-      toCallback(deleteRecords({ core: this.#core, compressor: this.#compressor }, typeof seqs === 'number' ? [seqs] : [...seqs], this.#unsynced), cb)
+      toCallback(deleteRecords({ core: this.#core, upkeep: this.#upkeep }, typeof seqs === 'number' ? [seqs] : [...seqs], this.#unsynced), cb)
     }), 'del')
   }
 
@@ -392,7 +422,7 @@ class Log {
     if (segments.list.length === 0) return
     await this.#following?.close()
     await this.#appending.settled()
-    await this.#compressor.stop()
+    await this.#upkeep.stop()
     await this.#retention.stop()
     this.#core.end()
     const { last } = segments

@@ -7,7 +7,7 @@ const { SimulatedDisk } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const FOLDER = '/logs'
-const NAMES = /^\/logs\/(\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+)?|h\.\d{16}\.hold)$/
+const NAMES = /^\/logs\/(times|\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+)?|h\.\d{16}\.hold)$/
 
 /** What the program that is to crash has done and was promised. Records are known by their numbers. */
 class Story {
@@ -108,8 +108,8 @@ async function check (disk, story, options) {
     numbers.push(numberOf(value))
     if (String(value) !== story.appended[numbers.at(-1)]) return `not what was appended: ${String(value).slice(0, 20)}`
   }
-  const fault = compare(numbers, story)
-  if (fault !== null) return fault
+  const fault = compare(numbers, story) ?? (options.time && await checkPeriod(log, numbers))
+  if (fault) return fault
   if (log.recovery?.damage.length > 0) return `called damaged: ${JSON.stringify(log.recovery)}`
   if (log.since.value < (seqs.at(-1) ?? -1)) return `since is ${log.since.value}, not ${seqs.at(-1)}`
   const last = await log.append(Buffer.from(String(story.appended.length)))
@@ -125,6 +125,15 @@ async function check (disk, story, options) {
   const count = await again.count()
   await again.close()
   return count === numbers.length + 2 ? null : `${count} records after a second crash`
+}
+
+/** Reads a period of the log: its records have their numbers as times. */
+async function checkPeriod (log, numbers) {
+  const [gte, lt] = [numbers[Math.floor(numbers.length / 3)], numbers[Math.floor(numbers.length / 2)]]
+  const found = []
+  for await (const value of log.stream({ time: { gte, lt }, seqs: false })) found.push(numberOf(value))
+  const expected = numbers.filter((number) => number >= gte && number < lt)
+  return found.join() === expected.join() ? null : `the period has ${found}, not ${expected}`
 }
 
 /** @type {(numbers: number[], story: Story) => string | null} */
@@ -149,7 +158,8 @@ function compare (numbers, { appended, promised, droppable, deleted: [asked,, mu
  */
 async function runRound (random, { imageEvery = 3 } = {}) {
   const compress = random(3) > 0 ? 'gzip' : false
-  const options = { segmentSize: 34_000 + random(3) * 4000, openSegments: 1 + random(2), compress }
+  const time = random(2) === 0 ? (value) => numberOf(value) : undefined
+  const options = { segmentSize: 34_000 + random(3) * 4000, openSegments: 1 + random(2), compress, time }
   const images = []
   const story = new Story()
   const take = (/** @type {string} */ name) => {

@@ -1,6 +1,6 @@
 'use strict'
-// Compresses sealed segments in the background, one at a time, the oldest first. A segment that is deleted from is
-// inflated first, and compressed again later.
+// Looks after sealed segments in the background, one at a time, the oldest first: notes their times, and compresses
+// them. A segment that is deleted from is inflated first, and compressed again later.
 //
 // A new file is made beside the old one, whole and on stable storage, and renamed. Only then is the old one removed. If
 // both are there after a crash, they have the same bytes; opening removes the compressed one.
@@ -20,12 +20,12 @@ const CALM_MS = 2000
 /** Ends a compression that is no longer wanted. */
 const STOPPED = new Error('the compression was stopped')
 
-class Compressor {
+class Upkeep {
   #core
   #retention
   /** @type {NodeJS.Timeout | undefined} */
   #timer
-  /** What is being compressed, and the end of that. @type {{ segment: Segment, done: Promise<void> } | null} */
+  /** What is under way, and the end of that. @type {{ segment: Segment, done: Promise<void> } | null} */
   #running = null
   #isStopped = true
   #mustStop = false
@@ -45,8 +45,9 @@ class Compressor {
     this.#retention = retention
   }
 
-  start () {
+  async start () {
     this.#isStopped = false
+    await this.#core.times?.load()
     this.schedule()
   }
 
@@ -60,7 +61,7 @@ class Compressor {
 
   /** Looks for something to do, soon. It does not keep the process running before it has begun. */
   schedule (ms = 0) {
-    if (this.#isStopped || this.#core.options.compress === null) return
+    if (this.#isStopped || (this.#core.options.compress === null && this.#core.times === null)) return
     if (this.#running !== null || this.#inflatingCount > 0) return
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#run(), ms)
@@ -68,21 +69,24 @@ class Compressor {
   }
 
   #run () {
+    const { segments, times, options: { compress } } = this.#core
     const now = Date.now()
     let calmInMs = Infinity
-    for (const segment of this.#core.segments.list) {
-      if (segment.isActive || segment.isDropped || segment.format !== null || this.#left.has(segment)) continue
+    for (const segment of segments.list) {
+      if (segment.isActive || segment.isDropped) continue
+      if (times?.has(segment) === false) return this.#begin(segment, () => times.note(segment))
+      if (compress === null || segment.format !== null || this.#left.has(segment)) continue
       const waitMs = this.#changing.has(segment) ? CALM_MS : (this.#changedAtMs.get(segment) ?? 0) + CALM_MS - now
-      if (waitMs <= 0) return this.#begin(segment)
+      if (waitMs <= 0) return this.#begin(segment, () => this.#compress(segment))
       calmInMs = Math.min(calmInMs, waitMs)
     }
     if (calmInMs < Infinity) this.schedule(calmInMs)
   }
 
-  /** @param {Segment} segment */
-  #begin (segment) {
+  /** @type {(segment: Segment, work: () => Promise<void>) => void} */
+  #begin (segment, work) {
     this.#mustStop = false
-    const done = this.#compress(segment).catch((err) => {
+    const done = work().catch((err) => {
       if (err !== STOPPED) return this.#warn(segment, err)
       this.#left.delete(segment)
     }).finally(() => {
@@ -211,4 +215,4 @@ class Compressor {
   }
 }
 
-exports.Compressor = Compressor
+exports.Upkeep = Upkeep
