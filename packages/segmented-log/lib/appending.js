@@ -8,7 +8,7 @@
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
-const { SLACK, makeSegment, nameAt } = require('./opening')
+const { SLACK, makeSegment, nameAt, writeHint } = require('./opening')
 
 /** The end of a segment that never had a record. */
 const HEAD_SIZE = 32 * 1024
@@ -124,6 +124,8 @@ class Appending {
       // What `flushSync` has appended meanwhile must be durable too.
       while (core.durable.value !== core.since.value) await call(before.log, 'sync')
       core.activate(segments.add(name), log)
+      // Before the lock of the segment before is released.
+      await writeHint(folder, options, segments.list)
       this.#hasWarned = false
     } catch (err) {
       this.#retryAtMs = Date.now() + RETRY_MS

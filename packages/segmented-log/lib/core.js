@@ -40,6 +40,8 @@ class Core {
   }
 
   #isWaking = false
+  /** @type {Segment | null} */
+  #active = null
   /** Stops listening to the newest segment. */
   #forget = () => {}
 
@@ -115,8 +117,8 @@ class Core {
    */
   activate (segment, log) {
     const { segments, since, durable } = this
-    const before = segments.list[segments.list.length - 2]
-    if (before !== undefined) before.isActive = false
+    if (this.#active !== null) this.#active.isActive = false
+    this.#active = segment
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
     segments.noteOpen(segment, log)

@@ -6,6 +6,7 @@
 //   0000000000032854-20261123T070107123Z.log.gz the same, compressed; or .zst
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
 //   times                                       a cache: see times.js
+//   newest                                      a hint: see opening.js
 
 const { misuse } = require('@millrace/errors')
 const { formats } = require('./compressed/formats')
@@ -19,6 +20,8 @@ const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 /** The file with the times of the segments. */
 const TIMES_FILE = 'times'
+/** The file with the name of the newest segment, in large folders. */
+const HINT_FILE = 'newest'
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
@@ -35,7 +38,7 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment. If a segment
  *   has a plain file and a compressed one, the plain one counts: a crash left the other
  * @property {Array<{ file: string, name: string, seq: number }>} holds
- * @property {boolean} hasTimes
+ * @property {string[]} others  the other files of the log
  */
 
 /** @type {(base: number, createdMs: number) => string} */
@@ -52,7 +55,7 @@ function holdName (name, seq) {
 /** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
 function parseNames (names) {
   /** @type {Listing} */
-  const listing = { segments: [], beside: [], holds: [], hasTimes: false }
+  const listing = { segments: [], beside: [], holds: [], others: [] }
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT.test(name)) {
@@ -64,23 +67,36 @@ function parseNames (names) {
     const beside = BESIDE.exec(name)
     const hold = beside ? null : HOLD.exec(name)
     if (beside) listing.beside.push({ name, of: beside[1], suffix: beside[2] })
-    else if (name === TIMES_FILE) listing.hasTimes = true
+    else if (name === TIMES_FILE || name === HINT_FILE) listing.others.push(name)
     else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
   }
   return listing
 }
 
-/** @implements {SegmentName} */
+/** Reads a name only when somebody asks: there may be thousands. @implements {SegmentName} */
 class ParsedName {
+  #file
+
   /** @param {string} file */
   constructor (file) {
-    this.name = file.slice(0, NAME_SIZE)
-    this.format = file.length === NAME_SIZE ? null : formats.find(({ suffix }) => file.endsWith(suffix)) ?? null
-    this.base = Number(file.slice(0, DIGITS))
+    this.#file = file
+  }
+
+  get name () {
+    return this.#file.slice(0, NAME_SIZE)
+  }
+
+  get format () {
+    if (this.#file.length === NAME_SIZE) return null
+    return formats.find(({ suffix }) => this.#file.endsWith(suffix)) ?? null
+  }
+
+  get base () {
+    return Number(this.#file.slice(0, DIGITS))
   }
 
   get createdMs () {
-    const [year, month, day, hour, minute, second, ms] = (TIME.exec(this.name) ?? []).slice(1).map(Number)
+    const [year, month, day, hour, minute, second, ms] = (TIME.exec(this.#file) ?? []).slice(1).map(Number)
     return Date.UTC(year, month - 1, day, hour, minute, second, ms)
   }
 }
@@ -91,6 +107,7 @@ function checkHoldName (call, name) {
   throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
 }
 
+exports.HINT_FILE = HINT_FILE
 exports.TIMES_FILE = TIMES_FILE
 exports.segmentName = segmentName
 exports.holdName = holdName

@@ -6,7 +6,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { abortError, call, pause } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { parseNames, segmentName } = require('./names')
+const { HINT_FILE, parseNames, segmentName } = require('./names')
 
 /** Two processes that make the first segment at the same time both give up, and try again after a random time. */
 const BACKOFF_MS_MAX = 30
@@ -20,6 +20,12 @@ const DAMAGE_DISTANCE = 2 ** 33
  * still append to the one before.
  */
 const SLACK = 2 ** 26
+
+/** Processes that make a first segment together. */
+const TWIN_COUNT_MAX = 100
+/** To list fewer segments takes no time worth saving. */
+const HINTED_COUNT_MIN = 100
+const HINT_SIZE_MAX = 100
 
 /**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
@@ -35,7 +41,8 @@ const SLACK = 2 ** 26
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
 async function openFolder (folder, options) {
   const { signal, isWriter, mustExist, errorIfExists } = options
-  const { segments } = await list(folder, options)
+  const hint = isWriter && !errorIfExists ? await readHint(folder, options) : null
+  const segments = hint === null ? (await list(folder, options)).segments : [hint]
   if (signal?.aborted) throw abortError('open', signal)
   const isMissing = segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
@@ -45,7 +52,10 @@ async function openFolder (folder, options) {
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
       { path: folder })
   }
-  return isWriter ? openForWriting(folder, options, segments) : openForReading(folder, options)
+  if (!isWriter) return openForReading(folder, options, segments)
+  const opened = await openForWriting(folder, options, segments)
+  if (opened.segments[opened.segments.length - 1].name !== hint?.name) await writeHint(folder, options, opened.segments)
+  return opened
 }
 
 /** @type {(folder: string, options: Options) => Promise<Listing>} */
@@ -64,10 +74,10 @@ async function list (folder, { storage, isWriter }) {
   }
 }
 
-/** @type {(folder: string, options: Options) => Promise<Opened>} */
-async function openForReading (folder, options) {
+/** @type {(folder: string, options: Options, found: SegmentName[]) => Promise<Opened>} */
+async function openForReading (folder, options, found) {
   for (let attempt = 1; ; attempt++) {
-    const { segments } = await list(folder, options)
+    const segments = attempt === 1 ? found : (await list(folder, options)).segments
     const last = segments[segments.length - 1]
     if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
     const log = OffsetLog(path.join(folder, last.name), options.active)
@@ -91,7 +101,8 @@ async function openForWriting (folder, options, found) {
     const isNew = before.length === 0
     const name = isNew ? nameAt(0) : before[before.length - 1]
     const left = Math.max(0, lockTimeout - (performance.now() - beganMs))
-    const own = { lockTimeout: left, mustExist: !isNew, signal: signal ?? undefined }
+    const watched = listOnLock(folder, options, isNew)
+    const own = { lockTimeout: left, mustExist: !isNew, signal: signal ?? undefined, storage: watched.storage }
     const log = OffsetLog(path.join(folder, name.name), { ...options.active, ...own })
     const isGone = await log.ready().then(() => false, (/** @type {NodeJS.ErrnoException} */ err) => {
       // Another writer that has just made the first segment has removed the unfinished file of this one.
@@ -100,10 +111,12 @@ async function openForWriting (folder, options, found) {
       return true
     })
     // Another writer may have made the next segment before this one got the lock, or a first segment of another name.
-    const listing = await list(folder, options)
+    const listing = await watched.list()
     const { segments } = listing
     const last = segments[segments.length - 1]
-    const twins = segments.filter(({ base, name: other }) => base === name.base && other !== name.name)
+    // Segments with the same base are the last ones.
+    const isTwin = (/** @type {SegmentName} */ other) => other.base === name.base && other.name !== name.name
+    const twins = segments.slice(-TWIN_COUNT_MAX).filter(isTwin)
     if (!isGone && last?.base === name.base && twins.length === 0) return settle(folder, options, listing, log)
     if (!isGone) await call(log, 'close')
     if (isNew) await call(storage, 'unlink', path.join(folder, name.name)).catch(ignoreMissing)
@@ -113,6 +126,59 @@ async function openForWriting (folder, options, found) {
         'or wait', { path: folder })
     }
     await pause(Math.random() * BACKOFF_MS_MAX)
+  }
+}
+
+/**
+ * Lists the folder as soon as a lock is held, while the log is still being opened: for a large folder that takes as
+ * long. A new file has no name yet when it is locked.
+ * @type {(folder: string, options: Options, isNew: boolean) => { storage: any, list: () => Promise<Listing> }}
+ */
+function listOnLock (folder, options, isNew) {
+  const { storage } = options.active
+  /** @type {Promise<Listing> | null} */
+  let listing = null
+  const lock = storage.lock && !isNew && ((/** @type {[...any[], any]} */ ...args) => {
+    const cb = args.pop()
+    storage.lock(...args, (/** @type {Error | null} */ err, /** @type {any} */ held) => {
+      if (!err) listing = list(folder, options)
+      listing?.catch(() => {})
+      cb(err, held)
+    })
+  })
+  return { storage: lock ? { ...storage, lock } : storage, list: () => listing ?? list(folder, options) }
+}
+
+// A large folder also has the file `newest`, with the name of the newest segment. With it, a writer need not list the
+// folder twice. It is only a hint: the folder is listed once the lock is held, and tells if the hint is old.
+
+/** @type {(folder: string, options: Options) => Promise<SegmentName | null>} */
+async function readHint (folder, { storage }) {
+  try {
+    const handle = await call(storage, 'open', path.join(folder, HINT_FILE), { flags: 'r', createFolder: false })
+    const bytes = Buffer.alloc(HINT_SIZE_MAX)
+    const size = await call(handle, 'read', bytes, 0, bytes.length, 0).finally(() => call(handle, 'close'))
+    return parseNames([bytes.toString('latin1', 0, size)]).segments[0] ?? null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Writes the hint of a large folder.
+ * @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<void>}
+ */
+async function writeHint (folder, { storage }, segments) {
+  const { length, [length - 1]: newest } = segments
+  if (length < HINTED_COUNT_MIN) return
+  const file = path.join(folder, HINT_FILE)
+  try {
+    const handle = await call(storage, 'open', file, { flags: 'r+', createFolder: false })
+    // All names have the same size, so there is nothing to cut off.
+    const bytes = Buffer.from(newest.name)
+    await call(handle, 'write', bytes, 0, bytes.length, 0).finally(() => call(handle, 'close'))
+  } catch {
+    await call(storage, 'unlink', file).catch(() => {})
   }
 }
 
@@ -176,14 +242,15 @@ const DISPOSABLE = /(^|\.)new$|^(gz|zst)$/
  * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
  * @type {(folder: string, options: Options, listing: Listing) => Promise<void>}
  */
-async function cleanUp (folder, options, { segments, beside }) {
+async function cleanUp (folder, options, { segments, beside: all }) {
   const newest = segments[segments.length - 1].name
+  const beside = all.filter(({ of, suffix }) => of !== newest && !suffix.startsWith('cut-'))
+  if (beside.length === 0) return
   const names = new Set(segments.map(({ name }) => name))
   /** @type {Set<string>} */
   const unclean = new Set()
   let hasRemoved = false
   for (const { name, of, suffix } of beside) {
-    if (of === newest || suffix.startsWith('cut-')) continue
     if (names.has(of) && !DISPOSABLE.test(suffix)) {
       unclean.add(of)
       continue
@@ -209,5 +276,6 @@ exports.SLACK = SLACK
 exports.openFolder = openFolder
 exports.list = list
 exports.nameAt = nameAt
+exports.writeHint = writeHint
 exports.makeSegment = makeSegment
 exports.ignoreMissing = ignoreMissing

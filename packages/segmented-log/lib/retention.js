@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { call, createObservable } = require('@millrace/flow')
-const { TIMES_FILE, checkHoldName, holdName } = require('./names')
+const { checkHoldName, holdName } = require('./names')
 const { ignoreMissing, list } = require('./opening')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
@@ -172,12 +172,11 @@ class Retention {
   }
 
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
-  async #measureFolder (makesRoom, { beside: all, hasTimes }) {
+  async #measureFolder (makesRoom, { beside: all, others }) {
     const { folder, segments: { list, last }, options: { segmentSize } } = this.#core
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
-    const names = beside.map(({ name }) => name)
-    if (hasTimes) names.push(TIMES_FILE)
+    const names = [...beside.map(({ name }) => name), ...others]
     const besideSizes = await this.#sizesOf(names.map((name) => path.join(folder, name)))
     const lastSize = /** @type {any} */ (last.file).store.end
     // The newest segment may still grow.

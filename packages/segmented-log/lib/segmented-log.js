@@ -86,7 +86,7 @@ class Log {
     const { folder, options, segments } = this.#core
     const opened = await openFolder(folder, options)
     const { log } = opened
-    for (const name of opened.segments) segments.add(name)
+    segments.begin(opened.segments)
     this.#core.activate(segments.last, log)
     try {
       this.#core.begin(await this.#findSinceBefore())
@@ -341,7 +341,7 @@ class Log {
   async #describe () {
     const { segments } = this.#core
     const stats = await call(segments.last.log, 'stats')
-    return { ...stats, since: this.since.value, segmentCount: segments.list.length }
+    return { ...stats, since: this.since.value, segmentCount: segments.count }
   }
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */
@@ -419,7 +419,7 @@ class Log {
 
   async #closeSegments () {
     const { segments } = this.#core
-    if (segments.list.length === 0) return
+    if (segments.count === 0) return
     await this.#following?.close()
     await this.#appending.settled()
     await this.#upkeep.stop()

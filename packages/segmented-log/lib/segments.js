@@ -81,8 +81,10 @@ class Segments {
   #folder
   #sealedOptions
   #openCountMax
-  /** In order; the last one is the active one. @type {Segment[]} */
-  list = []
+  /** In order; the last one is the active one. Those in `#names` are in front of them. @type {Segment[]} */
+  #list = []
+  /** Of segments that nobody has asked for since the log was opened: there may be thousands. @type {SegmentName[]} */
+  #names = []
   /** Those that are open, or being opened or closed; dropped ones too. @type {Set<Segment>} */
   #opened = new Set()
   #clock = 0
@@ -98,19 +100,37 @@ class Segments {
     this.#openCountMax = openCountMax
   }
 
+  get list () {
+    if (this.#names.length === 0) return this.#list
+    const before = this.#names.splice(0).map((name) => new Segment(name, this.#folder))
+    this.#list = [...before, ...this.#list]
+    before.forEach((segment, index) => { segment.next = this.#list[index + 1] })
+    return this.#list
+  }
+
   get first () {
     return this.list[0]
   }
 
   get last () {
-    return this.list[this.list.length - 1]
+    return this.#list[this.#list.length - 1]
+  }
+
+  get count () {
+    return this.#names.length + this.#list.length
+  }
+
+  /** @param {SegmentName[]} names  of all segments, when the log opens */
+  begin (names) {
+    this.#names = names.slice(0, -1)
+    this.add(names[names.length - 1])
   }
 
   /** Adds a segment behind the others. @param {SegmentName} name */
   add (name) {
     const segment = new Segment(name, this.#folder)
-    if (this.list.length > 0) this.last.next = segment
-    this.list.push(segment)
+    if (this.#list.length > 0) this.last.next = segment
+    this.#list.push(segment)
     return segment
   }
 

@@ -218,6 +218,28 @@ tape('segments: behind a damaged one another begins, and seqs go on above it', a
   await again.close()
 })
 
+tape('segments: a large folder has a hint at its newest segment, and opens without it or with a wrong one', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const options = { codec: jsonCodec, segmentSize: 1, fsync: 'never' }
+  const log = SegmentedLog(folder, options)
+  for (let i = 0; i < 105; i++) await log.append(i)
+  await log.close()
+  const hint = path.join(folder, 'newest')
+  t.equal(fs.readFileSync(hint, 'utf8'), names(folder).at(-1))
+  const wrong = [names(folder)[50], '0000000000000007-20260101T000000000Z.log', 'garbage', '', null]
+  for (const [i, text] of wrong.entries()) {
+    if (text === null) fs.unlinkSync(hint)
+    else fs.writeFileSync(hint, text)
+    const again = SegmentedLog(folder, options)
+    t.deepEqual((await again.last()).value, 104 + i, `hint ${text}`)
+    t.equal(await again.count(), 105 + i)
+    await again.append(105 + i)
+    await again.close()
+    t.equal(fs.readFileSync(hint, 'utf8'), names(folder).at(-1))
+  }
+  t.deepEqual(fs.readdirSync(folder).filter((name) => !name.endsWith('Z.log')), ['newest'])
+})
+
 tape('segments: options that make no sense are misuse', async (t) => {
   const wrong = [{ segmentSize: 0 }, { segmentSize: 'a' }, { segmentAge: -1 }, { segmentDay: 'Mars/Olympus' }, { segmentDay: 1 },
     { maxSize: 1000 }, { maxSize: 2 ** 20, segmentSize: 2 ** 19 }, { maxCount: 0 }, { framing: 'offset32' }, { lock: false },
