@@ -43,7 +43,8 @@ const NEWLINE = 0x0a
 async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eager = {}, fsync }) {
   const log = OffsetLog(path.join(folder, 'log'), { codec: lines, ...(fsync && { fsync }) })
   await log.ready()
-  const batch = { count: Math.min(waiting, 512), bytes: Math.min(bytes, 64 * 1024) }
+  // Where less may wait than a usual batch, the caller writes when the queue is full.
+  const batch = { count: waiting < 512 ? waiting + 1 : 512, bytes: bytes < 64 * 1024 ? bytes + 1 : 64 * 1024 }
   const writer = LogWriter(log, { batch, queue: { count: waiting, bytes }, eager })
   return {
     write: (record, level) => writer.write(record, level),
@@ -56,6 +57,25 @@ async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eage
       await writer.close()
       await log.close()
     }
+  }
+}
+
+/** pino on Millrace. */
+/** @type {(folder: string, options: { bytes?: number }) => Promise<Outlet>} */
+async function openMillracePino (folder, { bytes = 1024 * 1024 }) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
+  await log.ready()
+  const to = load('@millrace/pino').destination(log, { queue: { bytes } })
+  const logger = load('pino')({ base: null, timestamp: false }, to)
+  return {
+    write: (record, level) => logger[level](record),
+    flush: (isSynced) => { to.writer.flushSync({ sync: isSynced }) },
+    end: () => to.writer.flush({ sync: false }),
+    async close () {
+      await to.close()
+      await log.close()
+    },
+    toRecord: ({ level, ...rest }) => rest
   }
 }
 
@@ -132,7 +152,7 @@ function countRows (db) {
  * @returns {Outlet}
  */
 function openPinoDestination (folder, { minLength = 0, isEager = false }) {
-  const destination = load('pino').destination(describeBuffer(folder, minLength))
+  const destination = load('pino').destination({ dest: path.join(folder, 'log'), sync: true, minLength })
   return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), isEager)
 }
 
@@ -144,7 +164,7 @@ function openPinoDestination (folder, { minLength = 0, isEager = false }) {
  */
 function openPino (folder, { minLength = 0, isEager = false }) {
   const pino = load('pino')
-  const destination = pino.destination(describeBuffer(folder, minLength))
+  const destination = pino.destination({ dest: path.join(folder, 'log'), sync: true, minLength })
   const logger = pino({ base: null, timestamp: false }, destination)
   const write = (/** @type {any} */ record, /** @type {'info' | 'error'} */ level) => logger[level](record)
   return { ...toOutlet(destination, write, isEager), toRecord: ({ level, ...rest }) => rest }
@@ -152,14 +172,8 @@ function openPino (folder, { minLength = 0, isEager = false }) {
 
 /** @type {(folder: string, options: { minLength?: number }) => Promise<Outlet>} */
 async function openPinoRoll (folder, { minLength = 0 }) {
-  const destination = await load('pino-roll')({ ...describeBuffer(folder, minLength), size: '100m' })
+  const destination = await load('pino-roll')({ file: path.join(folder, 'log'), size: '100m', sync: true, minLength })
   return toOutlet(destination, (record) => destination.write(`${toText(record)}\n`), false)
-}
-
-/** Of a SonicBoom that writes when so many bytes wait. @type {(folder: string, minLength: number) => object} */
-function describeBuffer (folder, minLength) {
-  const file = path.join(folder, 'log')
-  return { dest: file, file, sync: true, minLength, maxWrite: Math.max(16 * 1024, 2 * minLength) }
 }
 
 /**
@@ -205,8 +219,8 @@ function openWinston (folder) {
 }
 
 /** The least that any logger must do: a write of the system for each record, or for so many. */
-/** @type {(folder: string, options: { waiting?: number }) => Outlet} */
-function openBare (folder, { waiting = 1 }) {
+/** @type {(folder: string, options: { waiting?: number, isEager?: boolean }) => Outlet} */
+function openBare (folder, { waiting = 1, isEager = false }) {
   const fd = fs.openSync(path.join(folder, 'log'), 'w')
   let [text, count] = ['', 0]
   const flush = (/** @type {boolean} */ isSynced) => {
@@ -216,9 +230,9 @@ function openBare (folder, { waiting = 1 }) {
     count = 0
   }
   return {
-    write (record) {
+    write (record, level) {
       text += `${toText(record)}\n`
-      if (++count >= waiting) flush(false)
+      if (++count >= waiting || (isEager && level === 'error')) flush(false)
     },
     flush,
     flushed: async () => flush(true),
@@ -261,6 +275,8 @@ function peer (name, label, kind, packages, how) {
 exports.parts = [
   peer('millrace', 'Millrace', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
     { open: openMillrace, count: countMillrace }),
+  peer('millrace-pino', 'pino on Millrace', 'millrace', ['@millrace/pino'],
+    { open: openMillracePino, count: countMillrace }),
   peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3'], { open: openSqlite, count: countSqlite }),
   peer('pino', 'pino', 'logger', ['pino'], { open: openPino, count: countLines }),
   peer('pino-destination', 'pino.destination', 'logger', ['pino'], { open: openPinoDestination, count: countLines }),

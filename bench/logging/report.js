@@ -64,8 +64,8 @@ class Results {
   }
 
   /** One for each part of the goal. @type {(row: Row, line: Line) => Array<{ text: string, verdict: Verdict }>} */
-  judge (row, { figure, unit, goal = {} }) {
-    const ours = this.of(row.name, figure, OURS)
+  judge (row, { figure, unit, goal = {}, by = OURS }) {
+    const ours = this.of(row.name, figure, by)
     if (ours === undefined) return []
     const limit = this.of(row.name, figure, LIMIT)
     /** @type {Array<{ text: string, verdict: Verdict }>} */
@@ -75,7 +75,7 @@ class Results {
     }
     const { least, most, times = [] } = goal
     if (least !== undefined) add(`>= ${format(least, unit)}`, ours / least, limit && limit / least)
-    if (most !== undefined) add(`<= ${format(most, unit)}`, most / ours, undefined)
+    if (most !== undefined) add(`<= ${format(most, unit)}`, ours <= most ? 1 : most / ours, undefined)
     for (const { factor, of, in: other = row.name } of times) {
       const peer = this.of(other, figure, of)
       const text = `${factor}x ${other === row.name ? of : other}`
@@ -111,7 +111,7 @@ function formatTable ({ rows, seed, title }, peers, results) {
     const figures = shown.map(({ name }) => {
       const value = results.of(row.name, line.figure, name)
       if (value === undefined) return row.peers[name] ? '-' : ''
-      return name === OURS ? `**${format(value, line.unit)}**` : format(value, line.unit)
+      return name.startsWith(OURS) ? `**${format(value, line.unit)}**` : format(value, line.unit)
     })
     const goals = results.judge(row, line).map(({ text, verdict }) => `${text}, ${verdict}`).join('; ')
     const isFirst = line === row.lines[0]
@@ -170,7 +170,7 @@ function fromSheet (lines) {
 /** @type {(results: Results, tables: Table[], peers: Peer[], facts: Facts) => Promise<string | undefined>} */
 async function drawLogging (results, tables, peers, facts) {
   const drawn = tables.flatMap(({ rows }) => rows.flatMap((row) => row.lines.flatMap((line) => {
-    return line.drawn && results.of(row.name, line.figure, OURS) !== undefined ? [{ row, line }] : []
+    return line.drawn && results.of(row.name, line.figure, line.by ?? OURS) !== undefined ? [{ row, line }] : []
   })))
   if (drawn.length === 0) return undefined
   const shown = peers.filter(({ name }) => drawn.some(({ row, line }) => {

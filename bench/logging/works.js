@@ -1,6 +1,7 @@
 'use strict'
-// What a measuring process does with an outlet: fill it, make its producers wait for the disk, time each call, or let
-// threads fill one each. Everything that was written is counted afterwards, from the files.
+// What a measuring process does: it fills an outlet, makes producers wait for the disk, times each call, lets threads
+// fill an outlet each, or does the work of another module. Everything that was written is counted afterwards, from the
+// files.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -9,7 +10,10 @@ const { Worker, isMainThread, parentPort, workerData } = require('node:worker_th
 const { time } = require('../lib/measure')
 const { createPrng } = require('../lib/prng')
 const { median } = require('../lib/report')
+const { burst, outage, timeCalls } = require('./forwarding')
+const { measureMemory } = require('./memory')
 const outlets = require('./outlets')
+const { measureClock, measureQueue, measureReuse } = require('./parts')
 
 /** @typedef {import('./outlets').Peer} Peer */
 /** @typedef {import('./outlets').Outlet} Outlet */
@@ -115,6 +119,18 @@ const WORKS = {
     await check(peer, folder, setting.count + WARM_COUNT)
     return describeTimes(times)
   },
+
+  /** The same beside a sink that takes 2 ms for a record. */
+  async sink (_, setting) {
+    return describeTimes(await timeCalls(setting, createEntries(setting)))
+  },
+
+  burst: (_, setting) => burst(setting),
+  outage: () => outage(),
+  memory: async ({ name }, { folder, options }) => measureMemory(name, folder, options ?? {}),
+  queue: () => measureQueue(),
+  clock: () => measureClock(),
+  reuse: (_, setting) => measureReuse(setting),
 
   /** Records a second of all threads, each with an outlet of its own, until the last one has ended. */
   async threads (peer, { threads = 1, ...setting }) {

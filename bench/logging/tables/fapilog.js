@@ -4,7 +4,7 @@
 const { rate } = require('./shared')
 
 const SIZE = 256
-const LARGE = 1024 * 1024
+const PINO_BYTES = 4096
 
 /** @type {import('./shared').Row[]} */
 const rows = [
@@ -14,15 +14,15 @@ const rows = [
     setting: { size: SIZE, count: 20_000 },
     peers: {
       millrace: {},
-      pino: { minLength: LARGE },
-      'pino-destination': { minLength: LARGE },
-      'pino-roll': { minLength: LARGE },
+      pino: { minLength: PINO_BYTES },
+      'pino-destination': { minLength: PINO_BYTES },
+      'pino-roll': { minLength: PINO_BYTES },
       winston: {},
-      sqlite: { waiting: 4096 },
+      sqlite: { waiting: 4000 },
       python: {},
       fapilog: { workers: 2 }
     },
-    lost: '1 MiB; Python logging: nothing; winston and fapilog: all that waits',
+    lost: '1 MiB; pino: 4 KB; Python logging: nothing; winston and fapilog: all that waits',
     lines: rate('20,000 records of 256 bytes', 'fapilog 3,295/s, 105,000/s with 2 workers; logging 90,393/s',
       { least: 350_000 }, '20,000 records of 256 bytes')
   },
@@ -39,11 +39,72 @@ const rows = [
     name: 'call',
     work: 'latency',
     setting: { size: SIZE, count: 5000 },
-    peers: { millrace: {}, pino: { minLength: 4096 }, python: {}, fapilog: { workers: 2 } },
+    peers: { millrace: {}, pino: { minLength: PINO_BYTES }, python: {}, fapilog: { workers: 2 } },
     lost: '1 MiB; pino: 4 KB; fapilog: all that waits',
     lines: [
       { figure: 'p50', what: 'a call, of 5,000: p50', unit: 'us', seed: 'fapilog 261 us, logging 12 us' },
       { figure: 'p95', what: 'p95', unit: 'us', seed: 'fapilog 523 us, logging 91 us' }
+    ]
+  }
+]
+
+/** @type {import('./shared').Row} */
+const throughPino = {
+  name: 'through-pino',
+  work: 'fill',
+  setting: { size: SIZE, count: 20_000 },
+  peers: { 'millrace-pino': {}, pino: { minLength: PINO_BYTES } },
+  lost: '1 MiB; pino: 4 KB',
+  lines: [{
+    figure: 'rate',
+    what: 'the same, through pino',
+    unit: 'rate',
+    by: 'millrace-pino',
+    goal: { times: [{ factor: 1.1, of: 'pino' }] },
+    drawn: 'the same through pino'
+  }]
+}
+
+const BESIDE = 'fapilog 274 us, logging 2,014 us'
+
+/** @type {import('./shared').Row[]} */
+const sinks = [
+  {
+    name: 'slow-sink',
+    work: 'sink',
+    setting: { size: SIZE, count: 5000 },
+    peers: { millrace: {} },
+    lost: '1 MiB',
+    lines: [
+      { figure: 'p50', what: 'a call beside a sink of 2 ms a record: p50', unit: 'us', seed: BESIDE, goal: { most: 3 } },
+      { figure: 'p95', what: 'p95', unit: 'us', seed: 'fapilog 483 us, logging 2,040 us' },
+      { figure: 'p99', what: 'p99', unit: 'us', goal: { most: 12 } }
+    ]
+  },
+  {
+    name: 'burst',
+    work: 'burst',
+    setting: {},
+    peers: { millrace: {} },
+    lost: 'nothing at `process.exit`',
+    runs: 1,
+    lines: [
+      { figure: 'dropped', what: '22,000 at once, a sink of 2 ms: dropped', unit: 'count', seed: '1,712', goal: { most: 0 } },
+      { figure: 'missing', what: 'not forwarded by the next process', unit: 'count', seed: '7,926', goal: { most: 0 } },
+      { figure: 'memory', what: 'memory', unit: 'bytes', goal: { most: 16 * 2 ** 20 } },
+      { figure: 'exit', what: '`process.exit` takes', unit: 'ms', seed: '5,000 ms to flush', goal: { most: 200 } }
+    ]
+  },
+  {
+    name: 'outage',
+    work: 'outage',
+    setting: {},
+    peers: { millrace: {} },
+    lost: '1 MiB',
+    runs: 1,
+    lines: [
+      { figure: 'memory', what: 'a sink that is down for 500,000 records: memory', unit: 'bytes', goal: { most: 50e6 } },
+      { figure: 'drained', what: 'drained when it is back, over HTTP', unit: 'rate', goal: { least: 50_000 } }
     ]
   }
 ]
@@ -54,5 +115,5 @@ exports.table = {
   title: 'fapilog',
   about: 'records of 256 bytes',
   seed: 'Python 3.13, Apple M1 Max',
-  rows
+  rows: [...rows, throughPino, ...sinks]
 }

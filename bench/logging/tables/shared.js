@@ -13,9 +13,10 @@
  * @typedef {object} Line  one figure of a row
  * @property {string} figure
  * @property {string} what  for the table
- * @property {'rate' | 'us' | 'bytes' | 'ms' | 'count' | 'share'} unit
+ * @property {'rate' | 'us' | 'ns' | 'bytes' | 'ms' | 'count' | 'share'} unit
  * @property {string} [seed]  what the seed measured, on another machine
  * @property {Goal} [goal]
+ * @property {string} [by]  whose figure must meet it; Millrace's by default
  * @property {string} [drawn]  the title of its panel in the chart
  */
 

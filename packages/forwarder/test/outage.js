@@ -44,7 +44,7 @@ async function run (count, kind) {
     }
   const log = makeLog({}, path.join(temporaryFolder(), 'log'))
   const lineOf = (n) => ({ n, level: 30, time: 1531171074631, pid: 657, hostname: 'box', msg: 'x'.repeat(150) })
-  for (let n = 0; n < 20_000; n += BATCH) JSON.stringify(Array.from({ length: BATCH }, (_, i) => lineOf(n + i)))
+  for (let n = 0; n < 200_000; n += BATCH) JSON.stringify(Array.from({ length: BATCH }, (_, i) => lineOf(n + i)))
   await log.append(lineOf(0))
   globalThis.gc?.()
   const before = process.memoryUsage().rss

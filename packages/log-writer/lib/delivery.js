@@ -140,7 +140,7 @@ class Delivery {
     if (!this.#canFlush || (this.#retryTimer !== null && !isLast)) return false
     this.#putBackFailed()
     this.#owner.prepare()
-    if (typeof log.appendSync === 'function' && this.#inFlight.size === 0 && this.#singleCount === 0) {
+    if (typeof log.appendSync === 'function' && this.#unwritten.size === 0 && this.#singleCount === 0) {
       if (!this.#writeNow(log)) return false
       if (!isSynced && this.#queue.count === 0) return true
     }
@@ -158,7 +158,7 @@ class Delivery {
   }
 
   /**
-   * Writes the queue while no batch is in flight. A log that has to wait for something gets no record.
+   * Writes the queue while every batch in flight is written. A log that has to wait for something gets no record.
    * @type {(log: Log) => boolean} false if a write has failed
    */
   #writeNow (log) {

@@ -261,6 +261,15 @@ tape('appendSync: is used for records that must be written at once, behind what 
   await writer.close()
 })
 
+tape('full, write-through: a loop that never lets the event loop turn keeps no record in memory that is written', async (t) => {
+  const { log, writer } = await create({ queue: { count: 100 }, batch: { count: 10 } }, { hasAppendSync: true })
+  for (let n = 0; n < 1050; n++) writer.write(`${n}`, 'info')
+  t.deepEqual([log.records.length, log.flushCount, log.appendCount], [1000, 1, 9], 'only the first batch was in flight')
+  await writer.flush()
+  t.deepEqual(log.records, Array.from({ length: 1050 }, (_, n) => `${n}`))
+  await writer.close()
+})
+
 for (const whenFull of ['drop-new', 'drop-old']) {
   tape(`full, ${whenFull}: protected levels are never dropped`, async (t) => {
     const { log, writer } = await create({ queue: { count: 4 }, whenFull, eager: {}, protect: ['warn'] })
