@@ -118,7 +118,7 @@ async function runRest (folder) {
 
 /** A sink that answers 503 while records are appended, and then comes back. */
 async function outage () {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [OUTAGE, String(OUTAGE_COUNT), 'http'], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', OUTAGE, String(OUTAGE_COUNT), 'http'], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
   const { forwarded, drainedPerSecond, memoryMiB } = JSON.parse(stdout)
   if (forwarded !== OUTAGE_COUNT) throw new Error(`${forwarded} of ${OUTAGE_COUNT} records were forwarded`)

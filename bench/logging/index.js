@@ -11,6 +11,9 @@ const { UserError, loadParts } = require('../lib/run')
 const { Results, drawLogging, formatTable, fromSheet, listAbsent, toMeasured, toSheet } = require('./report')
 const { runCells } = require('./run')
 
+const DOCUMENT = path.join('docs', 'performance.md')
+const MARKED = /<!-- bench:logging (\w+) -->[^]*?<!-- bench:logging end -->/g
+
 /** @type {import('./tables/shared').Table[]} */
 const tables = ['solidlog', 'logsystem', 'fapilog'].map((name) => require(`./tables/${name}`).table)
 /** @type {import('./outlets').Peer[]} */
@@ -46,6 +49,7 @@ async function run (options, generated) {
   const { results, facts } = options.draw ? readSheet(generated) : await measure(options, generated)
   const shown = tables.filter(({ rows }) => rows.some(({ name }) => results.measured.some(({ row }) => row === name)))
   const texts = shown.map((table) => [`## ${table.title}: ${table.about}`, formatTable(table, peers, results)].join('\n\n'))
+  writeDocument(path.join(generated, '..', '..', DOCUMENT), shown, results, facts)
   const verdicts = rows.flatMap((row) => row.lines.flatMap((line) => results.judge(row, line)))
   return {
     table: [...texts, ...listAbsent(results, rows, peers), `\`${facts.command}\` on ${facts.machine}, Node ${facts.node}; ${facts.packages}.`].join('\n\n'),
@@ -53,6 +57,26 @@ async function run (options, generated) {
     charts: { logging: await drawLogging(results, tables, peers, facts) },
     isFailure: !options.draw && verdicts.some(({ verdict }) => verdict === 'missed')
   }
+}
+
+/**
+ * Puts the tables between their marks in the documentation, if it is where the outputs go.
+ * @param {string} file
+ * @param {import('./tables/shared').Table[]} shown
+ * @param {Results} results
+ * @param {import('../lib/report').Facts} facts
+ */
+function writeDocument (file, shown, results, facts) {
+  if (!fs.existsSync(file)) return
+  const text = fs.readFileSync(file, 'utf8')
+  fs.writeFileSync(file, text.replace(MARKED, (whole, name) => {
+    const table = shown.find((table) => table.name === name)
+    if (table === undefined) return whole
+    const setting = `\`${facts.command}\` on ${facts.machine}, Node ${facts.node}; ${facts.packages}.`
+    const absent = listAbsent(results, table.rows, peers)
+    const parts = [formatTable(table, peers, results), ...absent, setting]
+    return [`<!-- bench:logging ${name} -->`, ...parts, '<!-- bench:logging end -->'].join('\n\n')
+  }))
 }
 
 /** @type {(options: any, generated: string) => Promise<{ results: Results, facts: import('../lib/report').Facts }>} */
