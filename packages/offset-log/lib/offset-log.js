@@ -301,7 +301,12 @@ class Log {
       if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
-      this._maintenance.deleteRecords(typeof seqs === 'number' ? [seqs] : [...seqs], cb)
+      const wanted = typeof seqs === 'number' ? [seqs] : [...seqs]
+      const { durability, since, writtenSince } = this._file
+      const run = () => this._maintenance.deleteRecords(wanted, cb)
+      // With `fsync: 'always'`, `appendSync` may have returned the seq of a record that is shown once it is durable.
+      if (!wanted.some((seq) => seq > since.value && seq <= writtenSince)) run()
+      else durability.sync((err) => err ? cb(err) : run())
     }), 'del')
   }
 

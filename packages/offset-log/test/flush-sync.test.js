@@ -397,6 +397,15 @@ tape('appendSync: after a failed write the log is as before; after a failed sync
 })
 
 const seed = Date.now() % 2 ** 31
+tape('appendSync, always: a record that is not shown yet can be deleted', async (t) => {
+  const log = OffsetLog('/log', { storage: new SimulatedDisk().storage, fsync: 'always' })
+  await log.append(bytes('a'))
+  const seq = log.appendSync(bytes('b'), { sync: false })
+  await log.del(seq)
+  t.equal(await log.count(), 1)
+  await log.close()
+})
+
 tape(`flushSync, appendSync: any mixture with other calls leaves what the plain way leaves (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   const { mayBlock } = AdaptiveIo.prototype

@@ -38,8 +38,9 @@ class Performance {
       hasJitter: workload.hasJitter,
       trace,
       onChange: () => this._observe(),
-      onFault: ({ losesPages, code }) => {
-        if (losesPages) this._session.mustPoison = true
+      onFault: ({ losesPages, code }, path) => {
+        // A copy that cannot be synced does not become the log.
+        if (losesPages && path === FILE) this._session.mustPoison = true
         if (code) this._session.hasFailed = true
       }
     })
@@ -112,6 +113,7 @@ class Performance {
       whenIdle: null,
       mayFail: false,
       hasFailed: false,
+      hasUnshown: false,
       mustPoison: false,
       isPoisoned: false,
       isAnyErased: false
@@ -163,12 +165,9 @@ class Performance {
 
   /** @param {Operation} operation */
   async _append ({ records, isBatch, isAwaited }) {
-    const entries = records.map((plan) => {
-      return new RecordEntry(plan[0], makeRecord(this._workload.salt, plan, () => this._stage.disk.read(FILE)), plan[2])
-    })
-    const commit = this.ledger.append(entries, this._at)
+    const { entries, commit, values } = this._prepareAppend(records, isBatch)
     const { isPoisoned, log } = this._session
-    this._ask((cb) => log.append(isBatch ? entries.map(({ bytes }) => bytes) : entries[0].bytes, cb), (err, seq) => {
+    this._ask((cb) => log.append(values, cb), (err, seq) => {
       this._trace(() => `${this._at}:     commit ${commit.index}: ${err ? err.code : `appended, ${seq}`}`)
       if (err) {
         commit.failedAt = this._at
@@ -176,14 +175,67 @@ class Performance {
         return
       }
       if (isPoisoned) throw new Violation('not poisoned', `an append after a failed sync gives ${seq}`)
-      commit.known.note(this._at)
-      entries[entries.length - 1].seq = seq
-      const other = this.ledger.show(entries[entries.length - 1], seq, this._at)
-      if (other) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
+      this._noteAppended(commit, entries, seq)
       if (log.since.value < seq) throw new Violation('wrong answer', `append gives ${seq}, since is ${log.since.value}`)
       if (this._session.fsync === 'always') this.ledger.promise({ count: commit.index + 1, deletions: [] }, this._at)
     })
     if (isAwaited) await this._settle()
+  }
+
+  /** @type {(records: any[], isBatch: boolean) => { entries: any[], commit: any, values: Buffer | Buffer[] }} */
+  _prepareAppend (records, isBatch) {
+    const entries = records.map((plan) => {
+      return new RecordEntry(plan[0], makeRecord(this._workload.salt, plan, () => this._stage.disk.read(FILE)), plan[2])
+    })
+    const commit = this.ledger.append(entries, this._at)
+    return { entries, commit, values: isBatch ? entries.map(({ bytes }) => bytes) : entries[0].bytes }
+  }
+
+  _noteAppended (commit, entries, seq) {
+    commit.known.note(this._at)
+    entries[entries.length - 1].seq = seq
+    const other = this.ledger.show(entries[entries.length - 1], seq, this._at)
+    if (other) throw new Violation('seq given twice', `record ${entries.at(-1).id} is at ${seq}, as record ${other.id} was`)
+  }
+
+  /** @param {Operation} operation */
+  _appendNow ({ records, isBatch, hasSync }) {
+    const { entries, commit, values } = this._prepareAppend(records, isBatch)
+    const seq = this._callNow('appendSync', () => this._session.log.appendSync(values, { sync: hasSync }))
+    if (seq === null) {
+      commit.failedAt = this._at
+      return
+    }
+    this._noteAppended(commit, entries, seq)
+    if (!hasSync) this._noteUnshown()
+    if (hasSync) this.ledger.promise({ count: commit.index + 1, deletions: [] }, this._at)
+  }
+
+  /**
+   * @param {string} name
+   * @param {() => any} call  returns without waiting
+   * @returns {any}  null if the call has failed, as it may
+   */
+  _callNow (name, call) {
+    const { isPoisoned, mayFail } = this._session
+    let result
+    try {
+      result = call() ?? true
+    } catch (err) {
+      this._trace(() => `${this._at}:     ${name}: ${err.code}`)
+      const mayWait = err.code === 'ERR_LOG_NOT_READY'
+      if (!mayWait) this._session.hasFailed = true
+      if (!mayWait && !mayFail) throw new Violation('wrong answer', `${name} fails, though no fault was injected: ${err.stack}`)
+      return null
+    }
+    this._trace(() => `${this._at}:     ${name}: done`)
+    if (isPoisoned) throw new Violation('not poisoned', `${name} after a failed sync succeeds`)
+    return result
+  }
+
+  /** With `fsync: 'always'`, readers see only what is durable. */
+  _noteUnshown () {
+    this._session.hasUnshown = this._session.fsync === 'always'
   }
 
   /** @param {Operation} operation */
@@ -231,23 +283,13 @@ class Performance {
   /** @param {{ hasSync: boolean }} operation */
   _flush ({ hasSync }) {
     const mark = this.ledger.mark()
-    const { log, isPoisoned, mayFail } = this._session
-    // Deletions are not waited for, and a flush without a sync promises nothing that a power cut could take.
-    const promised = { ...mark, deletions: [] }
-    try {
-      log.flushSync({ sync: hasSync })
-    } catch (err) {
-      this._trace(() => `${this._at}:     flushSync: ${err.code}`)
-      const mayWait = err.code === 'ERR_LOG_NOT_READY'
-      if (!mayWait) this._session.hasFailed = true
-      if (!mayWait && !mayFail) throw new Violation('wrong answer', `flushSync fails, though no fault was injected: ${err.stack}`)
-      return
-    }
-    this._trace(() => `${this._at}:     flushSync: done`)
-    if (isPoisoned) throw new Violation('not poisoned', 'a flushSync after a failed sync succeeds')
+    const { log, mayFail } = this._session
+    if (this._callNow('flushSync', () => log.flushSync({ sync: hasSync })) === null) return
+    if (!hasSync) this._noteUnshown()
     // The kernel has it: it survives a kill, though no append has called back.
     if (!mayFail) for (const commit of this.ledger.commits.slice(0, mark.count)) commit.known.note(this._at)
-    if (hasSync) this.ledger.promise(promised, this._at)
+    // Deletions are not waited for, and a flush without a sync promises nothing that a power cut could take.
+    if (hasSync) this.ledger.promise({ ...mark, deletions: [] }, this._at)
   }
 
   /** @param {{ isAwaited?: boolean }} operation */
@@ -296,6 +338,8 @@ class Performance {
 
   async _read () {
     const session = this._session
+    if (session.hasUnshown) await session.log.sync().catch(() => {})
+    session.hasUnshown = false
     const expectation = this.ledger.expect(this._at, true)
     let found
     try {

@@ -27,7 +27,7 @@ class Stage {
    * @param {boolean} options.hasJitter
    * @param {(line: () => string) => void} options.trace
    * @param {() => void} options.onChange  runs before every call that changes the disk
-   * @param {(fault: { losesPages?: boolean, code?: string }) => void} options.onFault
+   * @param {(fault: { losesPages?: boolean, code?: string }, path: string) => void} options.onFault
    */
   constructor ({ random, hasJitter, trace, onChange, onFault }) {
     this._random = random
@@ -99,13 +99,13 @@ class Stage {
     process.nextTick(wait, this._random(JITTER_MAX))
   }
 
-  /** @param {{ name: string }} call */
-  _decide ({ name }) {
+  /** @param {{ name: string, path: string }} call */
+  _decide ({ name, path }) {
     for (const entry of this._faults) {
       if (entry.left === 0 || entry.call !== name || entry.skip-- > 0) continue
       entry.left--
-      this._trace(() => `${this.at}:     fault: ${name} ${JSON.stringify(entry.fault)}`)
-      this._onFault(entry.fault)
+      this._trace(() => `${this.at}:     fault: ${name} ${path} ${JSON.stringify(entry.fault)}`)
+      this._onFault(entry.fault, path)
       return entry.fault
     }
   }

@@ -9,15 +9,14 @@ const PAGE_SIZE = 16 * 1024
 /**
  * One step; which fields it has depends on `do`.
  *
- * append: records, isBatch, isAwaited. del: ids, isAwaited. sync, compact: isAwaited. flush: flushSync, hasSync. tick:
- * the timers fire. wait: for
- * all answers. read: all of it, and compare. live: a live stream reads along from here. fault: the calls of that name
- * fail, `count` of them after `skip`. fill: the disk has only `room` bytes left. reopen, perhaps with another fsync
- * mode: after a close; a kill of the process; a cut of the power, by choices from `seed`; a close and a drop of the
- * caches.
+ * append: records, isBatch, isAwaited. appendNow: appendSync; records, isBatch, hasSync. del: ids, isAwaited. sync,
+ * compact: isAwaited. flush: flushSync; hasSync. tick: the timers fire. wait: for all answers. read: all of it, and
+ * compare. live: a live stream reads along from here. fault: the calls of that name fail, `count` of them after `skip`.
+ * fill: the disk has only `room` bytes left. reopen, perhaps with another fsync mode: after a close; a kill of the
+ * process; a cut of the power, by choices from `seed`; a close and a drop of the caches.
  *
- * @typedef {'append' | 'del' | 'sync' | 'flush' | 'compact' | 'tick' | 'wait' | 'read' | 'live' | 'fault' | 'fill' |
- *   'reopen'} Step
+ * @typedef {'append' | 'appendNow' | 'del' | 'sync' | 'flush' | 'compact' | 'tick' | 'wait' | 'read' | 'live' |
+ *   'fault' | 'fill' | 'reopen'} Step
  * @typedef {object} Operation
  * @property {Step} do
  * @property {Array<import('./records').RecordPlan>} [records]
@@ -102,8 +101,9 @@ class Script {
 
   _step () {
     const step = pickWeighted(this._random, [
-      [50, this._append], [16, this._del], [13, this._sync], [5, this._compact], [6, this._tick], [4, this._wait],
-      [8, this._flush], [4, this._read], [2, this._live], [7, this._reopen], [this._hasFaults ? 20 : 0, this._fault]
+      [50, this._append], [8, this._appendNow], [16, this._del], [13, this._sync], [8, this._flush], [5, this._compact],
+      [6, this._tick], [4, this._wait], [4, this._read], [2, this._live], [7, this._reopen],
+      [this._hasFaults ? 20 : 0, this._fault]
     ])
     step.call(this)
   }
@@ -124,6 +124,14 @@ class Script {
   }
 
   _append () {
+    this._add({ do: 'append', ...this._planRecords(), isAwaited: this._isAwaited() })
+  }
+
+  _appendNow () {
+    this._add({ do: 'appendNow', ...this._planRecords(), hasSync: this._random(3) > 0 })
+  }
+
+  _planRecords () {
     const random = this._random
     const isBatch = random(3) === 0
     const records = []
@@ -131,7 +139,7 @@ class Script {
       records.push(this._plan(random(1 + pickWeighted(random, this._shape.sizes))))
     }
     this._lastIds = records.map(([id]) => id)
-    this._add({ do: 'append', records, isBatch, isAwaited: this._isAwaited() })
+    return { records, isBatch }
   }
 
   /** @param {number} size */
