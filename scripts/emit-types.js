@@ -71,7 +71,9 @@ function hidePrivateMembers (context) {
   /** @type {(node: Node) => Node | undefined} */
   const visit = (node) => {
     const name = ts.isClassElement(node) && node.name && ts.isIdentifier(node.name) ? node.name.text : ''
-    return name.startsWith('_') ? undefined : ts.visitEachChild(node, visit, context)
+    if (name.startsWith('_')) return undefined
+    // The compiler cannot visit those of a type literal.
+    return ts.isAccessor(node) ? node : ts.visitEachChild(node, visit, context)
   }
   return (file) => ts.visitEachChild(file, visit, context)
 }
