@@ -3,15 +3,20 @@
 
 const { levelFilter, timeFilter } = require('@millrace/where')
 const { destination } = require('./lib/destination')
+const { preset } = require('./lib/presets')
 const { formatPretty } = require('./lib/pretty')
 
 /**
  * @typedef {import('./lib/destination').Destination} Destination
  * @typedef {import('./lib/destination').DestinationOptions} DestinationOptions
+ * @typedef {import('./lib/patterns').PatternName} PatternName
+ * @typedef {import('./lib/presets').PresetName} PresetName
  * @typedef {import('./lib/pretty').PrettyOptions} PrettyOptions
+ * @typedef {import('./lib/tee').TeeTarget} TeeTarget
  */
 
 exports.destination = destination
+exports.preset = preset
 exports.formatPretty = formatPretty
 exports.levelFilter = levelFilter
 exports.timeFilter = timeFilter

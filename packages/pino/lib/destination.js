@@ -119,7 +119,7 @@ class DestinationStream extends EventEmitter {
    */
   write (chunk) {
     const hasRoom = this.#isAnnounced ? this.#writePino(String(chunk)) : this.#writeForeign(chunk)
-    if (!hasRoom && !this.#isDraining) this.#drain()
+    if (!hasRoom && !this.#isDraining) this.#tellDrained()
     return hasRoom
   }
 
@@ -129,10 +129,19 @@ class DestinationStream extends EventEmitter {
     const text = trimEnd(line)
     const level = this.lastLevel
     const isMade = this.#isProven && this.#lastLogger?.[HOOKS]?.streamWrite === undefined
-    if (isMade && looksWhole(text)) return this.#writer.write(text, level)
+    if (isMade && looksWhole(text)) return this.#store(text, level)
     const checked = checkLine(text, { level, messageKey: this.#messageKey })
     this.#isProven = checked.text === text
-    return this.#writer.write(checked.text, /** @type {number} */ (checked.level))
+    return this.#store(checked.text, checked.level)
+  }
+
+  /** @type {(text: string, level: any) => boolean} */
+  #store (text, level) {
+    const { redact, tee } = this.#options
+    const line = redact === null ? text : redact(text)
+    const hasRoom = this.#writer.write(line, level)
+    if (tee !== null && this.#writer.isEnabled(level)) tee.write(line)
+    return hasRoom
   }
 
   /** @param {string | Uint8Array} chunk */
@@ -155,7 +164,7 @@ class DestinationStream extends EventEmitter {
     const text = trimEnd(line)
     if (text === '') return true
     const checked = checkLine(text, { level: undefined, messageKey: this.#messageKey })
-    return this.#writer.write(checked.text, /** @type {number | string} */ (checked.level))
+    return this.#store(checked.text, checked.level)
   }
 
   /** @param {string} rest */
@@ -171,7 +180,7 @@ class DestinationStream extends EventEmitter {
     return this.#writeChecked(rest)
   }
 
-  async #drain () {
+  async #tellDrained () {
     this.#isDraining = true
     await this.#writer.drained()
     this.#isDraining = false
@@ -192,6 +201,28 @@ class DestinationStream extends EventEmitter {
   flushSync () {
     this.#writeRest()
     return this.#writer.flushSync()
+  }
+
+  /**
+   * For a program that may be stopped at any time after a deadline: flushes, and waits until a forwarder has sent what
+   * is in the log.
+   * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options
+   * @returns {Promise<boolean>}  false if the time was too short, or something failed; it goes on
+   */
+  async drain ({ withinMs, forwarder }) {
+    if (!(withinMs >= 0)) throw misuse(`drain: withinMs must be a number of ms, got ${String(withinMs)}`)
+    const work = this.#writer.flush().then(() => forwarder?.drained()).then(() => true, () => false)
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
+    const late = new Promise((resolve) => { timer = setTimeout(resolve, withinMs, false) })
+    const isDone = await Promise.race([work, late])
+    clearTimeout(timer)
+    return isDone
+  }
+
+  /** How many lines the option `tee` has left out. */
+  get teeSkippedCount () {
+    return this.#options.tee?.skippedCount ?? 0
   }
 
   /** Resolves when the log is open. @returns {Promise<void>} */

@@ -4,6 +4,8 @@
 const { misuse } = require('@millrace/errors')
 const { lines, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
 const { SegmentedLog } = require('@millrace/segmented-log')
+const { createRedactor } = require('./patterns')
+const { Tee } = require('./tee')
 
 // A log of a program must not fill the disk because nobody thought of it.
 const SIZE_MAX = 2 ** 30
@@ -16,6 +18,7 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
 /**
  * @typedef {import('@millrace/log-writer').LogWriterOptions} LogWriterOptions
  * @typedef {import('@millrace/log-writer').Log} Log
+ * @typedef {import('./patterns').PatternName} PatternName
  * @typedef {Omit<import('@millrace/segmented-log').SegmentedLogOptions, 'codec'>} FolderOptions
  */
 
@@ -24,6 +27,9 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  * @typedef {object} OwnOptions
  * @property {FolderOptions} [log]  options of the log, if the target is a folder
  * @property {Record<string, number>} [levels]  levels of your own, beside those of pino
+ * @property {boolean | PatternName[]} [redact]  secrets to find by their form: all kinds, or some; none by default
+ * @property {string} [censor]  what stands in place of a secret; `[Redacted]` by default
+ * @property {import('./tee').TeeTarget} [tee]  where lines go besides
  */
 
 /** @typedef {OwnOptions & Omit<LogWriterOptions, 'codec' | 'levels' | 'onDrop'>} DestinationOptions */
@@ -36,16 +42,29 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  */
 
 /**
+ * @typedef {object} ParsedOptions
+ * @property {FolderOptions | undefined} log
+ * @property {LogWriterOptions & { levels: Record<string, number> }} writer
+ * @property {((line: string) => string) | null} redact
+ * @property {Tee | null} tee
+ */
+
+/**
  * Checks the options before anything is opened.
  * @param {DestinationOptions} [options]
- * @returns {{ log: FolderOptions | undefined, writer: LogWriterOptions & { levels: Record<string, number> } }}
+ * @returns {ParsedOptions}
  */
 function parseOptions (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`destination: expected options, got ${String(options)}`)
-  const { log, levels = {}, ...writer } = options
+  const { log, levels = {}, redact = false, censor, tee, ...writer } = options
   const all = { ...writer, levels: { ...LEVELS, ...levels } }
   parseWriterOptions(all)
-  return { log, writer: all }
+  return {
+    log,
+    writer: all,
+    redact: redact === false ? null : createRedactor(redact === true ? undefined : redact, censor).redact,
+    tee: tee === undefined ? null : new Tee(tee)
+  }
 }
 
 /**

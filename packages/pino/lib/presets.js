@@ -1,0 +1,84 @@
+'use strict'
+// Options for pino and for the destination that fit together, for some kinds of programs.
+
+const { misuse } = require('@millrace/errors')
+const { destination } = require('./destination')
+
+const MIB = 2 ** 20
+
+// What libraries put into lines of requests, and what programs call their secrets.
+const NAMES = ['password', 'passwd', 'secret', 'token', 'accessToken', 'refreshToken', 'apiKey', 'api_key', 'authorization', 'cookie']
+const HEADERS = ['authorization', 'cookie', '["set-cookie"]', '["proxy-authorization"]', '["x-api-key"]']
+const REDACTED = [
+  ...NAMES, ...NAMES.map((name) => `*.${name}`),
+  ...['req', 'res', 'request', 'response'].flatMap((name) => HEADERS.map((header) => {
+    return `${name}.headers${header.startsWith('[') ? '' : '.'}${header}`
+  }))
+]
+
+/**
+ * @typedef {import('./options').DestinationOptions} DestinationOptions
+ * @typedef {object} LoggerOptions  those of pino that presets set
+ * @property {string} level
+ * @property {{ paths: string[], censor: string }} [redact]
+ * @property {null} [base]
+ *
+ * @typedef {{ logger: LoggerOptions, destination: DestinationOptions }} Preset
+ */
+
+const redact = { paths: REDACTED, censor: '[Redacted]' }
+
+/** @type {Record<PresetName, Preset>} */
+const presets = {
+  development: {
+    logger: { level: 'debug' },
+    destination: { tee: 'pretty', log: { maxSize: 16 * MIB } }
+  },
+  production: {
+    logger: { level: 'info', redact },
+    destination: { redact: true, handleSignals: true }
+  },
+  fastify: {
+    logger: { level: 'info', redact },
+    destination: { redact: ['credentials', 'token', 'card'], handleSignals: true }
+  },
+  serverless: {
+    logger: { level: 'info', redact },
+    // Nobody can read the disk of an instance that is gone.
+    destination: { tee: 'stdout', log: { maxSize: 32 * MIB }, batch: { ageMs: 20 } }
+  },
+  hardened: {
+    logger: { level: 'info', redact },
+    destination: {
+      redact: true,
+      handleSignals: true,
+      eager: { warn: 'written', error: 'synced', fatal: 'synced' },
+      protect: ['warn', 'error', 'fatal']
+    }
+  },
+  minimal: {
+    logger: { level: 'info', base: null },
+    destination: { eager: {}, queue: { count: 1024, bytes: MIB / 4 }, log: { maxSize: 16 * MIB } }
+  }
+}
+
+/** @typedef {'development' | 'production' | 'fastify' | 'serverless' | 'hardened' | 'minimal'} PresetName */
+
+/**
+ * @param {PresetName} name
+ * @param {string | URL | import('./options').Log} target
+ * @param {DestinationOptions} [options]  in place of those of the preset
+ * @returns {[LoggerOptions, import('./destination').Destination]}  the arguments of `pino`
+ */
+function preset (name, target, options) {
+  if (!Object.hasOwn(presets, name)) {
+    throw misuse(`preset: there is no ${String(name)}; there are ${Object.keys(presets).join(', ')}`)
+  }
+  const { logger, destination: { log, ...others } } = presets[name]
+  // A Log that is open has its limits already.
+  const isFolder = typeof target === 'string' || target instanceof URL
+  const to = destination(target, { ...others, ...(isFolder && log && { log }), ...options })
+  return [structuredClone(logger), to]
+}
+
+exports.preset = preset
