@@ -77,6 +77,9 @@ tape('logging: the CSV file holds every run, and what it holds makes the same ta
   fs.writeFileSync(file, formatCsv(toSheet(results, tables, facts)))
   const again = new Results(fromSheet(readCsv(file).rows))
   for (const table of tables) t.equal(formatTable(table, peers, again), formatTable(table, peers, results))
+  const [solidlog] = tables
+  const production = new Results(makeResults('setting-production', 500_000))
+  t.ok(formatTable(solidlog, peers, production).includes('| 1,000,000 records a minute | 16,667 | 1x | 30x | 30x |'))
   t.equal(await drawLogging(again, tables, peers, facts), await drawLogging(results, tables, peers, facts))
   t.equal(await drawLogging(new Results([]), tables, peers, facts), undefined)
   t.end()

@@ -31,7 +31,14 @@
  * @property {Line[]} lines
  */
 
-/** @typedef {{ name: string, title: string, about: string, seed: string, rows: Row[] }} Table */
+/**
+ * How often a figure holds what a program needs.
+ * @typedef {object} Sizing
+ * @property {string} row
+ * @property {Array<[what: string, perSecond: number, seed: string]>} loads
+ */
+
+/** @typedef {{ name: string, title: string, about: string, seed: string, rows: Row[], sizing?: Sizing }} Table */
 
 /** @type {(what: string, seed: string | undefined, goal?: Goal, drawn?: string) => Line[]} */
 function rate (what, seed, goal, drawn) {
