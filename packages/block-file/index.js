@@ -3,6 +3,7 @@
 
 const { Admission, BlockCache, Slab } = require('./lib/block-cache')
 const { BlockFile } = require('./lib/block-file')
+const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { fileStorage, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
@@ -21,6 +22,7 @@ const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/
 exports.Admission = Admission
 exports.BlockFile = BlockFile
 exports.BlockCache = BlockCache
+exports.SharedCache = SharedCache
 exports.SpanReader = SpanReader
 exports.Slab = Slab
 exports.fileStorage = fileStorage

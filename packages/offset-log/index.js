@@ -2,6 +2,7 @@
 // An append-only log of records framed at byte offsets. What only some programs use is loaded when they first do: to
 // load all of it took half as long again.
 
+const { SharedCache } = require('@millrace/block-file')
 const { parseCodecName } = require('./lib/codec')
 const { OffsetLog } = require('./lib/offset-log')
 
@@ -59,5 +60,6 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').CreateTask<Parameters, Result>} CreateTask
  */
 
+exports.SharedCache = SharedCache
 exports.OffsetLog = OffsetLog
 exports.parseCodecName = parseCodecName

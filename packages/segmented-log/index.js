@@ -1,6 +1,7 @@
 'use strict'
 // One append-only log over many files.
 
+const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
 const { SegmentedLog } = require('./lib/segmented-log')
 
@@ -12,5 +13,6 @@ const { SegmentedLog } = require('./lib/segmented-log')
 /** @typedef {import('./lib/retention').Dropped} Dropped */
 /** @typedef {import('./lib/retention').Hold} Hold */
 
+exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog
 exports.createPlainStorage = createPlainStorage

@@ -1,6 +1,6 @@
 'use strict'
 // Reads blocks through a bounded cache, and decides which blocks are worth caching. The cache is one arena of equal
-// slots with clock replacement; readers get copies. `Slab` gives them memory.
+// slots with clock replacement, which grows as it is used; readers get copies. `Slab` gives them memory.
 //
 // Invariant: a cached block holds every byte of its block that lies below the file's size. The writer patches cached
 // blocks after each write, and the reader caches complete blocks only.
@@ -9,34 +9,48 @@ const { LogError } = require('@millrace/errors')
 const { allocateShared, Piece, trampoline } = require('@millrace/flow')
 const { fetch, rangeError } = require('./whole-io')
 
+/** @typedef {import('./shared-cache').SharedCache} SharedCache */
+
 const NO_SLOT = -1
 // With more slots, the bookkeeping of small blocks would take more memory than their bytes.
 const SLOT_COUNT_MAX = 65536
+/** The first memory of a cache; it doubles. */
+const ARENA_SIZE_MIN = 64 * 1024
+const NO_BYTES = Buffer.alloc(0)
+const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 class BlockCache {
-  /** @param {number} blockSize  in bytes  @param {number} cacheSize  in bytes; no cache if below one block */
-  constructor (blockSize, cacheSize) {
+  /**
+   * @param {number} blockSize  in bytes
+   * @param {number | SharedCache} memory  how many bytes the cache may have, none if below one block; or what it shares
+   *   with others
+   */
+  constructor (blockSize, memory) {
+    const [size, shared] = typeof memory === 'number' ? [memory, null] : [memory.size, memory]
     this.blockSize = blockSize
-    this.slotCount = Math.min(Math.floor(cacheSize / blockSize), SLOT_COUNT_MAX)
+    /** How many there may be. */
+    this.slotCount = Math.min(Math.floor(size / blockSize), SLOT_COUNT_MAX)
     this.hitCount = 0
     this.missCount = 0
-    // Allocated whole at first use: memory costs nothing until it is written.
-    /** @type {Buffer | null} */
-    this._arena = null
+    /** The slots that there are. @type {Buffer} */
+    this.arena = NO_BYTES
+    /** Of the arena. @type {DataView} */
+    this.view = NO_VIEW
+    /** Called when the memory is given back: nothing may keep the arena. @type {Array<() => void>} */
+    this.onRelease = []
+    /** Whether the others with which it shares need all memory. */
+    this.isRefused = false
+    this._shared = shared
     /** @type {Map<number, number>} */
     this._slotOfBlock = new Map()
-    this._blockOfSlot = new Float64Array(this.slotCount).fill(NO_SLOT)
-    this._wasUsed = new Uint8Array(this.slotCount)
+    this._blockOfSlot = new Float64Array(0)
+    this._wasUsed = new Uint8Array(0)
     this._hand = 0
-  }
-
-  get arena () {
-    return (this._arena ??= Buffer.allocUnsafeSlow(this.slotCount * this.blockSize))
   }
 
   /** Whether a block can be added without replacing another. */
   get hasRoom () {
-    return this._slotOfBlock.size < this.slotCount
+    return this._slotOfBlock.size < (this.isRefused ? this._wasUsed.length : this.slotCount)
   }
 
   /** @param {number} blockIndex */
@@ -58,12 +72,14 @@ class BlockCache {
 
   /** @type {(blockIndex: number, source: Buffer, sourceStart: number, sourceEnd: number) => void} */
   put (blockIndex, source, sourceStart, sourceEnd) {
-    if (this.slotCount > 0) source.copy(this.arena, this.claim(blockIndex), sourceStart, sourceEnd)
+    if (this.slotCount === 0) return
+    const target = this.claim(blockIndex)
+    source.copy(this.arena, target, sourceStart, sourceEnd)
   }
 
   /**
-   * Takes a slot for a block and returns its position in `arena`. The caller must fill it, or call `disclaim`, before
-   * anything else runs.
+   * Takes a slot for a block and returns its position in `arena`, which may be another one afterwards. The caller must
+   * fill it, or call `disclaim`, before anything else runs.
    * @type {(blockIndex: number) => number}
    */
   claim (blockIndex) {
@@ -118,9 +134,10 @@ class BlockCache {
 
   /** The clock rule: takes the first slot that was not used since the hand last passed it. */
   _freeSlot () {
+    if (this._slotOfBlock.size >= this._wasUsed.length && this.hasRoom) this._grow()
     for (;;) {
       const slot = this._hand
-      this._hand = (this._hand + 1) % this.slotCount
+      this._hand = (this._hand + 1) % this._wasUsed.length
       const blockIndex = this._blockOfSlot[slot]
       if (blockIndex === NO_SLOT) return slot
       if (this._wasUsed[slot] === 0) {
@@ -129,6 +146,41 @@ class BlockCache {
       }
       this._wasUsed[slot] = 0
     }
+  }
+
+  _grow () {
+    const { blockSize, arena, _wasUsed: { length: before } } = this
+    const least = Math.ceil(ARENA_SIZE_MIN / blockSize)
+    const slotCount = Math.min(this.slotCount, Math.max(2 * before, least))
+    if (this._shared !== null && !this._shared.take(this, (slotCount - before) * blockSize)) {
+      this.isRefused = true
+      return
+    }
+    const [blockOfSlot, wasUsed] = [this._blockOfSlot, this._wasUsed]
+    this._setArena(Buffer.allocUnsafeSlow(slotCount * blockSize), slotCount)
+    arena.copy(this.arena)
+    this._blockOfSlot.set(blockOfSlot)
+    this._wasUsed.set(wasUsed)
+    this._hand = before
+  }
+
+  /** @type {(arena: Buffer, slotCount: number) => void} */
+  _setArena (arena, slotCount) {
+    this.arena = arena
+    this.view = new DataView(arena.buffer, arena.byteOffset, arena.length)
+    this._blockOfSlot = new Float64Array(slotCount).fill(NO_SLOT)
+    this._wasUsed = new Uint8Array(slotCount)
+  }
+
+  /** Forgets all blocks, and gives all memory back. */
+  release () {
+    const { arena: { length } } = this
+    this._slotOfBlock.clear()
+    this._setArena(NO_BYTES, 0)
+    this._hand = 0
+    this.isRefused = false
+    for (const forget of this.onRelease) forget()
+    this._shared?.giveBack(this, length)
   }
 }
 
@@ -303,6 +355,8 @@ const SIZE_PER_MISS = 2048
 const COUNT_MAX = 32
 // The number of miss counts. In a file much larger than the cache, blocks share counts.
 const COUNTS_PER_SLOT = 8
+/** Counts are kept for at least so many. */
+const SLOT_COUNT_MIN = 16
 
 class Admission {
   /**
@@ -313,8 +367,8 @@ class Admission {
     this._cache = cache
     this._countWithRoom = withRoom
     this._countWhenFull = whenFull
-    /** Recent misses, by block index modulo length. @type {Uint8Array | null} */
-    this._counts = null
+    /** Recent misses, by block index modulo length. */
+    this._counts = new Uint8Array(0)
     this._countsLeft = 0
   }
 
@@ -326,9 +380,9 @@ class Admission {
     const { _cache: cache } = this
     if (cache.slotCount === 0) return false
     if (inOrder) return true
-    const counts = (this._counts ??= new Uint8Array(2 ** Math.ceil(Math.log2(COUNTS_PER_SLOT * cache.slotCount))))
-    if (this._countsLeft === 0) this._forgetHalf(counts)
+    if (this._countsLeft === 0) this._forgetHalf()
     this._countsLeft--
+    const { _counts: counts } = this
     const index = blockIndex & (counts.length - 1)
     const count = counts[index] + 1
     const isWorthIt = count >= (cache.hasRoom ? this._countWithRoom : this._countWhenFull)
@@ -338,12 +392,14 @@ class Admission {
 
   /**
    * Halves all counts, so that old misses count less. Between two halvings, every block of a set that fits into the
-   * cache can be missed often enough.
-   * @param {Uint8Array} counts
+   * cache can be missed often enough. There are as many counts as the cache, as large as it is now, needs.
    */
-  _forgetHalf (counts) {
-    this._countsLeft = this._countWhenFull * this._cache.slotCount
-    for (let index = 0; index < counts.length; index++) counts[index] >>>= 1
+  _forgetHalf () {
+    const slotCount = Math.max(SLOT_COUNT_MIN, this._cache.arena.length / this._cache.blockSize)
+    const length = 2 ** Math.ceil(Math.log2(COUNTS_PER_SLOT * slotCount))
+    this._countsLeft = this._countWhenFull * slotCount
+    if (length !== this._counts.length) this._counts = new Uint8Array(length)
+    else for (let index = 0; index < length; index++) this._counts[index] >>>= 1
   }
 }
 

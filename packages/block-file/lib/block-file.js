@@ -11,6 +11,7 @@ const { FileWatch } = require('./file-watch')
 const { close, open } = require('./open')
 const { fileStorage, resolvePath } = require('./storage')
 const { AdaptiveIo, RangeLock, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
+const { SharedCache } = require('./shared-cache')
 const { Peeker, scanBlocks, SpanReader } = require('./span-reader')
 const { Writer } = require('./writer')
 
@@ -28,7 +29,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @typedef {object} BlockFileOptions
  * @property {number} [blockSize]  the unit of caching, in bytes; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, reads, writes and creates the file; `r` never changes anything
- * @property {number} [cache]  the most bytes that the cache holds; 16 MiB by default, 0 for no cache
+ * @property {number | import('./shared-cache').SharedCache} [cache]  the most bytes that the cache holds; 16 MiB by
+ *   default, 0 for no cache. Or a SharedCache, which many files share
  * @property {boolean} [createFolder]  create the file's folder too; false by default
  * @property {(() => Buffer) | null} [initial]  makes the first bytes of a missing or empty file. The file then has all
  *   of them, on stable storage, or does not exist
@@ -78,6 +80,9 @@ class BlockFileHandle {
     this.flags = flags
     /** @type {import('@millrace/flow').Obz<number>} */
     this.size = createObservable()
+    this._memory = cache
+    /** @type {BlockCache | null} */
+    this._ownCache = null
     /** @type {OpenFile} */
     this._file = {
       path,
@@ -402,6 +407,17 @@ class BlockFileHandle {
     return new FileWatch(this._file, onChange)
   }
 
+  /**
+   * A cache in the same bounds, for a caller with blocks of its own. It takes the place of one that was made before,
+   * and is empty once the file is closed.
+   * @param {number} blockSize  in bytes
+   */
+  createCache (blockSize) {
+    this._ownCache?.release()
+    this._ownCache = new BlockCache(blockSize, this._memory)
+    return this._ownCache
+  }
+
   cacheStats () {
     const { hitCount, missCount, slotCount } = this._file.cache
     return { hitCount, missCount, slotCount, blockSize: this.blockSize }
@@ -413,6 +429,8 @@ class BlockFileHandle {
     this._lifecycle.close((cb) => {
       const { handle, path, lockHeld } = this._file
       this._file.handle = null
+      this._file.cache.release()
+      this._ownCache?.release()
       if (handle === null) cb(null)
       else toCallback(close(path, handle, lockHeld), cb)
     }, cb)
@@ -488,8 +506,9 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: blockSize must be a whole number of bytes, got ${String(blockSize)}`)
   }
   if (flags !== 'r' && flags !== 'r+') throw misuse(`BlockFile: flags must be "r" or "r+", got ${String(flags)}`)
-  if (!Number.isSafeInteger(cache) || cache < 0 || cache > CACHE_SIZE_MAX) {
-    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, got ${String(cache)}`)
+  const isSize = typeof cache === 'number' && Number.isSafeInteger(cache) && cache >= 0 && cache <= CACHE_SIZE_MAX
+  if (!isSize && !(cache instanceof SharedCache)) {
+    throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, or a SharedCache, got ${String(cache)}`)
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
   for (const [name, value] of Object.entries({ lock, mustExist, errorIfExists })) {

@@ -238,8 +238,8 @@ class Peeker {
     this.size = 0
     // Bytes are read into the slab, so `take` need not copy them.
     this._slab = new Slab()
-    /** @type {DataView | null} */
-    this._arenaView = null
+    // Memory that was given back must not stay alive.
+    file.cache.onRelease.push(() => { this.bytes = NOTHING })
   }
 
   /**
@@ -262,7 +262,7 @@ class Peeker {
     const size = Math.min(blockSize - offsetInBlock, fileSize.value - position)
     if (size < least) return this.read(position, wanted)
     this.bytes = cache.arena
-    this.view = (this._arenaView ??= toView(cache.arena))
+    this.view = cache.view
     this.offset = slotStart + offsetInBlock
     this.size = size
     return true

@@ -66,7 +66,7 @@ class CheckedStore {
     }
     /** Unfinished deletions of a log that may not be written, by chunk. @type {Map<number, Entry[]>} */
     this.unfinished = new Map()
-    this.pages = new PageCache(this, file.cacheSize)
+    this.pages = new PageCache(this)
     /** Gets a record without waiting, if it can. */
     this.peek = new RecordPeeker(this)
     this.checkpoints = new Checkpoints(this, head)

@@ -31,7 +31,6 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {boolean} verify  whether to check checksums
  * @property {boolean} skipsDamage  the default for streams and scans
  * @property {boolean} isStrict  whether unknown options of reads are refused
- * @property {number} cacheSize  of the caches, in bytes
  * @property {import('@millrace/block-file').Storage | undefined} storage
  * @property {number} end  the lowest seq above all readable records
  * @property {number} writtenSince  seq of the last record written, synced or not

@@ -98,7 +98,6 @@ class Log {
       verify: parsed.verify,
       skipsDamage: parsed.skipsDamage,
       isStrict: parsed.isStrict,
-      cacheSize: parsed.cacheSize,
       storage: parsed.storage,
       end: 0,
       writtenSince: -1,

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a segmented log, and divides them into those of the log and those of each segment.
 
-const { fileStorage } = require('@millrace/block-file')
+const { SharedCache, fileStorage } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec, checkNames } = require('@millrace/offset-log/composing')
@@ -13,6 +13,7 @@ const { parseTime } = require('./times')
 const SEGMENT_SIZE = 64 * 1024 * 1024
 const SEGMENT_SIZE_MAX = 2 ** 40
 const CACHE_SIZE = 16 * 1024 * 1024
+const CACHE_SIZE_MIN = 256 * 1024
 const OPEN_SEGMENTS = 8
 /** A quota is divided into at least so many segments, so that one drop does not take much of the log. */
 const SEGMENTS_PER_QUOTA = 8
@@ -75,6 +76,7 @@ function parseOptions (options = {}) {
       'enough is left when the oldest segment is dropped')
   }
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
+  const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   /** @type {any} */
   const passedOn = { storage: createPlainStorage(storage) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
@@ -101,9 +103,8 @@ function parseOptions (options = {}) {
       maxCount: parseNumber('maxCount', options.maxCount, Infinity, 1),
       maxHeldSize: parseNumber('maxHeldSize', options.maxHeldSize, Infinity, 0)
     },
-    /** Half of the cache is for the newest segment, and the rest for those that are open besides. */
-    active: { ...passedOn, flags, cache: Math.floor(cache / 2) },
-    sealed: { ...passedOn, flags, cache: Math.floor(cache / 2 / openSegments), lock: false, mustExist: true }
+    active: { ...passedOn, flags, cache: shared },
+    sealed: { ...passedOn, flags, cache: shared, lock: false, mustExist: true }
   }
 }
 

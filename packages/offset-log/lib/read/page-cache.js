@@ -1,7 +1,7 @@
 'use strict'
 // Caches verified pages, for reads of single records.
 
-const { Admission, BlockCache } = require('@millrace/block-file')
+const { Admission } = require('@millrace/block-file')
 const { trampoline } = require('@millrace/flow')
 const { PAGE_SIZE, checkPage } = require('@millrace/framing')
 
@@ -19,18 +19,15 @@ const NO_BYTES = Buffer.alloc(0)
  */
 
 class PageCache {
-  /**
-   * @param {CheckedStore} store
-   * @param {number} cacheSize  in bytes
-   */
-  constructor (store, cacheSize) {
+  /** @param {CheckedStore} store */
+  constructor (store) {
     this._store = store
-    this._cache = new BlockCache(PAGE_SIZE, cacheSize)
+    this._cache = store.blocks.createCache(PAGE_SIZE)
+    // Memory that was given back must not stay alive.
+    this._cache.onRelease.push(() => { this.page.bytes = NO_BYTES })
     this._admission = new Admission(this._cache, { withRoom: 1, whenFull: MISS_COUNT_WHEN_FULL })
     /** The page that `look` found. @type {Page & { view: DataView }} */
     this.page = { bytes: NO_BYTES, view: toView(NO_BYTES), offset: 0, start: 0, end: 0 }
-    /** @type {DataView | null} */
-    this._arenaView = null
     // Holds the last page that is not worth caching yet.
     this._scratch = NO_BYTES
     this._scratchView = this.page.view
@@ -105,9 +102,9 @@ class PageCache {
 
   /** @param {number} offset */
   _pointToSlot (offset) {
-    const { page, _cache: { arena } } = this
+    const { page, _cache: { arena, view } } = this
     page.bytes = arena
-    page.view = (this._arenaView ??= toView(arena))
+    page.view = view
     page.offset = offset
   }
 
