@@ -9,7 +9,7 @@ const { SegmentedLog, SharedCache } = require('..')
 
 const LOG_COUNT = 1000
 const CACHE_SIZE = 8 * 2 ** 20
-/** Beside the cache: the head of the file, buffers for a page and for values, and what waits for the garbage collector. */
+/** Beside the cache: the head of the file, buffers for a page and for values, and garbage. */
 const SIZE_PER_LOG = 160 * 1024
 
 tape(`memory: ${LOG_COUNT} logs with one get each stay below a bound`, async (t) => {
