@@ -12,6 +12,7 @@ const { OffsetLog } = require('@millrace/offset-log')
 const load = require
 const PYTHON_SCRIPT = path.join(__dirname, 'python-logging.py')
 const NEWLINE = 0x0a
+const PATHS = ['password', '*.password', 'req.headers.authorization']
 
 /** @typedef {{ level: number, msg: string, [name: string]: unknown }} Entry */
 
@@ -52,7 +53,9 @@ async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eage
       if (!writer.flushSync({ sync: isSynced })) throw new Error('a record is not in the log')
     },
     flushed: () => writer.flush(),
-    end: () => writer.flush({ sync: false }),
+    end () {
+      if (!writer.flushSync({ sync: false })) throw new Error('a record is not in the log')
+    },
     async close () {
       await writer.close()
       await log.close()
@@ -60,17 +63,24 @@ async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eage
   }
 }
 
-/** pino on Millrace. */
-/** @type {(folder: string, options: { bytes?: number }) => Promise<Outlet>} */
-async function openMillracePino (folder, { bytes = 1024 * 1024 }) {
+/**
+ * pino on Millrace. Secrets are found by pino's paths or by their form, or by both as the preset `production` does it.
+ * @typedef {{ bytes?: number, redact?: 'paths' | 'form' | 'production' }} PinoOptions
+ * @type {(folder: string, options: PinoOptions) => Promise<Outlet>}
+ */
+async function openMillracePino (folder, { bytes = 1024 * 1024, redact }) {
   const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
   await log.ready()
-  const to = load('@millrace/pino').destination(log, { queue: { bytes } })
-  const logger = load('pino')({ base: null, timestamp: false }, to)
+  const { destination, preset } = load('@millrace/pino')
+  const queue = { bytes }
+  const [options, to] = redact === 'production'
+    ? preset('production', log, { queue })
+    : [redact === 'paths' && { redact: PATHS }, destination(log, { queue, redact: redact === 'form' })]
+  const logger = load('pino')({ ...options, base: null, timestamp: false }, to)
   return {
     write: (record, level) => logger[level](record),
     flush: (isSynced) => { to.writer.flushSync({ sync: isSynced }) },
-    end: () => to.writer.flush({ sync: false }),
+    end: () => { to.writer.flushSync({ sync: false }) },
     async close () {
       await to.close()
       await log.close()
@@ -159,13 +169,13 @@ function openPinoDestination (folder, { minLength = 0, isEager = false }) {
 /**
  * pino as a program uses it: it adds the level and serialises. It writes the same bytes.
  * @param {string} folder
- * @param {{ minLength?: number, isEager?: boolean }} options
+ * @param {{ minLength?: number, isEager?: boolean, redact?: 'paths' }} options
  * @returns {Outlet}
  */
-function openPino (folder, { minLength = 0, isEager = false }) {
+function openPino (folder, { minLength = 0, isEager = false, redact }) {
   const pino = load('pino')
   const destination = pino.destination({ dest: path.join(folder, 'log'), sync: true, minLength })
-  const logger = pino({ base: null, timestamp: false }, destination)
+  const logger = pino({ base: null, timestamp: false, ...(redact && { redact: PATHS }) }, destination)
   const write = (/** @type {any} */ record, /** @type {'info' | 'error'} */ level) => logger[level](record)
   return { ...toOutlet(destination, write, isEager), toRecord: ({ level, ...rest }) => rest }
 }

@@ -78,7 +78,7 @@ class Results {
     if (most !== undefined) add(`<= ${format(most, unit)}`, ours <= most ? 1 : most / ours, undefined)
     for (const { factor, of, in: other = row.name } of times) {
       const peer = this.of(other, figure, of)
-      const text = `${factor}x ${other === row.name ? of : other}`
+      const text = `${Number(factor.toPrecision(2))}x ${other === row.name ? of : other}`
       if (peer === undefined) judged.push({ text, verdict: 'absent' })
       else add(`${text}: ${(ours / peer).toFixed(2)}x`, ours / peer / factor, limit && limit / peer / factor)
     }

@@ -65,6 +65,28 @@ const throughPino = {
   }]
 }
 
+// 1.15 times the time.
+const REDACTED = { factor: 1 / 1.15, of: 'millrace-pino', in: 'through-pino' }
+const SECRET_SETTING = {
+  ...throughPino.setting,
+  context: { token: 'Bearer 1234567890abcdef', email: 'ada@example.com', card: '4111 1111 1111 1111' }
+}
+
+/** @type {import('./shared').Row[]} */
+const redacted = [
+  redaction('redaction-paths', 'paths', 'through pino, redaction by three paths, nothing found', true),
+  redaction('redaction', 'form', 'redaction by form, nothing found', true),
+  redaction('redaction-production', 'production', 'as the preset `production`: some 30 paths, and by form', false),
+  { ...redaction('redaction-match', 'form', 'by form, three secrets in each record', false), setting: SECRET_SETTING }
+]
+
+/** @type {(name: string, redact: string, what: string, isJudged: boolean) => import('./shared').Row} */
+function redaction (name, redact, what, isJudged) {
+  const peers = { 'millrace-pino': { redact }, ...(redact === 'paths' && { pino: { redact, minLength: PINO_BYTES } }) }
+  const goal = isJudged && { goal: { times: [REDACTED] }, seed: '15% slower' }
+  return { ...throughPino, name, peers, lines: [{ figure: 'rate', what, unit: 'rate', by: 'millrace-pino', ...goal }] }
+}
+
 const BESIDE = 'fapilog 274 us, logging 2,014 us'
 
 /** @type {import('./shared').Row[]} */
@@ -115,5 +137,5 @@ exports.table = {
   title: 'fapilog',
   about: 'records of 256 bytes',
   seed: 'Python 3.13, Apple M1 Max',
-  rows: [...rows, throughPino, ...sinks]
+  rows: [...rows, throughPino, ...redacted, ...sinks]
 }
