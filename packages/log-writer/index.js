@@ -13,6 +13,7 @@ const { lines, preEncoded } = require('./lib/pre-encoded')
  * @typedef {import('./lib/gap').Gap} Gap
  * @typedef {import('./lib/log-writer').Counters} Counters
  * @typedef {import('./lib/log-writer').Log} Log
+ * @typedef {import('./lib/log-writer').OpenWriter} OpenWriter
  */
 
 exports.LogWriter = LogWriter

@@ -21,7 +21,7 @@ import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-l
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
-import { destination } from '@millrace/pino'
+import { destination, formatPretty, levelFilter, preset, timeFilter } from '@millrace/pino'
 import type { Destination, DestinationOptions } from '@millrace/pino'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
@@ -437,9 +437,19 @@ export async function loggingWithPino () {
   is<boolean>()(to.flushSync())
   is<Counters>()(to.writer.counters())
   to.reopen(new URL('file:///logs'))
-  destination(OffsetLog('a.log', { codec: lines }))
+  destination(OffsetLog('a.log', { codec: lines }), { redact: ['card', 'email'], tee: process.stdout })
+  is<boolean>()(await to.drain({ withinMs: 100, forwarder: Forwarder(OffsetLog('a.log'), { sink: () => {} }) }))
+  const [loggerOptions, production] = preset('production', 'logs', { tee: 'stdout' })
+  is<string>()(loggerOptions.level)
+  is<Destination>()(production)
+  is<string>()(formatPretty({ level: 30 }, { colors: true }))
+  OffsetLog<any>('a.log', { codec: lines }).stream({ where: [timeFilter({ since: new Date() }), levelFilter('warn')] })
   await to.close()
 
+  // @ts-expect-error
+  preset('strict', 'logs')
+  // @ts-expect-error
+  destination('logs', { redact: ['phone'] })
   // @ts-expect-error
   destination('logs', { codec: jsonCodec })
   // @ts-expect-error

@@ -15,6 +15,7 @@ const { RecordQueue } = require('./record-queue')
  * @typedef {import('./options').LogWriterOptions} LogWriterOptions
  * @typedef {{ sync?: boolean | undefined }} FlushOptions
  * @typedef {string | number} LevelName  a name or a number
+ * @typedef {Writer} OpenWriter  what LogWriter gives
  */
 
 /**

@@ -17,7 +17,7 @@ const REST_LENGTH_MAX = 1024 * 1024
 /**
  * @typedef {import('./options').DestinationOptions} DestinationOptions
  * @typedef {import('./options').Log} Log
- * @typedef {ReturnType<typeof LogWriter>} Writer
+ * @typedef {import('@millrace/log-writer').OpenWriter} Writer
  * @typedef {{ [HOOKS]?: { streamWrite?: unknown } }} Logger
  * @typedef {{ levels?: { values: Record<string, number> }, messageKey?: string }} PinoConfig
  */
@@ -78,12 +78,12 @@ class DestinationStream extends EventEmitter {
     this.#isAnnounced = true
   }
 
-  /** The log writer, with its counters and levels. */
+  /** The log writer, with its counters and levels. @returns {Writer} */
   get writer () {
     return this.#writer
   }
 
-  /** The log that is written now. */
+  /** The log that is written now. @returns {Log} */
   get log () {
     return this.#writer.log
   }
@@ -93,6 +93,7 @@ class DestinationStream extends EventEmitter {
     return openTarget(target, this.#options.log)
   }
 
+  /** @returns {Writer} */
   #createWriter () {
     const warn = warnOnce()
     const writer = LogWriter(this.#target.log, {

@@ -7,14 +7,14 @@ const { misuse } = require('@millrace/errors')
 const SECONDS_MAX = 1e11
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 
-/** @typedef {import('./where').Where} Where */
+/** @typedef {import('./where').AskedFilter} AskedFilter */
 /** @typedef {{ since?: Date | number | undefined, until?: Date | number | undefined, path?: string }} TimeRange */
 
 /**
  * Records from `since` on and before `until`. The time of a record may be a number of ms or seconds since 1970, or an
  * ISO text in UTC.
  * @param {TimeRange} range  `path` is `time` by default
- * @returns {Where}
+ * @returns {AskedFilter}
  */
 function timeFilter ({ since, until, path = 'time' }) {
   const from = since === undefined ? SECONDS_MAX : toMs(since)
@@ -45,7 +45,7 @@ function toText (ms) {
  * Records of a level and above. The level of a record may be a number or a name, in lower or upper case.
  * @param {string | number} level
  * @param {{ levels?: Record<string, number>, path?: string }} [options]  names besides those of pino
- * @returns {Where}
+ * @returns {AskedFilter}
  */
 function levelFilter (level, { levels, path = 'level' } = {}) {
   const all = { ...LEVELS, ...levels }
