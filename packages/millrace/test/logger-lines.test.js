@@ -78,3 +78,25 @@ tape('times: durations before now, and local times', (t) => {
   for (const text of ['', 'x', '5', '1y', '2026-13-45', 'Mon']) t.throws(() => parseTime(text), { code: 'ERR_INVALID_ARGUMENT' }, text)
   t.end()
 })
+
+tape('folders: a compressed segment, and a folder of them, read as plain ones', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec, compress: 'gzip' })
+  for (let i = 0; i < 9; i++) await log.append({ msg: `${i}`, text: 'x'.repeat(1000) })
+  await log.roll()
+  await log.append({ msg: '9' })
+  let segment
+  for (let left = 500; left > 0 && !segment?.compressed; left--) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    [segment] = await log.segments()
+  }
+  await log.close()
+  t.equal(messages(await runCommand(['cat', folder])), '0123456789')
+  t.equal(messages(await runCommand(['cat', segment.path])), '012345678')
+  t.equal((await runCommand(['count', segment.path])).stdout, '9\n')
+  const verified = await runCommand(['verify', segment.path])
+  t.ok(verified.code === 0 && verified.stdout.includes('whole'), verified.stdout)
+  const plain = path.join(folder, 'plain')
+  t.equal((await runCommand(['repair', segment.path, plain, '--write'])).code, 0)
+  t.equal((await runCommand(['count', plain])).stdout, '9\n')
+})

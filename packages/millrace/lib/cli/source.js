@@ -45,7 +45,7 @@ async function identify (path) {
 
 /** @type {(path: string) => Promise<Identity>} */
 async function readIdentity (path) {
-  const blocks = BlockFile(path, { flags: 'r', cache: 0 })
+  const blocks = BlockFile(path, { flags: 'r', cache: 0, storage: storageOf(path) })
   await call(blocks, 'ready')
   try {
     const size = blocks.size.value
@@ -59,6 +59,15 @@ async function readIdentity (path) {
   } finally {
     await call(blocks, 'close')
   }
+}
+
+/**
+ * A compressed segment is read as the plain one.
+ * @param {string} path
+ * @returns {import('@millrace/block-file').Storage | undefined}  undefined for the file system as it is
+ */
+function storageOf (path) {
+  return /\.(gz|zst)$/.test(path) ? require('@millrace/segmented-log').createPlainStorage() : undefined
 }
 
 /** @param {ReturnType<typeof BlockFile>} blocks  of a checked log */
@@ -104,7 +113,7 @@ async function openSource (shell, file, { codec, raw = false, since } = {}) {
   try {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
-    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
+    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw), storage: storageOf(path) })
     await log.ready()
     return { log, identity, codec: chosen, first: null, close: () => log.close().finally(remove) }
   } catch (err) {
@@ -164,7 +173,7 @@ async function chooseCodec ({ path, framing, codec }) {
       '--codec bytes')
   }
   if (framing === null) return 'json'
-  const log = OffsetLog(path, { flags: 'r' })
+  const log = OffsetLog(path, { flags: 'r', storage: storageOf(path) })
   try {
     const { value: first } = await log.stream({ limit: 1 })[Symbol.asyncIterator]().next()
     if (first !== undefined) return guessCodec(first.value)
@@ -200,6 +209,7 @@ function isBinary (bytes) {
 }
 
 exports.chooseCodec = chooseCodec
+exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
 exports.identify = identify

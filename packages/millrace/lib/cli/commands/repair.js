@@ -2,6 +2,7 @@
 
 const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange } = require('../report')
+const { storageOf } = require('../source')
 const { formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
@@ -35,6 +36,7 @@ exports.command = {
     try {
       report = await repair(args.file, target, {
         write: Boolean(options.write),
+        storage: storageOf(args.file),
         framing: options.framing,
         signal: shell.signal,
         onProgress: ({ position, size }) => progress.update(position, size)

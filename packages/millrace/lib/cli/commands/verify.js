@@ -2,7 +2,7 @@
 
 const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
-const { findLog } = require('../source')
+const { findLog, storageOf } = require('../source')
 const { formatCount } = require('../text')
 
 /** @type {import('../definition').Definition} */
@@ -29,6 +29,7 @@ exports.command = {
     let report
     try {
       report = await verify(found.path, {
+        storage: storageOf(found.path),
         framing: options.framing,
         // Ranges are as many as the damage makes them: they are printed as they are found.
         onDamage: isListed ? (range) => shell.print(shell.style('red', describeRange(range))) : undefined,
