@@ -14,6 +14,7 @@ const { lines, preEncoded } = require('./lib/pre-encoded')
  * @typedef {import('./lib/log-writer').Counters} Counters
  * @typedef {import('./lib/log-writer').Log} Log
  * @typedef {import('./lib/log-writer').OpenWriter} OpenWriter
+ * @typedef {import('./lib/options').StandardError} StandardError
  */
 
 exports.LogWriter = LogWriter

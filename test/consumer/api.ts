@@ -14,8 +14,6 @@ import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { jsonCodec } from '@millrace/json-codec'
 import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
 import type { Counters, LogWriterOptions } from '@millrace/log-writer'
-import { shareWriter, ThreadWriter } from '@millrace/log-writer/threads'
-import type { Channel } from '@millrace/log-writer/threads'
 import { MergedLog, SlotLog } from '@millrace/merged-log'
 import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-log'
 import { OffsetLog } from '@millrace/offset-log'
@@ -566,8 +564,7 @@ export async function forward (log: OffsetLog<Message>) {
 
 export async function merge () {
   const slot = SlotLog('logs', { codec: jsonCodec, maxSize: 2 ** 30 })
-  is<Channel>()(shareWriter(LogWriter(slot), { size: 4096 }).connect())
-  is<boolean>()(new ThreadWriter(shareWriter(LogWriter(slot)).connect(), { whenFull: 'drop-new' }).write({}, 30))
+  LogWriter(slot)
   is<number | null>()(slot.slot)
   const log = new MergedLog('logs', { time: (value) => value.at, latenessMs: 100 })
   const options: MergedReadOptions = { live: true, where: { path: 'k', gt: 1 } }
