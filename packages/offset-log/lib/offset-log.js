@@ -75,6 +75,8 @@ class Log {
     this._isWritable = false
     /** If the log was made with another codec: the error of every append. @type {LogError | null} */
     this._foreignError = null
+    /** The last seq from `appendSync`: with `fsync: 'always'`, its record may be shown later, once it is durable. */
+    this._returnedSeq = -1
     /** Finishes the log when the process ends; null unless the log may be written. @type {OpenLog | null} */
     this._openLog = null
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
@@ -301,10 +303,9 @@ class Log {
         return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
       }
       const wanted = typeof seqs === 'number' ? [seqs] : [...seqs]
-      const { durability, since, writtenSince } = this._file
+      const { durability, since } = this._file
       const run = () => this._maintenance.deleteRecords(wanted, cb)
-      // With `fsync: 'always'`, `appendSync` may have returned the seq of a record that is shown once it is durable.
-      if (!wanted.some((seq) => seq > since.value && seq <= writtenSince)) run()
+      if (!wanted.some((seq) => seq > since.value && seq <= this._returnedSeq)) run()
       else durability.sync((err) => err ? cb(err) : run())
     }), 'del')
   }
@@ -338,6 +339,7 @@ class Log {
       dataSize += records[index].length
     }
     const seq = records.length === 0 ? this.since.value : this._appender.appendNow(records, dataSize, isSynced)
+    this._returnedSeq = seq
     this._openLog?.finishAgain()
     return seq
   }
