@@ -12,6 +12,7 @@ const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/
  * @typedef {import('./lib/block-file').BlockFileHandle} BlockFileHandle
  * @typedef {import('./lib/block-file').BlockFileOptions} BlockFileOptions
  * @typedef {import('./lib/file-watch').FileWatch} FileWatch
+ * @typedef {import('./lib/shared-cache').SharedCacheHandle} SharedCacheHandle
  * @typedef {import('./lib/storage').Storage} Storage
  * @typedef {import('./lib/storage').StorageHandle} StorageHandle
  * @typedef {import('./lib/storage').StorageLock} StorageLock

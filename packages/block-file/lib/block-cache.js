@@ -9,7 +9,7 @@ const { LogError } = require('@millrace/errors')
 const { allocateShared, Piece, trampoline } = require('@millrace/flow')
 const { fetch, rangeError } = require('./whole-io')
 
-/** @typedef {import('./shared-cache').SharedCache} SharedCache */
+/** @typedef {import('./shared-cache').SharedCacheHandle} SharedCache */
 
 const NO_SLOT = -1
 // With more slots, the bookkeeping of small blocks would take more memory than their bytes.

@@ -75,7 +75,13 @@ function SharedCache (size) {
 }
 SharedCache.prototype = SharedMemory.prototype
 
-/** @typedef {SharedMemory} SharedCache */
+/**
+ * @typedef {object} SharedCacheHandle
+ * @property {number} size  in bytes
+ * @property {number} usedSize  in bytes; never above `size`
+ * @property {(cache: BlockCache, size: number) => boolean} take
+ * @property {(cache: BlockCache, size: number) => void} giveBack
+ */
 
 /** @type {{ new (size: number): SharedMemory, (size: number): SharedMemory, prototype: SharedMemory }} */
 exports.SharedCache = /** @type {any} */ (SharedCache)
