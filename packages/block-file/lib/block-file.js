@@ -29,8 +29,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @typedef {object} BlockFileOptions
  * @property {number} [blockSize]  the unit of caching, in bytes; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, reads, writes and creates the file; `r` never changes anything
- * @property {number | import('./shared-cache').SharedCacheHandle} [cache]  the most bytes that the cache holds; 16 MiB by
- *   default, 0 for no cache. Or a SharedCache, which many files share
+ * @property {number | import('./shared-cache').SharedCacheHandle} [cache]  the most bytes that the cache holds; 16 MiB
+ *   by default, 0 for no cache. Or a SharedCache, which many files share
  * @property {boolean} [createFolder]  create the file's folder too; false by default
  * @property {(() => Buffer) | null} [initial]  makes the first bytes of a missing or empty file. The file then has all
  *   of them, on stable storage, or does not exist

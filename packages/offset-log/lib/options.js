@@ -27,8 +27,8 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
  *   segmented log share it
  * @property {number} [blockSize]  unit of caching in the offset framings, in bytes; 64 KiB by default
  * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
- * @property {number | import('@millrace/block-file').SharedCacheHandle} [cache]  memory for cached pages or blocks, in bytes;
- *   16 MiB by default. Or a SharedCache, for all logs that get it
+ * @property {number | import('@millrace/block-file').SharedCacheHandle} [cache]  memory for cached pages or blocks, in
+ *   bytes; 16 MiB by default. Or a SharedCache, for all logs that get it
  * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
  *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
  * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
