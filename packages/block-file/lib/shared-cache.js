@@ -8,6 +8,7 @@ const { misuse } = require('@millrace/errors')
 const SIZE_MIN = 256 * 1024
 const SIZE_MAX = 2 ** 31
 
+// Methods name it in full, because the declarations of other packages repeat them.
 /** @typedef {import('./block-cache').BlockCache} BlockCache */
 
 class SharedMemory {
@@ -25,7 +26,7 @@ class SharedMemory {
   }
 
   /**
-   * @param {BlockCache} cache
+   * @param {import('./block-cache').BlockCache} cache
    * @param {number} size  in bytes, that it wants in addition
    * @returns {boolean}  whether it gets them; a cache that has nothing always does
    */
@@ -41,14 +42,19 @@ class SharedMemory {
     return true
   }
 
-  /** @type {(cache: BlockCache, size: number) => void} */
+  /** @type {(cache: import('./block-cache').BlockCache, size: number) => void} */
   giveBack (cache, size) {
     if (!this.#caches.delete(cache)) return
     this.usedSize -= size
     for (const other of this.#caches.keys()) other.isRefused = false
   }
 
-  /** The clock rule, among caches. @type {(asking: BlockCache, mustFind: boolean) => BlockCache | undefined} */
+  /**
+   * The clock rule, among caches.
+   * @param {import('./block-cache').BlockCache} asking
+   * @param {boolean} mustFind
+   * @returns {import('./block-cache').BlockCache | undefined}
+   */
   #findIdle (asking, mustFind) {
     for (const [cache, count] of [...this.#caches]) {
       if (cache === asking) continue
