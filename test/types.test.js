@@ -15,7 +15,7 @@ const names = fs.readdirSync(path.join(root, 'packages'))
 // The front door is published under the name of the project itself.
 const publishedName = (name) => name === 'millrace' ? name : `@millrace/${name}`
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|threads|transport|lib\/.+)\.d\.ts|docs\/[\w-]+\.md|images\/\w+\.svg)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|threads|transport|lib\/.+)\.d\.ts|docs\/[\w-]+\.md|images\/\w+\.svg)$/
 const OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -50,7 +50,7 @@ function layOut () {
       fs.copyFileSync(path.join(packageOf(name), file), target)
     }
   }
-  for (const name of ['obz', 'fast-check', 'pure-rand', 'pull-stream', '@types/node', 'undici-types']) {
+  for (const name of ['obz', 'fast-check', 'pure-rand', 'pull-stream', '@types/node', 'undici-types', 'fastify']) {
     const link = path.join(consumer, 'node_modules', name)
     fs.mkdirSync(path.dirname(link), { recursive: true })
     fs.symlinkSync(path.join(root, 'node_modules', name), link, 'junction')

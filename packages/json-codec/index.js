@@ -1,8 +1,9 @@
 'use strict'
 // JSON records: the codec, whose filter parses only the records that may match.
 
-const { jsonCodec } = require('./lib/json-codec')
+const { isTooDeep, jsonCodec } = require('./lib/json-codec')
 const { parseText } = require('./lib/parse-text')
 
 exports.jsonCodec = jsonCodec
+exports.isTooDeep = isTooDeep
 exports.parseText = parseText

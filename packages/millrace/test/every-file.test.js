@@ -136,7 +136,7 @@ tape('holdLog: the holder of a log ends when the process that started it is kill
 })
 
 tape('commands: each is in this file', (t) => {
-  // `view` serves until it is interrupted: viewer.test.js runs it.
-  t.deepEqual([...Object.keys(commands), 'completion', 'view'].sort(), [...commandNames].sort())
+  // `view` and `serve` serve until they are interrupted: viewer.test.js and serve.test.js run them.
+  t.deepEqual([...Object.keys(commands), 'completion', 'view', 'serve', 'keys'].sort(), [...commandNames].sort())
   t.end()
 })

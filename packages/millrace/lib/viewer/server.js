@@ -12,6 +12,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const http = require('node:http')
 const path = require('node:path')
+const { whyForeign } = require('@millrace/ingest/guard')
 
 const POLICY = [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
@@ -167,9 +168,8 @@ function whyRefused ({ method, headers }, port) {
   if (method !== 'GET') return { status: 405, reason: 'the viewer only answers GET' }
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!hosts.includes(headers.host ?? '')) return { status: 403, reason: 'the viewer answers on the loopback only' }
-  const site = headers['sec-fetch-site'] ?? 'none'
-  if (site !== 'same-origin' && site !== 'none') return { status: 403, reason: 'another site has made this request' }
-  return null
+  const reason = whyForeign(headers)
+  return reason === null ? null : { status: 403, reason }
 }
 
 /** @type {(response: http.ServerResponse, status: number, reason: string) => void} */

@@ -1,0 +1,99 @@
+'use strict'
+// Who may do what: the name that the request was sent to, pages of other sites, API keys and their scopes, the rate.
+
+const { isLoopbackName, whyForeign } = require('../guard')
+const { allows } = require('./keys')
+const { Problem, unavailable } = require('./problem')
+
+/** Rates of so many clients are kept; then those that were not seen for longest are forgotten. */
+const CLIENT_COUNT_MAX = 10_000
+
+/**
+ * @typedef {import('./keys').Key} Key
+ * @typedef {{ action: 'read' | 'write', log?: string } | { action: 'none' }} Access  `log`: if it is not the parameter
+ *   `name`
+ */
+
+class AccessControl {
+  #keys
+  #isKnown
+  #rate
+
+  /**
+   * @param {import('./keys').Keys} keys
+   * @param {import('./options').Options} options
+   */
+  constructor (keys, { hosts, rate }) {
+    this.#keys = keys
+    this.#rate = rate === null ? null : new RateLimit(rate)
+    const names = hosts === null ? null : new Set(hosts.map((name) => name.toLowerCase()))
+    /** @type {(name: string) => boolean} */
+    this.#isKnown = (name) => {
+      // A page that reaches the server under another name has no key. Without keys, the name is the only guard.
+      return isLoopbackName(name) || (names === null ? keys.areNeeded : names.has(name))
+    }
+  }
+
+  /**
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   * @returns {Key | null}  null if none is needed
+   * @throws {Problem}
+   */
+  check (request, reply) {
+    const { headers, raw, routeOptions, params } = request
+    const foreign = whyForeign(headers, this.#isKnown)
+    if (foreign !== null) throw new Problem(403, foreign, { code: 'foreign' })
+    const access = /** @type {Access} */ (/** @type {any} */ (routeOptions.config).access ?? { action: 'any' })
+    if (access.action === 'none') return null
+    const key = this.#keys.areNeeded ? this.#findKey(headers.authorization) : null
+    this.#rate?.take(key?.id ?? raw.socket.remoteAddress ?? '', reply)
+    if (key === null || (access.action !== 'read' && access.action !== 'write')) return key
+    const log = access.log ?? /** @type {{ name: string }} */ (params).name
+    if (allows(key, access.action, log)) return key
+    throw new Problem(403, `this key may not ${access.action} ${log === '*' ? 'all logs' : JSON.stringify(log)}`, { code: 'scope' })
+  }
+
+  /** @param {string | undefined} authorization @returns {Key} */
+  #findKey (authorization) {
+    if (!this.#keys.isReadable) throw unavailable('the keys cannot be read')
+    const key = this.#keys.find(authorization)
+    if (key !== null) return key
+    const detail = authorization === undefined ? 'send an API key: Authorization: Bearer mr_...' : 'this API key is not valid'
+    throw new Problem(401, detail, { code: 'key', headers: { 'WWW-Authenticate': 'Bearer' } })
+  }
+}
+
+/** So many requests a client in each window of time. */
+class RateLimit {
+  #count
+  #windowMs
+  /** @type {Map<string, { used: number, endMs: number }>} */
+  #clients = new Map()
+
+  /** @param {import('./options').Rate} rate */
+  constructor ({ count, windowMs }) {
+    this.#count = count
+    this.#windowMs = windowMs
+  }
+
+  /** @type {(client: string, reply: import('fastify').FastifyReply) => void} throws a Problem */
+  take (client, reply) {
+    const now = performance.now()
+    let window = this.#clients.get(client)
+    if (window === undefined || now >= window.endMs) {
+      window = { used: 0, endMs: now + this.#windowMs }
+      this.#clients.delete(client)
+      this.#clients.set(client, window)
+      const [oldest] = this.#clients.keys()
+      if (this.#clients.size > CLIENT_COUNT_MAX) this.#clients.delete(oldest)
+    }
+    const seconds = Math.ceil((window.endMs - now) / 1000)
+    const left = Math.max(0, this.#count - ++window.used)
+    reply.header('RateLimit-Policy', `"default";q=${this.#count};w=${Math.ceil(this.#windowMs / 1000)}`)
+    reply.header('RateLimit', `"default";r=${left};t=${seconds}`)
+    if (window.used > this.#count) throw new Problem(429, `more than ${this.#count} requests in ${this.#windowMs} ms`, { code: 'rate', retryAfter: seconds })
+  }
+}
+
+exports.AccessControl = AccessControl

@@ -1,0 +1,141 @@
+'use strict'
+// The body of a request as the JSON texts of its records. The texts are kept as they came: numbers keep their digits
+// and objects their repeated keys. Only line breaks between tokens become spaces, so that a record fits on a line.
+
+const { isUtf8 } = require('node:buffer')
+const { promisify } = require('node:util')
+const zlib = require('node:zlib')
+const { isTooDeep } = require('@millrace/json-codec')
+const { Problem } = require('./problem')
+
+const inflate = promisify(zlib.gunzip)
+const JSON_TYPES = ['application/json']
+const LINES_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl']
+const LINE_BREAK = /[\r\n]/
+
+/**
+ * @typedef {{ bodySize: number, inflatedSize: number, batchCount: number, recordSize: number }} BodyLimits
+ */
+
+/**
+ * @param {Buffer} body
+ * @param {string | undefined} encoding  `Content-Encoding`
+ * @param {BodyLimits} limits
+ * @returns {Buffer | Promise<Buffer>}
+ */
+function inflateBody (body, encoding, { inflatedSize }) {
+  if (encoding === undefined || encoding === 'identity') return body
+  if (encoding !== 'gzip') throw new Problem(415, `Content-Encoding ${JSON.stringify(encoding)} is not known; use gzip or none`, { headers: { 'Accept-Encoding': 'gzip' } })
+  return inflate(body, { maxOutputLength: inflatedSize }).catch((err) => {
+    if (err.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`the body is larger than ${inflatedSize} bytes when it is unpacked`)
+    throw new Problem(400, `the body is no gzip: ${err.message}`)
+  })
+}
+
+/**
+ * @param {Buffer} body
+ * @param {string} type  media type without parameters
+ * @param {BodyLimits} limits
+ * @returns {string[]}  one JSON text a record, each without line breaks
+ * @throws {Problem}
+ */
+function parseRecords (body, type, limits) {
+  if (!isUtf8(body)) throw new Problem(400, 'the body is not UTF-8')
+  const text = body.toString()
+  const texts = LINES_TYPES.includes(type) ? parseLines(text, limits) : parseJson(text, limits)
+  if (texts.length === 0) throw new Problem(400, 'the body has no record')
+  return texts
+}
+
+/** @type {(text: string, limits: BodyLimits) => string[]} */
+function parseJson (text, limits) {
+  const value = parse(text, (reason) => new Problem(400, `the body is no JSON: ${reason}`))
+  const texts = Array.isArray(value) ? splitArray(text) : [text.trim()]
+  if (texts.length > limits.batchCount) throw tooMany(limits)
+  return texts.map((text, index) => checkText(text, limits, { index }))
+}
+
+/** @type {(text: string, limits: BodyLimits) => string[]} */
+function parseLines (text, limits) {
+  const texts = []
+  let line = 0
+  for (let at = 0; at < text.length;) {
+    const found = text.indexOf('\n', at)
+    const end = found === -1 ? text.length : found
+    const part = text.slice(at, end).trim()
+    line++
+    if (part !== '') {
+      if (texts.length === limits.batchCount) throw tooMany(limits)
+      const begin = at
+      parse(part, (reason) => {
+        const position = { line, offset: Buffer.byteLength(text.slice(0, begin)) }
+        return new Problem(400, `line ${line} is no JSON: ${reason}; nothing was stored`, { code: 'bad_record', more: position })
+      })
+      texts.push(checkText(part, limits, { line }))
+    }
+    at = end + 1
+  }
+  return texts
+}
+
+/** @type {(text: string, toProblem: (reason: string) => Problem) => any} */
+function parse (text, toProblem) {
+  try {
+    return JSON.parse(text)
+  } catch (/** @type {any} */ err) {
+    throw toProblem(err.message)
+  }
+}
+
+/** @type {(text: string, limits: BodyLimits, position: Record<string, number>) => string} */
+function checkText (text, { recordSize }, position) {
+  if (text.length * 3 > recordSize && Buffer.byteLength(text) > recordSize) {
+    throw tooLarge(`a record is larger than ${recordSize} bytes; nothing was stored`, position)
+  }
+  if (isTooDeep(text)) throw new Problem(400, 'a record is nested too deep; nothing was stored', { code: 'bad_record', more: position })
+  return LINE_BREAK.test(text) ? text.replace(/[\r\n]/g, ' ') : text
+}
+
+/**
+ * The texts of the elements. JSON.stringify would change numbers and drop repeated keys.
+ * @param {string} text  an array that JSON.parse has accepted
+ */
+function splitArray (text) {
+  const texts = []
+  let depth = 0
+  let begin = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text[at]
+    if (unit === '"') at = endOfString(text, at)
+    else if (unit === '[' || unit === '{') {
+      if (++depth === 1) begin = at + 1
+    } else if (unit === ']' || unit === '}') {
+      if (--depth === 0) texts.push(text.slice(begin, at).trim())
+    } else if (unit === ',' && depth === 1) {
+      texts.push(text.slice(begin, at).trim())
+      begin = at + 1
+    }
+  }
+  return texts.length === 1 && texts[0] === '' ? [] : texts
+}
+
+/** @type {(text: string, at: number) => number} the position of the closing quote */
+function endOfString (text, at) {
+  for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++
+  return at
+}
+
+/** @param {BodyLimits} limits */
+function tooMany ({ batchCount }) {
+  return tooLarge(`a batch may have ${batchCount} records; nothing was stored`)
+}
+
+/** @type {(detail: string, more?: Record<string, number>) => Problem} */
+function tooLarge (detail, more = {}) {
+  return new Problem(413, detail, { code: 'too_large', more })
+}
+
+exports.inflateBody = inflateBody
+exports.parseRecords = parseRecords
+exports.splitArray = splitArray
+exports.RECORD_TYPES = [...JSON_TYPES, ...LINES_TYPES]

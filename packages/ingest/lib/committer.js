@@ -1,0 +1,182 @@
+'use strict'
+// Group commit: the batches of all requests of a turn of the event loop go to the log with one write, and the batches
+// that were written during a sync share the next one.
+
+const { setImmediate: nextTurn } = require('node:timers/promises')
+const { unavailable } = require('./problem')
+
+/** Up to so many bytes a write that nobody waits for in another thread is faster than handing it over. */
+const WRITE_NOW_SIZE = 128 * 1024
+/** A full buffer is written before its time. */
+const BUFFER_SIZE = 1024 * 1024
+const RETRY_MS = 500
+
+/**
+ * @typedef {import('./options').Ack} Ack
+ * @typedef {import('./options').Log} Log
+ * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it is buffered
+ *
+ * @typedef {object} Batch
+ * @property {Buffer[]} records
+ * @property {number} size  bytes
+ * @property {Ack} ack
+ * @property {number} since  when it came, by the monotonic clock
+ * @property {Done} done
+ *
+ * @typedef {object} CommitOptions
+ * @property {number} bufferMs  how long a batch with the acknowledgement `buffered` may wait
+ * @property {number} pendingSize  bytes that may wait to be written
+ * @property {(err: Error) => void} onFailure  a write or a sync failed
+ */
+
+class Committer {
+  #log
+  #options
+  /** In the order in which they came. @type {Batch[]} */
+  #waiting = []
+  #size = 0
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  #isScheduled = false
+  /** Batches in the hands of the log. */
+  #writing = 0
+  /**
+   * Those that asked for `synced` since the last sync began.
+   * @type {Array<{ seq: number, done: Done }>}
+   */
+  #unsynced = []
+  #isSyncing = false
+  /** Buffered batches that are tried again. @type {Batch[]} */
+  #failed = []
+
+  /** @param {Log} log  that is open  @param {CommitOptions} options */
+  constructor (log, options) {
+    this.#log = log
+    this.#options = options
+  }
+
+  /** Bytes that are not written yet. */
+  get pendingSize () {
+    return this.#size
+  }
+
+  get isIdle () {
+    return this.#waiting.length + this.#writing + this.#unsynced.length === 0 && !this.#isSyncing
+  }
+
+  /** How long the oldest batch has waited, in ms. */
+  get lagMs () {
+    return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0].since
+  }
+
+  /** @type {(records: Buffer[], ack: Ack, done: Done) => void} */
+  submit (records, ack, done) {
+    let size = 0
+    for (const { length } of records) size += length
+    if (this.#size > 0 && this.#size + size > this.#options.pendingSize) {
+      return done(unavailable(`${this.#size} bytes wait to be written; nothing was stored`), null)
+    }
+    this.#size += size
+    this.#waiting.push({ records, size, ack, since: performance.now(), done })
+    if (ack === 'buffered' && this.#size < BUFFER_SIZE) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
+    else this.#schedule()
+    if (ack === 'buffered') done(null, null)
+  }
+
+  /** Calls back once the record at the seq is on stable storage. @type {(seq: number, done: Done) => void} */
+  whenSynced (seq, done) {
+    if (Number(this.#log.durable.value) >= seq) return done(null, seq)
+    this.#unsynced.push({ seq, done })
+    this.#sync()
+  }
+
+  #schedule () {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#flush)
+  }
+
+  #flush = () => {
+    this.#isScheduled = false
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    // The next write takes what comes meanwhile. So batches keep their order, even if a write is tried again.
+    if (this.#writing > 0 || this.#waiting.length === 0) return
+    const batches = this.#waiting
+    this.#waiting = []
+    this.#writing = batches.length
+    for (const batch of batches) {
+      /** @type {(err: Error | null, seq: number) => void} */
+      const done = (err, seq) => this.#written(batch, err, seq)
+      this.#log.append(batch.records, done)
+    }
+    if (this.#size > WRITE_NOW_SIZE || !this.#log.supports.flushSync) return
+    try {
+      this.#log.flushSync({ sync: false })
+    } catch {
+      // The callbacks of the appends get the failure, or the log writes by itself.
+    }
+  }
+
+  /** @type {(batch: Batch, err: Error | null, seq: number) => void} */
+  #written (batch, err, seq) {
+    if (err !== null && batch.ack === 'buffered') this.#failed.push(batch)
+    else this.#size -= batch.size
+    if (err !== null) this.#options.onFailure(err)
+    if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
+    else if (batch.ack === 'written') batch.done(null, seq)
+    else if (batch.ack === 'synced') this.whenSynced(seq, batch.done)
+    if (--this.#writing > 0) return
+    const failed = this.#failed
+    this.#failed = []
+    this.#waiting = [...failed, ...this.#waiting]
+    if (failed.length > 0) this.#timer ??= setTimeout(this.#flush, RETRY_MS)
+    else if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  #sync () {
+    if (this.#isSyncing) return
+    this.#isSyncing = true
+    // Batches of the same turn join.
+    setImmediate(() => {
+      const unsynced = this.#unsynced
+      this.#unsynced = []
+      this.#log.sync((/** @type {Error | null} */ err) => {
+        this.#isSyncing = false
+        if (err) this.#options.onFailure(err)
+        for (const { seq, done } of unsynced) done(err ?? null, err ? null : seq)
+        if (this.#unsynced.length > 0) this.#sync()
+      })
+    })
+  }
+
+  /** Writes what waits, once. @returns {Promise<void>} once nothing waits, or it could not be written */
+  async flush () {
+    // The first round waits for a write that is under way.
+    for (let round = 0; round < 2; round++) {
+      this.#flush()
+      while (this.#writing > 0 || this.#isSyncing) await nextTurn()
+    }
+  }
+
+  /** For the end of the process. */
+  flushSync () {
+    this.#flush()
+    if (this.#log.supports.flushSync) this.#log.flushSync({ sync: false })
+  }
+
+  /** Goes on with the same log opened again. @param {Log} log */
+  replaceLog (log) {
+    this.#log = log
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  /** Ends the timers. @returns {number}  how many records could not be written */
+  stop () {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    return this.#waiting.reduce((count, { records }) => count + records.length, 0)
+  }
+}
+
+exports.Committer = Committer

@@ -1,0 +1,123 @@
+'use strict'
+// Idempotency keys: a retry of a request that was stored gets the first answer again. What was stored is known from the
+// marks in the log itself, so it is known after a crash too.
+
+const crypto = require('node:crypto')
+const { Problem } = require('./problem')
+const { decodeRecord } = require('./record')
+
+const KEY_LENGTH_MAX = 256
+/** A printable text, or a string of structured fields with its quotes. */
+const KEY = /^[\x21-\x7e][\x20-\x7e]*$/
+
+/**
+ * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./options').Segment} Segment
+ * @typedef {{ body: string, count: number, seq: number, timeMs: number }} Stored
+ */
+
+class Idempotency {
+  #countMax
+  #ageMs
+  /**
+   * By key, the oldest first, except that those of a log that was opened later come later.
+   * @type {Map<string, Stored>}
+   */
+  #stored = new Map()
+  /** Keys of requests that are not answered yet. @type {Set<string>} */
+  #pending = new Set()
+  /** What was read of each log. @type {Map<string, Promise<void>>} */
+  #loaded = new Map()
+
+  /** @param {{ count: number, ageMs: number }} limits */
+  constructor ({ count, ageMs }) {
+    this.#countMax = count
+    this.#ageMs = ageMs
+  }
+
+  /**
+   * @param {NamedLog} entry
+   * @param {string} given  the header
+   * @param {string} apiKey  its id
+   * @param {string} type  the media type of the body
+   * @param {Buffer} body
+   * @returns {Promise<{ key: string, body: string, first: Stored | null }>}  `first`: what an earlier request stored
+   * @throws {Problem}
+   */
+  async begin (entry, given, apiKey, type, body) {
+    if (given.length > KEY_LENGTH_MAX || !KEY.test(given)) {
+      throw new Problem(400, `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} printable characters`, { code: 'bad_idempotency_key' })
+    }
+    const key = hash([entry.name, apiKey, given].join('\n'))
+    const digest = hash(`${type}\n`, body)
+    await this.#load(entry)
+    if (this.#pending.has(key)) {
+      throw new Problem(409, 'a request with this Idempotency-Key is being handled; try again later', { code: 'in_flight', retryAfter: 1 })
+    }
+    const first = this.#find(key)
+    if (first !== null && first.body !== digest) {
+      throw new Problem(422, 'a request with this Idempotency-Key had another body; use a new key', { code: 'key_reused' })
+    }
+    if (first === null) this.#pending.add(key)
+    return { key, body: digest, first }
+  }
+
+  /** @type {(key: string, stored: Stored | null) => void} null: nothing was stored, so a retry may try */
+  end (key, stored) {
+    this.#pending.delete(key)
+    if (stored !== null) this.#remember(key, stored)
+  }
+
+  /** @param {string} key @returns {Stored | null} */
+  #find (key) {
+    const stored = this.#stored.get(key)
+    return stored === undefined || stored.timeMs < Date.now() - this.#ageMs ? null : stored
+  }
+
+  /** @type {(key: string, stored: Stored) => void} */
+  #remember (key, stored) {
+    this.#stored.delete(key)
+    this.#stored.set(key, stored)
+    const oldestMs = Date.now() - this.#ageMs
+    for (const [old, { timeMs }] of this.#stored) {
+      if (this.#stored.size <= this.#countMax && timeMs >= oldestMs) return
+      this.#stored.delete(old)
+    }
+  }
+
+  /** @param {NamedLog} entry */
+  #load (entry) {
+    let loading = this.#loaded.get(entry.name)
+    if (loading === undefined) {
+      loading = this.#read(entry)
+      this.#loaded.set(entry.name, loading)
+      loading.catch(() => this.#loaded.delete(entry.name))
+    }
+    return loading
+  }
+
+  /** Reads the marks of the last hours, once for each log. @param {NamedLog} entry */
+  async #read ({ log }) {
+    const fromMs = Date.now() - this.#ageMs
+    /** @type {Segment[]} */
+    const segments = await log.segments()
+    // A segment is too old if the next one is.
+    const begin = segments.findLast(({ created }) => created.getTime() <= fromMs)?.base ?? -1
+    const where = { path: ['idempotency', 'key'], exists: true }
+    for await (const { seq, value } of log.stream({ gte: begin, where })) {
+      const { time: timeMs, idempotency } = decodeRecord(value)
+      if (idempotency === undefined || timeMs < fromMs) continue
+      const { key, body, count } = idempotency
+      this.#remember(key, { body, count, seq, timeMs })
+    }
+  }
+}
+
+/** @type {(...parts: Array<string | Buffer>) => string} 128 bits are enough */
+function hash (...parts) {
+  const sha = crypto.createHash('sha256')
+  for (const part of parts) sha.update(part)
+  return sha.digest('hex').slice(0, 32)
+}
+
+exports.Idempotency = Idempotency

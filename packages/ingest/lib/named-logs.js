@@ -1,0 +1,278 @@
+'use strict'
+// The logs of one folder, by name. A log is opened when it is first used, and the one that was not used for longest is
+// closed when too many are open. One server owns the folder: it holds the lock of a small log in it.
+
+const path = require('node:path')
+const { setTimeout: sleep } = require('node:timers/promises')
+const { fileStorage } = require('@millrace/block-file')
+const { call, toPromise } = require('@millrace/flow')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { Committer } = require('./committer')
+const { Problem, unavailable } = require('./problem')
+const { decodeRecord, recordCodec } = require('./record')
+
+/** Never a part of another name, nor a name that means something to a system; case is no difference on some disks. */
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
+/** What a record has beside the client's value is less. */
+const ENVELOPE_SIZE = 1024
+const PREFIX = 'log-'
+const OWNER_FILE = 'server.log'
+/** A log that cannot be opened is not tried for every request. */
+const REOPEN_MS = 500
+/** For another server to give the folder back: as long as it takes. */
+const WAIT_MS = 2 ** 31 - 1
+/** After these the log must be opened again. */
+const BROKEN = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_CLOSED', 'ERR_LOG_READ_ONLY'])
+
+/** @typedef {import('./options').Log} Log */
+/** @typedef {import('./options').Options} Options */
+
+class NamedLog {
+  users = 0
+  lastTimeMs = 0
+  isBroken = false
+  /** @type {Log} */
+  log = /** @type {any} */ (null)
+  /** @type {Committer} */
+  committer = /** @type {any} */ (null)
+  /** Resolves when it is open. @type {Promise<void>} */
+  ready = Promise.resolve()
+  isReady = false
+
+  /** @param {string} name */
+  constructor (name) {
+    this.name = name
+  }
+
+  /** Whether it may be closed. */
+  get isIdle () {
+    return this.users === 0 && this.isReady && !this.isBroken && this.committer.isIdle
+  }
+
+  /** The time of a record that comes now. It never falls, so a reader can stop behind a time. */
+  now () {
+    this.lastTimeMs = Math.max(this.lastTimeMs, Date.now())
+    return this.lastTimeMs
+  }
+}
+
+class NamedLogs {
+  #options
+  /** By name, the one that was used last at the end. @type {Map<string, NamedLog>} */
+  #open = new Map()
+  /** Logs that are being closed. @type {Map<string, Promise<void>>} */
+  #closing = new Map()
+  /** Names of all logs on the disk. @type {Set<string>} */
+  #known = new Set()
+  /** @type {ReturnType<typeof OffsetLog> | null} */
+  #owner = null
+  #abort = new AbortController()
+  #isOpen = false
+  #isClosed = false
+  /** Records with the acknowledgement `buffered` that could not be written. */
+  lostCount = 0
+  /** @type {((name: string, err: Error) => void)} */
+  #report
+
+  /**
+   * @param {Options} options
+   * @param {(name: string, err: Error) => void} report
+   */
+  constructor (options, report) {
+    this.#options = options
+    this.#report = report
+  }
+
+  /** Waits, as long as it takes, until no other server has the folder. */
+  async open () {
+    const { folder } = this.#options
+    const { signal } = this.#abort
+    this.#owner = OffsetLog(path.join(folder, OWNER_FILE), { codec: jsonCodec, lockTimeout: WAIT_MS, signal })
+    await this.#owner.ready()
+    const names = await toPromise((/** @type {any} */ cb) => /** @type {any} */ (fileStorage).listFolder(folder, cb))
+    for (const name of names) if (name.startsWith(PREFIX)) this.#known.add(name.slice(PREFIX.length))
+    process.on('exit', this.#flushAtExit)
+    this.#isOpen = true
+  }
+
+  get isOpen () {
+    return this.#isOpen && !this.#isClosed
+  }
+
+  /** Names of all logs. */
+  get names () {
+    return this.#known
+  }
+
+  /** Those that are open. @returns {Iterable<NamedLog>} */
+  get opened () {
+    return this.#open.values()
+  }
+
+  /** @param {string} name @throws {Problem} */
+  static checkName (name) {
+    if (NAME.test(name)) return
+    const rule = 'the name of a log has 1 to 64 of the characters a-z, 0-9, _ and -, and begins with a letter or a digit'
+    throw new Problem(400, rule, { code: 'bad_name' })
+  }
+
+  /**
+   * The caller must call `release`.
+   * @param {string} name
+   * @param {boolean} mayMake
+   * @returns {NamedLog | Promise<NamedLog>}  at once if it is open
+   */
+  acquire (name, mayMake) {
+    const entry = this.#open.get(name)
+    if (!this.isOpen) throw unavailable(this.#isClosed ? 'the server is stopping' : 'the server is starting, or another one has its folder')
+    if (entry === undefined || !entry.isReady || entry.isBroken) return this.#acquire(name, mayMake)
+    entry.users++
+    this.#open.delete(name)
+    this.#open.set(name, entry)
+    return entry
+  }
+
+  /** @type {(name: string, mayMake: boolean) => Promise<NamedLog>} */
+  async #acquire (name, mayMake) {
+    NamedLogs.checkName(name)
+    if (!this.#known.has(name)) this.#checkNew(name, mayMake)
+    while (this.#closing.has(name)) await this.#closing.get(name)
+    let entry = this.#open.get(name)
+    if (entry === undefined) {
+      entry = new NamedLog(name)
+      this.#open.set(name, entry)
+      entry.ready = this.#makeRoom().then(() => this.#openLog(/** @type {NamedLog} */ (entry)))
+    }
+    entry.users++
+    try {
+      await entry.ready
+    } catch (err) {
+      entry.users--
+      if (this.#open.get(name) === entry) this.#open.delete(name)
+      throw err
+    }
+    if (!entry.isBroken) return entry
+    entry.users--
+    throw unavailable('the log is being opened again after a failure')
+  }
+
+  /** @type {(name: string, mayMake: boolean) => void} */
+  #checkNew (name, mayMake) {
+    if (!mayMake) throw new Problem(404, `there is no log ${name}; the first record makes it`, { code: 'no_log' })
+    const { logs } = this.#options.limits
+    if (this.#known.size >= logs) throw new Problem(403, `there may be ${logs} logs, no more`, { code: 'too_many_logs' })
+    this.#known.add(name)
+  }
+
+  async #makeRoom () {
+    const { openLogs } = this.#options
+    while (this.#open.size > openLogs) {
+      const idle = [...this.#open.values()].find(({ isIdle }) => isIdle)
+      if (idle === undefined) throw unavailable(`${openLogs} logs are in use`)
+      await this.#closeLog(idle)
+    }
+  }
+
+  /** @param {NamedLog} entry */
+  async #openLog (entry) {
+    const { limits, bufferMs } = this.#options
+    entry.log = await this.#openFolder(entry.name)
+    const last = await call(entry.log, 'last', {})
+    entry.lastTimeMs = Number(last === undefined ? 0 : decodeRecord(last.value)?.time) || 0
+    entry.committer = new Committer(entry.log, {
+      bufferMs,
+      pendingSize: limits.pendingSize,
+      onFailure: (err) => this.#failed(entry, err)
+    })
+    entry.isReady = true
+  }
+
+  /** @param {string} name @returns {Promise<Log>} */
+  async #openFolder (name) {
+    const { folder, log: options, openLogs, cache, limits } = this.#options
+    /** @type {any} */
+    const log = SegmentedLog(path.join(folder, PREFIX + name), {
+      cache: Math.floor(cache / openLogs),
+      openSegments: 2,
+      ...options,
+      codec: recordCodec,
+      strict: true,
+      maxRecordSize: limits.recordSize + ENVELOPE_SIZE
+    })
+    await log.ready()
+    return log
+  }
+
+  /** @type {(entry: NamedLog, err: Error & { code?: string }) => void} */
+  #failed (entry, err) {
+    this.#report(entry.name, err)
+    if (entry.isBroken || this.#isClosed || !BROKEN.has(String(err.code))) return
+    entry.isBroken = true
+    entry.ready = this.#reopen(entry)
+  }
+
+  /** @param {NamedLog} entry */
+  async #reopen (entry) {
+    await call(entry.log, 'close').catch(() => {})
+    while (!this.#isClosed) {
+      try {
+        entry.log = await this.#openFolder(entry.name)
+        entry.committer.replaceLog(entry.log)
+        entry.isBroken = false
+        return
+      } catch (/** @type {any} */ err) {
+        this.#report(entry.name, err)
+        await sleep(REOPEN_MS, undefined, { ref: false })
+      }
+    }
+  }
+
+  /** @param {NamedLog} entry */
+  release (entry) {
+    entry.users--
+  }
+
+  /** @param {NamedLog} entry */
+  #closeLog (entry) {
+    const closing = this.#flushAndClose(entry).finally(() => this.#closing.delete(entry.name))
+    this.#open.delete(entry.name)
+    this.#closing.set(entry.name, closing)
+    return closing
+  }
+
+  /** @param {NamedLog} entry */
+  async #flushAndClose ({ name, committer, log }) {
+    await committer.flush()
+    this.lostCount += committer.stop()
+    await call(log, 'close').catch((err) => this.#report(name, err))
+  }
+
+  #flushAtExit = () => {
+    for (const { isReady, committer } of this.#open.values()) {
+      try {
+        if (isReady) committer.flushSync()
+      } catch {
+        // Nobody is left to report to.
+      }
+    }
+  }
+
+  /** Writes and syncs everything, and gives the folder back. */
+  async close () {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#abort.abort()
+    await Promise.allSettled([...this.#open.values()].map(({ ready }) => ready))
+    for (const entry of [...this.#open.values()]) if (entry.isReady) await this.#closeLog(entry)
+    await Promise.all(this.#closing.values())
+    process.off('exit', this.#flushAtExit)
+    await this.#owner?.close().catch((/** @type {any} */ err) => {
+      if (err.code !== 'ABORT_ERR') this.#report(OWNER_FILE, err)
+    })
+  }
+}
+
+exports.NamedLog = NamedLog
+exports.NamedLogs = NamedLogs

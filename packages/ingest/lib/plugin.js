@@ -1,0 +1,172 @@
+'use strict'
+// The fastify plugin: the routes, with their checks, around the logs of one folder.
+
+const { AccessControl } = require('./access')
+const { RECORD_TYPES, inflateBody } = require('./body')
+const { Idempotency } = require('./idempotency')
+const { Keys } = require('./keys')
+const { NamedLogs } = require('./named-logs')
+const { parseOptions } = require('./options')
+const { Problem, toProblem } = require('./problem')
+const { addReadRoutes } = require('./read-routes')
+const { addWriteRoutes } = require('./write-routes')
+
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+/** @typedef {import('fastify').FastifyInstance} App */
+/** @typedef {import('fastify').FastifyReply} Reply */
+
+/**
+ * What all routes share.
+ * @typedef {object} Context
+ * @property {import('./options').Options} options
+ * @property {NamedLogs} logs
+ * @property {Keys} keys
+ * @property {Idempotency} idempotency
+ * @property {AbortSignal} ending  aborted when the server stops
+ * @property {Promise<void>} keysRead  before this, nobody may be let in
+ * @property {Promise<void>} opened  resolves once the logs may be used; no other server has the folder then
+ * @property {() => void} stop  ends live streams, and refuses new requests
+ * @property {() => Promise<void>} close  writes and syncs everything
+ */
+
+/** @param {import('./options').IngestOptions} given @returns {Context} */
+function createContext (given) {
+  const options = parseOptions(given)
+  const ending = new AbortController()
+  const keys = new Keys(options.keysFile, (err) => options.onReport(err, 'keys'))
+  const logs = new NamedLogs(options, (name, err) => options.onReport(err, name))
+  const { idempotencyKeys: count, idempotencyMs: ageMs } = options.limits
+  const keysRead = keys.start()
+  const opened = keysRead.then(() => logs.open())
+  opened.catch((err) => ending.signal.aborted || options.onReport(err, options.folder))
+  const stop = () => ending.abort()
+  const close = async () => {
+    stop()
+    keys.stop()
+    await logs.close()
+    await opened.catch(() => {})
+  }
+  const idempotency = new Idempotency({ count, ageMs })
+  return { options, logs, keys, idempotency, ending: ending.signal, keysRead, opened, stop, close }
+}
+
+/**
+ * Its routes, hooks and answers to errors are its own: the application around it keeps others.
+ * @param {App} app
+ * @param {import('./options').IngestOptions} options
+ */
+async function ingest (app, options) {
+  await addRoutes(app, createContext(options))
+}
+
+/** @type {(app: App, context: Context) => Promise<void>} */
+async function addRoutes (app, context) {
+  const { options, keys } = context
+  await context.keysRead
+  app.decorateRequest('apiKey', null)
+  addChecks(app, new AccessControl(keys, options))
+  addBodies(app, options.limits)
+  app.setErrorHandler(sendProblem)
+  app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
+  const routes = new Routes(app)
+  addWriteRoutes(routes, context)
+  addReadRoutes(routes, context)
+  addHealth(routes, context)
+  routes.refuseOtherMethods()
+  app.addHook('preClose', async () => context.stop())
+  app.addHook('onClose', () => context.close())
+}
+
+/** @type {(app: App, access: AccessControl) => void} */
+function addChecks (app, access) {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('Cache-Control', 'no-store')
+    reply.header('X-Content-Type-Options', 'nosniff')
+    try {
+      /** @type {any} */ (request).apiKey = access.check(request, reply)
+      done()
+    } catch (err) {
+      done(/** @type {Error} */ (err))
+    }
+  })
+}
+
+/** Bodies arrive as bytes, unpacked. @type {(app: App, limits: import('./options').Limits) => void} */
+function addBodies (app, limits) {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(RECORD_TYPES, { parseAs: 'buffer', bodyLimit: limits.bodySize }, (request, body, done) => {
+    try {
+      const inflated = inflateBody(/** @type {Buffer} */ (body), request.headers['content-encoding'], limits)
+      if (Buffer.isBuffer(inflated)) done(null, inflated)
+      else inflated.then((inflated) => done(null, inflated), done)
+    } catch (err) {
+      done(/** @type {Error} */ (err))
+    }
+  })
+}
+
+/** @type {(err: any, request: import('fastify').FastifyRequest, reply: Reply) => void} */
+function sendProblem (err, request, reply) {
+  const problem = toProblem(err)
+  if (problem.statusCode >= 500) request.log.error({ err })
+  reply.code(problem.statusCode).headers(problem.headers).header('Content-Type', PROBLEM_TYPE).send(JSON.stringify(problem))
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Declares routes, and then what their paths refuse. */
+class Routes {
+  #app
+  /** @type {Map<string, string[]>} */
+  #methods = new Map()
+
+  /** @param {App} app */
+  constructor (app) {
+    this.#app = app
+  }
+
+  /**
+   * @param {string | string[]} method
+   * @param {string} url
+   * @param {import('./access').Access} access
+   * @param {(request: any, reply: Reply) => any} handler
+   */
+  add (method, url, access, handler) {
+    const methods = [method].flat()
+    this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
+    /** @type {any} */
+    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler }
+    this.#app.route(route)
+  }
+
+  refuseOtherMethods () {
+    for (const [url, methods] of this.#methods) {
+      const others = METHODS.filter((method) => !methods.includes(method))
+      const headers = { Allow: methods.join(', ') }
+      this.#app.route({
+        method: /** @type {any} */ (others),
+        url,
+        exposeHeadRoute: false,
+        // Before the body is read: its type does not matter.
+        onRequest: (request, reply, done) => done(new Problem(405, `${request.method} is not for this path; it has ${headers.Allow}`, { headers })),
+        handler: () => {}
+      })
+    }
+  }
+}
+
+/** @type {(routes: Routes, context: Context) => void} */
+function addHealth (routes, { logs }) {
+  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }))
+  routes.add('GET', '/readyz', { action: 'none' }, () => {
+    if (logs.isOpen) return { status: 'ready' }
+    throw new Problem(503, 'the server is starting, is stopping, or another one has its folder', { code: 'unavailable', retryAfter: 1 })
+  })
+}
+
+exports.addRoutes = addRoutes
+exports.createContext = createContext
+exports.ingest = ingest
+exports.sendProblem = sendProblem
+exports.PROBLEM_TYPE = PROBLEM_TYPE

@@ -1,0 +1,69 @@
+'use strict'
+// Failures as answers: RFC 9457 problem details, made from our own refusals, the errors of logs, and those of fastify.
+
+const { STATUS_CODES } = require('node:http')
+
+/** Codes of logs and their answers. Whatever the disk says otherwise is 503: it may get better. */
+const STATUS_OF = /** @type {Record<string, number>} */ ({
+  ERR_LOG_SEQ_RETAINED: 410,
+  ERR_LOG_SEQ_LOST: 410,
+  ERR_RECORD_TOO_LARGE: 413,
+  ERR_CODEC_ENCODE: 400,
+  ERR_LOG_OVERLOADED: 503,
+  FST_ERR_CTP_BODY_TOO_LARGE: 413,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 415
+})
+const RETRY_SECONDS = 1
+
+/**
+ * @typedef {object} Details
+ * @property {string} [code]  for programs
+ * @property {number} [retryAfter]  seconds
+ * @property {Record<string, unknown>} [more]  further members of the answer
+ * @property {Record<string, string>} [headers]
+ * @property {unknown} [cause]
+ */
+
+class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {string} detail  what was found and what to do
+   * @param {Details} [details]
+   */
+  constructor (status, detail, { code, retryAfter, more = {}, headers = {}, cause } = {}) {
+    super(detail, cause === undefined ? undefined : { cause })
+    this.statusCode = status
+    this.code = code
+    this.more = more
+    /** @type {Record<string, string>} */
+    this.headers = retryAfter === undefined ? headers : { 'Retry-After': String(retryAfter), ...headers }
+  }
+
+  /** The body of the answer. */
+  toJSON () {
+    const { statusCode: status, message: detail, code, more } = this
+    return { type: 'about:blank', title: STATUS_CODES[status], status, detail, ...(code && { code }), ...more }
+  }
+}
+
+/** @param {any} err @returns {Problem} */
+function toProblem (err) {
+  if (err instanceof Problem) return err
+  const { code, statusCode, message } = err ?? {}
+  const status = STATUS_OF[code] ?? (statusCode >= 400 && statusCode < 500 ? statusCode : null)
+  if (status === 503) return unavailable(message, err)
+  if (status !== null) return new Problem(status, message, { code, cause: err })
+  if (statusCode === 503) return unavailable('the server is stopping')
+  // Messages of the file system hold paths, which are nobody's business.
+  if (err?.name === 'LogError' || err?.syscall !== undefined) return unavailable(`the log cannot be used now (${code})`, err)
+  return new Problem(500, 'the server failed; its log says why', { cause: err })
+}
+
+/** @type {(detail: string, cause?: unknown) => Problem} */
+function unavailable (detail, cause) {
+  return new Problem(503, detail, { code: 'unavailable', retryAfter: RETRY_SECONDS, cause })
+}
+
+exports.Problem = Problem
+exports.toProblem = toProblem
+exports.unavailable = unavailable

@@ -1,0 +1,115 @@
+'use strict'
+// GET /v1/logs/:name: a range as lines of JSON, or what comes as server-sent events. GET /v1/logs: the names.
+
+const { Readable } = require('node:stream')
+const { sendEvents } = require('./live')
+const { allows } = require('./keys')
+const { Problem, toProblem, unavailable } = require('./problem')
+const { describeGone, parseQuery, readLines } = require('./reading')
+
+const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
+
+/**
+ * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./plugin').Context} Context
+ * @typedef {import('./reading').Query} Query
+ */
+
+/** @type {(routes: any, context: Context) => void} */
+function addReadRoutes (routes, context) {
+  const { logs } = context
+  let liveCount = 0
+  routes.add('GET', '/v1/logs/:name', { action: 'read' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+    const query = parseQuery(request.query)
+    const isLive = /(^|,)\s*text\/event-stream\b/i.test(request.headers.accept ?? '')
+    if (isLive && liveCount >= context.options.limits.liveReaders) throw unavailable(`there are ${liveCount} live readers`)
+    const entry = await logs.acquire(request.params.name, false)
+    let isReleased = false
+    const release = () => {
+      if (isReleased) return
+      isReleased = true
+      if (isLive) liveCount--
+      logs.release(entry)
+    }
+    if (isLive) liveCount++
+    try {
+      if (isLive) await follow(request, reply, { entry, query, context, release })
+      else await send(reply, { entry, query, context, release })
+    } catch (err) {
+      release()
+      throw await describeGone(entry, err)
+    }
+    return reply
+  })
+  routes.add('GET', '/v1/logs', { action: 'any' }, (/** @type {any} */ { apiKey }) => {
+    const names = [...logs.names].filter((name) => apiKey === null || allows(apiKey, 'read', name))
+    return { logs: names.sort() }
+  })
+}
+
+/**
+ * @param {any} reply
+ * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
+ */
+async function send (reply, { entry, query, context, release }) {
+  const { limits } = context.options
+  const gone = new AbortController()
+  const lines = readLines(entry, query, limits, AbortSignal.any([gone.signal, context.ending]))
+  // Its failure is the answer's status.
+  const first = await lines.next()
+  const body = Readable.from(continued(first.value ?? '', lines), { objectMode: false, highWaterMark: 1 })
+  body.once('close', () => {
+    gone.abort()
+    release()
+  })
+  reply.raw.once('close', () => body.destroy())
+  reply.raw.setTimeout(limits.stallMs, () => reply.raw.destroy())
+  reply.header('Content-Type', LINES_TYPE).send(body)
+}
+
+/**
+ * A failure after the begin is a last line, since the status has been sent.
+ * @param {string} first
+ * @param {AsyncGenerator<string, void>} lines
+ */
+async function * continued (first, lines) {
+  yield first
+  try {
+    yield * lines
+  } catch (err) {
+    yield `${JSON.stringify({ error: toProblem(err) })}\n`
+  }
+}
+
+/**
+ * @param {any} request
+ * @param {any} reply
+ * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
+ */
+async function follow ({ headers }, reply, { entry, query, context, release }) {
+  const after = await findStart(entry, headers['last-event-id'], query)
+  reply.hijack()
+  const { stallMs } = context.options.limits
+  sendEvents(entry, { after, where: query.where }, reply.raw, { stallMs, signal: context.ending }).finally(release)
+}
+
+/**
+ * The seq behind which a live reader begins; null: with what comes from now on.
+ * @type {(entry: NamedLog, last: string | undefined, query: Query) => Promise<number | null>}
+ */
+async function findStart ({ log }, last, { from }) {
+  if (last !== undefined && !/^\d{1,16}$/.test(last)) throw new Problem(400, 'Last-Event-ID must be the id of an event of this log', { code: 'bad_query' })
+  const after = last === undefined ? from === null ? null : from - 1 : Number(last)
+  if (after === null || after < 0) return after
+  // Whether all behind it is still there.
+  if (after > Number(log.since.value)) throw Object.assign(new Error(`the seq ${after} was lost, or is of another log`), { code: 'ERR_LOG_SEQ_LOST' })
+  await log.first({ gt: after, values: false })
+  if (last !== undefined) {
+    await log.get(after).catch((/** @type {any} */ err) => {
+      if (err.code === 'ERR_LOG_SEQ_LOST' || err.code === 'ERR_LOG_SEQ_RETAINED') throw err
+    })
+  }
+  return after
+}
+
+exports.addReadRoutes = addReadRoutes

@@ -1,0 +1,180 @@
+'use strict'
+// Reads a log as lines of JSON. A range is read piece by piece, so that a filter that finds nothing stops too: after a
+// budget of bytes and time, the last line says where to go on.
+
+const { call } = require('@millrace/flow')
+const { parseWhere } = require('@millrace/where')
+const { Problem } = require('./problem')
+const { onValues, showRecord } = require('./record')
+
+/** Seqs are positions in bytes, so this is about how much is read between two looks at the clock. */
+const PIECE_SIZE = 4 * 1024 * 1024
+const CHUNK_LENGTH = 64 * 1024
+const TIME_SLACK_MS = 60_000
+const WHERE_LENGTH_MAX = 16 * 1024
+
+/**
+ * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./options').Segment} Segment
+ * @typedef {{ scanSize: number, scanMs: number }} Budget
+ *
+ * @typedef {object} Query
+ * @property {number | null} from  the first seq that is wanted
+ * @property {number} to  the last one
+ * @property {number} limit
+ * @property {boolean} isReverse
+ * @property {number} fromMs
+ * @property {number} toMs
+ * @property {any[]} where  on records
+ */
+
+/**
+ * @param {Record<string, string | undefined>} given  the query of the URL
+ * @returns {Query}
+ * @throws {Problem}
+ */
+function parseQuery (given) {
+  const lower = [parseNumber(given, 'gte'), parseNumber(given, 'gt', 1)].filter((seq) => seq !== null)
+  const upper = [parseNumber(given, 'lte'), parseNumber(given, 'lt', -1)].filter((seq) => seq !== null)
+  const fromMs = parseTime(given, 'since') ?? -Infinity
+  const toMs = parseTime(given, 'until') ?? Infinity
+  const where = parseFilter(given.where)
+  if (fromMs > -Infinity || toMs < Infinity) {
+    where.unshift({ path: ['time'], ...(fromMs > -Infinity && { gte: fromMs }), ...(toMs < Infinity && { lte: toMs }) })
+  }
+  const limit = parseNumber(given, 'limit') ?? Infinity
+  if (limit < 1) throw wrong('limit', given.limit, 'a whole number from 1 on')
+  return {
+    from: lower.length === 0 ? null : Math.max(...lower),
+    to: Math.min(Infinity, ...upper),
+    limit,
+    isReverse: parseSwitch(given, 'reverse'),
+    fromMs,
+    toMs,
+    where
+  }
+}
+
+/** @type {(given: Record<string, string | undefined>, name: string, shift?: number) => number | null} */
+function parseNumber (given, name, shift = 0) {
+  const text = given[name]
+  if (text === undefined) return null
+  if (!/^(-1|\d{1,16})$/.test(text) || !Number.isSafeInteger(Number(text))) throw wrong(name, text, 'a seq')
+  return Number(text) + shift
+}
+
+/** @type {(given: Record<string, string | undefined>, name: string) => number | null} */
+function parseTime (given, name) {
+  const text = given[name]
+  if (text === undefined) return null
+  const ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (!Number.isSafeInteger(ms)) throw wrong(name, text, 'a time: ms since 1970, or an ISO date')
+  return ms
+}
+
+/** @type {(given: Record<string, string | undefined>, name: string) => boolean} */
+function parseSwitch (given, name) {
+  const text = given[name] ?? 'false'
+  if (text !== 'true' && text !== 'false') throw wrong(name, text, 'true or false')
+  return text === 'true'
+}
+
+/** @param {string | undefined} text @returns {any[]} */
+function parseFilter (text) {
+  if (text === undefined) return []
+  if (text.length > WHERE_LENGTH_MAX) throw new Problem(400, `where is longer than ${WHERE_LENGTH_MAX} characters`, { code: 'bad_where' })
+  try {
+    // One level more than before must still be allowed, so what is checked is what is used.
+    const where = parseWhere(JSON.parse(text)).map(onValues)
+    parseWhere(where)
+    return where
+  } catch (/** @type {any} */ err) {
+    throw new Problem(400, `where: ${err.message}`, { code: 'bad_where' })
+  }
+}
+
+/** @type {(name: string, text: string | undefined, expected: string) => Problem} */
+function wrong (name, text, expected) {
+  return new Problem(400, `${name} must be ${expected}, got ${JSON.stringify(text)}`, { code: 'bad_query' })
+}
+
+/**
+ * The lines of a range, in chunks, and at the end a line that says how it ended.
+ * @param {NamedLog} entry
+ * @param {Query} query
+ * @param {Budget} budget
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<string, void>}
+ */
+async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
+  const { isReverse, where, limit } = query
+  const { from, to } = await findRange(log, query)
+  const endMs = performance.now() + scanMs
+  let count = 0
+  let text = ''
+  let low = from
+  let high = to
+  const scanEnd = isReverse ? to - scanSize : from + scanSize
+  const next = () => isReverse ? { lt: high + 1 } : { gte: low }
+  while (low <= high) {
+    const piece = { gte: low, lte: high }
+    if (isReverse) piece.gte = Math.max(low, high - PIECE_SIZE + 1)
+    else piece.lte = Math.min(high, low + PIECE_SIZE - 1)
+    const stream = log.stream({ ...piece, where, reverse: isReverse, signal })
+    for await (const { seq, value } of stream) {
+      text += `${showRecord(seq, value)}\n`
+      if (isReverse) high = seq - 1
+      else low = seq + 1
+      if (++count === limit) return yield `${text}${endLine('limit', next())}`
+      if (text.length < CHUNK_LENGTH) continue
+      yield text
+      text = ''
+    }
+    if (isReverse) high = piece.gte - 1
+    else low = piece.lte + 1
+    const isOver = (isReverse ? high <= scanEnd : low >= scanEnd) || performance.now() > endMs
+    if (isOver && low <= high) return yield `${text}${endLine('budget', next())}`
+  }
+  yield `${text}${endLine('end', next())}`
+}
+
+/**
+ * The seqs to read. What lies outside of the times is left out by whole segments, and the filter does the rest.
+ * @param {import('./options').Log} log
+ * @param {Query} query
+ */
+async function findRange (log, { from, to, fromMs, toMs }) {
+  // Fails if the first seq that is wanted was dropped.
+  const first = await log.first({ ...(from !== null && from > 0 && { gte: from }), values: false })
+  const end = Number(log.since.value)
+  /** @type {Segment[]} */
+  const segments = await log.segments()
+  const begin = segments.findLast(({ created }) => created.getTime() < fromMs)?.base ?? -1
+  // A record may have got its time just before its segment was made.
+  const behind = segments.find(({ created }) => created.getTime() > toMs + TIME_SLACK_MS)?.base ?? Infinity
+  return {
+    from: Math.max(from ?? -1, first?.seq ?? first ?? end + 1, begin),
+    to: Math.min(to, end, behind - 1)
+  }
+}
+
+/** @type {(reason: 'end' | 'limit' | 'budget', next: object) => string} */
+function endLine (reason, next) {
+  return `${JSON.stringify({ end: { reason, next } })}\n`
+}
+
+/**
+ * A failure of a read, with the first seq that is left if the wanted one is gone.
+ * @param {NamedLog} entry
+ * @param {any} err
+ */
+async function describeGone ({ log }, err) {
+  if (err?.code !== 'ERR_LOG_SEQ_RETAINED' && err?.code !== 'ERR_LOG_SEQ_LOST') return err
+  const first = await call(log, 'first', { values: false }).catch(() => undefined)
+  const more = { first: first?.seq ?? first ?? null }
+  return new Problem(410, `${err.message}; the first record that is left has the seq ${more.first}`, { code: 'gone', more, cause: err })
+}
+
+exports.parseQuery = parseQuery
+exports.readLines = readLines
+exports.describeGone = describeGone

@@ -1,0 +1,69 @@
+'use strict'
+// A record as it is stored: JSON text with the time of receipt, the client's value byte for byte, and, in the last
+// record of a batch that has an idempotency key, a mark.
+//
+//   {"time":1790000000000,"value":...}
+//   {"time":1790000000000,"idempotency":{"key":"<hex>","body":"<hex>","count":3},"value":...}
+//
+// So the mark is in the same commit as the data, and a crash takes both or neither.
+
+const { jsonCodec } = require('@millrace/json-codec')
+const { lines } = require('@millrace/log-writer')
+
+const MARK_KEY = '"idempotency":'
+const MARK_END = '},"value":'
+
+/**
+ * @typedef {object} Mark
+ * @property {string} key  hash of the idempotency key, the API key and the log
+ * @property {string} body  hash of the request's body
+ * @property {number} count  of the records in the batch
+ */
+
+/** JSON by name, but it gives and takes the bytes: a reader hands them on. @type {any} */
+const recordCodec = Object.freeze({
+  ...lines,
+  decode: (/** @type {Uint8Array} */ bytes) => Buffer.from(bytes),
+  /** @type {(bytes: Uint8Array, start: number, end: number) => Buffer} */
+  decodeRange: (bytes, start, end) => Buffer.from(bytes.subarray(start, end))
+})
+
+/** @type {(timeMs: number, text: string, mark: Mark | null) => Buffer} */
+function encodeRecord (timeMs, text, mark) {
+  const marked = mark === null ? '' : `${MARK_KEY}${JSON.stringify(mark)},`
+  return Buffer.from(`{"time":${timeMs},${marked}"value":${text}}`)
+}
+
+/** The record as readers get it, with its seq and without its mark. @type {(seq: number, bytes: Buffer) => string} */
+function showRecord (seq, bytes) {
+  const text = bytes.toString()
+  const comma = text.indexOf(',') + 1
+  if (!text.startsWith(MARK_KEY, comma)) return `{"seq":${seq},${text.slice(1)}`
+  // The mark holds hex digits and a number: this is its end.
+  const end = text.indexOf(MARK_END, comma) + 2
+  return `{"seq":${seq},${text.slice(1, comma)}${text.slice(end)}`
+}
+
+/** @type {(bytes: Buffer) => { time: number, idempotency?: Mark, value: any }} */
+function decodeRecord (bytes) {
+  return jsonCodec.decode(bytes)
+}
+
+/**
+ * A filter on values, as one on records.
+ * @param {any} filter  one that `parseWhere` accepts
+ * @returns {any}
+ */
+function onValues (filter) {
+  if (Array.isArray(filter)) return filter.map(onValues)
+  for (const name of ['any', 'all']) if (Array.isArray(filter[name])) return { [name]: filter[name].map(onValues) }
+  if (filter.not !== undefined) return { not: onValues(filter.not) }
+  // Paths inside `includes` begin at the element.
+  return { ...filter, path: ['value', ...filter.path] }
+}
+
+exports.recordCodec = recordCodec
+exports.encodeRecord = encodeRecord
+exports.showRecord = showRecord
+exports.decodeRecord = decodeRecord
+exports.onValues = onValues

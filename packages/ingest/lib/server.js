@@ -1,0 +1,84 @@
+'use strict'
+// A server of its own around the plugin: what it refuses before a request is one, where it listens, and how it ends.
+
+const { isIP } = require('node:net')
+const { fastify } = require('fastify')
+const { misuse } = require('@millrace/errors')
+const { listKeys } = require('./keys')
+const { parseServerOptions } = require('./options')
+const { PROBLEM_TYPE, addRoutes, createContext, sendProblem } = require('./plugin')
+const { Problem } = require('./problem')
+
+const STATUS_OF = /** @type {Record<string, number>} */ ({ HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 })
+
+/**
+ * @typedef {object} Ingest
+ * @property {import('fastify').FastifyInstance} app
+ * @property {() => Promise<string>} listen  gives the URL
+ * @property {() => Promise<void>} ready  waits until the folder is open: until then requests get 503
+ * @property {() => Promise<void>} close  stops taking, ends live streams, writes and syncs everything
+ */
+
+/**
+ * @param {import('./options').ServerOptions} given
+ * @returns {Ingest}
+ */
+function createIngest (given) {
+  const { ingest: options, logger, host, port, graceMs, ...limits } = parseServerOptions(given)
+  const { connections, headerSize, requestMs, idleMs } = limits
+  const context = createContext(options)
+  /** @type {any} */
+  const serverOptions = {
+    ...(logger ? { loggerInstance: logger } : { logger: false }),
+    exposeHeadRoutes: false,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    requestTimeout: requestMs,
+    connectionTimeout: idleMs,
+    keepAliveTimeout: idleMs,
+    http: {
+      maxHeaderSize: headerSize,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(5000, requestMs / 4)
+    },
+    routerOptions: { maxParamLength: 100 },
+    clientErrorHandler: refuseBytes,
+    frameworkErrors: sendProblem
+  }
+  /** @type {import('fastify').FastifyInstance} */
+  const app = /** @type {any} */ (fastify(serverOptions))
+  app.server.maxConnections = connections
+  app.register((app) => addRoutes(app, context))
+  return {
+    app,
+    listen: async () => {
+      const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+      if (!isLoopback && (await listKeys(context.options.keysFile)).length === 0) {
+        throw misuse(`ingest: ${host} can be reached from other machines, and there are no keys. Make one with ` +
+          '`millrace keys create`, or listen on 127.0.0.1')
+      }
+      return app.listen({ host, port })
+    },
+    ready: () => context.opened,
+    close: async () => {
+      // A half-sent request does not hold up the end for longer.
+      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
+      await app.close().finally(() => clearTimeout(timer))
+    }
+  }
+}
+
+/** Bytes that are no request. @type {(err: any, socket: import('node:net').Socket) => void} */
+function refuseBytes (err, socket) {
+  if (err.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const problem = new Problem(STATUS_OF[err.code] ?? 400, 'this is no HTTP request, or it was not sent in time')
+  const body = JSON.stringify(problem)
+  const { status, title } = problem.toJSON()
+  const headers = [`Content-Type: ${PROBLEM_TYPE}`, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+  socket.end(`HTTP/1.1 ${status} ${title}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+}
+
+exports.createIngest = createIngest

@@ -1,0 +1,118 @@
+'use strict'
+// POST /v1/logs/:name: records into a log, acknowledged as the client asks and the server demands.
+
+const { parseRecords } = require('./body')
+const { ACKS } = require('./options')
+const { Problem } = require('./problem')
+const { encodeRecord } = require('./record')
+
+const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
+const STATUS = { buffered: 202, written: 200, synced: 200 }
+
+/**
+ * @typedef {import('./options').Ack} Ack
+ * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./plugin').Context} Context
+ * @typedef {{ ack: Ack, isAsked: boolean }} Asked
+ */
+
+/** @type {(routes: any, context: Context) => void} */
+function addWriteRoutes (routes, context) {
+  const { options, logs, idempotency } = context
+  const { limits } = options
+  routes.add('POST', '/v1/logs/:name', { action: 'write' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+    const { params: { name }, headers, body, apiKey } = request
+    const asked = chooseAck(request, options)
+    if (body === undefined || body === null) throw new Problem(400, 'the body is missing')
+    const type = mediaType(headers['content-type'])
+    const texts = parseRecords(body, type, limits)
+    const acquired = logs.acquire(name, true)
+    const entry = 'then' in acquired ? await acquired : acquired
+    try {
+      const given = headers['idempotency-key']
+      if (given === undefined) return answer(reply, asked, texts.length, await store(entry, texts, asked.ack, null))
+      const retry = await idempotency.begin(entry, given, apiKey?.id ?? '', type, body)
+      return await storeOnce(reply, asked, entry, texts, retry, idempotency)
+    } finally {
+      logs.release(entry)
+    }
+  })
+}
+
+/** @param {string} [header] */
+function mediaType (header = '') {
+  return header.split(';')[0].trim().toLowerCase()
+}
+
+/** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} throws a Problem */
+function chooseAck ({ headers, query }, { ack, floor }) {
+  const [, preferred] = PREFERENCE.exec(headers.prefer ?? '') ?? []
+  const asked = query.ack ?? preferred?.toLowerCase()
+  // A preference that is not known is ignored, as RFC 7240 says; a parameter is not.
+  if (query.ack !== undefined && !ACKS.includes(query.ack)) throw new Problem(400, `ack must be ${ACKS.join(', ')}`, { code: 'bad_query' })
+  const isAsked = ACKS.includes(asked)
+  const least = Math.max(ACKS.indexOf(isAsked ? asked : ack), ACKS.indexOf(floor))
+  return { ack: ACKS[least], isAsked: isAsked && preferred !== undefined && ACKS[least] === asked }
+}
+
+/**
+ * @param {NamedLog} entry
+ * @param {string[]} texts
+ * @param {Ack} ack
+ * @param {{ key: string, body: string } | null} mark
+ * @returns {Promise<number | null>}  the seq of the last record; null if it has none yet
+ */
+function store (entry, texts, ack, mark) {
+  const timeMs = entry.now()
+  const last = texts.length - 1
+  const records = texts.map((text, index) => {
+    return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
+  })
+  return new Promise((resolve, reject) => {
+    entry.committer.submit(records, ack, (err, seq) => err ? reject(err) : resolve(seq))
+  })
+}
+
+/**
+ * @param {any} reply
+ * @param {Asked} asked
+ * @param {NamedLog} entry
+ * @param {string[]} texts
+ * @param {{ key: string, body: string, first: import('./idempotency').Stored | null }} retry
+ * @param {import('./idempotency').Idempotency} idempotency
+ */
+async function storeOnce (reply, asked, entry, texts, { key, body, first }, idempotency) {
+  if (first !== null) {
+    if (asked.ack === 'synced') await synced(entry, first.seq)
+    reply.header('Idempotency-Replayed', 'true')
+    return answer(reply, asked, first.count, first.seq)
+  }
+  /** @type {import('./idempotency').Stored | null} */
+  let stored = null
+  try {
+    // A retry must find it, so it is written in any case.
+    const seq = Number(await store(entry, texts, 'written', { key, body }))
+    stored = { body, count: texts.length, seq, timeMs: entry.now() }
+  } finally {
+    idempotency.end(key, stored)
+  }
+  if (asked.ack === 'synced') await synced(entry, stored.seq)
+  return answer(reply, asked, texts.length, stored.seq)
+}
+
+/** @type {(entry: NamedLog, seq: number) => Promise<unknown>} */
+function synced (entry, seq) {
+  return new Promise((resolve, reject) => entry.committer.whenSynced(seq, (err) => err ? reject(err) : resolve(null)))
+}
+
+/** @type {(reply: any, asked: Asked, count: number, last: number | null) => string} */
+function answer (reply, { ack, isAsked }, count, last) {
+  reply.code(STATUS[ack]).header('Content-Type', 'application/json; charset=utf-8')
+  if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
+  return last === null ? `{"ack":"${ack}","count":${count}}\n` : `{"ack":"${ack}","count":${count},"last":${last}}\n`
+}
+
+exports.addWriteRoutes = addWriteRoutes
+exports.chooseAck = chooseAck
+exports.store = store
+exports.answer = answer

@@ -1,0 +1,63 @@
+'use strict'
+// A server for a test, and requests to it.
+
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
+const http = require('node:http')
+const path = require('node:path')
+const { temporaryFolder } = require('@millrace/testkit')
+const { createIngest } = require('..')
+
+/** A server that ends with the test. */
+async function serve (t, options = {}) {
+  const folder = options.folder ?? temporaryFolder()
+  const reports = []
+  const server = createIngest({ port: 0, onReport: (err, log) => reports.push({ err, log }), ...options, folder })
+  t.teardown(() => server.close())
+  const url = await server.listen()
+  await server.ready()
+  return { ...clientOf(url), server, folder, url, reports }
+}
+
+function clientOf (url) {
+  const ask = async (path, { headers, ...options } = {}) => {
+    const response = await fetch(url + path, { ...options, headers })
+    const text = await response.text()
+    const isJson = /json/.test(response.headers.get('content-type') ?? '') && !/ndjson/.test(response.headers.get('content-type'))
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : null }
+  }
+  const post = (path, body, headers = {}) => ask(path, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } })
+  const read = async (path, headers) => {
+    const { status, text, body } = await ask(path, { headers })
+    if (status !== 200) return { status, body }
+    const lines = text.trimEnd().split('\n').map((line) => JSON.parse(line))
+    return { status, records: lines.slice(0, -1), end: lines.at(-1).end }
+  }
+  return { ask, post, read }
+}
+
+/** A request with headers that fetch does not allow. */
+function rawRequest (url, { path = '/', method = 'GET', headers = {}, body } = {}) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url + path, { method, headers, agent: false }, (response) => {
+      let text = ''
+      response.on('data', (data) => { text += data })
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/** A server in a process of its own. */
+async function startProcess (folder, options = {}) {
+  const child = fork(path.join(__dirname, 'server-process.js'), [JSON.stringify({ folder, port: 0, ...options })])
+  const ended = once(child, 'exit')
+  const [url] = await once(child, 'message')
+  return { child, ended, url, ...clientOf(url) }
+}
+
+exports.serve = serve
+exports.clientOf = clientOf
+exports.rawRequest = rawRequest
+exports.startProcess = startProcess

@@ -1,0 +1,46 @@
+'use strict'
+// The commands serve and keys.
+
+const path = require('node:path')
+const tape = require('tape')
+const { temporaryFolder } = require('@millrace/testkit')
+const { runCommand } = require('./run-command')
+
+/** Runs `millrace serve`, uses it, and ends it. */
+async function withServer (folder, words, use) {
+  let child
+  const ended = runCommand(['serve', folder, '--port', '0', ...words], { input: null, onSpawn: (spawned) => { child = spawned } })
+  const url = await new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data).trim())))
+  while ((await fetch(`${url}/readyz`)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
+  await use(url)
+  child.kill('SIGTERM')
+  return await ended
+}
+
+tape('serve: takes records, and loses none when it is stopped; keys are made and revoked', async (t) => {
+  const folder = path.join(temporaryFolder(), 'data')
+  const send = (url, key) => fetch(`${url}/v1/logs/events?ack=buffered`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    body: '{"user":"ada"}'
+  })
+  const { signal, stderr } = await withServer(folder, [], async (url) => t.equal((await send(url)).status, 202))
+  t.deepEqual([signal, stderr], ['SIGTERM', ''])
+  const made = await runCommand(['keys', 'create', folder, '--scope', 'write:events', '--note', 'tests'])
+  t.match(made.stdout, /^mr_[\w-]{43}\n$/)
+  const { stdout } = await runCommand(['keys', 'list', folder])
+  const [id] = stdout.split(' ')
+  t.match(stdout, /^[0-9a-f]{8} {2}\S+ {2}write:events {2}tests\n$/)
+  await withServer(folder, [], async (url) => {
+    t.equal((await send(url)).status, 401)
+    t.equal((await send(url, made.stdout.trim())).status, 202)
+    t.equal((await runCommand(['keys', 'revoke', folder, id])).code, 0)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    t.equal((await send(url, made.stdout.trim())).status, 401)
+  })
+  t.equal((await runCommand(['keys', 'revoke', folder, id])).code, 2, 'it is gone')
+  t.equal((await runCommand(['keys', 'create', folder])).code, 2, 'a key needs a scope')
+  const refused = await runCommand(['serve', folder, '--host', '0.0.0.0'])
+  t.equal(refused.code, 2)
+  t.match(refused.stderr, /keys create/)
+})
