@@ -35,6 +35,8 @@ class ForwardReader extends RecordReader {
     this.begunAt = pageStart
     /** Whether every chunk since then was walked exactly once. */
     this._isGapless = true
+    /** The log's count has deletions up to here: a stream that was made earlier may end in front of some of them. */
+    this._countedEnd = store.end
   }
 
   /** Whether no record of the range can follow, now or later. */
@@ -110,7 +112,7 @@ class ForwardReader extends RecordReader {
         continue
       }
       if (status === AT_END) {
-        if (this._missesErased && this._isSuspect(limit)) return this._countAgain(logEnd, cb)
+        if (this._missesErased(limit) && this._isSuspect(limit)) return this._countAgain(logEnd, cb)
         this._checkEnd(limit)
       }
       if (this._error) continue
@@ -312,16 +314,20 @@ class ForwardReader extends RecordReader {
     if (end > this._lostEnd) super._countLost(Math.max(start, this._lostEnd), end)
   }
 
-  /** Whether every chunk was walked, and they have another number of deletions than the log. */
-  get _missesErased () {
+  /**
+   * Whether every chunk was walked, and they have another number of deletions than the log.
+   * @param {number} limit
+   */
+  _missesErased (limit) {
     const { _cursor: cursor, _store: { erasedCount } } = this
-    const isComplete = this._isGapless && this.begunAt === HEAD_SIZE && !this._isStale
+    const isWhole = this.begunAt === HEAD_SIZE && limit >= this._countedEnd
+    const isComplete = this._isGapless && isWhole && !this._isStale
     return isComplete && erasedCount !== null && erasedCount !== cursor.erasedCount
   }
 
   /** @param {number} limit */
   _checkErasedCount (limit) {
-    if (!this._missesErased) return
+    if (!this._missesErased(limit)) return
     this._error = this._store.miscount(this._cursor.erasedCount, limit)
   }
 }

@@ -62,6 +62,26 @@ function addAppendTests ({ test }) {
     t.deepEqual(await log.get(await appended), { n: 1 })
   })
 
+  test('appendSync: puts its records behind all earlier appends, and returns the seq', async (t, log, create) => {
+    await log.ready()
+    if (!log.supports.flushSync) {
+      t.equal((await failureOf(async () => log.appendSync('a')))?.code, 'ERR_NOT_SUPPORTED')
+      return
+    }
+    const earlier = log.append('a')
+    const seqs = [log.appendSync('b'), log.appendSync('c', { sync: false })]
+    if (log.supports.atomicBatch) seqs.push(log.appendSync(['d', 'e']))
+    const later = log.append('f')
+    log.flushSync()
+    t.ok(await earlier < seqs[0] && await later > seqs[seqs.length - 1])
+    t.deepEqual(seqs, [...seqs].sort((a, b) => a - b))
+    t.deepEqual(await log.getMany(seqs.slice(0, 2)), ['b', 'c'])
+    const expected = log.supports.atomicBatch ? ['a', 'b', 'c', 'd', 'e', 'f'] : ['a', 'b', 'c', 'f']
+    t.deepEqual(await collect(log.stream({ seqs: false })), expected)
+    await log.close()
+    t.deepEqual(await collect(create().stream({ seqs: false })), expected)
+  })
+
   test('append: a callback that is not a function is thrown at once', async (t, log) => {
     t.throws(() => log.append('a', 'b'), /callback/)
     await log.ready()
@@ -106,6 +126,18 @@ function addDeleteTests ({ test }) {
     const empty = create()
     await empty.ready()
     t.equal(empty.since.value, -1)
+  })
+
+  test('del: of a record behind the end of a stream that was made before it', async (t, log) => {
+    const first = await log.append('a')
+    const options = [{ seqs: false }, { seqs: false }, { values: false, reverse: true }]
+    const streams = options.map((shape) => log.stream(shape))
+    t.equal((await streams[0][Symbol.asyncIterator]().next()).value, 'a')
+    const [second] = await appendEach(log, ['b', 'c'])
+    await log.del(second)
+    t.deepEqual(await collect(streams[0]), [], 'it goes on, and ends')
+    t.deepEqual(await collect(streams[1]), ['a'], 'it begins to read now')
+    t.deepEqual(await collect(streams[2]), [first])
   })
 
   test('del: while appends and streams are under way', async (t, log) => {
