@@ -99,9 +99,19 @@ class Log {
 
   /** @param {{ sync?: boolean | undefined }} [options] */
   flushSync (options) {
+    this.#logNow('flushSync').flushSync(options)
+  }
+
+  /** @type {(values: any, options?: { sync?: boolean | undefined }) => number} */
+  appendSync (values, options) {
+    return this.#logNow('appendSync').appendSync(values, options)
+  }
+
+  /** @param {string} name  of the call, which cannot wait for the log @returns {OpenLog} */
+  #logNow (name) {
     if (this.#lifecycle.openError !== null) throw this.#lifecycle.openError
-    if (this.log === null) throw errors.notReady(this.filename, 'is being opened')
-    this.log.flushSync(options)
+    if (this.log === null) throw errors.notReady(this.filename, 'is being opened', name)
+    return this.log
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

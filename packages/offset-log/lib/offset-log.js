@@ -329,13 +329,17 @@ class Log {
   appendSync (values, options = {}) {
     const isSynced = parseFlush('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
+    return this._appendRecordsNow(this._encode(values), isSynced)
+  }
+
+  /** @type {(given: Buffer | Buffer[], isSynced: boolean) => number} an array is a batch */
+  _appendRecordsNow (given, isSynced) {
     if (this._foreignError !== null) throw this._foreignError
-    const encoded = this._encode(values)
-    const records = Array.isArray(encoded) ? encoded : [encoded]
+    const records = Array.isArray(given) ? given : [given]
     let dataSize = 0
     for (let index = 0; index < records.length; index++) {
       const err = this._checkRecord(records[index])
-      if (err !== null) throw Array.isArray(encoded) ? ofBatch(err, index) : err
+      if (err !== null) throw Array.isArray(given) ? ofBatch(err, index) : err
       dataSize += records[index].length
     }
     const seq = records.length === 0 ? this.since.value : this._appender.appendNow(records, dataSize, isSynced)

@@ -16,6 +16,10 @@ const HEAD_SIZE = 32 * 1024
 const LOCAL_END_MAX = 2 ** 47
 const BASE_MAX = Number.MAX_SAFE_INTEGER - 2 ** 48
 const RETRY_MS = 1000
+/** More than the framing adds to a record. */
+const FRAMED_MAX = 1.01
+const FRAME_OVERHEAD_MAX = 100
+const WRITTEN = Object.freeze({ sync: false })
 /** More than this need not wait, as in a log of one file. */
 const DRAIN_SIZE = 2 ** 20
 
@@ -34,6 +38,8 @@ class Appending {
   #queuedSize = 0
   /** @type {Promise<void> | null} */
   #rolling = null
+  /** The base of the next segment, while that is being made. @type {number | null} */
+  #nextBase = null
   #retryAtMs = -Infinity
   #hasWarned = false
   /** @type {Array<() => void>} */
@@ -74,12 +80,17 @@ class Appending {
   }
 
   /** @type {(segment: import('./segments').Segment, records: Buffer | Buffer[], cb: Done) => void} */
-  #appendTo ({ log, base }, records, cb) {
-    log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {number} */ seq) => {
-      // Nothing was appended if a batch is empty; `seq` is then `since`.
+  #appendTo (segment, records, cb) {
+    segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {number} */ seq) => {
       if (err) cb(err)
-      else cb(null, seq === -1 ? this.#core.since.value : base + seq)
+      else cb(null, this.#seqOf(segment, seq))
     })
+  }
+
+  /** @type {(segment: import('./segments').Segment, local: number) => number} */
+  #seqOf ({ base }, local) {
+    // Nothing was appended if a batch is empty, and there is nothing in the segment.
+    return local === -1 ? this.#core.since.value : base + local
   }
 
   /** Whether the newest segment must not get these records. @param {number} size  of their bytes */
@@ -119,10 +130,13 @@ class Appending {
       await this.#retention.makeRoom()
       const base = before.base + Math.max(file.end, /** @type {any} */ (file.store).nextPosition) + SLACK
       if (base > BASE_MAX) throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
+      this.#nextBase = base
       const name = nameAt(base)
       const log = await makeSegment(folder, name, options, before.log)
-      // What `flushSync` has appended meanwhile must be durable too.
-      while (core.durable.value !== core.since.value) await call(before.log, 'sync')
+      // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
+      const isDurable = () => (before.log.durable.value ?? -1) === file.writtenSince
+      if (!isDurable()) await call(before.log, 'sync')
+      if (!isDurable()) before.log.flushSync()
       core.activate(segments.add(name), log)
       // Before the lock of the segment before is released.
       await writeHint(folder, options, segments.list)
@@ -132,6 +146,7 @@ class Appending {
       this.#warn(/** @type {Error} */ (err))
       throw err
     } finally {
+      this.#nextBase = null
       process.off('exit', this.#flushAtExit)
     }
     before.size = file.store.end
@@ -165,13 +180,38 @@ class Appending {
    * @param {{ sync?: boolean | undefined }} [options]
    */
   flushSync (options) {
-    const { segments, folder } = this.#core
-    if (this.#rolling !== null && this.#queuedSize > SLACK / 2) throw errors.notReady(folder, 'is beginning a segment')
+    const { last } = this.#core.segments
+    this.#checkRoom('flushSync', [])
     for (const { records, size, cb } of this.#queue.splice(0)) {
       this.#queuedSize -= size
-      this.#appendTo(segments.last, records, cb)
+      this.#appendTo(last, records, cb)
     }
-    segments.last.log.flushSync(options)
+    last.log.flushSync(options)
+  }
+
+  /**
+   * Appends before it returns. If a segment must begin, that begins in the background, and the records go into the one
+   * before.
+   * @type {(records: Buffer | Buffer[], size: number, isSynced: boolean) => number}
+   */
+  appendNow (records, size, isSynced) {
+    const { last } = this.#core.segments
+    if (this.#queue.length > 0) this.flushSync(WRITTEN)
+    this.#checkRoom('appendSync', records)
+    if (this.#rolling === null && this.#isFull(size)) this.roll().catch(() => {})
+    return this.#seqOf(last, last.log._appendRecordsNow(records, isSynced))
+  }
+
+  /**
+   * What goes into the segment before must not reach the base of the next one.
+   * @type {(name: string, records: Buffer | Buffer[]) => void} throws ERR_LOG_NOT_READY
+   */
+  #checkRoom (name, records) {
+    if (this.#nextBase === null) return
+    const { segments: { last: { base, file } }, folder } = this.#core
+    const room = this.#nextBase - base - /** @type {any} */ (file).store.nextPosition
+    const wanted = this.#queue.reduce((sum, { records }) => sum + framedSize(records), framedSize(records))
+    if (wanted > room) throw errors.notReady(folder, 'is beginning a segment', name)
   }
 
   /** The end of the process flushes what the newest segment has, but does not know the queue. */
@@ -193,6 +233,12 @@ class Appending {
   async settled () {
     while (this.#rolling !== null) await this.#rolling.catch(() => {})
   }
+}
+
+/** At most: the size of the frames, pages and commits that hold the records. @param {Buffer | Buffer[]} records */
+function framedSize (records) {
+  const list = Array.isArray(records) ? records : [records]
+  return list.reduce((sum, { length }) => sum + FRAMED_MAX * length + FRAME_OVERHEAD_MAX, 0)
 }
 
 exports.Appending = Appending

@@ -44,6 +44,8 @@ async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
 /** @type {(core: import('./core').Core, segment: import('./segments').Segment, locals: number[]) => Promise<void>} */
 async function checkRecords ({ segments }, segment, locals) {
   await segments.use(segment, async (log) => {
+    // What `appendSync` has returned may be shown later.
+    if (segment.isActive && locals.some((seq) => seq > log.since.value)) await call(log, 'sync')
     for (const seq of locals) await call(log._getter, '_readRecord', seq)
   }).catch((err) => {
     if (err instanceof LogError) throw inSegment(new LogError(err.code, err.message.replace(/^get: /, 'del: '), err), segment)

@@ -8,7 +8,7 @@ const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, createSettler, toCallback } = require('@millrace/flow')
 const {
   Getter, RecordStream, createFailedSource, createReadable, createSink, createSource, createWritable, errors,
-  parseRange, reads, scan
+  parseFlush, parseRange, reads, scan
 } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
 const { Upkeep } = require('./upkeep')
@@ -25,7 +25,7 @@ const { parseTimeBounds } = require('./times')
 
 // flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close',
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close',
   'roll', 'segments', 'dropBefore', 'hold', 'release', 'holds']
 
 class Log {
@@ -140,7 +140,7 @@ class Log {
     } catch (err) {
       return this.#runWrite('append', cb, (cb) => cb(errors.unreadable(err)))
     }
-    const size = Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
+    const size = sizeOf(records)
     if (lifecycle.isOpen) return this.#appendRecords(records, size, cb)
     let waits = true
     const stopWaiting = () => {
@@ -323,14 +323,27 @@ class Log {
 
   /** @param {{ sync?: boolean | undefined }} [options] */
   flushSync (options) {
-    const { lifecycle, segments } = this.#core
-    if (lifecycle.isClosed && this.pendingSize === 0) throw errors.closedError('flushSync', this.filename)
-    if (lifecycle.openError !== null) throw lifecycle.openError
-    if (!lifecycle.hasOpened) throw errors.notReady(this.filename, 'is being opened')
-    const err = this.#writeError('flushSync')
-    if (err !== null) throw err
-    if (!segments.last.log.supports.flushSync) throw notSupported('flushSync', 'its storage has no synchronous calls')
+    this.#checkCanWriteNow('flushSync', this.pendingSize > 0)
     this.#appending.flushSync(options)
+  }
+
+  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  appendSync (values, options = {}) {
+    const isSynced = parseFlush('appendSync', options)
+    this.#checkCanWriteNow('appendSync', false)
+    const records = this.#encode(values)
+    return this.#appending.appendNow(records, sizeOf(records), isSynced)
+  }
+
+  /** Throws if the call may not write without waiting. @type {(name: string, mayBeClosed: boolean) => void} */
+  #checkCanWriteNow (name, mayBeClosed) {
+    const { lifecycle, segments } = this.#core
+    if (lifecycle.isClosed && !mayBeClosed) throw errors.closedError(name, this.filename)
+    if (lifecycle.openError !== null) throw lifecycle.openError
+    if (!lifecycle.hasOpened) throw errors.notReady(this.filename, 'is being opened', name)
+    const err = this.#writeError(name)
+    if (err !== null) throw err
+    segments.last.log._checkCanWriteNow(name, mayBeClosed)
   }
 
   /** @type {(cb?: NodeCallback<any>) => any} */
@@ -459,6 +472,11 @@ class Log {
   #runAsync (name, cb, action) {
     return callbackOrPromise(cb, (cb) => this.#runWrite(name, cb, (cb) => toCallback(action(), cb)), name)
   }
+}
+
+/** @param {Buffer | Buffer[]} records @returns {number} in bytes */
+function sizeOf (records) {
+  return Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
 }
 
 /** @type {(name: string, advice: string) => LogError} */
