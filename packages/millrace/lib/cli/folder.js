@@ -1,30 +1,30 @@
 'use strict'
-// A log in a folder: a segmented one. It is read as a log of one file is.
+// A log in a folder: a segmented one, or the slots of several processes. It is read as a log of one file is.
 
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createLineCodec } = require('./line-codecs')
-const { chooseCodec, guessCodec } = require('./source')
+const { chooseCodec, guessCodec, whole } = require('./source')
 
 // A record may have waited so long before it was written.
 const LATE_MS = 60_000
 
-/**
- * @typedef {import('./source').OpenedSource} OpenedSource
- * @typedef {import('../open').CodecName} CodecName
- */
+/** @typedef {import('./source').OpenedSource} OpenedSource */
 
 /**
  * @param {string} path
- * @param {{ codec: CodecName | undefined, raw: boolean, since: Date | undefined }} options
+ * @param {import('./source').SourceOptions} options
  * @returns {Promise<OpenedSource>}
  */
-async function openFolder (path, { codec, raw, since }) {
+async function openFolder (path, options) {
+  const { listSlots, openSlots } = require('./slots')
+  if (listSlots(path).length > 0) return openSlots(path, options)
+  const { codec, raw = false, since } = options
   const identity = await identifyFolder(path)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
   await log.ready()
   const first = since === undefined ? null : await findFirst(log, since)
-  return { log: /** @type {any} */ (log), identity, codec: chosen, first, close: () => log.close() }
+  return { ...whole(/** @type {any} */ (log), first), identity, codec: chosen, close: () => log.close() }
 }
 
 /** @param {string} path */
@@ -54,4 +54,6 @@ async function findFirst (log, since) {
   return index > 0 ? segments[index].base : null
 }
 
+exports.findFirst = findFirst
+exports.identifyFolder = identifyFolder
 exports.openFolder = openFolder

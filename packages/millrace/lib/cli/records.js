@@ -81,6 +81,14 @@ function parseSeq (text) {
   throw misuse('A seq is a whole number.')
 }
 
+/**
+ * @param {string} text
+ * @returns {number | string}  a text if it names a slot, too
+ */
+function parseKey (text) {
+  return /^\d{1,6}:\d+$/.test(text) ? text : parseSeq(text)
+}
+
 /** @param {string} text */
 function parseCount (text) {
   const count = Number(text)
@@ -93,22 +101,23 @@ function parseCount (text) {
  * @param {Record<string, any>} given
  * @returns {import('@millrace/offset-log').ReadOptions}
  */
-function toReadOptions ({ gt, gte, lt, lte, reverse, limit, where, grep, since, until, level, skipDamage }) {
+function toReadOptions ({ gt, gte, lt, lte, after, reverse, limit, where, grep, since, until, level, skipDamage }) {
   // What is searched for text is counted after the search.
   const isSearched = grep !== undefined
   const filters = [...where ?? []]
   if (since !== undefined || until !== undefined) filters.push(timeFilter({ since, until }))
   if (level !== undefined) filters.push(level)
-  const range = { gt, gte, lt, lte, reverse, limit: isSearched ? -1 : limit }
+  const range = { gt, gte, lt, lte, after, reverse, limit: isSearched ? -1 : limit }
   return { ...range, where: filters.length > 0 ? filters : undefined, onCorrupt: skipDamage ? 'skip' : undefined }
 }
 
 /**
  * Leaves out what opening has found to be older than `--since`.
  * @param {Record<string, any>} options
- * @param {number | null} first
+ * @param {import('./source').OpenedSource['first']} first
  */
 function withFirst (options, first) {
+  if (typeof first === 'object' && first !== null) return { ...options, after: first }
   const { gt = -1, gte = 0 } = options
   return first === null || gt >= first || gte >= first ? options : { ...options, gt: undefined, gte: first }
 }
@@ -132,7 +141,7 @@ function withFirst (options, first) {
  * Makes a record into a line, or into nothing if it is not wanted.
  * @param {Output} shell
  * @param {Shape} shape
- * @returns {(item: { seq: number, value: any }) => string | Buffer | null}
+ * @returns {(item: { seq: number | string, value: any }) => string | Buffer | null}
  */
 function createLineMaker (shell, { seqs = false, full = false, raw = false, pretty = false, grep }) {
   if (pretty) return createPrettyMaker(shell, { seqs, grep })
@@ -144,7 +153,7 @@ function createLineMaker (shell, { seqs = false, full = false, raw = false, pret
   return ({ seq, value }) => {
     if (grep !== undefined && !value.includes(grep)) return null
     if (raw) return shell.isTerminal ? show(value.toString()) : value
-    return show(seqs ? `{"seq":${seq},"value":${value}}` : value)
+    return show(seqs ? `{"seq":${JSON.stringify(seq)},"value":${value}}` : value)
   }
 }
 
@@ -167,7 +176,7 @@ function cut (line, size) {
 /**
  * Prints the records of a stream, and waits while the reader of the output is behind.
  * @param {Output} shell
- * @param {AsyncIterable<{ seq: number, value: any }>} stream
+ * @param {AsyncIterable<{ seq: number | string, value: any }>} stream
  * @param {Shape} shape
  * @returns {Promise<number>}  how many it has printed
  */
@@ -262,6 +271,7 @@ function reportLost (shell, { lost, undecodable = { count: 0, size: 0 } }) {
 exports.filterOptions = filterOptions
 exports.options = options
 exports.parseCount = parseCount
+exports.parseKey = parseKey
 exports.parseSeq = parseSeq
 exports.printOptions = printOptions
 exports.printRecords = printRecords

@@ -96,30 +96,55 @@ async function findLog (shell, file) {
  * @property {Log} log  its values are lines of JSON; with `raw` the bytes of the records
  * @property {Identity} identity
  * @property {CodecName} codec  what the records are decoded with
- * @property {number | null} first  with `since`: a seq that all records from that time on are at or above; null if that
- *   is not known
+ * @property {number | null | import('@millrace/merged-log').Position} first  with `since`: a seq that all records from
+ *   that time on are at or above; null if that is not known. Of several slots, where to begin in each
+ * @property {Part[]} parts  the log itself, or those of the slots
+ * @property {() => End} end  what the log has now
  * @property {() => Promise<void>} close
+ *
+ * @typedef {{ slot: number | null, log: Log, first: number | null }} Part
+ *
+ * @typedef {object} End
+ * @property {Record<string, any>} before  options of a stream of the records until then
+ * @property {Record<string, any>} behind  options of a stream of those that come later
+ * @property {(seq: number | string) => boolean} includes  whether a record of the first stream was there
+ *
+ * @typedef {{ codec?: CodecName, raw?: boolean, since?: Date } & Record<string, any>} SourceOptions
  */
 
 /**
  * @param {import('./shell').Shell} shell
  * @param {string} file  `-` for standard input
- * @param {{ codec?: CodecName, raw?: boolean, since?: Date }} [options]
+ * @param {SourceOptions} [options]
  * @returns {Promise<OpenedSource>}
  */
-async function openSource (shell, file, { codec, raw = false, since } = {}) {
-  if (isFolder(file)) return require('./folder').openFolder(file, { codec, raw, since })
+async function openSource (shell, file, options = {}) {
+  if (isFolder(file)) return require('./folder').openFolder(file, options)
+  const { codec, raw = false } = options
   const { path, remove } = await findLog(shell, file)
   try {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
     const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw), storage: storageOf(path) })
     await log.ready()
-    return { log, identity, codec: chosen, first: null, close: () => log.close().finally(remove) }
+    return { ...whole(log, null), identity, codec: chosen, close: () => log.close().finally(remove) }
   } catch (err) {
     remove()
     throw err
   }
+}
+
+/**
+ * What is the same of all logs with one order of seqs.
+ * @param {Log} log
+ * @param {number | null} first
+ */
+function whole (log, first) {
+  const end = () => {
+    const since = Number(log.since.value)
+    return { before: { lte: since }, behind: { gt: since }, includes: () => true }
+  }
+  return { log, first, parts: [{ slot: null, log, first }], end }
 }
 
 /** @param {string} path */
@@ -209,8 +234,10 @@ function isBinary (bytes) {
 }
 
 exports.chooseCodec = chooseCodec
+exports.isFolder = isFolder
 exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
 exports.identify = identify
 exports.openSource = openSource
+exports.whole = whole

@@ -7,7 +7,8 @@ const { openSource } = require('../source')
 exports.command = {
   name: 'cat',
   summary: 'prints records as JSON, one a line',
-  details: 'Reading takes no lock: another process may be writing the log.',
+  details: 'Reading takes no lock: another process may be writing the log. A folder that several processes write is read ' +
+    'in the order of the field time.',
   arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
   examples: [

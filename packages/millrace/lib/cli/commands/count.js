@@ -7,7 +7,7 @@ const { openSource } = require('../source')
 exports.command = {
   name: 'count',
   summary: 'counts records',
-  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     ...rangeOptions,
     ...filterOptions,
@@ -17,10 +17,16 @@ exports.command = {
   ],
   examples: [['millrace count events.log --where type=post', 'how many posts there are']],
   async run ({ args, options, shell }) {
-    const { log, first, close } = await openSource(shell, args.file, options)
+    const { parts, close } = await openSource(shell, args.file, options)
     try {
-      const count = options.grep === undefined ? countRuns : countTexts
-      const { records, code } = await count(log, withFirst(options, first), shell)
+      const countPart = options.grep === undefined ? countRuns : countTexts
+      let records = 0
+      let code = 0
+      for (const { log, first } of parts) {
+        const counted = await countPart(log, withFirst(options, first), shell)
+        records += counted.records
+        code = Math.max(code, counted.code)
+      }
       shell.print(options.json ? JSON.stringify({ records }) : String(records))
       return code
     } finally {

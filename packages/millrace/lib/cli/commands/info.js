@@ -1,16 +1,16 @@
 'use strict'
 
-const fs = require('node:fs')
-const os = require('node:os')
 const { countRecords, describeRange, describeSize, printFields } = require('../report')
+const { describeSlots, toSlotFields } = require('../slot-info')
 const { openSource } = require('../source')
+const { describeWriter, readWriter } = require('../writer-record')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'info',
   summary: 'says what a log is: its framing, codec, size and state',
   details: 'It does not read the records, unless --full is given.',
-  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     { flags: '--full', description: 'also read all of it: count the records, and what a compaction would give back' },
     { flags: '--json', description: 'print one line of JSON' }
@@ -19,6 +19,7 @@ exports.command = {
   async run ({ args, options, shell }) {
     const source = await openSource(shell, args.file)
     try {
+      if (source.parts[0].slot !== null) return await printSlots(source, options, shell)
       const info = await describe(source, options.full)
       if (options.json) shell.print(JSON.stringify(info))
       else printFields(shell, toFields(info))
@@ -27,6 +28,19 @@ exports.command = {
       await source.close()
     }
   }
+}
+
+/**
+ * @param {import('../source').OpenedSource} source
+ * @param {Record<string, any>} options
+ * @param {import('../shell').Shell} shell
+ * @returns {Promise<number>}  the exit code
+ */
+async function printSlots (source, options, shell) {
+  const info = await describeSlots(source, options.full)
+  if (options.json) shell.print(JSON.stringify(info))
+  else printFields(shell, toSlotFields(info))
+  return info.damage.length > 0 ? 1 : 0
 }
 
 /**
@@ -73,32 +87,6 @@ async function count (log) {
 }
 
 /**
- * Who has the log open for writing, as the record beside it says. The record outlives a process that was killed.
- * @param {string} path
- */
-function readWriter (path) {
-  let record
-  try {
-    record = JSON.parse(fs.readFileSync(`${path}.lock`, 'utf8'))
-  } catch {
-    return null
-  }
-  const { host, pid, since } = record
-  const isHere = host === os.hostname()
-  return { host: String(host), pid: Number(pid), since: String(since), isAlive: isHere ? isAlive(pid) : null }
-}
-
-/** @param {number} pid */
-function isAlive (pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (/** @type {any} */ err) {
-    return err.code === 'EPERM'
-  }
-}
-
-/**
  * @param {Awaited<ReturnType<typeof describe>>} info
  * @returns {Array<[name: string, value: string | null]>}
  */
@@ -117,12 +105,6 @@ function toFields (info) {
     ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)])),
     ...flaws.map((range) => /** @type {[string, string]} */ (['flaw', `${describeRange(range)}; there is a good second copy`]))
   ]
-}
-
-/** @param {NonNullable<ReturnType<typeof readWriter>>} writer */
-function describeWriter ({ host, pid, since, isAlive }) {
-  const who = `process ${pid} on ${host}, since ${since}`
-  return isAlive === false ? `none; ${who} did not close the log` : who
 }
 
 /**

@@ -7,6 +7,8 @@ const {
 const { describeRange } = require('../report')
 const { openSource } = require('../source')
 
+/** @typedef {import('../source').End} End */
+
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'tail',
@@ -23,13 +25,13 @@ exports.command = {
     ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs into the folder']
   ],
   async run ({ args, options, shell }) {
-    const { log, first, close } = await openSource(shell, args.file, options)
+    const { log, first, parts, end: readEnd, close } = await openSource(shell, args.file, options)
     try {
-      const since = Number(log.since.value)
-      const { last, code } = await readLast(log, since, withFirst(options, first), shell)
+      const end = readEnd()
+      const { last, code } = await readLast(log, end, withFirst(options, first), shell)
       await printRecords(shell, last, options)
-      const isDamaged = reportDamagedEnd(shell, log)
-      if (options.follow) await follow(log, since, options, shell)
+      const isDamaged = parts.map(({ log }) => reportDamagedEnd(shell, log)).includes(true)
+      if (options.follow) await follow(log, end, options, shell)
       return isDamaged ? 1 : code
     } finally {
       await close()
@@ -39,17 +41,18 @@ exports.command = {
 
 /**
  * @param {import('../source').Log} log
- * @param {number} since  the seq of the last record to read
+ * @param {End} end  behind the last record to read
  * @param {Record<string, any>} options
  * @param {import('../shell').Shell} shell
  */
-async function readLast (log, since, { lines, grep, ...options }, shell) {
+async function readLast (log, end, { lines, grep, ...options }, shell) {
   const wanted = toReadOptions({ ...options, grep, limit: lines })
-  const stream = log.stream({ ...wanted, lte: since, reverse: true, signal: shell.signal })
+  const stream = log.stream({ ...wanted, ...end.before, reverse: true, signal: shell.signal })
   const last = []
   if (lines > 0) {
     for await (const item of stream) {
       if (shell.signal.aborted) break
+      if (!end.includes(item.seq)) continue
       if (grep !== undefined && !item.value.includes(grep)) continue
       last.push(item)
       if (last.length === lines) break
@@ -81,12 +84,12 @@ async function * iterate (items) {
 
 /**
  * @param {import('../source').Log} log
- * @param {number} since
+ * @param {End} end
  * @param {Record<string, any>} options
  * @param {import('../shell').Shell} shell
  */
-async function follow (log, since, options, shell) {
-  const stream = log.stream({ ...toReadOptions(options), gt: since, live: true })
+async function follow (log, end, options, shell) {
+  const stream = log.stream({ ...toReadOptions(options), ...end.behind, live: true })
   shell.onAbort(() => stream(true, () => {}))
   if (!shell.signal.aborted) await printRecords(shell, stream, options)
 }

@@ -1,13 +1,15 @@
 'use strict'
 
 const { isUtf8 } = require('node:buffer')
+const { readdirSync } = require('node:fs')
+const { join } = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { OffsetLog } = require('@millrace/offset-log')
 const { codecs } = require('../../open')
 const { parseQuery } = require('../../viewer/query')
 const { serve } = require('../../viewer/server')
 const { ViewedLog } = require('../../viewer/viewed-log')
-const { chooseCodec, findLog, identify } = require('../source')
+const { chooseCodec, findLog, identify, isFolder } = require('../source')
 
 const PORT_MAX = 65535
 
@@ -34,6 +36,7 @@ exports.command = {
   ],
   examples: [['millrace view events.log', 'open the URL that it prints']],
   async run ({ args, options, shell }) {
+    if (isFolder(args.file)) refuseFolder(args.file)
     const { path, remove } = await findLog(shell, args.file)
     try {
       const identity = await identify(path)
@@ -53,6 +56,15 @@ exports.command = {
       remove()
     }
   }
+}
+
+/** @param {string} folder */
+function refuseFolder (folder) {
+  const [slot = ''] = require('../slots').listSlots(folder)
+  const segments = readdirSync(join(folder, slot)).filter((name) => name.endsWith('.log')).sort()
+  const segment = join(folder, slot, segments.at(-1) ?? 'SEGMENT.log')
+  throw misuse(`${folder} is a folder, and the viewer shows one file. Give a segment, such as the newest one` +
+    `${slot && ` of slot ${slot}`}: millrace view ${segment}. millrace cat and millrace tail -f read the whole folder`)
 }
 
 /** @param {string} text */
