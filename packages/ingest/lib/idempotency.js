@@ -4,6 +4,7 @@
 
 const crypto = require('node:crypto')
 const { Problem } = require('./problem')
+const { seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
 
 const KEY_LENGTH_MAX = 256
@@ -102,9 +103,9 @@ class Idempotency {
     /** @type {Segment[]} */
     const segments = await log.segments()
     // A segment is too old if the next one is.
-    const begin = segments.findLast(({ created }) => created.getTime() <= fromMs)?.base ?? -1
+    const begin = await seqBefore(log, segments.findLast(({ created }) => created.getTime() <= fromMs)?.base ?? -1)
     const where = { path: ['idempotency', 'key'], exists: true }
-    for await (const { seq, value } of log.stream({ gte: begin, where })) {
+    for await (const { seq, value } of log.stream({ gt: begin, where })) {
       const { time: timeMs, idempotency } = decodeRecord(value)
       if (idempotency === undefined || timeMs < fromMs) continue
       const { key, body, count } = idempotency

@@ -3,6 +3,7 @@
 // `Last-Event-ID` where to go on, and gets no record twice and misses none.
 
 const { once } = require('node:events')
+const { onAbort } = require('@millrace/flow')
 const { showRecord } = require('./record')
 
 const HEARTBEAT_MS = 15_000
@@ -27,7 +28,7 @@ async function sendEvents ({ log }, { after, where }, response, { stallMs, signa
   const gone = new AbortController()
   const end = () => gone.abort()
   response.once('close', end)
-  signal.addEventListener('abort', end, { once: true })
+  const forget = onAbort(signal, end)
   if (signal.aborted) end()
   response.writeHead(200, HEADERS)
   // So that the client knows at once that it is connected.
@@ -45,7 +46,7 @@ async function sendEvents ({ log }, { after, where }, response, { stallMs, signa
     // The client resumes, and is told what is wrong when it does.
   } finally {
     clearInterval(heartbeat)
-    signal.removeEventListener('abort', end)
+    forget()
     if (response.writableNeedDrain) response.destroy()
     else response.end()
   }

@@ -8,7 +8,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { call, toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SegmentedLog } = require('@millrace/segmented-log')
+const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
 const { Committer } = require('./committer')
 const { Problem, unavailable } = require('./problem')
 const { decodeRecord, recordCodec } = require('./record')
@@ -60,6 +60,7 @@ class NamedLog {
 
 class NamedLogs {
   #options
+  #cache
   /** By name, the one that was used last at the end. @type {Map<string, NamedLog>} */
   #open = new Map()
   /** Logs that are being closed. @type {Map<string, Promise<void>>} */
@@ -71,8 +72,6 @@ class NamedLogs {
   #abort = new AbortController()
   #isOpen = false
   #isClosed = false
-  /** Records with the acknowledgement `buffered` that could not be written. */
-  lostCount = 0
   /** @type {((name: string, err: Error) => void)} */
   #report
 
@@ -83,6 +82,7 @@ class NamedLogs {
   constructor (options, report) {
     this.#options = options
     this.#report = report
+    this.#cache = new SharedCache(options.cache)
   }
 
   /** Waits, as long as it takes, until no other server has the folder. */
@@ -191,10 +191,10 @@ class NamedLogs {
 
   /** @param {string} name @returns {Promise<Log>} */
   async #openFolder (name) {
-    const { folder, log: options, openLogs, cache, limits } = this.#options
+    const { folder, log: options, limits } = this.#options
     /** @type {any} */
     const log = SegmentedLog(path.join(folder, PREFIX + name), {
-      cache: Math.floor(cache / openLogs),
+      cache: this.#cache,
       openSegments: 2,
       ...options,
       codec: recordCodec,
@@ -245,7 +245,8 @@ class NamedLogs {
   /** @param {NamedLog} entry */
   async #flushAndClose ({ name, committer, log }) {
     await committer.flush()
-    this.lostCount += committer.stop()
+    const lost = committer.stop()
+    if (lost > 0) this.#report(name, new Error(`${lost} buffered records could not be written, and are lost`))
     await call(log, 'close').catch((err) => this.#report(name, err))
   }
 

@@ -9,7 +9,7 @@ const { NamedLogs } = require('./named-logs')
 const { parseOptions } = require('./options')
 const { Problem, toProblem } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
-const { addWriteRoutes } = require('./write-routes')
+const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
@@ -71,6 +71,7 @@ async function addRoutes (app, context) {
   app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
   const routes = new Routes(app)
   addWriteRoutes(routes, context)
+  addEventRoutes(routes, context)
   addReadRoutes(routes, context)
   addHealth(routes, context)
   routes.refuseOtherMethods()

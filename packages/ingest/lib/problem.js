@@ -2,6 +2,7 @@
 // Failures as answers: RFC 9457 problem details, made from our own refusals, the errors of logs, and those of fastify.
 
 const { STATUS_CODES } = require('node:http')
+const { codes } = require('@millrace/errors')
 
 /** Codes of logs and their answers. Whatever the disk says otherwise is 503: it may get better. */
 const STATUS_OF = /** @type {Record<string, number>} */ ({
@@ -51,10 +52,11 @@ function toProblem (err) {
   if (err instanceof Problem) return err
   const { code, statusCode, message } = err ?? {}
   const status = STATUS_OF[code] ?? (statusCode >= 400 && statusCode < 500 ? statusCode : null)
-  if (status === 503) return unavailable(message, err)
-  if (status !== null) return new Problem(status, message, { code, cause: err })
+  if (status === 503) return unavailable('more waits to be written than the log may keep waiting', err)
+  // Messages of logs hold paths, which are nobody's business.
+  const detail = err.name === 'LogError' ? codes[/** @type {keyof typeof codes} */ (code)] : message
+  if (status !== null) return new Problem(status, detail, { code, cause: err })
   if (statusCode === 503) return unavailable('the server is stopping')
-  // Messages of the file system hold paths, which are nobody's business.
   if (err?.name === 'LogError' || err?.syscall !== undefined) return unavailable(`the log cannot be used now (${code})`, err)
   return new Problem(500, 'the server failed; its log says why', { cause: err })
 }

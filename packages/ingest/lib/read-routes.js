@@ -2,6 +2,8 @@
 // GET /v1/logs/:name: a range as lines of JSON, or what comes as server-sent events. GET /v1/logs: the names.
 
 const { Readable } = require('node:stream')
+const { LogError } = require('@millrace/errors')
+const { onAbort } = require('@millrace/flow')
 const { sendEvents } = require('./live')
 const { allows } = require('./keys')
 const { Problem, toProblem, unavailable } = require('./problem')
@@ -54,11 +56,16 @@ function addReadRoutes (routes, context) {
 async function send (reply, { entry, query, context, release }) {
   const { limits } = context.options
   const gone = new AbortController()
-  const lines = readLines(entry, query, limits, AbortSignal.any([gone.signal, context.ending]))
+  const forget = onAbort(context.ending, () => gone.abort())
+  const lines = readLines(entry, query, limits, gone.signal)
   // Its failure is the answer's status.
-  const first = await lines.next()
+  const first = await lines.next().catch((err) => {
+    forget()
+    throw err
+  })
   const body = Readable.from(continued(first.value ?? '', lines), { objectMode: false, highWaterMark: 1 })
   body.once('close', () => {
+    forget()
     gone.abort()
     release()
   })
@@ -102,7 +109,7 @@ async function findStart ({ log }, last, { from }) {
   const after = last === undefined ? from === null ? null : from - 1 : Number(last)
   if (after === null || after < 0) return after
   // Whether all behind it is still there.
-  if (after > Number(log.since.value)) throw Object.assign(new Error(`the seq ${after} was lost, or is of another log`), { code: 'ERR_LOG_SEQ_LOST' })
+  if (after > Number(log.since.value)) throw new LogError('ERR_LOG_SEQ_LOST', `${after} is above all seqs of the log`)
   await log.first({ gt: after, values: false })
   if (last !== undefined) {
     await log.get(after).catch((/** @type {any} */ err) => {

@@ -2,6 +2,7 @@
 // Reads a log as lines of JSON. A range is read piece by piece, so that a filter that finds nothing stops too: after a
 // budget of bytes and time, the last line says where to go on.
 
+const { codes } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { Problem } = require('./problem')
@@ -15,6 +16,7 @@ const WHERE_LENGTH_MAX = 16 * 1024
 
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./options').Log} Log
  * @typedef {import('./options').Segment} Segment
  * @typedef {{ scanSize: number, scanMs: number }} Budget
  *
@@ -82,7 +84,7 @@ function parseSwitch (given, name) {
 /** @param {string | undefined} text @returns {any[]} */
 function parseFilter (text) {
   if (text === undefined) return []
-  if (text.length > WHERE_LENGTH_MAX) throw new Problem(400, `where is longer than ${WHERE_LENGTH_MAX} characters`, { code: 'bad_where' })
+  if (text.length > WHERE_LENGTH_MAX) throw wrong('where', text.slice(0, 20), `at most ${WHERE_LENGTH_MAX} characters`)
   try {
     // One level more than before must still be allowed, so what is checked is what is used.
     const where = parseWhere(JSON.parse(text)).map(onValues)
@@ -114,12 +116,11 @@ async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
   let text = ''
   let low = from
   let high = to
-  const scanEnd = isReverse ? to - scanSize : from + scanSize
+  let size = 0
   const next = () => isReverse ? { lt: high + 1 } : { gte: low }
   while (low <= high) {
-    const piece = { gte: low, lte: high }
-    if (isReverse) piece.gte = Math.max(low, high - PIECE_SIZE + 1)
-    else piece.lte = Math.min(high, low + PIECE_SIZE - 1)
+    const piece = isReverse ? await lastPiece(log, low, high) : await firstPiece(log, low, high)
+    if (piece === null) break
     const stream = log.stream({ ...piece, where, reverse: isReverse, signal })
     for await (const { seq, value } of stream) {
       text += `${showRecord(seq, value)}\n`
@@ -132,15 +133,62 @@ async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
     }
     if (isReverse) high = piece.gte - 1
     else low = piece.lte + 1
-    const isOver = (isReverse ? high <= scanEnd : low >= scanEnd) || performance.now() > endMs
+    // Seqs that were skipped cost nothing.
+    size += Math.min(PIECE_SIZE, piece.lte - piece.gte + 1)
+    const isOver = size >= scanSize || performance.now() > endMs
     if (isOver && low <= high) return yield `${text}${endLine('budget', next())}`
   }
   yield `${text}${endLine('end', next())}`
 }
 
+// Between two records there may be seqs that a power cut took, and no range may begin there. So the bound where a piece
+// begins to be read is always one that a record gave.
+
+/** @typedef {{ gte: number, lte: number }} Piece */
+
+/** @type {(log: Log, low: number, high: number) => Promise<Piece | null>} null: no record is left */
+async function firstPiece (log, low, high) {
+  const end = Math.min(high, low + PIECE_SIZE - 1)
+  const last = await seqBefore(log, end + 1).catch((err) => {
+    if (err.code !== 'ERR_LOG_SEQ_LOST') throw err
+    return findLast(log.stream({ gte: low, lte: end, values: false }))
+  })
+  if (last >= low) return { gte: low, lte: last }
+  const next = await log.first({ gte: low, values: false })
+  return next === undefined || next > high ? null : { gte: next, lte: next }
+}
+
+/**
+ * The same for a range that is read backwards.
+ * @type {(log: Log, low: number, high: number) => Promise<Piece | null>}
+ */
+async function lastPiece (log, low, high) {
+  const begin = Math.max(low, high - PIECE_SIZE + 1)
+  let first = await seqBefore(log, begin).catch((err) => {
+    if (err.code !== 'ERR_LOG_SEQ_LOST') throw err
+    return findLast(log.stream({ gte: begin, lte: high, reverse: true, values: false }))
+  })
+  if (first !== -1) return { gte: Math.max(low, first), lte: high }
+  // Nothing is below the piece, or nothing is in it.
+  first = await seqBefore(log, high + 1)
+  return first < low ? null : { gte: begin === low ? low : first, lte: high }
+}
+
+/** @type {(seqs: AsyncIterable<number>) => Promise<number>} the one that comes last; -1 if none does */
+async function findLast (seqs) {
+  let last = -1
+  for await (const seq of seqs) last = seq
+  return last
+}
+
+/** Of the last record below a seq; -1 if there is none. @type {(log: Log, seq: number) => Promise<number>} */
+async function seqBefore (log, seq) {
+  return await log.last({ lt: seq, values: false }) ?? -1
+}
+
 /**
  * The seqs to read. What lies outside of the times is left out by whole segments, and the filter does the rest.
- * @param {import('./options').Log} log
+ * @param {Log} log
  * @param {Query} query
  */
 async function findRange (log, { from, to, fromMs, toMs }) {
@@ -149,11 +197,12 @@ async function findRange (log, { from, to, fromMs, toMs }) {
   const end = Number(log.since.value)
   /** @type {Segment[]} */
   const segments = await log.segments()
-  const begin = segments.findLast(({ created }) => created.getTime() < fromMs)?.base ?? -1
+  const base = segments.findLast(({ created }) => created.getTime() < fromMs)?.base ?? -1
+  const begin = await seqBefore(log, base) + 1
   // A record may have got its time just before its segment was made.
   const behind = segments.find(({ created }) => created.getTime() > toMs + TIME_SLACK_MS)?.base ?? Infinity
   return {
-    from: Math.max(from ?? -1, first?.seq ?? first ?? end + 1, begin),
+    from: Math.max(from ?? -1, first ?? end + 1, begin),
     to: Math.min(to, end, behind - 1)
   }
 }
@@ -171,10 +220,13 @@ function endLine (reason, next) {
 async function describeGone ({ log }, err) {
   if (err?.code !== 'ERR_LOG_SEQ_RETAINED' && err?.code !== 'ERR_LOG_SEQ_LOST') return err
   const first = await call(log, 'first', { values: false }).catch(() => undefined)
-  const more = { first: first?.seq ?? first ?? null }
-  return new Problem(410, `${err.message}; the first record that is left has the seq ${more.first}`, { code: 'gone', more, cause: err })
+  const more = { first: first ?? null }
+  const reason = codes[/** @type {keyof typeof codes} */ (err.code)]
+  const detail = `${reason}; the first record that is left has the seq ${more.first}`
+  return new Problem(410, detail, { code: 'gone', more, cause: err })
 }
 
 exports.parseQuery = parseQuery
 exports.readLines = readLines
+exports.seqBefore = seqBefore
 exports.describeGone = describeGone

@@ -1,5 +1,6 @@
 'use strict'
-// POST /v1/logs/:name: records into a log, acknowledged as the client asks and the server demands.
+// POST /v1/logs/:name and /v1/se/:source/:event: records into a log, acknowledged as the client asks and the server
+// demands.
 
 const { parseRecords } = require('./body')
 const { ACKS } = require('./options')
@@ -7,6 +8,9 @@ const { Problem } = require('./problem')
 const { encodeRecord } = require('./record')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
+/** The log of events without bodies. */
+const EVENTS = 'se'
+const EVENT_TEXT_MAX = 100
 const STATUS = { buffered: 202, written: 200, synced: 200 }
 
 /**
@@ -37,6 +41,34 @@ function addWriteRoutes (routes, context) {
       logs.release(entry)
     }
   })
+}
+
+/**
+ * `/v1/se/:source/:event` records that something happened, without a body: the shortest request that a client can make.
+ * @type {(routes: any, context: Context) => void}
+ */
+function addEventRoutes (routes, { options, logs }) {
+  const access = { action: 'write', log: EVENTS }
+  routes.add(['GET', 'PUT', 'POST'], '/v1/se/:source/:event', access, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+    const { params: { source, event }, query: { key, value }, body } = request
+    const asked = chooseAck(request, options)
+    if (body?.length > 0) throw new Problem(400, 'an event has no body; send key and value as parameters of the URL')
+    const record = { source, event, key, value }
+    for (const [name, text] of Object.entries(record)) checkEventText(name, text)
+    const acquired = logs.acquire(EVENTS, true)
+    const entry = 'then' in acquired ? await acquired : acquired
+    try {
+      return answer(reply, asked, 1, await store(entry, [JSON.stringify(record)], asked.ack, null))
+    } finally {
+      logs.release(entry)
+    }
+  })
+}
+
+/** @type {(name: string, text: unknown) => void} throws a Problem */
+function checkEventText (name, text) {
+  if (text === undefined || (typeof text === 'string' && text !== '' && text.length <= EVENT_TEXT_MAX)) return
+  throw new Problem(400, `${name} must be given once, with 1 to ${EVENT_TEXT_MAX} characters`, { code: 'bad_event' })
 }
 
 /** @param {string} [header] */
@@ -113,6 +145,4 @@ function answer (reply, { ack, isAsked }, count, last) {
 }
 
 exports.addWriteRoutes = addWriteRoutes
-exports.chooseAck = chooseAck
-exports.store = store
-exports.answer = answer
+exports.addEventRoutes = addEventRoutes
