@@ -3,6 +3,7 @@
 
 const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
+const { listSegments } = require('./lib/opening')
 const { SegmentedLog } = require('./lib/segmented-log')
 
 /**
@@ -16,3 +17,4 @@ const { SegmentedLog } = require('./lib/segmented-log')
 exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog
 exports.createPlainStorage = createPlainStorage
+exports.listSegments = listSegments

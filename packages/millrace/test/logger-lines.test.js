@@ -1,6 +1,7 @@
 'use strict'
 // Lines of a logger in a folder: by time, by level, and for people.
 
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
@@ -36,6 +37,39 @@ tape('folders: cat, tail, count and get read a segmented log', async (t) => {
   t.equal(messages(await runCommand(['get', folder, String(seq)])), '0')
   const { code, stderr } = await runCommand(['cat', temporaryFolder()])
   t.equal(code, 2, stderr)
+})
+
+tape('folders: info, verify and export take all segments', async (t) => {
+  const folder = await makeFolder()
+  const files = fs.readdirSync(folder).map((name) => path.join(folder, name))
+  const size = files.reduce((sum, file) => sum + fs.statSync(file).size, 0)
+  const info = JSON.parse((await runCommand(['info', folder, '--full', '--json'])).stdout)
+  t.deepEqual([info.size, info.segments, info.records, info.reclaimableSize, info.writer], [size, 2, 10, null, null])
+  t.match((await runCommand(['info', folder])).stdout, /\nsegments +2\n/)
+  const target = path.join(temporaryFolder(), 'lines')
+  t.equal((await runCommand(['export', folder, target, '--since', '150m'])).code, 0)
+  t.equal(messages({ stdout: fs.readFileSync(target, 'utf8') }), '210')
+
+  const sound = await runCommand(['verify', folder])
+  t.equal(sound.code, 0)
+  t.deepEqual(sound.stdout.match(/whole; .*, (5) records/g)?.length, 2, sound.stdout)
+  const bytes = fs.readFileSync(files[0])
+  bytes[33_000] ^= 1
+  fs.writeFileSync(files[0], bytes)
+  const damaged = await runCommand(['verify', folder, '--json'])
+  t.equal(damaged.code, 1)
+  const report = JSON.parse(damaged.stdout)
+  t.deepEqual([report.isSound, ...report.segments.map(({ isSound }) => isSound)], [false, false, true])
+  t.equal((await runCommand(['verify', folder, '-q'])).stdout, '')
+  fs.writeFileSync(`${files[0]}.gz`, 'nothing that can be read')
+  fs.unlinkSync(files[0])
+  const { code, stdout } = await runCommand(['verify', folder])
+  t.equal(code, 1)
+  t.match(stdout, /shorter than the footer.*\n.*whole/, 'the others are verified')
+  const slots = temporaryFolder()
+  for (const slot of ['0', '1']) fs.cpSync(await makeFolder(), path.join(slots, slot), { recursive: true })
+  t.equal(JSON.parse((await runCommand(['verify', slots, '--json'])).stdout).segments.length, 4, 'of two slots')
+  t.match((await runCommand(['verify', temporaryFolder()])).stderr, /without a segment of a log/)
 })
 
 tape('--since, --until, --level and --grep: all must hold', async (t) => {

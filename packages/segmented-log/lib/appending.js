@@ -138,6 +138,7 @@ class Appending {
       if (!isDurable()) await call(before.log, 'sync')
       if (!isDurable()) before.log.flushSync()
       core.activate(segments.add(name), log)
+      this.#nextBase = null
       // Before the lock of the segment before is released.
       await writeHint(folder, options, segments.list)
       this.#hasWarned = false

@@ -3,6 +3,7 @@
 // the lock of the newest segment, and makes the next segment before it releases this one.
 
 const path = require('node:path')
+const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, call, pause } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -58,7 +59,7 @@ async function openFolder (folder, options) {
   return opened
 }
 
-/** @type {(folder: string, options: Options) => Promise<Listing>} */
+/** @type {(folder: string, options: Pick<Options, 'storage' | 'isWriter'>) => Promise<Listing>} */
 async function list (folder, { storage, isWriter }) {
   if (!storage.listFolder) {
     throw new LogError('ERR_NOT_SUPPORTED', 'SegmentedLog: the storage cannot list a folder; give it the function listFolder')
@@ -72,6 +73,17 @@ async function list (folder, { storage, isWriter }) {
     throw new LogError('ENOTDIR', `open: ${folder} is a file, and a segmented log is a folder. To go on with a log of ` +
       `one file, make a folder and move the file into it, as ${segmentName(0, 0)}`, { cause: err, path: folder })
   }
+}
+
+/**
+ * Lists the segments without opening the log, however damaged it is. They may be dropped or compressed meanwhile.
+ * @param {string} folder
+ * @param {import('@millrace/block-file').Storage} [storage]  the file system by default
+ * @returns {Promise<string[]>}  the paths of their files, in order
+ */
+async function listSegments (folder, storage = fileStorage) {
+  const { segments } = await list(folder, { storage, isWriter: false })
+  return segments.map(({ name, format }) => path.join(folder, name + (format?.suffix ?? '')))
 }
 
 /** @type {(folder: string, options: Options, found: SegmentName[]) => Promise<Opened>} */
@@ -275,6 +287,7 @@ function ignoreMissing (err) {
 exports.SLACK = SLACK
 exports.openFolder = openFolder
 exports.list = list
+exports.listSegments = listSegments
 exports.nameAt = nameAt
 exports.writeHint = writeHint
 exports.makeSegment = makeSegment

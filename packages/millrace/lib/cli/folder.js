@@ -1,7 +1,8 @@
 'use strict'
 // A log in a folder: a segmented one, or the slots of several processes. It is read as a log of one file is.
 
-const { SegmentedLog } = require('@millrace/segmented-log')
+const fs = require('node:fs')
+const { SegmentedLog, listSegments } = require('@millrace/segmented-log')
 const { createLineCodec } = require('./line-codecs')
 const { chooseCodec, guessCodec, whole } = require('./source')
 
@@ -32,13 +33,20 @@ async function identifyFolder (path) {
   const log = SegmentedLog(path, { flags: 'r' })
   try {
     const { codec } = await log.stats()
-    const identity = { path: log.filename, size: 0, framing: /** @type {const} */ ('checked'), codec }
+    const segments = await listSegments(log.filename)
+    const size = segments.reduce((sum, segment) => sum + sizeOf(segment), 0)
+    const identity = { path: log.filename, size, framing: /** @type {const} */ ('checked'), codec, segments }
     if (codec !== null) return { ...identity, guessed: null }
     const first = await log.first({ seqs: false })
     return { ...identity, guessed: first === undefined ? /** @type {const} */ ('json') : guessCodec(first) }
   } finally {
     await log.close()
   }
+}
+
+/** @param {string} path  of a segment @returns {number} in bytes; 0 if it was dropped or compressed meanwhile */
+function sizeOf (path) {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /**

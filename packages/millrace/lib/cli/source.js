@@ -25,9 +25,10 @@ const LINE_SIZE_MAX = 64 * 1024
 /**
  * @typedef {object} Identity
  * @property {string} path  absolute
- * @property {number} size  of the file, in bytes
+ * @property {number} size  of the file, or of all segments in a folder, in bytes
  * @property {import('@millrace/offset-log').FramingName | null} framing  null of an empty file
  * @property {string | null} codec  the name that the file has stored; null if it has none
+ * @property {string[]} [segments]  of a folder: the paths of its files, in order
  */
 
 /**
@@ -239,5 +240,6 @@ exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
 exports.identify = identify
+exports.isFolder = isFolder
 exports.openSource = openSource
 exports.whole = whole

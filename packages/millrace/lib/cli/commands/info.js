@@ -3,6 +3,7 @@
 const { countRecords, describeRange, describeSize, printFields } = require('../report')
 const { describeSlots, toSlotFields } = require('../slot-info')
 const { openSource } = require('../source')
+const { formatCount } = require('../text')
 const { describeWriter, readWriter } = require('../writer-record')
 
 /** @type {import('../definition').Definition} */
@@ -48,7 +49,7 @@ async function printSlots (source, options, shell) {
  * @param {boolean} isFull
  */
 async function describe ({ log, identity, codec }, isFull) {
-  const { path, size, framing } = identity
+  const { path, size, framing, segments } = identity
   const { recovery } = log
   const since = Number(log.since.value)
   return {
@@ -57,13 +58,15 @@ async function describe ({ log, identity, codec }, isFull) {
     codec: identity.codec,
     readAs: codec,
     size,
+    ...(segments && { segments: segments.length }),
     first: await seqOf(log.stream({ values: false, limit: 1 })),
     since,
-    writer: readWriter(path),
+    // A writer of a folder locks the newest segment.
+    writer: readWriter(segments?.at(-1) ?? path),
     torn: recovery && recovery.size > 0 ? { offset: recovery.offset, size: recovery.size } : null,
     damage: recovery?.damage ?? [],
     flaws: recovery?.flaws ?? [],
-    ...(isFull ? await count(log) : {})
+    ...(isFull ? await count(log, segments !== undefined) : {})
   }
 }
 
@@ -75,15 +78,15 @@ async function seqOf (stream) {
   return -1
 }
 
-/** @param {import('../source').Log} log */
-async function count (log) {
+/** @type {(log: import('../source').Log, isFolder: boolean) => Promise<object>} */
+async function count (log, isFolder) {
   let records = 0
   let bytes = 0
   await log.scan({}, (run) => {
     records += run.count
     for (let i = 0; i < run.count; i++) bytes += run.ends[i] - run.starts[i]
   })
-  return { records, bytes, reclaimableSize: await log.measureReclaimable() }
+  return { records, bytes, reclaimableSize: isFolder ? null : await log.measureReclaimable() }
 }
 
 /**
@@ -91,12 +94,13 @@ async function count (log) {
  * @returns {Array<[name: string, value: string | null]>}
  */
 function toFields (info) {
-  const { path, framing, codec, readAs, size, first, since, writer, torn, damage, flaws } = info
+  const { path, framing, codec, readAs, size, first, since, writer, torn, damage, flaws, segments } = info
   return [
     ['path', path],
     ['framing', framing ?? 'none: the file is empty'],
     ['codec', codec ?? `the file names none; its records are read as ${readAs}`],
     ['size', describeSize(size)],
+    ['segments', segments === undefined ? null : formatCount(segments)],
     ['first seq', first === -1 ? 'none' : String(first)],
     ['last seq', since === -1 ? 'none' : String(since)],
     ['writer', writer && describeWriter(writer)],

@@ -1,16 +1,23 @@
 'use strict'
 
+const { dirname, join } = require('node:path')
+const { LogError } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
-const { findLog, storageOf } = require('../source')
+const { findLog, isFolder, storageOf } = require('../source')
 const { formatCount } = require('../text')
+
+/** Of a file in which nothing can be found. */
+const UNREADABLE = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT'])
+
+/** @typedef {import('@millrace/repair').Report} Report */
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'verify',
   summary: 'reads a whole log and lists its damage',
-  details: 'Exit code 0: the log is whole. 1: it is damaged, and each damaged range is printed on a line. Nothing is changed.',
-  arguments: [{ name: 'file', description: 'the log, or - for one on standard input' }],
+  details: 'Of a folder it reads each segment, of all slots. Exit code 0: the log is whole. 1: it is damaged, and each damaged range is printed on a line. Nothing is changed.',
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     {
       flags: '--framing <name>',
@@ -22,33 +29,88 @@ exports.command = {
   ],
   examples: [['millrace verify events.log && echo whole', 'checks every record of the log']],
   async run ({ args, options, shell }) {
-    const { verify } = require('@millrace/repair')
+    if (isFolder(args.file)) return verifyFolder(shell, args.file, options)
     const found = await findLog(shell, args.file)
-    const progress = shell.progress('verifying')
-    const isListed = !options.quiet && !options.json
-    let report
-    try {
-      report = await verify(found.path, {
-        storage: storageOf(found.path),
-        framing: options.framing,
-        // Ranges are as many as the damage makes them: they are printed as they are found.
-        onDamage: isListed ? (range) => shell.print(shell.style('red', describeRange(range))) : undefined,
-        signal: shell.signal,
-        onProgress: ({ position, size }) => progress.update(position, size)
-      })
-    } finally {
-      progress.end()
-      found.remove()
-    }
+    const report = await verifyFile(shell, found.path, options).finally(() => found.remove())
     if (options.json) shell.print(JSON.stringify(report))
-    else if (isListed) printSummary(shell, report)
     return report.isSound ? 0 : 1
   }
 }
 
+/** @type {(shell: import('../shell').Shell, folder: string, options: Record<string, any>) => Promise<number>} */
+async function verifyFolder (shell, folder, options) {
+  const { listSegments } = require('@millrace/segmented-log')
+  const { listSlots } = require('../slots')
+  const slots = listSlots(folder).map((slot) => join(folder, slot))
+  const paths = (await Promise.all((slots.length > 0 ? slots : [folder]).map((path) => listSegments(path)))).flat()
+  if (paths.length === 0) {
+    throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `${folder} is a folder without a segment of a log; check the path`, { path: folder })
+  }
+  const segments = []
+  for (const path of paths) {
+    const report = await verifySegment(shell, path, options)
+    if (report !== null) segments.push(report)
+  }
+  const isSound = segments.every((report) => report.isSound)
+  if (options.json) shell.print(JSON.stringify({ path: folder, isSound, segments }))
+  return isSound ? 0 : 1
+}
+
+/**
+ * @type {(shell: import('../shell').Shell, path: string, options: Record<string, any>) =>
+ *   Promise<Report | { path: string, isSound: false, error: string } | null>} null if it was dropped meanwhile
+ */
+async function verifySegment (shell, path, options) {
+  try {
+    return await verifyFile(shell, path, options)
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT') {
+      const { listSegments } = require('@millrace/segmented-log')
+      // Its writer has compressed it, or inflated it, since it was listed.
+      const other = (await listSegments(dirname(path))).find((other) => nameOf(other) === nameOf(path))
+      return other === undefined ? null : verifyFile(shell, other, options)
+    }
+    // The other segments are verified all the same.
+    if (!UNREADABLE.has(err.code)) throw err
+    if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(err.message)))
+    return { path, isSound: false, error: err.message }
+  }
+}
+
+/** @param {string} path  of a segment, which may be compressed */
+function nameOf (path) {
+  return path.replace(/\.(gz|zst)$/, '')
+}
+
+/**
+ * Verifies one file, and prints what it finds unless it is to be quiet or JSON.
+ * @type {(shell: import('../shell').Shell, path: string, options: Record<string, any>) => Promise<Report>}
+ */
+async function verifyFile (shell, path, options) {
+  const { verify } = require('@millrace/repair')
+  const progress = shell.progress('verifying')
+  const isListed = !options.quiet && !options.json
+  /** @type {Report} */
+  let report
+  try {
+    report = await verify(path, {
+      storage: storageOf(path),
+      framing: options.framing,
+      // Ranges are as many as the damage makes them: they are printed as they are found.
+      onDamage: isListed ? (range) => shell.print(shell.style('red', describeRange(range))) : undefined,
+      signal: shell.signal,
+      onProgress: ({ position, size }) => progress.update(position, size)
+    })
+  } finally {
+    progress.end()
+  }
+  if (isListed) printSummary(shell, report)
+  return report
+}
+
 /**
  * @param {import('../shell').Shell} shell
- * @param {import('@millrace/repair').Report} report
+ * @param {Report} report
  */
 function printSummary (shell, report) {
   const { path, framing, size, records, erased, damageCount, damageSize } = report
