@@ -45,7 +45,7 @@ tape('codes: the README has exactly one heading for each', (t) => {
 })
 
 /** Those of Node.js that the source looks for. */
-const OF_NODE = ['ERR_ACCESS_DENIED', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED']
+const OF_NODE = ['ERR_ACCESS_DENIED', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED']
 
 tape('codes: every code that the source names is in the table', (t) => {
   const packages = path.join(__dirname, '..', '..')
