@@ -1,7 +1,7 @@
 'use strict'
 
 const { dirname, join } = require('node:path')
-const { LogError } = require('@millrace/errors')
+const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog, isFolder, storageOf } = require('../source')
@@ -43,9 +43,7 @@ async function verifyFolder (shell, folder, options) {
   const { listSlots } = require('../slots')
   const slots = listSlots(folder).map((slot) => join(folder, slot))
   const paths = (await Promise.all((slots.length > 0 ? slots : [folder]).map((path) => listSegments(path)))).flat()
-  if (paths.length === 0) {
-    throw new LogError('ERR_LOG_UNKNOWN_FORMAT', `${folder} is a folder without a segment of a log; check the path`, { path: folder })
-  }
+  if (paths.length === 0) throw misuse(`${folder} is a folder without a segment of a log; check the path`)
   const segments = []
   for (const path of paths) {
     const report = await verifySegment(shell, path, options)
