@@ -19,7 +19,13 @@ const manifests = new Map(names.map((name) => [name, readManifest(path.join(root
 const publicNames = new Set([...manifests.values()].map(({ name }) => name))
 
 /** Besides the package itself and its manifest. */
-const SUBPATHS = { framing: ['./survey'], 'log-writer': ['./threads'], pino: ['./transport'], 'offset-log': ['./composing', './copying', './millrace-worker'] }
+const SUBPATHS = {
+  framing: ['./survey'],
+  ingest: ['./guard'],
+  'log-writer': ['./threads'],
+  'offset-log': ['./composing', './copying', './millrace-worker'],
+  pino: ['./transport']
+}
 
 tape('packed: every manifest says what the registry and its readers need', (t) => {
   for (const [name, manifest] of manifests) {
