@@ -19,6 +19,7 @@ const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
 /** @typedef {(err: Error | null, seq?: number) => void} Done */
 /** @typedef {import('@millrace/framing').Packed} Packed */
+/** @typedef {Pick<AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} Frameable  becomes one commit */
 /** @typedef {{ group: AppendGroup, err: Error | null, isSettled: boolean }} Taken */
 
 class Appender {
@@ -303,7 +304,7 @@ class Appender {
    * @throws the failure. If only the sync fails, the records are written and the log is poisoned
    */
   appendNow (records, dataSize, isSynced) {
-    const { blocks, store, durability } = this.#file
+    const { store, durability } = this.#file
     if (this.#current !== null || !this.#waiting.isEmpty) this.flushNow(false)
     const size = dataSize + records.length * store.frameOverhead
     const sizeMax = store.writeSizeMax(size)
@@ -312,14 +313,10 @@ class Appender {
     /** @type {Packed} */
     let framed
     try {
-      store.checkpoints.prepareAppendNow(sizeMax)
-      const group = { records, ends: [records.length], seqs: [-1], count: 1 }
-      framed = store.frame(group, this.#targetNow(sizeMax))
-      blocks.appendNow(framed.bytes)
+      framed = this.#writeFramesNow({ records, ends: [records.length], seqs: [-1], count: 1 }, sizeMax)
     } catch (err) {
       throw durability.noteFailedWrite(/** @type {Error} */ (err))
     }
-    this.#noteWritten(framed)
     if (durability.mode === 'always') durability.join(ignore, () => this.#show(framed))
     else this.#show(framed)
     if (isSynced) durability.syncNow()
@@ -327,9 +324,16 @@ class Appender {
     return framed.seq
   }
 
-  /** With `fsync: 'always'`, frames are needed until they are durable. @param {number} size */
-  #targetNow (size) {
-    return this.#file.durability.mode === 'always' ? Buffer.allocUnsafeSlow(size) : this.#target.ofSize(size)
+  /** @type {(group: Frameable, sizeMax: number) => Packed} `sizeMax` is an upper bound of its bytes in the file */
+  #writeFramesNow (group, sizeMax) {
+    const { blocks, store, durability } = this.#file
+    store.checkpoints.prepareAppendNow(sizeMax)
+    // With `fsync: 'always'`, frames are shown once they are durable. Until then their memory must not be used again.
+    const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
+    const framed = store.frame(group, target)
+    blocks.appendNow(framed.bytes)
+    this.#noteWritten(framed)
+    return framed
   }
 
   /** Completes the write under way. @param {Packed} framed */
@@ -342,20 +346,17 @@ class Appender {
     this.#current = this.#framed = null
     // A thread of the pool may still write the old memory.
     this.#target = new ScratchBuffer()
+    this.#noteWritten(framed)
     this.#settle(group, framed)
   }
 
   /** @param {AppendGroup} waiting */
   #writeNow (waiting) {
-    const { blocks, store, durability } = this.#file
+    const { store, durability } = this.#file
     const group = store.writeSizeMax(waiting.size) > store.room ? this.#cutToRoom(waiting) : waiting
     if (group.size === 0) return this.#addTaken(group, null)
     try {
-      const sizeMax = store.writeSizeMax(group.size)
-      store.checkpoints.prepareAppendNow(sizeMax)
-      const framed = store.frame(group, this.#targetNow(sizeMax))
-      blocks.appendNow(framed.bytes)
-      this.#settle(group, framed)
+      this.#settle(group, this.#writeFramesNow(group, store.writeSizeMax(group.size)))
     } catch (err) {
       throw this.#addTaken(group, durability.noteFailedWrite(/** @type {Error} */ (err))).err
     }
@@ -364,7 +365,6 @@ class Appender {
   /** @type {(group: AppendGroup, framed: Packed) => void} the group was written by `flushNow` */
   #settle (group, framed) {
     const { durability } = this.#file
-    this.#noteWritten(framed)
     const taken = this.#addTaken(group, null)
     if (durability.mode !== 'always') return this.#show(framed)
     taken.isSettled = false

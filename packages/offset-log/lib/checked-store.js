@@ -118,8 +118,7 @@ class CheckedStore {
   }
 
   /**
-   * @param {Pick<import('./appender').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} group
-   *   becomes one commit; its `seqs` are set
+   * @param {import('./appender').Frameable} group  becomes one commit; its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */

@@ -76,8 +76,7 @@ class OffsetStore {
   }
 
   /**
-   * @param {Pick<import('./appender').AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} group
-   *   its `seqs` are set
+   * @param {import('./appender').Frameable} group  its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
    * @returns {Packed}
    */

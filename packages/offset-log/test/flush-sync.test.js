@@ -123,7 +123,8 @@ tape('flushSync: a log that cannot be flushed says why', async (t) => {
   await plain.close()
 })
 
-tape('flushSync: a failed sync poisons the log, a failed write fails its append only', async (t) => {
+/** A log whose disk refuses large writes after `fail('ENOSPC')`, and loses pages after `fail('EIO')`. */
+function failingLog () {
   let code
   const disk = new SimulatedDisk({
     decide: ({ name, length }) => {
@@ -131,16 +132,20 @@ tape('flushSync: a failed sync poisons the log, a failed write fails its append 
       if (code === 'ENOSPC' && name === 'write' && length > 1000) return { code }
     }
   })
-  const log = OffsetLog('/log', { storage: disk.storage })
+  return { disk, log: OffsetLog('/log', { storage: disk.storage }), fail: (next) => { code = next } }
+}
+
+tape('flushSync: a failed sync poisons the log, a failed write fails its append only', async (t) => {
+  const { log, fail } = failingLog()
   await log.append(bytes('a'))
-  code = 'ENOSPC'
+  fail('ENOSPC')
   const large = log.append(Buffer.alloc(2000, 1)).catch((err) => err.code)
   t.equal(codeOf(() => log.flushSync()), 'ENOSPC')
   t.equal(await large, 'ENOSPC')
   const small = log.append(bytes('b'))
   log.flushSync()
   await small
-  code = 'EIO'
+  fail('EIO')
   const lost = log.append(bytes('c')).catch(() => {})
   t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_POISONED')
   t.equal(codeOf(() => log.flushSync()), 'ERR_LOG_POISONED')
@@ -372,17 +377,10 @@ tape('appendSync: what it cannot append it refuses by throwing, and nothing of i
 })
 
 tape('appendSync: after a failed write the log is as before; after a failed sync it is poisoned', async (t) => {
-  let code
-  const disk = new SimulatedDisk({
-    decide: ({ name, length }) => {
-      if (code === 'EIO' && name === 'sync') return { losesPages: true }
-      if (code === 'ENOSPC' && name === 'write' && length > 1000) return { code }
-    }
-  })
-  const log = OffsetLog('/log', { storage: disk.storage })
+  const { disk, log, fail } = failingLog()
   await log.append(bytes('a'))
   const { value: since } = log.since
-  code = 'ENOSPC'
+  fail('ENOSPC')
   t.equal(codeOf(() => log.appendSync(Buffer.alloc(2000, 1))), 'ENOSPC')
   t.equal(log.since.value, since)
   log.appendSync(bytes('b'))
@@ -390,7 +388,7 @@ tape('appendSync: after a failed write the log is as before; after a failed sync
   t.equal(codeOf(() => log.appendSync(bytes('c'))), 'ENOSPC', 'an earlier append has failed')
   t.equal(await large, 'ENOSPC')
   t.deepEqual(await readAll('/log', { storage: disk.storage }), ['a', 'b'])
-  code = 'EIO'
+  fail('EIO')
   t.equal(codeOf(() => log.appendSync(bytes('d'))), 'ERR_LOG_POISONED')
   t.equal(codeOf(() => log.appendSync(bytes('e'))), 'ERR_LOG_POISONED')
   await log.close().catch(() => {})
