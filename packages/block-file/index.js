@@ -3,6 +3,7 @@
 
 const { Admission, BlockCache, Slab } = require('./lib/block-cache')
 const { BlockFile } = require('./lib/block-file')
+const { FolderWatch } = require('./lib/file-watch')
 const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { fileStorage, resolvePath } = require('./lib/storage')
@@ -24,6 +25,7 @@ exports.Admission = Admission
 exports.BlockFile = BlockFile
 exports.BlockCache = BlockCache
 exports.SharedCache = SharedCache
+exports.FolderWatch = FolderWatch
 exports.SpanReader = SpanReader
 exports.Slab = Slab
 exports.fileStorage = fileStorage

@@ -1,6 +1,7 @@
 'use strict'
 // Notices that another process has changed the file. It listens to the system's change events and also looks at the
-// file: rarely where events arrive, often where they do not. It never keeps the process running.
+// file: rarely where events arrive, often where they do not. It never keeps the process running. The names in a folder
+// are watched in a simpler way.
 
 const fs = require('node:fs')
 const { toCallback } = require('@millrace/flow')
@@ -181,5 +182,63 @@ function watchFile (path, onEvent, cb) {
   })
 }
 
+// The names in a folder.
+
+// A new name is noticed within this time, even if the system sends no events.
+const FOLDER_POLL_MS = 500
+// Events that arrive within this time cause one look.
+const FOLDER_GAP_MS = 10
+
+/**
+ * Calls a function again and again: soon after a name in the folder has changed, and from time to time. It never keeps
+ * the process running.
+ */
+class FolderWatch {
+  #look
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+  /** @type {Watcher | null} */
+  #watcher = null
+  /** @type {Promise<void> | null} */
+  #looking = null
+  #isClosed = false
+
+  /**
+   * @param {string} folder
+   * @param {import('./storage').Storage} storage
+   * @param {() => Promise<void>} look  not called again before it has ended; its failures are ignored
+   */
+  constructor (folder, storage, look) {
+    this.#look = look
+    this.#schedule(FOLDER_POLL_MS)
+    storage.watch?.(folder, () => this.#schedule(FOLDER_GAP_MS), (err, watcher) => {
+      if (err || !watcher) return
+      if (this.#isClosed) watcher.close()
+      else this.#watcher = watcher
+    })
+  }
+
+  /** @param {number} ms */
+  #schedule (ms) {
+    if (this.#isClosed || this.#looking !== null) return
+    clearTimeout(this.#timer)
+    this.#timer = after(ms, () => {
+      this.#looking = this.#look().catch(() => {}).finally(() => {
+        this.#looking = null
+        this.#schedule(FOLDER_POLL_MS)
+      })
+    })
+  }
+
+  /** @returns {Promise<void>}  once no look is under way */
+  async close () {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#watcher?.close()
+    await this.#looking
+  }
+}
+
 exports.FileWatch = FileWatch
+exports.FolderWatch = FolderWatch
 exports.watchFile = watchFile

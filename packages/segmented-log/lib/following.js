@@ -3,48 +3,20 @@
 // the newest segment are noticed by the log of that segment.
 
 const path = require('node:path')
+const { FolderWatch } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { list } = require('./opening')
 
-/** A new segment is noticed within this time, even if the system sends no events. */
-const POLL_MS = 500
-/** Events that arrive within this time cause one look. */
-const GAP_MS = 10
-
 class Following {
   #core
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer
-  /** @type {import('@millrace/block-file').Watcher | null} */
-  #watcher = null
-  /** @type {Promise<void> | null} */
-  #looking = null
+  #watch
   #isClosed = false
 
   /** @param {import('./core').Core} core */
   constructor (core) {
     this.#core = core
-    const { folder, options: { storage } } = core
-    this.#schedule(POLL_MS)
-    storage.watch?.(folder, () => this.#schedule(GAP_MS), (err, watcher) => {
-      if (err || !watcher) return
-      if (this.#isClosed) watcher.close()
-      else this.#watcher = watcher
-    })
-  }
-
-  /** @param {number} ms */
-  #schedule (ms) {
-    if (this.#isClosed || this.#looking !== null) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#look().catch(() => {}).finally(() => {
-        this.#looking = null
-        this.#schedule(POLL_MS)
-      })
-    }, ms)
-    this.#timer.unref?.()
+    this.#watch = new FolderWatch(core.folder, core.options.storage, () => this.#look())
   }
 
   async #look () {
@@ -84,9 +56,7 @@ class Following {
 
   async close () {
     this.#isClosed = true
-    clearTimeout(this.#timer)
-    this.#watcher?.close()
-    await this.#looking
+    await this.#watch.close()
   }
 }
 
