@@ -2,7 +2,7 @@
 // The one error class and the table of codes. Code that handles failures branches on codes, never on messages.
 
 const { codes } = require('./lib/codes')
-const { LogError, asError, misuse, reasonOf } = require('./lib/log-error')
+const { LogError, asError, checkNames, misuse, reasonOf } = require('./lib/log-error')
 
 /**
  * @typedef {import('./lib/log-error').ErrorCode} ErrorCode
@@ -17,6 +17,7 @@ const { LogError, asError, misuse, reasonOf } = require('./lib/log-error')
 
 exports.LogError = LogError
 exports.misuse = misuse
+exports.checkNames = checkNames
 exports.asError = asError
 exports.reasonOf = reasonOf
 exports.codes = codes

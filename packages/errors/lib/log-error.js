@@ -57,6 +57,20 @@ function misuse (message) {
   return Object.assign(new TypeError(message), /** @type {const} */ ({ code: 'ERR_INVALID_ARGUMENT' }))
 }
 
+/**
+ * Refuses a misspelt option. An unknown option that is undefined counts as missing.
+ * @param {string} call  which got the options
+ * @param {object} options
+ * @param {readonly string[]} known
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function checkNames (call, options, known) {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(name)) continue
+    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
+  }
+}
+
 /** The text of anything that was thrown, even if turning it into text throws. @type {(thrown: unknown) => string} */
 function reasonOf (thrown) {
   try {
@@ -74,5 +88,6 @@ function asError (thrown, what) {
 
 exports.LogError = LogError
 exports.misuse = misuse
+exports.checkNames = checkNames
 exports.reasonOf = reasonOf
 exports.asError = asError

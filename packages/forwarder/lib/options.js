@@ -2,7 +2,7 @@
 // Checks the options of a forwarder, and fills in their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { checkNames, misuse } = require('@millrace/errors')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
   'storage']
@@ -68,7 +68,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  */
 function parseOptions (log, options) {
   if (typeof log?.scan !== 'function' || typeof log.stream !== 'function') throw misuse('Forwarder: expected a log')
-  checkNames('Forwarder', options, KNOWN)
+  checkObject('Forwarder', options, KNOWN)
   const {
     sink, name = 'default', path, start = 'first', batch, backoff, fsync = 'interval', refused, timeOf = readTime,
     lagMs = LAG_MS, onReport = null, unref = false, storage = fileStorage
@@ -120,7 +120,7 @@ function parseSink (sink) {
 
 /** @param {ForwarderOptions['batch']} given */
 function parseBatch (given = {}) {
-  checkNames('Forwarder: batch', given, Object.keys(BATCH))
+  checkObject('Forwarder: batch', given, Object.keys(BATCH))
   const { count = BATCH.count, size = BATCH.size, ageMs = BATCH.ageMs } = given
   checkNumber('batch.count', count, 1, 1_000_000)
   checkNumber('batch.size', size, 1, 2 ** 30)
@@ -130,7 +130,7 @@ function parseBatch (given = {}) {
 
 /** @param {ForwarderOptions['backoff']} given */
 function parseBackoff (given = {}) {
-  checkNames('Forwarder: backoff', given, Object.keys(BACKOFF))
+  checkObject('Forwarder: backoff', given, Object.keys(BACKOFF))
   const { minMs = BACKOFF.minMs, maxMs = BACKOFF.maxMs } = given
   checkNumber('backoff.minMs', minMs, 1, TIMER_MS_MAX)
   checkNumber('backoff.maxMs', maxMs, minMs, TIMER_MS_MAX)
@@ -144,12 +144,9 @@ function readTime (value) {
 }
 
 /** @type {(what: string, given: object, known: string[]) => void} */
-function checkNames (what, given, known) {
+function checkObject (what, given, known) {
   if (given === null || typeof given !== 'object') throw misuse(`${what}: expected an object, got ${String(given)}`)
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || known.includes(name)) continue
-    throw misuse(`${what}: there is no option ${name}; there are ${known.join(', ')}`)
-  }
+  checkNames(what, given, known)
 }
 
 /** @type {(name: string, value: unknown, allowed: unknown[]) => void} */
@@ -169,4 +166,4 @@ function checkNumber (name, value, min, max) {
 }
 
 exports.parseOptions = parseOptions
-exports.checkNames = checkNames
+exports.checkObject = checkObject

@@ -1,11 +1,11 @@
 'use strict'
 // The writer: takes records, decides what a full queue does with them, and counts what became of each.
 
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
 const { Levels } = require('./levels')
-const { checkNames, parseLevelNumbers, parseOptions } = require('./options')
+const { parseLevelNumbers, parseOptions } = require('./options')
 const { addWriter, removeWriter } = require('./process-end')
 const { RecordQueue } = require('./record-queue')
 

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a writer and fills in the defaults.
 
-const { misuse } = require('@millrace/errors')
+const { checkNames, misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 
 const LEVELS = Object.freeze({ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 })
@@ -124,14 +124,6 @@ function parseLimits (name, given = {}, defaults) {
   return limits
 }
 
-/** @type {(call: string, options: object, known: string[]) => void} */
-function checkNames (call, options, known) {
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
-  }
-}
-
 /** The default of `onReport`: a warning of the process for the first failure with each code. */
 function warnOnce () {
   /** @type {Set<unknown>} */
@@ -144,6 +136,5 @@ function warnOnce () {
 }
 
 exports.parseOptions = parseOptions
-exports.checkNames = checkNames
 exports.parseLevelNumbers = parseLevelNumbers
 exports.warnOnce = warnOnce

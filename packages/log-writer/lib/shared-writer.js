@@ -2,8 +2,7 @@
 // The owner's side: takes the records of worker threads out of their rings, and gives them to one log writer.
 
 const { MessageChannel, threadId } = require('node:worker_threads')
-const { misuse } = require('@millrace/errors')
-const { checkNames } = require('./options')
+const { checkNames, misuse } = require('@millrace/errors')
 const {
   BELL, BELL_HALF, BELL_OFF, BELL_ON, CLOSED, CLOSING, DROPPED, DROPPED_FROM_MS, DROPPED_TO_MS, FINAL, FLUSH, FLUSHED,
   HEAD, LEVEL_COUNT_MAX, LEVEL_MASK, MORE, OWNER_THREAD, PUSHED, Ring, STATE, TAIL, TAKEN

@@ -3,9 +3,8 @@
 // out.
 
 const { threadId } = require('node:worker_threads')
-const { misuse, reasonOf } = require('@millrace/errors')
+const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
-const { checkNames } = require('./options')
 const {
   BELL, BELL_HALF, BELL_OFF, CLOSED, CLOSING, DIVERTED, DROPPED, DROPPED_FROM_MS, DROPPED_TO_MS, FINAL, FLUSH, FLUSHED,
   HEAD, LEVEL_COUNT_MAX, MORE, OPEN, OWNER_THREAD, PUSHED, Ring, STATE, TAIL, TAKEN, WAITING, frameSize

@@ -2,14 +2,14 @@
 // The reading side: the slots of a folder as one log for reading, merged by time.
 
 const { Readable } = require('node:stream')
-const { resolvePath } = require('@millrace/block-file')
+const { FolderWatch, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { Lifecycle, callbackOrPromise, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { Merge } = require('./merge')
 const { parseKey, parseMergedOptions, parseRead } = require('./options')
-const { FolderWatch, listSlots, slotPath } = require('./slots')
+const { listSlots, slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').MergedLogOptions} MergedLogOptions */

@@ -2,9 +2,8 @@
 // Checks the options of both logs and of a merged read, and fills in the defaults.
 
 const { fileStorage } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
-const { checkNames } = require('@millrace/offset-log/composing')
 
 const SLOTS = 64
 const SEGMENT_SIZE = 64 * 1024 * 1024

@@ -2,7 +2,7 @@
 // Checks the options of reading and of converting, and fills in their defaults.
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
-const { asError, misuse } = require('@millrace/errors')
+const { asError, checkNames, misuse } = require('@millrace/errors')
 const { parseCodecName } = require('@millrace/offset-log')
 const { formats } = require('./formats')
 
@@ -63,7 +63,7 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
  */
 function parseSourceOptions (name, path, options = {}, names = SOURCE_NAMES) {
   if (!isPath(path)) throw misuse(`${name}: expected a path, got ${String(path)}`)
-  checkNames(name, options, names)
+  checkObject(name, options, names)
   const { format, blockSize = BLOCK_SIZE, onCorrupt = 'error', storage = fileStorage } = options
   if (format !== undefined && !formats.includes(format)) {
     throw misuse(`${name}: format must be one of ${formats.join(', ')}, got ${String(format)}`)
@@ -158,12 +158,9 @@ function checkOneOf (name, option, value, choices) {
 }
 
 /** @param {string} name @param {unknown} options @param {string[]} names */
-function checkNames (name, options, names) {
+function checkObject (name, options, names) {
   if (options === null || typeof options !== 'object') throw misuse(`${name}: expected options, got ${String(options)}`)
-  for (const [option, value] of Object.entries(options)) {
-    if (value === undefined || names.includes(option)) continue
-    throw misuse(`${name}: there is no option ${option}; there are ${names.join(', ')}`)
-  }
+  checkNames(name, options, names)
 }
 
 exports.parseSourceOptions = parseSourceOptions

@@ -2,9 +2,8 @@
 // Offers a log as Node.js streams, and as a pull-stream sink.
 
 const { Readable, Writable } = require('node:stream')
-const { LogError, asError, misuse } = require('@millrace/errors')
+const { LogError, asError, checkNames, misuse } = require('@millrace/errors')
 const { abortError, onAbort, parseSignal, trampoline } = require('@millrace/flow')
-const { checkNames } = require('./options')
 const { parseRange } = require('./range')
 const { RecordStream } = require('./stream')
 

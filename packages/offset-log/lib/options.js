@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of an offset log and fills in the defaults.
 
-const { misuse } = require('@millrace/errors')
+const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('./codec')
 const { createFileHeader, encodeHead, offsetFramings } = require('@millrace/framing')
@@ -120,14 +120,5 @@ function checkOneOf (name, value, choices) {
   if (!choices.includes(value)) throw misuse(`OffsetLog: ${name} must be one of ${choices.join(', ')}, got ${String(value)}`)
 }
 
-/** @type {(call: string, options: object, known: string[]) => void} throws ERR_INVALID_ARGUMENT */
-function checkNames (call, options, known) {
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
-  }
-}
-
 exports.parseOptions = parseOptions
 exports.parseFlush = parseFlush
-exports.checkNames = checkNames

@@ -1,11 +1,10 @@
 'use strict'
 // A range of seqs: parses it from the options of a read, and reads it run by run from the store.
 
-const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
-const { checkNames } = require('./options')
 
 const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'signal']
 const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']

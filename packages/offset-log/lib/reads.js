@@ -1,9 +1,8 @@
 'use strict'
 // Reads that call back once: get with options, getMany, count, first and last. They use the getter and the scan.
 
-const { LogError, asError, misuse } = require('@millrace/errors')
+const { LogError, asError, checkNames, misuse } = require('@millrace/errors')
 const { abortable, abortError, parseSignal, trampoline } = require('@millrace/flow')
-const { checkNames } = require('./options')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
 

@@ -2,9 +2,9 @@
 // Checks the options of a segmented log, and divides them into those of the log and those of each segment.
 
 const { SharedCache, fileStorage } = require('@millrace/block-file')
-const { misuse } = require('@millrace/errors')
+const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
-const { RecordCodec, checkNames } = require('@millrace/offset-log/composing')
+const { RecordCodec } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')

@@ -2,7 +2,7 @@
 // A sink that sends batches to an HTTP server, a line of JSON for each record (NDJSON).
 
 const { misuse } = require('@millrace/errors')
-const { checkNames } = require('../options')
+const { checkObject } = require('../options')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
 const { formatAll, toLine } = require('./lines')
 
@@ -19,7 +19,7 @@ const { formatAll, toLine } = require('./lines')
  * @returns {import('../options').Sink}
  */
 function httpSink (url, options = {}) {
-  checkNames('httpSink', options, [...HTTP_OPTIONS, 'format'])
+  checkObject('httpSink', options, [...HTTP_OPTIONS, 'format'])
   const { format, ...httpOptions } = options
   if (format !== undefined && typeof format !== 'function') throw misuse('httpSink: format must be a function')
   const http = new HttpPost('httpSink', url, httpOptions)

@@ -2,7 +2,7 @@
 // A sink that sends batches to a collector of OpenTelemetry: OTLP/HTTP, logs, JSON encoding.
 
 const { misuse } = require('@millrace/errors')
-const { checkNames } = require('../options')
+const { checkObject } = require('../options')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
 const { formatAll } = require('./lines')
 const { attribute, toLogRecord } = require('./otlp-record')
@@ -30,7 +30,7 @@ const SCOPE = { name: '@millrace/forwarder' }
  * @returns {import('../options').Sink}
  */
 function otlpSink (url, options = {}) {
-  checkNames('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map'])
+  checkObject('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map'])
   const { resource = {}, scope, map, ...httpOptions } = options
   if (resource === null || typeof resource !== 'object') throw misuse('otlpSink: resource must be an object of attributes')
   if (scope !== undefined && typeof scope?.name !== 'string') throw misuse('otlpSink: scope must have a name')

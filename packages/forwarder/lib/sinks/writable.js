@@ -3,7 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
-const { checkNames } = require('../options')
+const { checkObject } = require('../options')
 const { formatAll, toLine } = require('./lines')
 const { unavailable } = require('../outcomes')
 
@@ -87,7 +87,7 @@ async function writeAll (stream, chunks, signal) {
  * @returns {import('../options').Sink}
  */
 function writableSink (stream, options = {}) {
-  checkNames('writableSink', options, ['format'])
+  checkObject('writableSink', options, ['format'])
   const { format = null } = options
   if (format !== null && typeof format !== 'function') throw misuse('writableSink: format must be a function')
   if (typeof stream !== 'function' && typeof stream?.write !== 'function') {
