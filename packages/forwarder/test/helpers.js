@@ -54,6 +54,17 @@ async function until (condition) {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
+/** The body of a request; null if the client is gone. @param {import('node:http').IncomingMessage} request */
+async function readBody (request) {
+  const parts = []
+  try {
+    for await (const part of request) parts.push(part)
+  } catch {
+    return null
+  }
+  return Buffer.concat(parts)
+}
+
 const kindsOf = ({ reports }) => [...new Set(reports.map(({ what }) => what))]
 
 exports.QUICK = QUICK
@@ -63,4 +74,5 @@ exports.range = range
 exports.createCollector = createCollector
 exports.forward = forward
 exports.until = until
+exports.readBody = readBody
 exports.kindsOf = kindsOf

@@ -11,20 +11,15 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { httpSink, writableSink } = require('..')
 const { parseRetryAfter } = require('../lib/sinks/http-post')
-const { fill, forward, kindsOf, makeLog, range } = require('./helpers')
+const { fill, forward, kindsOf, makeLog, range, readBody } = require('./helpers')
 
 const seed = Date.now() % 2 ** 31
 
 /** A server that keeps the records of the requests that it accepts. `answer` returns true if it did otherwise. */
 async function startServer (t, answer = () => false) {
   const server = http.createServer(async (request, response) => {
-    const parts = []
-    try {
-      for await (const part of request) parts.push(part)
-    } catch {
-      return
-    }
-    const raw = Buffer.concat(parts)
+    const raw = await readBody(request)
+    if (raw === null) return
     const text = String(request.headers['content-encoding'] === 'gzip' ? zlib.gunzipSync(raw) : raw)
     state.requests.push({ headers: request.headers, text, port: request.socket.remotePort })
     if (answer(request, response, text, state.requests.length)) return

@@ -7,7 +7,7 @@ const http = require('node:http')
 const path = require('node:path')
 const tape = require('tape')
 const { createRandom, inQuickRuns } = require('@millrace/testkit')
-const { fill, makeLog, range } = require('./helpers')
+const { fill, makeLog, range, readBody } = require('./helpers')
 
 const seed = Date.now() % 2 ** 31
 const KILLS = inQuickRuns(40)
@@ -24,13 +24,9 @@ tape(`kill: ${KILLS} times, none missing, duplicates only of the batch that was 
   let kills = 0
   let left = 3
   const server = http.createServer(async (request, response) => {
-    const parts = []
-    try {
-      for await (const part of request) parts.push(part)
-    } catch {
-      return
-    }
-    const text = Buffer.concat(parts).toString()
+    const body = await readBody(request)
+    if (body === null) return
+    const text = String(body)
     requests.push({ key: request.headers['idempotency-key'], numbers: text.trim().split('\n').map((line) => JSON.parse(line).n) })
     const kill = () => child?.kill('SIGKILL')
     if (kills < KILLS && --left < 0) {

@@ -240,6 +240,5 @@ exports.storageOf = storageOf
 exports.findLog = findLog
 exports.guessCodec = guessCodec
 exports.identify = identify
-exports.isFolder = isFolder
 exports.openSource = openSource
 exports.whole = whole
