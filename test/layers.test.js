@@ -23,6 +23,7 @@ const layerOf = {
   'merged-log': 3.5,
   pino: 4,
   ingest: 4,
+  jetstream: 4,
   millrace: 5
 }
 

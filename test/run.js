@@ -1,6 +1,7 @@
 'use strict'
 // Runs every test file of the house, each in a process of its own, three at a time, and ends with "N passed, N failed".
-// Usage: node test/run.js [--long] [part of a file's path ...]   Long runs have more of the random cases.
+// Usage: node test/run.js [--long] [--jetstream] [part of a file's path ...]   Long runs have more of the random cases.
+// The tests that need a NATS server run only with --jetstream.
 
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
@@ -9,7 +10,8 @@ const path = require('node:path')
 
 const root = path.join(__dirname, '..')
 const isLong = process.argv.includes('--long')
-const filters = process.argv.slice(2).filter((argument) => argument !== '--long')
+const needsServer = process.argv.includes('--jetstream')
+const filters = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 
 main()
 
@@ -48,7 +50,9 @@ function findTestFiles () {
 function runTestFile (file) {
   return new Promise((resolve) => {
     const started = Date.now()
-    const env = isLong ? { ...process.env, MILLRACE_TESTS: 'long' } : process.env
+    const env = { ...process.env }
+    if (isLong) env.MILLRACE_TESTS = 'long'
+    if (needsServer) env.MILLRACE_JETSTREAM = '1'
     const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     /** @type {Buffer[]} */
     const chunks = []

@@ -1,0 +1,6 @@
+'use strict'
+// The Log contract on a stream of NATS JetStream.
+
+const { connectTo } = require('./lib/connection')
+
+exports.connectTo = connectTo
