@@ -10,6 +10,8 @@ const WRITE_NOW_SIZE = 128 * 1024
 /** A full buffer is written before its time. */
 const BUFFER_SIZE = 1024 * 1024
 const RETRY_MS = 500
+/** A sync waits while further batches come, at least one in this time, but never longer than the last sync took. */
+const GAP_MS = 0.5
 
 /**
  * @typedef {import('./options').Ack} Ack
@@ -40,12 +42,17 @@ class Committer {
   #isScheduled = false
   /** Batches in the hands of the log. */
   #writing = 0
+  /** Of buffered batches that are not acknowledged yet. @type {Done[]} */
+  #unanswered = []
   /**
    * Those that asked for `synced` since the last sync began.
    * @type {Array<{ seq: number, done: Done }>}
    */
   #unsynced = []
   #isSyncing = false
+  /** How long the last sync took, and how many batches asked for it or came meanwhile. */
+  #syncMs = 0
+  #senderCount = 0
   /** Buffered batches that are tried again. @type {Batch[]} */
   #failed = []
 
@@ -78,9 +85,22 @@ class Committer {
     }
     this.#size += size
     this.#waiting.push({ records, size, ack, since: performance.now(), done })
+    if (ack === 'buffered') this.#acknowledge(done)
     if (ack === 'buffered' && this.#size < BUFFER_SIZE) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
     else this.#schedule()
-    if (ack === 'buffered') done(null, null)
+  }
+
+  /**
+   * Answers that are sent together wake a sleeping client once. One by one, each of them would.
+   * @param {Done} done
+   */
+  #acknowledge (done) {
+    if (this.#unanswered.push(done) > 1) return
+    setImmediate(() => {
+      const dones = this.#unanswered
+      this.#unanswered = []
+      for (const done of dones) done(null, null)
+    })
   }
 
   /** Calls back once the record at the seq is on stable storage. @type {(seq: number, done: Done) => void} */
@@ -110,7 +130,9 @@ class Committer {
       const done = (err, seq) => this.#written(batch, err, seq)
       this.#log.append(batch.records, done)
     }
-    if (this.#size > WRITE_NOW_SIZE || !this.#log.supports.flushSync) return
+    // An append reserves room in the file, so its sync is faster. A write at once does not.
+    const isSynced = batches.some(({ ack }) => ack === 'synced')
+    if (isSynced || this.#size > WRITE_NOW_SIZE || !this.#log.supports.flushSync) return
     try {
       this.#log.flushSync({ sync: false })
     } catch {
@@ -137,16 +159,33 @@ class Committer {
   #sync () {
     if (this.#isSyncing) return
     this.#isSyncing = true
-    // Batches of the same turn join.
-    setImmediate(() => {
-      const unsynced = this.#unsynced
-      this.#unsynced = []
-      this.#log.sync((/** @type {Error | null} */ err) => {
-        this.#isSyncing = false
-        if (err) this.#options.onFailure(err)
-        for (const { seq, done } of unsynced) done(err ?? null, err ? null : seq)
-        if (this.#unsynced.length > 0) this.#sync()
-      })
+    const beganMs = performance.now()
+    let grewMs = beganMs
+    let before = 0
+    const gather = () => {
+      const nowMs = performance.now()
+      const count = this.#unsynced.length + this.#waiting.length + this.#writing
+      if (count > before) grewMs = nowMs
+      before = count
+      // Who got the last answers asks again at once. One sync for all of them is twice as fast as two in turn.
+      const isComplete = this.#unsynced.length >= this.#senderCount
+      if (isComplete || nowMs - grewMs >= GAP_MS || nowMs - beganMs >= this.#syncMs) this.#syncNow()
+      else setImmediate(gather)
+    }
+    setImmediate(gather)
+  }
+
+  #syncNow () {
+    const unsynced = this.#unsynced
+    this.#unsynced = []
+    const beganMs = performance.now()
+    this.#log.sync((/** @type {Error | null} */ err) => {
+      this.#isSyncing = false
+      this.#syncMs = performance.now() - beganMs
+      this.#senderCount = unsynced.length + this.#unsynced.length
+      if (err) this.#options.onFailure(err)
+      for (const { seq, done } of unsynced) done(err ?? null, err ? null : seq)
+      if (this.#unsynced.length > 0) this.#sync()
     })
   }
 

@@ -1,0 +1,82 @@
+'use strict'
+// Group commit: who shares a write, a sync and a turn of the event loop.
+
+const { setImmediate: nextTurn, setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { Committer } = require('../lib/committer')
+
+const RECORDS = [Buffer.from('1')]
+
+/** A log in memory whose syncs take some time. */
+function createLog (syncMs) {
+  const log = { durable: { value: -1 }, supports: { flushSync: false }, seq: 0, syncs: 0, appends: 0 }
+  log.append = (records, done) => {
+    log.appends++
+    process.nextTick(done, null, ++log.seq)
+  }
+  log.sync = async (done) => {
+    const { seq } = log
+    log.syncs++
+    await sleep(syncMs)
+    log.durable.value = seq
+    done(null)
+  }
+  return log
+}
+
+function createCommitter (log, options) {
+  return new Committer(log, { bufferMs: 20, pendingSize: 1e6, onFailure: () => {}, ...options })
+}
+
+const submit = (committer, ack) => new Promise((resolve, reject) => {
+  committer.submit(RECORDS, ack, (err, seq) => err ? reject(err) : resolve(seq))
+})
+
+tape('committer: clients that send again after each answer share every sync', async (t) => {
+  const log = createLog(5)
+  const committer = createCommitter(log)
+  const rounds = 20
+  // They begin at different times, so that without waiting two groups would take turns.
+  await Promise.all(Array.from({ length: 10 }, async (_, index) => {
+    await sleep(index)
+    for (let round = 0; round < rounds; round++) await submit(committer, 'synced')
+  }))
+  t.ok(log.syncs < 1.5 * rounds, `${log.syncs} syncs for ${rounds} rounds`)
+  t.equal(log.appends, 10 * rounds)
+})
+
+tape('committer: the sync of a lone client waits for nobody', async (t) => {
+  const log = createLog(200)
+  const committer = createCommitter(log)
+  await Promise.all([submit(committer, 'synced'), submit(committer, 'synced')])
+  for (const [index, waitMs] of [20, 20].entries()) {
+    const { syncs } = log
+    const answer = submit(committer, 'synced')
+    await sleep(waitMs)
+    t.equal(log.syncs, syncs + 1, `sync ${index} began although the other client is gone`)
+    await answer
+  }
+})
+
+tape('committer: buffered batches are answered together, in order, before they are written', async (t) => {
+  const log = createLog(0)
+  const committer = createCommitter(log)
+  const answered = []
+  for (const name of ['a', 'b', 'c']) committer.submit(RECORDS, 'buffered', (err, seq) => answered.push(`${name} ${err} ${seq}`))
+  t.deepEqual(answered, [], 'in a later turn')
+  await nextTurn()
+  await nextTurn()
+  t.deepEqual(answered, ['a null null', 'b null null', 'c null null'])
+  t.equal(log.appends, 0)
+  await sleep(60)
+  t.equal(log.appends, 3)
+  t.ok(committer.isIdle)
+})
+
+tape('committer: what does not fit is refused, and may be sent again later', async (t) => {
+  const committer = createCommitter(createLog(0), { pendingSize: 2 })
+  const answers = await Promise.allSettled(['written', 'buffered', 'synced'].map((ack) => submit(committer, ack)))
+  t.deepEqual(answers.map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected'])
+  t.equal(answers[2].reason.statusCode, 503)
+  t.equal(await submit(committer, 'written'), 3)
+})
