@@ -16,6 +16,7 @@ const GAP_MS = 0.5
 /**
  * @typedef {import('./options').Ack} Ack
  * @typedef {import('./options').Log} Log
+ * @typedef {import('./counts/tally').Events} Events
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it is buffered
  *
  * @typedef {object} Batch
@@ -24,11 +25,13 @@ const GAP_MS = 0.5
  * @property {Ack} ack
  * @property {number} since  when it came, by the monotonic clock
  * @property {Done} done
+ * @property {Events | null} events  that are counted
  *
  * @typedef {object} CommitOptions
  * @property {number} bufferMs  how long a batch with the acknowledgement `buffered` may wait
  * @property {number} pendingSize  bytes that may wait to be written
  * @property {(err: Error) => void} onFailure  a write or a sync failed
+ * @property {(events: Events, size: number, err: Error | null, seq: number) => void} [onWritten]  a batch with events
  */
 
 class Committer {
@@ -76,15 +79,15 @@ class Committer {
     return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0].since
   }
 
-  /** @type {(records: Buffer[], ack: Ack, done: Done) => void} */
-  submit (records, ack, done) {
+  /** @type {(records: Buffer[], ack: Ack, done: Done, events?: Events | null) => void} */
+  submit (records, ack, done, events = null) {
     let size = 0
     for (const { length } of records) size += length
     if (this.#size > 0 && this.#size + size > this.#options.pendingSize) {
       return done(unavailable(`${this.#size} bytes wait to be written; nothing was stored`), null)
     }
     this.#size += size
-    this.#waiting.push({ records, size, ack, since: performance.now(), done })
+    this.#waiting.push({ records, size, ack, since: performance.now(), done, events })
     if (ack === 'buffered') this.#acknowledge(done)
     if (ack === 'buffered' && this.#size < BUFFER_SIZE) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
     else this.#schedule()
@@ -144,6 +147,7 @@ class Committer {
   #written (batch, err, seq) {
     if (err !== null && batch.ack === 'buffered') this.#failed.push(batch)
     else this.#size -= batch.size
+    if (batch.events !== null) this.#options.onWritten?.(batch.events, batch.size, err, seq)
     if (err !== null) this.#options.onFailure(err)
     if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
     else if (batch.ack === 'written') batch.done(null, seq)

@@ -10,6 +10,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
 const { Committer } = require('./committer')
+const { Counter } = require('./counts/counter')
 const { Problem, unavailable } = require('./problem')
 const { decodeRecord, recordCodec } = require('./record')
 
@@ -19,6 +20,11 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 const ENVELOPE_SIZE = 1024
 const PREFIX = 'log-'
 const OWNER_FILE = 'server.log'
+/** The log of events, which are counted. */
+const EVENTS = 'se'
+const COUNTS_FOLDER = 'counts'
+/** Of a quota, so much may be written before its counts are saved: far less than a drop leaves. */
+const UNSAVED_SHARE = 0.25
 /** A log that cannot be opened is not tried for every request. */
 const REOPEN_MS = 500
 /** For another server to give the folder back: as long as it takes. */
@@ -37,6 +43,8 @@ class NamedLog {
   log = /** @type {any} */ (null)
   /** @type {Committer} */
   committer = /** @type {any} */ (null)
+  /** Of the log of events. @type {Counter | null} */
+  counter = null
   /** Resolves when it is open. @type {Promise<void>} */
   ready = Promise.resolve()
   isReady = false
@@ -181,12 +189,34 @@ class NamedLogs {
     entry.log = await this.#openFolder(entry.name)
     const last = await call(entry.log, 'last', {})
     entry.lastTimeMs = Number(last === undefined ? 0 : decodeRecord(last.value)?.time) || 0
+    const counter = entry.name === EVENTS ? await this.#openCounter(entry) : null
+    entry.counter = counter
     entry.committer = new Committer(entry.log, {
       bufferMs,
       pendingSize: limits.pendingSize,
-      onFailure: (err) => this.#failed(entry, err)
+      onFailure: (err) => this.#failed(entry, err),
+      ...(counter && { onWritten: counter.written.bind(counter) })
     })
     entry.isReady = true
+  }
+
+  /** @param {NamedLog} entry */
+  async #openCounter ({ name, log }) {
+    const { folder, limits, log: { storage = fileStorage, maxSize = Infinity } } = this.#options
+    const counter = new Counter(log, {
+      storage,
+      folder: path.join(folder, COUNTS_FOLDER),
+      eventsPerDay: limits.eventsPerDay,
+      unsavedSize: maxSize * UNSAVED_SHARE,
+      onFailure: (err) => this.#report(name, err)
+    })
+    try {
+      await counter.open()
+    } catch (err) {
+      await call(log, 'close').catch(() => {})
+      throw err
+    }
+    return counter
   }
 
   /** @param {string} name @returns {Promise<Log>} */
@@ -219,11 +249,13 @@ class NamedLogs {
     while (!this.#isClosed) {
       try {
         entry.log = await this.#openFolder(entry.name)
+        await entry.counter?.restart(entry.log)
         entry.committer.replaceLog(entry.log)
         entry.isBroken = false
         return
       } catch (/** @type {any} */ err) {
         this.#report(entry.name, err)
+        await call(entry.log, 'close').catch(() => {})
         await sleep(REOPEN_MS, undefined, { ref: false })
       }
     }
@@ -243,8 +275,9 @@ class NamedLogs {
   }
 
   /** @param {NamedLog} entry */
-  async #flushAndClose ({ name, committer, log }) {
+  async #flushAndClose ({ name, committer, counter, log }) {
     await committer.flush()
+    await counter?.close()
     const lost = committer.stop()
     if (lost > 0) this.#report(name, new Error(`${lost} buffered records could not be written, and are lost`))
     await call(log, 'close').catch((err) => this.#report(name, err))
@@ -275,5 +308,6 @@ class NamedLogs {
   }
 }
 
+exports.EVENTS = EVENTS
 exports.NamedLog = NamedLog
 exports.NamedLogs = NamedLogs

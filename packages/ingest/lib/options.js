@@ -20,6 +20,8 @@ const LIMITS = Object.freeze({
   pendingSize: 32 * MiB,
   /** logs that requests may make */
   logs: 100_000,
+  /** different events that a day may have, by source and event */
+  eventsPerDay: 10_000,
   /** live streams */
   liveReaders: 1000,
   /** what one reading request may take before it says where to go on */
@@ -115,7 +117,7 @@ function parseOptions (options) {
     folder,
     ack,
     floor,
-    log: { segmentDay: 'UTC', ...log },
+    log: /** @type {LogOptions} */ ({ segmentDay: 'UTC', ...log }),
     rate,
     hosts,
     onReport,

@@ -3,6 +3,7 @@
 
 const { AccessControl } = require('./access')
 const { RECORD_TYPES, inflateBody } = require('./body')
+const { addCountRoutes } = require('./count-routes')
 const { Idempotency } = require('./idempotency')
 const { Keys } = require('./keys')
 const { NamedLogs } = require('./named-logs')
@@ -72,6 +73,7 @@ async function addRoutes (app, context) {
   const routes = new Routes(app)
   addWriteRoutes(routes, context)
   addEventRoutes(routes, context)
+  addCountRoutes(routes, context)
   addReadRoutes(routes, context)
   addHealth(routes, context)
   routes.refuseOtherMethods()

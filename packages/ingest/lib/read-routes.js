@@ -119,4 +119,5 @@ async function findStart ({ log }, last, { from }) {
   return after
 }
 
+exports.LINES_TYPE = LINES_TYPE
 exports.addReadRoutes = addReadRoutes

@@ -3,14 +3,13 @@
 // demands.
 
 const { parseRecords } = require('./body')
+const { TEXT_LENGTH_MAX, isEventText, pairOf } = require('./counts/tally')
+const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
 const { Problem } = require('./problem')
 const { encodeRecord } = require('./record')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
-/** The log of events without bodies. */
-const EVENTS = 'se'
-const EVENT_TEXT_MAX = 100
 const STATUS = { buffered: 202, written: 200, synced: 200 }
 
 /**
@@ -54,11 +53,11 @@ function addEventRoutes (routes, { options, logs }) {
     const asked = chooseAck(request, options)
     if (body?.length > 0) throw new Problem(400, 'an event has no body; send key and value as parameters of the URL')
     const record = { source, event, key, value }
-    for (const [name, text] of Object.entries(record)) checkEventText(name, text)
+    for (const [name, text] of Object.entries(record)) if (text !== undefined) checkEventText(name, text)
     const acquired = logs.acquire(EVENTS, true)
     const entry = 'then' in acquired ? await acquired : acquired
     try {
-      return answer(reply, asked, 1, await store(entry, [JSON.stringify(record)], asked.ack, null))
+      return answer(reply, asked, 1, await store(entry, [JSON.stringify(record)], asked.ack, null, [source, event]))
     } finally {
       logs.release(entry)
     }
@@ -67,8 +66,7 @@ function addEventRoutes (routes, { options, logs }) {
 
 /** @type {(name: string, text: unknown) => void} throws a Problem */
 function checkEventText (name, text) {
-  if (text === undefined || (typeof text === 'string' && text !== '' && text.length <= EVENT_TEXT_MAX)) return
-  throw new Problem(400, `${name} must be given once, with 1 to ${EVENT_TEXT_MAX} characters`, { code: 'bad_event' })
+  if (!isEventText(text)) throw new Problem(400, `${name} must be given once, with 1 to ${TEXT_LENGTH_MAX} characters`, { code: 'bad_event' })
 }
 
 /** @param {string} [header] */
@@ -92,16 +90,21 @@ function chooseAck ({ headers, query }, { ack, floor }) {
  * @param {string[]} texts
  * @param {Ack} ack
  * @param {{ key: string, body: string } | null} mark
+ * @param {string[]} [pairs]  source, event, source, event and so on, if they are known
  * @returns {Promise<number | null>}  the seq of the last record; null if it has none yet
+ * @throws {Problem}
  */
-function store (entry, texts, ack, mark) {
+async function store (entry, texts, ack, mark, pairs) {
+  const { counter } = entry
+  if (counter !== null && !counter.hasRoom) await counter.save()
   const timeMs = entry.now()
+  const events = counter?.admit(timeMs, pairs ?? texts.flatMap((text) => pairOf(JSON.parse(text)))) ?? null
   const last = texts.length - 1
   const records = texts.map((text, index) => {
     return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
   })
   return new Promise((resolve, reject) => {
-    entry.committer.submit(records, ack, (err, seq) => err ? reject(err) : resolve(seq))
+    entry.committer.submit(records, ack, (err, seq) => err ? reject(err) : resolve(seq), events)
   })
 }
 

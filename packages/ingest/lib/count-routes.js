@@ -1,0 +1,109 @@
+'use strict'
+// GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
+
+const { Readable } = require('node:stream')
+const { formatDay, isEventText, parseDay } = require('./counts/tally')
+const { EVENTS } = require('./named-logs')
+const { Problem, toProblem, unavailable } = require('./problem')
+const { LINES_TYPE } = require('./read-routes')
+
+/**
+ * @typedef {import('./counts/counter').Counter} Counter
+ * @typedef {import('./plugin').Context} Context
+ *
+ * @typedef {object} Query
+ * @property {number} from  a day
+ * @property {number} to  the last one
+ * @property {string | undefined} source
+ * @property {string | undefined} event
+ */
+
+/** @type {(routes: any, context: Context) => void} */
+function addCountRoutes (routes, { options: { limits }, logs }) {
+  routes.add('GET', '/v1/se/counts', { action: 'read', log: EVENTS }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+    const query = parseQuery(request.query)
+    reply.header('Content-Type', LINES_TYPE)
+    if (!logs.names.has(EVENTS) && logs.isOpen) return endLine({ reason: 'end' })
+    const entry = await logs.acquire(EVENTS, false)
+    try {
+      const counter = /** @type {Counter} */ (entry.counter)
+      await within(counter.catchUp(), limits.scanMs)
+      const body = Readable.from(linesOf(counter, query, limits.scanMs), { objectMode: false, highWaterMark: 1 })
+      body.once('close', () => logs.release(entry))
+      reply.raw.once('close', () => body.destroy())
+      reply.raw.setTimeout(limits.stallMs, () => reply.raw.destroy())
+      return reply.send(body)
+    } catch (err) {
+      logs.release(entry)
+      throw err
+    }
+  })
+  // It reads the whole log, so not every key may do it.
+  routes.add('POST', '/v1/se/counts', { action: 'write', log: '*' }, async (/** @type {any} */ { body }) => {
+    if (body?.length > 0) throw new Problem(400, 'counting again needs no body')
+    if (!logs.names.has(EVENTS) && logs.isOpen) return { from: null, events: 0, incomplete: null }
+    const entry = await logs.acquire(EVENTS, false)
+    try {
+      return await /** @type {Counter} */ (entry.counter).recount()
+    } finally {
+      logs.release(entry)
+    }
+  })
+}
+
+/** @type {(given: Record<string, string | undefined>) => Query} throws a Problem */
+function parseQuery ({ since, until, source, event }) {
+  for (const text of [source, event]) {
+    if (text !== undefined && !isEventText(text)) throw new Problem(400, 'source and event must be given once, as they were recorded', { code: 'bad_query' })
+  }
+  return { from: parseBound('since', since) ?? -Infinity, to: parseBound('until', until) ?? Infinity, source, event }
+}
+
+/** @type {(name: string, text: string | undefined) => number | null} throws a Problem */
+function parseBound (name, text) {
+  const day = text === undefined ? null : parseDay(String(text))
+  if (text === undefined || day !== null) return day
+  const detail = `${name} must be a day, such as 2026-11-23, got ${JSON.stringify(text)}`
+  throw new Problem(400, detail, { code: 'bad_query' })
+}
+
+/** @type {(counting: Promise<void>, ms: number) => Promise<void>} throws a Problem */
+async function within (counting, ms) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve, reject) => {
+    timer = setTimeout(() => reject(unavailable('the events of the log are still being counted')), ms)
+  })
+  await Promise.race([counting, late]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * A failure after the begin is a last line, since the status has been sent.
+ * @param {Counter} counter
+ * @param {Query} query
+ * @param {number} budgetMs
+ * @returns {AsyncGenerator<string, void>}
+ */
+async function * linesOf (counter, { from, to, source, event }, budgetMs) {
+  const endMs = performance.now() + budgetMs
+  try {
+    for (const day of counter.listDays()) {
+      if (day < from || day > to) continue
+      const text = formatDay(day)
+      if (performance.now() > endMs) return yield endLine({ reason: 'budget', next: { since: text } })
+      const rows = await counter.readDay(day)
+      const wanted = rows.filter((row) => row[0] === (source ?? row[0]) && row[1] === (event ?? row[1]))
+      yield wanted.map(([source, event, count]) => `${JSON.stringify({ day: text, source, event, count })}\n`).join('')
+    }
+    yield endLine({ reason: 'end' })
+  } catch (err) {
+    yield `${JSON.stringify({ error: toProblem(err) })}\n`
+  }
+}
+
+/** @param {{ reason: 'end' | 'budget', next?: { since: string } }} end */
+function endLine (end) {
+  return `${JSON.stringify({ end })}\n`
+}
+
+exports.addCountRoutes = addCountRoutes

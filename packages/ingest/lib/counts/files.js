@@ -1,0 +1,140 @@
+'use strict'
+// The files of the counts, each replaced as a whole, so that a crash leaves the old one or the new one:
+//
+//   now.json          the counts of the newest days, and up to which record of the log they go
+//   2026-11-21.json   the counts of an older day. If now.json has the day too, now.json counts
+//
+// A file is one line: `millrace-counts 1 <crc32 of the JSON, in hex> <JSON>`.
+
+const path = require('node:path')
+const { crc32 } = require('node:zlib')
+const { readWhole, writeWhole } = require('@millrace/block-file')
+const { call, toPromise } = require('@millrace/flow')
+const { Problem } = require('../problem')
+const { Tally, formatDay, parseDay } = require('./tally')
+
+const MAGIC = 'millrace-counts 1'
+const LINE = new RegExp(`^${MAGIC} ([0-9a-f]{8}) (.*)\\n$`, 's')
+const NOW = 'now.json'
+const DAY = /^(.+)\.json$/
+
+/**
+ * @typedef {object} Saved
+ * @property {string} log  the id of the log
+ * @property {number} cursor  the seq of the last record that is counted; -1 if none is
+ * @property {Map<number, Tally>} days
+ */
+
+class CountFiles {
+  #storage
+  #folder
+
+  /** @param {import('@millrace/block-file').Storage} storage  @param {string} folder */
+  constructor (storage, folder) {
+    this.#storage = storage
+    this.#folder = folder
+  }
+
+  /** The days that have a file of their own. @returns {Promise<Set<number>>} */
+  async listDays () {
+    /** @type {string[] | null} */
+    const names = await call(/** @type {any} */ (this.#storage), 'listFolder', this.#folder).catch(orMissing)
+    return new Set((names ?? []).flatMap((name) => parseDay(DAY.exec(name)?.[1] ?? '') ?? []))
+  }
+
+  /** @returns {Promise<Saved | null>}  null if there is no file @throws {Problem} */
+  async readNow () {
+    const found = await this.#read(NOW)
+    if (found === null) return null
+    const { log, cursor, days } = found
+    const tallies = days.map((/** @type {any} */ { day, rows }) => [Number(parseDay(day)), new Tally(rows)])
+    return { log, cursor, days: new Map(tallies) }
+  }
+
+  /** @param {number} day @returns {Promise<Tally>} @throws {Problem} */
+  async readDay (day) {
+    const found = await this.#read(`${formatDay(day)}.json`)
+    return new Tally(found?.rows)
+  }
+
+  /** The bytes of `now.json`, so that the counts may change while they are written. @param {Saved} saved */
+  encodeNow ({ log, cursor, days }) {
+    return encode({ log, cursor, days: [...days].map(([day, tally]) => ({ day: formatDay(day), rows: tally.rows() })) })
+  }
+
+  /** @type {(day: number, tally: Tally) => Buffer} */
+  encodeDay (day, tally) {
+    return encode({ day: formatDay(day), rows: tally.rows() })
+  }
+
+  /** @param {Buffer} bytes */
+  async writeNow (bytes) {
+    await this.#replace(NOW, bytes)
+  }
+
+  /** @type {(day: number, bytes: Buffer) => Promise<void>} */
+  async writeDay (day, bytes) {
+    await this.#replace(`${formatDay(day)}.json`, bytes)
+  }
+
+  /** @param {string} name */
+  #pathOf (name) {
+    return path.join(this.#folder, name)
+  }
+
+  /** @param {string} name @returns {Promise<any>}  null if there is none */
+  async #read (name) {
+    const file = this.#pathOf(name)
+    const handle = await call(this.#storage, 'open', file, { flags: 'r', createFolder: false }).catch(orMissing)
+    if (handle === null) return null
+    try {
+      const bytes = Buffer.alloc(await call(handle, 'size'))
+      await toPromise((cb) => readWhole(handle, bytes, 0, cb))
+      const [, crc, json = ''] = LINE.exec(bytes.toString()) ?? []
+      if (crc === checksum(json)) return JSON.parse(json)
+      throw stale(`the file ${name} is damaged`)
+    } finally {
+      await call(handle, 'close').catch(() => {})
+    }
+  }
+
+  /** @type {(name: string, bytes: Buffer) => Promise<void>} */
+  async #replace (name, bytes) {
+    const next = this.#pathOf(`${name}.new`)
+    const handle = await call(this.#storage, 'open', next, { flags: 'r+', createFolder: true })
+    try {
+      await call(handle, 'truncate', 0)
+      await toPromise((cb) => writeWhole(handle, bytes, 0, cb))
+      await call(handle, 'sync')
+    } finally {
+      await call(handle, 'close')
+    }
+    await call(this.#storage, 'rename', next, this.#pathOf(name))
+    await call(this.#storage, 'syncFolder', this.#folder)
+  }
+}
+
+/** @param {unknown} body */
+function encode (body) {
+  const json = JSON.stringify(body)
+  return Buffer.from(`${MAGIC} ${checksum(json)} ${json}\n`)
+}
+
+/** @param {string} json */
+function checksum (json) {
+  return crc32(json).toString(16).padStart(8, '0')
+}
+
+/** The counts cannot be right. @param {string} reason */
+function stale (reason) {
+  return new Problem(503, `the counts do not fit the log: ${reason}. POST /v1/se/counts counts again`, { code: 'counts_stale' })
+}
+
+/** @param {any} err @returns {null} */
+function orMissing (err) {
+  if (err.code === 'ENOENT') return null
+  throw err
+}
+
+exports.CountFiles = CountFiles
+exports.stale = stale

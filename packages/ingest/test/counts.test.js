@@ -1,0 +1,204 @@
+'use strict'
+// Counts of events: what they are, that they equal the log and what was dropped from it, and that they can be made
+// again.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { createRandom, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
+const { createKey } = require('..')
+const { CountsStory } = require('./counts-story')
+const { serve, startProcess } = require('./helpers')
+
+const today = () => new Date().toISOString().slice(0, 10)
+const parse = (text) => text.trimEnd().split('\n').map((line) => JSON.parse(line))
+const send = ({ ask }, source, event, query = '') => ask(`/v1/se/${source}/${event}${query}`, { method: 'PUT' })
+
+/** The counts by `source/event` of all days together. */
+async function countsOf ({ ask }, query = '') {
+  const { status, text, body } = await ask(`/v1/se/counts${query}`)
+  if (status !== 200) return [status, body.code]
+  const lines = parse(text)
+  if (lines.at(-1).end?.reason !== 'end') return [status, lines.at(-1)]
+  const counts = {}
+  for (const { source, event, count } of lines.slice(0, -1)) counts[`${source}/${event}`] = (counts[`${source}/${event}`] ?? 0) + count
+  return counts
+}
+
+tape('counts: by source, event and day, of requests without a body and of batches', async (t) => {
+  const server = await serve(t)
+  const { ask, post } = server
+  t.deepEqual(parse((await ask('/v1/se/counts')).text), [{ end: { reason: 'end' } }], 'before the first event')
+  t.deepEqual((await ask('/v1/se/counts', { method: 'POST' })).body, { from: null, events: 0, incomplete: null })
+  await send(server, 'door', 'open')
+  await send(server, 'door', 'open', '?ack=synced&key=who&value=ada')
+  await send(server, 'door', 'close')
+  const batch = [{ source: 'door', event: 'open' }, { source: 'd\u0000', event: '__proto__', more: 1 }, { source: 'door' }, 7, null]
+  await post('/v1/logs/se', JSON.stringify(batch), { 'idempotency-key': 'k' })
+  await post('/v1/logs/se', JSON.stringify(batch), { 'idempotency-key': 'k' })
+  await post('/v1/logs/other', JSON.stringify(batch))
+  const { headers, text } = await ask('/v1/se/counts')
+  t.match(headers.get('content-type'), /x-ndjson/)
+  const day = today()
+  t.deepEqual(parse(text), [
+    { day, source: 'd\u0000', event: '__proto__', count: 1 },
+    { day, source: 'door', event: 'close', count: 1 },
+    { day, source: 'door', event: 'open', count: 3 },
+    { end: { reason: 'end' } }
+  ])
+  t.deepEqual(await countsOf(server, '?source=door&event=close'), { 'door/close': 1 })
+  t.deepEqual(await countsOf(server, `?since=${day}&until=${day}&event=open`), { 'door/open': 3 })
+  t.deepEqual(await countsOf(server, '?until=2020-01-01'), {})
+  for (const query of ['since=yesterday', 'until=2026-02-30', 'source=', 'source=a&source=b']) {
+    t.equal((await ask(`/v1/se/counts?${query}`)).status, 400, query)
+  }
+})
+
+tape('counts: a day has so many different events; more are refused, known ones are not', async (t) => {
+  const server = await serve(t, { limits: { eventsPerDay: 3 } })
+  for (const event of ['a', 'b', 'a']) await send(server, 's', event)
+  const { status, body } = await server.post('/v1/logs/se', '[{"source":"s","event":"a"},{"source":"s","event":"c"},{"source":"s","event":"d"}]')
+  t.deepEqual([status, body.code], [403, 'too_many_events'])
+  t.match(body.detail, /3 different events/)
+  t.equal((await send(server, 's', 'c')).status, 200, 'a batch that was refused takes no place')
+  t.equal((await send(server, 's', 'd')).status, 403)
+  t.equal((await send(server, 's', 'a')).status, 200)
+  t.equal((await server.post('/v1/logs/se', '{"no":"event"}')).status, 200)
+  t.deepEqual(await countsOf(server), { 's/a': 3, 's/b': 1, 's/c': 1 })
+})
+
+tape('counts: they equal the log and what was dropped, after kills, power cuts and failed syncs', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1e9)
+  const random = createRandom(seed)
+  for (let i = 0; i < inQuickRuns(120); i++) {
+    const own = random(1e9)
+    const story = new CountsStory(own)
+    for (let life = 0; life < 4 && story.failures.length === 0; life++) await story.live()
+    if (story.failures.length > 0) return t.fail(`seed ${seed}, story ${own}: ${story.failures.slice(0, 3).join('; ')}`)
+  }
+  t.pass(`seed ${seed}`)
+})
+
+tape('counts: who may read them, and who may count again', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'keys.json')
+  const bearers = {}
+  for (const scope of ['read:se', 'write:se', 'write:*', 'read:x']) {
+    bearers[scope] = { authorization: `Bearer ${(await createKey(file, { scopes: [scope] })).secret}` }
+  }
+  const { ask } = await serve(t, { folder })
+  const status = async (scope, method) => (await ask('/v1/se/counts', { method, headers: bearers[scope] })).status
+  t.deepEqual([await status('read:se', 'GET'), await status('write:se', 'GET'), await status('read:x', 'GET')], [200, 403, 403])
+  t.deepEqual([await status('write:*', 'POST'), await status('write:se', 'POST'), await status('read:se', 'POST')], [200, 403, 403])
+})
+
+/** A folder of a server that had these events, and a change of its files. */
+async function changedFolder (t, change, options) {
+  const folder = temporaryFolder()
+  const server = await serve(t, { folder, ...options })
+  await send(server, 's', 'a')
+  await send(server, 's', 'b')
+  await server.server.close()
+  await change(folder)
+  return serve(t, { folder, ...options })
+}
+
+tape('counts: if their file is damaged, they are refused until they are counted again', async (t) => {
+  const server = await changedFolder(t, (folder) => {
+    const file = path.join(folder, 'counts', 'now.json')
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('"a"', '"b"'))
+  })
+  t.equal((await send(server, 's', 'a')).status, 200, 'events are taken')
+  t.deepEqual(await countsOf(server), [503, 'counts_stale'])
+  t.match((await server.ask('/v1/se/counts')).body.detail, /damaged/)
+  t.ok(server.reports.some(({ err }) => /damaged/.test(err.message)), 'it is reported')
+  const { body } = await server.ask('/v1/se/counts', { method: 'POST' })
+  t.deepEqual(body, { from: today(), events: 3, incomplete: null })
+  t.deepEqual(await countsOf(server), { 's/a': 2, 's/b': 1 })
+  await send(server, 's', 'a')
+  t.deepEqual(await countsOf(server), { 's/a': 3, 's/b': 1 })
+})
+
+tape('counts: of a log that is not the one that was counted they are refused too', async (t) => {
+  const server = await changedFolder(t, (folder) => fs.rmSync(path.join(folder, 'log-se'), { recursive: true }))
+  await send(server, 's', 'c')
+  t.deepEqual(await countsOf(server), [503, 'counts_stale'])
+  t.match((await server.ask('/v1/se/counts')).body.detail, /another log/)
+  await server.ask('/v1/se/counts', { method: 'POST' })
+  t.deepEqual(await countsOf(server), { 's/c': 1 })
+})
+
+tape('counts: a folder from before there were counts is counted when it is opened', async (t) => {
+  const server = await changedFolder(t, (folder) => fs.rmSync(path.join(folder, 'counts'), { recursive: true }))
+  t.deepEqual(await countsOf(server), { 's/a': 1, 's/b': 1 })
+})
+
+tape('counts: a quota drops no event that is not counted; a day that was dropped in part keeps its counts', async (t) => {
+  const log = { maxSize: 1024 * 1024, segmentSize: 100_000 }
+  const folder = temporaryFolder()
+  const server = await serve(t, { folder, log })
+  const batch = JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ source: 's', event: `e${n % 7}`, text: 'x'.repeat(900) })))
+  let sent = 0
+  for (let round = 0; round < 60; round++) if ((await server.post('/v1/logs/se', batch)).status === 200) sent++
+  const expected = {}
+  for (let n = 0; n < 100; n++) expected[`s/e${n % 7}`] = (expected[`s/e${n % 7}`] ?? 0) + sent
+  t.deepEqual(await countsOf(server), expected, `${sent} of 60 batches were stored`)
+  let answer
+  // What is being dropped ends a read.
+  do answer = await server.read('/v1/logs/se')
+  while (answer.end?.reason !== 'end')
+  const { records } = answer
+  t.ok(records.length < sent * 100, `${records.length} of ${sent * 100} records are left`)
+  const { body } = await server.ask('/v1/se/counts', { method: 'POST' })
+  t.ok(body.from > today() && body.incomplete === null, 'the day is kept')
+  t.deepEqual(await countsOf(server), expected)
+  await server.server.close()
+  fs.rmSync(path.join(folder, 'counts', 'now.json'))
+  fs.writeFileSync(path.join(folder, 'counts', '2020-01-01.json'), '')
+  const again = await serve(t, { folder, log })
+  t.deepEqual(await countsOf(again), [503, 'counts_stale'])
+  const { body: lost } = await again.ask('/v1/se/counts', { method: 'POST' })
+  t.deepEqual([lost.from, lost.incomplete], [today(), today()], 'what cannot be known is said')
+  t.ok(lost.events <= records.length)
+})
+
+tape('counts: a server that is killed under load counts what its log has and had', async (t) => {
+  const folder = temporaryFolder()
+  const log = { maxSize: 1024 * 1024, segmentSize: 60_000 }
+  const expected = {}
+  let last = -1
+  const rounds = Number(process.env.MILLRACE_KILLS ?? 4)
+  for (let round = 0; round < rounds; round++) {
+    const server = await startProcess(folder, { log, bufferMs: 20 })
+    const progress = { sent: 0 }
+    const run = async (n) => {
+      for (let i = 0; ; i++) {
+        const batch = JSON.stringify([{ source: `s${n}`, event: `e${i % 9}`, pad: 'x'.repeat(500) }, { source: 's', event: 'batch' }])
+        const sending = i % 2 === 0 ? server.post('/v1/logs/se', batch) : send(server, `s${n}`, `e${i % 9}`, i % 3 === 0 ? '?ack=buffered' : '')
+        if (await sending.then(() => false, () => true)) return
+        progress.sent++
+      }
+    }
+    const running = [0, 1, 2, 3].map(run)
+    const enough = 200 + round * 10
+    while (progress.sent < enough) await new Promise((resolve) => setTimeout(resolve, 5))
+    server.child.kill('SIGKILL')
+    await server.ended
+    await Promise.all(running)
+    // Read while nobody can drop it.
+    const reader = SegmentedLog(path.join(folder, 'log-se'), { flags: 'r', codec: jsonCodec })
+    for await (const { seq, value } of reader.stream({ gt: last })) {
+      const name = `${value.value.source}/${value.value.event}`
+      expected[name] = (expected[name] ?? 0) + 1
+      last = seq
+    }
+    await reader.close()
+  }
+  const server = await serve(t, { folder, log })
+  t.deepEqual(await countsOf(server), Object.fromEntries(Object.entries(expected).sort()))
+  const total = Object.values(expected).reduce((sum, count) => sum + count, 0)
+  const { body } = await server.ask('/v1/se/counts', { method: 'POST' })
+  t.deepEqual(await countsOf(server), expected, `${total} events in ${rounds} kills; counted again: ${JSON.stringify(body)}`)
+})
