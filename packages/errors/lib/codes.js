@@ -45,6 +45,11 @@ exports.codes = Object.freeze({
   ERR_SINK_TOO_LARGE: 'the batch is larger than the sink takes; it is halved',
   ERR_SINK_UNAVAILABLE: 'the sink cannot take the batch now; it is sent again later',
 
+  ERR_SHIP_SOURCE_CHANGED: 'the source of a shipper is not the log that the target has records of: it was restored from an older copy, or replaced',
+  ERR_SHIP_TARGET_TAKEN: 'the target of a shipper has records of another log or of another shipper',
+  ERR_SHIP_TARGET_LOST: 'the target of a shipper has lost records, and the shipper may not ship them again',
+  ERR_SHIP_TARGET_FAILED: 'the target of a shipper takes nothing more: it is closed, poisoned or read-only',
+
   ERR_SOURCE_CHANGED: 'the log that is being converted has changed since the conversion began',
   ERR_NOT_VERIFIED: 'the converted log, read again, differs from its source'
 })

@@ -34,6 +34,7 @@ const POINT_COUNT_MAX = 60
  * @property {Point[]} points  newest first
  * @property {number} forwarded  records
  * @property {number} refused  records
+ * @property {object | null} [sink]  what the sink wants to have noted with it
  */
 
 class Cursor {

@@ -14,6 +14,7 @@ const GROWTH = 1.1
 /**
  * @typedef {import('./reading').Entry} Entry
  * @typedef {import('./options').Accepted} Accepted
+ * @typedef {import('./options').Begin} Begin
  * @typedef {{ kind: 'accepted', accepted: any } | { kind: 'refused' | 'too large', error: Error }} Outcome
  */
 
@@ -57,17 +58,22 @@ class Delivery {
     this.sizeMax = bounds.size
   }
 
-  /** Returns early if the forwarder ends. @param {Entry[]} batch  in order; a record with an error is alone */
+  /**
+   * Returns early if the forwarder ends.
+   * @param {Entry[]} batch  in order; a record with an error is alone
+   * @returns {Promise<Begin | null>}  where to begin again, if the sink has lost what it accepted
+   */
   async deliver (batch) {
     const pieces = [batch]
     while (pieces.length > 0) {
       const piece = /** @type {Entry[]} */ (pieces.pop())
       const outcome = await this.#send(piece)
-      if (outcome === null) return
+      if (outcome === null) return null
       if (outcome.kind === 'accepted') {
-        if (!await this.#accept(piece, outcome.accepted)) return
+        if (outcome.accepted?.begin) return outcome.accepted.begin
+        if (!await this.#accept(piece, outcome.accepted)) return null
       } else if (piece.length === 1) {
-        if (!await this.#setAside(piece[0], outcome.error)) return
+        if (!await this.#setAside(piece[0], outcome.error)) return null
         await this.#pass(piece, 1)
       } else {
         if (outcome.kind === 'too large') this.#shrink(piece)
@@ -75,6 +81,7 @@ class Delivery {
         pieces.push(piece.slice(half), piece.slice(0, half))
       }
     }
+    return null
   }
 
   /** @param {Entry[]} piece  @returns {Promise<Outcome | null>}  null if the forwarder ended first */
@@ -91,13 +98,13 @@ class Delivery {
       // The user may change the array.
       const records = piece.map(({ seq, value }) => ({ seq, value }))
       return unlessAborted(signal, async () => this.#sink.send(records, context)).then(toAccepted, toRefused)
-    })
+    }, { isFatal: this.#sink.isFatal })
     return sent && sent.result
   }
 
   /** @type {(piece: Entry[], accepted: Accepted) => Promise<boolean>} */
   async #accept (piece, accepted) {
-    const { refused = [], refusedCount = 0, message = 'the sink refused it' } = accepted ?? {}
+    const { refused = [], refusedCount = 0, message = 'the sink refused it', state } = accepted ?? {}
     const isAll = refusedCount >= piece.length
     const named = isAll ? piece.map((_, index) => ({ index, message })) : refused
     for (const { index, message: why = message } of named) {
@@ -108,7 +115,7 @@ class Delivery {
     if (count < piece.length) this.#refusedInARow = 0
     this.batchCount++
     this.#grow()
-    await this.#pass(piece, count)
+    await this.#pass(piece, count, state)
     return true
   }
 
@@ -134,9 +141,9 @@ class Delivery {
     return true
   }
 
-  /** @type {(piece: Entry[], refused: number) => Promise<void>} */
-  async #pass (piece, refused) {
-    await this.#progress.pass(piece[piece.length - 1], { forwarded: piece.length - refused, refused })
+  /** @type {(piece: Entry[], refused: number, state?: object) => Promise<void>} */
+  async #pass (piece, refused, state) {
+    await this.#progress.pass(piece[piece.length - 1], { forwarded: piece.length - refused, refused }, state)
     this.#onPass(piece)
   }
 

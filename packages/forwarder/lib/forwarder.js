@@ -13,7 +13,7 @@ const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
 const { RefusedRecords } = require('./refused-records')
 const { Reporter } = require('./reports')
-const { findResumption } = require('./resume')
+const { findResumption, moveTo } = require('./resume')
 
 // What is read at once, if a batch is smaller.
 const READ_COUNT = 1000
@@ -70,6 +70,8 @@ class LogForwarder {
   #doneTo = -1
   #isIdle = false
   #isMeasuring = false
+  /** Whether it is known where to begin. */
+  #hasBegun = false
   #skippedCount = 0
   /** @type {Waiter[]} callers of `drained` */
   #waiting = []
@@ -119,10 +121,11 @@ class LogForwarder {
 
   /** Waits until everything that the log has now is done with. @returns {Promise<void>} */
   async drained () {
+    if (this.#failure) throw this.#failure
     await this.ready()
     const seq = this.#log.since.value
     if (this.#failure) throw this.#failure
-    if (this.#doneTo >= seq) return
+    if (this.#hasBegun && this.#doneTo >= seq) return
     await new Promise((resolve, reject) => {
       this.#waiting.push({ seq, resolve: () => resolve(undefined), reject })
       this.#control.poke()
@@ -175,7 +178,7 @@ class LogForwarder {
     try {
       const { position, problem } = await findResumption(log, logId, saved, start)
       const [control, retrier] = [this.#control, this.#retrier]
-      this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync })
+      this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync, sink })
       const parts = { sink, control, retrier, progress: this.#progress, refusedRecords: this.#refusedRecords, reporter }
       this.#delivery = new Delivery({ ...parts, onPass: (entries) => this.#passed(entries) }, batch)
       this.#lagCounter = new LagCounter(log, position.seq)
@@ -203,11 +206,40 @@ class LogForwarder {
   }
 
   async #run () {
+    await this.#askSink()
+    this.#hasBegun = true
     while (await this.#control.mayGoOn()) {
       const batch = await this.#gather()
-      if (batch !== null) await this.#delivery.deliver(batch)
-      else if (this.#control.isClosing && this.#isDrained) return
+      if (batch !== null) {
+        const begin = await this.#delivery.deliver(batch)
+        if (begin !== null) await this.#beginAt(begin)
+      } else if (this.#control.isClosing && this.#isDrained) {
+        return
+      }
     }
+  }
+
+  /** A sink that knows what it has says where to begin. */
+  async #askSink () {
+    const { sink, start } = this.#options
+    if (!sink.begin) return
+    const { begin, isFatal } = sink
+    const { position, logId: log } = this.#progress
+    const { seq, step, sink: state = null } = position
+    const context = { log, seq, state, start, isNew: step === 0, signal: this.#control.signal }
+    const asked = await this.#retrier.until(() => begin(context), { isFatal })
+    if (asked !== null) await this.#beginAt(asked.result)
+  }
+
+  /** @param {import('./options').Begin} begin */
+  async #beginAt ({ seq, state, problem }) {
+    const before = this.#progress.position
+    if (problem !== null) {
+      const message = `${problem}; going on with ${describeNext(seq)}`
+      this.#reporter.tell({ what: 'target', message, from: before.seq, to: seq })
+    }
+    if (seq !== before.seq || this.#queue.length > 0) this.#goTo(seq)
+    await this.#progress.moveTo(moveTo(before, seq, state))
   }
 
   /** @returns {Promise<Entry[] | null>}  null after waiting for more records */
@@ -261,7 +293,8 @@ class LogForwarder {
       signal: this.#control.signal
     }
     const since = this.#log.since.value
-    const isFatal = (/** @type {any} */ err) => err.code === 'ERR_LOG_CLOSED'
+    const { isFatal: isSinkFatal = () => false } = this.#options.sink
+    const isFatal = (/** @type {any} */ err) => err.code === 'ERR_LOG_CLOSED' || isSinkFatal(err)
     const read = await this.#retrier.until(() => this.#readBehind(bounds), { isFatal })
     if (read === null) return
     const { entries, end, isCut, lostSize } = read.result
@@ -307,6 +340,7 @@ class LogForwarder {
     this.#goTo(position.seq)
     await this.#progress.moveTo(position)
     this.#tellMoved(before.seq, position.seq, problem ?? 'the log has lost records')
+    await this.#askSink()
   }
 
   /** Forgets what was read. @param {number} seq */
@@ -388,8 +422,7 @@ class LogForwarder {
 
   /** @type {(from: number | null, to: number, problem: string) => void} */
   #tellMoved (from, to, problem) {
-    const where = to === -1 ? 'the first record' : `the record behind ${to}`
-    this.#reporter.tell({ what: 'cursor', message: `${problem}; going on with ${where}`, from, to })
+    this.#reporter.tell({ what: 'cursor', message: `${problem}; going on with ${describeNext(to)}`, from, to })
   }
 
   /** @type {(from: number, to: number, records: number | null, why: string) => void} */
@@ -402,6 +435,9 @@ class LogForwarder {
 
   #ended () {
     this.#forgetLog()
+    const { isFatal = () => false } = this.#options.sink
+    const error = this.#failure
+    if (error !== null && isFatal(error)) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
     const err = this.#failure ?? closedError('drained', this.#options.name)
     for (const { reject } of this.#waiting.splice(0)) reject(err)
     // Nothing is left to do, but somebody else may want the cursor.
@@ -416,6 +452,11 @@ class LogForwarder {
     await this.#options.sink.close?.()
     this.#control.show('closed')
   }
+}
+
+/** @param {number} seq  of the last record that is done with */
+function describeNext (seq) {
+  return seq === -1 ? 'the first record' : `the record behind ${seq}`
 }
 
 /** @type {(call: string, name: string) => LogError} */
@@ -445,3 +486,4 @@ Forwarder.prototype = LogForwarder.prototype
 
 /** @type {ForwarderConstructor} */
 exports.Forwarder = /** @type {any} */ (Forwarder)
+exports.LogForwarder = LogForwarder

@@ -8,6 +8,8 @@ class LagCounter {
   #log
   #records = 0
   #size = 0
+  /** How often counting began anew. */
+  #resetCount = 0
 
   /**
    * @param {any} log  loaded
@@ -42,13 +44,16 @@ class LagCounter {
   reset (after) {
     this.end = after
     this.#records = this.#size = 0
+    this.#resetCount++
   }
 
   /** Counts what was appended since. @param {AbortSignal} signal */
   async measure (signal) {
     if (this.#log.since.value <= this.end) return
     const onCorrupt = this.#log.supports.onCorrupt ? 'skip' : undefined
+    const resetCount = this.#resetCount
     await this.#log.scan({ gt: this.end, onCorrupt, signal }, (/** @type {any} */ { count, seqs, starts, ends }) => {
+      if (this.#resetCount !== resetCount) return false
       for (let i = 0; i < count; i++) this.note(seqs[i], ends[i] - starts[i])
     })
   }

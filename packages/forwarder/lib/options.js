@@ -29,7 +29,22 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  * @property {Array<{ index: number, message?: string }>} [refused]  records of the batch, by their index
  * @property {number} [refusedCount]  from a sink that knows only how many
  * @property {string} [message]  why
+ * @property {object} [state]  is noted in the cursor together with this batch: at most some hundred bytes of JSON
+ * @property {Begin} [begin]  instead of all others: the sink has lost what it accepted, and took nothing of this batch
  * @typedef {Answer | void} Accepted
+ *
+ * @typedef {object} Begin  where a sink wants the forwarder to go on
+ * @property {number} seq  of the last record that the sink has; -1 for none
+ * @property {object | null} state
+ * @property {string | null} problem  why that is not where the cursor is; null if nothing is wrong
+ *
+ * @typedef {object} BeginContext
+ * @property {string} log  the id of the log, or of the cursor
+ * @property {number} seq  of the last record that is done with
+ * @property {object | null} state  that was noted with it
+ * @property {'first' | 'next'} start  the option
+ * @property {boolean} isNew  whether the cursor has passed nothing yet
+ * @property {AbortSignal} signal
  */
 
 /**
@@ -40,7 +55,13 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * @template [T=any]
- * @typedef {{ send: Send<T>, close?: () => unknown }} Sink
+ * @typedef {object} Sink
+ * @property {Send<T>} send
+ * @property {(context: BeginContext) => Promise<Begin>} [begin]  called before the first batch, and after the log has
+ *   lost its end: for a sink that knows what it has
+ * @property {() => unknown} [sync]  makes what was accepted durable, before the cursor is made durable
+ * @property {(err: any) => boolean} [isFatal]  whether no other try can help: the forwarder then stops
+ * @property {() => unknown} [close]
  */
 
 /**

@@ -18,6 +18,7 @@ class Progress {
   #log
   #retrier
   #name
+  #syncSink
   #syncMs
   #syncedMs = performance.now()
   /** Whether the log keeps records for whoever asks. */
@@ -29,15 +30,16 @@ class Progress {
    * @param {import('./cursor').Cursor} parts.cursor
    * @param {any} parts.log
    * @param {import('./control').Retrier} parts.retrier
-   * @param {{ name: string, fsync: 'always' | 'interval' }} options
+   * @param {{ name: string, fsync: 'always' | 'interval', sink: import('./options').Sink }} options
    */
-  constructor ({ position, cursor, log, retrier }, { name, fsync }) {
+  constructor ({ position, cursor, log, retrier }, { name, fsync, sink }) {
     this.position = position
     this.#cursor = cursor
     this.#log = log
     this.#holds = typeof log.hold === 'function'
     this.#retrier = retrier
     this.#name = name
+    this.#syncSink = sink.sync && { run: async () => sink.sync?.(), isFatal: sink.isFatal }
     this.#syncMs = fsync === 'always' ? 0 : SYNC_MS
   }
 
@@ -56,9 +58,12 @@ class Progress {
     if (this.position.end !== end) await this.#save({ ...this.position, end })
   }
 
-  /** Passes records. @type {(last: Entry, counts: { forwarded: number, refused: number }) => Promise<void>} */
-  async pass (last, counts) {
-    await this.#save(advance(this.position, last, counts))
+  /**
+   * Passes records.
+   * @type {(last: Entry, counts: { forwarded: number, refused: number }, sink?: object | null) => Promise<void>}
+   */
+  async pass (last, counts, sink) {
+    await this.#save(advance(this.position, last, counts, sink))
     if (this.syncDueMs === 0) await this.sync()
   }
 
@@ -70,6 +75,7 @@ class Progress {
   async sync () {
     const { seq } = this.position
     this.#syncedMs = performance.now()
+    if (this.#syncSink) await this.#retrier.until(this.#syncSink.run, this.#syncSink)
     await this.#retrier.until(() => this.#cursor.sync(), { isUrgent: true })
     // Not earlier: after a power cut the cursor must not need records that the log was told to give up.
     if (!this.#cursor.isDirty) await this.hold(seq)

@@ -12,7 +12,11 @@ const { rethrowAsync } = require('@millrace/flow')
  * @typedef {{ what: 'refused', message: string, seq: number, error: Error | null, count: number }} RefusedReport
  *   `seq` is the first record that may be one of the `count` refused ones
  * @typedef {{ what: 'skipped', message: string, from: number, to: number, records: number | null }} SkippedReport
- * @typedef {CursorReport | RetryReport | RecoveredReport | RefusedReport | SkippedReport} Report
+ * @typedef {{ what: 'target', message: string, from: number, to: number }} TargetReport  the sink no longer has what it
+ *   accepted
+ * @typedef {{ what: 'stopped', message: string, error: Error }} StoppedReport
+ * @typedef {CursorReport | RetryReport | RecoveredReport | RefusedReport | SkippedReport | TargetReport |
+ *   StoppedReport} Report
  */
 
 // Somebody who looks at the refused records needs no warning for each.

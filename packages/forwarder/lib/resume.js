@@ -33,7 +33,7 @@ const NO_CRC = -1
 async function findResumption (log, logId, { position, isDamaged }, start) {
   const id = crypto.randomBytes(16).toString('hex')
   /** @type {Position} */
-  const fresh = { log: logId, id, seq: -1, end: null, step: 0, points: [], forwarded: 0, refused: 0 }
+  const fresh = { log: logId, id, seq: -1, end: null, step: 0, points: [], forwarded: 0, refused: 0, sink: null }
   if (isDamaged) return { position: fresh, problem: 'the cursor is damaged' }
   if (position === null) return { position: { ...fresh, seq: start === 'next' ? log.since.value : -1 }, problem: null }
   // A log has no id before its head is written, and none in the offset framings.
@@ -98,16 +98,30 @@ async function judge (log, [, seq, crc]) {
  * @param {Position} position
  * @param {{ seq: number, crc: number }} last
  * @param {{ forwarded: number, refused: number }} counts  records
+ * @param {object | null} [sink]  what the sink wants to have noted
  * @returns {Position}
  */
-function advance (position, { seq, crc }, counts) {
+function advance (position, { seq, crc }, counts, sink = position.sink ?? null) {
   const step = position.step + 1
   const points = position.points.filter(([made]) => step - made < 4 * (made & -made))
   points.unshift([step, seq, crc])
   const forwarded = position.forwarded + counts.forwarded
   const refused = position.refused + counts.refused
-  return { ...position, seq, step, points, end: null, forwarded, refused }
+  return { ...position, seq, step, points, end: null, forwarded, refused, sink }
+}
+
+/**
+ * The position that a sink asks for.
+ * @param {Position} position
+ * @param {number} seq  of the last record that the sink has
+ * @param {object | null} sink  what it wants to have noted
+ * @returns {Position}
+ */
+function moveTo (position, seq, sink) {
+  if (seq === position.seq) return { ...position, sink }
+  return { ...position, seq, sink, end: null, points: position.points.filter((point) => point[1] <= seq) }
 }
 
 exports.findResumption = findResumption
+exports.moveTo = moveTo
 exports.advance = advance
