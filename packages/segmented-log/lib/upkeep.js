@@ -87,7 +87,7 @@ class Upkeep {
   #begin (segment, work) {
     this.#mustStop = false
     const done = work().catch((err) => {
-      if (err !== STOPPED) return this.#warn(segment, err)
+      if (err !== STOPPED && !segment.isDropped) return this.#warn(segment, err)
       this.#left.delete(segment)
     }).finally(() => {
       this.#running = null
