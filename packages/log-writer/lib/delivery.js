@@ -54,6 +54,8 @@ class Delivery {
   #inFlight = new Set()
   /** @type {Set<Batch>} */
   #unwritten = new Set()
+  /** Whether one of them has failed, and is not called back yet. */
+  #isFailing = false
   /** Batches that it has refused; they go back once none is in flight. @type {Batch[]} */
   #failed = []
   /** @type {NodeJS.Timeout | null} */
@@ -130,57 +132,60 @@ class Delivery {
   }
 
   /**
-   * Writes everything before it returns.
+   * Writes everything before it returns. What is in flight comes first, and then one batch after the other: so none is
+   * written in front of one that fails.
    * @param {boolean} isSynced
    * @param {boolean} isLast  whether to try even if the log has just failed
    * @returns {boolean}  whether everything is written
    */
   flushNow (isSynced, isLast) {
-    const { log } = this
-    if (!this.#canFlush || (this.#retryTimer !== null && !isLast)) return false
+    if (!this.#canFlush || this.#isFailing || (this.#retryTimer !== null && !isLast)) return false
     this.#putBackFailed()
     this.#owner.prepare()
-    if (typeof log.appendSync === 'function' && this.#unwritten.size === 0 && this.#singleCount === 0) {
-      if (!this.#writeNow(log)) return false
-      if (!isSynced && this.#queue.count === 0) return true
-    }
-    while (this.#queue.count > 0) this.#hand()
     try {
-      log.flushSync?.({ sync: isSynced })
+      if (this.#unwritten.size > 0) this.#completeNow()
+      while (this.#queue.count > 0) {
+        if (this.#writeNow()) continue
+        this.#hand()
+        this.#completeNow()
+      }
+      if (isSynced) this.log.flushSync?.({ sync: true })
     } catch (err) {
       // The appends that have failed are called back, and counted there.
+      this.#isFailing = this.#inFlight.size > 0
       this.report(/** @type {Failure} */ (err))
       return false
     }
-    for (const batch of this.#unwritten) this.#count(batch, 1)
-    this.#unwritten.clear()
     return true
   }
 
+  /** Writes what the log has been handed. */
+  #completeNow () {
+    this.log.flushSync?.(WRITTEN)
+    for (const batch of this.#unwritten) this.#count(batch, 1)
+    this.#unwritten.clear()
+  }
+
   /**
-   * Writes the queue while every batch in flight is written. A log that has to wait for something gets no record.
-   * @type {(log: Log) => boolean} false if a write has failed
+   * Writes a batch of the queue with `appendSync`.
+   * @returns {boolean}  false if the log has none, or has to wait for something
    */
-  #writeNow (log) {
-    while (this.#queue.count > 0) {
-      const batch = this.#queue.take(BATCH_SIZE_MAX)
-      try {
-        log.appendSync?.(batch.records, WRITTEN)
-      } catch (err) {
-        if (/** @type {Failure} */ (err).code === 'ERR_LOG_NOT_READY') {
-          this.#queue.putBack(batch)
-          return true
-        }
-        this.report(/** @type {Failure} */ (err))
-        this.#hold(batch, 1)
-        this.#inFlight.add(batch)
-        this.#unwritten.add(batch)
-        process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err)))
+  #writeNow () {
+    if (typeof this.log.appendSync !== 'function' || this.#singleCount > 0) return false
+    const batch = this.#queue.take(BATCH_SIZE_MAX)
+    try {
+      this.log.appendSync(batch.records, WRITTEN)
+    } catch (err) {
+      if (/** @type {Failure} */ (err).code === 'ERR_LOG_NOT_READY') {
+        this.#queue.putBack(batch)
         return false
       }
-      this.#hold(batch, 1)
-      this.#count(batch, 1)
+      this.#take(batch)
+      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err)))
+      throw err
     }
+    this.#hold(batch, 1)
+    this.#count(batch, 1)
     return true
   }
 
@@ -189,14 +194,19 @@ class Delivery {
     const isSingle = this.#singleCount > 0
     if (isSingle) this.#singleCount--
     const batch = this.#queue.take(isSingle ? 0 : BATCH_SIZE_MAX)
-    this.#hold(batch, 1)
-    this.#inFlight.add(batch)
-    this.#unwritten.add(batch)
+    this.#take(batch)
     try {
       this.log.append(batch.records, (err) => this.#answered(batch, err))
     } catch (err) {
       process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err)))
     }
+  }
+
+  /** @param {Batch} batch  is in flight now */
+  #take (batch) {
+    this.#hold(batch, 1)
+    this.#inFlight.add(batch)
+    this.#unwritten.add(batch)
   }
 
   /** @type {(batch: Batch, sign: 1 | -1) => void} */
@@ -230,7 +240,10 @@ class Delivery {
       this.#retryMs = RETRY_MS_MIN
       this.#attempt = 0
     }
-    if (this.#inFlight.size === 0) this.#putBackFailed()
+    if (this.#inFlight.size === 0) {
+      this.#isFailing = false
+      this.#putBackFailed()
+    }
     if (err) this.#fail(err, batch)
     this.#owner.onAnswer()
   }

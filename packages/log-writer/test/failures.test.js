@@ -35,6 +35,34 @@ tape('a failed write keeps its batch and is tried again', async (t) => {
   await writer.close()
 })
 
+for (const hasAppendSync of [true, false]) {
+  tape(`an eager record is not written in front of a batch that has just failed; appendSync: ${hasAppendSync}`, async (t) => {
+    const log = new MemoryLog({ hasAppendSync })
+    const writer = LogWriter(log, { onReport: () => {} })
+    await opened()
+    log.failures = [failure('ENOSPC')]
+    // The second one is written before the failure of the first one is called back.
+    for (const text of ['a', 'b']) writer.write(text, 'error')
+    writer.write('c')
+    t.deepEqual(log.records, [], 'nothing overtakes it')
+    t.equal(writer.counters().total.written, 0)
+    t.equal(writer.flushSync(), false)
+    await opened()
+    log.isSlow = true
+    log.failures = [null, failure('ENOSPC')]
+    const flushed = writer.flush()
+    writer.write('d', 'error')
+    writer.write('e', 'error')
+    log.isSlow = false
+    log.answer()
+    await flushed
+    await writer.flush()
+    t.deepEqual(log.records, ['a', 'b', 'c', 'd', 'e'])
+    checkCounts(t, writer)
+    await writer.close()
+  })
+}
+
 tape('a failed write is tried again by itself', async (t) => {
   const log = new MemoryLog()
   const writer = LogWriter(log, { onReport: () => {}, batch: { count: 1 } })

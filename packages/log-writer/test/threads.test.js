@@ -156,10 +156,12 @@ tape('threads: the end of the process takes what is in the rings, also in the mi
       const progress = new SharedArrayBuffer(4)
       const workerData = { channel, name: 'a', count: 1e9, progress }
       new Worker(${JSON.stringify(CHILD)}, { workerData, transferList: [channel.port] })
-      setTimeout(() => {
-        console.log(Atomics.load(new Int32Array(progress), 0))
+      setInterval(() => {
+        const count = Atomics.load(new Int32Array(progress), 0)
+        if (count < 1000) return
+        console.log(count)
         process.exit()
-      }, 300)
+      }, 50)
     })`
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', cwd: __dirname })
   const log = OffsetLog(file, { codec: lines, flags: 'r' })
