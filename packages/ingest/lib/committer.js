@@ -12,6 +12,8 @@ const BUFFER_SIZE = 1024 * 1024
 const RETRY_MS = 500
 /** A sync waits while further batches come, at least one in this time, but never longer than the last sync took. */
 const GAP_MS = 0.5
+/** How finely the age of what is not synced is known. */
+const AGE_STEP_MS = 20
 
 /**
  * @typedef {import('./options').Ack} Ack
@@ -32,6 +34,7 @@ const GAP_MS = 0.5
  * @property {number} pendingSize  bytes that may wait to be written
  * @property {(err: Error) => void} onFailure  a write or a sync failed
  * @property {(events: Events, size: number, err: Error | null, seq: number) => void} [onWritten]  a batch with events
+ * @property {import('./metrics').WriteMeter} [meter]
  */
 
 class Committer {
@@ -58,6 +61,8 @@ class Committer {
   #senderCount = 0
   /** Buffered batches that are tried again. @type {Batch[]} */
   #failed = []
+  /** What was written and may not be durable, in steps of time. @type {Array<{ seq: number, sinceMs: number }>} */
+  #steps = []
 
   /** @param {Log} log  that is open  @param {CommitOptions} options */
   constructor (log, options) {
@@ -70,6 +75,11 @@ class Committer {
     return this.#size
   }
 
+  /** Batches that are not written yet. */
+  get pendingCount () {
+    return this.#waiting.length + this.#writing
+  }
+
   get isIdle () {
     return this.#waiting.length + this.#writing + this.#unsynced.length === 0 && !this.#isSyncing
   }
@@ -77,6 +87,12 @@ class Committer {
   /** How long the oldest batch has waited, in ms. */
   get lagMs () {
     return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0].since
+  }
+
+  /** How long ago the oldest record was written that is not on stable storage, in ms. */
+  get unsyncedMs () {
+    this.#forgetSynced()
+    return this.#steps.length === 0 ? 0 : performance.now() - this.#steps[0].sinceMs
   }
 
   /** @type {(records: Buffer[], ack: Ack, done: Done, events?: Events | null) => void} */
@@ -147,6 +163,7 @@ class Committer {
   #written (batch, err, seq) {
     if (err !== null && batch.ack === 'buffered') this.#failed.push(batch)
     else this.#size -= batch.size
+    if (err === null) this.#measure(batch, seq)
     if (batch.events !== null) this.#options.onWritten?.(batch.events, batch.size, err, seq)
     if (err !== null) this.#options.onFailure(err)
     if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
@@ -158,6 +175,24 @@ class Committer {
     this.#waiting = [...failed, ...this.#waiting]
     if (failed.length > 0) this.#timer ??= setTimeout(this.#flush, RETRY_MS)
     else if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  /** @type {(batch: Batch, seq: number) => void} */
+  #measure ({ records, size, since }, seq) {
+    const now = performance.now()
+    this.#options.meter?.write(records.length, size, now - since)
+    const last = this.#steps.at(-1)
+    if (last !== undefined && now - last.sinceMs < AGE_STEP_MS) {
+      last.seq = seq
+      return
+    }
+    this.#forgetSynced()
+    this.#steps.push({ seq, sinceMs: now })
+  }
+
+  #forgetSynced () {
+    const durable = Number(this.#log.durable.value)
+    while (this.#steps.length > 0 && this.#steps[0].seq <= durable) this.#steps.shift()
   }
 
   #sync () {
@@ -186,6 +221,7 @@ class Committer {
     this.#log.sync((/** @type {Error | null} */ err) => {
       this.#isSyncing = false
       this.#syncMs = performance.now() - beganMs
+      this.#options.meter?.sync(this.#syncMs)
       this.#senderCount = unsynced.length + this.#unsynced.length
       if (err) this.#options.onFailure(err)
       for (const { seq, done } of unsynced) done(err ?? null, err ? null : seq)

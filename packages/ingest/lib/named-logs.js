@@ -82,14 +82,17 @@ class NamedLogs {
   #isClosed = false
   /** @type {((name: string, err: Error) => void)} */
   #report
+  #meter
 
   /**
    * @param {Options} options
    * @param {(name: string, err: Error) => void} report
+   * @param {import('./metrics').WriteMeter} meter
    */
-  constructor (options, report) {
+  constructor (options, report, meter) {
     this.#options = options
     this.#report = report
+    this.#meter = meter
     this.#cache = new SharedCache(options.cache)
   }
 
@@ -195,6 +198,7 @@ class NamedLogs {
       bufferMs,
       pendingSize: limits.pendingSize,
       onFailure: (err) => this.#failed(entry, err),
+      meter: this.#meter,
       ...(counter && { onWritten: counter.written.bind(counter) })
     })
     entry.isReady = true

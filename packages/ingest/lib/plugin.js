@@ -4,8 +4,10 @@
 const { AccessControl } = require('./access')
 const { RECORD_TYPES, inflateBody } = require('./body')
 const { addCountRoutes } = require('./count-routes')
+const { addHealthRoutes } = require('./health-routes')
 const { Idempotency } = require('./idempotency')
 const { Keys } = require('./keys')
+const { Metrics, WriteMeter } = require('./metrics')
 const { NamedLogs } = require('./named-logs')
 const { parseOptions } = require('./options')
 const { Problem, toProblem } = require('./problem')
@@ -24,6 +26,7 @@ const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
  * @property {NamedLogs} logs
  * @property {Keys} keys
  * @property {Idempotency} idempotency
+ * @property {Metrics} metrics
  * @property {AbortSignal} ending  aborted when the server stops
  * @property {Promise<void>} keysRead  before this, nobody may be let in
  * @property {Promise<void>} opened  resolves once the logs may be used; no other server has the folder then
@@ -35,12 +38,18 @@ const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 function createContext (given) {
   const options = parseOptions(given)
   const ending = new AbortController()
-  const keys = new Keys(options.keysFile, (err) => options.onReport(err, 'keys'))
-  const logs = new NamedLogs(options, (name, err) => options.onReport(err, name))
+  const meter = new WriteMeter()
+  const report = (/** @type {string} */ name, /** @type {Error} */ err) => {
+    meter.failures++
+    options.onReport(err, name)
+  }
+  const keys = new Keys(options.keysFile, (err) => report('keys', err))
+  const logs = new NamedLogs(options, report, meter)
+  const metrics = new Metrics(logs, meter, options.folder)
   const { idempotencyKeys: count, idempotencyMs: ageMs } = options.limits
   const keysRead = keys.start()
   const opened = keysRead.then(() => logs.open())
-  opened.catch((err) => ending.signal.aborted || options.onReport(err, options.folder))
+  opened.catch((err) => ending.signal.aborted || report(options.folder, err))
   const stop = () => ending.abort()
   const close = async () => {
     stop()
@@ -49,7 +58,7 @@ function createContext (given) {
     await opened.catch(() => {})
   }
   const idempotency = new Idempotency({ count, ageMs })
-  return { options, logs, keys, idempotency, ending: ending.signal, keysRead, opened, stop, close }
+  return { options, logs, keys, idempotency, metrics, ending: ending.signal, keysRead, opened, stop, close }
 }
 
 /**
@@ -67,6 +76,7 @@ async function addRoutes (app, context) {
   await context.keysRead
   app.decorateRequest('apiKey', null)
   addChecks(app, new AccessControl(keys, options))
+  addMetering(app, context.metrics)
   addBodies(app, options.limits)
   app.setErrorHandler(sendProblem)
   app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
@@ -75,7 +85,7 @@ async function addRoutes (app, context) {
   addEventRoutes(routes, context)
   addCountRoutes(routes, context)
   addReadRoutes(routes, context)
-  addHealth(routes, context)
+  addHealthRoutes(routes, context)
   routes.refuseOtherMethods()
   app.addHook('preClose', async () => context.stop())
   app.addHook('onClose', () => context.close())
@@ -92,6 +102,17 @@ function addChecks (app, access) {
     } catch (err) {
       done(/** @type {Error} */ (err))
     }
+  })
+}
+
+/** @type {(app: App, metrics: Metrics) => void} */
+function addMetering (app, metrics) {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { config, url } = request.routeOptions
+    // Paths that were refused have no route of their own.
+    const route = /** @type {any} */ (config).access === undefined ? undefined : url
+    metrics.observeRequest(route, request.method, reply.statusCode, reply.elapsedTime / 1000)
+    done()
   })
 }
 
@@ -157,15 +178,6 @@ class Routes {
       })
     }
   }
-}
-
-/** @type {(routes: Routes, context: Context) => void} */
-function addHealth (routes, { logs }) {
-  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }))
-  routes.add('GET', '/readyz', { action: 'none' }, () => {
-    if (logs.isOpen) return { status: 'ready' }
-    throw new Problem(503, 'the server is starting, is stopping, or another one has its folder', { code: 'unavailable', retryAfter: 1 })
-  })
 }
 
 exports.addRoutes = addRoutes

@@ -19,21 +19,21 @@ const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /** @type {(routes: any, context: Context) => void} */
 function addReadRoutes (routes, context) {
-  const { logs } = context
-  let liveCount = 0
+  const { logs, metrics } = context
   routes.add('GET', '/v1/logs/:name', { action: 'read' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const query = parseQuery(request.query)
     const isLive = /(^|,)\s*text\/event-stream\b/i.test(request.headers.accept ?? '')
-    if (isLive && liveCount >= context.options.limits.liveReaders) throw unavailable(`there are ${liveCount} live readers`)
+    const { liveReaders } = metrics
+    if (isLive && liveReaders >= context.options.limits.liveReaders) throw unavailable(`there are ${liveReaders} live readers`)
     const entry = await logs.acquire(request.params.name, false)
     let isReleased = false
     const release = () => {
       if (isReleased) return
       isReleased = true
-      if (isLive) liveCount--
+      if (isLive) metrics.liveReaders--
       logs.release(entry)
     }
-    if (isLive) liveCount++
+    if (isLive) metrics.liveReaders++
     try {
       if (isLive) await follow(request, reply, { entry, query, context, release })
       else await send(reply, { entry, query, context, release })

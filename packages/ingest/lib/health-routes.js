@@ -1,0 +1,74 @@
+'use strict'
+// GET /healthz, /readyz and /metrics: for whoever starts, watches and measures the server.
+
+const path = require('node:path')
+const { fileStorage, writeWhole } = require('@millrace/block-file')
+const { call, toPromise } = require('@millrace/flow')
+const { unavailable } = require('./problem')
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+const PROBE_FILE = 'probe'
+const PROBE_SIZE = 64 * 1024
+/** A probe counts for so long, so that nobody can keep the disk busy with them. */
+const PROBE_MS = 1000
+/** A disk that takes longer does not answer. */
+const PROBE_MS_MAX = 3000
+
+/** @type {(routes: any, context: import('./plugin').Context) => void} */
+function addHealthRoutes (routes, { options, logs, metrics }) {
+  const disk = new DiskProbe(options.folder, options.log.storage ?? fileStorage)
+  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }))
+  routes.add('GET', '/readyz', { action: 'none' }, async () => {
+    if (!logs.isOpen) throw unavailable('the server is starting, is stopping, or another one has its folder')
+    const failure = await disk.check()
+    if (failure !== null) throw unavailable(`the disk fails (${failure})`)
+    return { status: 'ready' }
+  })
+  routes.add('GET', '/metrics', { action: 'read', log: '*' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+    const text = await metrics.format()
+    return reply.header('Content-Type', METRICS_TYPE).send(text)
+  })
+}
+
+/** Whether the disk takes a file and syncs it. Logs are opened when they are used, so they do not show it. */
+class DiskProbe {
+  #file
+  #storage
+  #endMs = -Infinity
+  /** @type {Promise<string | null>} */
+  #probing = Promise.resolve(null)
+
+  /** @param {string} folder  @param {import('@millrace/block-file').Storage} storage */
+  constructor (folder, storage) {
+    this.#file = path.join(folder, PROBE_FILE)
+    this.#storage = storage
+  }
+
+  /** @returns {Promise<string | null>}  the code of the failure; null if there is none */
+  check () {
+    const now = performance.now()
+    if (now < this.#endMs) return this.#probing
+    this.#endMs = Infinity
+    const probe = this.#write().then(() => null, (err) => err.code ?? err.message)
+    const again = () => { this.#endMs = performance.now() + PROBE_MS }
+    // While the disk does not answer, no further probe is begun.
+    probe.then(again)
+    /** @type {Promise<string>} */
+    const late = new Promise((resolve) => setTimeout(resolve, PROBE_MS_MAX, 'it does not answer').unref())
+    this.#probing = Promise.race([probe, late])
+    return this.#probing
+  }
+
+  async #write () {
+    const handle = await call(this.#storage, 'open', this.#file, { flags: 'r+', createFolder: false })
+    try {
+      await toPromise((cb) => writeWhole(handle, Buffer.alloc(PROBE_SIZE, 1), 0, cb))
+      await call(handle, 'sync')
+    } finally {
+      await call(handle, 'close').catch(() => {})
+      await call(this.#storage, 'unlink', this.#file)
+    }
+  }
+}
+
+exports.addHealthRoutes = addHealthRoutes
