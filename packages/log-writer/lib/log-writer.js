@@ -253,11 +253,14 @@ class Writer {
 
   /** @param {number} ms */
   #startTimer (ms) {
+    const { settledCount } = this.#delivery
     this.#timer = setTimeout(() => {
       this.#timer = null
       if (!this.#hasWork) return
-      // The batch that the timer was started for may have been written meanwhile.
-      const restMs = this.#queue.count === 0 ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - Date.now()
+      // If the batch that the timer was started for has been written meanwhile, the oldest record is younger. If not,
+      // the clock is not asked: it may stand still, for example in a test.
+      const isOld = this.#queue.count === 0 || this.#delivery.settledCount === settledCount
+      const restMs = isOld ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - Date.now()
       if (restMs > 0 && restMs <= this.#options.batch.ageMs) return this.#startTimer(restMs)
       this.#delivery.pump()
     }, ms).unref()

@@ -261,6 +261,18 @@ tape('appendSync: is used for records that must be written at once, behind what 
   await writer.close()
 })
 
+tape('batches: a trickle is written although the clock stands still', async (t) => {
+  const { log, writer } = await create({ batch: { ageMs: 20 } })
+  const { now } = Date
+  const standing = now()
+  Date.now = () => standing
+  writer.write('1')
+  await pause(100)
+  Date.now = now
+  t.deepEqual(log.records, ['1'])
+  await writer.close()
+})
+
 tape('full, write-through: a loop that never lets the event loop turn keeps no record in memory that is written', async (t) => {
   const { log, writer } = await create({ queue: { count: 100 }, batch: { count: 10 } }, { hasAppendSync: true })
   for (let n = 0; n < 1050; n++) writer.write(`${n}`, 'info')
