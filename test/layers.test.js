@@ -14,6 +14,7 @@ const layerOf = {
   framing: 1,
   'json-codec': 1,
   'binary-codec': 1,
+  otlp: 1.5,
   'offset-log': 2,
   forwarder: 3,
   'log-writer': 3,

@@ -10,7 +10,8 @@ const CLIENT_COUNT_MAX = 10_000
 
 /**
  * @typedef {import('./keys').Key} Key
- * @typedef {{ action: 'read' | 'write', log?: string } | { action: 'none' }} Access  `log`: if it is not the parameter
+ * @typedef {string | ((key: Key) => string)} LogOf
+ * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'none' }} Access  `log`: if it is not the parameter
  *   `name`
  */
 
@@ -48,10 +49,11 @@ class AccessControl {
     if (access.action === 'none') return null
     const key = this.#keys.areNeeded ? this.#findKey(headers.authorization) : null
     this.#rate?.take(key?.id ?? raw.socket.remoteAddress ?? '', reply)
-    if (key === null || (access.action !== 'read' && access.action !== 'write')) return key
-    const log = access.log ?? /** @type {{ name: string }} */ (params).name
-    if (allows(key, access.action, log)) return key
-    throw new Problem(403, `this key may not ${access.action} ${log === '*' ? 'all logs' : JSON.stringify(log)}`, { code: 'scope' })
+    if (key !== null && (access.action === 'read' || access.action === 'write')) {
+      const { action, log = /** @type {{ name: string }} */ (params).name } = access
+      checkScope(key, action, typeof log === 'function' ? log(key) : log)
+    }
+    return key
   }
 
   /** @param {string | undefined} authorization @returns {Key} */
@@ -62,6 +64,12 @@ class AccessControl {
     const detail = authorization === undefined ? 'send an API key: Authorization: Bearer mr_...' : 'this API key is not valid'
     throw new Problem(401, detail, { code: 'key', headers: { 'WWW-Authenticate': 'Bearer' } })
   }
+}
+
+/** @type {(key: Key, action: 'read' | 'write', log: string) => void} throws a Problem */
+function checkScope (key, action, log) {
+  if (allows(key, action, log)) return
+  throw new Problem(403, `this key may not ${action} ${log === '*' ? 'all logs' : JSON.stringify(log)}`, { code: 'scope' })
 }
 
 /** So many requests a client in each window of time. */

@@ -19,6 +19,7 @@ const SCOPE = /^(read|write):([a-z0-9][a-z0-9_-]{0,63}|[a-z0-9_-]{0,63}\*)$/
  * @property {string[]} scopes  such as `write:orders`, `read:*`, `write:app-*`
  * @property {string} created  an ISO date
  * @property {string} [note]
+ * @property {string} [otlpLog]  the log that OTLP records go to; `otlp` by default
  */
 
 /** Keys of a file, as a server needs them. */
@@ -116,10 +117,10 @@ function allows ({ scopes }, action, log) {
 /**
  * Adds a key to the file. The secret is nowhere else.
  * @param {string} file
- * @param {{ scopes: string[], note?: string | undefined }} options
+ * @param {Pick<Key, 'scopes' | 'note' | 'otlpLog'>} options
  * @returns {Promise<{ secret: string, key: Key }>}
  */
-async function createKey (file, { scopes, note }) {
+async function createKey (file, { scopes, note, otlpLog }) {
   if (scopes.length === 0) throw misuse('createKey: a key needs a scope, such as write:orders or read:*')
   for (const scope of scopes) {
     if (SCOPE.test(scope)) continue
@@ -131,6 +132,12 @@ async function createKey (file, { scopes, note }) {
   /** @type {Key} */
   const key = { id, hash: hashOf(secret), scopes, created: new Date().toISOString() }
   if (note) key.note = note
+  if (otlpLog !== undefined) {
+    if (!SCOPE.test(`write:${otlpLog}`) || !allows(key, 'write', otlpLog)) {
+      throw misuse(`createKey: a key whose OTLP records go to ${JSON.stringify(otlpLog)} needs the scope write:${otlpLog}`)
+    }
+    key.otlpLog = otlpLog
+  }
   await changeKeys(file, (keys) => [...keys, key])
   return { secret, key }
 }

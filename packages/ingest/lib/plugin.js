@@ -1,6 +1,7 @@
 'use strict'
 // The fastify plugin: the routes, with their checks, around the logs of one folder.
 
+const { MEDIA_TYPES } = require('@millrace/otlp')
 const { AccessControl } = require('./access')
 const { RECORD_TYPES, inflateBody } = require('./body')
 const { addCountRoutes } = require('./count-routes')
@@ -10,7 +11,8 @@ const { Keys } = require('./keys')
 const { Metrics, WriteMeter } = require('./metrics')
 const { NamedLogs } = require('./named-logs')
 const { parseOptions } = require('./options')
-const { Problem, toProblem } = require('./problem')
+const { addOtlpRoute } = require('./otlp-route')
+const { Problem, toProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
@@ -75,7 +77,7 @@ async function addRoutes (app, context) {
   const { options, keys } = context
   await context.keysRead
   app.decorateRequest('apiKey', null)
-  addChecks(app, new AccessControl(keys, options))
+  addChecks(app, new AccessControl(keys, options), context.ending)
   addMetering(app, context.metrics)
   addBodies(app, options.limits)
   app.setErrorHandler(sendProblem)
@@ -84,6 +86,7 @@ async function addRoutes (app, context) {
   addWriteRoutes(routes, context)
   addEventRoutes(routes, context)
   addCountRoutes(routes, context)
+  addOtlpRoute(routes, context)
   addReadRoutes(routes, context)
   addHealthRoutes(routes, context)
   routes.refuseOtherMethods()
@@ -91,13 +94,15 @@ async function addRoutes (app, context) {
   app.addHook('onClose', () => context.close())
 }
 
-/** @type {(app: App, access: AccessControl) => void} */
-function addChecks (app, access) {
+/** @type {(app: App, access: AccessControl, ending: AbortSignal) => void} */
+function addChecks (app, access, ending) {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('Cache-Control', 'no-store')
     reply.header('X-Content-Type-Options', 'nosniff')
     try {
-      /** @type {any} */ (request).apiKey = access.check(request, reply)
+      const apiKey = access.check(request, reply)
+      if (ending.aborted) throw unavailable('the server is stopping')
+      Object.assign(request, { apiKey })
       done()
     } catch (err) {
       done(/** @type {Error} */ (err))
@@ -119,7 +124,7 @@ function addMetering (app, metrics) {
 /** Bodies arrive as bytes, unpacked. @type {(app: App, limits: import('./options').Limits) => void} */
 function addBodies (app, limits) {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(RECORD_TYPES, { parseAs: 'buffer', bodyLimit: limits.bodySize }, (request, body, done) => {
+  app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], { parseAs: 'buffer', bodyLimit: limits.bodySize }, (request, body, done) => {
     try {
       const inflated = inflateBody(/** @type {Buffer} */ (body), request.headers['content-encoding'], limits)
       if (Buffer.isBuffer(inflated)) done(null, inflated)
@@ -155,12 +160,13 @@ class Routes {
    * @param {string} url
    * @param {import('./access').Access} access
    * @param {(request: any, reply: Reply) => any} handler
+   * @param {{ errorHandler?: typeof sendProblem }} [options]  if failures are no problems of RFC 9457 here
    */
-  add (method, url, access, handler) {
+  add (method, url, access, handler, options = {}) {
     const methods = [method].flat()
     this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
     /** @type {any} */
-    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler }
+    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler, ...options }
     this.#app.route(route)
   }
 

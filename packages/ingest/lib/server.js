@@ -31,7 +31,8 @@ function createIngest (given) {
   const serverOptions = {
     ...(logger ? { loggerInstance: logger } : { logger: false }),
     exposeHeadRoutes: false,
-    return503OnClosing: true,
+    // The plugin answers then, in the form that its routes have.
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: requestMs,
     connectionTimeout: idleMs,

@@ -2,7 +2,7 @@
 // POST /v1/logs/:name and /v1/se/:source/:event: records into a log, acknowledged as the client asks and the server
 // demands.
 
-const { parseRecords } = require('./body')
+const { RECORD_TYPES, parseRecords } = require('./body')
 const { TEXT_LENGTH_MAX, isEventText, pairOf } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
@@ -28,6 +28,7 @@ function addWriteRoutes (routes, context) {
     const asked = chooseAck(request, options)
     if (body === undefined || body === null) throw new Problem(400, 'the body is missing')
     const type = mediaType(headers['content-type'])
+    if (!RECORD_TYPES.includes(type)) throw new Problem(415, `send one of ${RECORD_TYPES.join(', ')}`)
     const texts = parseRecords(body, type, limits)
     const acquired = logs.acquire(name, true)
     const entry = 'then' in acquired ? await acquired : acquired
@@ -149,3 +150,6 @@ function answer (reply, { ack, isAsked }, count, last) {
 
 exports.addWriteRoutes = addWriteRoutes
 exports.addEventRoutes = addEventRoutes
+exports.chooseAck = chooseAck
+exports.mediaType = mediaType
+exports.store = store

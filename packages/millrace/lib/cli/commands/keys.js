@@ -17,6 +17,7 @@ exports.command = {
   ],
   options: [
     { flags: '--scope <scope>', description: 'what the key may do: read: or write: and the name of a log, or the beginning of names and *; may be repeated', parse: String, isList: true },
+    { flags: '--otlp-log <name>', description: 'the log that OpenTelemetry records with this key go to; otlp by default' },
     { flags: '--note <text>', description: 'whose key it is' }
   ],
   examples: [
@@ -27,7 +28,8 @@ exports.command = {
     const { createKey, listKeys, revokeKey } = require('@millrace/ingest')
     const file = path.join(dir, 'keys.json')
     if (action === 'create') {
-      const { secret, key } = await createKey(file, { scopes: options.scope ?? [], note: options.note })
+      const { scope: scopes = [], note, otlpLog } = options
+      const { secret, key } = await createKey(file, { scopes, note, otlpLog })
       shell.complain(`millrace: the key ${key.id}; it is not shown again\n`)
       shell.print(secret)
     } else if (action === 'list') {

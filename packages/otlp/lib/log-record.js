@@ -1,0 +1,159 @@
+'use strict'
+// Log records as both readers give them: their shape, and how the values of either encoding become values of JSON.
+
+const { LogError } = require('@millrace/errors')
+
+const UINT32 = 2 ** 32
+const BILLION = 1e9
+const NANOSECOND_DIGITS = 9
+/** The text of a time up to its seconds, with the point behind them. */
+const SECONDS_LENGTH = 20
+
+/**
+ * What was not sent is undefined.
+ * @typedef {object} LogRecord
+ * @property {string | undefined} time  ISO, with nanoseconds
+ * @property {string | undefined} observedTime
+ * @property {number | undefined} severityNumber
+ * @property {string | undefined} severityText
+ * @property {string | undefined} eventName
+ * @property {AnyValue | undefined} body
+ * @property {Attributes | undefined} attributes
+ * @property {number | undefined} droppedAttributesCount
+ * @property {string | undefined} traceId
+ * @property {string | undefined} spanId
+ * @property {number | undefined} flags
+ *
+ * @typedef {object} Resource
+ * @property {Attributes | undefined} attributes
+ * @property {number | undefined} droppedAttributesCount
+ * @property {string | undefined} schemaUrl
+ *
+ * @typedef {object} Scope
+ * @property {string | undefined} name
+ * @property {string | undefined} version
+ * @property {Attributes | undefined} attributes
+ * @property {number | undefined} droppedAttributesCount
+ * @property {string | undefined} schemaUrl
+ *
+ * @typedef {{ resource: Resource, scope: Scope, records: LogRecord[] }} LogGroup  records of one scope
+ * @typedef {string | number | boolean | null | any[] | Attributes} AnyValue
+ * @typedef {{ [key: string]: any }} Attributes
+ * @typedef {{ countMax: number }} ReadLimits  log records of a request
+ */
+
+/** @returns {LogRecord} */
+function emptyRecord () {
+  return {
+    time: undefined,
+    observedTime: undefined,
+    severityNumber: undefined,
+    severityText: undefined,
+    eventName: undefined,
+    body: undefined,
+    attributes: undefined,
+    droppedAttributesCount: undefined,
+    traceId: undefined,
+    spanId: undefined,
+    flags: undefined
+  }
+}
+
+/** @returns {Resource} */
+function emptyResource () {
+  return { attributes: undefined, droppedAttributesCount: undefined, schemaUrl: undefined }
+}
+
+/** @returns {Scope} */
+function emptyScope () {
+  return { name: undefined, version: undefined, ...emptyResource() }
+}
+
+/**
+ * The last value of a key counts.
+ * @type {(attributes: Attributes, key: string, value: AnyValue) => void}
+ */
+function setAttribute (attributes, key, value) {
+  if (key !== '__proto__') attributes[key] = value
+  // Assigning would set the prototype.
+  else Object.defineProperty(attributes, key, { value, writable: true, enumerable: true, configurable: true })
+}
+
+let lastSeconds = -1
+let lastText = ''
+
+/**
+ * A time as ISO text with all its digits: such texts are in the order of their times.
+ * @type {(seconds: number, nanoseconds: string) => string}
+ */
+function showTime (seconds, nanoseconds) {
+  if (seconds !== lastSeconds) {
+    lastText = new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)
+    lastSeconds = seconds
+  }
+  return `${lastText}${nanoseconds}Z`
+}
+
+/** Nanoseconds since 1970; 0 means unknown. @type {(low: number, high: number) => string | undefined} */
+function timeOfBits (low, high) {
+  if (low === 0 && high === 0) return undefined
+  // A long division with digits of 32, 16 and 16 bits: numbers of JavaScript hold 53.
+  const upper = Math.floor(high / BILLION)
+  let rest = (high % BILLION) * 65536 + (low >>> 16)
+  const middle = Math.floor(rest / BILLION)
+  rest = (rest % BILLION) * 65536 + (low & 0xffff)
+  const seconds = upper * UINT32 + middle * 65536 + Math.floor(rest / BILLION)
+  return showTime(seconds, String(rest % BILLION).padStart(NANOSECOND_DIGITS, '0'))
+}
+
+/** The same, of a whole number below 2^64. @type {(digits: string) => string | undefined} */
+function timeOfDigits (digits) {
+  if (/^0+$/.test(digits)) return undefined
+  const padded = digits.padStart(NANOSECOND_DIGITS + 1, '0')
+  return showTime(Number(padded.slice(0, -NANOSECOND_DIGITS)), padded.slice(-NANOSECOND_DIGITS))
+}
+
+/**
+ * A number, or decimal digits where a number would be rounded.
+ * @type {(low: number, high: number) => number | string}
+ */
+function integerOfBits (low, high) {
+  const value = (high | 0) * UINT32 + low
+  return Number.isSafeInteger(value) ? value : String(BigInt.asIntN(64, BigInt(high) << 32n | BigInt(low)))
+}
+
+/** JSON has no NaN and no infinity. @param {number} value */
+function showDouble (value) {
+  return Number.isFinite(value) ? value : String(value)
+}
+
+/** Undefined if it is not valid. @type {(bytes: Buffer, size: number) => string | undefined} */
+function idOfBytes (bytes, size) {
+  return bytes.length === size ? idOfHex(bytes.toString('hex'), size) : undefined
+}
+
+/** Undefined if it is not valid. @type {(hex: string, size: number) => string | undefined} */
+function idOfHex (hex, size) {
+  return hex.length === 2 * size && /^[0-9a-f]+$/i.test(hex) && !/^0+$/.test(hex) ? hex.toLowerCase() : undefined
+}
+
+/** @param {number} countMax */
+function tooMany (countMax) {
+  return new LogError('ERR_RECORD_TOO_LARGE', `a request may have ${countMax} log records; send smaller batches`)
+}
+
+exports.emptyRecord = emptyRecord
+exports.emptyResource = emptyResource
+exports.emptyScope = emptyScope
+exports.setAttribute = setAttribute
+exports.timeOfBits = timeOfBits
+exports.timeOfDigits = timeOfDigits
+exports.integerOfBits = integerOfBits
+exports.showDouble = showDouble
+exports.idOfBytes = idOfBytes
+exports.idOfHex = idOfHex
+exports.tooMany = tooMany
+/** Arrays and maps inside one another. */
+exports.NESTING_MAX = 64
+exports.TRACE_ID_SIZE = 16
+exports.SPAN_ID_SIZE = 8

@@ -1,0 +1,207 @@
+'use strict'
+// A logs request in protobuf, as log records. A message may have its fields in any order and more than once: of a
+// single value the last one counts, and parts of one message in several pieces add up.
+
+const {
+  ANY_VALUE, KEY_VALUE, LIST, LOG_RECORD, REQUEST, RESOURCE, RESOURCE_LOGS, SCOPE, SCOPE_LOGS, fieldsOf
+} = require('./fields')
+const { ProtobufReader } = require('./protobuf-reader')
+const {
+  NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfBytes, integerOfBits,
+  setAttribute, showDouble, timeOfBits, tooMany
+} = require('./log-record')
+
+/**
+ * @typedef {import('./log-record').AnyValue} AnyValue
+ * @typedef {import('./log-record').Attributes} Attributes
+ * @typedef {import('./log-record').LogGroup} LogGroup
+ * @typedef {import('./log-record').LogRecord} LogRecord
+ * @typedef {import('./log-record').ReadLimits} ReadLimits
+ * @typedef {import('./log-record').Resource} Resource
+ * @typedef {import('./log-record').Scope} Scope
+ */
+
+const FIELDS = {
+  request: fieldsOf(REQUEST),
+  resourceLogs: fieldsOf(RESOURCE_LOGS),
+  resource: fieldsOf(RESOURCE),
+  scopeLogs: fieldsOf(SCOPE_LOGS),
+  scope: fieldsOf(SCOPE),
+  logRecord: fieldsOf(LOG_RECORD),
+  keyValue: fieldsOf(KEY_VALUE),
+  anyValue: fieldsOf(ANY_VALUE),
+  list: fieldsOf(LIST)
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {ReadLimits} limits
+ * @returns {LogGroup[]}
+ * @throws {LogError} ERR_CODEC_DECODE with `offset`; ERR_RECORD_TOO_LARGE beyond the limits
+ */
+function readProtobuf (bytes, { countMax }) {
+  const reader = new ProtobufReader(bytes)
+  /** @type {LogGroup[]} */
+  const groups = []
+  let left = countMax
+  while (reader.at < reader.end) {
+    const tag = reader.readTag(reader.end)
+    if (tag !== REQUEST.resourceLogs) reader.skip(tag, reader.end, FIELDS.request)
+    else left = readResourceLogs(reader, reader.enter(reader.end), groups, left)
+    if (left < 0) throw tooMany(countMax)
+  }
+  return groups
+}
+
+/** @type {(reader: ProtobufReader, end: number, groups: LogGroup[], left: number) => number} how many may still come */
+function readResourceLogs (reader, end, groups, left) {
+  const resource = emptyResource()
+  while (reader.at < end && left >= 0) {
+    const tag = reader.readTag(end)
+    if (tag === RESOURCE_LOGS.scopeLogs) left = readScopeLogs(reader, reader.enter(end), resource, groups, left)
+    else if (tag === RESOURCE_LOGS.resource) readResource(reader, reader.enter(end), resource)
+    else if (tag === RESOURCE_LOGS.schemaUrl) resource.schemaUrl = present(reader.readText(end))
+    else reader.skip(tag, end, FIELDS.resourceLogs)
+  }
+  return left
+}
+
+/** @type {(reader: ProtobufReader, end: number, resource: Resource) => void} */
+function readResource (reader, end, resource) {
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    if (tag === RESOURCE.attributes) readKeyValue(reader, reader.enter(end), resource.attributes ??= {}, 0)
+    else if (tag === RESOURCE.droppedAttributesCount) resource.droppedAttributesCount = present(reader.readUint32(end))
+    else reader.skip(tag, end, FIELDS.resource)
+  }
+}
+
+/** @type {(reader: ProtobufReader, end: number, resource: Resource, groups: LogGroup[], left: number) => number} */
+function readScopeLogs (reader, end, resource, groups, left) {
+  const scope = emptyScope()
+  /** @type {LogRecord[]} */
+  const records = []
+  while (reader.at < end && records.length <= left) {
+    const tag = reader.readTag(end)
+    if (tag === SCOPE_LOGS.logRecords) records.push(readLogRecord(reader, reader.enter(end)))
+    else if (tag === SCOPE_LOGS.scope) readScope(reader, reader.enter(end), scope)
+    else if (tag === SCOPE_LOGS.schemaUrl) scope.schemaUrl = present(reader.readText(end))
+    else reader.skip(tag, end, FIELDS.scopeLogs)
+  }
+  if (records.length > 0) groups.push({ resource, scope, records })
+  return left - records.length
+}
+
+/** @type {(reader: ProtobufReader, end: number, scope: Scope) => void} */
+function readScope (reader, end, scope) {
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    if (tag === SCOPE.name) scope.name = present(reader.readText(end))
+    else if (tag === SCOPE.version) scope.version = present(reader.readText(end))
+    else if (tag === SCOPE.attributes) readKeyValue(reader, reader.enter(end), scope.attributes ??= {}, 0)
+    else if (tag === SCOPE.droppedAttributesCount) scope.droppedAttributesCount = present(reader.readUint32(end))
+    else reader.skip(tag, end, FIELDS.scope)
+  }
+}
+
+/** @type {(reader: ProtobufReader, end: number) => LogRecord} */
+function readLogRecord (reader, end) {
+  const record = emptyRecord()
+  while (reader.at < end) readField(reader, end, record)
+  return record
+}
+
+/** @type {(reader: ProtobufReader, end: number, record: LogRecord) => void} */
+function readField (reader, end, record) {
+  const tag = reader.readTag(end)
+  switch (tag) {
+    case LOG_RECORD.timeUnixNano: record.time = readTime(reader, end); break
+    case LOG_RECORD.observedTimeUnixNano: record.observedTime = readTime(reader, end); break
+    case LOG_RECORD.severityNumber: record.severityNumber = present(reader.readUint32(end) | 0); break
+    case LOG_RECORD.severityText: record.severityText = present(reader.readText(end)); break
+    case LOG_RECORD.eventName: record.eventName = present(reader.readText(end)); break
+    case LOG_RECORD.body: record.body = readAnyValue(reader, reader.enter(end), 0); break
+    case LOG_RECORD.attributes: readKeyValue(reader, reader.enter(end), record.attributes ??= {}, 0); break
+    case LOG_RECORD.droppedAttributesCount: record.droppedAttributesCount = present(reader.readUint32(end)); break
+    case LOG_RECORD.traceId: record.traceId = idOfBytes(reader.readBytes(end), TRACE_ID_SIZE); break
+    case LOG_RECORD.spanId: record.spanId = idOfBytes(reader.readBytes(end), SPAN_ID_SIZE); break
+    case LOG_RECORD.flags: record.flags = present(reader.readFixed32(end)); break
+    default: reader.skip(tag, end, FIELDS.logRecord)
+  }
+}
+
+/** A field that is empty is as good as one that was not sent. @template T @param {T} value */
+function present (value) {
+  return value || undefined
+}
+
+/** @type {(reader: ProtobufReader, end: number) => string | undefined} */
+function readTime (reader, end) {
+  reader.readFixed64(end)
+  return timeOfBits(reader.low, reader.high)
+}
+
+/** @type {(reader: ProtobufReader, end: number, attributes: Attributes, depth: number) => void} */
+function readKeyValue (reader, end, attributes, depth) {
+  let key = ''
+  /** @type {AnyValue} */
+  let value = null
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    if (tag === KEY_VALUE.key) key = reader.readText(end)
+    else if (tag === KEY_VALUE.value) value = readAnyValue(reader, reader.enter(end), depth)
+    else reader.skip(tag, end, FIELDS.keyValue)
+  }
+  setAttribute(attributes, key, value)
+}
+
+/** @type {(reader: ProtobufReader, end: number, depth: number) => AnyValue} */
+function readAnyValue (reader, end, depth) {
+  /** @type {AnyValue} */
+  let value = null
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    switch (tag) {
+      case ANY_VALUE.stringValue: value = reader.readText(end); break
+      case ANY_VALUE.boolValue: value = reader.readBool(end); break
+      case ANY_VALUE.intValue:
+        reader.readVarint(end)
+        value = integerOfBits(reader.low, reader.high)
+        break
+      case ANY_VALUE.doubleValue: value = showDouble(reader.readDouble(end)); break
+      case ANY_VALUE.arrayValue: value = readArray(reader, reader.enter(end), depth + 1); break
+      case ANY_VALUE.kvlistValue: value = readMap(reader, reader.enter(end), depth + 1); break
+      case ANY_VALUE.bytesValue: value = reader.readBytes(end).toString('base64'); break
+      default: reader.skip(tag, end, FIELDS.anyValue)
+    }
+  }
+  return value
+}
+
+/** @type {(reader: ProtobufReader, end: number, depth: number) => AnyValue[]} */
+function readArray (reader, end, depth) {
+  if (depth > NESTING_MAX) throw reader.wrong(`values are nested deeper than ${NESTING_MAX} levels`)
+  /** @type {AnyValue[]} */
+  const values = []
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    if (tag === LIST.values) values.push(readAnyValue(reader, reader.enter(end), depth))
+    else reader.skip(tag, end, FIELDS.list)
+  }
+  return values
+}
+
+/** @type {(reader: ProtobufReader, end: number, depth: number) => Attributes} */
+function readMap (reader, end, depth) {
+  if (depth > NESTING_MAX) throw reader.wrong(`values are nested deeper than ${NESTING_MAX} levels`)
+  /** @type {Attributes} */
+  const map = {}
+  while (reader.at < end) {
+    const tag = reader.readTag(end)
+    if (tag === LIST.values) readKeyValue(reader, reader.enter(end), map, depth)
+    else reader.skip(tag, end, FIELDS.list)
+  }
+  return map
+}
+
+exports.readProtobuf = readProtobuf
