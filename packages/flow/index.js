@@ -3,7 +3,7 @@
 // text and bytes.
 
 const {
-  Piece, ScratchBuffer, allocateShared, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
+  Piece, ScratchBuffer, allocateShared, isZero, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
   readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
@@ -37,6 +37,7 @@ exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget
 exports.Piece = Piece
 exports.allocateShared = allocateShared
+exports.isZero = isZero
 exports.ScratchBuffer = ScratchBuffer
 exports.putUint16 = putUint16
 exports.putUint32 = putUint32

@@ -1,5 +1,5 @@
 'use strict'
-// Bytes: fast slices of Buffers, memory that is shared or reused, and the integers of the log's formats.
+// Bytes: fast slices of Buffers, memory that is shared or reused, zeros, and the integers of the log's formats.
 
 const { Buffer } = require('node:buffer')
 const { markAsUntransferable } = require('node:worker_threads')
@@ -9,6 +9,7 @@ const TWO_32 = 2 ** 32
 // Larger buffers are rare, so they are not kept.
 const SCRATCH_SIZE_MAX = 1024 * 1024
 const SCRATCH_SIZE_MIN = 4 * 1024
+const ZEROS = Buffer.alloc(16 * 1024)
 
 /**
  * The class of Node's Buffers. `new Piece(memory, byteOffset, length)` shares the memory as `subarray` does, in a third
@@ -16,6 +17,15 @@ const SCRATCH_SIZE_MIN = 4 * 1024
  * @type {new (memory: ArrayBufferLike, byteOffset: number, length: number) => Buffer}
  */
 const Piece = /** @type {any} */ (Buffer)[Symbol.species]
+
+/** Whether there are only zeros from `start` to `end`. @type {(bytes: Buffer, start: number, end: number) => boolean} */
+function isZero (bytes, start, end) {
+  for (let from = start; from < end; from += ZEROS.length) {
+    const to = Math.min(end, from + ZEROS.length)
+    if (bytes.compare(ZEROS, 0, to - from, from, to) !== 0) return false
+  }
+  return true
+}
 
 /**
  * Allocates memory that many values share, not filled with zeros. It cannot be transferred to another thread, because
@@ -102,6 +112,7 @@ function writeUInt53BE (buf, value, offset) {
 }
 
 exports.Piece = Piece
+exports.isZero = isZero
 exports.allocateShared = allocateShared
 exports.ScratchBuffer = ScratchBuffer
 exports.putUint16 = putUint16

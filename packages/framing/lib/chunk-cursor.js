@@ -1,13 +1,13 @@
 'use strict'
 // Walks a checked log chunk by chunk, in a window over the file, and enters only chunks that verify.
 
-const { Piece } = require('@millrace/flow')
+const { Piece, isZero } = require('@millrace/flow')
 const {
   CRC_SIZE, ChunkHeader, PAYLOAD_CRC_OFFSET, PAYLOAD_SIZE_OFFSET, checkChunk, findHeaderAt, isHeaderAt
 } = require('./chunk-header')
 const { crc32, crc32OfFew, createShiftTable, shift } = require('./crc32')
 const { finishChunk } = require('./journal')
-const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, LENGTH_SIZE, PAGE_SIZE, endOfPage, isZero } = require('./layout')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, LENGTH_SIZE, PAGE_SIZE, endOfPage } = require('./layout')
 
 /** How `enter` ended. */
 const ENTRY = Object.freeze({ ENTERED: 0, NEEDS_BYTES: 1, AT_END: 2, DAMAGED: 3 })

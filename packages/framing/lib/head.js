@@ -3,12 +3,13 @@
 
 const crypto = require('node:crypto')
 const { LogError } = require('@millrace/errors')
+const { isZero } = require('@millrace/flow')
 const { isAhead } = require('./chunk-header')
 const { crc32 } = require('./crc32')
 const { decodeJournal } = require('./journal')
 const {
   AREA_SIZE, HEADER_POSITIONS, HEADER_SIZE, HEAD_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE, SLOT_POSITIONS, SLOT_SIZE,
-  U48_MAX, isZero
+  U48_MAX
 } = require('./layout')
 
 /**

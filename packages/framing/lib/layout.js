@@ -39,10 +39,6 @@ exports.CRC_SIZE = 4
 /** The physical position where the page of `position` ends. @type {(position: number) => number} */
 exports.endOfPage = (position) => position - position % exports.PAGE_SIZE + exports.PAGE_SIZE
 
-const ZEROS = Buffer.alloc(exports.PAGE_SIZE)
-/** From `start` to `end`, at most a page. @type {(bytes: Buffer, start: number, end: number) => boolean} */
-exports.isZero = (bytes, start, end) => bytes.compare(ZEROS, 0, end - start, start, end) === 0
-
 /** The top two bits of a frame's length field. */
 exports.FRAME_TYPES = Object.freeze({ RECORD: 0, PADDING: 1, ERASED: 2, GAP: 3 })
 exports.FRAME_LENGTH_MASK = 0x3fffffff

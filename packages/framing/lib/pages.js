@@ -1,10 +1,11 @@
 'use strict'
 // Checks all chunks of one page in a buffer, and finds a frame in a checked page.
 
+const { isZero } = require('@millrace/flow')
 const { ChunkHeader, checkChunk, readChunkHeader } = require('./chunk-header')
 const { finishChunk } = require('./journal')
 const {
-  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, isZero
+  CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_LENGTH_MASK, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE
 } = require('./layout')
 
 const NO_FRAME = null

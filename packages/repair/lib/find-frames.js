@@ -6,11 +6,10 @@
 // If each of two frames in a row has one flipped bit, neither is whole. Then the second is one that can be mended, and
 // the first is followed by it.
 
-const { call } = require('@millrace/flow')
+const { call, isZero } = require('@millrace/flow')
 const { FRAME_HEAD_SIZE } = require('@millrace/framing')
 
 const BLOCK_SIZE = 16 * 1024
-const ZEROS = Buffer.alloc(BLOCK_SIZE + 16)
 const NOWHERE = -1
 
 /**
@@ -78,8 +77,8 @@ class FrameSearch {
     while (this.#at <= last) {
       const blockEnd = Math.min(last, this.#at + BLOCK_SIZE - 1)
       const from = Math.max(0, this.#at - framing.endSize - base)
-      const isZero = buffer.compare(ZEROS, 0, blockEnd - base - from, from, blockEnd - base) === 0
-      for (let at = isZero ? blockEnd + 1 : this.#at; at <= blockEnd; at++) {
+      const hasOnlyZeros = isZero(buffer, from, blockEnd - base)
+      for (let at = hasOnlyZeros ? blockEnd + 1 : this.#at; at <= blockEnd; at++) {
         if (buffer[at - base - 1] === (at & 0xff) && framing.isEndAt(view, at - base, at)) {
           this.#at = at
           return true

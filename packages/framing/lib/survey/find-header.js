@@ -1,11 +1,12 @@
 'use strict'
 // Looks around a chunk that cannot be entered: where the page's chunks continue, and what its neighbours say about it.
 
+const { isZero } = require('@millrace/flow')
 const {
   CONTINUED_OFFSET, ChunkHeader, FLAGS_OFFSET, PAYLOAD_SIZE_OFFSET, POSITION_OFFSET, findHeaderAt, isAhead,
   isHeaderWhole, readChunkHeader, readUint48
 } = require('../chunk-header')
-const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, PAGE_SIZE, endOfPage, isZero } = require('../layout')
+const { CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FILE_SIZE_MAX, PAGE_SIZE, endOfPage } = require('../layout')
 const { UNKNOWN } = require('./chunk-state')
 
 /**
