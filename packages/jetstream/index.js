@@ -1,6 +1,8 @@
 'use strict'
 // The Log contract on a stream of NATS JetStream.
 
-const { connectTo } = require('./lib/connection')
+const { JetStreamLog } = require('./lib/jetstream-log')
 
-exports.connectTo = connectTo
+/** @template [T=any] @typedef {import('./lib/options').JetStreamLogOptions<T>} JetStreamLogOptions */
+
+exports.JetStreamLog = JetStreamLog

@@ -1,6 +1,6 @@
 'use strict'
-// What a log of several files is made with: for @millrace/segmented-log and @millrace/merged-log, which go with this
-// version. No promise to anybody else.
+// What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
+// @millrace/jetstream, which go with this version. No promise to anybody else.
 
 const { RecordCodec } = require('./lib/codec')
 const errors = require('./lib/errors')
@@ -9,6 +9,7 @@ const { createReadable, createSink, createWritable } = require('./lib/node-strea
 const { parseFlush } = require('./lib/options')
 const { openRange, parseRange } = require('./lib/range')
 const reads = require('./lib/reads')
+const { RecordRun } = require('./lib/record-run')
 const { scan } = require('./lib/scan')
 const { createFailedSource, createSource } = require('./lib/source')
 const { KeepAlive, RecordStream } = require('./lib/stream')
@@ -18,10 +19,10 @@ const { KeepAlive, RecordStream } = require('./lib/stream')
  * @typedef {import('./lib/load').Reader} Reader
  * @typedef {import('./lib/range').RangeReader} RangeReader
  * @typedef {import('./lib/range').Range} Range
- * @typedef {import('./lib/record-run').RecordRun} RecordRun
  */
 
 exports.RecordCodec = RecordCodec
+exports.RecordRun = RecordRun
 exports.errors = errors
 exports.Getter = Getter
 exports.createReadable = createReadable

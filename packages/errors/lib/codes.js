@@ -23,7 +23,9 @@ exports.codes = Object.freeze({
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',
   ERR_LOG_NOT_READY: 'the log cannot be flushed without waiting now: it is being opened, or replaced by its compacted copy',
   ERR_LOG_OVERLOADED: 'more bytes wait to be appended than maxPendingSize allows; nothing was written',
-  ERR_LOG_FULL: 'the append would go past the last position of the framing',
+  ERR_LOG_FULL: 'the append would go past the last position of the framing, or the stream on the server is full',
+  ERR_LOG_REPLACED: 'the stream on the server was deleted or made anew, or takes other subjects than the log',
+  ERR_LOG_NOT_SYNCED: 'requireSynced was given, and the servers do not sync before they acknowledge, or do not say so',
 
   ERR_RECORD_UNREPRESENTABLE: 'the framing of this log cannot hold such a record; nothing was written',
   ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',
@@ -49,6 +51,9 @@ exports.codes = Object.freeze({
   ERR_SHIP_TARGET_TAKEN: 'the target of a shipper has records of another log or of another shipper',
   ERR_SHIP_TARGET_LOST: 'the target of a shipper has lost records, and the shipper may not ship them again',
   ERR_SHIP_TARGET_FAILED: 'the target of a shipper takes nothing more: it is closed, poisoned or read-only',
+
+  ERR_SERVER_UNAVAILABLE: 'no server has answered for the timeout of the log; records of an append may be there, once',
+  ERR_SERVER_REFUSED: 'the server refuses this client or its call; the cause says why',
 
   ERR_SOURCE_CHANGED: 'the log that is being converted has changed since the conversion began',
   ERR_NOT_VERIFIED: 'the converted log, read again, differs from its source'

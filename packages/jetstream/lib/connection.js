@@ -1,20 +1,127 @@
 'use strict'
-// The connection to the servers. All options of @nats-io/transport-node pass through: TLS, credentials, tokens.
+// The connection to the servers, and calls that are made again while no server answers.
 
 const { LogError } = require('@millrace/errors')
-const { jetstreamManager } = require('@nats-io/jetstream')
+const { pause } = require('@millrace/flow')
+const { jetstream, jetstreamManager } = require('@nats-io/jetstream')
 const { connect } = require('@nats-io/transport-node')
+const { apiError, isNoResponders, isTransient, streamGone, wrap } = require('./failures')
 
-/**
- * @param {import('@nats-io/transport-node').NodeConnectionOptions} options
- */
-async function connectTo (options) {
-  try {
-    const connection = await connect(options)
-    return { connection, manager: await jetstreamManager(connection, { checkAPI: false }) }
-  } catch (cause) {
-    throw new LogError('ERR_NOT_SUPPORTED', `open: no connection to ${String(options.servers)}`, { cause })
+/** One attempt. A leader is elected within a few seconds; the next attempt finds it. */
+const ATTEMPT_MS_MAX = 5000
+const PAUSE_MS_MAX = 500
+/** Reads many records with one request since 2.11. */
+const LEAST_VERSION = [2, 11]
+
+/** @typedef {import('./options').Options} Options */
+/** @typedef {import('@nats-io/transport-node').Msg} Msg */
+
+class Connection {
+  #options
+  /** @type {import('@nats-io/transport-node').NatsConnection} */
+  nc = /** @type {any} */ (null)
+  /** @type {import('@nats-io/jetstream').JetStreamManager} */
+  manager = /** @type {any} */ (null)
+  /** @type {import('@nats-io/jetstream').JetStreamClient} */
+  client = /** @type {any} */ (null)
+
+  /** @param {Options} options */
+  constructor (options) {
+    this.#options = options
+  }
+
+  /** The prefix of the subjects of the JetStream API. */
+  get prefix () {
+    const { apiPrefix, domain } = this.#options.jetstream
+    return apiPrefix ?? (domain === undefined ? '$JS.API' : `$JS.${domain}.API`)
+  }
+
+  get version () {
+    return this.nc.info?.version ?? ''
+  }
+
+  async open () {
+    const options = this.#options
+    try {
+      this.nc = await connect({ ...options.connecting })
+    } catch (cause) {
+      throw wrap('open', options, cause)
+    }
+    const [major, minor] = this.version.split('.').map(Number)
+    if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
+      await this.nc.close()
+      throw new LogError('ERR_NOT_SUPPORTED', `open: the server of ${options.place} has version ${this.version}; version ` +
+        `${LEAST_VERSION.join('.')} or later is needed. Debian's package is too old: install the official one`, { path: options.place })
+    }
+    const given = Object.fromEntries(Object.entries(options.jetstream).filter(([, value]) => value !== undefined))
+    const timeout = Math.min(ATTEMPT_MS_MAX, options.timeoutMs)
+    this.manager = await jetstreamManager(this.nc, { checkAPI: false, timeout, ...given })
+    this.client = jetstream(this.nc, { timeout, ...given })
+  }
+
+  /**
+   * Runs an action until it succeeds, fails for good, or the servers have been away for too long.
+   * @template T
+   * @param {string} call  for the error
+   * @param {(attempt: number) => Promise<T>} action
+   * @returns {Promise<T>}
+   */
+  async retry (call, action) {
+    const options = this.#options
+    const deadlineMs = Date.now() + options.timeoutMs
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await action(attempt)
+      } catch (err) {
+        const goesOn = isTransient(err) && !this.nc.isClosed() && Date.now() < deadlineMs
+        if (goesOn && isNoResponders(err) && await this.#isGone()) throw streamGone(call, options.place, err)
+        if (!goesOn) throw wrap(call, options, err)
+      }
+      await pause(Math.min(PAUSE_MS_MAX, 20 * 2 ** attempt))
+    }
+  }
+
+  /** Nobody listens to the subjects of a stream that was deleted. */
+  async #isGone () {
+    try {
+      await this.manager.streams.info(this.#options.stream)
+      return false
+    } catch (/** @type {any} */ err) {
+      return err.name === 'StreamNotFoundError'
+    }
+  }
+
+  /**
+   * One request. An error in the JSON of the answer is thrown.
+   * @param {string} subject
+   * @param {Uint8Array | string} data
+   * @param {import('@nats-io/transport-node').MsgHdrs} [headers]
+   */
+  async request (subject, data, headers) {
+    const timeout = Math.min(ATTEMPT_MS_MAX, this.#options.timeoutMs)
+    const answer = await this.nc.request(subject, data, { timeout, ...(headers && { headers }) })
+    return answer
+  }
+
+  /** A call of the JetStream API. @param {string} name @param {object} request @returns {Promise<any>} */
+  async ask (name, request) {
+    return parseAnswer(await this.request(`${this.prefix}.${name}`, JSON.stringify(request)))
+  }
+
+  async close () {
+    if (this.nc === null || this.nc.isClosed()) return
+    // It waits for the server, which may be away.
+    await Promise.race([this.nc.drain().catch(() => {}), pause(1000)])
+    await this.nc.close()
   }
 }
 
-exports.connectTo = connectTo
+/** @param {Msg} answer @returns {any} */
+function parseAnswer (answer) {
+  const parsed = /** @type {any} */ (answer.json())
+  if (parsed.error) throw apiError(parsed.error)
+  return parsed
+}
+
+exports.Connection = Connection
+exports.parseAnswer = parseAnswer

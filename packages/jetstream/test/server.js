@@ -16,6 +16,9 @@ const HOW_TO_GET = 'NATS server 2.12 or later is needed: `go install github.com/
 const PLACES = [process.env.NATS_SERVER, ...(process.env.PATH ?? '').split(path.delimiter).map(inFolder),
   inFolder(process.env.GOBIN), inFolder(path.join(process.env.GOPATH ?? path.join(os.homedir(), 'go'), 'bin'))]
 
+/** The tests are about what is said and done, not about a disk. */
+const FAST_FOLDER = fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir()
+
 /** @param {string | undefined} folder */
 function inFolder (folder) {
   return folder ? path.join(folder, process.platform === 'win32' ? 'nats-server.exe' : 'nats-server') : undefined
@@ -55,6 +58,7 @@ function freePort () {
  * @typedef {object} ServerOptions
  * @property {string} [syncInterval]  of the store; without it the server's default, two minutes
  * @property {string} [config]  more lines of the configuration
+ * @property {string} [folder]  in which the store is made; by default one in memory, if there is one
  * @property {string} [name]
  * @property {{ port: number, routes: string[] }} [cluster]
  */
@@ -67,13 +71,13 @@ class Server {
 
   /** @param {number} port  @param {number} monitorPort  @param {ServerOptions} options */
   constructor (port, monitorPort, options) {
+    const { syncInterval, config = '', cluster, folder } = options
     this.name = options.name ?? 'solo'
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
     this.monitor = `http://127.0.0.1:${monitorPort}`
-    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-nats-'))
+    this.folder = fs.mkdtempSync(path.join(folder ?? FAST_FOLDER, 'millrace-nats-'))
     this.store = path.join(this.folder, 'store')
-    const { syncInterval, config = '', cluster } = options
     const lines = [
       `server_name: ${this.name}`,
       `listen: "127.0.0.1:${port}"`,

@@ -2,7 +2,7 @@
 // The part of the log suite about calls that give one answer: count, first, last, getMany.
 
 const { createRandom, failureOf, inQuickRuns } = require('../tools')
-const { appendEach, collect, isSame } = require('./helpers')
+const { appendEach, collect, isSame, seqBetween } = require('./helpers')
 
 const ROUND_COUNT = inQuickRuns(200)
 
@@ -53,8 +53,8 @@ function addAskingTests ({ seed, test }) {
   })
 
   test('getMany: a seq that names no record fails it, with the place of the seq in the list', async (t, log) => {
-    const [first] = await appendEach(log, ['aaaaaaaa', 'bbbbbbbb'])
-    const err = await failureOf(() => log.getMany([first, first + 1]))
+    const [first, second] = await appendEach(log, ['aaaaaaaa', 'bbbbbbbb'])
+    const err = await failureOf(() => log.getMany([first, seqBetween(first, second)]))
     t.deepEqual([err?.code, err?.index], ['ERR_RECORD_NOT_FOUND', 1])
     for (const seqs of [null, 7, {}, ['0'], [undefined]]) {
       t.equal((await failureOf(() => log.getMany(seqs)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(seqs))

@@ -37,7 +37,16 @@ async function scanAll (log, options = {}) {
   return records
 }
 
+/**
+ * A seq that names no record. The seqs of some logs follow each other without a gap.
+ * @type {(first: number, second: number) => number}
+ */
+function seqBetween (first, second) {
+  return second - first > 1 ? first + 1 : first + 0.5
+}
+
 exports.collect = collect
 exports.isSame = isSame
 exports.appendEach = appendEach
 exports.scanAll = scanAll
+exports.seqBetween = seqBetween

@@ -1,0 +1,124 @@
+'use strict'
+// Checks the options of a JetStreamLog and fills in the defaults.
+
+const { checkNames, misuse } = require('@millrace/errors')
+const { parseSignal } = require('@millrace/flow')
+const { RecordCodec } = require('@millrace/offset-log/composing')
+
+const STREAM_NAME = /^[^\s.*>/\\]{1,255}$/
+const SUBJECT = /^[^\s.*>]+(\.[^\s.*>]+)*$/
+const REPLICAS_MAX = 5
+/** How long the servers may be away. They must remember message ids for longer than that. */
+const TIMEOUT_MS = 30_000
+const DUPLICATE_WINDOW_MS = 120_000
+/** Of @nats-io/transport-node. They pass through as they are. */
+const CONNECTING = ['authenticator', 'debug', 'ignoreAuthErrorAbort', 'inboxPrefix', 'maxPingOut', 'maxReconnectAttempts', 'name',
+  'noRandomize', 'pass', 'pingInterval', 'reconnect', 'reconnectDelayHandler', 'reconnectJitter', 'reconnectJitterTLS',
+  'reconnectTimeWait', 'servers', 'tls', 'token', 'user', 'waitOnFirstConnect', 'ignoreClusterUpdates']
+const KNOWN = [...CONNECTING, 'stream', 'subject', 'codec', 'replicas', 'config', 'filename', 'follow', 'timeout', 'connectTimeout',
+  'mustExist', 'requireSynced', 'monitor', 'apiPrefix', 'domain', 'maxRecordSize', 'maxPendingSize', 'strict', 'signal']
+
+/**
+ * @template [T=any]
+ * @typedef {object} OwnOptions
+ * @property {string} stream  name of the stream; it is made if there is none
+ * @property {string} [subject]  on which the records are published; by default the name of the stream
+ * @property {import('@millrace/offset-log').Codec<T>} [codec]  by default values are Buffers
+ * @property {number} [replicas]  1 to 5. A new stream has 1 by default; an existing one must have at least as many
+ * @property {Partial<import('@nats-io/jetstream').StreamConfig>} [config]  more of a new stream, such as `max_bytes`
+ * @property {string} [filename]  a path; flumedb and its views keep their own files beside it
+ * @property {boolean} [follow]  false: `since` moves only with this log's own appends; true by default
+ * @property {number} [timeout]  ms, how long a call tries again while no server answers; 30,000 by default
+ * @property {number} [connectTimeout]  ms, for one attempt to connect; 20,000 by default
+ * @property {boolean} [mustExist]  true fails with ENOENT if there is no such stream; false by default
+ * @property {boolean} [requireSynced]  true refuses servers that do not sync before they acknowledge; false by default
+ * @property {string | readonly string[]} [monitor]  URLs of the servers' monitoring ports: these say how often they sync
+ * @property {string} [apiPrefix]  of the JetStream API
+ * @property {string} [domain]  of JetStream
+ * @property {number} [maxRecordSize]  in bytes; the server's limit by default
+ * @property {number} [maxPendingSize]  in bytes; Infinity by default
+ * @property {boolean} [strict]  true refuses unknown options of reads; false by default
+ * @property {AbortSignal} [signal]  an abort fails opening with ABORT_ERR
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {OwnOptions<T> & Omit<ConnectionOptions, 'timeout'>} JetStreamLogOptions
+ */
+
+/** @typedef {import('@nats-io/transport-node').NodeConnectionOptions} ConnectionOptions */
+/** @typedef {ReturnType<typeof parseOptions>} Options */
+
+/**
+ * @param {JetStreamLogOptions & Record<string, unknown>} options
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseOptions (options) {
+  if (options === null || typeof options !== 'object') throw misuse(`JetStreamLog: expected options, got ${String(options)}`)
+  checkNames('JetStreamLog', options, KNOWN)
+  const { stream, subject = stream, servers = '127.0.0.1:4222', filename, signal, monitor = [] } = options
+  if (typeof stream !== 'string' || !STREAM_NAME.test(stream)) {
+    throw misuse(`JetStreamLog: stream must be a name without spaces, dots, slashes and wildcards, got ${String(stream)}`)
+  }
+  if (typeof subject !== 'string' || !SUBJECT.test(subject)) {
+    throw misuse(`JetStreamLog: subject must be a subject without wildcards, got ${String(subject)}`)
+  }
+  if (filename !== undefined && typeof filename !== 'string') throw misuse(`JetStreamLog: filename must be a path, got ${typeof filename}`)
+  const timeoutMs = parseNumber('timeout', options.timeout, TIMEOUT_MS, 1)
+  return {
+    stream,
+    subject,
+    filename,
+    place: placeOf(servers, stream),
+    codec: new RecordCodec(options.codec),
+    replicas: parseReplicas(options.replicas),
+    config: options.config ?? {},
+    follows: options.follow !== false,
+    timeoutMs,
+    duplicateWindowMs: Math.max(DUPLICATE_WINDOW_MS, 4 * timeoutMs),
+    mustExist: Boolean(options.mustExist),
+    requireSynced: Boolean(options.requireSynced),
+    monitors: (Array.isArray(monitor) ? monitor : [monitor]).map(parseMonitor),
+    jetstream: { apiPrefix: options.apiPrefix, domain: options.domain },
+    maxRecordSize: parseNumber('maxRecordSize', options.maxRecordSize, Infinity, 1),
+    maxPendingSize: parseNumber('maxPendingSize', options.maxPendingSize, Infinity, Number.MIN_VALUE),
+    isStrict: Boolean(options.strict),
+    signal: signal === undefined ? null : parseSignal('JetStreamLog', signal),
+    connecting: connectionOptions(options, servers)
+  }
+}
+
+/** @type {(options: Record<string, unknown>, servers: any) => ConnectionOptions} */
+function connectionOptions (options, servers) {
+  const own = CONNECTING.filter((name) => options[name] !== undefined).map((name) => [name, options[name]])
+  const timeout = parseNumber('connectTimeout', options.connectTimeout, 20_000, 1)
+  return { maxReconnectAttempts: -1, reconnectTimeWait: 250, ...Object.fromEntries(own), servers, timeout }
+}
+
+/** For messages, without names and passwords. @type {(servers: unknown, stream: string) => string} */
+function placeOf (servers, stream) {
+  const [first] = Array.isArray(servers) ? servers : [servers]
+  return `nats://${String(first).replace(/^[a-z]+:\/\//, '').replace(/^.*@/, '')}/${stream}`
+}
+
+/** @param {unknown} replicas @returns {number | null}  null if it was not given */
+function parseReplicas (replicas) {
+  if (replicas === undefined) return null
+  if (Number.isInteger(replicas) && Number(replicas) >= 1 && Number(replicas) <= REPLICAS_MAX) return Number(replicas)
+  throw misuse(`JetStreamLog: replicas must be from 1 to ${REPLICAS_MAX}, got ${String(replicas)}`)
+}
+
+/** @param {unknown} monitor */
+function parseMonitor (monitor) {
+  if (typeof monitor === 'string' && URL.canParse(monitor)) return monitor.replace(/\/+$/, '')
+  throw misuse(`JetStreamLog: monitor must be a URL such as http://127.0.0.1:8222, got ${String(monitor)}`)
+}
+
+/** @type {(name: string, value: unknown, byDefault: number, least: number) => number} throws ERR_INVALID_ARGUMENT */
+function parseNumber (name, value, byDefault, least) {
+  if (value === undefined) return byDefault
+  if (typeof value === 'number' && value >= least) return value
+  throw misuse(`JetStreamLog: ${name} must be a number, at least ${least}, got ${String(value)}`)
+}
+
+exports.parseOptions = parseOptions

@@ -1,0 +1,127 @@
+'use strict'
+// Reads many records in order, from a consumer on the server: one that keeps no state, acknowledges nothing, and is
+// forgotten once nobody asks it any more. If it is lost, with the server that had it, another one continues.
+
+const { createInbox, nanos, TimeoutError, NoRespondersError } = require('@nats-io/transport-node')
+
+/** The server forgets the consumer if nobody has asked it for so long. */
+const FORGOTTEN_MS = 10_000
+const ANSWER_MS_MAX = 5000
+const SILENT_MS = 100
+/** Of a reply subject: the parts from the end, whatever comes before them. */
+const TOKENS = { short: { count: 9, seq: 5, delivered: 6, pending: 8 }, long: { seq: 7, delivered: 8, pending: 10 } }
+
+/**
+ * @typedef {import('./core').Core} Core
+ * @typedef {import('./reader').Found} Found
+ * @typedef {{ found: Found[], isWhole: boolean }} Answer
+ */
+
+class Puller {
+  #core
+  /** The name of the consumer; empty if there is none. */
+  #consumer = ''
+  /** The seq from which the consumer continues. */
+  #next = 0
+  /** How many records it has delivered. */
+  #delivered = 0
+
+  /** @param {Core} core */
+  constructor (core) {
+    this.#core = core
+  }
+
+  /** @param {number} from */
+  async #make (from) {
+    const { connection, options: { stream } } = this.#core
+    const config = {
+      deliver_policy: 'by_start_sequence',
+      opt_start_seq: from,
+      ack_policy: 'none',
+      max_deliver: 1,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(FORGOTTEN_MS)
+    }
+    const { name } = await connection.ask(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config })
+    this.#consumer = name
+    this.#next = from
+    this.#delivered = 0
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} stop
+   * @param {number} count  at most
+   * @returns {Promise<Found[]>}  the next records, perhaps fewer than there are
+   */
+  async pull (from, stop, count) {
+    if (this.#consumer === '' || this.#next !== from) await this.#make(from)
+    const { found, isWhole } = await this.#ask(stop, count).catch((err) => {
+      this.#consumer = ''
+      throw err
+    })
+    if (found.length > 0) this.#next = found[found.length - 1].seq + 1
+    // It may have sent more, which nobody waits for any more.
+    if (!isWhole) this.#consumer = ''
+    return found.filter(({ seq }) => seq < stop)
+  }
+
+  /** `isWhole`: the consumer has nothing more to send. @type {(stop: number, count: number) => Promise<Answer>} */
+  #ask (stop, count) {
+    const { connection: { nc, prefix }, options: { stream, timeoutMs } } = this.#core
+    return new Promise((resolve, reject) => {
+      /** @type {Found[]} */
+      const found = []
+      const inbox = createInbox()
+      const deadlineMs = Date.now() + Math.min(ANSWER_MS_MAX, timeoutMs)
+      let countBefore = 0
+      const end = (/** @type {Error | null} */ err, isWhole = true) => {
+        clearInterval(timer)
+        subscription.unsubscribe()
+        if (err) reject(err)
+        else resolve({ found, isWhole })
+      }
+      const subscription = nc.subscribe(inbox, {
+        callback: (err, message) => {
+          if (err) return end(err)
+          const { reply, data } = message
+          if (!reply) return end(whyEnded(message.headers?.code, stream))
+          const { seq, delivered, pending } = parseReply(reply)
+          // One was lost on the way.
+          if (delivered !== ++this.#delivered) return end(new TimeoutError())
+          found.push({ seq, data })
+          const isWhole = found.length === count || pending === 0
+          if (isWhole || seq >= stop - 1) end(null, isWhole)
+        }
+      })
+      const timer = setInterval(() => {
+        // Records that it had still counted as pending were deleted, and it says nothing.
+        if (found.length > 0 && found.length === countBefore) end(null, false)
+        else if (found.length === 0 && Date.now() > deadlineMs) end(new TimeoutError())
+        countBefore = found.length
+      }, SILENT_MS)
+      const request = JSON.stringify({ batch: count, no_wait: true })
+      nc.publish(`${prefix}.CONSUMER.MSG.NEXT.${stream}.${this.#consumer}`, request, { reply: inbox })
+    })
+  }
+}
+
+/** What a message without a record says. @type {(code: number | undefined, stream: string) => Error | null} */
+function whyEnded (code, stream) {
+  if (code === 404 || code === 408) return null
+  return code === 503 ? new NoRespondersError(stream) : new TimeoutError()
+}
+
+/**
+ * `$JS.ACK.<stream>.<consumer>.<attempts>.<seq>.<delivered>.<time>.<pending>`; newer servers may put the domain and the
+ * account in front of the stream, and a random text behind.
+ * @param {string} reply
+ */
+function parseReply (reply) {
+  const tokens = reply.split('.')
+  const at = tokens.length === TOKENS.short.count ? TOKENS.short : TOKENS.long
+  return { seq: Number(tokens[at.seq]), delivered: Number(tokens[at.delivered]), pending: Number(tokens[at.pending]) }
+}
+
+exports.Puller = Puller
