@@ -32,7 +32,7 @@ const KNOWN = [...CONNECTING, 'stream', 'subject', 'codec', 'replicas', 'config'
  * @property {number} [connectTimeout]  ms, for one attempt to connect; 20,000 by default
  * @property {boolean} [mustExist]  true fails with ENOENT if there is no such stream; false by default
  * @property {boolean} [requireSynced]  true refuses servers that do not sync before they acknowledge; false by default
- * @property {string | readonly string[]} [monitor]  URLs of the servers' monitoring ports: these say how often they sync
+ * @property {string | readonly string[]} [monitor]  URLs of the servers' monitoring ports, which say when they sync
  * @property {string} [apiPrefix]  of the JetStream API
  * @property {string} [domain]  of JetStream
  * @property {number} [maxRecordSize]  in bytes; the server's limit by default

@@ -63,6 +63,11 @@ function freePort () {
  * @property {{ port: number, routes: string[] }} [cluster]
  */
 
+/** @type {Set<Server>} */
+const running = new Set()
+// First of the listeners, because tape's listener ends the process.
+process.prependListener('exit', () => { for (const server of running) server.killNow() })
+
 /** One server. It keeps its ports and its store when it is started again. */
 class Server {
   /** @type {import('node:child_process').ChildProcess | null} */
@@ -98,6 +103,9 @@ class Server {
     const note = (/** @type {Buffer} */ chunk) => { this.output = (this.output + chunk).slice(-100_000) }
     child.stdout.on('data', note)
     child.stderr.on('data', note)
+    // A test that fails must still end, and take its servers with it.
+    for (const handle of [child, child.stdout, child.stderr]) /** @type {any} */ (handle).unref()
+    running.add(this)
     for (let round = 0; !/Server is ready/.test(this.output.split('Starting nats-server').pop() ?? ''); round++) {
       if (child.exitCode !== null || round > 400) throw new Error(`the server did not start: ${this.output}`)
       await sleep(25)
@@ -108,10 +116,18 @@ class Server {
   async #end (signal) {
     const child = this.#child
     this.#child = null
+    running.delete(this)
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    child.ref()
     const ended = new Promise((resolve) => child.once('exit', resolve))
     child.kill(signal)
     await ended
+  }
+
+  /** At the end of the process. */
+  killNow () {
+    this.#child?.kill('SIGKILL')
+    fs.rmSync(this.folder, { recursive: true, force: true })
   }
 
   kill () {

@@ -1,17 +1,17 @@
 'use strict'
 
 const tape = require('tape')
-const { connectTo } = require('@millrace/jetstream')
+const { JetStreamLog } = require('..')
 const { serverTest, startServer, startCluster } = require('./server')
 
 serverTest(tape, 'server: one, and a cluster of three, take a stream', async (t) => {
   const server = await startServer()
   const cluster = await startCluster()
   for (const [servers, replicas] of [[[server], 1], [cluster, 3]]) {
-    const { connection, manager } = await connectTo({ servers: servers.map(({ url }) => url) })
-    const { config } = await manager.streams.add({ name: 'events', subjects: ['events'], num_replicas: replicas })
-    t.equal(config.num_replicas, replicas)
-    await connection.close()
+    const log = JetStreamLog({ servers: servers.map(({ url }) => url), stream: 'events', replicas })
+    t.equal(await log.append(Buffer.from('a')), 1)
+    t.equal((await log.stats()).replicas, replicas)
+    await log.close()
   }
   for (const one of [server, ...cluster]) await one.remove()
 })
