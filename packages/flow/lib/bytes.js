@@ -18,7 +18,7 @@ const ZEROS = Buffer.alloc(16 * 1024)
  */
 const Piece = /** @type {any} */ (Buffer)[Symbol.species]
 
-/** Whether there are only zeros from `start` to `end`. @type {(bytes: Buffer, start: number, end: number) => boolean} */
+/** Whether there are only zeros in a range. @type {(bytes: Buffer, start: number, end: number) => boolean} */
 function isZero (bytes, start, end) {
   for (let from = start; from < end; from += ZEROS.length) {
     const to = Math.min(end, from + ZEROS.length)
