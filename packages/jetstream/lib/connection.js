@@ -123,5 +123,6 @@ function parseAnswer (answer) {
   return parsed
 }
 
+exports.ATTEMPT_MS_MAX = ATTEMPT_MS_MAX
 exports.Connection = Connection
 exports.parseAnswer = parseAnswer

@@ -14,6 +14,7 @@ const { NUMBER, numberOf } = require('./failures')
 const { openStream } = require('./opening')
 const { parseOptions } = require('./options')
 const { Publisher, BATCH_COUNT_MAX } = require('./publisher')
+const { ShipTarget } = require('./ship-target')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
@@ -391,6 +392,11 @@ class Log {
   /** @type {(name: string, cb?: NodeCallback<any>) => any} */
   #refuse (name, cb) {
     return this.#run(name, cb, (cb) => cb(notSupported(name, 'the server compacts its files itself, and `nats stream backup` copies a stream')))
+  }
+
+  /** What `ship` of the forwarder needs of its target. @returns {import('@millrace/forwarder').ShipTarget} */
+  shipTarget () {
+    return new ShipTarget(this.#core, () => this.ready())
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

@@ -90,7 +90,7 @@ class Puller {
           const { seq, delivered, pending } = parseReply(reply)
           // One was lost on the way.
           if (delivered !== ++this.#delivered) return end(new TimeoutError())
-          found.push({ seq, data })
+          found.push({ seq, data, message })
           const isWhole = found.length === count || pending === 0
           if (isWhole || seq >= stop - 1) end(null, isWhole)
         }

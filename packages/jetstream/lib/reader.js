@@ -24,7 +24,8 @@ const BEHIND_MS = 20
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('@millrace/offset-log/composing').Range} Range
- * @typedef {{ seq: number, data: Uint8Array }} Found
+ * @typedef {{ seq: number, data: Uint8Array, message?: import('@nats-io/transport-node').Msg }} Found  `message` is of
+ *   a consumer
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
  * @typedef {{ records: Found[], next: number }} Piece  all records below `next`
  * @typedef {{ from: number, piece: Promise<Piece> }} Ahead
@@ -246,4 +247,5 @@ async function askLeader ({ connection, options: { stream } }, seq) {
 }
 
 exports.StreamReader = StreamReader
+exports.findNext = findNext
 exports.readRecord = readRecord

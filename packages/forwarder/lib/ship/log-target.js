@@ -4,7 +4,7 @@
 // the id, and the seq as an unsigned integer of 8 bytes, big-endian.
 
 const { LogError } = require('@millrace/errors')
-const { refused, tooLarge } = require('../outcomes')
+const { refused } = require('../outcomes')
 const { taken } = require('./log-sink')
 
 const ID_SIZE = 16
@@ -12,6 +12,9 @@ const HEAD_SIZE = ID_SIZE + 8
 /** What an open log never recovers from. */
 const PERMANENT = new Set(['ERR_LOG_CLOSED', 'ERR_LOG_POISONED', 'ERR_LOG_READ_ONLY', 'ERR_LOG_FULL', 'ERR_CODEC_MISMATCH',
   'ERR_LOG_CORRUPT'])
+
+/** It is one record's fault. */
+const OF_RECORD = new Set(['ERR_CODEC_ENCODE', 'ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE'])
 
 /** @typedef {import('./log-sink').ShippedRecord} ShippedRecord */
 
@@ -48,9 +51,7 @@ class LogTarget {
       return await target.append(records.map((record) => this.#wrap(log, record)))
     } catch (/** @type {any} */ err) {
       if (PERMANENT.has(err.code)) throw failed(this.name, err)
-      if (err.code === 'ERR_CODEC_ENCODE') throw refused(err.message, { cause: err })
-      if (err.code === 'ERR_RECORD_TOO_LARGE') throw tooLarge(err.message, { cause: err })
-      throw err
+      throw OF_RECORD.has(err.code) ? refused(err.message, { cause: err }) : err
     }
   }
 
