@@ -12,6 +12,7 @@ const layerOf = {
   where: 0.5,
   'block-file': 1,
   framing: 1,
+  dictionary: 1,
   'json-codec': 1,
   'binary-codec': 1,
   otlp: 1.5,

@@ -130,6 +130,7 @@ const CHECKSUM_CRC32 = 1
 const HAS_GAPS = 1
 /** This flag is set in every file. */
 const FLAGS = 2
+const HAS_WORDS = 4
 const CODEC_NAME_SIZE_MAX = 20
 
 /**
@@ -139,22 +140,23 @@ const CODEC_NAME_SIZE_MAX = 20
  * @property {number} base  the logical position of the first page
  * @property {boolean} hasGaps  whether logical positions may be ahead of physical ones, as after a compaction
  * @property {string} codec  the name of the codec that the log was made with
+ * @property {boolean} [hasWords]  whether its records are packed with a dictionary
  */
 
-/** @type {(codec: string, id?: Buffer | null) => FileHeader} without an id, it gets a random one */
-function createFileHeader (codec, id = null) {
+/** @type {(codec: string, id?: Buffer | null, hasWords?: boolean) => FileHeader} without an id, it gets a random one */
+function createFileHeader (codec, id = null, hasWords = false) {
   const random = crypto.randomBytes(20)
   const salt = random.readUInt32BE(0)
-  return { salt, id: id ?? random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec }
+  return { salt, id: id ?? random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec, hasWords }
 }
 
 /** @type {(header: FileHeader) => Buffer} */
-function encodeFileHeader ({ salt, id, base, hasGaps, codec }) {
+function encodeFileHeader ({ salt, id, base, hasGaps, codec, hasWords = false }) {
   const bytes = Buffer.alloc(HEADER_SIZE)
   const name = Buffer.from(codec).subarray(0, CODEC_NAME_SIZE_MAX)
   MAGIC.copy(bytes)
   bytes.writeUInt16BE(VERSION, 8)
-  bytes.writeUInt16BE(FLAGS | (hasGaps ? HAS_GAPS : 0), 10)
+  bytes.writeUInt16BE(FLAGS | (hasGaps ? HAS_GAPS : 0) | (hasWords ? HAS_WORDS : 0), 10)
   bytes.writeUInt32BE(salt, 12)
   id.copy(bytes, 16)
   bytes.writeUIntBE(base, 32, 6)
@@ -179,14 +181,15 @@ function decodeFileHeader (bytes) {
   const version = bytes.readUInt16BE(8)
   const flags = bytes.readUInt16BE(10)
   if (version !== VERSION) return { unknown: `version ${version}` }
-  if ((flags & ~HAS_GAPS) !== FLAGS) return { unknown: `the flags ${flags}` }
+  if ((flags & ~(HAS_GAPS | HAS_WORDS)) !== FLAGS) return { unknown: `the flags ${flags}` }
   if (bytes[38] !== CHECKSUM_CRC32) return { unknown: `the checksum ${bytes[38]}` }
   return {
     salt: bytes.readUInt32BE(12),
     id: Buffer.from(bytes.subarray(16, 32)),
     base: bytes.readUIntBE(32, 6),
     hasGaps: (flags & HAS_GAPS) !== 0,
-    codec: bytes.toString('utf8', 40, 40 + Math.min(bytes[39], CODEC_NAME_SIZE_MAX))
+    codec: bytes.toString('utf8', 40, 40 + Math.min(bytes[39], CODEC_NAME_SIZE_MAX)),
+    hasWords: (flags & HAS_WORDS) !== 0
   }
 }
 

@@ -11,6 +11,7 @@ const {
 const { Checkpoints } = require('./append/checkpoints')
 const { Eraser } = require('./append/eraser')
 const { measureCompacted } = require('./compactor')
+const { FileWords, WORDS_RECORD_SIZE_MAX, isWordsRecord } = require('./file-words')
 const { BackwardReader } = require('./read/backward-reader')
 const { TailFollower } = require('./read/follow-log')
 const { ForwardReader } = require('./read/forward-reader')
@@ -27,6 +28,7 @@ const PARTITION_PAGE_COUNT_MAX = 1024
  * @typedef {import('@millrace/framing').Damage} Damage
  * @typedef {import('@millrace/framing').Entry} Entry
  * @typedef {import('@millrace/framing').Packed} Packed
+ * @typedef {Packed & { words?: import('./file-words').WordsWritten }} Framed
  * @typedef {import('@millrace/framing').Tail} Tail
  * @typedef {import('./read/record-reader').StoreRange} StoreRange
  * @typedef {(err: Error | null, reader?: ForwardReader | BackwardReader) => void} Opened
@@ -46,16 +48,19 @@ class CheckedStore {
     this.supports = { atomicBatch: true, onCorrupt: true, compact: true }
     /** Whether the log has switched, or is switching, to another file. */
     this.isReplaced = false
-    this.recordSizeMax = RECORD_SIZE_MAX
+    /** The words of a file with a dictionary; null without. */
+    this.words = header.hasWords ? new FileWords() : null
+    /** A packed record takes at most one byte more than the record. */
+    const packing = this.words === null ? 0 : 1
+    this.recordSizeMax = RECORD_SIZE_MAX - packing
     /** The size of a frame less that of its record. */
-    this.frameOverhead = LENGTH_SIZE
-    /** How many bytes one write of frames of this total size takes at most. */
-    this.writeSizeMax = packedSizeMax
+    this.frameOverhead = LENGTH_SIZE + packing
     this.reserveSize = RESERVE_SIZE
     this.file = file
     this.blocks = file.blocks
     this.path = file.blocks.path
-    this.maxRecordSize = file.maxRecordSize
+    /** Of records as they are in the file. */
+    this.maxRecordSize = Math.max(file.maxRecordSize + packing, packing * WORDS_RECORD_SIZE_MAX)
     this.header = header
     /** @type {import('@millrace/framing').Rules} */
     this.rules = {
@@ -117,21 +122,30 @@ class CheckedStore {
     return null
   }
 
+  /** How many bytes one write of frames of this total size takes at most. @param {number} size */
+  writeSizeMax (size) {
+    return packedSizeMax(this.words === null ? size : this.words.framesSizeMax(size, this.nextPosition))
+  }
+
   /**
    * @param {import('./appender').Frameable} group  becomes one commit; its `seqs` are set
    * @param {Buffer} target  large enough; the result uses its memory, until the next call
-   * @returns {Packed}
+   * @returns {Framed}
    */
   frame (group, target) {
-    const { tail, epoch, rules: { salt } } = this
+    const { tail, epoch, rules: { salt }, nextPosition } = this
     const { isBehindLoss } = this.reservation
-    const shift = this.nextPosition - tail.end
+    const shift = nextPosition - tail.end
     const durable = this.checkpoints.durableEnd + shift
-    return packCommit(group, { ...tail, shift }, { salt, epoch, durable, isBehindLoss }, target)
+    const writer = { salt, epoch, durable, isBehindLoss }
+    if (this.words === null) return packCommit(group, { ...tail, shift }, writer, target)
+    const { packed, words } = this.words.pack(group, nextPosition)
+    return Object.assign(packCommit(packed, { ...tail, shift }, writer, target), { words })
   }
 
-  /** @param {Packed} packed  was written to the file */
-  noteWritten ({ tail, seq }) {
+  /** @param {Framed} framed  was written to the file */
+  noteWritten ({ tail, seq, words }) {
+    if (words) this.words?.noteWritten(words)
     if (this.reservation.isBehindLoss) this.noteSkipped(this.tail, tail.shift)
     this.reservation.noteSkipped()
     this.tail = tail
@@ -234,11 +248,14 @@ class CheckedStore {
     const range = { from: 0, stop: before, skipsDamage: true }
     findPage(this, Math.min(before, this.logEnd) - 1, (err, pageStart = 0) => {
       const reader = new BackwardReader(this, range, err ? this._outermostPage(true) : Math.max(HEAD_SIZE, pageStart))
-      reader.next(this.logEnd, (err, records) => {
+      trampoline((next) => reader.next(this.logEnd, (err, records) => {
         // A record that is too large to be read still counts.
         if (err) return hasCode(err, 'ERR_RECORD_TOO_LARGE') ? cb(null, err.offset) : cb(err)
-        cb(null, records && records.count > 0 ? records.seqs[0] : -1)
-      })
+        if (!records || records.count === 0) return cb(null, -1)
+        const index = this.words === null ? 0 : findRecordIndex(records)
+        if (index === -1) next()
+        else cb(null, records.seqs[index])
+      }))
     })
   }
 
@@ -351,6 +368,12 @@ class CheckedStore {
   damageError (damage) {
     return damageError(damage, this.path)
   }
+}
+
+/** The index of the first record that is no words record; -1 if none. @param {import('./record-run').RecordRun} run */
+function findRecordIndex ({ buffer, starts, ends, count }) {
+  for (let index = 0; index < count; index++) if (!isWordsRecord(buffer, starts[index], ends[index])) return index
+  return -1
 }
 
 /** @type {(err: Error | null, code: string) => err is LogError} */

@@ -15,6 +15,7 @@ const { createMatch } = require('@millrace/where')
  * @property {boolean} [buffer]
  * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  must not keep bytes of `buf`
  * @property {(where: import('@millrace/where').Filter[]) => RecordFilter} [compile]
+ * @property {boolean} [dictionary]  whether new files have a dictionary, see @millrace/dictionary
  */
 
 /**
@@ -46,6 +47,8 @@ class RecordCodec {
     /** The name that logs store and compare; empty if there is none. */
     this.name = parseCodecName(codec.name)
     this._label = this.name === '' ? 'without a name' : this.name
+    /** Whether new files have a dictionary. Any codec of the same name reads them. */
+    this.hasDictionary = codec.dictionary === true
     /** Whether `decode` gets a Buffer that it may keep. */
     this.keepsBytes = Boolean(codec.buffer) && !codec.decodeRange
   }

@@ -34,6 +34,8 @@ class OffsetStore {
     this.framing = framing
     this.codec = file.codec
     this.maxRecordSize = file.maxRecordSize
+    /** These framings store no dictionary. @type {import('./file-words').FileWords | null} */
+    this.words = null
     /** Always -1: these files do not say how far they are durable. */
     this.durableLast = -1
     this.last = -1

@@ -74,7 +74,8 @@ function parseOptions (options = {}) {
     throw misuse(`OffsetLog: maxPendingSize must be a number of bytes above 0, got ${String(maxPendingSize)}`)
   }
   const recordCodec = new RecordCodec(codec)
-  const initial = framing === 'checked' ? () => encodeHead(createFileHeader(recordCodec.name, id ? Buffer.from(id, 'hex') : null)) : null
+  if (recordCodec.hasDictionary && framing !== 'checked') throw misuse(`OffsetLog: ${framing} cannot store a dictionary; give a codec without one`)
+  const createHead = () => encodeHead(createFileHeader(recordCodec.name, id ? Buffer.from(id, 'hex') : null, recordCodec.hasDictionary))
   return {
     codec: recordCodec,
     framing,
@@ -91,7 +92,7 @@ function parseOptions (options = {}) {
       mustExist,
       errorIfExists,
       createFolder: true,
-      initial,
+      initial: framing === 'checked' ? createHead : null,
       lock,
       lockTimeout,
       signal,

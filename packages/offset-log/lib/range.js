@@ -5,6 +5,7 @@ const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
+const { UnpackedRun } = require('./file-words')
 
 const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'signal']
 const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']
@@ -162,6 +163,8 @@ class RangeReader {
   #endAtReplacement = 0
   /** How many reads in succession found the file too short. */
   #shortCount = 0
+  /** Of a file with a dictionary: what is delivered. @type {UnpackedRun | null} */
+  #unpacked = null
   // Of the call of `next` in progress; there is at most one.
   #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
@@ -228,7 +231,9 @@ class RangeReader {
     this.#leftBefore = reader.left
     this.#logEnd = logEnd
     this.#cb = cb
-    if (this.#store.isReplaced) this.#goOnInNewFile()
+    const failure = this.#unpacked?.failure ?? null
+    if (failure !== null) cb(failure)
+    else if (this.#store.isReplaced) this.#goOnInNewFile()
     else reader.next(Math.max(logEnd, this.#endAtReplacement), this.#found)
   }
 
@@ -237,7 +242,28 @@ class RangeReader {
     if (this.#store.isReplaced) return this.#goOnInNewFile()
     if (err !== null && this.#readsAgain(err)) return
     this.#shortCount = 0
-    this.#cb(err, records)
+    const { words } = this.#store
+    if (err || !records || records.count === 0 || words === null) this.#cb(err, records)
+    else this.#deliver(this.#unpack(records, words))
+  }
+
+  /** @type {(records: RecordRun, words: import('./file-words').FileWords) => UnpackedRun} */
+  #unpack (records, words) {
+    const { keepsBytes = false, skipsDamage } = this.#range
+    const onLost = (/** @type {number} */ size) => {
+      this.#lost.count++
+      this.#lost.size += size
+    }
+    const run = (this.#unpacked ??= new UnpackedRun())
+    const { maxRecordSize } = this.#file
+    run.fill(records, words, { maxRecordSize, keepsBytes, onLost: skipsDamage ? onLost : null })
+    return run
+  }
+
+  /** @param {UnpackedRun} run  an empty one is not the end: it had words only, or its first record fails */
+  #deliver (run) {
+    if (run.count > 0) this.#cb(null, run)
+    else this.next(this.#logEnd, this.#cb)
   }
 
   /**
@@ -290,7 +316,9 @@ class RangeReader {
 
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
-    this.#reader?.rewindTo(index)
+    const run = this.#unpacked
+    this.#reader?.rewindTo(run === null ? index : run.indexes[index])
+    if (run !== null) run.failure = null
   }
 
   /** Called when a live stream has caught up. From then on the bytes of delivered records are not kept. */

@@ -7,7 +7,7 @@ const { crc32, findSeed } = require('../crc32')
 const { FrameCount } = require('../frames')
 const { decodeSlot } = require('../head')
 const {
-  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE
+  CHUNK_HEADER_SIZE, HEADER_POSITIONS, HEAD_SIZE, RESERVATION_SIZE, LENGTH_SIZE, SLOT_POSITIONS, SLOT_SIZE, WORDS_MARK
 } = require('../layout')
 
 const SALT_OFFSET = 12
@@ -63,7 +63,7 @@ function rebuildHeader (head, salt, first, last) {
   // If the first page begins behind an unclean end, the skipped positions are no part of the base.
   const base = HEAD_SIZE + (hasGaps ? shift : shift % RESERVATION_SIZE)
   const id = Buffer.from(head.subarray(ID_OFFSET, ID_OFFSET + 16))
-  return { salt, id, base, hasGaps, codec: codecOf(head) }
+  return { salt, id, base, hasGaps, codec: codecOf(head), hasWords: first?.hasWords === true }
 }
 
 // The salts with which the slots are whole; twice if a slot also names it, as in a log without chunks.
@@ -93,15 +93,18 @@ function saltsOf (page, bytes) {
 }
 
 /**
- * @typedef {{ shift: number, hasGaps: boolean }} PagePlace  logical position less physical position where a page
- *   begins, and whether the page has a gap
+ * @typedef {{ shift: number, hasGaps: boolean, hasWords: boolean }} PagePlace  logical position less physical position
+ *   where a page begins; whether the page has a gap; and whether it begins with words, as the first page of a log with
+ *   a dictionary does
  * @param {Page} page
  * @param {number} salt
  * @returns {PagePlace | null}  null unless the page begins with a whole header
  */
 function placeOf ({ page, bytes }, salt) {
   if (bytes.length < CHUNK_HEADER_SIZE || !isHeaderWhole(bytes, viewOf(bytes), 0, salt)) return null
-  return { shift: bytes.readUIntBE(POSITION_OFFSET, 6) - page, hasGaps: hasGapIn(bytes, salt) }
+  const data = CHUNK_HEADER_SIZE + LENGTH_SIZE
+  const hasWords = WORDS_MARK.equals(bytes.subarray(data, data + WORDS_MARK.length))
+  return { shift: bytes.readUIntBE(POSITION_OFFSET, 6) - page, hasGaps: hasGapIn(bytes, salt), hasWords }
 }
 
 /** @type {(page: Buffer, salt: number) => boolean} */

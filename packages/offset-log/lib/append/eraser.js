@@ -8,6 +8,8 @@ const {
   applyEntry, checkPage, encodeJournal, entriesByChunk, finishChunk, fitsJournal, readChunkHeader, readNext,
   writeChunkHeader
 } = require('@millrace/framing')
+const { notFound } = require('../errors')
+const { isWordsRecord } = require('../file-words')
 const { findRecord } = require('../read/get-record')
 
 /**
@@ -132,8 +134,21 @@ class Eraser {
  */
 async function findFrames (store, seqs) {
   const frames = new Map()
-  for (const seq of seqs) frames.set(seq, await toPromise((cb) => findRecord(store, seq, 'del', cb)))
+  for (const seq of seqs) {
+    frames.set(seq, await toPromise((cb) => findRecord(store, seq, 'del', (err, frame, page) => {
+      // Words stay as long as the file: later records need them.
+      if (frame && page && store.words !== null && holdsWords(frame, page)) cb(notFound('del', store.path, seq))
+      else cb(err, frame)
+    })))
+  }
   return frames
+}
+
+/** @type {(frame: Frame, page: Page) => boolean} */
+function holdsWords ({ type, size, at, chunkEnd }, { bytes, offset, start }) {
+  const data = at + LENGTH_SIZE
+  const from = offset + data - start
+  return type === FRAME_TYPES.RECORD && data + size <= chunkEnd && isWordsRecord(bytes, from, from + size)
 }
 
 /** @type {(store: CheckedStore, frames: Iterable<Frame>) => Promise<Piece[]>} */

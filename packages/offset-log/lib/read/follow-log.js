@@ -8,6 +8,7 @@ const {
   ChunkCursor, ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, haveSameJournals, readHead,
   rememberErasures
 } = require('@millrace/framing')
+const { isWordsRecord } = require('../file-words')
 const { RecordRun } = require('../record-run')
 
 /**
@@ -87,8 +88,12 @@ class TailFollower {
     let tail = before
     let last = -1
     let lastSeen = -1
-    /** @type {Array<() => void>} */
-    let skips = []
+    /** What becomes known with the end of the commit. @type {Array<() => void>} */
+    let notes = []
+    const { words } = store
+    const onWords = words && ((/** @type {Buffer} */ bytes, /** @type {number} */ seq) => {
+      notes.push(() => words.learn(bytes, 0, bytes.length, seq))
+    })
     cursor.resume(before)
     trampoline((next) => {
       const { shift } = cursor
@@ -102,15 +107,15 @@ class TailFollower {
       }
       // The chunk is not whole. It is being written, or its writer died. The next look may find it whole.
       if (status !== ENTRY.ENTERED) return cb(null, tail, last)
-      lastSeen = Math.max(lastSeen, findLastRecord(cursor))
+      lastSeen = Math.max(lastSeen, findLastRecord(cursor, onWords))
       const { header, chunkStart, chunkEnd } = cursor
       const { shift: shiftNow } = cursor
-      if (header.isBehindLoss) skips.push(() => store.noteSkipped({ end: chunkStart, shift }, shiftNow))
+      if (header.isBehindLoss) notes.push(() => store.noteSkipped({ end: chunkStart, shift }, shiftNow))
       if (!header.commitContinues) {
         tail = { end: chunkEnd, shift: cursor.shift, chainCrc: header.chainCrc }
         last = lastSeen
-        for (const note of skips) note()
-        skips = []
+        for (const note of notes) note()
+        notes = []
       }
       next()
     })
@@ -136,17 +141,24 @@ class TailFollower {
 /**
  * Walks the frames of the entered chunk to its end.
  * @param {ChunkCursor} cursor
+ * @param {((bytes: Buffer, seq: number) => void) | null} onWords  gets each words record; null without a dictionary
  * @returns {number}  seq of the last undeleted record that begins in the chunk, -1 if none
  */
-function findLastRecord (cursor) {
-  const { view, window: { start }, chunkEnd } = cursor
+function findLastRecord (cursor, onWords) {
+  const { view, window: { start, buffer }, chunkEnd } = cursor
   let seq = -1
   while (chunkEnd - cursor.at >= LENGTH_SIZE) {
     const word = view.getUint32(cursor.at - start)
     const size = word & FRAME_LENGTH_MASK
     const type = word >>> 30
     if (type === FRAME_TYPES.PADDING) break
-    if (type === FRAME_TYPES.RECORD) seq = cursor.position
+    const data = cursor.at + LENGTH_SIZE - start
+    if (type === FRAME_TYPES.RECORD) {
+      // Words records are never split.
+      const mayHoldWords = onWords !== null && data + size <= chunkEnd - start
+      if (!mayHoldWords || !isWordsRecord(buffer, data, data + size)) seq = cursor.position
+      else onWords(Buffer.from(buffer.subarray(data, data + size)), cursor.position)
+    }
     if (type === FRAME_TYPES.GAP) cursor.passGap(size)
     else cursor.at += LENGTH_SIZE + size
   }

@@ -5,9 +5,10 @@ const { Slab } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const {
   CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, ChunkHeader, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE,
-  UNSURE_GAP, findFrame, readChunkHeader
+  UNSURE_GAP, findFrame, readChunkHeader, tooLargeToRead
 } = require('@millrace/framing')
 const { notFound } = require('../errors')
+const { isWordsRecord, unreadable } = require('../file-words')
 const { ForwardReader } = require('./forward-reader')
 
 // A larger record is read past the cache, because it would push everything else out.
@@ -56,13 +57,39 @@ function readRecord (store, seq, cb) {
   const { rewriteCount } = blocks
   pages.lookWaiting(() => peek.find(/** @type {number} */ (seq)), (_, isFound) => {
     if (isFound) return cb(null, { data: peek.take(), isDeleted: false })
+    const done = (/** @type {Error | null} */ err, /** @type {Found | undefined} */ found) => {
+      unpackFound(store, seq, err, found, cb)
+    }
     readUnusual(store, seq, (err, found) => {
       // The pages may be from before and after a deletion.
       if (rewriteCount !== blocks.rewriteCount) readRecord(store, seq, cb)
-      else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, cb)
-      else cb(err, found)
+      else if (isDamage(err)) readPastDamage(store, /** @type {number} */ (seq), err, done)
+      else done(err, found)
     })
   })
+}
+
+/**
+ * Unpacks what was found, if the file has a dictionary.
+ * @param {CheckedStore} store
+ * @param {unknown} seq
+ * @param {Error | null} err
+ * @param {Found | undefined} found
+ * @param {(err: Error | null, found?: Found) => void} cb
+ */
+function unpackFound (store, seq, err, found, cb) {
+  const { words, file: { maxRecordSize } } = store
+  if (err || !found || words === null || found.isDeleted) return cb(err, found)
+  const { data } = found
+  if (isWordsRecord(data, 0, data.length)) return cb(notFound('get', store.path, Number(seq)))
+  try {
+    words.unpackOne(data, 0, data.length)
+  } catch (err) {
+    return cb(unreadable(/** @type {LogError} */ (err), Number(seq)))
+  }
+  const { bytes, end } = words.output
+  if (end > maxRecordSize) cb(tooLargeToRead(Number(seq), end, maxRecordSize))
+  else cb(null, { data: Buffer.from(bytes.subarray(0, end)), isDeleted: false })
 }
 
 /**
@@ -176,7 +203,7 @@ class RecordPeeker {
       const chunkEnd = chunk + CHUNK_HEADER_SIZE + view.getUint16(chunk + 8)
       if (hasGaps || position - chunk + chunkEnd > seq) {
         const at = walkTo(view, chunk, chunkEnd, seq - position + chunk, hasGaps)
-        if (at !== NOWHERE) return this._settle(at, chunk, chunkEnd)
+        if (at !== NOWHERE) return this._settle(at, chunk, chunkEnd) && this._unpack()
       }
       chunk = chunkEnd
     }
@@ -201,6 +228,24 @@ class RecordPeeker {
     this.end = start + size
     this._isOwn = false
     return true
+  }
+
+  /** @returns {boolean}  whether it is a record that can be unpacked; one without a dictionary is as it must be */
+  _unpack () {
+    const { words } = this._store
+    if (words === null) return true
+    if (isWordsRecord(this.bytes, this.start, this.end)) return false
+    try {
+      words.unpackOne(this.bytes, this.start, this.end)
+    } catch {
+      return false
+    }
+    const { bytes, end } = words.output
+    this.bytes = bytes
+    this.start = 0
+    this.end = end
+    this._isOwn = false
+    return end <= this._store.file.maxRecordSize
   }
 
   /**

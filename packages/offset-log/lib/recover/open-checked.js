@@ -54,7 +54,8 @@ async function openChecked (file) {
     if (mayWrite && !goesOn) recovery.uncopied = await makeDurable(file, tailCopy, restoredEnd, report)
   }
   store.checkpoints.durableEnd = Math.min(report.promisedEnd, tail.end)
-  await findLast(store, head, report)
+  const wordsSeqs = await store.words?.load(store)
+  await findLast(store, head, report, wordsSeqs)
   if (mayWrite && !goesOn && !recovery.uncopied) await markIntact(store)
   return { store, recovery: saysAnything(recovery) ? recovery : null }
 }
@@ -178,9 +179,15 @@ async function markIntact ({ reservation, blocks }) {
   await call(blocks, 'markIntact', true).catch(() => {})
 }
 
-/** Sets `last` and `durableLast`. @type {(store: CheckedStore, head: Head, report: TailReport) => Promise<void>} */
-async function findLast (store, { slot, journals, lostSlot }, { damage, tail, promisedEnd, promisedLogicalEnd }) {
-  const isInSlot = slot !== null && slot.end === tail.end && journals.length === 0 && !lostSlot && !damage
+/**
+ * Sets `last` and `durableLast`.
+ * @type {(store: CheckedStore, head: Head, report: TailReport, wordsSeqs?: Set<number>) => Promise<void>}
+ */
+async function findLast (store, { slot, journals, lostSlot }, report, wordsSeqs) {
+  const { damage, tail, promisedEnd, promisedLogicalEnd } = report
+  // A repair that lost records may have left a words record as the last one.
+  const isRecord = slot !== null && !wordsSeqs?.has(slot.last)
+  const isInSlot = isRecord && slot.end === tail.end && journals.length === 0 && !lostSlot && !damage
   store.last = isInSlot ? slot.last : await call(store, 'findLast', Infinity)
   if (isInSlot || promisedEnd >= tail.end || store.last < promisedLogicalEnd) store.durableLast = store.last
   else if (promisedEnd > HEAD_SIZE) store.durableLast = await call(store, 'findLast', promisedLogicalEnd)

@@ -1,0 +1,229 @@
+'use strict'
+// The words of one checked file with a dictionary: packs what is appended, finds the words when the file is opened, and
+// unpacks what is read. Everything above the store sees records without a dictionary.
+//
+// The words stand in records of their own, which readers leave out. New words come first in the commit that first uses
+// them. At distances all words are written again, so that the file is never read far for them.
+
+const { LogError } = require('@millrace/errors')
+const {
+  Dictionary, WORDS_RECORD_SIZE_MAX, encodeWords, firstWordId, isWordsRecord, learnWords, maxWordId, packRecord,
+  unpackRecord
+} = require('@millrace/dictionary')
+const { Piece, ScratchBuffer, allocateShared, call } = require('@millrace/flow')
+const { tooLargeToRead } = require('@millrace/framing')
+const { RecordRun } = require('./record-run')
+
+// All words are written again after this many bytes of the log, or after this many times their own size. The first
+// bounds what is read at the next open, the second what they add to the file: 1/64.
+const SNAPSHOT_DISTANCE = 1024 * 1024
+const SNAPSHOT_SHARE = 64
+/** A word takes this much more than its text; and records of words take less than a quarter more than their words. */
+const WORD_OVERHEAD = 2
+/** Of records as they usually are: if they are larger, the memory grows. */
+const UNPACKED_SIZE = 128
+
+/**
+ * @typedef {import('./appender').Frameable} Frameable
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ * @typedef {{ count: number, snapshotAt: number }} WordsWritten  how many words the file has, and the logical position
+ *   of the commit that last had all of them; -1 if there is none
+ */
+
+class FileWords {
+  dictionary = new Dictionary()
+  /** What the file has; the dictionary may already know more. @type {WordsWritten} */
+  #written = { count: 0, snapshotAt: -1 }
+  #target = new ScratchBuffer()
+  /** What the record that was unpacked last is read from. */
+  output = { bytes: Buffer.alloc(0), end: 0 }
+
+  /**
+   * How many bytes of frames a commit has at most.
+   * @type {(size: number, position: number) => number} `size`: of the frames of the records, unpacked. `position`: the
+   *   logical one where the commit begins
+   */
+  framesSizeMax (size, position) {
+    const { count } = this.dictionary
+    const first = this.#isSnapshotDue(position) ? 0 : this.#written.count
+    const { starts, size: total } = this.dictionary
+    const known = total - (first < count ? starts[first] : total) + WORD_OVERHEAD * (count - first)
+    // The records may bring new words, none larger than its text.
+    return size + Math.ceil(1.25 * (known + WORD_OVERHEAD * size)) + WORDS_RECORD_SIZE_MAX
+  }
+
+  /** @param {number} position */
+  #isSnapshotDue (position) {
+    const { snapshotAt } = this.#written
+    return snapshotAt === -1 ||
+      position - snapshotAt >= Math.max(SNAPSHOT_DISTANCE, SNAPSHOT_SHARE * this.dictionary.size)
+  }
+
+  /**
+   * @param {Frameable} group
+   * @param {number} position  the logical one where the commit begins
+   * @returns {{ packed: Frameable, words: WordsWritten }}  the first append of `packed` begins with the words that the
+   *   file does not have. Call `noteWritten` once it is in the file. If it never is, the next commit has them too
+   */
+  pack ({ records, ends, seqs, count }, position) {
+    const { dictionary } = this
+    const recordCount = ends[count - 1]
+    let size = 0
+    for (let index = 0; index < recordCount; index++) size += records[index].length + 1
+    const target = this.#target.ofSize(size)
+    const { buffer, byteOffset } = target
+    /** @type {Buffer[]} */
+    const pieces = []
+    for (let index = 0, at = 0; index < recordCount; index++) {
+      const end = packRecord(dictionary, records[index], target, at)
+      pieces.push(new Piece(buffer, byteOffset + at, end - at))
+      at = end
+    }
+    // Of this commit's words too: they decide only when all words are written the next time.
+    const isSnapshot = this.#isSnapshotDue(position)
+    const { count: writtenCount, snapshotAt } = this.#written
+    const words = { count: dictionary.count, snapshotAt: isSnapshot ? position : snapshotAt }
+    if (!isSnapshot && words.count === writtenCount) return { packed: { records: pieces, ends, seqs, count }, words }
+    const first = encodeWords(dictionary, isSnapshot ? 0 : writtenCount)
+    const shifted = ends.slice(0, count).map((end) => end + first.length)
+    return { packed: { records: [...first, ...pieces], ends: shifted, seqs, count }, words }
+  }
+
+  /** @param {WordsWritten} words */
+  noteWritten (words) {
+    this.#written = words
+  }
+
+  /**
+   * Learns the words of a record that is in the file. Whoever reads a record that needs words which cannot be read gets
+   * the error.
+   * @type {(bytes: Uint8Array, start: number, end: number, seq: number) => void}
+   */
+  learn (bytes, start, end, seq) {
+    ignoreBad(() => learnWords(this.dictionary, bytes, start, end), undefined)
+    const isSnapshot = ignoreBad(() => firstWordId(bytes, start, end), -1) === 0
+    this.#written = { count: this.dictionary.count, snapshotAt: isSnapshot ? seq : this.#written.snapshotAt }
+  }
+
+  /**
+   * Reads backwards until all words are found.
+   * @param {CheckedStore} store
+   * @returns {Promise<Set<number>>}  the seqs of the words records that were met
+   */
+  async load (store) {
+    /** @type {Array<{ seq: number, bytes: Buffer }>} */
+    const found = []
+    let maxId = -1
+    let isDone = false
+    const range = { from: 0, stop: Infinity, reverse: true, skipsDamage: true, isStrict: true }
+    const reader = await call(store, 'openReader', range)
+    while (!isDone) {
+      const { buffer, seqs, starts, ends, count } = await call(reader, 'next', store.logEnd)
+      if (count === 0) break
+      for (let index = 0; index < count && !isDone; index++) {
+        const start = starts[index]
+        const end = ends[index]
+        if (!isWordsRecord(buffer, start, end)) {
+          maxId = Math.max(maxId, ignoreBad(() => maxWordId(buffer, start, end), -1))
+          continue
+        }
+        found.push({ seq: seqs[index], bytes: Buffer.from(buffer.subarray(start, end)) })
+        isDone = ignoreBad(() => firstWordId(buffer, start, end), -1) === 0
+      }
+    }
+    for (const { seq, bytes } of found.reverse()) this.learn(bytes, 0, bytes.length, seq)
+    // If the last words were lost to damage, their ids must not be given to other words.
+    while (this.dictionary.count <= maxId) this.dictionary.add(Buffer.alloc(0), 0, 0)
+    return new Set(found.map(({ seq }) => seq))
+  }
+
+  /**
+   * Unpacks one record into `output`, whatever was there.
+   * @type {(bytes: Uint8Array, start: number, end: number) => void}
+   * @throws {LogError} ERR_CODEC_DECODE
+   */
+  unpackOne (bytes, start, end) {
+    this.output.end = 0
+    unpackRecord(this.dictionary, bytes, start, end, this.output)
+  }
+}
+
+/**
+ * Records that cannot be read teach nothing.
+ * @template T
+ * @param {() => T} run
+ * @param {T} otherwise
+ * @returns {T}
+ */
+function ignoreBad (run, otherwise) {
+  try {
+    return run()
+  } catch (err) {
+    if (err instanceof LogError) return otherwise
+    throw err
+  }
+}
+
+/** A run of a store's reader, unpacked and without words records. */
+class UnpackedRun extends RecordRun {
+  /** Where each record is in the run of the reader. @type {number[]} */
+  indexes = []
+  /** Why the record behind these cannot be read. @type {LogError | null} */
+  failure = null
+  #output = { bytes: Buffer.alloc(0), end: 0 }
+
+  /**
+   * @param {RecordRun} run
+   * @param {FileWords} words
+   * @param {object} how
+   * @param {number} how.maxRecordSize  in bytes
+   * @param {boolean} how.keepsBytes  whether the bytes of this run may be kept
+   * @param {((size: number) => void) | null} how.onLost  called for records that cannot be unpacked, which are then
+   *   left out; null if such a record ends the run
+   */
+  fill (run, { dictionary }, { maxRecordSize, keepsBytes, onLost }) {
+    const { buffer, seqs, starts, ends, count } = run
+    const output = this.#output
+    this.failure = null
+    this.indexes = []
+    this.clear()
+    while (this.seqs.length < count) this._grow()
+    if (keepsBytes || output.bytes.length === 0) output.bytes = allocateShared(UNPACKED_SIZE * count)
+    output.end = 0
+    for (let index = 0; index < count; index++) {
+      const start = starts[index]
+      const end = ends[index]
+      if (isWordsRecord(buffer, start, end)) continue
+      const from = output.end
+      try {
+        unpackRecord(dictionary, buffer, start, end, output)
+      } catch (err) {
+        if (onLost !== null) {
+          onLost(end - start)
+          continue
+        }
+        this.failure = unreadable(/** @type {LogError} */ (err), seqs[index])
+        break
+      }
+      const size = output.end - from
+      if (size > maxRecordSize) {
+        this.failure = tooLargeToRead(seqs[index], size, maxRecordSize)
+        break
+      }
+      this.add(seqs[index], from, output.end)
+      this.indexes.push(index)
+    }
+    this.buffer = output.bytes
+  }
+}
+
+/** @type {(err: LogError, seq: number) => LogError} */
+function unreadable (err, seq) {
+  return new LogError('ERR_CODEC_DECODE', `the record at ${seq} cannot be unpacked: ${err.message}`, { cause: err, offset: seq })
+}
+
+exports.FileWords = FileWords
+exports.UnpackedRun = UnpackedRun
+exports.WORDS_RECORD_SIZE_MAX = WORDS_RECORD_SIZE_MAX
+exports.isWordsRecord = isWordsRecord
+exports.unreadable = unreadable
