@@ -36,6 +36,7 @@ const { FRAME_HEAD_SIZE, OffsetFraming, isAllZero, offsetFramings } = require('.
  * @typedef {import('./lib/pages').Frame} Frame
  * @typedef {import('./lib/head').Head} Head
  * @typedef {import('./lib/journal').Journal} Journal
+ * @typedef {import('./lib/pack-commit').AppendedSlices} AppendedSlices
  * @typedef {import('./lib/pack-commit').Packed} Packed
  * @typedef {import('./lib/pages').Page} Page
  * @typedef {import('./lib/journal').Patch} Patch

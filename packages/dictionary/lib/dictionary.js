@@ -30,8 +30,8 @@ class Dictionary {
   #table = new Int32Array(2 * TABLE_SIZE_MIN)
   /** The hash of the text that came last, by the low bits of the hash. @type {Int32Array | null} */
   #seen = null
-  // Unknown to whoever chooses the texts.
-  #seed = randomInt(2 ** 32) | 0
+  /** Of all hashes. Unknown to whoever chooses the texts. */
+  seed = randomInt(2 ** 32) | 0
   /** How many words there are, and the bytes of all of them. */
   count = 0
   size = 0
@@ -43,9 +43,9 @@ class Dictionary {
    * @returns {number}  of the text in the range
    */
   hash (source, start, end) {
-    let hash = this.#seed
+    let hash = this.seed
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ source[at], HASH_PRIME)
-    return hash ^ (hash >>> 15)
+    return hash
   }
 
   /**
@@ -56,12 +56,24 @@ class Dictionary {
    * @returns {number}  -1 if it is no word
    */
   wordFor (source, start, end) {
-    const size = end - start
-    if (size > WORD_SIZE_MAX || size === 0) return NONE
-    const hash = this.hash(source, start, end)
-    const mask = this.#table.length - 1
+    if (end - start > WORD_SIZE_MAX || end === start) return NONE
+    return this.wordOf(this.hash(source, start, end), source, start, end)
+  }
+
+  /**
+   * The same for a text whose hash is known.
+   * @param {number} hash
+   * @param {Uint8Array} source
+   * @param {number} start
+   * @param {number} end  the text is neither empty nor longer than a word
+   * @returns {number}
+   */
+  wordOf (hash, source, start, end) {
+    const table = this.#table
+    const mask = table.length - 1
+    const place = hash ^ (hash >>> 15)
     for (let probe = 0; probe < PROBE_COUNT_MAX; probe++) {
-      const id = this.#table[(hash + probe) & mask] - 1
+      const id = table[(place + probe) & mask] - 1
       if (id === NONE) break
       if (this.#hashes[id] === hash && this.isAt(id, source, start, end)) return id
     }
@@ -72,7 +84,7 @@ class Dictionary {
   /** Whether a text with this hash came a short while ago. @param {number} hash */
   #hasCome (hash) {
     this.#seen ??= new Int32Array(SEEN_COUNT)
-    const place = hash & (SEEN_COUNT - 1)
+    const place = (hash ^ (hash >>> 15)) & (SEEN_COUNT - 1)
     if (this.#seen[place] === hash) return true
     this.#seen[place] = hash
     return false
@@ -167,7 +179,7 @@ class Dictionary {
     const hash = this.#hashes[id]
     const mask = this.#table.length - 1
     for (let probe = 0; probe < PROBE_COUNT_MAX; probe++) {
-      const place = (hash + probe) & mask
+      const place = ((hash ^ (hash >>> 15)) + probe) & mask
       if (this.#table[place] !== 0) continue
       this.#table[place] = id + 1
       return
@@ -189,4 +201,5 @@ function grown (larger, list) {
 
 exports.WORD_COUNT_MAX = WORD_COUNT_MAX
 exports.WORD_SIZE_MAX = WORD_SIZE_MAX
+exports.HASH_PRIME = HASH_PRIME
 exports.Dictionary = Dictionary

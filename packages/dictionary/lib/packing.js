@@ -5,6 +5,7 @@
 
 const { LogError } = require('@millrace/errors')
 const { allocateShared, putUint32 } = require('@millrace/flow')
+const { HASH_PRIME, WORD_SIZE_MAX } = require('./dictionary')
 
 /** @typedef {import('./dictionary').Dictionary} Dictionary */
 /** Where bytes are put together; it grows. @typedef {{ bytes: Buffer, end: number }} Output */
@@ -87,32 +88,69 @@ function packPieces (dictionary, record, target, at) {
       place = end
     }
     if (out === NO_ROOM || place === size) return out
-    const isText = record[place] === QUOTE
-    if (!isText && !isNumberStart(record[place])) continue
-    const end = isText ? endOfText(record, place, size) : endOfNumber(record, place, size)
-    if (isText && record[end] === COLON) continue
-    out = putValue(dictionary, record, place, end, target, out, limit)
+    const byte = record[place]
+    if (byte === QUOTE) out = packText(dictionary, record, place, target, out, limit)
+    else if (isNumberStart(byte)) out = packNumber(dictionary, record, place, target, out, limit)
+    else continue
     if (out === NO_ROOM) return NO_ROOM
-    place = end
+    place = packedTo
   }
   return out
 }
 
+/** Where the value ends that was packed last. */
+let packedTo = 0
+
 /**
- * @param {Dictionary} dictionary
- * @param {Uint8Array} record
- * @param {number} start  of the value
- * @param {number} end
- * @param {Uint8Array} target
- * @param {number} out
- * @param {number} limit
- * @returns {number}  where the piece ends, or NO_ROOM
+ * @typedef {(dictionary: Dictionary, record: Uint8Array, start: number, target: Uint8Array, out: number, limit: number
+ *   ) => number} PackValue  where the piece ends, or NO_ROOM
  */
-function putValue (dictionary, record, start, end, target, out, limit) {
-  const number = toNumber(record, start, end)
-  if (number !== NONE) return putNumber(number, target, out, limit)
-  const id = dictionary.wordFor(record, start, end)
-  return id === NONE ? putText(record, start, end, target, out, limit) : putWord(id, target, out, limit)
+
+/** Packs a string, unless that is a key. @type {PackValue} */
+function packText (dictionary, record, start, target, out, limit) {
+  const size = record.length
+  const stop = Math.min(size, start + WORD_SIZE_MAX)
+  let hash = Math.imul(dictionary.seed ^ QUOTE, HASH_PRIME)
+  for (let at = start + 1; at < stop; at++) {
+    const byte = record[at]
+    hash = Math.imul(hash ^ byte, HASH_PRIME)
+    if (byte === BACKSLASH) break
+    if (byte !== QUOTE) continue
+    packedTo = at + 1
+    if (record[packedTo] === COLON) return endAt(start, out)
+    const id = dictionary.wordOf(hash, record, start, packedTo)
+    return id === NONE ? putText(record, start, packedTo, target, out, limit) : putWord(id, target, out, limit)
+  }
+  packedTo = endOfText(record, start, size)
+  if (record[packedTo] === COLON) return endAt(start, out)
+  return putOther(dictionary, record, start, target, out, limit)
+}
+
+/** Leaves a key to what lies between the values. @type {(start: number, out: number) => number} */
+function endAt (start, out) {
+  packedTo = start
+  return out
+}
+
+/** @type {PackValue} */
+function packNumber (dictionary, record, start, target, out, limit) {
+  const stop = Math.min(record.length, start + DIGITS_MAX)
+  let number = 0
+  let at = start
+  for (; at < stop; at++) {
+    const digit = record[at] - ZERO
+    if (!(digit >= 0 && digit <= 9)) break
+    number = number * 10 + digit
+  }
+  packedTo = endOfNumber(record, at, record.length)
+  const isWhole = packedTo === at && at > start && (record[start] !== ZERO || at === start + 1)
+  return isWhole ? putNumber(number, target, out, limit) : putOther(dictionary, record, start, target, out, limit)
+}
+
+/** Packs what is no plain string or number: up to `packedTo`. @type {PackValue} */
+function putOther (dictionary, record, start, target, out, limit) {
+  const id = dictionary.wordFor(record, start, packedTo)
+  return id === NONE ? putText(record, start, packedTo, target, out, limit) : putWord(id, target, out, limit)
 }
 
 /**
@@ -148,30 +186,15 @@ function isNumberStart (byte) {
   return (byte >= ZERO && byte <= NINE) || byte === MINUS
 }
 
-/** @type {(record: Uint8Array, start: number, size: number) => number} */
+/** Behind what may be part of a number. @type {(record: Uint8Array, start: number, size: number) => number} */
 function endOfNumber (record, start, size) {
-  let at = start + 1
+  let at = start
   for (; at < size; at++) {
     const byte = record[at]
     if (byte >= ZERO && byte <= NINE) continue
     if (byte !== DOT && byte !== SMALL_E && byte !== LARGE_E && byte !== MINUS && byte !== PLUS) break
   }
   return at
-}
-
-/**
- * NONE for what is not the one spelling of a whole number.
- * @type {(record: Uint8Array, start: number, end: number) => number}
- */
-function toNumber (record, start, end) {
-  if (end - start > DIGITS_MAX || (record[start] === ZERO && end - start > 1)) return NONE
-  let number = 0
-  for (let at = start; at < end; at++) {
-    const digit = record[at] - ZERO
-    if (digit < 0 || digit > 9) return NONE
-    number = number * 10 + digit
-  }
-  return number
 }
 
 /** @type {(id: number, target: Uint8Array, out: number, limit: number) => number} where the piece ends, or NO_ROOM */

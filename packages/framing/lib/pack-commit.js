@@ -7,6 +7,9 @@ const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, CHUNK_SIZE_MIN, FRAME_TYPES, LENGTH_SIZE, PAGE_SIZE, SPLIT_SIZE_MIN
 } = require('./layout')
 
+/** To call a function costs more than to copy fewer bytes one by one. */
+const LOOPED_SIZE_MAX = 64
+
 /**
  * Where a log ends, physically; logical position less physical position there; chain crc of the last chunk.
  * @typedef {{ end: number, shift: number, chainCrc: number }} Tail
@@ -26,6 +29,17 @@ const {
  * @property {number[]} ends  by append: the index in `records` behind its last record
  * @property {number[]} seqs  filled, by append: the seq of its last record
  * @property {number} count  of appends
+ */
+
+/**
+ * The same for small records that lie in one buffer: an object for each would take more time than to pack it.
+ * @typedef {object} AppendedSlices
+ * @property {Buffer[]} first  records that come before all others, and belong to no append
+ * @property {Buffer} bytes  of the others
+ * @property {Uint32Array} cuts  record `i` is the bytes from `cuts[i]` to `cuts[i + 1]`
+ * @property {number[]} ends
+ * @property {number[]} seqs
+ * @property {number} count
  */
 
 /** @typedef {{ bytes: Buffer, seq: number, tail: Tail }} Packed  to append; seq of the last record; the end then */
@@ -82,6 +96,38 @@ class CommitPacker {
     this._closeChunk(0)
     const tail = { end: end + this._offset, shift, chainCrc: this._header.previous }
     return { bytes: this._bytes.subarray(0, this._offset), seq: end + shift + start, tail }
+  }
+
+  /** @type {(group: AppendedSlices) => Packed} */
+  packSlices ({ first, bytes: source, cuts, ends, seqs, count }) {
+    const { end, shift } = this._tail
+    const bytes = this._bytes
+    for (const data of first) {
+      this._makeRoom(data.length)
+      this._putRecord(data)
+    }
+    let start = 0
+    for (let index = 0, record = 0; index < count; index++) {
+      for (const last = ends[index]; record < last; record++) {
+        const from = cuts[record]
+        const to = cuts[record + 1]
+        let at = this._offset + LENGTH_SIZE
+        if (this._chunkStart !== -1 && at + to - from <= this._pageEnd && to - from <= LOOPED_SIZE_MAX) {
+          start = this._offset
+          putUint32(bytes, FRAME_TYPES.RECORD * 2 ** 30 + to - from, start)
+          for (let place = from; place < to; place++) bytes[at++] = source[place]
+          this._offset = at
+        } else {
+          this._makeRoom(to - from)
+          start = this._offset
+          this._putRecord(source.subarray(from, to))
+        }
+      }
+      seqs[index] = end + shift + start
+    }
+    this._closeChunk(0)
+    const tail = { end: end + this._offset, shift, chainCrc: this._header.previous }
+    return { bytes: bytes.subarray(0, this._offset), seq: end + shift + start, tail }
   }
 
   /** How many bytes of the page are left; at the page's end, those of the next page. */
@@ -175,14 +221,15 @@ class CommitPacker {
 }
 
 /**
- * @param {Appended} group  gets its seqs
+ * @param {Appended | AppendedSlices} group  gets its seqs
  * @param {Tail} tail
  * @param {CommitWriter} writer
  * @param {Buffer} target  at least `packedSizeMax` of the frames' bytes; the packed bytes lie in it
  * @returns {Packed}
  */
 function packCommit (group, tail, writer, target) {
-  return new CommitPacker(tail, writer, target).pack(group)
+  const packer = new CommitPacker(tail, writer, target)
+  return 'cuts' in group ? packer.packSlices(group) : packer.pack(group)
 }
 
 exports.packCommit = packCommit

@@ -10,7 +10,7 @@ const {
   Dictionary, WORDS_RECORD_SIZE_MAX, encodeWords, firstWordId, isWordsRecord, learnWords, maxWordId, packRecord,
   unpackRecord
 } = require('@millrace/dictionary')
-const { Piece, ScratchBuffer, allocateShared, call } = require('@millrace/flow')
+const { ScratchBuffer, allocateShared, call } = require('@millrace/flow')
 const { tooLargeToRead } = require('@millrace/framing')
 const { RecordRun } = require('./record-run')
 
@@ -20,11 +20,14 @@ const SNAPSHOT_DISTANCE = 1024 * 1024
 const SNAPSHOT_SHARE = 64
 /** A word takes this much more than its text; and records of words take less than a quarter more than their words. */
 const WORD_OVERHEAD = 2
+/** @type {Buffer[]} */
+const NOTHING = []
 /** Of records as they usually are: if they are larger, the memory grows. */
 const UNPACKED_SIZE = 128
 
 /**
  * @typedef {import('./appender').Frameable} Frameable
+ * @typedef {import('@millrace/framing').AppendedSlices} AppendedSlices
  * @typedef {import('./checked-store').CheckedStore} CheckedStore
  * @typedef {{ count: number, snapshotAt: number }} WordsWritten  how many words the file has, and the logical position
  *   of the commit that last had all of them; -1 if there is none
@@ -35,6 +38,7 @@ class FileWords {
   /** What the file has; the dictionary may already know more. @type {WordsWritten} */
   #written = { count: 0, snapshotAt: -1 }
   #target = new ScratchBuffer()
+  #cuts = new Uint32Array(0)
   /** What the record that was unpacked last is read from. */
   output = { bytes: Buffer.alloc(0), end: 0 }
 
@@ -62,31 +66,27 @@ class FileWords {
   /**
    * @param {Frameable} group
    * @param {number} position  the logical one where the commit begins
-   * @returns {{ packed: Frameable, words: WordsWritten }}  the first append of `packed` begins with the words that the
-   *   file does not have. Call `noteWritten` once it is in the file. If it never is, the next commit has them too
+   * @returns {{ packed: AppendedSlices, words: WordsWritten }}  `packed` begins with the words that the file does not
+   *   have. Call `noteWritten` once it is in the file. If it never is, the next commit has them too. Valid until the
+   *   next call
    */
   pack ({ records, ends, seqs, count }, position) {
     const { dictionary } = this
     const recordCount = ends[count - 1]
     let size = 0
     for (let index = 0; index < recordCount; index++) size += records[index].length + 1
-    const target = this.#target.ofSize(size)
-    const { buffer, byteOffset } = target
-    /** @type {Buffer[]} */
-    const pieces = []
+    const bytes = this.#target.ofSize(size)
+    if (this.#cuts.length <= recordCount) this.#cuts = new Uint32Array(2 * recordCount + 1)
+    const cuts = this.#cuts
     for (let index = 0, at = 0; index < recordCount; index++) {
-      const end = packRecord(dictionary, records[index], target, at)
-      pieces.push(new Piece(buffer, byteOffset + at, end - at))
-      at = end
+      cuts[index + 1] = at = packRecord(dictionary, records[index], bytes, at)
     }
-    // Of this commit's words too: they decide only when all words are written the next time.
     const isSnapshot = this.#isSnapshotDue(position)
     const { count: writtenCount, snapshotAt } = this.#written
     const words = { count: dictionary.count, snapshotAt: isSnapshot ? position : snapshotAt }
-    if (!isSnapshot && words.count === writtenCount) return { packed: { records: pieces, ends, seqs, count }, words }
-    const first = encodeWords(dictionary, isSnapshot ? 0 : writtenCount)
-    const shifted = ends.slice(0, count).map((end) => end + first.length)
-    return { packed: { records: [...first, ...pieces], ends: shifted, seqs, count }, words }
+    const isNews = isSnapshot || words.count > writtenCount
+    const first = isNews ? encodeWords(dictionary, isSnapshot ? 0 : writtenCount) : NOTHING
+    return { packed: { first, bytes, cuts, ends, seqs, count }, words }
   }
 
   /** @param {WordsWritten} words */
