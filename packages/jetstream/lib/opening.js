@@ -25,6 +25,7 @@ const MONITOR_MS_MAX = 5000
  * @property {number} lastSeq  the highest that a record ever had
  * @property {number} replicas
  * @property {boolean} isAtomic
+ * @property {number} messageSizeMax  in bytes, with the headers
  * @property {Acknowledged} acknowledged
  * @property {number | null} syncIntervalMs  null if unknown; 0 if the servers sync before they acknowledge
  */
@@ -46,6 +47,7 @@ async function openStream (connection, options) {
     lastSeq: state.last_seq,
     replicas: config.num_replicas,
     isAtomic: Boolean(config.allow_atomic),
+    messageSizeMax: config.max_msg_size > 0 ? config.max_msg_size : Infinity,
     acknowledged: acknowledgement(config.num_replicas, syncIntervalMs),
     syncIntervalMs
   }

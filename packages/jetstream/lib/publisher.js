@@ -18,8 +18,8 @@ const BATCH_COUNT_MAX = 1000
 const GROUP_SIZE_MAX = 8 << 20
 /** More than this need not wait, as in other logs. */
 const DRAIN_SIZE = 1 << 20
-/** What the headers of a message take at most, besides the names that users choose. */
-const HEADERS_SIZE = 512
+/** What the headers of a message take at most, besides the name of the stream. The server's limits include them. */
+const HEADERS_SIZE = 256
 
 /**
  * @typedef {import('./core').Core} Core
@@ -88,12 +88,13 @@ class Publisher {
 
   /** @param {Buffer[]} records @returns {LogError | null} */
   #checkSizes (records) {
-    const { connection: { nc }, options: { maxRecordSize } } = this.#core
-    const sizeMax = Math.min(maxRecordSize, (nc.info?.max_payload ?? Infinity) - HEADERS_SIZE)
+    const { connection: { nc }, options: { maxRecordSize, stream }, opened: { messageSizeMax } } = this.#core
+    const messageMax = Math.min(nc.info?.max_payload ?? Infinity, messageSizeMax)
+    const sizeMax = Math.min(maxRecordSize, messageMax - HEADERS_SIZE - stream.length)
     const index = records.findIndex(({ length }) => length > sizeMax)
     if (index === -1) return null
     return new LogError('ERR_RECORD_TOO_LARGE', `append: a record of ${records[index].length} bytes is above the limit, ${sizeMax}; nothing was ` +
-      'written. Split it, or raise max_payload of the server', { index })
+      'written. Split it, or raise max_payload of the server and max_msg_size of the stream', { index })
   }
 
   async #pump () {
