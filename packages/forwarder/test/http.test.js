@@ -167,6 +167,60 @@ tape('http: a connection that the server closed while it was idle is no failure'
   await log.close()
 })
 
+const TOO_LARGE = 'HTTP/1.1 413 Content Too Large\r\n'
+/** How a server may refuse a body that it has not read, and close. */
+const EARLY_ANSWERS = {
+  'whole, then closes': (socket) => {
+    socket.write(`${TOO_LARGE}content-length: 4\r\n\r\nbody`)
+    socket.destroy()
+  },
+  'up to the close': (socket) => {
+    socket.write(`${TOO_LARGE}connection: close\r\n\r\nbody`)
+    socket.destroy()
+  },
+  'whole, then resets': (socket) => socket.write(`${TOO_LARGE}content-length: 4\r\n\r\nbody`, () => socket.resetAndDestroy()),
+  'half, then resets': (socket) => socket.write(`${TOO_LARGE}content-length: 4\r\n\r\nbo`, () => socket.resetAndDestroy()),
+  'but the reset takes it': (socket, isAsked) => {
+    if (isAsked) socket.end(`${TOO_LARGE}content-length: 4\r\n\r\nbody`)
+    else socket.resetAndDestroy()
+  }
+}
+
+for (const [how, answer] of Object.entries(EARLY_ANSWERS)) {
+  tape(`http: 413 before the body is read is answered ${how}: the batch is halved`, async (t) => {
+    const accepted = []
+    const server = net.createServer((socket) => {
+      let text = ''
+      socket.on('error', () => {}).on('data', (part) => {
+        text += part
+        const size = Number(/content-length: (\d+)/i.exec(text)?.[1])
+        const isAsked = /expect: 100-continue/i.test(text)
+        const [, body = ''] = text.split('\r\n\r\n')
+        if (size > 1_000_000) {
+          socket.pause()
+          answer(socket, isAsked)
+        } else if (isAsked && body === '') socket.write('HTTP/1.1 100 Continue\r\n\r\n')
+        else if (body.length === size) {
+          accepted.push(...body.trim().split('\n').map((line) => JSON.parse(line).n))
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+          text = ''
+        }
+      })
+    })
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const log = makeLog()
+    await log.append(Array.from({ length: 12 }, (_, n) => ({ n, text: 'x'.repeat(300_000) })))
+    const sink = httpSink(`http://127.0.0.1:${server.address().port}/in`)
+    const forwarder = forward(log, { sink, batch: { count: 12, size: 2 ** 23 } })
+    await forwarder.drained()
+    t.deepEqual(accepted, range(0, 12), 'each once')
+    t.equal(forwarder.stats().refused, 0)
+    await forwarder.close()
+    await log.close()
+  })
+}
+
 tape('http: close ends a request that hangs', async (t) => {
   const server = await startServer(t, () => true)
   const log = makeLog()

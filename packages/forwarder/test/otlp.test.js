@@ -208,7 +208,7 @@ tape('otlp: a partial success is counted and not tried again; 429 is; 400 finds 
 })
 
 tape('otlp: misuse', (t) => {
-  const wrong = [{ resource: null }, { scope: {} }, { map: 5 }, { resources: {} }, { timeoutMs: 1.5 }]
+  const wrong = [{ resource: null }, { scope: {} }, { map: 5 }, { resources: {} }, { timeoutMs: 1.5 }, { encoding: 'grpc' }]
   for (const options of wrong) {
     t.throws(() => otlpSink('http://localhost:4318', options), (err) => err.code === 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
   }

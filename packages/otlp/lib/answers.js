@@ -93,7 +93,7 @@ function readPartialSuccess (reader, end, rejection) {
  */
 function readStatus (encoding, bytes) {
   try {
-    if (encoding === 'json') return String(JSON.parse(String(bytes)).message)
+    if (encoding === 'json') return readJsonStatus(bytes)
     const reader = new ProtobufReader(bytes)
     let message = ''
     while (reader.at < reader.end) {
@@ -106,6 +106,12 @@ function readStatus (encoding, bytes) {
   } catch {
     return null
   }
+}
+
+/** @type {(bytes: Buffer) => string | null} */
+function readJsonStatus (bytes) {
+  const { message } = JSON.parse(String(bytes))
+  return typeof message === 'string' ? message : null
 }
 
 exports.MEDIA_TYPES = MEDIA_TYPES

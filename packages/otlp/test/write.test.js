@@ -53,6 +53,7 @@ tape('answers: of both encodings, against the oracle', (t) => {
   for (const encoding of ['protobuf', 'json']) t.equal(readStatus(encoding, writeStatus(encoding, status)), status.message)
   const details = Status.encode({ ...status, details: [Buffer.from('x')] }).finish()
   t.equal(readStatus('protobuf', details), status.message)
+  t.equal(readStatus('json', Buffer.from('{"error":1}')), null)
   for (const bytes of [Buffer.from('<html>'), Buffer.from([0xff])]) {
     for (const encoding of ['protobuf', 'json']) {
       t.deepEqual(readResponse(encoding, bytes), cases[0])

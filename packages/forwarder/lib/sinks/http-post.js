@@ -20,8 +20,10 @@ const TIMEOUT_MS = 30_000
 const TOO_LARGE = 413
 /** Only these say something about the records. All others concern every record, and another try may mend them. */
 const REFUSED_STATUS = [400, 422]
-/** Failures of a connection that the server had closed while it was idle. */
-const STALE_CODES = ['ECONNRESET', 'EPIPE']
+/** Failures of a connection that the server has closed: while it was idle, or in the middle of the body. */
+const CLOSED_CODES = ['ECONNRESET', 'EPIPE']
+/** So long a server may take to say that it wants the body, if it is asked. Many never say so. */
+const CONTINUE_MS = 1000
 
 /**
  * @typedef {Record<string, string>} Headers
@@ -33,7 +35,7 @@ const STALE_CODES = ['ECONNRESET', 'EPIPE']
  * @property {import('node:http').Agent | undefined} [agent]
  */
 
-/** @typedef {{ status: number, headers: import('node:http').IncomingHttpHeaders, text: string }} Answer */
+/** @typedef {{ status: number, headers: import('node:http').IncomingHttpHeaders, body: Buffer }} Answer */
 
 const HTTP_OPTIONS = ['headers', 'gzip', 'timeoutMs', 'refusedStatus', 'agent']
 
@@ -47,14 +49,18 @@ class HttpPost {
   #refusedStatus
   #agent
   #ownAgent
+  #describe
+  /** The last try was cut off while it was sent. An answer may have been lost with the connection, so ask first. */
+  #isAsking = false
 
   /**
    * @param {string} name  of the function that makes the sink
    * @param {string | URL} url
    * @param {HttpOptions} options
+   * @param {(body: Buffer) => string} [describe]  what an answer says about a failure
    * @throws {TypeError} ERR_INVALID_ARGUMENT
    */
-  constructor (name, url, options) {
+  constructor (name, url, options, describe = String) {
     const { headers = {}, gzip = false, timeoutMs = TIMEOUT_MS, refusedStatus = REFUSED_STATUS, agent } = options
     this.#url = parseUrl(name, url)
     this.#label = `POST ${this.#url.origin}${this.#url.pathname}`
@@ -63,6 +69,7 @@ class HttpPost {
     }
     if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1) throw misuse(`${name}: timeoutMs must be a whole number above 0`)
     if (!Array.isArray(refusedStatus)) throw misuse(`${name}: refusedStatus must be an array of numbers`)
+    this.#describe = describe
     this.#headers = headers
     this.#isGzip = gzip
     this.#timeoutMs = timeoutMs
@@ -77,19 +84,20 @@ class HttpPost {
   }
 
   /**
-   * @param {string} text
+   * @param {string | Buffer} content
    * @param {Headers} headers
    * @param {import('../options').SendContext} context
    * @returns {Promise<Answer>}  of a request that was accepted
    */
-  async post (text, headers, { key, signal }) {
-    const body = this.#isGzip ? await gzip(text) : Buffer.from(text)
+  async post (content, headers, { key, signal }) {
+    const body = this.#isGzip ? await gzip(content) : Buffer.from(content)
     const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers
     const all = {
       ...headers,
       ...(this.#isGzip && { 'content-encoding': 'gzip' }),
       'idempotency-key': `"${key}"`,
       ...own,
+      ...(this.#isAsking && { expect: '100-continue' }),
       'content-length': String(body.length)
     }
     const untilMs = performance.now() + this.#timeoutMs
@@ -97,10 +105,12 @@ class HttpPost {
     try {
       answer = await this.#request(body, all, { signal, untilMs })
         .catch((err) => err.isStale ? this.#request(body, all, { signal, untilMs }) : Promise.reject(err))
-    } catch (err) {
+    } catch (/** @type {any} */ err) {
       if (signal.aborted) throw err
+      this.#isAsking = CLOSED_CODES.includes(err.code)
       throw unavailable(`${this.#label}: ${reasonOf(err)}`, { cause: err })
     }
+    this.#isAsking = false
     this.#check(answer)
     return answer
   }
@@ -122,22 +132,26 @@ class HttpPost {
       const response = await new Promise((resolve, reject) => {
         request.on('response', resolve).on('error', reject)
         request.on('close', () => reject(new Error('the connection was closed without an answer')))
-        request.end(body)
+        // A connection may fail once more when its answer is there already, and nobody else listens.
+        request.on('socket', (socket) => { if (!request.reusedSocket) socket.on('error', () => {}) })
+        sendBody(request, body)
       })
       return await readAnswer(response)
     } catch (/** @type {any} */ err) {
       if (reason !== null) throw reason
-      throw request.reusedSocket && STALE_CODES.includes(err.code) ? Object.assign(err, { isStale: true }) : err
+      throw request.reusedSocket && CLOSED_CODES.includes(err.code) ? Object.assign(err, { isStale: true }) : err
     } finally {
+      // The answer came before the body was sent.
+      if (!request.writableFinished) request.destroy()
       clearTimeout(timer)
       forget()
     }
   }
 
   /** Throws unless the answer accepts. @param {Answer} answer */
-  #check ({ status, headers, text }) {
-    if (status >= 200 && status < 300) return
-    const excerpt = text.trim().slice(0, 300)
+  #check ({ status, headers, body }) {
+    if (isSuccess(status)) return
+    const excerpt = this.#describe(body).trim().slice(0, 300)
     const message = `${this.#label} answered ${status} ${http.STATUS_CODES[status] ?? ''}${excerpt && `: ${excerpt}`}`
     if (status === TOO_LARGE) throw tooLarge(message)
     if (this.#refusedStatus.includes(status)) throw refused(message)
@@ -160,17 +174,47 @@ function parseUrl (name, url) {
   throw misuse(`${name}: expected an http: or https: URL, got ${String(url)}`)
 }
 
-/** @type {(response: import('node:http').IncomingMessage) => Promise<Answer>} fails if the answer is cut off */
+/**
+ * Waits for the server's consent if the request asks for it.
+ * @type {(request: import('node:http').ClientRequest, body: Buffer) => void}
+ */
+function sendBody (request, body) {
+  if (!request.hasHeader('expect')) {
+    request.end(body)
+    return
+  }
+  const timer = setTimeout(() => request.end(body), CONTINUE_MS)
+  request.once('continue', () => request.end(body))
+  for (const event of ['continue', 'response', 'close']) request.once(event, () => clearTimeout(timer))
+  request.flushHeaders()
+}
+
+/** @param {number} status */
+function isSuccess (status) {
+  return status >= 200 && status < 300
+}
+
+/**
+ * Fails if the answer is cut off, unless it is a failure anyway: a server that does not want the rest of a body may
+ * close the connection together with its answer.
+ * @param {import('node:http').IncomingMessage} response
+ * @returns {Promise<Answer>}
+ */
 async function readAnswer (response) {
+  const { statusCode: status = 0, headers } = response
   /** @type {Buffer[]} */
   const parts = []
   let size = 0
-  for await (const part of response) {
-    if (size < KEPT_SIZE_MAX) parts.push(part.subarray(0, KEPT_SIZE_MAX - size))
-    size += part.length
-    if (size > READ_SIZE_MAX) break
+  try {
+    for await (const part of response) {
+      if (size < KEPT_SIZE_MAX) parts.push(part.subarray(0, KEPT_SIZE_MAX - size))
+      size += part.length
+      if (size > READ_SIZE_MAX) break
+    }
+  } catch (err) {
+    if (isSuccess(status)) throw err
   }
-  return { status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(parts).toString() }
+  return { status, headers, body: Buffer.concat(parts) }
 }
 
 /**

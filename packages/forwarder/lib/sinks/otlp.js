@@ -1,7 +1,8 @@
 'use strict'
-// A sink that sends batches to a collector of OpenTelemetry: OTLP/HTTP, logs, JSON encoding.
+// A sink that sends batches to a collector of OpenTelemetry: OTLP/HTTP, logs, in JSON or protobuf.
 
 const { misuse } = require('@millrace/errors')
+const { MEDIA_TYPES, readResponse, readStatus, writeLogRecord, writeProtobuf } = require('@millrace/otlp')
 const { checkObject } = require('../options')
 const { HttpPost, HTTP_OPTIONS } = require('./http-post')
 const { formatAll } = require('./lines')
@@ -13,6 +14,7 @@ const SCOPE = { name: '@millrace/forwarder' }
 /**
  * @typedef {import('./otlp-record').LogRecord} LogRecord
  * @typedef {import('./otlp-record').Origin} Origin
+ * @typedef {import('@millrace/otlp').Encoding} Encoding
  * @typedef {import('../options').SinkRecord} SinkRecord
  */
 
@@ -21,8 +23,21 @@ const SCOPE = { name: '@millrace/forwarder' }
  * @property {Record<string, unknown> | undefined} [resource]  attributes of all records, such as `service.name`
  * @property {{ name: string, version?: string, attributes?: Record<string, unknown> } | undefined} [scope]
  * @property {((logRecord: LogRecord, record: SinkRecord) => LogRecord) | undefined} [map]  may change what is sent
+ * @property {Encoding | undefined} [encoding]  `json` by default
  * @typedef {import('./http-post').HttpOptions & OwnOptions} OtlpSinkOptions
  */
+
+/**
+ * @typedef {object} Writer
+ * @property {(record: LogRecord) => any} writeRecord
+ * @property {(resourceLogs: any[]) => string | Buffer} writeRequest  of records that were written
+ */
+
+/** @type {Record<Encoding, Writer>} */
+const WRITERS = {
+  json: { writeRecord: (record) => record, writeRequest: (resourceLogs) => JSON.stringify({ resourceLogs }) },
+  protobuf: { writeRecord: writeLogRecord, writeRequest: writeProtobuf }
+}
 
 /**
  * @param {string | URL} url  of the collector; without a path, `/v1/logs` is added
@@ -30,23 +45,26 @@ const SCOPE = { name: '@millrace/forwarder' }
  * @returns {import('../options').Sink}
  */
 function otlpSink (url, options = {}) {
-  checkObject('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map'])
-  const { resource = {}, scope, map, ...httpOptions } = options
+  checkObject('otlpSink', options, [...HTTP_OPTIONS, 'resource', 'scope', 'map', 'encoding'])
+  const { resource = {}, scope, map, encoding = 'json', ...httpOptions } = options
   if (resource === null || typeof resource !== 'object') throw misuse('otlpSink: resource must be an object of attributes')
   if (scope !== undefined && typeof scope?.name !== 'string') throw misuse('otlpSink: scope must have a name')
   if (map !== undefined && typeof map !== 'function') throw misuse('otlpSink: map must be a function')
-  const http = new HttpPost('otlpSink', addPath(url), httpOptions)
+  if (!Object.hasOwn(WRITERS, encoding)) throw misuse(`otlpSink: encoding must be one of ${Object.keys(WRITERS).join(', ')}`)
+  const describe = (/** @type {Buffer} */ body) => readStatus(encoding, body) ?? String(body)
+  const http = new HttpPost('otlpSink', addPath(url), httpOptions, describe)
+  const { writeRecord, writeRequest } = WRITERS[encoding]
   const shared = Object.entries(resource).map(([key, value]) => attribute(key, value))
   return {
     send: async (records, context) => {
       const { chunks, refused } = formatAll(records, (record) => {
         const made = toLogRecord(record.value, `${context.log}-${record.seq}`, scope !== undefined)
-        return map ? { ...made, record: map(made.record, record) } : made
+        return { ...made, record: writeRecord(map ? map(made.record, record) : made.record) }
       })
       if (chunks.length === 0) return { refused }
-      const body = { resourceLogs: group(chunks, shared, scope) }
-      const answer = await http.post(JSON.stringify(body), { 'content-type': 'application/json' }, context)
-      return { refused, ...readPartialSuccess(answer.text) }
+      const content = writeRequest(group(chunks, shared, scope))
+      const answer = await http.post(content, { 'content-type': MEDIA_TYPES[encoding] }, context)
+      return { refused, ...readPartialSuccess(encoding, answer.body) }
     },
     close: () => http.close()
   }
@@ -62,7 +80,8 @@ function addPath (url) {
 
 /**
  * Neighbours with the same origin share a resource and a scope. The order stays.
- * @param {Array<{ record: LogRecord, origin: Origin }>} made
+ * @template T
+ * @param {Array<{ record: T, origin: Origin }>} made  `record`: as it is written
  * @param {import('./otlp-record').KeyValue[]} shared
  * @param {OwnOptions['scope']} scope
  */
@@ -72,7 +91,7 @@ function group (made, shared, scope) {
   for (const { record, origin } of made) {
     const name = JSON.stringify(origin)
     if (last === null || last.name !== name) {
-      last = { name, logRecords: /** @type {LogRecord[]} */ ([]) }
+      last = { name, logRecords: /** @type {T[]} */ ([]) }
       groups.push({
         resource: { attributes: [...shared, ...origin.resource] },
         scopeLogs: [{ scope: toScope(scope, origin.logger), logRecords: last.logRecords }]
@@ -92,16 +111,11 @@ function toScope (scope, logger) {
 
 /**
  * A collector that accepts may still have refused some records. It does not say which, and forbids another try.
- * @param {string} text
+ * @type {(encoding: Encoding, body: Buffer) => import('../options').Answer}
  */
-function readPartialSuccess (text) {
-  try {
-    const { partialSuccess } = JSON.parse(text)
-    const refusedCount = Number(partialSuccess?.rejectedLogRecords ?? 0)
-    return refusedCount > 0 ? { refusedCount, message: String(partialSuccess.errorMessage ?? 'rejected') } : {}
-  } catch {
-    return {}
-  }
+function readPartialSuccess (encoding, body) {
+  const { rejectedCount: refusedCount, message } = readResponse(encoding, body)
+  return refusedCount > 0 ? { refusedCount, message: message || 'rejected' } : {}
 }
 
 exports.otlpSink = otlpSink
