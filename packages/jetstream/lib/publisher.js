@@ -213,6 +213,7 @@ class Publisher {
 
   /** All are under way at the same time; they are acknowledged in order. @param {Message[]} messages */
   async #sendWindow (messages) {
+    if (messages.length === 1) return [await this.#sendOne(messages[0])]
     const sent = messages.map((message) => this.#sendOne(message))
     const results = await Promise.allSettled(sent)
     const failed = results.find(({ status }) => status === 'rejected')
