@@ -6,6 +6,7 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { LogWriter, lines } = require('@millrace/log-writer')
+const { ThreadWriter, shareWriter } = require('@millrace/log-writer/threads')
 const { OffsetLog } = require('@millrace/offset-log')
 
 // Hides the names from the type checker, because the packages may be absent.
@@ -33,6 +34,7 @@ const PATHS = ['password', '*.password', 'req.headers.authorization']
  * @property {'millrace' | 'logger' | 'database' | 'python' | 'limit'} kind
  * @property {string[]} packages
  * @property {(folder: string, options: any) => Outlet | Promise<Outlet>} [open]  in an empty folder
+ * @property {(folder: string) => Promise<Shared>} [share]  one log for all threads, which `open` gets a channel to
  * @property {(folder: string) => number | Promise<number>} [count]  the records in a folder, once it is closed
  * @property {(work: string, setting: any) => Record<string, number>} [measure]  instead of both, in another process
  */
@@ -61,6 +63,40 @@ async function openMillrace (folder, { waiting = 8192, bytes = 1024 * 1024, eage
       await log.close()
     }
   }
+}
+
+/**
+ * One log for all threads: what its owner does.
+ * @typedef {object} Shared
+ * @property {() => import('@millrace/log-writer/threads').Channel} connect  for one thread
+ * @property {() => void} end  everything is in the kernel when it returns
+ * @property {() => Promise<void>} close  not measured
+ */
+
+/** @param {string} folder @returns {Promise<Shared>} */
+async function shareMillrace (folder) {
+  const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
+  await log.ready()
+  const writer = LogWriter(log)
+  const shared = shareWriter(writer)
+  return {
+    connect: () => shared.connect(),
+    end () {
+      shared.close()
+      if (!writer.flushSync({ sync: false })) throw new Error('a record is not in the log')
+    },
+    async close () {
+      await writer.close()
+      await log.close()
+    }
+  }
+}
+
+/** @type {(folder: string, options: { channel: any }) => Outlet} */
+function openThread (_, { channel }) {
+  const writer = ThreadWriter(channel)
+  const nothing = () => {}
+  return { write: (record, level) => { writer.write(record, level) }, end: nothing, close: nothing }
 }
 
 /**
@@ -285,6 +321,8 @@ function peer (name, label, kind, packages, how) {
 exports.parts = [
   peer('millrace', 'Millrace', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
     { open: openMillrace, count: countMillrace }),
+  peer('millrace-shared', 'Millrace, one log', 'millrace', ['@millrace/log-writer', '@millrace/offset-log'],
+    { open: openThread, share: shareMillrace, count: countMillrace }),
   peer('millrace-pino', 'pino on Millrace', 'millrace', ['@millrace/pino'],
     { open: openMillracePino, count: countMillrace }),
   peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3'], { open: openSqlite, count: countSqlite }),

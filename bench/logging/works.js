@@ -132,23 +132,31 @@ const WORKS = {
   clock: () => measureClock(),
   reuse: (_, setting) => measureReuse(setting),
 
-  /** Records a second of all threads, each with an outlet of its own, until the last one has ended. */
+  /** Records a second of all threads, each with an outlet of its own or all with one, until the last one has ended. */
   async threads (peer, { threads = 1, ...setting }) {
     const folders = Array.from({ length: threads }, (_, index) => makeFolder(setting.folder, index))
-    const order = { peer: peer.name, setting }
-    const workers = folders.map((folder) => new Worker(__filename, { workerData: { ...order, folder } }))
+    const shared = await peer.share?.(setting.folder)
+    const workers = folders.map((folder) => {
+      const channel = shared?.connect()
+      const options = { ...setting.options, ...(channel && { channel }) }
+      const workerData = { peer: peer.name, setting: { ...setting, options }, folder }
+      return new Worker(__filename, { workerData, transferList: channel ? [channel.port] : [] })
+    })
     const hear = () => Promise.all(workers.map((worker) => new Promise((resolve, reject) => {
       worker.once('message', resolve).once('error', reject)
     })))
     const tell = () => { for (const worker of workers) worker.postMessage('go') }
     await hear()
-    const ms = await time(() => {
+    const ms = await time(async () => {
       tell()
-      return hear()
+      await hear()
+      shared?.end()
     })
     tell()
     await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve))))
-    for (const folder of folders) await check(peer, folder, 1 + setting.count)
+    await shared?.close()
+    if (shared) await check(peer, setting.folder, threads * (WARM_COUNT + 1 + setting.count))
+    else for (const folder of folders) await check(peer, folder, 1 + setting.count)
     return { rate: threads * setting.count / ms * 1000 }
   }
 }
