@@ -88,7 +88,7 @@ async function measure ({ run }, { out = ROOT, ...options }) {
   for (const [file, text] of texts) fs.writeFileSync(file, text)
   const files = texts.map(([file]) => file)
   for (const [name, svg] of Object.entries(charts)) if (svg) files.push(...saveChart(images, name, svg))
-  console.log(`written: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
+  if (files.length > 0) console.log(`written: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
   return isFailure ? 1 : 0
 }
 

@@ -42,6 +42,7 @@ class ChildError extends Error {
 /**
  * @typedef {object} ChildOptions
  * @property {Record<string, string>} [env]  beside the environment of this process
+ * @property {string[]} [nodeArguments]  for Node.js itself
  * @property {number} [exitMs]  how long it may take to end once it has printed a line
  * @property {number} [timeoutMs]  how long it may take until then
  */
@@ -53,9 +54,9 @@ class ChildError extends Error {
  * @returns {Promise<any>}  the JSON that it prints
  * @throws {ChildError}
  */
-function runChild (script, order, { env, exitMs = EXIT_MS, timeoutMs = TIMEOUT_MS } = {}) {
+function runChild (script, order, { env, nodeArguments = [], exitMs = EXIT_MS, timeoutMs = TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
-    const args = [script, JSON.stringify(order)]
+    const args = [...nodeArguments, script, JSON.stringify(order)]
     const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
     // A bench that is interrupted leaves no child behind.
     const kill = () => child.kill()

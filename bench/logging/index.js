@@ -8,6 +8,7 @@ const path = require('node:path')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { gatherFacts, readCsv } = require('../lib/report')
 const { UserError, loadParts } = require('../lib/run')
+const { compareRuns, profileRows } = require('./inspect')
 const { Results, drawLogging, formatTable, fromSheet, listAbsent, toMeasured, toSheet } = require('./report')
 const { runCells } = require('./run')
 
@@ -31,6 +32,8 @@ when a goal is missed by more than 10%.`,
     rows: { takes: 'LIST', about: 'rows, or tables of rows', standard: 'all', read: toParts(rows, undefined, groups) },
     peers: { takes: 'LIST', about: 'who takes part', standard: 'all', read: toParts(peers) },
     runs: countOption('how often each case runs', { initial: 3, standard: '3, while 8 minutes are not up' }),
+    profile: { about: 'shows the five functions that take most of the time at each row, and nothing else' },
+    against: { takes: 'FILE', about: 'the CSV file of an earlier run, to compare the figures with', read: readEarlier },
     draw: { about: 'measures nothing: writes the tables and the chart of data/logging.csv' }
   },
   // A default run must end within twelve minutes, even on a slow or shared machine.
@@ -46,11 +49,15 @@ when a goal is missed by more than 10%.`,
 
 /** @type {(options: any, generated: string) => Promise<import('../lib/command').Results>} */
 async function run (options, generated) {
+  if (options.profile) {
+    return { table: await profileRows(options.rows, options.peers, generated), sheets: {}, charts: {} }
+  }
   const { results, facts } = options.draw ? readSheet(generated) : await measure(options, generated)
   const shown = tables.filter(({ rows }) => rows.some(({ name }) => results.measured.some(({ row }) => row === name)))
   const texts = shown.map((table) => [`## ${table.title}: ${table.about}`, formatTable(table, peers, results)].join('\n\n'))
   const isWhole = options.given.rows === undefined && options.given.peers === undefined
   if (isWhole) writeDocument(path.join(generated, '..', '..', DOCUMENT), shown, results, facts)
+  if (options.against) texts.push(`## Against the earlier run\n\n${compareRuns(results, options.against, rows, peers)}`)
   const verdicts = rows.flatMap((row) => row.lines.flatMap((line) => results.judge(row, line)))
   return {
     table: [...texts, ...listAbsent(results, rows, peers), describe(facts)].join('\n\n'),
@@ -97,6 +104,13 @@ function readSheet (generated) {
   if (!fs.existsSync(file)) throw new UserError('--draw: there is no data/logging.csv; measure first')
   const { facts, rows } = readCsv(file)
   return { results: new Results(fromSheet(rows)), facts }
+}
+
+/** @param {string | undefined} file @returns {Results | undefined} */
+function readEarlier (file) {
+  if (file === undefined) return undefined
+  if (!fs.existsSync(file)) throw new UserError(`--against: there is no file ${file}`)
+  return new Results(fromSheet(readCsv(file).rows))
 }
 
 if (require.main === module) runCommand(COMMAND)

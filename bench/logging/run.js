@@ -25,9 +25,10 @@ const TIMEOUT_MS = 90_000
  * @param {{ rows: Row[], runs: number, budgetMs: number }} options
  * @param {Peer[]} peers
  * @param {string} folder
+ * @param {string[]} [nodeArguments]  of the measuring processes
  * @returns {Promise<Cell[]>}
  */
-async function runCells ({ rows, runs, budgetMs }, peers, folder) {
+async function runCells ({ rows, runs, budgetMs }, peers, folder, nodeArguments = []) {
   /** @type {Cell[]} */
   const cells = rows.flatMap((row) => {
     return peers.filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, runs: [] }))
@@ -44,7 +45,7 @@ async function runCells ({ rows, runs, budgetMs }, peers, folder) {
       cell.runs.push(await withFolder(folder, 'logging', (own) => {
         const setting = { ...row.setting, folder: path.join(own, row.name), options: row.peers[peer.name] }
         fs.mkdirSync(setting.folder)
-        return runTask({ module: WORKS, task: 'measure', work: row.work, setting }, { peer }, { timeoutMs: TIMEOUT_MS })
+        return runTask({ module: WORKS, task: 'measure', work: row.work, setting }, { peer }, { nodeArguments, timeoutMs: TIMEOUT_MS })
       }))
     } catch (err) {
       if (!(err instanceof ChildError)) throw err
