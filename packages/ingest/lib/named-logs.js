@@ -5,6 +5,7 @@
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { fileStorage } = require('@millrace/block-file')
+const { withDictionary } = require('@millrace/dictionary')
 const { call, toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -225,13 +226,13 @@ class NamedLogs {
 
   /** @param {string} name @returns {Promise<Log>} */
   async #openFolder (name) {
-    const { folder, log: options, limits } = this.#options
+    const { folder, log: options, dictionary, limits } = this.#options
     /** @type {any} */
     const log = SegmentedLog(path.join(folder, PREFIX + name), {
       cache: this.#cache,
       openSegments: 2,
       ...options,
-      codec: recordCodec,
+      codec: dictionary ? withDictionary(recordCodec) : recordCodec,
       strict: true,
       maxRecordSize: limits.recordSize + ENVELOPE_SIZE
     })

@@ -63,6 +63,7 @@ const SERVER = Object.freeze({
  * @property {Ack} [floor]  the least that is acknowledged, whatever the client asks; `buffered` by default
  * @property {number} [bufferMs]  how long a buffered record may wait; 50 by default
  * @property {LogOptions} [log]  of each log: when segments begin and when they are dropped
+ * @property {boolean} [dictionary]  whether new segments store repeated texts once; false by default
  * @property {number} [openLogs]  how many logs may be open; 100 by default
  * @property {number} [cache]  bytes for all logs together; 32 MiB by default
  * @property {Partial<Limits>} [limits]
@@ -93,6 +94,7 @@ const DEFAULTS = Object.freeze({
   hosts: /** @type {string[] | null} */ (null),
   keysFile: /** @type {string | null} */ (null),
   onReport: warn,
+  dictionary: false,
   bufferMs: 50,
   openLogs: 100,
   cache: 32 * MiB
@@ -106,10 +108,12 @@ const INGEST = ['folder', 'limits', ...Object.keys(DEFAULTS)]
  */
 function parseOptions (options) {
   if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${String(options)}`)
-  const { ack, floor, rate, hosts, log, keysFile, onReport, bufferMs, openLogs, cache } = { ...DEFAULTS, ...options }
+  const all = { ...DEFAULTS, ...options }
+  const { ack, floor, rate, hosts, log, dictionary, keysFile, onReport, bufferMs, openLogs, cache } = all
   for (const name of [ack, floor]) if (!ACKS.includes(name)) throw misuse(`ingest: ${String(name)} is no acknowledgement; use ${ACKS.join(', ')}`)
   if (rate !== null && !(rate.count >= 1 && rate.windowMs >= 1)) throw misuse('ingest: rate must have a count and windowMs, both at least 1')
   if (hosts !== null && !Array.isArray(hosts)) throw misuse('ingest: hosts must be a list of names')
+  if (typeof dictionary !== 'boolean') throw misuse(`ingest: dictionary must be true or false, got ${String(dictionary)}`)
   const folder = parseFolder(options.folder)
   checkNames('limits', options.limits ?? {}, Object.keys(LIMITS))
   const limits = checkNumbers('limits', /** @type {Limits} */ ({ ...LIMITS, ...options.limits }))
@@ -118,6 +122,7 @@ function parseOptions (options) {
     ack,
     floor,
     log: /** @type {LogOptions} */ ({ segmentDay: 'UTC', ...log }),
+    dictionary,
     rate,
     hosts,
     onReport,

@@ -31,7 +31,7 @@ tape('serve: takes records, and loses none when it is stopped; keys are made and
   const { stdout } = await runCommand(['keys', 'list', folder])
   const [id] = stdout.split(' ')
   t.match(stdout, /^[0-9a-f]{8} {2}\S+ {2}write:events {2}tests\n$/)
-  await withServer(folder, [], async (url) => {
+  await withServer(folder, ['--dictionary'], async (url) => {
     t.equal((await send(url)).status, 401)
     t.equal((await send(url, made.stdout.trim())).status, 202)
     t.equal((await runCommand(['keys', 'revoke', folder, id])).code, 0)

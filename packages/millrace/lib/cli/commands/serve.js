@@ -20,6 +20,7 @@ exports.command = {
     { flags: '--host-name <name>', description: 'a name that requests may be sent to; if it is repeated, each of them', parse: String, isList: true },
     { flags: '--ack <ack>', description: 'what is acknowledged if a client does not ask', choices: ACKS, default: 'written' },
     { flags: '--floor <ack>', description: 'the least that is acknowledged, whatever a client asks', choices: ACKS, default: 'buffered' },
+    { flags: '--dictionary', description: 'store repeated texts once, in the files that begin from now on' },
     { flags: '--max-size <bytes>', description: 'drop the oldest records of a log before its files become larger', parse: (text) => parseNumber(text, 2 ** 20, Infinity) },
     { flags: '--max-age <days>', description: 'drop records that are older', parse: (text) => parseNumber(text, 1, Infinity) }
   ],
@@ -31,13 +32,13 @@ exports.command = {
   async run ({ args, options, shell }) {
     // Help and completion load this file, and need no server.
     const { createIngest } = require('@millrace/ingest')
-    const { port, host, hostName, ack, floor, maxSize, maxAge } = options
+    const { port, host, hostName, ack, floor, dictionary = false, maxSize, maxAge } = options
     const log = { ...(maxSize && { maxSize }), ...(maxAge && { maxAge: maxAge * DAY_MS }) }
     const onReport = (/** @type {Error} */ err, /** @type {string} */ name) => {
       shell.complain(`millrace: ${escapeControls(`${name}: ${err.message}`)}\n`)
     }
     const hosts = hostName ?? null
-    const server = createIngest({ folder: args.dir, port, host, hosts, ack, floor, log, onReport })
+    const server = createIngest({ folder: args.dir, port, host, hosts, ack, floor, dictionary, log, onReport })
     try {
       shell.print(await server.listen())
       await shell.flush()
