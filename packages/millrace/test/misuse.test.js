@@ -21,6 +21,11 @@ for (const [words, said] of [
   [['compact', '-'], /standard input can only be read/],
   [['export', SSB, SSB, '--force'], /the target is the log itself/],
   [['get', SSB, '1.5'], /A seq is a whole number/],
+  [['ship', '-', 'nats://127.0.0.1/a'], /no place for a cursor/],
+  [['ship', SSB, 'copy.log'], /copy\.log is no address of a stream; expected nats:/],
+  [['ship', SSB, 'nats://me:secret@127.0.0.1'], /^millrace: nats:\/\/127\.0\.0\.1 is no address/],
+  [['ship', SSB, 'nats://127.0.0.1/a', '--name', 'a b'], /Expected 1 to 64 letters/],
+  [['cat', 'nats://127.0.0.1/a?subjects=b'], /is no address of a stream/],
   [['view', ''], /a path is expected, and it is empty/],
   [[], /Usage: millrace/]
 ]) {

@@ -20,6 +20,7 @@ const loaders = {
   verify: () => require('./commands/verify'),
   repair: () => require('./commands/repair'),
   snapshot: () => require('./commands/snapshot'),
+  ship: () => require('./commands/ship'),
   serve: () => require('./commands/serve'),
   keys: () => require('./commands/keys'),
   view: () => require('./commands/view'),

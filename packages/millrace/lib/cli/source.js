@@ -120,6 +120,8 @@ async function findLog (shell, file) {
  * @returns {Promise<OpenedSource>}
  */
 async function openSource (shell, file, options = {}) {
+  const { isAddress, openStream } = require('./stream')
+  if (isAddress(file)) return openStream(file, options)
   if (isFolder(file)) return require('./folder').openFolder(file, options)
   const { codec, raw = false } = options
   const { path, remove } = await findLog(shell, file)

@@ -8,13 +8,15 @@ exports.command = {
   name: 'cat',
   summary: 'prints records as JSON, one a line',
   details: 'Reading takes no lock: another process may be writing the log. A folder that several processes write is read ' +
-    'in the order of the field time.',
-  arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
+    'in the order of the field time. A stream of NATS JetStream is read by its address; that needs the package ' +
+    '@millrace/jetstream.',
+  arguments: [{ name: 'file', description: 'the log: a file or a folder, - for one on standard input, or nats://HOST:PORT/STREAM' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
   examples: [
     ['millrace cat events.log --where type=post --where \'level>=50\'', 'the records for which both conditions hold'],
     ['millrace cat events.log --reverse --limit 10 --seqs', 'the last ten, last first, with their seqs'],
-    ['millrace cat logs --since 1h --level warn --pretty', 'what went wrong in the last hour']
+    ['millrace cat logs --since 1h --level warn --pretty', 'what went wrong in the last hour'],
+    ['millrace cat nats://127.0.0.1:4222/events --limit 10', 'the first ten records of a stream']
   ],
   async run ({ args, options, shell }) {
     const { log, first, close } = await openSource(shell, args.file, options)
