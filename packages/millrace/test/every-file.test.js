@@ -136,7 +136,8 @@ tape('holdLog: the holder of a log ends when the process that started it is kill
 })
 
 tape('commands: each is in this file', (t) => {
-  // `view` and `serve` serve until they are interrupted: viewer.test.js and serve.test.js run them.
+  // `view` and `serve` serve until they are interrupted: viewer.test.js and serve.test.js run them. `ship` needs a
+  // server: packages/jetstream/test/command.test.js runs it.
   t.deepEqual([...Object.keys(commands), 'completion', 'view', 'serve', 'keys', 'ship'].sort(), [...commandNames].sort())
   t.end()
 })
