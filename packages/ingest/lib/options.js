@@ -74,6 +74,9 @@ const SERVER = Object.freeze({
  */
 
 /**
+ * A destination for pino, such as one of `@millrace/pino`, or a logger of pino.
+ * @typedef {{ write: (line: string) => unknown } | import('fastify').FastifyBaseLogger} AccessLog
+ *
  * @typedef {object} OwnServerOptions
  * @property {string} [host]  the address to listen on; `127.0.0.1` by default
  * @property {number} [port]  7700 by default; 0 for any free one
@@ -82,7 +85,7 @@ const SERVER = Object.freeze({
  * @property {number} [requestMs]
  * @property {number} [idleMs]
  * @property {number} [graceMs]
- * @property {import('fastify').FastifyBaseLogger} [logger]  a pino logger for the access log
+ * @property {AccessLog} [accessLog]  gets a line for each request
  * @typedef {IngestOptions & OwnServerOptions} ServerOptions
  */
 
@@ -160,13 +163,21 @@ function checkNumbers (name, numbers) {
 
 /** @param {ServerOptions} options */
 function parseServerOptions (options) {
-  const { logger, ...rest } = options
+  const { accessLog, ...rest } = options
   checkNames('createIngest', rest, [...INGEST, ...Object.keys(SERVER)])
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(SERVER, key)))
   const ofLogs = Object.fromEntries(Object.entries(rest).filter(([key]) => INGEST.includes(key)))
   const { host, ...numbers } = /** @type {typeof SERVER & { host: string }} */ ({ ...SERVER, ...own })
+  if (accessLog !== undefined && !isAccessLog(accessLog)) {
+    throw misuse('createIngest: accessLog must be a destination for pino, or a logger of pino')
+  }
   if (typeof host !== 'string') throw misuse(`createIngest: host must be an address, got ${String(host)}`)
-  return { ingest: /** @type {IngestOptions} */ (ofLogs), logger, host, ...checkNumbers('createIngest', numbers) }
+  return { ingest: /** @type {IngestOptions} */ (ofLogs), accessLog, host, ...checkNumbers('createIngest', numbers) }
+}
+
+/** @param {any} accessLog */
+function isAccessLog (accessLog) {
+  return typeof accessLog?.write === 'function' || typeof accessLog?.info === 'function'
 }
 
 /** @type {(err: Error, log: string) => void} */

@@ -2,7 +2,7 @@
 // A server of its own around the plugin: what it refuses before a request is one, where it listens, and how it ends.
 
 const { isIP } = require('node:net')
-const { fastify } = require('fastify')
+const { LogController, fastify } = require('fastify')
 const { misuse } = require('@millrace/errors')
 const { listKeys } = require('./keys')
 const { parseServerOptions } = require('./options')
@@ -24,12 +24,13 @@ const STATUS_OF = /** @type {Record<string, number>} */ ({ HPE_HEADER_OVERFLOW: 
  * @returns {Ingest}
  */
 function createIngest (given) {
-  const { ingest: options, logger, host, port, graceMs, ...limits } = parseServerOptions(given)
+  const { ingest: options, accessLog, host, port, graceMs, ...limits } = parseServerOptions(given)
   const { connections, headerSize, requestMs, idleMs } = limits
   const context = createContext(options)
   /** @type {any} */
   const serverOptions = {
-    ...(logger ? { loggerInstance: logger } : { logger: false }),
+    ...loggerFor(accessLog),
+    logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     // The plugin answers then, in the form that its routes have.
     return503OnClosing: false,
@@ -49,6 +50,7 @@ function createIngest (given) {
   /** @type {import('fastify').FastifyInstance} */
   const app = /** @type {any} */ (fastify(serverOptions))
   app.server.maxConnections = connections
+  if (accessLog) addAccessLog(app)
   app.register((app) => addRoutes(app, context))
   return {
     app,
@@ -67,6 +69,32 @@ function createIngest (given) {
       await app.close().finally(() => clearTimeout(timer))
     }
   }
+}
+
+/** @param {import('./options').AccessLog | undefined} accessLog */
+function loggerFor (accessLog) {
+  if (accessLog === undefined) return { logger: false }
+  return 'info' in accessLog ? { loggerInstance: accessLog } : { logger: { level: 'info', stream: accessLog } }
+}
+
+/**
+ * A line when the answer has ended or was cut off, live streams included. Queries are left out: they may hold what
+ * people have typed.
+ * @param {import('fastify').FastifyInstance} app
+ */
+function addAccessLog (app) {
+  app.addHook('onRequest', (request, reply, done) => {
+    const beganMs = performance.now()
+    const { method, url, raw: { socket: { remoteAddress: address } } } = request
+    const path = url.split('?')[0]
+    reply.raw.once('close', () => {
+      const { statusCode: status, writableFinished } = reply.raw
+      const ms = Math.round((performance.now() - beganMs) * 1000) / 1000
+      const key = /** @type {any} */ (request).apiKey?.id
+      request.log.info({ method, path, status, ms, address, key, ...(!writableFinished && { isCut: true }) }, 'request')
+    })
+    done()
+  })
 }
 
 /** Bytes that are no request. @type {(err: any, socket: import('node:net').Socket) => void} */

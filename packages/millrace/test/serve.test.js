@@ -24,8 +24,13 @@ tape('serve: takes records, and loses none when it is stopped; keys are made and
     headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
     body: '{"user":"ada"}'
   })
-  const { signal, stderr } = await withServer(folder, [], async (url) => t.equal((await send(url)).status, 202))
+  const access = path.join(folder, 'access')
+  const { signal, stderr } = await withServer(folder, ['--access-log', access], async (url) => {
+    t.equal((await send(url)).status, 202)
+  })
   t.deepEqual([signal, stderr], ['SIGTERM', ''])
+  const lines = (await runCommand(['cat', access])).stdout.trimEnd().split('\n').map((line) => JSON.parse(line))
+  t.ok(lines.some(({ path, status }) => path === '/v1/logs/events' && status === 202), 'the access log has the request')
   const made = await runCommand(['keys', 'create', folder, '--scope', 'write:events', '--note', 'tests'])
   t.match(made.stdout, /^mr_[\w-]{43}\n$/)
   const { stdout } = await runCommand(['keys', 'list', folder])

@@ -5,6 +5,7 @@ const { escapeControls } = require('@millrace/flow')
 
 const PORT_MAX = 65535
 const ACKS = ['buffered', 'written', 'synced']
+const ACCESS_LOG_SIZE = 256 * 2 ** 20
 const DAY_MS = 24 * 3600 * 1000
 
 /** @type {import('../definition').Definition} */
@@ -22,6 +23,7 @@ exports.command = {
     { flags: '--floor <ack>', description: 'the least that is acknowledged, whatever a client asks', choices: ACKS, default: 'buffered' },
     { flags: '--dictionary', description: 'store repeated texts once, in the files that begin from now on' },
     { flags: '--max-size <bytes>', description: 'drop the oldest records of a log before its files become larger', parse: (text) => parseNumber(text, 2 ** 20, Infinity) },
+    { flags: '--access-log <folder>', description: 'write a line for each request into the log in this folder' },
     { flags: '--max-age <days>', description: 'drop records that are older', parse: (text) => parseNumber(text, 1, Infinity) }
   ],
   examples: [
@@ -32,13 +34,16 @@ exports.command = {
   async run ({ args, options, shell }) {
     // Help and completion load this file, and need no server.
     const { createIngest } = require('@millrace/ingest')
-    const { port, host, hostName, ack, floor, dictionary = false, maxSize, maxAge } = options
+    const { port, host, hostName, ack, floor, dictionary = false, maxSize, maxAge, accessLog: accessFolder } = options
     const log = { ...(maxSize && { maxSize }), ...(maxAge && { maxAge: maxAge * DAY_MS }) }
     const onReport = (/** @type {Error} */ err, /** @type {string} */ name) => {
       shell.complain(`millrace: ${escapeControls(`${name}: ${err.message}`)}\n`)
     }
     const hosts = hostName ?? null
-    const server = createIngest({ folder: args.dir, port, host, hosts, ack, floor, dictionary, log, onReport })
+    const { destination } = require('@millrace/pino')
+    const accessLog = accessFolder && destination(accessFolder, { log: { maxSize: ACCESS_LOG_SIZE } })
+    const settings = { port, host, hosts, ack, floor, dictionary, log, onReport, ...(accessLog && { accessLog }) }
+    const server = createIngest({ folder: args.dir, ...settings })
     try {
       shell.print(await server.listen())
       await shell.flush()
@@ -46,6 +51,7 @@ exports.command = {
       await aborted(shell)
     } finally {
       await server.close()
+      await accessLog?.close()
     }
   }
 }
