@@ -2,10 +2,11 @@
 // GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
 
 const { Readable } = require('node:stream')
-const { formatDay, isEventText, parseDay } = require('./counts/tally')
+const { formatDay, parseDay } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { Problem, toProblem, unavailable } = require('./problem')
 const { LINES_TYPE } = require('./read-routes')
+const { docs } = require('./schemas')
 
 /**
  * @typedef {import('./counts/counter').Counter} Counter
@@ -37,7 +38,7 @@ function addCountRoutes (routes, { options: { limits }, logs }) {
       logs.release(entry)
       throw err
     }
-  })
+  }, { doc: docs.counts })
   // It reads the whole log, so not every key may do it.
   routes.add('POST', '/v1/se/counts', { action: 'write', log: '*' }, async (/** @type {any} */ { body }) => {
     if (body?.length > 0) throw new Problem(400, 'counting again needs no body')
@@ -48,23 +49,19 @@ function addCountRoutes (routes, { options: { limits }, logs }) {
     } finally {
       logs.release(entry)
     }
-  })
+  }, { doc: docs.recount })
 }
 
 /** @type {(given: Record<string, string | undefined>) => Query} throws a Problem */
 function parseQuery ({ since, until, source, event }) {
-  for (const text of [source, event]) {
-    if (text !== undefined && !isEventText(text)) throw new Problem(400, 'source and event must be given once, as they were recorded', { code: 'bad_query' })
-  }
   return { from: parseBound('since', since) ?? -Infinity, to: parseBound('until', until) ?? Infinity, source, event }
 }
 
 /** @type {(name: string, text: string | undefined) => number | null} throws a Problem */
 function parseBound (name, text) {
-  const day = text === undefined ? null : parseDay(String(text))
+  const day = text === undefined ? null : parseDay(text)
   if (text === undefined || day !== null) return day
-  const detail = `${name} must be a day, such as 2026-11-23, got ${JSON.stringify(text)}`
-  throw new Problem(400, detail, { code: 'bad_query' })
+  throw new Problem(400, `${name} is no day that exists, ${JSON.stringify(text)}`, { code: 'bad_query' })
 }
 
 /** @type {(counting: Promise<void>, ms: number) => Promise<void>} throws a Problem */

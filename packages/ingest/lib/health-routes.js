@@ -5,6 +5,7 @@ const path = require('node:path')
 const { fileStorage, writeWhole } = require('@millrace/block-file')
 const { call, toPromise } = require('@millrace/flow')
 const { unavailable } = require('./problem')
+const { docs } = require('./schemas')
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 const PROBE_FILE = 'probe'
@@ -17,17 +18,17 @@ const PROBE_MS_MAX = 3000
 /** @type {(routes: any, context: import('./plugin').Context) => void} */
 function addHealthRoutes (routes, { options, logs, metrics }) {
   const disk = new DiskProbe(options.folder, options.log.storage ?? fileStorage)
-  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }))
+  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }), { doc: docs.healthz })
   routes.add('GET', '/readyz', { action: 'none' }, async () => {
     if (!logs.isOpen) throw unavailable('the server is starting, is stopping, or another one has its folder')
     const failure = await disk.check()
     if (failure !== null) throw unavailable(`the disk fails (${failure})`)
     return { status: 'ready' }
-  })
+  }, { doc: docs.readyz })
   routes.add('GET', '/metrics', { action: 'read', log: '*' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const text = await metrics.format()
     return reply.header('Content-Type', METRICS_TYPE).send(text)
-  })
+  }, { doc: docs.metrics })
 }
 
 /** Whether the disk takes a file and syncs it. Logs are opened when they are used, so they do not show it. */

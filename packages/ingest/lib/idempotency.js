@@ -7,10 +7,6 @@ const { Problem } = require('./problem')
 const { seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
 
-const KEY_LENGTH_MAX = 256
-/** A printable text, or a string of structured fields with its quotes. */
-const KEY = /^[\x21-\x7e][\x20-\x7e]*$/
-
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
  * @typedef {import('./options').Segment} Segment
@@ -46,9 +42,6 @@ class Idempotency {
    * @throws {Problem}
    */
   async begin (entry, given, apiKey, type, body) {
-    if (given.length > KEY_LENGTH_MAX || !KEY.test(given)) {
-      throw new Problem(400, `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} printable characters`, { code: 'bad_idempotency_key' })
-    }
     const key = hash([entry.name, apiKey, given].join('\n'))
     const digest = hash(`${type}\n`, body)
     await this.#load(entry)

@@ -12,8 +12,9 @@ const { Metrics, WriteMeter } = require('./metrics')
 const { NamedLogs } = require('./named-logs')
 const { parseOptions } = require('./options')
 const { addOtlpRoute } = require('./otlp-route')
-const { Problem, toProblem, unavailable } = require('./problem')
+const { Problem, refuse, toProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
+const { Routes } = require('./routes')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
@@ -81,6 +82,7 @@ async function addRoutes (app, context) {
   addMetering(app, context.metrics)
   addBodies(app, options.limits)
   app.setErrorHandler(sendProblem)
+  app.setSchemaErrorFormatter(refuse)
   app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
   const routes = new Routes(app)
   addWriteRoutes(routes, context)
@@ -89,6 +91,7 @@ async function addRoutes (app, context) {
   addOtlpRoute(routes, context)
   addReadRoutes(routes, context)
   addHealthRoutes(routes, context)
+  routes.addDocument()
   routes.refuseOtherMethods()
   app.addHook('preClose', async () => context.stop())
   app.addHook('onClose', () => context.close())
@@ -140,50 +143,6 @@ function sendProblem (err, request, reply) {
   const problem = toProblem(err)
   if (problem.statusCode >= 500) request.log.error({ err })
   reply.code(problem.statusCode).headers(problem.headers).header('Content-Type', PROBLEM_TYPE).send(JSON.stringify(problem))
-}
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** Declares routes, and then what their paths refuse. */
-class Routes {
-  #app
-  /** @type {Map<string, string[]>} */
-  #methods = new Map()
-
-  /** @param {App} app */
-  constructor (app) {
-    this.#app = app
-  }
-
-  /**
-   * @param {string | string[]} method
-   * @param {string} url
-   * @param {import('./access').Access} access
-   * @param {(request: any, reply: Reply) => any} handler
-   * @param {{ errorHandler?: typeof sendProblem }} [options]  if failures are no problems of RFC 9457 here
-   */
-  add (method, url, access, handler, options = {}) {
-    const methods = [method].flat()
-    this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
-    /** @type {any} */
-    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler, ...options }
-    this.#app.route(route)
-  }
-
-  refuseOtherMethods () {
-    for (const [url, methods] of this.#methods) {
-      const others = METHODS.filter((method) => !methods.includes(method))
-      const headers = { Allow: methods.join(', ') }
-      this.#app.route({
-        method: /** @type {any} */ (others),
-        url,
-        exposeHeadRoute: false,
-        // Before the body is read: its type does not matter.
-        onRequest: (request, reply, done) => done(new Problem(405, `${request.method} is not for this path; it has ${headers.Allow}`, { headers })),
-        handler: () => {}
-      })
-    }
-  }
 }
 
 exports.addRoutes = addRoutes

@@ -15,6 +15,8 @@ const STATUS_OF = /** @type {Record<string, number>} */ ({
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 415
 })
 const RETRY_SECONDS = 1
+/** Parts of a request, as fastify calls them. */
+const PLACES = /** @type {Record<string, string>} */ ({ params: 'path', querystring: 'query', headers: 'header' })
 
 /**
  * @typedef {object} Details
@@ -61,11 +63,21 @@ function toProblem (err) {
   return new Problem(500, 'the server failed; its log says why', { cause: err })
 }
 
+/**
+ * What a schema refuses.
+ * @type {(errors: Array<{ instancePath: string, message?: string }>, place: string) => Problem}
+ */
+function refuse ([{ instancePath, message }], place) {
+  const name = PLACES[place] ?? place
+  return new Problem(400, `${name}${instancePath.replaceAll('/', ' ')} ${message}`, { code: `bad_${name}` })
+}
+
 /** @type {(detail: string, cause?: unknown) => Problem} */
 function unavailable (detail, cause) {
   return new Problem(503, detail, { code: 'unavailable', retryAfter: RETRY_SECONDS, cause })
 }
 
 exports.Problem = Problem
+exports.refuse = refuse
 exports.toProblem = toProblem
 exports.unavailable = unavailable

@@ -6,8 +6,9 @@ const { LogError } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
 const { sendEvents } = require('./live')
 const { allows } = require('./keys')
-const { Problem, toProblem, unavailable } = require('./problem')
+const { toProblem, unavailable } = require('./problem')
 const { describeGone, parseQuery, readLines } = require('./reading')
+const { docs } = require('./schemas')
 
 const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
 
@@ -42,11 +43,11 @@ function addReadRoutes (routes, context) {
       throw await describeGone(entry, err)
     }
     return reply
-  })
+  }, { doc: docs.read })
   routes.add('GET', '/v1/logs', { action: 'any' }, (/** @type {any} */ { apiKey }) => {
     const names = [...logs.names].filter((name) => apiKey === null || allows(apiKey, 'read', name))
     return { logs: names.sort() }
-  })
+  }, { doc: docs.list })
 }
 
 /**
@@ -105,7 +106,6 @@ async function follow ({ headers }, reply, { entry, query, context, release }) {
  * @type {(entry: NamedLog, last: string | undefined, query: Query) => Promise<number | null>}
  */
 async function findStart ({ log }, last, { from }) {
-  if (last !== undefined && !/^\d{1,16}$/.test(last)) throw new Problem(400, 'Last-Event-ID must be the id of an event of this log', { code: 'bad_query' })
   const after = last === undefined ? from === null ? null : from - 1 : Number(last)
   if (after === null || after < 0) return after
   // Whether all behind it is still there.

@@ -9,6 +9,8 @@ const { parseServerOptions } = require('./options')
 const { PROBLEM_TYPE, addRoutes, createContext, sendProblem } = require('./plugin')
 const { Problem } = require('./problem')
 
+/** Of events: 100 characters, with two units each at most. */
+const PARAM_LENGTH_MAX = 200
 const STATUS_OF = /** @type {Record<string, number>} */ ({ HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 })
 
 /**
@@ -43,7 +45,7 @@ function createIngest (given) {
       headersTimeout: requestMs,
       connectionsCheckingInterval: Math.min(5000, requestMs / 4)
     },
-    routerOptions: { maxParamLength: 100 },
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     clientErrorHandler: refuseBytes,
     frameworkErrors: sendProblem
   }

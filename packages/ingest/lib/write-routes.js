@@ -3,11 +3,12 @@
 // demands.
 
 const { RECORD_TYPES, parseRecords } = require('./body')
-const { TEXT_LENGTH_MAX, isEventText, pairOf } = require('./counts/tally')
+const { pairOf } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
 const { Problem } = require('./problem')
 const { encodeRecord } = require('./record')
+const { docs } = require('./schemas')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
 const STATUS = { buffered: 202, written: 200, synced: 200 }
@@ -40,7 +41,7 @@ function addWriteRoutes (routes, context) {
     } finally {
       logs.release(entry)
     }
-  })
+  }, { doc: docs.write })
 }
 
 /**
@@ -54,7 +55,6 @@ function addEventRoutes (routes, { options, logs }) {
     const asked = chooseAck(request, options)
     if (body?.length > 0) throw new Problem(400, 'an event has no body; send key and value as parameters of the URL')
     const record = { source, event, key, value }
-    for (const [name, text] of Object.entries(record)) if (text !== undefined) checkEventText(name, text)
     const acquired = logs.acquire(EVENTS, true)
     const entry = 'then' in acquired ? await acquired : acquired
     try {
@@ -62,12 +62,7 @@ function addEventRoutes (routes, { options, logs }) {
     } finally {
       logs.release(entry)
     }
-  })
-}
-
-/** @type {(name: string, text: unknown) => void} throws a Problem */
-function checkEventText (name, text) {
-  if (!isEventText(text)) throw new Problem(400, `${name} must be given once, with 1 to ${TEXT_LENGTH_MAX} characters`, { code: 'bad_event' })
+  }, { doc: docs.event })
 }
 
 /** @param {string} [header] */
@@ -75,12 +70,11 @@ function mediaType (header = '') {
   return header.split(';')[0].trim().toLowerCase()
 }
 
-/** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} throws a Problem */
+/** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} */
 function chooseAck ({ headers, query }, { ack, floor }) {
   const [, preferred] = PREFERENCE.exec(headers.prefer ?? '') ?? []
   const asked = query.ack ?? preferred?.toLowerCase()
-  // A preference that is not known is ignored, as RFC 7240 says; a parameter is not.
-  if (query.ack !== undefined && !ACKS.includes(query.ack)) throw new Problem(400, `ack must be ${ACKS.join(', ')}`, { code: 'bad_query' })
+  // A preference that is not known is ignored, as RFC 7240 says.
   const isAsked = ACKS.includes(asked)
   const least = Math.max(ACKS.indexOf(isAsked ? asked : ack), ACKS.indexOf(floor))
   return { ack: ACKS[least], isAsked: isAsked && preferred !== undefined && ACKS[least] === asked }

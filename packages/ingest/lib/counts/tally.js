@@ -60,7 +60,9 @@ class Tally {
 
 /** A text that an event may have. @param {unknown} text @returns {text is string} */
 function isEventText (text) {
-  return typeof text === 'string' && text !== '' && text.length <= TEXT_LENGTH_MAX
+  if (typeof text !== 'string' || text === '' || text.length > 2 * TEXT_LENGTH_MAX) return false
+  // Most characters have one unit; as in a schema, a pair of surrogates is one character.
+  return text.length <= TEXT_LENGTH_MAX || [...text].length <= TEXT_LENGTH_MAX
 }
 
 /** The source and the event of a value; nothing if it is no event. @param {any} value @returns {string[]} */
@@ -88,7 +90,6 @@ function parseDay (text) {
 
 exports.Tally = Tally
 exports.TEXT_LENGTH_MAX = TEXT_LENGTH_MAX
-exports.isEventText = isEventText
 exports.pairOf = pairOf
 exports.dayOf = dayOf
 exports.formatDay = formatDay

@@ -1,0 +1,83 @@
+'use strict'
+// Declares routes with their schemas, describes them, and refuses what their paths do not have.
+
+const { createDocument } = require('./openapi')
+const { Problem } = require('./problem')
+const { docs } = require('./schemas')
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
+
+/**
+ * @typedef {import('./access').Access} Access
+ * @typedef {import('fastify').FastifyInstance} App
+ * @typedef {import('fastify').FastifyReply} Reply
+ * @typedef {typeof import('./plugin').sendProblem} ErrorHandler
+ */
+
+class Routes {
+  #app
+  /** @type {Map<string, string[]>} */
+  #methods = new Map()
+  /** @type {import('./openapi').Route[]} */
+  #described = []
+
+  /** @param {App} app */
+  constructor (app) {
+    this.#app = app
+    for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
+
+  /**
+   * @param {string | string[]} method
+   * @param {string} url
+   * @param {Access} access
+   * @param {(request: any, reply: Reply) => any} handler
+   * @param {{ doc?: import('./schemas').Doc, errorHandler?: ErrorHandler }} [options]  without `doc`, the handler
+   *   validates, and the route is not in the document. `errorHandler`: if failures are no problems of RFC 9457 here
+   */
+  add (method, url, access, handler, { doc, ...options } = {}) {
+    const methods = [method].flat()
+    this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
+    const schema = {
+      ...objectOf('params', doc?.params), ...objectOf('querystring', doc?.query), ...objectOf('headers', doc?.headers)
+    }
+    /** @type {any} */
+    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler, schema, ...options }
+    this.#app.route(route)
+    if (doc) this.#described.push({ url, methods, doc, needsKey: access.action !== 'none' })
+  }
+
+  /** `/openapi.json`, with the routes that were declared so far. */
+  addDocument () {
+    /** @type {object | undefined} */
+    let document
+    this.add('GET', '/openapi.json', { action: 'none' }, () => {
+      document ??= createDocument(this.#described)
+      return document
+    }, { doc: docs.openapi })
+  }
+
+  refuseOtherMethods () {
+    for (const [url, methods] of this.#methods) {
+      const others = METHODS.filter((method) => !methods.includes(method))
+      const headers = { Allow: methods.join(', ') }
+      this.#app.route({
+        method: /** @type {any} */ (others),
+        url,
+        exposeHeadRoute: false,
+        // Before the body is read: its type does not matter.
+        onRequest: ({ method }, reply, done) => {
+          done(new Problem(405, `${method} is not for this path; it has ${headers.Allow}`, { headers }))
+        },
+        handler: () => {}
+      })
+    }
+  }
+}
+
+/** @type {(place: string, properties: Record<string, object> | undefined) => object} */
+function objectOf (place, properties) {
+  return properties ? { [place]: { type: 'object', properties } } : {}
+}
+
+exports.Routes = Routes
