@@ -59,7 +59,7 @@ function operationOf ({ summary, params = {}, query = {}, headers = {}, body, an
     summary,
     parameters,
     ...(body && { requestBody: { required: true, content: contentOf(body) } }),
-    responses: { ...Object.fromEntries(responses), default: PROBLEM },
+    responses: { default: PROBLEM, ...Object.fromEntries(responses) },
     // A server without keys asks for none.
     security: needsKey ? [{ key: [] }, {}] : []
   }

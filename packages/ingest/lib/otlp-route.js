@@ -5,6 +5,7 @@
 
 const { MEDIA_TYPES, readJson, readProtobuf, writeResponse, writeStatus } = require('@millrace/otlp')
 const { Problem, toProblem } = require('./problem')
+const { docs } = require('./schemas')
 const { chooseAck, mediaType, store } = require('./write-routes')
 
 /** The log of keys that name no other. */
@@ -40,7 +41,7 @@ function addOtlpRoute (routes, { options, logs }) {
     if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
     reply.header('Content-Type', MEDIA_TYPES[encoding])
     return writeResponse(encoding, rejection)
-  }, { errorHandler: sendStatus })
+  }, { errorHandler: sendStatus, doc: docs.otlp })
 }
 
 /** @param {import('./keys').Key | null} key */

@@ -16,7 +16,7 @@ const SEQ_MAX = Number.MAX_SAFE_INTEGER
  * @property {Record<string, Schema>} [query]
  * @property {Record<string, Schema>} [headers]
  * @property {Record<string, Schema>} [body]  by media type; shown only
- * @property {Record<string, Answer>} answers  by status, without problems
+ * @property {Record<string, Answer>} answers  by status; `default` if failures are no problems
  * @typedef {{ description: string, content: Record<string, Schema> }} Answer
  */
 
@@ -40,6 +40,8 @@ const name = {
 const ack = { type: 'string', enum: ACKS, description: 'what the answer promises; stronger than Prefer' }
 const stored = object({ ack: { type: 'string', enum: ACKS }, count, last: count }, ['last'])
 const lines = { 'application/x-ndjson': { type: 'string', description: 'a line for each, and a last line that says how the answer ended' } }
+
+const otlp = { 'application/json': { type: 'object' }, 'application/x-protobuf': { type: 'string', format: 'binary' } }
 
 /** @type {(description: string, schema: Schema) => Record<string, Answer>} */
 const ok = (description, schema) => ({ 200: { description, content: { 'application/json': schema } } })
@@ -69,6 +71,19 @@ exports.docs = {
       'application/x-ndjson': { type: 'string', description: 'a record a line' }
     },
     answers: acknowledged
+  },
+  otlp: {
+    summary: 'Takes logs from OpenTelemetry: OTLP/HTTP',
+    query: { ack },
+    headers: { prefer: { type: 'string', description: 'such as ack=synced' } },
+    body: {
+      'application/json': { description: 'an ExportLogsServiceRequest', type: 'object' },
+      'application/x-protobuf': { description: 'the same', type: 'string', format: 'binary' }
+    },
+    answers: {
+      200: { description: 'an ExportLogsServiceResponse', content: otlp },
+      default: { description: 'a Status', content: otlp }
+    }
   },
   read: {
     summary: 'Reads a range of records; with Accept: text/event-stream, what comes next',
