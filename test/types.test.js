@@ -50,7 +50,7 @@ function layOut () {
       fs.copyFileSync(path.join(packageOf(name), file), target)
     }
   }
-  for (const name of ['obz', 'fast-check', 'pure-rand', 'pull-stream', '@types/node', 'undici-types', 'fastify']) {
+  for (const name of ['obz', 'fast-check', 'pure-rand', 'pull-stream', '@types/node', 'undici-types', 'fastify', 'prom-client']) {
     const link = path.join(consumer, 'node_modules', name)
     fs.mkdirSync(path.dirname(link), { recursive: true })
     fs.symlinkSync(path.join(root, 'node_modules', name), link, 'junction')

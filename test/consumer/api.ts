@@ -11,6 +11,9 @@ import { codes, LogError, misuse } from '@millrace/errors'
 import type { ErrorCode, Failure } from '@millrace/errors'
 import { Forwarder, httpSink, otlpSink, refused, unavailable, writableSink } from '@millrace/forwarder'
 import type { Lag, SinkRecord } from '@millrace/forwarder'
+import { createIngest, createKey, ingest, listKeys, revokeKey } from '@millrace/ingest'
+import type { Ack, Ingest, IngestOptions, Key, ServerOptions } from '@millrace/ingest'
+import { whyForeign } from '@millrace/ingest/guard'
 import { jsonCodec } from '@millrace/json-codec'
 import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
 import type { Counters, LogWriterOptions } from '@millrace/log-writer'
@@ -453,6 +456,34 @@ export async function loggingWithPino () {
   // @ts-expect-error
   destination()
   return stream
+}
+
+export async function overHttp () {
+  const logs: IngestOptions = { folder: new URL('file:///data'), ack: 'synced', limits: { eventsPerDay: 100 }, rate: null }
+  const options: ServerOptions = { ...logs, port: 0, accessLog: destination('access'), log: { maxSize: 2 ** 30, segmentDay: 'UTC' } }
+  const server = createIngest(options)
+  is<Ingest>()(server)
+  is<string>()(await server.listen())
+  is<void>()(await server.ready())
+  await server.app.register(ingest, { folder: 'other', prefix: '/other', onReport: (err, log) => log + err.message })
+  const { secret, key } = await createKey('keys.json', { scopes: ['read:*'], note: 'for a report' })
+  is<string>()(secret)
+  is<Key>()(key)
+  is<Key[]>()(await listKeys('keys.json'))
+  is<void>()(await revokeKey('keys.json', key.id))
+  is<string | null>()(whyForeign({ host: 'localhost', origin: 'http://other.example' }))
+  const acks: Ack[] = ['buffered', 'written', 'synced']
+  await server.close()
+
+  // @ts-expect-error
+  createIngest({ folder: 'data', ack: 'stored' })
+  // @ts-expect-error
+  createIngest({ folder: 'data', limits: { events: 1 } })
+  // @ts-expect-error
+  createIngest({ port: 0 })
+  // @ts-expect-error
+  createIngest({ folder: 'data', accessLog: 'access.log' })
+  return acks
 }
 
 export async function salvage () {
