@@ -166,11 +166,11 @@ function ignoreBad (run, otherwise) {
 
 /** A run of a store's reader, unpacked and without words records. */
 class UnpackedRun extends RecordRun {
-  /** Where each record is in the run of the reader. @type {number[]} */
-  indexes = []
   /** Why the record behind these cannot be read. @type {LogError | null} */
   failure = null
   #output = { bytes: Buffer.alloc(0), end: 0 }
+  /** Whether somebody may keep the bytes of the output. */
+  #isKept = false
 
   /**
    * @param {RecordRun} run
@@ -185,10 +185,10 @@ class UnpackedRun extends RecordRun {
     const { buffer, seqs, starts, ends, count } = run
     const output = this.#output
     this.failure = null
-    this.indexes = []
     this.clear()
     while (this.seqs.length < count) this._grow()
-    if (keepsBytes || output.bytes.length === 0) output.bytes = allocateShared(UNPACKED_SIZE * count)
+    if (keepsBytes || this.#isKept || output.bytes.length === 0) output.bytes = allocateShared(UNPACKED_SIZE * count)
+    this.#isKept = keepsBytes
     output.end = 0
     for (let index = 0; index < count; index++) {
       const start = starts[index]
@@ -211,7 +211,6 @@ class UnpackedRun extends RecordRun {
         break
       }
       this.add(seqs[index], from, output.end)
-      this.indexes.push(index)
     }
     this.buffer = output.bytes
   }

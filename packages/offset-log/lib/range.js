@@ -6,6 +6,7 @@ const { parseSignal } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
 const { UnpackedRun } = require('./file-words')
+const { RecordRun } = require('./record-run')
 
 const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'signal']
 const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']
@@ -125,12 +126,12 @@ function parseLimit (limit) {
   throw misuse(`limit must be a whole number, or -1 for none, got ${String(limit)}`)
 }
 
+const NO_RECORDS = new RecordRun()
 // A file that is still too short after so many more reads was cut or replaced.
 const SHORT_COUNT_MAX = 3
 
 /**
  * @typedef {import('./load').LogFile} LogFile
- * @typedef {import('./record-run').RecordRun} RecordRun
  * @typedef {import('./read/offset-reader').OffsetReader} OffsetReader
  * @typedef {import('./read/forward-reader').ForwardReader} ForwardReader
  * @typedef {import('./read/backward-reader').BackwardReader} BackwardReader
@@ -165,6 +166,8 @@ class RangeReader {
   #shortCount = 0
   /** Of a file with a dictionary: what is delivered. @type {UnpackedRun | null} */
   #unpacked = null
+  /** What that was unpacked from. @type {RecordRun} */
+  #packed = NO_RECORDS
   // Of the call of `next` in progress; there is at most one.
   #leftBefore = { lowest: 0, stop: 0 }
   #logEnd = 0
@@ -255,6 +258,7 @@ class RangeReader {
       this.#lost.size += size
     }
     const run = (this.#unpacked ??= new UnpackedRun())
+    this.#packed = records
     const { maxRecordSize } = this.#file
     run.fill(records, words, { maxRecordSize, keepsBytes, onLost: skipsDamage ? onLost : null })
     return run
@@ -317,7 +321,7 @@ class RangeReader {
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */
   rewindTo (index) {
     const run = this.#unpacked
-    this.#reader?.rewindTo(run === null ? index : run.indexes[index])
+    this.#reader?.rewindTo(run === null ? index : this.#packed.seqs.indexOf(run.seqs[index]))
     if (run !== null) run.failure = null
   }
 

@@ -205,6 +205,39 @@ tape('dictionary: an open reads a bounded part of a large log, and finds all wor
   await again.close()
 })
 
+tape('dictionary: a stream goes on after a deletion in the midst of it, without a double', async (t) => {
+  for (const options of [{}, { where: WHERES[0] }, { reverse: true }, { reverse: true, where: WHERES[0] }]) {
+    const log = OffsetLog(newPath(), { codec })
+    await appendEvents(log, createRandom(3), 40)
+    const expected = (await collect(log, options)).map(({ seq }) => seq)
+    const seqs = []
+    const deleted = expected.splice(expected.length - 10, 1)
+    for await (const { seq } of log.stream(options)) {
+      seqs.push(seq)
+      if (seqs.length === 20) await log.del(deleted)
+    }
+    t.deepEqual(seqs, expected)
+    await log.close()
+  }
+})
+
+tape('dictionary: bytes that a live stream gave stay what they are', async (t) => {
+  const log = OffsetLog(newPath(), { codec: withDictionary({ name: 'text', buffer: true, encode: Buffer.from, decode: (bytes) => bytes }) })
+  const texts = Array.from({ length: 50 }, (_, index) => `{"a":"word ${index % 5}","index":${index}}`)
+  await log.append(texts.slice(0, 30))
+  const found = []
+  const reading = (async () => {
+    for await (const { value } of log.stream({ live: true, limit: 50 })) found.push(value)
+  })()
+  for (const text of texts.slice(30)) {
+    await log.append(text)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await reading
+  t.deepEqual(found.map(String), texts)
+  await log.close()
+})
+
 tape('dictionary: words cannot be read, deleted, or seen', async (t) => {
   const log = OffsetLog(newPath(), { codec })
   const seq = await log.append({ a: 'one' })

@@ -1,10 +1,15 @@
 'use strict'
 
 const tape = require('tape')
+const { withDictionary } = require('@millrace/dictionary')
 const { SimulatedDisk, testLog } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 testLog(tape, (path, options) => SegmentedLog(path, { segmentSize: 300_000, openSegments: 2, ...options }), { name: 'segmented' })
+
+testLog(tape, (path, options) => SegmentedLog(path, {
+  segmentSize: 50_000, openSegments: 2, ...options, codec: withDictionary(options.codec)
+}), { name: 'segmented, with dictionaries' })
 
 /** By folder: the suite opens a log again. */
 const disks = new Map()
