@@ -127,14 +127,10 @@ function showDouble (value) {
   return Number.isFinite(value) ? value : String(value)
 }
 
-/** Undefined if it is not valid. @type {(bytes: Buffer, size: number) => string | undefined} */
-function idOfBytes (bytes, size) {
-  return bytes.length === size ? idOfHex(bytes.toString('hex'), size) : undefined
-}
-
 /** Undefined if it is not valid. @type {(hex: string, size: number) => string | undefined} */
 function idOfHex (hex, size) {
-  return hex.length === 2 * size && /^[0-9a-f]+$/i.test(hex) && !/^0+$/.test(hex) ? hex.toLowerCase() : undefined
+  if (hex.length !== 2 * size || /^0+$/.test(hex)) return undefined
+  return /^[0-9a-f]+$/.test(hex) ? hex : /^[0-9a-f]+$/i.test(hex) ? hex.toLowerCase() : undefined
 }
 
 /** @param {number} countMax */
@@ -150,7 +146,6 @@ exports.timeOfBits = timeOfBits
 exports.timeOfDigits = timeOfDigits
 exports.integerOfBits = integerOfBits
 exports.showDouble = showDouble
-exports.idOfBytes = idOfBytes
 exports.idOfHex = idOfHex
 exports.tooMany = tooMany
 /** Arrays and maps inside one another. */

@@ -111,6 +111,15 @@ class ProtobufReader {
     return this.bytes.subarray(from, this.at)
   }
 
+  /**
+   * The same as hex digits; empty if there are more bytes than expected.
+   * @type {(end: number, sizeMax: number) => string}
+   */
+  readHex (end, sizeMax) {
+    const from = this.#open(end)
+    return this.at - from > sizeMax ? '' : this.bytes.toString('hex', from, this.at)
+  }
+
   /** Begins to read a message inside of one. @param {number} end @returns {number} where it ends */
   enter (end) {
     if (++this.messageCount > MESSAGE_COUNT_MAX) {

@@ -17,8 +17,8 @@ const UINT32_LIMIT = 2 ** 32
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 /** Of either alphabet. */
 const BASE64 = /^[\w+/-]*={0,2}$/
-/** What a number of so many digits begins with. A time, which is in quotes, does not. */
-const LONG_NUMBER = /[:,[\s]-?\d{16}/
+/** A number with fewer digits is exact. */
+const LONG_DIGITS = 16
 const LONG_INTEGER = /^-?\d{16,}$/
 const SHOWN_LENGTH_MAX = 40
 const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
@@ -60,10 +60,31 @@ function parse (bytes) {
   if (!isUtf8(bytes)) throw wrong('it is not UTF-8')
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
   try {
-    return parseText(LONG_NUMBER.test(text) ? quoteLongIntegers(text) : text)
+    return parseText(hasLongNumber(text) ? quoteLongIntegers(text) : text)
   } catch (/** @type {any} */ err) {
     throw wrong(err.message, err)
   }
+}
+
+/**
+ * Whether there are so many digits that do not follow a quote, as those of a time do. So many digits cannot lie between
+ * two of the places that are looked at.
+ * @param {string} text
+ */
+function hasLongNumber (text) {
+  for (let at = LONG_DIGITS - 1; at < text.length; at += LONG_DIGITS) {
+    if (!isDigit(text.charCodeAt(at))) continue
+    let begin = at
+    while (begin > 0 && isDigit(text.charCodeAt(begin - 1))) begin--
+    while (isDigit(text.charCodeAt(at))) at++
+    if (at - begin >= LONG_DIGITS && text[begin - 1] !== '"') return true
+  }
+  return false
+}
+
+/** @param {number} unit */
+function isDigit (unit) {
+  return unit >= 0x30 && unit <= 0x39
 }
 
 /**
@@ -154,8 +175,8 @@ function readAnyValue (given, depth) {
   if (typeof given.stringValue === 'string') return given.stringValue
   /** @type {AnyValue} */
   let value = null
-  for (const [name, content] of Object.entries(given)) {
-    if (content !== null) value = readContent(name, content, depth, value)
+  for (const name of Object.keys(given)) {
+    if (given[name] !== null) value = readContent(name, given[name], depth, value)
   }
   return value
 }
@@ -230,9 +251,8 @@ function textOf (given, name) {
 function timeOf (given, name) {
   const value = given[name] ?? 0
   const digits = Number.isInteger(value) && value >= 0 ? String(BigInt(value)) : value
-  if (typeof digits !== 'string' || !/^\d{1,20}$/.test(digits) || BigInt(digits) >= UINT64_LIMIT) {
-    return mismatch(name, 'nanoseconds since 1970', value)
-  }
+  const isWhole = typeof digits === 'string' && /^\d{1,20}$/.test(digits)
+  if (!isWhole || (digits.length === 20 && BigInt(digits) >= UINT64_LIMIT)) mismatch(name, 'nanoseconds since 1970', value)
   return timeOfDigits(digits)
 }
 

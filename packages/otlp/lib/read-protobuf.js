@@ -7,7 +7,7 @@ const {
 } = require('./fields')
 const { ProtobufReader } = require('./protobuf-reader')
 const {
-  NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfBytes, integerOfBits,
+  NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfHex, integerOfBits,
   setAttribute, showDouble, timeOfBits, tooMany
 } = require('./log-record')
 
@@ -123,8 +123,8 @@ function readField (reader, end, record) {
     case LOG_RECORD.body: record.body = readAnyValue(reader, reader.enter(end), 0); break
     case LOG_RECORD.attributes: readKeyValue(reader, reader.enter(end), record.attributes ??= {}, 0); break
     case LOG_RECORD.droppedAttributesCount: record.droppedAttributesCount = present(reader.readUint32(end)); break
-    case LOG_RECORD.traceId: record.traceId = idOfBytes(reader.readBytes(end), TRACE_ID_SIZE); break
-    case LOG_RECORD.spanId: record.spanId = idOfBytes(reader.readBytes(end), SPAN_ID_SIZE); break
+    case LOG_RECORD.traceId: record.traceId = readId(reader, end, TRACE_ID_SIZE); break
+    case LOG_RECORD.spanId: record.spanId = readId(reader, end, SPAN_ID_SIZE); break
     case LOG_RECORD.flags: record.flags = present(reader.readFixed32(end)); break
     default: reader.skip(tag, end, FIELDS.logRecord)
   }
@@ -139,6 +139,11 @@ function present (value) {
 function readTime (reader, end) {
   reader.readFixed64(end)
   return timeOfBits(reader.low, reader.high)
+}
+
+/** @type {(reader: ProtobufReader, end: number, size: number) => string | undefined} */
+function readId (reader, end, size) {
+  return idOfHex(reader.readHex(end, size), size)
 }
 
 /** @type {(reader: ProtobufReader, end: number, attributes: Attributes, depth: number) => void} */
