@@ -67,3 +67,12 @@ declare namespace WebAssembly {
     readonly exports: Record<string, any>
   }
 }
+
+declare module 'autocannon' {
+  /** Sends requests for `duration` seconds. The promise is also an emitter of `response` events. */
+  function autocannon (options: object): Promise<autocannon.Result> & import('node:events').EventEmitter
+  namespace autocannon {
+    type Result = { '2xx': number, non2xx: number, errors: number, duration: number }
+  }
+  export = autocannon
+}

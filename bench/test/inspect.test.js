@@ -1,8 +1,8 @@
 'use strict'
 
 const tape = require('tape')
-const { compareRuns, topOf } = require('../logging/inspect')
-const { Results } = require('../logging/report')
+const { compareRuns, topOf } = require('../lib/inspect')
+const { Results } = require('../lib/tables')
 
 const frame = (functionName, file, lineNumber = 0) => ({ functionName, url: file && `file:///somewhere/${file}`, lineNumber })
 

@@ -3,10 +3,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { parseOptions, peers, tables } = require('../logging')
-const { Results, drawLogging, formatTable, fromSheet, toSheet } = require('../logging/report')
+const { drawing, parseOptions, peers, tables } = require('../logging')
 const { createEntries } = require('../logging/works')
 const { formatCsv, readCsv } = require('../lib/report')
+const { Results, drawTables, formatTable, fromSheet, toSheet } = require('../lib/tables')
 const { createRunner, makeFolder } = require('./support')
 
 const runLogging = createRunner('logging')
@@ -80,8 +80,9 @@ tape('logging: the CSV file holds every run, and what it holds makes the same ta
   const [solidlog] = tables
   const production = new Results(makeResults('setting-production', 500_000))
   t.ok(formatTable(solidlog, peers, production).includes('| 1,000,000 records a minute | 16,667 | 1x | 30x | 30x |'))
-  t.equal(await drawLogging(again, tables, peers, facts), await drawLogging(results, tables, peers, facts))
-  t.equal(await drawLogging(new Results([]), tables, peers, facts), undefined)
+  const draw = (results) => drawTables(results, tables, peers, facts, drawing)
+  t.equal(await draw(again), await draw(results))
+  t.equal(await draw(new Results([])), undefined)
   t.end()
 })
 

@@ -7,8 +7,9 @@ const { unavailable } = require('./problem')
 
 /** Up to so many bytes a write that nobody waits for in another thread is faster than handing it over. */
 const WRITE_NOW_SIZE = 128 * 1024
-/** A full buffer is written before its time. */
+/** A full buffer is written before its time. A thousand batches at once would hold up the event loop for 4 ms. */
 const BUFFER_SIZE = 1024 * 1024
+const BUFFER_COUNT = 100
 const RETRY_MS = 500
 /** A sync waits while further batches come, at least one in this time, but never longer than the last sync took. */
 const GAP_MS = 0.5
@@ -43,6 +44,8 @@ class Committer {
   /** In the order in which they came. @type {Batch[]} */
   #waiting = []
   #size = 0
+  /** Batches since the last write was tried. */
+  #newCount = 0
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #isScheduled = false
@@ -105,7 +108,8 @@ class Committer {
     this.#size += size
     this.#waiting.push({ records, size, ack, since: performance.now(), done, events })
     if (ack === 'buffered') this.#acknowledge(done)
-    if (ack === 'buffered' && this.#size < BUFFER_SIZE) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
+    const isFull = this.#size >= BUFFER_SIZE || ++this.#newCount >= BUFFER_COUNT
+    if (ack === 'buffered' && !isFull) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
     else this.#schedule()
   }
 
@@ -139,6 +143,7 @@ class Committer {
     this.#isScheduled = false
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
+    this.#newCount = 0
     // The next write takes what comes meanwhile. So batches keep their order, even if a write is tried again.
     if (this.#writing > 0 || this.#waiting.length === 0) return
     const batches = this.#waiting

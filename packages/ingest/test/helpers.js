@@ -54,7 +54,7 @@ async function startProcess (folder, options = {}) {
   const child = fork(path.join(__dirname, 'server-process.js'), [JSON.stringify({ folder, port: 0, ...options })])
   const ended = once(child, 'exit')
   const [url] = await once(child, 'message')
-  return { child, ended, url, ...clientOf(url) }
+  return { child, ended, url, folder, ...clientOf(url) }
 }
 
 exports.serve = serve

@@ -3,15 +3,15 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { MeasureError } = require('../lib/run')
-const { runCells } = require('./run')
+const { runCells } = require('./cells')
+const { MeasureError } = require('./run')
 
 const TOP_COUNT = 5
 // Waiting, what V8 cannot tell apart, and the loading of modules.
 const NOT_COUNTED = /^\((?:root|idle|program)\)$|, (?:loader|realm|node):\d+$/
 
-/** @typedef {import('./outlets').Peer} Peer */
-/** @typedef {import('./tables/shared').Row} Row */
+/** @typedef {import('./tables').Peer} Peer */
+/** @typedef {import('./tables').Row} Row */
 /** @typedef {{ functionName: string, url: string, lineNumber: number }} CallFrame */
 /** @typedef {{ id: number, callFrame: CallFrame }} ProfileNode */
 /** @typedef {{ nodes: ProfileNode[], samples: number[], timeDeltas: number[] }} Profile */
@@ -21,15 +21,16 @@ const NOT_COUNTED = /^\((?:root|idle|program)\)$|, (?:loader|realm|node):\d+$/
  * @param {Row[]} rows
  * @param {Peer[]} peers
  * @param {string} folder  for the profiles
+ * @param {string} works  the module whose `measure` does the work of a row
  * @returns {Promise<string>}  a Markdown table
  */
-async function profileRows (rows, peers, folder) {
+async function profileRows (rows, peers, folder, works) {
   const lines = []
   for (const row of rows) {
     for (const peer of peers.filter(({ name, measure }) => row.peers[name] && measure === undefined)) {
       const profiles = fs.mkdtempSync(path.join(folder, 'profile-'))
       const args = ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
-      const [cell] = await runCells({ rows: [row], runs: 1, budgetMs: Infinity }, [peer], folder, args)
+      const [cell] = await runCells({ rows: [row], runs: 1, budgetMs: Infinity }, [peer], folder, works, args)
       if (cell.absent !== undefined) continue
       const read = (/** @type {string} */ name) => JSON.parse(fs.readFileSync(path.join(profiles, name), 'utf8'))
       const tops = topOf(fs.readdirSync(profiles).map(read))
@@ -70,8 +71,8 @@ function describe ({ functionName, url, lineNumber }) {
 }
 
 /**
- * @param {import('./report').Results} results
- * @param {import('./report').Results} earlier
+ * @param {import('./tables').Results} results
+ * @param {import('./tables').Results} earlier
  * @param {Row[]} rows
  * @param {Peer[]} peers
  * @returns {string}  a Markdown table: each figure as a multiple of the earlier one, with the peers' in the same runs

@@ -4,14 +4,13 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { ChildError, MeasureError, rotate, runTask, takeTurns } = require('../lib/run')
-const { withFolder } = require('../lib/work-file')
+const { ChildError, MeasureError, rotate, runTask, takeTurns } = require('./run')
+const { withFolder } = require('./work-file')
 
-const WORKS = require.resolve('./works')
 const TIMEOUT_MS = 90_000
 
-/** @typedef {import('./outlets').Peer} Peer */
-/** @typedef {import('./tables/shared').Row} Row */
+/** @typedef {import('./tables').Peer} Peer */
+/** @typedef {import('./tables').Row} Row */
 
 /**
  * @typedef {object} Cell  a peer at a row
@@ -25,10 +24,11 @@ const TIMEOUT_MS = 90_000
  * @param {{ rows: Row[], runs: number, budgetMs: number }} options
  * @param {Peer[]} peers
  * @param {string} folder
+ * @param {string} works  the module whose `measure` does the work of a row
  * @param {string[]} [nodeArguments]  of the measuring processes
  * @returns {Promise<Cell[]>}
  */
-async function runCells ({ rows, runs, budgetMs }, peers, folder, nodeArguments = []) {
+async function runCells ({ rows, runs, budgetMs }, peers, folder, works, nodeArguments = []) {
   /** @type {Cell[]} */
   const cells = rows.flatMap((row) => {
     return peers.filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, runs: [] }))
@@ -42,10 +42,11 @@ async function runCells ({ rows, runs, budgetMs }, peers, folder, nodeArguments 
     if (cell.absent !== undefined || (run > 0 && performance.now() > budgetMs)) return
     const { row, peer } = cell
     try {
-      cell.runs.push(await withFolder(folder, 'logging', (own) => {
+      cell.runs.push(await withFolder(folder, 'cell', (own) => {
         const setting = { ...row.setting, folder: path.join(own, row.name), options: row.peers[peer.name] }
         fs.mkdirSync(setting.folder)
-        return runTask({ module: WORKS, task: 'measure', work: row.work, setting }, { peer }, { nodeArguments, timeoutMs: TIMEOUT_MS })
+        const order = { module: works, task: 'measure', work: row.work, setting }
+        return runTask(order, { peer }, { nodeArguments, timeoutMs: row.timeoutMs ?? TIMEOUT_MS })
       }))
     } catch (err) {
       if (!(err instanceof ChildError)) throw err

@@ -1,0 +1,83 @@
+'use strict'
+// `npm run bench:ingest`: the server of @millrace/ingest beside the same fastify server that does nothing, one that
+// only parses, and one that buffers for a database. Exit codes: 0 done; 1 a goal in reach was missed by more than 10%,
+// or a measurement failed; 2 a wrong option.
+
+const { countOption, readOptions, runCommand } = require('../lib/command')
+const { loadParts } = require('../lib/run')
+const { createTableCommand } = require('../lib/table-command')
+const { tables } = require('./tables')
+
+/** @typedef {import('../lib/tables').Row} Row */
+
+/** @type {import('./servers').Peer[]} */
+const peers = loadParts(require.resolve('./servers'))
+
+/** @type {Pick<import('../lib/tables').Drawing, 'subject' | 'kinds'>} */
+const drawing = {
+  subject: 'Events of 35 bytes, server and load on the same cores',
+  kinds: [
+    { kind: 'millrace', label: 'Millrace' },
+    { kind: 'limit', label: 'servers that store nothing, and the disk alone' },
+    { kind: 'database', label: 'a buffer before SQLite' }
+  ]
+}
+const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3)))
+
+const COMMAND = createTableCommand({
+  name: 'ingest',
+  about: `Sends events over HTTP to Millrace, to the same fastify server that does nothing, and to one that buffers for
+better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latency.*, and the tables in the documentation.
+Ends with exit code 1 when a goal is missed by more than 10%.`,
+  tables,
+  peers,
+  works: require.resolve('./works'),
+  budgetMs: 12 * 60_000,
+  drawings: {
+    ingest: {
+      ...drawing,
+      unit: 'rate',
+      title: 'Events over HTTP: the same requests to Millrace and to other servers',
+      subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
+      footer: ['better-sqlite3 answers before it stores: a kill takes 2,000 events. A kill takes 50 ms of buffered events from Millrace, and no others.'],
+      format: (value) => three(value / 1000)
+    },
+    'ingest-latency': {
+      ...drawing,
+      unit: 'ms',
+      title: 'Events over HTTP: how long the slowest request of a hundred waits',
+      subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
+      footer: ['30 connections, each sends the next request when it has its answer.'],
+      format: three
+    }
+  },
+  options: {
+    seconds: countOption('of load, for each case', { max: 3600, standard: '5; 60 for endurance' }),
+    stored: countOption('events of the row `stored`, such as 16000000', { max: 100_000_000, standard: '1000000' }),
+    logs: countOption('of the row `names`', { max: 100_000, standard: '10000' }),
+    readers: countOption('of the row `readers`', { max: 10_000, standard: '1000' })
+  },
+  adapt
+})
+
+/** @type {(row: Row, options: any) => Row} */
+function adapt (row, { seconds, stored, logs, readers }) {
+  const { name, setting } = row
+  const count = name === 'names' ? logs : name === 'readers' ? readers : undefined
+  return {
+    ...row,
+    setting: {
+      ...setting,
+      ...(seconds && 'seconds' in setting && { seconds }),
+      ...(stored && 'stored' in setting && { stored }),
+      ...(count && { count })
+    }
+  }
+}
+
+if (require.main === module) runCommand(COMMAND)
+
+exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.adapt = adapt
+exports.peers = peers
+exports.tables = tables

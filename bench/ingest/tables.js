@@ -1,0 +1,242 @@
+'use strict'
+// The rows: those of our goals, those of two seeds, and those that take long or count memory.
+
+/** @typedef {import('../lib/tables').Goal} Goal */
+/** @typedef {import('../lib/tables').Line} Line */
+/** @typedef {import('../lib/tables').Row} Row */
+
+const MIB = 2 ** 20
+const CONNECTIONS = 30
+/** A run-of-the-mill difference between two rows; less means nothing. */
+const SAME = 0.9
+const SETTING = { connections: CONNECTIONS, seconds: 5, request: 'single' }
+/** What the seed kept in memory, and how often it wrote it. */
+const SEED_2K = { buffer: 2000, intervalMs: 10_000 }
+const buffered = '50 ms; better-sqlite3: 2,000 events'
+const nothing = 'nothing; better-sqlite3: 2,000 events'
+
+/** @type {(what: string, more?: { seed?: string, goal?: Goal, drawn?: string, by?: string }) => Line} */
+function rate (what, more) {
+  return { figure: 'rate', what, unit: 'rate', ...more }
+}
+
+/** @type {(figure: string, goal?: Goal, drawn?: string) => Line} */
+function latency (figure, goal, drawn) {
+  return { figure, what: figure, unit: 'ms', ...(goal && { goal }), ...(drawn && { drawn }) }
+}
+
+/** @type {import('../lib/tables').Table} */
+const goals = {
+  name: 'requests',
+  title: 'Requests',
+  about: '30 connections, each sends the next request when it has its answer',
+  rows: [
+    {
+      name: 'written',
+      work: 'load',
+      setting: SETTING,
+      peers: { millrace: { ack: 'written' }, sqlite: SEED_2K, empty: {} },
+      lost: nothing,
+      lines: [
+        rate('one event a request, `written`', {
+          goal: { times: [{ factor: 0.85, of: 'empty' }, { factor: 1, of: 'sqlite' }] },
+          drawn: 'one event a request, written'
+        }),
+        latency('p50'),
+        latency('p95', { most: 2 }),
+        latency('p99', { within: [{ factor: 1.3, of: 'empty' }] }, 'one event a request, written: p99'),
+        latency('max'),
+        { figure: 'failed', what: 'failed requests', unit: 'share', goal: { most: 0.01 } }
+      ]
+    },
+    {
+      name: 'buffered',
+      work: 'load',
+      setting: SETTING,
+      peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
+      lost: buffered,
+      lines: [
+        rate('one event a request, `buffered`', { goal: { times: [{ factor: 0.85, of: 'empty' }] }, drawn: 'one event a request, buffered' }),
+        latency('p99', { within: [{ factor: 1.3, of: 'empty' }] }, 'one event a request, buffered: p99')
+      ]
+    },
+    {
+      name: 'synced',
+      work: 'load',
+      setting: SETTING,
+      peers: { millrace: { ack: 'synced' }, empty: {}, disk: {} },
+      lost: 'nothing, nor does a power cut',
+      lines: [
+        rate('one event a request, `synced`', { goal: { times: [{ factor: 0.6, of: 'empty', or: 'disk' }] }, drawn: 'one event a request, synced' }),
+        latency('p50'),
+        latency('p99', undefined, 'one event a request, synced: p99')
+      ]
+    },
+    {
+      name: 'ndjson',
+      work: 'load',
+      setting: { ...SETTING, request: 'lines' },
+      peers: { millrace: { ack: 'written' }, parse: {} },
+      lost: 'nothing',
+      lines: [rate('events in NDJSON of 100, `written`', { goal: { times: [{ factor: 0.6, of: 'parse' }] }, drawn: 'events in NDJSON of 100' })]
+    }
+    // OTLP of 100 records goes here: another body in requests.js, and a parser in `serveParse`.
+    // The dictionary, on against off, goes here: two peers in servers.js that differ in `options.log`.
+  ]
+}
+
+/** @type {(name: string, what: string, seed: string, bufferMs: number, waiting: object) => Row} */
+function buffer (name, what, seed, bufferMs, waiting) {
+  return {
+    name,
+    work: 'load',
+    setting: { ...SETTING, request: 'put' },
+    peers: { millrace: { ack: 'buffered', bufferMs }, sqlite: waiting },
+    lost: 'the buffer',
+    lines: [
+      rate(what, { seed, ...(name !== 'buffer-2k' && { goal: { times: [{ factor: SAME, of: 'millrace', in: 'buffer-2k' }] } }) }),
+      latency('max')
+    ]
+  }
+}
+
+/** @type {import('../lib/tables').Table} */
+const eventLogger = {
+  name: 'eventlogger',
+  title: 'the event logger',
+  about: 'events of 30 sources x 100 kinds in the URL, 30 connections',
+  seed: 'a Mac M4, k6',
+  rows: [
+    {
+      name: 'put',
+      work: 'load',
+      setting: { ...SETTING, request: 'put' },
+      peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
+      lost: buffered,
+      lines: [
+        rate('PUT', { seed: '57K', drawn: 'events by PUT' }),
+        latency('p95', { most: 2 }),
+        { figure: 'failed', what: 'failed requests', unit: 'share', goal: { most: 0.01 } }
+      ]
+    },
+    {
+      name: 'get',
+      work: 'load',
+      setting: { ...SETTING, request: 'get' },
+      peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
+      lost: buffered,
+      lines: [rate('GET', { seed: '61K', goal: { times: [{ factor: SAME, of: 'millrace', in: 'put' }] }, drawn: 'events by GET' })]
+    },
+    buffer('buffer-2k', 'a buffer of 2,000 events', '57K', 100, SEED_2K),
+    buffer('buffer-10k', 'of 10,000', '62K', 500, { buffer: 10_000, intervalMs: 60_000 }),
+    buffer('buffer-50k', 'of 50,000', '57K', 2500, { buffer: 50_000, intervalMs: 60_000 }),
+    {
+      name: 'one-by-one',
+      work: 'load',
+      setting: { ...SETTING, request: 'put' },
+      peers: { sqlite: { buffer: 10_000, intervalMs: 60_000, isOneByOne: true } },
+      lost: 'the buffer',
+      lines: [rate('the buffer of 10,000 written one by one', { seed: '3.6K' }), { ...latency('max'), seed: '2,740 ms' }]
+    },
+    {
+      name: 'stored',
+      work: 'load',
+      setting: { ...SETTING, stored: 1_000_000 },
+      peers: {
+        millrace: { ack: 'written' },
+        'millrace-full': { ack: 'written', isFull: true },
+        sqlite: SEED_2K,
+        'sqlite-full': { ...SEED_2K, isFull: true }
+      },
+      lost: nothing,
+      lines: [rate('beside 1,000,000 events stored before (`--stored N`)', {
+        seed: 'no difference at 16M',
+        by: 'millrace-full',
+        goal: { times: [{ factor: SAME, of: 'millrace' }] }
+      })]
+    }
+  ]
+}
+
+/** @type {import('../lib/tables').Table} */
+const ways = {
+  name: 'ways',
+  title: 'SolidLog DirectLogger',
+  about: 'the same events without HTTP and with it, one sender',
+  seed: 'Ruby 3.3, ActiveRecord 8, SQLite',
+  rows: [
+    {
+      name: 'direct',
+      work: 'direct',
+      setting: { count: 100_000 },
+      peers: { millrace: {}, sqlite: {} },
+      lost: '100 events; Millrace: 1 MiB',
+      lines: [rate('direct: a log of the program', { seed: '43,219' })]
+    },
+    {
+      name: 'http-single',
+      work: 'load',
+      setting: { ...SETTING, connections: 1 },
+      peers: { millrace: { ack: 'written' }, sqlite: SEED_2K, empty: {} },
+      lost: nothing,
+      lines: [rate('HTTP, one event a request', { seed: '649' }), latency('p50')]
+    },
+    {
+      name: 'http-batch',
+      work: 'load',
+      setting: { ...SETTING, connections: 1, request: 'lines' },
+      peers: { millrace: { ack: 'written' }, parse: {} },
+      lost: 'nothing',
+      lines: [rate('HTTP, 100 events a request', { seed: '26,517' }), latency('p50')]
+    }
+  ]
+}
+
+/** @type {import('../lib/tables').Table} */
+const memory = {
+  name: 'memory',
+  title: 'Memory',
+  about: 'of the server',
+  rows: [
+    {
+      name: 'endurance',
+      work: 'endure',
+      setting: { ...SETTING, seconds: 60 },
+      peers: { millrace: { ack: 'written' }, empty: {} },
+      runs: 1,
+      timeoutMs: 180_000,
+      lost: 'nothing',
+      lines: [
+        { figure: 'peak', what: '60 seconds of full load: the most', unit: 'bytes', goal: { above: [{ by: 64 * MIB, of: 'empty' }] } },
+        { figure: 'growth', what: 'growth after the first 10 seconds', unit: 'bytes', goal: { most: 8 * MIB } },
+        rate('events')
+      ]
+    },
+    {
+      name: 'readers',
+      work: 'readers',
+      setting: { count: 1000 },
+      peers: { millrace: {}, empty: {} },
+      runs: 1,
+      lost: '',
+      lines: [{ figure: 'memory', what: '1,000 idle readers of server-sent events; of the empty server, 1,000 connections', unit: 'bytes', goal: { most: 64 * MIB } }]
+    },
+    {
+      name: 'names',
+      work: 'names',
+      setting: { count: 10_000 },
+      peers: { millrace: { ack: 'written' } },
+      runs: 1,
+      timeoutMs: 600_000,
+      lost: 'nothing',
+      lines: [
+        rate('10,000 logs with one event each: logs a second'),
+        { figure: 'memory', what: 'more memory', unit: 'bytes', goal: { most: 64 * MIB } },
+        // 100 logs are open, each with a file, its lock and a folder at most.
+        { figure: 'files', what: 'open files at most', unit: 'count', goal: { most: 400 } }
+      ]
+    }
+  ]
+}
+
+exports.tables = [goals, eventLogger, ways, memory]

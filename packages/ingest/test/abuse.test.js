@@ -1,0 +1,203 @@
+'use strict'
+// Clients that are slow, half there or too many: memory stays bounded, others are served, and each limit refuses.
+
+const fs = require('node:fs')
+const net = require('node:net')
+const { setTimeout: sleep } = require('node:timers/promises')
+const zlib = require('node:zlib')
+const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
+const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { serve, startProcess } = require('./helpers')
+
+const MIB = 2 ** 20
+const READER_COUNT = 20
+
+function connect (url, bytes) {
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
+  socket.on('error', () => {})
+  return socket
+}
+
+function get (path, headers = '') {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`
+}
+
+/** The socket's answer, once it has closed. */
+function answerOf (socket) {
+  let answer = ''
+  socket.on('data', (data) => { answer += data })
+  return new Promise((resolve) => socket.on('close', () => resolve(answer)))
+}
+
+async function until (isTrue, what) {
+  for (let waitedMs = 0; !await isTrue(); waitedMs += 50) {
+    if (waitedMs > 20_000) throw new Error(`${what} did not happen`)
+    await sleep(50)
+  }
+}
+
+const memoryOf = (pid) => Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024
+const countDescriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length
+
+for (const [kind, headers] of [['lines', ''], ['server-sent events', 'Accept: text/event-stream\r\n']]) {
+  tape(`stalled readers of ${kind}: memory is bounded, others are served, and they are cut off`, async (t) => {
+    if (process.platform !== 'linux') return t.end()
+    const server = await startProcess(temporaryFolder(), { limits: { stallMs: 1500 } })
+    t.teardown(() => server.child.kill('SIGKILL'))
+    const { pid } = server.child
+    const batch = JSON.stringify(Array.from({ length: 1000 }, (_, n) => 'x'.repeat(1000) + n))
+    for (let count = 0; count < 20; count++) await server.post('/v1/logs/a', batch)
+    await server.read('/v1/logs/a?reverse=true')
+    const before = { files: countDescriptors(pid), memory: memoryOf(pid) }
+    const sockets = Array.from({ length: READER_COUNT }, () => connect(server.url, get('/v1/logs/a?gt=-1', headers)).pause())
+    await until(() => countDescriptors(pid) >= before.files + READER_COUNT, 'the connection of all readers')
+    await sleep(500)
+    const more = memoryOf(pid) - before.memory
+    t.ok(more < 64 * MIB, `${Math.round(more / MIB)} MiB for ${READER_COUNT} readers of 20 MB`)
+    t.equal((await server.post('/v1/logs/a?ack=synced', '"meanwhile"')).status, 200)
+    t.equal((await server.read('/v1/logs/a?limit=1&reverse=true')).records[0].value, 'meanwhile')
+    await until(() => countDescriptors(pid) <= before.files + 2, 'the end of their connections')
+    t.pass('they were cut off')
+    for (const socket of sockets) socket.destroy()
+  })
+}
+
+tape('half-sent requests hold nobody up, and end with 408', async (t) => {
+  const { url, post } = await serve(t, { requestMs: 1500 })
+  const head = 'POST /v1/logs/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{'
+  const halves = ['', 'POST', head.slice(0, 40), head, get('/v1/logs').slice(0, -2)]
+  const answers = Array.from({ length: 100 }, (_, index) => answerOf(connect(url, halves[index % halves.length])))
+  await sleep(100)
+  for (let count = 0; count < 20; count++) t.equal((await post('/v1/logs/a?ack=synced', String(count))).status, 200)
+  const given = await Promise.all(answers)
+  t.ok(given.every((answer) => /^(HTTP\/1\.1 408 |$)/.test(answer)), [...new Set(given.map((answer) => answer.slice(0, 20)))].join())
+  t.ok(given.filter((answer) => answer !== '').length >= 60, 'those that had sent something got an answer')
+})
+
+tape('a trickle: no buffered event waits for longer than the interval and 50 ms', async (t) => {
+  const bufferMs = 60
+  const { url, post } = await serve(t, { bufferMs })
+  await post('/v1/logs/a', '"first"')
+  // A busy machine may be late by itself, so the best of some attempts counts.
+  let worstMs = Infinity
+  for (let attempt = 0; attempt < 5 && worstMs > bufferMs + 50; attempt++) {
+    const sentMs = new Map()
+    let text = ''
+    let isConnected = false
+    worstMs = 0
+    const reader = connect(url, get('/v1/logs/a', 'Accept: text/event-stream\r\n'))
+    reader.on('data', (data) => {
+      text += data
+      isConnected ||= text.includes(': connected\n\n')
+      for (const [, id] of text.matchAll(/"id":"(\d+-\d+)"\}\}\n\n/g)) {
+        worstMs = Math.max(worstMs, performance.now() - (sentMs.get(id) ?? Infinity))
+        sentMs.delete(id)
+      }
+      text = text.slice(text.lastIndexOf('\n\n') + 1)
+    })
+    await until(() => isConnected, 'the live stream')
+    for (let count = 0; count < 40; count++) {
+      const id = `${attempt}-${count}`
+      sentMs.set(id, performance.now())
+      await post('/v1/logs/a?ack=buffered', JSON.stringify({ id }))
+      await sleep(count % 3 * 15)
+    }
+    await until(() => sentMs.size === 0, 'the arrival of all events')
+    reader.destroy()
+  }
+  t.ok(worstMs <= bufferMs + 50, `${worstMs.toFixed(1)} ms`)
+})
+
+tape('order: the events of each client stay in its order, however they are acknowledged and packed', async (t) => {
+  const { post, read } = await serve(t, { bufferMs: 5 })
+  const acks = ['buffered', 'written', 'synced']
+  await Promise.all(Array.from({ length: 8 }, async (_, client) => {
+    for (let n = 0; n < 40; n++) {
+      const body = JSON.stringify([{ client, n }, { client, n: n + 0.5 }])
+      const isPacked = (n + client) % 3 === 0
+      const headers = { prefer: `ack=${acks[(n * 7 + client) % 3]}`, ...(isPacked && { 'content-encoding': 'gzip' }) }
+      const { status } = await post('/v1/logs/a', isPacked ? zlib.gzipSync(body) : body, headers)
+      if (status >= 300) t.fail(`${client} ${n}: ${status}`)
+    }
+  }))
+  await post('/v1/logs/a', '{"client":8}')
+  const { records } = await read('/v1/logs/a')
+  t.equal(records.length, 8 * 80 + 1)
+  for (let client = 0; client < 8; client++) {
+    const ns = records.map(({ value }) => value).filter((value) => value.client === client).map(({ n }) => n)
+    t.deepEqual(ns, ns.map((_, index) => index / 2), `client ${client}`)
+  }
+  const times = records.map(({ time }) => time)
+  t.deepEqual(times, [...times].sort((a, b) => a - b), 'the time never falls')
+})
+
+tape('limits: live readers', async (t) => {
+  const { url, post, ask } = await serve(t, { limits: { liveReaders: 2 } })
+  await post('/v1/logs/a', '1')
+  const live = { headers: { accept: 'text/event-stream' } }
+  const sockets = [1, 2].map(() => connect(url, get('/v1/logs/a', 'Accept: text/event-stream\r\n')))
+  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status === 503, 'the refusal')
+  t.equal((await ask('/v1/logs/a')).status, 200, 'other readers are served')
+  sockets[0].destroy()
+  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status !== 503, 'a free place')
+  t.pass('a reader that leaves makes room')
+  sockets[1].destroy()
+})
+
+tape('limits: connections, and silence', async (t) => {
+  const { url } = await serve(t, { connections: 3, idleMs: 500 })
+  const sockets = [1, 2, 3].map(() => connect(url, get('/healthz')))
+  const answers = sockets.map(answerOf)
+  await sleep(100)
+  t.equal(await answerOf(connect(url, get('/healthz'))), '', 'one too many is closed')
+  const given = await Promise.all(answers)
+  t.ok(given.every((answer) => answer.startsWith('HTTP/1.1 200 ')), 'the others had answers, and were closed for their silence')
+  t.match(await answerOf(connect(url, get('/healthz', 'Connection: close\r\n'))), / 200 /, 'then there is room')
+})
+
+tape('limits: open logs that are all in use', async (t) => {
+  const { url, post, ask } = await serve(t, { openLogs: 1 })
+  await post('/v1/logs/a', '1')
+  const socket = connect(url, get('/v1/logs/a', 'Accept: text/event-stream\r\n'))
+  await new Promise((resolve) => socket.once('data', resolve))
+  const { status, headers, body } = await post('/v1/logs/b', '1')
+  t.deepEqual([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
+  socket.destroy()
+  await until(async () => (await post('/v1/logs/b', '1')).status === 200, 'a free place')
+  t.equal((await ask('/v1/logs/a')).status, 200)
+})
+
+tape('limits: bytes that wait to be written', async (t) => {
+  const faults = { isFull: false }
+  const storage = faultyStorage(fileStorage, ({ name }) => faults.isFull && name === 'write' && {
+    error: Object.assign(new Error('ENOSPC: as if'), { code: 'ENOSPC', syscall: 'write' })
+  })
+  const { post, read } = await serve(t, { log: { storage }, limits: { pendingSize: 1000 }, bufferMs: 5 })
+  await post('/v1/logs/a', '"first"')
+  faults.isFull = true
+  const send = (n) => post('/v1/logs/a?ack=buffered', JSON.stringify(`${n} ${'x'.repeat(300)}`))
+  const statuses = []
+  for (let n = 0; n < 6; n++) statuses.push((await send(n)).status)
+  t.deepEqual(statuses, [202, 202, 503, 503, 503, 503])
+  faults.isFull = false
+  await until(async () => (await read('/v1/logs/a')).records?.length === 3, 'the writing of what waited')
+  t.equal((await send(7)).status, 202)
+})
+
+tape('limits: the number and the age of idempotency keys, and the length of a filter', async (t) => {
+  const isReplayed = async ({ post }, key) => {
+    return (await post('/v1/logs/a', '1', { 'idempotency-key': key })).headers.get('idempotency-replayed') === 'true'
+  }
+  const few = await serve(t, { limits: { idempotencyKeys: 2 } })
+  const replayed = []
+  for (const key of ['k1', 'k2', 'k2', 'k3', 'k1']) replayed.push(await isReplayed(few, key))
+  t.deepEqual(replayed, [false, false, true, false, false], 'the oldest one is forgotten')
+  const short = await serve(t, { limits: { idempotencyMs: 300 } })
+  t.notOk(await isReplayed(short, 'k1'))
+  await sleep(400)
+  t.notOk(await isReplayed(short, 'k1'), 'an old one is forgotten')
+  const where = encodeURIComponent(JSON.stringify({ path: 'a', equals: 'x'.repeat(20_000) }))
+  const { status } = await few.read(`/v1/logs/a?where=${where}`)
+  t.ok(status === 400 || status === 431, String(status))
+})
