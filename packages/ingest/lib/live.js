@@ -40,7 +40,7 @@ async function sendEvents ({ log }, { after, where }, response, { stallMs, signa
     for await (const { seq, value } of stream) {
       const isRoom = response.write(`id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`)
       // A reader that takes nothing is cut off: it resumes where it was.
-      if (!isRoom) await once(response, 'drain', { signal: AbortSignal.any([gone.signal, AbortSignal.timeout(stallMs)]) })
+      if (!isRoom) await drained(response, stallMs, gone)
     }
   } catch {
     // The client resumes, and is told what is wrong when it does.
@@ -49,6 +49,17 @@ async function sendEvents ({ log }, { after, where }, response, { stallMs, signa
     forget()
     if (response.writableNeedDrain) response.destroy()
     else response.end()
+  }
+}
+
+/** @type {(response: import('node:http').ServerResponse, stallMs: number, gone: AbortController) => Promise<void>} */
+async function drained (response, stallMs, gone) {
+  // AbortSignal.any does not keep a signal of AbortSignal.timeout: if it was collected, it would never abort.
+  const timer = setTimeout(() => gone.abort(), stallMs)
+  try {
+    await once(response, 'drain', { signal: gone.signal })
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -11,7 +11,7 @@ const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
 const { serve, startProcess } = require('./helpers')
 
 const MIB = 2 ** 20
-const READER_COUNT = 20
+const READER_COUNT = 8
 
 function connect (url, bytes) {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
@@ -32,7 +32,7 @@ function answerOf (socket) {
 
 async function until (isTrue, what) {
   for (let waitedMs = 0; !await isTrue(); waitedMs += 50) {
-    if (waitedMs > 20_000) throw new Error(`${what} did not happen`)
+    if (waitedMs > 60_000) throw new Error(`${what} did not happen`)
     await sleep(50)
   }
 }
