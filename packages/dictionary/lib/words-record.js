@@ -2,6 +2,7 @@
 // The records that hold the words of a file. docs/format.md describes their bytes.
 
 const { LogError } = require('@millrace/errors')
+const { WORD_SIZE_MAX } = require('./dictionary')
 
 /** A words record begins with these bytes, and no packed record begins with the first of them. */
 const MARK = Buffer.from([0, 0x57, 0x44, 0x53])
@@ -53,7 +54,7 @@ function learnWords (dictionary, bytes, start, end) {
   for (let at = start + HEAD_SIZE; at < end; id++) {
     const wordStart = at + 1
     at = wordStart + bytes[at]
-    if (at > end) throw badWords()
+    if (at > end || at - wordStart > WORD_SIZE_MAX) throw badWords()
     if (id === dictionary.count) {
       if (dictionary.add(bytes, wordStart, at) !== id) throw badWords()
     } else if (at > wordStart && !dictionary.isAt(id, bytes, wordStart, at)) {

@@ -165,6 +165,12 @@ tape('words records: what is lost has no meaning, nor has what got two', (t) => 
   t.end()
 })
 
+tape('words records: a word that is too long is refused', (t) => {
+  const record = Buffer.concat([encodeWords(new Dictionary(), 0)[0], Buffer.from([65]), Buffer.alloc(65, 'x')])
+  t.throws(() => learnWords(new Dictionary(), record, 0, record.length), { code: 'ERR_CODEC_DECODE' })
+  t.end()
+})
+
 tape('withDictionary: it is the same codec', (t) => {
   const codec = withDictionary(jsonCodec)
   t.deepEqual({ ...codec }, { ...jsonCodec, dictionary: true })

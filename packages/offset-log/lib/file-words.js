@@ -24,6 +24,7 @@ const WORD_OVERHEAD = 2
 const NOTHING = []
 /** Of records as they usually are: if they are larger, the memory grows. */
 const UNPACKED_SIZE = 128
+const OUTPUT_SIZE_MAX = 1024 * 1024
 
 /**
  * @typedef {import('./appender').Frameable} Frameable
@@ -143,6 +144,8 @@ class FileWords {
    * @throws {LogError} ERR_CODEC_DECODE
    */
   unpackOne (bytes, start, end) {
+    // The memory of a large record is not kept for the small ones that follow.
+    if (this.output.bytes.length > OUTPUT_SIZE_MAX) this.output.bytes = Buffer.alloc(0)
     this.output.end = 0
     unpackRecord(this.dictionary, bytes, start, end, this.output)
   }
