@@ -4,6 +4,7 @@
 // the ids. Each append names the last seq that the stream should have: the server refuses it if another one came first.
 
 const { Buffer } = require('node:buffer')
+const { randomBytes } = require('node:crypto')
 const { LogError } = require('@millrace/errors')
 const { refused } = require('@millrace/forwarder')
 const { pause } = require('@millrace/flow')
@@ -38,6 +39,8 @@ const PERMANENT = new Set(['ERR_LOG_REPLACED', 'ERR_LOG_CLOSED', 'ERR_CODEC_MISM
 class ShipTarget {
   #core
   #ready
+  /** Batches of a shipper that was killed may be open still, so their ids must not come again. */
+  #batchPrefix = randomBytes(9).toString('base64url')
   #batchCount = 0
 
   /** @param {Core} core @param {() => Promise<void>} ready */
@@ -95,7 +98,7 @@ class ShipTarget {
   /** All or nothing. @type {(messages: Message[], after: number) => Promise<number>} */
   async #appendBatch (messages, after) {
     const { connection: { nc }, options: { subject } } = this.#core
-    const batchId = `${messages[0].id}.${this.#batchCount++}`
+    const batchId = `${this.#batchPrefix}.${this.#batchCount++}`
     const last = messages.length - 1
     const headersAt = (/** @type {number} */ index) => {
       const all = this.#headersOf(messages[index], index === 0 ? after : null)
