@@ -60,10 +60,9 @@ machine. Writes data/jetstream.csv and images/jetstream.*, and the table in docs
 log has less than ${GOAL} of the bare client's rate.`,
   options: {
     rows: { takes: 'LIST', about: 'rows, or sites', standard: 'all', read: toParts(rows, undefined, groups) },
-    runs: countOption('how often each case runs', { initial: 3, standard: '3, while 5 minutes are not up' }),
+    runs: countOption('how many turns each client takes in a row', { initial: 6, standard: '6' }),
     draw: { about: 'measures nothing: writes the table and the chart of data/jetstream.csv' }
   },
-  budgetMs: 5 * 60_000,
   parts: [['Rows', rows.map(({ name, site, label }) => [name, `${site.label}: ${label}`])]],
   run
 }
@@ -98,22 +97,19 @@ async function measure (options, generated) {
 }
 
 /** @type {(site: Site, own: Row[], options: any, folder: string, rates: Rates) => Promise<string>} */
-async function measureSite ({ label, replicas, syncInterval }, own, { runs, budgetMs }, folder, rates) {
+async function measureSite ({ label, replicas, syncInterval }, own, { runs }, folder, rates) {
   const setting = { folder, ...(syncInterval && { syncInterval }) }
   const servers = replicas === 1 ? [await startServer(setting)] : await startCluster(setting)
   const place = { servers: servers.map(({ url }) => url), stream: 'bench', replicas }
   /** @type {(task: string, more: object) => { module: string, task: string, setting: object }} */
   const order = (task, more) => ({ module: WORKS, task, setting: { place, ...more } })
-  // Both find the stream there, as the log makes it.
-  await runTask(order('fill', { size: CONSUME_COUNT }), { peer: peers[0] }, { timeoutMs: TIMEOUT_MS })
-  const turns = Array.from({ length: runs }, (_, run) => own.flatMap((row, index) => {
-    return rotate(peers, run + index).map((peer) => ({ run, row, peer }))
-  })).flat()
-  await takeTurns(label, turns, ({ row, peer }) => `${row.name}, ${peer.name}`, async ({ run, row, peer }) => {
-    if (run > 0 && performance.now() > budgetMs) return
-    const { rate } = await runTask(order('measure', { work: row.work, size: row.size }), { peer }, { timeoutMs: TIMEOUT_MS })
-    const key = `${row.name} ${peer.name}`
-    rates.set(key, [...rates.get(key) ?? [], rate])
+  // Both find the stream there, as the log makes it. To sync so many records would take minutes.
+  await runTask(order('fill', { size: syncInterval ? 1000 : CONSUME_COUNT }), { peer: peers[0] }, { timeoutMs: TIMEOUT_MS })
+  const turns = own.map((row, index) => ({ row, parts: rotate(peers, index) }))
+  await takeTurns(label, turns, ({ row }) => row.name, async ({ row, parts: [first, second] }) => {
+    const measuring = order('measure', { work: row.work, size: row.size, turns: runs })
+    const found = await runTask(measuring, { first, second }, { timeoutMs: TIMEOUT_MS })
+    for (const [peer, values] of Object.entries(found)) rates.set(`${row.name} ${peer}`, values)
   })
   const { version } = /** @type {any} */ (await (await fetch(`${servers[0].monitor}/varz`)).json())
   for (const server of servers) await server.remove()

@@ -1,48 +1,62 @@
 'use strict'
-// What one process measures: records a second, published or consumed.
+// What one process measures: records a second, published or consumed. The clients take turns, so that what slows the
+// disk or the machine for a while slows all of them.
 
 const { createPrng } = require('../lib/prng')
 
 const RECORD_SIZE = 200
-const PUBLISH_MS = 1000
-/** Published before the clock starts: connections, compiled code, the first file of the stream. */
-const WARM_COUNT = 2000
+const TURN_MS = 250
+/** Before the clock starts: connections, compiled code, the first file of the stream. */
+const WARM_MS = 250
 const APART_COUNT = 1000
 
 /**
+ * @typedef {import('./clients').Client} Client
+ *
  * @typedef {object} Setting
  * @property {import('./clients').Place} place
  * @property {'publish' | 'apart' | 'consume'} work
  * @property {number} size  of a batch, or how many records are consumed
+ * @property {number} turns  of each client
  *
- * @param {{ setting: Setting, peer: import('./clients').Peer }} order
+ * @param {{ setting: Setting, first: Peer, second: Peer }} order
+ * @returns {Promise<Record<string, number[]>>}  the rates of each client, by its name
+ * @typedef {import('./clients').Peer} Peer
  */
-async function measure ({ setting: { place, work, size }, peer }) {
-  const client = await peer.open(place)
+async function measure ({ setting, first, second }) {
+  const peers = [first, second]
+  const clients = await Promise.all(peers.map((peer) => peer.open(setting.place)))
   const records = createRecords(1000)
-  const rate = work === 'consume' ? await measureConsume(client, size) : await measurePublish(client, work, records, size)
-  await client.close()
-  return { rate }
+  const takeTurn = (/** @type {Client} */ client, /** @type {number} */ ms) => {
+    return setting.work === 'consume' ? consume(client, setting.size) : publish(client, setting, records, ms)
+  }
+  if (setting.work !== 'consume') for (const client of clients) await takeTurn(client, WARM_MS)
+  /** @type {number[][]} */
+  const rates = peers.map(() => [])
+  for (let turn = 0; turn < setting.turns; turn++) {
+    // Each is the first one as often as the other.
+    const order = turn % 2 === 0 ? [0, 1] : [1, 0]
+    for (const index of order) rates[index].push(await takeTurn(clients[index], TURN_MS))
+  }
+  for (const client of clients) await client.close()
+  return Object.fromEntries(peers.map(({ name }, index) => [name, rates[index]]))
 }
 
-/** @type {(client: import('./clients').Client, work: string, records: Buffer[], size: number) => Promise<number>} */
-async function measurePublish (client, work, records, size) {
+/** @type {(client: Client, setting: Setting, records: Buffer[], turnMs: number) => Promise<number>} */
+async function publish (client, { work, size }, records, turnMs) {
   const batch = records.slice(0, work === 'apart' ? APART_COUNT : size)
-  const publish = () => work === 'apart' ? client.publishApart(batch) : client.publish(batch)
-  const warmUntil = performance.now() + PUBLISH_MS / 2
-  for (let warm = 0; warm < WARM_COUNT && performance.now() < warmUntil; warm += batch.length) await publish()
   const started = performance.now()
   let count = 0
   let ms = 0
-  for (; ms < PUBLISH_MS; ms = performance.now() - started) {
-    await publish()
+  for (; ms < turnMs; ms = performance.now() - started) {
+    await (work === 'apart' ? client.publishApart(batch) : client.publish(batch))
     count += batch.length
   }
   return 1000 * count / ms
 }
 
-/** @type {(client: import('./clients').Client, count: number) => Promise<number>} */
-async function measureConsume (client, count) {
+/** @type {(client: Client, count: number) => Promise<number>} */
+async function consume (client, count) {
   const started = performance.now()
   const size = await client.consume(count)
   const ms = performance.now() - started

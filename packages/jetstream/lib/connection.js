@@ -92,18 +92,20 @@ class Connection {
   }
 
   /**
-   * One request. An error in the JSON of the answer is thrown.
+   * One request, and its answer.
    * @param {string} subject
    * @param {Uint8Array | string} data
    * @param {import('@nats-io/transport-node').MsgHdrs} [headers]
    */
-  async request (subject, data, headers) {
+  request (subject, data, headers) {
     const timeout = Math.min(ATTEMPT_MS_MAX, this.#options.timeoutMs)
-    const answer = await this.nc.request(subject, data, { timeout, ...(headers && { headers }) })
-    return answer
+    return this.nc.request(subject, data, { timeout, ...(headers && { headers }) })
   }
 
-  /** A call of the JetStream API. @param {string} name @param {object} request @returns {Promise<any>} */
+  /**
+   * A call of the JetStream API. An error in the answer is thrown.
+   * @type {(name: string, request: object) => Promise<any>}
+   */
   async ask (name, request) {
     return parseAnswer(await this.request(`${this.prefix}.${name}`, JSON.stringify(request)))
   }

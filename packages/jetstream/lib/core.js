@@ -5,7 +5,6 @@ const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, createObservable, toCallback } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
-const { streamGone } = require('./failures')
 const { StreamReader, readRecord } = require('./reader')
 
 /**
@@ -80,7 +79,7 @@ class Core {
   /** @param {Range} range */
   async #openReader (range) {
     if (range.skipsDamage) {
-      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: the server repairs or reports damage itself; leave onCorrupt out')
+      throw new LogError('ERR_NOT_SUPPORTED', 'onCorrupt: a log on JetStream cannot continue behind damage; leave onCorrupt out')
     }
     this.checkUsable()
     const reader = new StreamReader(this, range)
@@ -137,9 +136,8 @@ class Core {
       this.lastSeq = info.state.last_seq
       return this.lastSeq
     } catch (/** @type {any} */ err) {
-      const gone = err.cause?.name === 'StreamNotFoundError' ? streamGone(call, place, err.cause) : err
-      if (gone.code === 'ERR_LOG_REPLACED') this.fail(gone)
-      throw gone
+      if (err.code === 'ERR_LOG_REPLACED') this.fail(err)
+      throw err
     }
   }
 }
