@@ -3,6 +3,7 @@
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
 const { RecordCodec } = require('./lib/codec')
+const { copyRecords } = require('./lib/compactor')
 const errors = require('./lib/errors')
 const { Getter } = require('./lib/getter')
 const { createReadable, createSink, createWritable } = require('./lib/node-streams')
@@ -25,6 +26,7 @@ exports.RecordCodec = RecordCodec
 exports.RecordRun = RecordRun
 exports.errors = errors
 exports.Getter = Getter
+exports.copyRecords = copyRecords
 exports.createReadable = createReadable
 exports.createSink = createSink
 exports.createWritable = createWritable

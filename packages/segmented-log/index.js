@@ -12,7 +12,7 @@ const { SegmentedLog } = require('./lib/segmented-log')
  */
 
 /** @typedef {import('./lib/retention').Dropped} Dropped */
-/** @typedef {import('./lib/retention').Hold} Hold */
+/** @typedef {import('./lib/holds').Hold} Hold */
 
 exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog

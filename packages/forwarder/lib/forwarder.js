@@ -321,13 +321,15 @@ class LogForwarder {
     }
   }
 
-  /** The log has removed what comes next: goes on with the first record that it has. */
+  /** The log has removed what comes next: goes on with the next record that it has. */
   async #readRetained (/** @type {import('./reading').Bounds} */ bounds) {
     const [from, counted] = [this.#after, this.#lagCounter.end]
     const behind = this.#lagCounter.behind.records - this.#queue.length
-    const piece = await readPiece(this.#log, -1, bounds)
+    const onRetained = 'skip'
+    const piece = await readPiece(this.#log, from, { ...bounds, onRetained })
     const to = piece.entries.length > 0 ? piece.entries[0].seq : this.#log.since.value + 1
-    const left = counted > from && this.#options.lagMs > 0 ? await this.#log.count({ lte: counted }) : null
+    const isCounted = counted > from && this.#options.lagMs > 0
+    const left = isCounted ? await this.#log.count({ gt: from, lte: counted, onRetained }) : null
     this.#tellSkipped(from, to, left === null ? null : Math.max(0, behind - left), 'the log has removed them')
     this.#lagCounter.reset(to - 1)
     return piece

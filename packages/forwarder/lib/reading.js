@@ -19,6 +19,7 @@ const { crc32 } = require('@millrace/framing')
  * @property {number} countMax
  * @property {number} sizeMax
  * @property {AbortSignal} signal
+ * @property {'skip'} [onRetained]  goes on with the next record that the log still has
  */
 
 /**
@@ -35,14 +36,14 @@ const { crc32 } = require('@millrace/framing')
  * @param {Bounds} bounds
  * @returns {Promise<Piece>}
  */
-async function readPiece (log, after, { countMax, sizeMax, signal }) {
+async function readPiece (log, after, { countMax, sizeMax, signal, onRetained }) {
   // Without a choice, damage ends the read.
-  const onCorrupt = log.supports.onCorrupt ? 'skip' : undefined
+  const skipping = { onCorrupt: log.supports.onCorrupt ? /** @type {const} */ ('skip') : undefined, onRetained }
   /** @type {Entry[]} */
   const found = []
   let total = 0
   let isCut = false
-  const { lost } = await log.scan({ gt: after, limit: countMax, onCorrupt, signal }, (/** @type {any} */ run) => {
+  const { lost } = await log.scan({ gt: after, limit: countMax, ...skipping, signal }, (/** @type {any} */ run) => {
     const { buffer, count, seqs, starts, ends } = run
     for (let i = 0; i < count; i++) {
       const size = ends[i] - starts[i]
@@ -54,7 +55,7 @@ async function readPiece (log, after, { countMax, sizeMax, signal }) {
   })
   if (found.length === 0) return { entries: [], end: after, isCut: false, lostSize: lost.size }
   const end = found[found.length - 1].seq
-  const entries = await decode(log, after, found, { onCorrupt, signal })
+  const entries = await decode(log, after, found, { ...skipping, signal })
   return { entries, end, isCut: isCut || found.length === countMax, lostSize: lost.size }
 }
 
@@ -62,10 +63,10 @@ async function readPiece (log, after, { countMax, sizeMax, signal }) {
  * @param {any} log
  * @param {number} after
  * @param {Entry[]} found  gets the values
- * @param {{ onCorrupt: 'skip' | undefined, signal: AbortSignal }} options
+ * @param {{ onCorrupt: 'skip' | undefined, onRetained: 'skip' | undefined, signal: AbortSignal }} options
  * @returns {Promise<Entry[]>}  without those that were deleted meanwhile
  */
-async function decode (log, after, found, { onCorrupt, signal }) {
+async function decode (log, after, found, options) {
   const lte = found[found.length - 1].seq
   /** @type {Set<Entry>} */
   const missing = new Set()
@@ -73,7 +74,7 @@ async function decode (log, after, found, { onCorrupt, signal }) {
   while (next < found.length) {
     try {
       const gt = next === 0 ? after : found[next - 1].seq
-      for await (const { seq, value } of log.stream({ gt, lte, onCorrupt, signal })) {
+      for await (const { seq, value } of log.stream({ gt, lte, ...options })) {
         while (found[next].seq < seq) missing.add(found[next++])
         found[next++].value = value
       }
@@ -85,7 +86,7 @@ async function decode (log, after, found, { onCorrupt, signal }) {
   }
   /** @type {Set<Entry>} */
   const gone = new Set()
-  for (const entry of missing) if (!await decodeAgain(log, entry, signal)) gone.add(entry)
+  for (const entry of missing) if (!await decodeAgain(log, entry, options.signal)) gone.add(entry)
   return gone.size === 0 ? found : found.filter((entry) => !gone.has(entry))
 }
 
@@ -96,7 +97,8 @@ async function decode (log, after, found, { onCorrupt, signal }) {
 async function decodeAgain (log, entry, signal) {
   let isThere = false
   try {
-    for await (const { value } of log.stream({ gte: entry.seq, lte: entry.seq, onCorrupt: 'error', signal })) {
+    const range = { gte: entry.seq, lte: entry.seq, onCorrupt: 'error', onRetained: 'skip' }
+    for await (const { value } of log.stream({ ...range, signal })) {
       entry.value = value
       isThere = true
     }
@@ -112,7 +114,7 @@ async function decodeAgain (log, entry, signal) {
 async function readBytes (log, seq) {
   /** @type {Buffer | null} */
   let bytes = null
-  await log.scan({ gte: seq, lte: seq, limit: 1 }, (/** @type {any} */ { buffer, starts, ends }) => {
+  await log.scan({ gte: seq, lte: seq, onRetained: 'skip', limit: 1 }, (/** @type {any} */ { buffer, starts, ends }) => {
     bytes = Buffer.from(buffer.subarray(starts[0], ends[0]))
   })
   return bytes

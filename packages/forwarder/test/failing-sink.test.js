@@ -244,8 +244,8 @@ tape('cursor: while it cannot be written, nothing is sent that might have to be 
 /** A log that has lost its first records to retention. */
 function retain (log) {
   let firstKept = 0
-  const check = ({ gt = -1, gte = 0 }) => {
-    if (gt !== -1 && Math.max(gt + 1, gte) < firstKept) throw Object.assign(new Error('retained'), { code: 'ERR_LOG_SEQ_RETAINED' })
+  const check = ({ gt = -1, gte = 0, onRetained }) => {
+    if (onRetained !== 'skip' && gt !== -1 && Math.max(gt + 1, gte) < firstKept) throw Object.assign(new Error('retained'), { code: 'ERR_LOG_SEQ_RETAINED' })
     return Math.max(gt + 1, gte, firstKept)
   }
   return {
@@ -255,9 +255,9 @@ function retain (log) {
     filename: log.filename,
     stats: log.stats,
     removeBefore: (seq) => { firstKept = seq },
-    scan: async ({ gt, gte, ...options }, onRecords) => log.scan({ ...options, gte: check({ gt, gte }) }, onRecords),
-    stream: ({ gt, gte, ...options }) => log.stream({ ...options, gte: check({ gt, gte }) }),
-    count: async ({ gt, gte, ...options }) => log.count({ ...options, gte: check({ gt, gte }) })
+    scan: async (options, onRecords) => log.scan({ ...options, gte: check(options) }, onRecords),
+    stream: (options) => log.stream({ ...options, gte: check(options) }),
+    count: async (options) => log.count({ ...options, gte: check(options) })
   }
 }
 

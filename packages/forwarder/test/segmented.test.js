@@ -76,3 +76,28 @@ tape('segmented: what the forwarder needs is kept; what was dropped anyway is sk
   await forwarder.close()
   await log.close()
 })
+
+tape('segmented: chosen records that the log keeps longer are forwarded once, also from one of them on', async (t) => {
+  const log = openLog({ maxCount: 2, keep: { where: { path: 'n', in: [3, 12, 14, 15, 28] } } })
+  for (let first = 0; first < 40; first += 5) {
+    await fill(log, 5, first)
+    await log.roll()
+  }
+  await log.dropBefore(0)
+  const sink = createCollector()
+  let left = 2
+  const failing = async (records, context) => {
+    if (left-- <= 0) throw new Error('down')
+    await sink.send(records, context)
+  }
+  const first = forward(log, { sink: failing, batch: { count: 1 } })
+  await until(() => left < 0)
+  await first.close({ timeoutMs: 0 })
+  t.deepEqual(sink.all, [3, 12])
+  const second = forward(log, { sink, batch: { count: 1 } })
+  await second.drained()
+  t.deepEqual(sink.all, [3, 12, 14, 15, 28, ...range(35, 40)])
+  t.deepEqual(second.reports.map(({ what }) => what), ['skipped'])
+  await second.close()
+  await log.close()
+})

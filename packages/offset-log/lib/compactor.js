@@ -10,14 +10,25 @@ const { Repacker, SLOT_POSITIONS, encodeHead, encodeSlot } = require('@millrace/
 // Pages are written this many bytes at a time.
 const WRITE_SIZE = 1024 * 1024
 
-/** @typedef {import('./checked-store').CheckedStore} CheckedStore */
+/**
+ * @typedef {import('./checked-store').CheckedStore} CheckedStore
+ *
+ * @typedef {object} Choice  of the records to copy
+ * @property {import('./codec').RecordFilter | null} [isWanted]  null, the default, copies all
+ * @property {boolean} [skipsDamage]  leaves out what is damaged. By default damage ends the copying
+ */
 
 /** Packs records, and the unclean ends between them, into new pages. */
 class Repacking {
   /** Logical position: all records below it are packed. */
   packedEnd = 0
+  /** How many records were packed, and how many were read. */
+  count = 0
+  readCount = 0
   #store
   #repacker
+  #isWanted
+  #skipsDamage
   /** Unclean ends that were read but not packed yet. @type {Array<{ end: number, position: number }>} */
   #losses = []
   #lastPosition = -1
@@ -25,10 +36,13 @@ class Repacking {
   /**
    * @param {CheckedStore} store
    * @param {(page: Buffer) => void} onPage
+   * @param {Choice} [choice]
    */
-  constructor (store, onPage) {
+  constructor (store, onPage, { isWanted = null, skipsDamage = false } = {}) {
     const { header: { salt, base }, path, epoch } = store
     this.#store = store
+    this.#isWanted = isWanted
+    this.#skipsDamage = skipsDamage
     this.#repacker = new Repacker({ salt, base, path, epoch }, onPage)
   }
 
@@ -44,11 +58,16 @@ class Repacking {
       this.#losses.push({ end, position })
     }
     // Strict: a new checksum would make damage look valid, and no record is too large to keep.
-    const range = { from: this.packedEnd, stop: logEnd, onLoss, reverse: false, isStrict: true }
+    const range = {
+      from: this.packedEnd, stop: logEnd, onLoss, reverse: false, isStrict: true, skipsDamage: this.#skipsDamage
+    }
     const reader = await call(this.#store, 'openReader', range)
     for (let run = await call(reader, 'next', logEnd); run.count > 0; run = await call(reader, 'next', logEnd)) {
+      const end = run.seqs[run.count - 1] + 1
+      this.readCount += run.count
+      if (this.#isWanted !== null) run.filter(this.#isWanted)
       this.#pack(run)
-      this.packedEnd = run.seqs[run.count - 1] + 1
+      this.packedEnd = end
       await onRun()
     }
     this.packedEnd = logEnd
@@ -62,6 +81,7 @@ class Repacking {
 
   /** @param {import('./record-run').RecordRun} run */
   #pack ({ buffer, seqs, starts, ends, count }) {
+    this.count += count
     for (let index = 0; index < count; index++) {
       if (this.#losses.length > 0) this.#packLosses(seqs[index])
       this.#repacker.add(seqs[index], buffer, starts[index], ends[index])
@@ -89,15 +109,16 @@ class Compactor {
   /**
    * @param {CheckedStore} store
    * @param {string} path  of the new file
+   * @param {Choice} [choice]
    */
-  constructor (store, path) {
+  constructor (store, path, choice) {
     this.#store = store
     this.#path = path
     this.#target = BlockFile(path, { storage: store.file.storage, cache: 0 })
     this.#repacking = new Repacking(store, (page) => {
       this.#pages.push(Buffer.from(page))
       this.#pagesSize += page.length
-    })
+    }, choice)
   }
 
   /** Logical position: all records below it are copied. */
@@ -128,7 +149,8 @@ class Compactor {
 
   /**
    * Call it when everything is copied and nothing more is appended.
-   * @returns {Promise<void>}  the new file is whole, durable and closed
+   * @returns {Promise<{ count: number, readCount: number, size: number }>}  how many records were copied, of how many,
+   *   and the size of the new file, in bytes. It is whole, durable and closed
    */
   async finish () {
     const { tail: { end, shift }, reservation, rules: { salt }, epoch, last } = this.#store
@@ -141,6 +163,8 @@ class Compactor {
     await call(this.#target, 'write', encodeSlot(slot, salt), SLOT_POSITIONS[0])
     await call(this.#target, 'sync')
     await call(this.#target, 'close')
+    const { count, readCount } = this.#repacking
+    return { count, readCount, size: newEnd }
   }
 
   /** Gives up after a failure. */
@@ -152,6 +176,24 @@ class Compactor {
     const bytes = Buffer.concat(this.#pages.splice(0), this.#pagesSize)
     this.#pagesSize = 0
     if (bytes.length > 0) await call(this.#target, 'append', bytes)
+  }
+}
+
+/**
+ * Copies the chosen records of a log that gets no appends meanwhile. If it fails, the caller removes the new file.
+ * @param {{ store: any, end: number }} file  of the checked framing
+ * @param {string} path  of the new file
+ * @param {Choice & { onProgress: (copiedEnd: number) => void }} options  `onProgress` may throw to stop the copying
+ */
+async function copyRecords ({ store, end }, path, { onProgress, ...choice }) {
+  const compactor = new Compactor(store, path, choice)
+  try {
+    await compactor.begin()
+    await compactor.copyTo(end, onProgress)
+    return await compactor.finish()
+  } catch (err) {
+    await compactor.close()
+    throw err
   }
 }
 
@@ -172,4 +214,5 @@ function inTheWay (path) {
 }
 
 exports.Compactor = Compactor
+exports.copyRecords = copyRecords
 exports.measureCompacted = measureCompacted

@@ -8,7 +8,7 @@ const { isShortRead } = require('./errors')
 const { UnpackedRun } = require('./file-words')
 const { RecordRun } = require('./record-run')
 
-const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'signal']
+const COMMON = ['gt', 'gte', 'lt', 'lte', 'where', 'onCorrupt', 'onRetained', 'signal']
 const STREAM = [...COMMON, 'limit', 'reverse', 'live', 'old', 'ref', 'unref', 'seqs', 'values', 'cache']
 /** The options of each call. */
 const KNOWN = {
@@ -40,6 +40,8 @@ const LENIENT = ['stream', 'scan']
  * @property {boolean} [cache]  has no effect: streams do not use the cache. Accepted for flume
  * @property {'error' | 'skip'} [onCorrupt]  what to do at damage: end with ERR_LOG_CORRUPT, or continue behind it and
  *   count what was lost. By default as the log was opened
+ * @property {'error' | 'skip'} [onRetained]  what to do if the range begins at a seq that a segmented log has dropped:
+ *   end with ERR_LOG_SEQ_RETAINED, the default, or begin at the next record that is kept
  * @property {AbortSignal} [signal]  an abort ends the read with ABORT_ERR
  * @property {{ gt?: Time, gte?: Time, lt?: Time, lte?: Time }} [time]  only records of this period; of a segmented log
  *   that was opened with the option `time`
@@ -64,6 +66,7 @@ const LENIENT = ['stream', 'scan']
  * @property {boolean} old
  * @property {number} limit
  * @property {boolean | undefined} skipsDamage  undefined: as the log was opened
+ * @property {boolean} skipsRetained
  * @property {import('@millrace/where').Filter[] | null} where
  * @property {AbortSignal | null} signal
  * @property {boolean} [keepsBytes]  whether the bytes of delivered records may be kept
@@ -90,21 +93,25 @@ function parseRange (call, options, isStrict) {
 function parse (options = {}, known) {
   if (options === null || typeof options !== 'object') throw misuse(`expected options, got ${typeof options}`)
   if (known !== null) checkNames('options', options, known)
-  const { onCorrupt } = options
-  if (onCorrupt !== undefined && onCorrupt !== 'error' && onCorrupt !== 'skip') {
-    throw misuse(`onCorrupt must be "error" or "skip", got ${String(onCorrupt)}`)
-  }
+  const skipsDamage = parseSkipping('onCorrupt', options.onCorrupt)
+  const skipsRetained = Boolean(parseSkipping('onRetained', options.onRetained))
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   const reverse = Boolean(options.reverse)
   if (live && reverse) throw misuse('a live stream cannot be reversed; leave out live, old or reverse')
-  const skipsDamage = onCorrupt === undefined ? undefined : onCorrupt === 'skip'
   const where = options.where === undefined ? null : parseWhere(options.where)
   const signal = options.signal === undefined ? null : parseSignal('options', options.signal)
   const { from, stop } = parseBounds(options)
   // An empty range never gets a record, so even a live stream of it ends at once, and no file is read.
   const limit = Math.min(parseLimit(options.limit), from < stop ? Infinity : 0)
-  return { from, stop, reverse, live, old, limit, where, skipsDamage, signal }
+  return { from, stop, reverse, live, old, limit, where, skipsDamage, skipsRetained, signal }
+}
+
+/** @type {(name: string, value: unknown) => boolean | undefined} */
+function parseSkipping (name, value) {
+  if (value === undefined) return undefined
+  if (value === 'error' || value === 'skip') return value === 'skip'
+  throw misuse(`${name} must be "error" or "skip", got ${String(value)}`)
 }
 
 /** Seqs are integers, so each bound is rounded to an integer that means the same. @param {ReadOptions} options */

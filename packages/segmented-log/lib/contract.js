@@ -16,8 +16,12 @@
  */
 
 /**
- * A segment. Its seqs lie above `base`.
- * @typedef {{ path: string, base: number, created: Date, compressed: 'gzip' | 'zstd' | null }} SegmentInfo
+ * @typedef {object} SegmentInfo
+ * @property {string} path
+ * @property {number} base  its seqs lie above
+ * @property {Date} created
+ * @property {'gzip' | 'zstd' | null} compressed
+ * @property {boolean} kept  whether only chosen records are left
  */
 
 /**
@@ -29,7 +33,7 @@
  *   below the seq, unless a hold needs them
  * @property {Method<[name: string, seq: number], void>} hold  durably keeps the records from the seq on
  * @property {Method<[name: string], void>} release  removes a hold
- * @property {Method<[], import('./retention').Hold[]>} holds
+ * @property {Method<[], import('./holds').Hold[]>} holds
  */
 
 /**

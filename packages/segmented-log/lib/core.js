@@ -3,7 +3,7 @@
 
 const { Lifecycle, createObservable } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
-const { inSegment, openSegmentedRange } = require('./reader')
+const { inSegment, isMissing, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
 
@@ -102,7 +102,9 @@ class Core {
     segments.pin(segment, (err, file) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
         segments.unpin(segment)
-        cb(inSegment(err, segment), found)
+        // Nothing tells a deleted record from one that retention has left out.
+        const cut = isMissing(err) || found?.isDeleted ? segments.cutError('get', Number(seq)) : null
+        cb(cut ?? inSegment(err, segment), found)
       }
       if (err || !file) return done(err, undefined)
       // What is no seq stays as it is, and is refused.

@@ -4,7 +4,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { inSegment } = require('./reader')
+const { inSegment, isMissing } = require('./reader')
 
 /**
  * @param {{ core: import('./core').Core, upkeep: import('./upkeep').Upkeep }} parts
@@ -32,8 +32,10 @@ async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
         if (!segment.isActive) unsynced.add(segment)
-        await call(log, 'del', locals)
-      })).catch((err) => { throw inSegment(err, segment) })
+        segment.changeCount++
+        // A copy that was begun meanwhile may have some of the records.
+        await call(log, 'del', locals).finally(() => { segment.changeCount++ })
+      })).catch((err) => { throw describe(core, segment, err) })
     }
   } finally {
     // Streams that have read the records must not show them any more.
@@ -41,15 +43,20 @@ async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
   }
 }
 
+/** @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error} */
+function describe ({ segments }, segment, err) {
+  const cut = isMissing(err) ? segments.cutError('del', segment.base + err.offset) : null
+  return /** @type {Error} */ (cut ?? inSegment(err, segment))
+}
+
 /** @type {(core: import('./core').Core, segment: import('./segments').Segment, locals: number[]) => Promise<void>} */
-async function checkRecords ({ segments }, segment, locals) {
-  await segments.use(segment, async (log) => {
+async function checkRecords (core, segment, locals) {
+  await core.segments.use(segment, async (log) => {
     // What `appendSync` has returned may be shown later.
     if (segment.isActive && locals.some((seq) => seq > log.since.value)) await call(log, 'sync')
     for (const seq of locals) await call(log._getter, '_readRecord', seq)
   }).catch((err) => {
-    if (err instanceof LogError) throw inSegment(new LogError(err.code, err.message.replace(/^get: /, 'del: '), err), segment)
-    throw err
+    throw err instanceof LogError ? describe(core, segment, new LogError(err.code, err.message.replace(/^get: /, 'del: '), err)) : err
   })
 }
 

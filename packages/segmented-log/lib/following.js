@@ -12,32 +12,50 @@ class Following {
   #core
   #watch
   #isClosed = false
+  /** One look at a time. @type {Promise<void>} */
+  #looking = Promise.resolve()
 
   /** @param {import('./core').Core} core */
   constructor (core) {
     this.#core = core
-    this.#watch = new FolderWatch(core.folder, core.options.storage, () => this.#look())
+    this.#watch = new FolderWatch(core.folder, core.options.storage, () => this.#refresh())
+    core.segments.refresh = () => this.#refresh().catch(() => {})
+  }
+
+  /** @returns {Promise<void>} */
+  #refresh () {
+    this.#looking = this.#looking.catch(() => {}).then(() => this.#look())
+    return this.#looking
   }
 
   async #look () {
     const { folder, options, segments } = this.#core
-    const { segments: found } = await list(folder, options)
-    const first = found.findIndex(({ base }) => base >= segments.last.base)
-    if (found.length === 0 || first === -1) return
+    const { last } = segments
+    const listing = await list(folder, options)
+    const { segments: found, kept } = listing
+    const first = found.findIndex(({ base }) => base >= last.base)
+    if (first === -1) return
     // Records that were appended behind the last look may have been dropped already.
-    if (found[0].base > segments.last.base) segments.last.isOvertaken = true
+    if (found[first].base > last.base || kept.has(last.name)) last.isOvertaken = true
     for (const name of found.slice(first)) {
       if (name.base > segments.last.base) await this.#continueIn(name)
       // At once: a stream that goes on must find what was dropped.
-      this.#forgetBefore(found[0].base)
+      this.#noteDropped(listing)
     }
   }
 
-  /** @param {number} base */
-  #forgetBefore (base) {
+  /** @param {import('./names').Listing} listing */
+  #noteDropped ({ segments: found, kept }) {
     const { segments } = this.#core
-    const kept = segments.list.findIndex((segment) => segment.base >= base)
-    if (kept > 0) segments.closeDropped(segments.dropFirst(kept))
+    if (kept.size === 0 && found[0].base <= segments.first.base) return
+    const bases = new Set(found.map(({ base }) => base))
+    const dropped = segments.list.filter((segment) => !segment.isActive && !bases.has(segment.base))
+    if (dropped.length > 0) segments.drop(dropped)
+    segments.closeDropped(dropped)
+    for (const segment of segments.list) {
+      const untilMs = kept.get(segment.name)
+      if (untilMs !== undefined && segment.keptUntilMs === null) segments.mark(segment, untilMs)
+    }
   }
 
   /** @param {import('./names').SegmentName} name */

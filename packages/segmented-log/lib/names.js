@@ -4,6 +4,9 @@
 //
 //   0000000000032854-20261123T070107123Z.log    a segment: its base, and when it was made
 //   0000000000032854-20261123T070107123Z.log.gz the same, compressed; or .zst
+//   0000000000032854-20261123T070107123Z.log.kept-20261124T000000000Z
+//                                               of this segment only chosen records are left; it got no records after
+//                                               this time
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
 //   times                                       a cache: see times.js
 //   newest                                      a hint: see opening.js
@@ -18,6 +21,8 @@ const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
 const BESIDE = /^(\d{16}-\d{8}T\d{9}Z\.log)\.(.+)$/
 const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
+/** The end of the name of an empty file beside a segment, and the time in it. */
+const KEPT = /^kept-\d{8}T\d{9}Z$/
 /** The file with the times of the segments. */
 const TIMES_FILE = 'times'
 /** The file with the name of the newest segment, in large folders. */
@@ -37,14 +42,36 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  * @property {SegmentName[]} segments  by base
  * @property {Array<{ name: string, of: string, suffix: string }>} beside  files that belong to a segment. If a segment
  *   has a plain file and a compressed one, the plain one counts: a crash left the other
+ * @property {Map<string, number>} kept  segments that have only chosen records, by name: the time when the last record
+ *   may have been appended, in ms since 1970
  * @property {Array<{ file: string, name: string, seq: number }>} holds
  * @property {string[]} others  the other files of the log
  */
 
 /** @type {(base: number, createdMs: number) => string} */
 function segmentName (base, createdMs) {
-  const time = new Date(createdMs).toISOString().replace(/[-:.]/g, '')
-  return `${String(base).padStart(DIGITS, '0')}-${time}.log`
+  return `${String(base).padStart(DIGITS, '0')}-${formatTime(createdMs)}.log`
+}
+
+/** @type {(segment: string, untilMs: number) => string} the file that marks a segment as kept, by its name */
+function keptName (segment, untilMs) {
+  return `${segment}.kept-${formatTime(untilMs)}`
+}
+
+/** @param {string} suffix  of a file beside a segment */
+function isKeptMark (suffix) {
+  return KEPT.test(suffix)
+}
+
+/** @param {number} ms  since 1970 */
+function formatTime (ms) {
+  return new Date(ms).toISOString().replace(/[-:.]/g, '')
+}
+
+/** @param {string} name  has such a time behind a hyphen */
+function timeIn (name) {
+  const [year, month, day, hour, minute, second, ms] = (TIME.exec(name) ?? []).slice(1).map(Number)
+  return Date.UTC(year, month - 1, day, hour, minute, second, ms)
 }
 
 /** @type {(name: string, seq: number) => string} */
@@ -55,7 +82,7 @@ function holdName (name, seq) {
 /** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
 function parseNames (names) {
   /** @type {Listing} */
-  const listing = { segments: [], beside: [], holds: [], others: [] }
+  const listing = { segments: [], beside: [], kept: new Map(), holds: [], others: [] }
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT.test(name)) {
@@ -66,8 +93,11 @@ function parseNames (names) {
     }
     const beside = BESIDE.exec(name)
     const hold = beside ? null : HOLD.exec(name)
-    if (beside) listing.beside.push({ name, of: beside[1], suffix: beside[2] })
-    else if (name === TIMES_FILE || name === HINT_FILE) listing.others.push(name)
+    if (beside) {
+      const [, of, suffix] = beside
+      listing.beside.push({ name, of, suffix })
+      if (isKeptMark(suffix)) listing.kept.set(of, timeIn(suffix))
+    } else if (name === TIMES_FILE || name === HINT_FILE) listing.others.push(name)
     else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
   }
   return listing
@@ -96,8 +126,7 @@ class ParsedName {
   }
 
   get createdMs () {
-    const [year, month, day, hour, minute, second, ms] = (TIME.exec(this.#file) ?? []).slice(1).map(Number)
-    return Date.UTC(year, month - 1, day, hour, minute, second, ms)
+    return timeIn(this.#file)
   }
 }
 
@@ -109,6 +138,8 @@ function checkHoldName (call, name) {
 
 exports.HINT_FILE = HINT_FILE
 exports.TIMES_FILE = TIMES_FILE
+exports.isKeptMark = isKeptMark
+exports.keptName = keptName
 exports.segmentName = segmentName
 exports.holdName = holdName
 exports.parseNames = parseNames

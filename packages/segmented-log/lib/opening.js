@@ -7,7 +7,7 @@ const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, call, pause } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { HINT_FILE, parseNames, segmentName } = require('./names')
+const { HINT_FILE, isKeptMark, parseNames, segmentName } = require('./names')
 
 /** Two processes that make the first segment at the same time both give up, and try again after a random time. */
 const BACKOFF_MS_MAX = 30
@@ -35,6 +35,7 @@ const HINT_SIZE_MAX = 100
  *
  * @typedef {object} Opened
  * @property {SegmentName[]} segments  the last one is open
+ * @property {Map<string, number>} kept  as in the listing
  * @property {any} log  of the last one
  * @property {any} recovery  what opening found wrong; null if nothing
  */
@@ -43,7 +44,8 @@ const HINT_SIZE_MAX = 100
 async function openFolder (folder, options) {
   const { signal, isWriter, mustExist, errorIfExists } = options
   const hint = isWriter && !errorIfExists ? await readHint(folder, options) : null
-  const segments = hint === null ? (await list(folder, options)).segments : [hint]
+  const listing = hint === null ? await list(folder, options) : { ...parseNames([]), segments: [hint] }
+  const { segments } = listing
   if (signal?.aborted) throw abortError('open', signal)
   const isMissing = segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
@@ -53,7 +55,7 @@ async function openFolder (folder, options) {
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
       { path: folder })
   }
-  if (!isWriter) return openForReading(folder, options, segments)
+  if (!isWriter) return openForReading(folder, options, listing)
   const opened = await openForWriting(folder, options, segments)
   if (opened.segments[opened.segments.length - 1].name !== hint?.name) await writeHint(folder, options, opened.segments)
   return opened
@@ -86,16 +88,16 @@ async function listSegments (folder, storage = fileStorage) {
   return segments.map(({ name, format }) => path.join(folder, name + (format?.suffix ?? '')))
 }
 
-/** @type {(folder: string, options: Options, found: SegmentName[]) => Promise<Opened>} */
+/** @type {(folder: string, options: Options, found: Listing) => Promise<Opened>} */
 async function openForReading (folder, options, found) {
   for (let attempt = 1; ; attempt++) {
-    const segments = attempt === 1 ? found : (await list(folder, options)).segments
+    const { segments, kept } = attempt === 1 ? found : await list(folder, options)
     const last = segments[segments.length - 1]
     if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
     const log = OffsetLog(path.join(folder, last.name), options.active)
     try {
       await log.ready()
-      return { segments, log, recovery: log.recovery }
+      return { segments, kept, log, recovery: log.recovery }
     } catch (err) {
       // The writer may have dropped it.
       if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT' || attempt === ATTEMPT_COUNT_MAX) throw err
@@ -216,18 +218,19 @@ async function removeEmpty (file, { active, storage }) {
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
-  const { segments } = listing
-  await cleanUp(folder, options, listing).catch((err) => call(log, 'close').then(() => { throw err }))
+  const cleaning = finishKept(folder, options, listing).then(() => cleanUp(folder, options, listing))
+  await cleaning.catch((err) => call(log, 'close').then(() => { throw err }))
   const { recovery } = log
+  const { segments, kept } = listing
   const { format } = segments[segments.length - 1]
-  if (!recovery?.damage.length && format === null) return { segments, log, recovery }
+  if (!recovery?.damage.length && format === null) return { segments, kept, log, recovery }
   const { blocks, store } = log._file
   const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
   const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
   const next = nameAt(segments[segments.length - 1].base + end + SLACK)
   const made = await makeSegment(folder, next, options, log)
   await call(log, 'close')
-  return { segments: [...segments, next], log: made, recovery }
+  return { segments: [...segments, next], kept, log: made, recovery }
 }
 
 /** @type {(base: number) => SegmentName} */
@@ -247,6 +250,26 @@ async function makeSegment (folder, { name }, { active }, before) {
   return log
 }
 
+/** Of the copy of a segment's chosen records: see keeping.js. */
+const CHOSEN_SUFFIX = '.chosen.new'
+
+/**
+ * Puts copies of chosen records in their place, if a crash came just before.
+ * @param {string} folder
+ * @param {Options} options
+ * @param {Listing} listing  becomes up to date
+ */
+async function finishKept (folder, options, listing) {
+  const { beside, kept, segments } = listing
+  const copies = beside.filter(({ of, suffix }) => `.${suffix}` === CHOSEN_SUFFIX && kept.has(of))
+  const isThere = (/** @type {string} */ of) => segments.some(({ name }) => name === of)
+  const unfinished = copies.filter(({ of }) => isThere(of))
+  for (const { name, of } of unfinished) await call(options.storage, 'rename', path.join(folder, name), path.join(folder, of))
+  if (unfinished.length === 0) return
+  await call(options.storage, 'syncFolder', folder)
+  Object.assign(listing, await list(folder, options))
+}
+
 /** Files that are being made, or were not removed yet: the segment has all that is in them. */
 const DISPOSABLE = /(^|\.)new$|^(gz|zst)$/
 
@@ -263,6 +286,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
   const unclean = new Set()
   let hasRemoved = false
   for (const { name, of, suffix } of beside) {
+    if (names.has(of) && isKeptMark(suffix)) continue
     if (names.has(of) && !DISPOSABLE.test(suffix)) {
       unclean.add(of)
       continue
@@ -284,6 +308,7 @@ function ignoreMissing (err) {
   if (err.code !== 'ENOENT') throw err
 }
 
+exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
 exports.SLACK = SLACK
 exports.openFolder = openFolder
 exports.list = list

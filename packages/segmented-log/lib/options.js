@@ -8,6 +8,7 @@ const { RecordCodec } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
+const { parseKeep } = require('./keeping')
 const { parseTime } = require('./times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
@@ -24,7 +25,7 @@ const QUOTA_MIN = 1024 * 1024
 /** Options that every segment gets as they are. */
 const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
 const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
-  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize']
+  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep']
 
 /**
  * @template [T=any]
@@ -48,6 +49,7 @@ const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'loc
  * @property {number} [maxCount]  how many segments there may be
  * @property {number} [maxHeldSize]  bytes of segments that holds may keep although `maxAge`, `maxCount` or `dropBefore`
  *   would drop them
+ * @property {import('./keeping').KeepOptions} [keep]  records that stay longer than their segments
  */
 
 /**
@@ -69,12 +71,14 @@ function parseOptions (options = {}) {
   } = options
   if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${String(flags)}`)
   const maxSize = parseNumber('maxSize', options.maxSize, Infinity, QUOTA_MIN)
+  const maxAge = parseNumber('maxAge', options.maxAge, Infinity, 1)
   const sizeByDefault = Math.min(SEGMENT_SIZE, Math.floor(maxSize / SEGMENTS_PER_QUOTA))
   const segmentSize = parseNumber('segmentSize', options.segmentSize, sizeByDefault, 1)
   if (segmentSize > maxSize / SEGMENTS_PER_QUOTA_MIN) {
     throw misuse(`SegmentedLog: segmentSize (${segmentSize}) must be at most a quarter of maxSize (${maxSize}), so that ` +
       'enough is left when the oldest segment is dropped')
   }
+  const codec = new RecordCodec(options.codec)
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   /** @type {any} */
@@ -82,7 +86,7 @@ function parseOptions (options = {}) {
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
   return {
     isWriter: flags === 'r+',
-    codec: new RecordCodec(options.codec),
+    codec,
     skipsDamage: onCorrupt === 'skip',
     isStrict: strict,
     maxPendingSize: parseNumber('maxPendingSize', maxPendingSize, Infinity, Number.MIN_VALUE),
@@ -97,9 +101,10 @@ function parseOptions (options = {}) {
     compress: parseCompress(options.compress),
     time: parseTime(options.time),
     openSegments,
+    keep: parseKeep(options.keep, { maxSize, maxAge }, codec),
     limits: {
       maxSize,
-      maxAge: parseNumber('maxAge', options.maxAge, Infinity, 1),
+      maxAge,
       maxCount: parseNumber('maxCount', options.maxCount, Infinity, 1),
       maxHeldSize: parseNumber('maxHeldSize', options.maxHeldSize, Infinity, 0)
     },

@@ -4,8 +4,12 @@
 //
 // A segment is open only while a read is under way. If it was closed since, the reader begins anew in it, behind what
 // it has delivered. So a reader that is never read to its end keeps no file open.
+//
+// Retention may leave only chosen records of a segment while it is read. A reader that was to deliver every record then
+// fails, as it does if the segment is gone.
 
 const { LogError } = require('@millrace/errors')
+const { toCallback } = require('@millrace/flow')
 const { openRange } = require('@millrace/offset-log/composing')
 const { SLACK } = require('./opening')
 
@@ -60,6 +64,10 @@ class SegmentedReader {
   #run = new GlobalRun()
   /** The run that `#run` shows. @type {RecordRun | null} */
   #innerRun = null
+  /** The store of a file that was looked up. @type {object | null} */
+  #confirmed = null
+  /** Where every record was there when the reader began; it began at or behind this seq, or where the log begins. */
+  #wholeFrom
   /** What was lost in the readers before `#inner`. */
   #lostBefore = { count: 0, size: 0 }
   #within
@@ -75,6 +83,7 @@ class SegmentedReader {
     this.#range = { ...range }
     this.#segment = segment
     this.#within = within
+    this.#wholeFrom = segments.wholeFrom
     // Who resumes in a segment is told if it was lost or dropped.
     const isWhole = range.reverse ? range.stop >= (segment.next?.base ?? Infinity) : range.from <= segment.base
     if (isWhole && this.#isOutside(segment)) this.#segment = this.#follower() ?? segment
@@ -181,7 +190,8 @@ class SegmentedReader {
     const { reverse, from, stop } = this.#range
     const { base, next, path } = this.#segment
     const bound = reverse ? stop : from
-    if (next === null || bound <= base + file.end || bound > next.base - SLACK) return null
+    if (next === null || next.base <= this.#segments.wholeFrom) return null
+    if (bound <= base + file.end || bound > next.base - SLACK) return null
     return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + file.end} to ${bound} were lost behind ${path} in a power cut. Rebuild views and ` +
       'indexes that saw them, from the first record on', { offset: bound, path })
   }
@@ -194,13 +204,43 @@ class SegmentedReader {
     const localEnd = logEnd - segment.base
     inner.next(segment.next === null ? localEnd : Math.min(localEnd, end), (err, run) => {
       if (err || !run) return cb(inSegment(err, segment))
-      const last = run.count > 0 ? run.seqs[run.count - 1] + segment.base : -1
-      if (last !== -1 && this.#range.reverse) this.#range.stop = last
-      else if (last !== -1) this.#range.from = last + 1
-      this.#innerRun = run
-      this.#run.take(run, segment.base)
-      cb(null, /** @type {any} */ (this.#run))
+      this.#whenConfirmed(segment, () => this.#deliver(segment, run, cb))
     })
+  }
+
+  /** @type {(segment: Segment, run: RecordRun, cb: NextCallback) => void} */
+  #deliver (segment, run, cb) {
+    const err = this.#findCut(segment)
+    if (err) return cb(err)
+    const last = run.count > 0 ? run.seqs[run.count - 1] + segment.base : -1
+    if (last !== -1 && this.#range.reverse) this.#range.stop = last
+    else if (last !== -1) this.#range.from = last + 1
+    this.#innerRun = run
+    this.#run.take(run, segment.base)
+    cb(null, /** @type {any} */ (this.#run))
+  }
+
+  /**
+   * If another process writes the log, it may have left out records of a file that lacks some. Each such file is looked
+   * up in the folder once.
+   * @type {(segment: Segment, action: () => void) => void}
+   */
+  #whenConfirmed ({ file }, action) {
+    const { refresh } = this.#segments
+    const { store } = /** @type {any} */ (file)
+    if (refresh === null || !store.header.hasGaps || store === this.#confirmed) return action()
+    this.#confirmed = store
+    toCallback(refresh(), action)
+  }
+
+  /**
+   * Whether records of the segment were left out since the reader began.
+   * @param {Segment} segment
+   */
+  #findCut ({ base }) {
+    const { reverse, skipsRetained } = this.#range
+    if (reverse || skipsRetained || base < this.#wholeFrom || base >= this.#segments.wholeFrom) return null
+    return this.#segments.cutError('stream', base + 1)
   }
 
   /** Continues in the next segment, or ends. @type {(logEnd: number, cb: NextCallback) => void} */
@@ -211,8 +251,11 @@ class SegmentedReader {
     // A reader that was slow must not step over segments that are gone.
     const { isOvertaken, base } = this.#segment
     const missed = isOvertaken ? base + 1 : next.base + 1
-    const err = isOvertaken || next.isDropped ? this.#segments.retainedError('stream', missed) : null
+    const isCut = isOvertaken || next.isDropped
+    const err = isCut && !this.#range.skipsRetained ? this.#segments.cutError('stream', missed) : null
     if (err) return cb(err)
+    // So far it has delivered chosen records only.
+    if (base < this.#wholeFrom) this.#wholeFrom = this.#segments.wholeFrom
     this.#lostBefore = this.lost
     this.#inner = null
     this.#segment = next
@@ -257,6 +300,11 @@ function inSegment (err, { base, path }) {
     { cause, offset: offset + base, path, index })
 }
 
+/** Whether the error says that there is no record at the seq. @param {any} err */
+function isMissing (err) {
+  return err?.code === 'ERR_RECORD_NOT_FOUND' || err?.code === 'ERR_LOG_SEQ_LOST'
+}
+
 /**
  * @param {Segments} segments
  * @param {Range} range
@@ -264,12 +312,13 @@ function inSegment (err, { base, path }) {
  * @param {(err: Error | null, reader?: SegmentedReader) => void} cb
  */
 function openSegmentedRange (segments, range, within, cb) {
-  const { from, stop, reverse } = range
-  const err = segments.retainedError('stream', reverse ? stop : from)
-  if (err) return cb(err)
+  const { from, stop, reverse, skipsRetained } = range
+  const err = reverse ? segments.retainedError('stream', stop) : segments.cutError('stream', from)
+  if (err && !skipsRetained) return cb(err)
   const start = reverse ? segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1)) : segments.find(from)
   new SegmentedReader(segments, range, start, within).open(cb)
 }
 
 exports.openSegmentedRange = openSegmentedRange
 exports.inSegment = inSegment
+exports.isMissing = isMissing

@@ -1,12 +1,13 @@
 'use strict'
 // Drops the oldest segments: by the quota of the folder, by age, by count, or when asked. Holds keep what somebody
-// still needs, up to a bound. All decisions are made from the names and sizes of the files, so what an earlier process
-// left is counted too.
+// still needs, up to a bound. The option `keep` leaves the chosen records of a segment for longer: see keeping.js. All
+// decisions are made from the names and sizes of the files, so what an earlier process left is counted too.
 
 const path = require('node:path')
-const { misuse } = require('@millrace/errors')
+const { misuse, reasonOf } = require('@millrace/errors')
 const { call, createObservable } = require('@millrace/flow')
-const { checkHoldName, holdName } = require('./names')
+const { isHopeless, keepChosen } = require('./keeping')
+const { isKeptMark, keptName } = require('./names')
 const { ignoreMissing, list } = require('./opening')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
@@ -15,6 +16,8 @@ const RESERVE_SIZE = 128 * 1024
 const LANE_COUNT = 8
 const TIMER_MS_MIN = 1000
 const TIMER_MS_MAX = 3_600_000
+/** Ends a copy when the log is closed. */
+const STOPPED = new Error('the retention was stopped')
 /** Age is looked at so often in the time that records are kept. */
 const LOOKS_PER_AGE = 10
 
@@ -23,16 +26,49 @@ const LOOKS_PER_AGE = 10
  * @typedef {import('./segments').Segment} Segment
  *
  * @typedef {object} Dropped
- * @property {number} count  how many segments
- * @property {number} size  of their files, in bytes
- * @property {number} first  the lowest seq that may still be read
+ * @property {number} count  of how many segments records went
+ * @property {number} kept  how many of them still have chosen records
+ * @property {number} size  how much smaller the files are, in bytes
+ * @property {number} first  from this seq on, every record is there
  * @property {string[]} cutHolds  the names of the holds that needed them
- *
- * @typedef {object} Hold
- * @property {string} name
- * @property {number} seq  the records from this seq on are needed
- * @property {{ from: number, to: number } | null} cut  the seqs that were dropped all the same, `to` exclusive
  */
+
+/** What one run has dropped. */
+class Round {
+  /** Segments from here on must stay. */
+  droppableBase = 0
+  #count = 0
+  #kept = 0
+  #size = 0
+  /** Where the last segment ended of which records went. */
+  #end = 0
+
+  /** @param {import('./names').Listing} listing */
+  constructor (listing) {
+    this.listing = listing
+  }
+
+  /** @param {Segment} segment */
+  noteDropped ({ size, next }) {
+    this.#count++
+    this.#size += size ?? 0
+    this.#end = Math.max(this.#end, next?.base ?? 0)
+  }
+
+  /** @type {(segment: Segment, sizeBefore: number) => void} */
+  noteKept ({ size, next }, sizeBefore) {
+    this.#count++
+    this.#kept++
+    this.#size += sizeBefore - (size ?? 0)
+    this.#end = Math.max(this.#end, next?.base ?? 0)
+  }
+
+  /** @param {number} first @returns {Dropped} */
+  describe (first) {
+    const cutHolds = this.listing.holds.filter(({ seq }) => seq < this.#end).map(({ name }) => name)
+    return { count: this.#count, kept: this.#kept, size: this.#size, first, cutHolds }
+  }
+}
 
 class Retention {
   #core
@@ -44,6 +80,8 @@ class Retention {
   dropped = createObservable()
   /** Room that the upkeep needs for a file that it is making. */
   #reservedSize = 0
+  #isStopped = false
+  #hasWarned = false
 
   /** @param {Core} core */
   constructor (core) {
@@ -51,11 +89,12 @@ class Retention {
   }
 
   start () {
-    const { maxSize, maxAge, maxCount } = this.#core.options.limits
-    if (Math.min(maxSize, maxAge, maxCount) === Infinity) return
+    const { limits: { maxSize, maxAge, maxCount }, keep } = this.#core.options
+    const age = Math.min(maxAge, keep?.maxAge ?? Infinity)
+    if (Math.min(maxSize, age, maxCount, keep?.maxSize ?? Infinity) === Infinity) return
     this.run().catch(() => {})
-    if (maxAge === Infinity) return
-    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, maxAge / LOOKS_PER_AGE))
+    if (age === Infinity) return
+    const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, age / LOOKS_PER_AGE))
     this.#timer = setInterval(() => this.run().catch(() => {}), ms)
     this.#timer.unref?.()
   }
@@ -63,6 +102,7 @@ class Retention {
   /** @returns {Promise<void>} once nothing is being dropped */
   async stop () {
     clearInterval(this.#timer)
+    this.#isStopped = true
     await this.#turn.catch(() => {})
   }
 
@@ -115,26 +155,96 @@ class Retention {
 
   /** @type {(makesRoom: boolean, before: number) => Promise<Dropped>} `makesRoom`: another segment will be made */
   async #run (makesRoom, before) {
-    const { segments, options: { limits } } = this.#core
+    const { segments, options: { limits, keep } } = this.#core
     const listing = await this.#removeLeftovers()
     const all = segments.list
-    const needsSizes = limits.maxSize < Infinity || limits.maxHeldSize < Infinity
+    const needsSizes = Math.min(limits.maxSize, limits.maxHeldSize, keep?.maxSize ?? Infinity) < Infinity
     if (needsSizes) await this.#measure(all)
+    const round = new Round(listing)
     // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
     // takes what is not durable.
-    const droppable = Math.max(0, all.findIndex(({ next }) => next === null || next.base > this.#core.durable.value))
+    round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
     const heldFrom = listing.holds.reduce((least, { seq }) => Math.min(least, seq), Infinity)
     const held = heldFrom === Infinity ? all.length : all.indexOf(segments.find(heldFrom))
-    const wanted = Math.max(this.#countOld(), all.length - limits.maxCount, this.#countBefore(before))
-    const unheld = Math.min(wanted, Math.max(held, this.#countBeyondHeld(wanted, held)))
-    const quota = limits.maxSize < Infinity ? await this.#countOverQuota(makesRoom, listing) : 0
-    const count = Math.min(droppable, Math.max(unheld, quota))
-    const cutHolds = listing.holds.filter(({ seq }) => count > 0 && seq < all[count].base).map(({ name }) => name)
-    const size = all.slice(0, count).reduce((sum, { size }) => sum + (size ?? 0), 0)
-    const dropped = { count, size, first: all[count].base, cutHolds }
-    if (count > 0) await this.#drop(segments.dropFirst(count), listing)
-    if (count > 0) this.dropped.set(dropped)
+    const old = Math.max(this.#countOld(), all.length - limits.maxCount)
+    // With `keep`, what is old is not dropped as a whole.
+    const gone = Math.max(this.#countBefore(before), keep === null ? old : this.#countOldKept())
+    const unheld = Math.max(held, this.#countBeyondHeld(Math.max(gone, old), held))
+    const unheldBase = all[Math.min(unheld, all.length - 1)].base
+    await this.#drop(all.slice(0, Math.min(gone, unheld)), round)
+    if (keep !== null) {
+      await this.#keepOf(all.slice(0, Math.min(old, unheld)), round)
+      await this.#boundKept(unheldBase, round)
+    }
+    if (limits.maxSize < Infinity) await this.#enforceQuota(makesRoom || keep !== null, round)
+    const dropped = round.describe(segments.wholeFrom)
+    if (dropped.count > 0) this.dropped.set(dropped)
     return dropped
+  }
+
+  /**
+   * Leaves only the chosen records of segments, the oldest first.
+   * @type {(old: Segment[], round: Round) => Promise<void>}
+   */
+  async #keepOf (old, round) {
+    for (const segment of old) {
+      if (segment.isDropped || segment.keptUntilMs !== null) continue
+      if (segment.base >= round.droppableBase || !await this.#keep(segment, round, false)) return
+    }
+  }
+
+  /** @type {(segment: Segment, round: Round, isUrgent: boolean) => Promise<boolean>} false if it must be tried again */
+  async #keep (segment, round, isUrgent) {
+    const before = segment.size ?? 0
+    let isLeft = false
+    try {
+      isLeft = await keepChosen(this.#core, segment, () => { if (this.#isStopped) throw STOPPED })
+    } catch (err) {
+      if (err === STOPPED) throw err
+      const isLost = isUrgent || isHopeless(err)
+      this.#warn(`the chosen records of ${segment.path} could not be copied (${reasonOf(err)}); ` +
+        (isLost ? 'they are dropped with it' : 'it stays for now'))
+      if (!isLost) return false
+    }
+    if (isLeft) round.noteKept(segment, before)
+    else await this.#drop([segment], round)
+    return true
+  }
+
+  /**
+   * Drops kept segments, the oldest first, while they are larger than they may be.
+   * @type {(unheldBase: number, round: Round) => Promise<void>}
+   */
+  async #boundKept (unheldBase, round) {
+    const { segments, options: { keep } } = this.#core
+    const kept = segments.list.filter(({ keptUntilMs }) => keptUntilMs !== null)
+    let left = sizeOf(kept) - (keep?.maxSize ?? Infinity)
+    const tooMany = kept.filter(({ base, size }) => {
+      const isOver = left > 0 && base < unheldBase
+      if (isOver) left -= size ?? 0
+      return isOver
+    })
+    await this.#drop(tooMany, round)
+  }
+
+  /**
+   * Drops the oldest until the folder fits. With `keep`, chosen records go last.
+   * @type {(makesRoom: boolean, round: Round) => Promise<void>}
+   */
+  async #enforceQuota (makesRoom, round) {
+    const { segments, options: { keep, limits: { maxSize } } } = this.#core
+    const excess = await this.#measureFolder(makesRoom, round.listing) - maxSize
+    const goal = sizeOf(segments.list) - excess
+    const canDrop = (/** @type {Segment} */ { base }) => base < round.droppableBase
+    while (sizeOf(segments.list) > goal) {
+      const whole = segments.find(segments.wholeFrom)
+      if (keep !== null && canDrop(whole)) {
+        await this.#keep(whole, round, true)
+        await this.#boundKept(Infinity, round)
+      } else if (canDrop(segments.first)) {
+        await this.#drop([segments.first], round)
+      } else return
+    }
   }
 
   /** How many of the oldest segments have only records that are too old. */
@@ -142,8 +252,14 @@ class Retention {
     const { segments: { list }, options: { limits: { maxAge } } } = this.#core
     const limitMs = Date.now() - maxAge
     // A segment's last record is older than the segment behind it.
-    const kept = list.findIndex(({ next }) => next === null || next.createdMs > limitMs)
-    return kept
+    return list.findIndex(({ next }) => next === null || next.createdMs > limitMs)
+  }
+
+  /** How many of the oldest segments have only chosen records, and even these are too old. */
+  #countOldKept () {
+    const { segments: { list }, options: { keep } } = this.#core
+    const limitMs = Date.now() - (keep?.maxAge ?? Infinity)
+    return list.findIndex(({ keptUntilMs }) => keptUntilMs === null || keptUntilMs > limitMs)
   }
 
   /** @param {number} seq */
@@ -162,18 +278,9 @@ class Retention {
     return 0
   }
 
-  /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} */
-  async #countOverQuota (makesRoom, listing) {
-    const { segments: { list }, options: { limits: { maxSize } } } = this.#core
-    let total = await this.#measureFolder(makesRoom, listing)
-    let count = 0
-    while (total > maxSize && count < list.length - 1) total -= list[count++].size ?? 0
-    return count
-  }
-
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
   async #measureFolder (makesRoom, { beside: all, others }) {
-    const { folder, segments: { list, last }, options: { segmentSize } } = this.#core
+    const { folder, segments: { list, last }, options: { keep, segmentSize } } = this.#core
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
     const names = [...beside.map(({ name }) => name), ...others]
@@ -183,8 +290,9 @@ class Retention {
     const fullSize = segmentSize * OVERHEAD + RESERVE_SIZE
     let total = besideSizes.reduce((sum, size) => sum + size, 0)
     total += makesRoom ? lastSize + fullSize : Math.max(lastSize, fullSize)
-    for (const { size, isActive } of list) if (!isActive) total += size ?? 0
-    return total + this.#reservedSize
+    // Chosen records are copied before their segment is dropped.
+    if (keep !== null) total += fullSize
+    return total + sizeOf(list) + this.#reservedSize
   }
 
   /** @param {Segment[]} all */
@@ -218,7 +326,11 @@ class Retention {
   async #removeLeftovers () {
     const { folder, options, segments } = this.#core
     const listing = await list(folder, options)
-    const isLeft = ({ name = '' }) => Number(name.slice(0, 16)) < segments.first.base
+    const { kept, segments: { length } } = listing
+    const known = kept.size > 0 || length > segments.count ? new Set(segments.list.map(({ base }) => base)) : null
+    const baseOf = (/** @type {string} */ name) => Number(name.slice(0, 16))
+    const isLeft = ({ name = '' }) => baseOf(name) < segments.first.base ||
+      (known !== null && baseOf(name) < segments.last.base && !known.has(baseOf(name)))
     const segmentsLeft = listing.segments.filter(isLeft).map(({ name, format }) => name + (format?.suffix ?? ''))
     const left = [...listing.beside.filter(isLeft).map(({ name }) => name), ...segmentsLeft]
     for (const name of left) await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
@@ -230,62 +342,39 @@ class Retention {
   /**
    * Removes segments, the oldest first, each durably before the next one: after a crash no segment is missing between
    * two others.
-   * @type {(dropped: Segment[], listing: import('./names').Listing) => Promise<void>}
+   * @type {(old: Segment[], round: Round) => Promise<void>} what must stay is left out
    */
-  async #drop (dropped, { beside }) {
+  async #drop (old, round) {
     const { folder, options: { storage }, segments } = this.#core
+    const dropped = old.filter(({ base }) => base < round.droppableBase)
+    if (dropped.length === 0) return
+    for (const segment of dropped) round.noteDropped(segment)
+    segments.drop(dropped)
+    const remove = async (/** @type {string[]} */ names) => {
+      for (const name of names) await call(storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
+      if (names.length > 0) await call(storage, 'syncFolder', folder)
+    }
     for (const segment of dropped) {
+      const { name, fileName, keptUntilMs } = segment
       if (segment.pinCount === 0) await segments.close(segment).catch(() => {})
-      const files = beside.filter(({ of }) => of === segment.name).map(({ name }) => name)
-      for (const name of [...files, segment.fileName]) await call(storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
-      await call(storage, 'syncFolder', folder)
+      const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
+      await remove([...beside.map(({ name }) => name), fileName])
+      // Without its mark, what is left of a segment would pass for all of it.
+      if (keptUntilMs !== null) await remove([keptName(name, keptUntilMs)])
     }
   }
 
-  /** @returns {Promise<Hold[]>} */
-  async holds () {
-    const { folder, options, segments: { first } } = this.#core
-    const { holds } = await list(folder, options)
-    return holds.map(({ name, seq }) => ({ name, seq, cut: seq < first.base ? { from: seq, to: first.base } : null }))
+  /** @param {string} message */
+  #warn (message) {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    process.emitWarning(message, 'SegmentedLogWarning')
   }
+}
 
-  /**
-   * The hold is the name of an empty file, so it is stored with one rename.
-   * @type {(name: unknown, seq: unknown) => Promise<void>}
-   */
-  async hold (name, seq) {
-    checkHoldName('hold', name)
-    if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${String(seq)}`)
-    // Whoever has seen nothing yet needs what is kept.
-    const needed = Number(seq) > 0 ? Number(seq) : this.#core.segments.first.base
-    return this.inTurn(async () => {
-      const { storage } = this.#core.options
-      const [before, ...others] = await this.#holdFiles(name)
-      const file = path.join(this.#core.folder, holdName(name, needed))
-      if (before === undefined) await call(await call(storage, 'open', file, { flags: 'r+', createFolder: false }), 'close')
-      else if (before !== file) await call(storage, 'rename', before, file)
-      for (const other of others) if (other !== file) await call(storage, 'unlink', other)
-      await call(storage, 'syncFolder', this.#core.folder)
-    })
-  }
-
-  /** @param {unknown} name */
-  async release (name) {
-    checkHoldName('release', name)
-    return this.inTurn(async () => {
-      const { folder, options: { storage } } = this.#core
-      const files = await this.#holdFiles(name)
-      for (const file of files) await call(storage, 'unlink', file).catch(ignoreMissing)
-      if (files.length > 0) await call(storage, 'syncFolder', folder)
-    })
-  }
-
-  /** The files of a hold: at most one, unless somebody made more. @param {string} name @returns {Promise<string[]>} */
-  async #holdFiles (name) {
-    const { folder, options } = this.#core
-    const { holds } = await list(folder, options)
-    return holds.filter((hold) => hold.name === name).map(({ file }) => path.join(folder, file))
-  }
+/** Of the files of sealed segments, in bytes. @param {Segment[]} segments */
+function sizeOf (segments) {
+  return segments.reduce((sum, { size, isActive }) => isActive ? sum : sum + (size ?? 0), 0)
 }
 
 exports.Retention = Retention

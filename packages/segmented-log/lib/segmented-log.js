@@ -15,6 +15,7 @@ const { Upkeep } = require('./upkeep')
 const { Core } = require('./core')
 const { deleteRecords } = require('./deleting')
 const { Following } = require('./following')
+const { Holds } = require('./holds')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
 const { Retention } = require('./retention')
@@ -33,6 +34,7 @@ class Log {
   #getter
   #appending
   #retention
+  #holds
   #upkeep
   /** Of a log opened for reading. @type {Following | null} */
   #following = null
@@ -46,6 +48,7 @@ class Log {
     if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
     this.#core = new Core(folder, parsed)
     this.#retention = new Retention(this.#core)
+    this.#holds = new Holds(this.#core, this.#retention)
     this.#upkeep = new Upkeep(this.#core, this.#retention)
     this.#appending = new Appending(this.#core, this.#retention, this.#upkeep)
     this.#getter = new Getter(this.#core.file)
@@ -86,7 +89,7 @@ class Log {
     const { folder, options, segments } = this.#core
     const opened = await openFolder(folder, options)
     const { log } = opened
-    segments.begin(opened.segments)
+    segments.begin(opened.segments, opened.kept)
     this.#core.activate(segments.last, log)
     try {
       this.#core.begin(await this.#findSinceBefore())
@@ -395,9 +398,10 @@ class Log {
     const { folder, options, segments } = this.#core
     const listing = await list(folder, options)
     const formats = new Map(listing.segments.map(({ name, format }) => [name, format]))
-    return segments.list.map(({ name, base, createdMs, format }) => {
+    return segments.list.map(({ name, base, createdMs, format, keptUntilMs }) => {
       const { suffix = '', name: compressed = null } = formats.get(name) ?? format ?? {}
-      return { path: path.join(folder, name + suffix), base, created: new Date(createdMs), compressed }
+      const isKept = keptUntilMs !== null
+      return { path: path.join(folder, name + suffix), base, created: new Date(createdMs), compressed, kept: isKept }
     })
   }
 
@@ -408,17 +412,17 @@ class Log {
 
   /** @type {(name: string, seq: number, cb?: NodeCallback<void>) => any} */
   hold (name, seq, cb) {
-    return this.#runAsync('hold', cb, () => this.#retention.hold(name, seq))
+    return this.#runAsync('hold', cb, () => this.#holds.set(name, seq))
   }
 
   /** @type {(name: string, cb?: NodeCallback<void>) => any} */
   release (name, cb) {
-    return this.#runAsync('release', cb, () => this.#retention.release(name))
+    return this.#runAsync('release', cb, () => this.#holds.release(name))
   }
 
-  /** @type {(cb?: NodeCallback<import('./retention').Hold[]>) => any} */
+  /** @type {(cb?: NodeCallback<import('./holds').Hold[]>) => any} */
   holds (cb) {
-    return this.#run('holds', cb, (cb) => toCallback(this.#retention.holds(), cb))
+    return this.#run('holds', cb, (cb) => toCallback(this.#holds.list(), cb))
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

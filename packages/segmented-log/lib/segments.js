@@ -53,6 +53,10 @@ class Segment {
     this.barrier = null
     /** Called when nobody uses it any more. @type {(() => void) | null} */
     this.onUnused = null
+    /** Rises whenever records are deleted or left out: a copy that was begun before is useless then. */
+    this.changeCount = 0
+    /** If only chosen records are left: when the last one may have been appended. @type {number | null} */
+    this.keptUntilMs = null
   }
 
   get name () {
@@ -85,6 +89,12 @@ class Segments {
   #list = []
   /** Of segments that nobody has asked for since the log was opened: there may be thousands. @type {SegmentName[]} */
   #names = []
+  /** As in a listing. @type {Map<string, number>} */
+  #kept = new Map()
+  /** @type {number | null} */
+  #wholeFrom = null
+  /** If another process writes the log: looks for what has changed. @type {(() => Promise<void>) | null} */
+  refresh = null
   /** Those that are open, or being opened or closed; dropped ones too. @type {Set<Segment>} */
   #opened = new Set()
   #clock = 0
@@ -102,7 +112,7 @@ class Segments {
 
   get list () {
     if (this.#names.length === 0) return this.#list
-    const before = this.#names.splice(0).map((name) => new Segment(name, this.#folder))
+    const before = this.#names.splice(0).map((name) => this.#create(name))
     this.#list = [...before, ...this.#list]
     before.forEach((segment, index) => { segment.next = this.#list[index + 1] })
     return this.#list
@@ -110,6 +120,15 @@ class Segments {
 
   get first () {
     return this.list[0]
+  }
+
+  /** From this seq on every record is there that was not deleted. Of earlier segments only chosen records are left. */
+  get wholeFrom () {
+    if (this.#wholeFrom === null) {
+      const { list } = this
+      this.#wholeFrom = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1].base
+    }
+    return this.#wholeFrom
   }
 
   get last () {
@@ -120,25 +139,41 @@ class Segments {
     return this.#names.length + this.#list.length
   }
 
-  /** @param {SegmentName[]} names  of all segments, when the log opens */
-  begin (names) {
+  /** @param {SegmentName[]} names  of all segments, when the log opens  @param {Map<string, number>} kept */
+  begin (names, kept) {
+    this.#kept = kept
     this.#names = names.slice(0, -1)
     this.add(names[names.length - 1])
   }
 
+  /** @param {SegmentName} name */
+  #create (name) {
+    const segment = new Segment(name, this.#folder)
+    if (this.#kept.size > 0) segment.keptUntilMs = this.#kept.get(name.name) ?? null
+    return segment
+  }
+
   /** Adds a segment behind the others. @param {SegmentName} name */
   add (name) {
-    const segment = new Segment(name, this.#folder)
+    const segment = this.#create(name)
     if (this.#list.length > 0) this.last.next = segment
     this.#list.push(segment)
     return segment
   }
 
-  /** Takes the first segments off the list: reads no longer find them. @param {number} count  at least one must stay */
-  dropFirst (count) {
-    const dropped = this.list.splice(0, count)
+  /** Takes segments off the list: reads no longer find them. @param {Segment[]} dropped  not the last one */
+  drop (dropped) {
     for (const segment of dropped) segment.isDropped = true
-    return dropped
+    this.#list = this.list.filter(({ isDropped }) => !isDropped)
+    // A reader goes on from a dropped segment as before, and meets the one that it misses.
+    this.#list.forEach((segment, index, list) => { segment.next = list[index + 1] ?? null })
+    this.#wholeFrom = null
+  }
+
+  /** @type {(segment: Segment, untilMs: number | null) => void} null: every record is there after all */
+  mark (segment, untilMs) {
+    segment.keptUntilMs = untilMs
+    this.#wholeFrom = null
   }
 
   /** The last one whose base is not above the seq; the first if there is none. @param {number} seq */
@@ -161,15 +196,27 @@ class Segments {
   }
 
   /**
-   * The error of a seq that was dropped; null if it is kept, or never was one.
+   * The error of a seq below the first segment; null if it is not.
    * @type {(call: string, seq: number) => LogError | null}
    */
   retainedError (call, seq) {
-    const { base } = this.first
-    if (!(seq > 0 && seq < base)) return null
+    return seq > 0 && seq < this.first.base ? this.#retained(call, seq) : null
+  }
+
+  /**
+   * The error of a seq from which on records were dropped; null if they were not.
+   * @type {(call: string, seq: number) => LogError | null}
+   */
+  cutError (call, seq) {
+    return seq > 0 && seq < this.wholeFrom ? this.#retained(call, seq) : null
+  }
+
+  /** @type {(call: string, seq: number) => LogError} */
+  #retained (call, seq) {
     const path = this.#folder
-    return new LogError('ERR_LOG_SEQ_RETAINED', `${call}: ${path} has dropped its records below ${base}, as its limits ` +
-      `say, and with them ${seq}. Read from the first record that is kept (gt: -1), and build views again`,
+    const chosen = this.wholeFrom > this.first.base ? ', all but chosen ones' : ''
+    return new LogError('ERR_LOG_SEQ_RETAINED', `${call}: ${path} has dropped its records below ${this.wholeFrom}${chosen}, as ` +
+      `its limits say, and with them ${seq}. Read from the first record that is kept (gt: -1), and build views again`,
     { offset: seq, path })
   }
 
@@ -207,10 +254,11 @@ class Segments {
   }
 
   /**
-   * Runs an action while the segment is closed and nobody uses its file. One at a time.
+   * Runs an action while the segment is closed and nobody uses its file.
    * @type {<T>(segment: Segment, action: () => Promise<T>) => Promise<T>}
    */
   async exclusively (segment, action) {
+    while (segment.barrier !== null) await segment.barrier
     let release = () => {}
     segment.barrier = new Promise((resolve) => { release = resolve })
     try {
@@ -236,7 +284,8 @@ class Segments {
     } catch (err) {
       this.#opened.delete(segment)
       const isGone = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT'
-      throw isGone && segment.isDropped ? this.retainedError('stream', segment.base + 1) ?? err : err
+      if (isGone) await this.refresh?.()
+      throw isGone && segment.isDropped ? this.cutError('stream', segment.base + 1) ?? err : err
     } finally {
       segment.opening = null
     }

@@ -1,13 +1,12 @@
 'use strict'
 // Looks after sealed segments in the background, one at a time, the oldest first: notes their times, and compresses
-// them. A segment that is deleted from is inflated first, and compressed again later.
-//
-// A new file is made beside the old one, whole and on stable storage, and renamed. Only then is the old one removed. If
-// both are there after a crash, they have the same bytes; opening removes the compressed one.
+// them. A segment that is deleted from is inflated first, and compressed again later. If a crash leaves a plain and a
+// compressed file, opening removes the compressed one.
 
 const { call } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/files')
 const { ignoreMissing } = require('./opening')
+const { replaceFile } = require('./rewriting')
 
 /** A segment that was deleted from is probably deleted from again. */
 const CALM_MS = 2000
@@ -106,7 +105,10 @@ class Upkeep {
     const { segments, options: { storage, compress } } = this.#core
     const format = /** @type {Format} */ (compress)
     this.#left.add(segment)
-    const check = () => { if (this.#mustStop || segment.isDropped) throw STOPPED }
+    const { changeCount } = segment
+    const check = () => {
+      if (this.#mustStop || segment.isDropped || segment.changeCount !== changeCount) throw STOPPED
+    }
     const isSound = await segments.use(segment, async (log) => {
       if (!log.recovery?.damage.length) await call(log, 'sync')
       return !log.recovery?.damage.length
@@ -124,7 +126,7 @@ class Upkeep {
       check()
       const size = await compressFile(storage, { from, to }, format, check)
       if (size === null) return
-      await this.#replace(segment, { to: compressedPath, format, size })
+      await this.#replace(segment, { to: compressedPath, format, size, changeCount })
     } finally {
       await this.#retention.reserve(0)
     }
@@ -174,11 +176,11 @@ class Upkeep {
     const plainSize = await segments.use(segment, async (log) => log._file.blocks.size.value)
     // Although the quota may be full of what cannot be dropped: the record must go.
     await this.#retention.reserve(plainSize)
-    const { format, filePath: from, path: plainPath } = segment
+    const { format, filePath: from, path: plainPath, changeCount } = segment
     // Another deletion may have inflated it, or retention dropped it.
     if (format === null || segment.isDropped) return
     const size = await inflateFile(storage, { from, to: `${plainPath}.new` }, format)
-    await this.#replace(segment, { to: plainPath, format: null, size }).catch((err) => {
+    await this.#replace(segment, { to: plainPath, format: null, size, changeCount }).catch((err) => {
       if (err !== STOPPED) throw err
     })
   }
@@ -186,24 +188,20 @@ class Upkeep {
   /**
    * Gives a segment its new file, which lies beside it with the suffix `.new`.
    * @param {Segment} segment
-   * @param {{ to: string, format: Format | null, size: number }} file
+   * @param {{ to: string, format: Format | null, size: number, changeCount: number }} file  `changeCount`: of the
+   *   segment when its content was read
    */
-  async #replace (segment, { to, format, size }) {
-    const { segments, folder, options: { storage } } = this.#core
-    const before = segment.filePath
+  async #replace (segment, { changeCount, ...file }) {
+    const { segments, options: { storage } } = this.#core
+    const from = `${file.to}.new`
     await this.#retention.inTurn(() => segments.exclusively(segment, async () => {
       // Retention, or a deletion, may have come before.
-      if (segment.isDropped || (format !== null && this.#mustStop)) {
-        await call(storage, 'unlink', `${to}.new`).catch(ignoreMissing)
+      if (segment.isDropped || segment.changeCount !== changeCount || (file.format !== null && this.#mustStop)) {
+        await call(storage, 'unlink', from).catch(ignoreMissing)
         throw STOPPED
       }
-      await call(storage, 'rename', `${to}.new`, to)
-      await call(storage, 'syncFolder', folder)
-      await call(storage, 'unlink', before)
-      segment.format = format
-      segment.size = size
+      await replaceFile(this.#core, segment, { from, ...file })
       this.#left.delete(segment)
-      await call(storage, 'syncFolder', folder)
     }))
   }
 

@@ -7,7 +7,11 @@ const { SimulatedDisk } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const FOLDER = '/logs'
-const NAMES = /^\/logs\/(times|\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+)?|h\.\d{16}\.hold)$/
+const NAMES = /^\/logs\/(times|\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.cut-\d+|\.kept-\d{8}T\d{9}Z)?|h\.\d{16}\.hold)$/
+const codec = { name: 'text', encode: (text) => Buffer.from(text), decode: (text) => text }
+/** The records that stay longer: those whose number begins with 1. */
+const chosen = { path: [], prefix: '1' }
+const isChosen = (/** @type {number} */ number) => String(number).startsWith('1')
 
 /** What the program that is to crash has done and was promised. Records are known by their numbers. */
 class Story {
@@ -53,7 +57,7 @@ async function live (disk, story, random, options) {
     const first = story.appended.length
     const texts = Array.from({ length: 1 + random(3) }, (_, i) => `${first + i} `.padEnd(random(900), 'x'))
     story.appended.push(...texts)
-    await log.append(texts.map((text) => Buffer.from(text)))
+    await log.append(texts)
     for (let i = texts.length; i > 0; i--) seqs.push(log.since.value)
     // The seqs of a batch are not told.
     for await (const { seq, value } of log.stream({ reverse: true, limit: texts.length })) seqs[numberOf(value)] = seq
@@ -64,8 +68,11 @@ async function live (disk, story, random, options) {
       .filter((number) => number >= story.droppable && seqs[number] !== undefined && !story.deleted[0].has(number))
     const [asked, calledBack] = story.deleted
     for (const number of numbers) asked.add(number)
-    await log.del([...new Set(numbers)].map((number) => seqs[number]))
-    for (const number of numbers) calledBack.add(number)
+    const dropped = await log.del([...new Set(numbers)].map((number) => seqs[number])).catch((err) => {
+      if (!options.keep || err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
+      return true
+    })
+    if (!dropped) for (const number of numbers) calledBack.add(number)
   }
   const dropBefore = async () => {
     const number = random(story.appended.length + 1)
@@ -86,6 +93,7 @@ async function live (disk, story, random, options) {
   }
   const actions = [append, append, append, append, sync, async () => log.roll(), del, dropBefore, hold, release,
     () => sleep(2)]
+  if (options.keep) actions.push(async () => log.roll(), () => log.dropBefore(0))
   for (let step = 0; step < 20; step++) await actions[random(actions.length)]()
   if (options.compress) await sleep(10)
   const before = story.clone()
@@ -93,38 +101,58 @@ async function live (disk, story, random, options) {
   story.promise(before)
 }
 
-/** @param {Buffer} value */
+/** @param {string} value */
 function numberOf (value) {
-  return Number.parseInt(String(value), 10)
+  return Number.parseInt(value, 10)
 }
 
 /** What is wrong with the log; null if it is what the story allows, can go on, and leaves nothing behind. */
-async function check (disk, story, options) {
+async function check (disk, story, { keep, maxCount, ...options }) {
   const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
   const seqs = []
   const numbers = []
   for await (const { seq, value } of log.stream()) {
     seqs.push(seq)
     numbers.push(numberOf(value))
-    if (String(value) !== story.appended[numbers.at(-1)]) return `not what was appended: ${String(value).slice(0, 20)}`
+    if (value !== story.appended[numbers.at(-1)]) return `not what was appended: ${value.slice(0, 20)}`
   }
-  const fault = compare(numbers, story) ?? (options.time && await checkPeriod(log, numbers))
+  const fault = compare(numbers, story, keep) ?? (options.time && await checkPeriod(log, numbers))
   if (fault) return fault
   if (log.recovery?.damage.length > 0) return `called damaged: ${JSON.stringify(log.recovery)}`
   if (log.since.value < (seqs.at(-1) ?? -1)) return `since is ${log.since.value}, not ${seqs.at(-1)}`
-  const last = await log.append(Buffer.from(String(story.appended.length)))
+  const last = await log.append(String(story.appended.length))
   if (last <= (seqs.at(-1) ?? -1)) return 'a seq that is too low'
   await log.roll()
-  await log.append(Buffer.from('end'))
+  await log.append('end')
   if (await log.count() !== numbers.length + 2) return 'what was appended afterwards is not there'
   await log.close()
   const files = disk.list()
-  const strange = files.filter((file) => !NAMES.test(file) || files.includes(`${file}.gz`))
+  const isMarkOfNothing = (/** @type {string} */ file) => {
+    const [, of] = /^(.*)\.kept-/.exec(file) ?? []
+    return of !== undefined && !files.includes(of) && !files.includes(`${of}.gz`)
+  }
+  const strange = files.filter((file) => !NAMES.test(file) || files.includes(`${file}.gz`) || isMarkOfNothing(file))
   if (strange.length > 0) return `left behind: ${strange}`
   const again = SegmentedLog(FOLDER, { ...options, storage: disk.crash(() => 0).storage })
   const count = await again.count()
   await again.close()
-  return count === numbers.length + 2 ? null : `${count} records after a second crash`
+  if (count !== numbers.length + 2) return `${count} records after a second crash`
+  return keep ? checkKept(disk, numbers.filter(isChosen), { keep, maxCount, ...options }) : null
+}
+
+/** Goes on as before the crash, and drops what has to go. */
+async function checkKept (disk, expected, options) {
+  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+  await log.release('h')
+  await log.dropBefore(0)
+  const segments = await log.segments()
+  const numbers = []
+  for await (const value of log.stream({ seqs: false, where: chosen })) numbers.push(numberOf(value))
+  const others = await log.count({ where: { not: chosen }, lt: segments.at(-options.maxCount)?.base ?? 0 })
+  await log.close()
+  const found = numbers.slice(0, expected.length)
+  if (found.join() !== expected.join()) return `the chosen records are ${found}, not ${expected}`
+  return others === 0 ? null : `${others} records are left that are not chosen`
 }
 
 /** Reads a period of the log: its records have their numbers as times. */
@@ -136,13 +164,17 @@ async function checkPeriod (log, numbers) {
   return found.join() === expected.join() ? null : `the period has ${found}, not ${expected}`
 }
 
-/** @type {(numbers: number[], story: Story) => string | null} */
-function compare (numbers, { appended, promised, droppable, deleted: [asked,, mustBeGone] }) {
+/** @type {(numbers: number[], story: Story, keep?: object) => string | null} */
+function compare (numbers, { appended, promised, droppable, deleted: [asked,, mustBeGone] }, keep) {
   if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1])) return `not in order: ${numbers}`
   const back = numbers.find((number) => mustBeGone.has(number))
   if (back !== undefined) return `record ${back} was deleted, and is there`
   const isThere = new Set(numbers)
-  const lacks = (/** @type {number} */ number) => !isThere.has(number) && !asked.has(number)
+  // In front of it, retention has left only chosen records.
+  const whole = keep ? numbers.find((number) => !isChosen(number)) ?? Infinity : 0
+  const lacks = (/** @type {number} */ number) => {
+    return !isThere.has(number) && !asked.has(number) && (number >= whole || isChosen(number))
+  }
   const missing = appended.findIndex((_, number) => number >= droppable && number < promised && lacks(number))
   if (missing !== -1) return `record ${missing} was promised, and is missing; there are ${numbers}`
   const [first = 0] = numbers
@@ -159,7 +191,9 @@ function compare (numbers, { appended, promised, droppable, deleted: [asked,, mu
 async function runRound (random, { imageEvery = 3 } = {}) {
   const compress = random(3) > 0 ? 'gzip' : false
   const time = random(2) === 0 ? (value) => numberOf(value) : undefined
-  const options = { segmentSize: 34_000 + random(3) * 4000, openSegments: 1 + random(2), compress, time }
+  const keeping = random(2) === 0 ? { keep: { where: chosen }, maxCount: 1 + random(3) } : {}
+  const segmentSize = 34_000 + random(3) * 4000
+  const options = { codec, segmentSize, openSegments: 1 + random(2), compress, time, ...keeping }
   const images = []
   const story = new Story()
   const take = (/** @type {string} */ name) => {

@@ -34,7 +34,8 @@ async function scanPart (file, { from, stop, at, end, skipsDamage }, { codec, is
   // Records that were appended since the scan began are left out. If there are none, damage behind the end is reported.
   const last = file.end > end ? Math.min(stop, end) : stop
   const plain = { reverse: false, live: false, old: true, limit: Infinity, where: null, signal: null }
-  const reader = new RangeReader(file, { ...plain, from, stop: last, at, skipsDamage }, isWanted)
+  const skipping = { skipsDamage, skipsRetained: false }
+  const reader = new RangeReader(file, { ...plain, ...skipping, from, stop: last, at }, isWanted)
   await call(reader, 'open')
   const onRun = (/** @type {RecordRun} */ records) => records.count === 0 || onRecords(records) !== false
   const hasEnded = await toPromise((cb) => eachRun(reader, { end: file.end, codec, signal: null, onRun }, cb))

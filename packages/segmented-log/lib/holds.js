@@ -1,0 +1,74 @@
+'use strict'
+// Holds: what somebody still needs, and retention therefore keeps. A hold is the name of an empty file.
+
+const path = require('node:path')
+const { misuse } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { checkHoldName, holdName } = require('./names')
+const { ignoreMissing, list } = require('./opening')
+
+/**
+ * @typedef {object} Hold
+ * @property {string} name
+ * @property {number} seq  the records from this seq on are needed
+ * @property {{ from: number, to: number } | null} cut  the seqs of which records were dropped all the same, `to`
+ *   exclusive
+ */
+
+class Holds {
+  #core
+  #retention
+
+  /** @param {import('./core').Core} core  @param {import('./retention').Retention} retention */
+  constructor (core, retention) {
+    this.#core = core
+    this.#retention = retention
+  }
+
+  /** @returns {Promise<Hold[]>} */
+  async list () {
+    const { folder, options, segments: { wholeFrom } } = this.#core
+    const { holds } = await list(folder, options)
+    return holds.map(({ name, seq }) => ({ name, seq, cut: seq < wholeFrom ? { from: seq, to: wholeFrom } : null }))
+  }
+
+  /**
+   * The hold is the name of an empty file, so it is stored with one rename.
+   * @type {(name: unknown, seq: unknown) => Promise<void>}
+   */
+  async set (name, seq) {
+    checkHoldName('hold', name)
+    if (!Number.isSafeInteger(seq)) throw misuse(`hold: expected the seq of the first record that is needed, got ${String(seq)}`)
+    // Whoever has seen nothing yet needs what is kept.
+    const needed = Number(seq) > 0 ? Number(seq) : this.#core.segments.first.base
+    return this.#retention.inTurn(async () => {
+      const { storage } = this.#core.options
+      const [before, ...others] = await this.#holdFiles(name)
+      const file = path.join(this.#core.folder, holdName(name, needed))
+      if (before === undefined) await call(await call(storage, 'open', file, { flags: 'r+', createFolder: false }), 'close')
+      else if (before !== file) await call(storage, 'rename', before, file)
+      for (const other of others) if (other !== file) await call(storage, 'unlink', other)
+      await call(storage, 'syncFolder', this.#core.folder)
+    })
+  }
+
+  /** @param {unknown} name */
+  async release (name) {
+    checkHoldName('release', name)
+    return this.#retention.inTurn(async () => {
+      const { folder, options: { storage } } = this.#core
+      const files = await this.#holdFiles(name)
+      for (const file of files) await call(storage, 'unlink', file).catch(ignoreMissing)
+      if (files.length > 0) await call(storage, 'syncFolder', folder)
+    })
+  }
+
+  /** The files of a hold: at most one, unless somebody made more. @param {string} name @returns {Promise<string[]>} */
+  async #holdFiles (name) {
+    const { folder, options } = this.#core
+    const { holds } = await list(folder, options)
+    return holds.filter((hold) => hold.name === name).map(({ file }) => path.join(folder, file))
+  }
+}
+
+exports.Holds = Holds

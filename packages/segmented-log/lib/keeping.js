@@ -1,0 +1,106 @@
+'use strict'
+// Keeps chosen records longer: before a segment is dropped, they are copied into a smaller file with the same seqs,
+// which takes the segment's place. An empty file beside it, the mark, says so, and until when the segment got records.
+//
+// 1. The copy is made: whole, on stable storage, under a name of its own.
+// 2. The mark is made. From here on, readers that expect every record are told that some are missing.
+// 3. The copy is renamed over the segment.
+//
+// If a crash leaves a copy without a mark, opening removes it. If it leaves both, opening renames the copy.
+
+const path = require('node:path')
+const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { call } = require('@millrace/flow')
+const { parseWhere } = require('@millrace/where')
+const { keptName } = require('./names')
+const { CHOSEN_SUFFIX, ignoreMissing } = require('./opening')
+const { rewriteSegment } = require('./rewriting')
+
+/** By default, the part of a quota that kept segments may take. */
+const PART_OF_QUOTA = 4
+
+/**
+ * @typedef {import('./core').Core} Core
+ * @typedef {import('./segments').Segment} Segment
+ *
+ * @typedef {object} KeepOptions  which records stay when their segment is dropped
+ * @property {import('@millrace/where').Where} where
+ * @property {number} [maxAge]  ms; then they go too. By default they stay as long as `maxSize` lets them
+ * @property {number} [maxSize]  bytes of the segments with chosen records, together; by default a quarter of the
+ *   log's `maxSize`
+ */
+
+/**
+ * @param {unknown} given  the option `keep`
+ * @param {{ maxSize: number, maxAge: number }} limits  of the log
+ * @param {InstanceType<typeof import('@millrace/offset-log/composing').RecordCodec>} codec
+ * @returns {{ isWanted: any, maxAge: number, maxSize: number } | null}  `isWanted`: the filter that the
+ *   codec compiled
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ * @throws {LogError} ERR_CODEC_DECODE if the codec cannot compile the filter
+ */
+function parseKeep (given, limits, codec) {
+  if (given === undefined) return null
+  if (given === null || typeof given !== 'object') throw misuse(`SegmentedLog: keep must be { where, maxAge, maxSize }, got ${String(given)}`)
+  const { where, maxAge = Infinity, maxSize = limits.maxSize / PART_OF_QUOTA, ...others } = /** @type {any} */ (given)
+  checkNames('SegmentedLog: keep', others, ['where', 'maxAge', 'maxSize'])
+  if (where === undefined) throw misuse('SegmentedLog: keep needs where, the filter of the records that stay')
+  for (const [name, value] of Object.entries({ maxAge, maxSize })) {
+    if (!(typeof value === 'number' && value > 0)) throw misuse(`SegmentedLog: keep.${name} must be a number above 0, got ${String(value)}`)
+  }
+  if (limits.maxAge < Infinity && maxAge <= limits.maxAge) {
+    throw misuse(`SegmentedLog: keep.maxAge (${maxAge}) must be above maxAge (${limits.maxAge}), which is for all records`)
+  }
+  if (maxSize > limits.maxSize) throw misuse(`SegmentedLog: keep.maxSize (${maxSize}) must not be above maxSize (${limits.maxSize})`)
+  return { isWanted: codec.compile(parseWhere(where)), maxAge, maxSize }
+}
+
+/**
+ * Leaves only the chosen records of a segment. Call it in the turn of the retention.
+ * @param {Core} core
+ * @param {Segment} segment  sealed, with another one behind it
+ * @param {() => void} check  called again and again; throws to end the call
+ * @returns {Promise<boolean>}  false if none is chosen: then nothing was changed
+ */
+async function keepChosen (core, segment, check) {
+  const { folder, segments, options: { keep, storage } } = core
+  const untilMs = /** @type {Segment} */ (segment.next).createdMs
+  const mark = path.join(folder, keptName(segment.name, untilMs))
+  let isMarked = false
+  try {
+    const { count } = await rewriteSegment(core, segment, {
+      suffix: CHOSEN_SUFFIX,
+      isWanted: keep?.isWanted,
+      skipsDamage: true,
+      check,
+      decide: async ({ count, readCount }) => {
+        if (count === 0) return false
+        isMarked = true
+        segments.mark(segment, untilMs)
+        await call(await call(storage, 'open', mark, { flags: 'r+', createFolder: false }), 'close')
+        await call(storage, 'syncFolder', folder)
+        return count < readCount
+      }
+    })
+    return count > 0
+  } catch (err) {
+    if (isMarked) await unmark(core, segment, mark).catch(() => {})
+    throw err
+  }
+}
+
+/** The copy could not take its place. @type {(core: Core, segment: Segment, mark: string) => Promise<void>} */
+async function unmark ({ folder, segments, options: { storage } }, segment, mark) {
+  await call(storage, 'unlink', mark).catch(ignoreMissing)
+  await call(storage, 'syncFolder', folder)
+  segments.mark(segment, null)
+}
+
+/** Whether a copy failed because of what the segment contains, so that it would fail again. @param {unknown} err */
+function isHopeless (err) {
+  return err instanceof LogError && err.code !== 'ERR_LOG_LOCKED'
+}
+
+exports.parseKeep = parseKeep
+exports.keepChosen = keepChosen
+exports.isHopeless = isHopeless

@@ -1,0 +1,85 @@
+'use strict'
+// Replaces the file of a segment: by one with fewer records, by a compressed one, or by the plain one. The new file is
+// made beside the old one, whole and on stable storage, and renamed. So a crash leaves one of the two.
+
+const { call } = require('@millrace/flow')
+const { copyRecords } = require('@millrace/offset-log/composing')
+const { LogError } = require('@millrace/errors')
+const { ignoreMissing } = require('./opening')
+
+/** Deletions meanwhile make the copy useless; it is made again. */
+const ATTEMPT_COUNT_MAX = 5
+
+/**
+ * @typedef {import('./core').Core} Core
+ * @typedef {import('./segments').Segment} Segment
+ *
+ * @typedef {object} Copied
+ * @property {number} count  how many records were copied
+ * @property {number} readCount  of how many
+ * @property {number} size  of the copy, in bytes
+ */
+
+/**
+ * Copies records of a sealed segment into a smaller file with the same seqs, which takes its place. Reads go on
+ * meanwhile. Call it in the turn of the retention.
+ * @param {Core} core
+ * @param {Segment} segment
+ * @param {object} how
+ * @param {string} how.suffix  of the unfinished file. It ends with `.new`: opening removes what a crash has left
+ * @param {any} [how.isWanted]  a filter that the codec compiled; all records by default
+ * @param {boolean} [how.skipsDamage]  leaves out what is damaged
+ * @param {() => void} how.check  called again and again; throws to end the call
+ * @param {(copied: Copied) => Promise<boolean>} how.decide  called when the copy is whole and nobody uses the segment:
+ *   whether it takes the segment's place
+ * @returns {Promise<Copied>}
+ */
+async function rewriteSegment (core, segment, { suffix, check, decide, ...choice }) {
+  const { segments, options: { storage } } = core
+  const copyPath = segment.path + suffix
+  const remove = () => call(storage, 'unlink', copyPath).catch(ignoreMissing)
+  try {
+    for (let attempt = 1; attempt <= ATTEMPT_COUNT_MAX; attempt++) {
+      await remove()
+      const { changeCount } = segment
+      const copied = await segments.use(segment, async (log) => {
+        if (!log.recovery?.damage.length) await call(log, 'sync')
+        return copyRecords(log._file, copyPath, { ...choice, onProgress: check })
+      })
+      const isDone = await segments.exclusively(segment, async () => {
+        if (segment.changeCount !== changeCount) return false
+        if (await decide(copied)) {
+          await replaceFile(core, segment, { from: copyPath, to: segment.path, format: null, size: copied.size })
+          segment.changeCount++
+        } else await remove()
+        return true
+      })
+      if (isDone) return copied
+    }
+  } catch (err) {
+    await remove().catch(() => {})
+    throw err
+  }
+  await remove()
+  throw new LogError('ERR_LOG_LOCKED', `${segment.path} is being deleted from again and again; try later`, { path: segment.path })
+}
+
+/**
+ * Call it while nobody uses the segment.
+ * @param {Core} core
+ * @param {Segment} segment
+ * @param {{ from: string, to: string, format: import('./compressed/formats').Format | null, size: number }} file
+ */
+async function replaceFile ({ folder, options: { storage } }, segment, { from, to, format, size }) {
+  const before = segment.filePath
+  await call(storage, 'rename', from, to)
+  await call(storage, 'syncFolder', folder)
+  segment.format = format
+  segment.size = size
+  if (before === to) return
+  await call(storage, 'unlink', before)
+  await call(storage, 'syncFolder', folder)
+}
+
+exports.rewriteSegment = rewriteSegment
+exports.replaceFile = replaceFile
