@@ -5,6 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { parseTime } = require('../lib/cli/times')
@@ -86,6 +87,43 @@ tape('--since, --until, --level and --grep: all must hold', async (t) => {
   for (const words of [['--since', 'yesterday'], ['--until', '99'], ['--level', 'loud']]) {
     t.equal((await runCommand(['cat', folder, ...words])).code, 2, words.join(' '))
   }
+})
+
+tape('--time: the field of the time, in seconds, ms and as a text, in a file and in a folder', async (t) => {
+  const now = Date.now()
+  const ago = (hours) => now - hours * HOUR
+  // They were all written now, and happened at other times.
+  const text = (hours) => new Date(ago(hours)).toISOString()
+  const times = [ago(9), ago(5) / 1000, text(4), text(2).replace(/\.\d+Z/, 'Z'), ago(1) / 1000, ago(-3)]
+  const records = times.map((at, i) => ({ msg: i, meta: { at }, time: now }))
+  const file = path.join(temporaryFolder(), 'log')
+  const folder = path.join(temporaryFolder(), 'logs')
+  const options = { codec: jsonCodec }
+  for (const log of [OffsetLog(file, options), SegmentedLog(folder, { ...options, segmentSize: 1 })]) {
+    for (const record of [...records, { msg: 6, meta: {} }]) await log.append(record)
+    await log.close()
+  }
+  for (const from of [file, folder]) {
+    const cat = async (...words) => messages(await runCommand(['cat', from, '--time', 'meta.at', ...words]))
+    t.equal(await cat('--since', '4.5h'), '2345')
+    t.equal(await cat('--since', '5.5h', '--until', '90m'), '123')
+    t.equal(await cat('--until', '3h'), '012')
+    t.equal((await runCommand(['count', from, '--time', 'meta.at', '--since', '4.5h'])).stdout, '4\n')
+    t.equal((await runCommand(['cat', from, '--time', 'meta..at', '--since', '1h'])).code, 2, 'an empty key')
+  }
+})
+
+tape('--since: takes chosen records that were kept longer', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const keep = { where: { path: 'level', gte: 50 } }
+  const log = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1, maxCount: 1, keep })
+  for (let msg = 0; msg < 6; msg++) await log.append({ msg, level: msg % 2 === 0 ? 50 : 30, time: Date.now() })
+  await log.dropBefore(0)
+  const [, second] = await log.segments()
+  await log.close()
+  t.equal(messages(await runCommand(['cat', folder, '--since', '1h'])), '0245')
+  t.equal(messages(await runCommand(['cat', folder, '--level', 'error'])), '024')
+  t.match((await runCommand(['cat', folder, '--gt', String(second.base)])).stderr, /all but chosen ones/)
 })
 
 tape('--pretty: one line or several, and nothing that a terminal obeys', async (t) => {

@@ -19,12 +19,12 @@ const LATE_MS = 60_000
 async function openFolder (path, options) {
   const { listSlots, openSlots } = require('./slots')
   if (listSlots(path).length > 0) return openSlots(path, options)
-  const { codec, raw = false, since } = options
+  const { codec, raw = false } = options
   const identity = await identifyFolder(path)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
   await log.ready()
-  const first = since === undefined ? null : await findFirst(log, since)
+  const first = await findFirst(log, options)
   return { ...whole(/** @type {any} */ (log), first), identity, codec: chosen, close: () => log.close() }
 }
 
@@ -50,12 +50,14 @@ function sizeOf (path) {
 }
 
 /**
- * Segments before this one have only older records, so they need not be read.
+ * Segments before this one have only records that were written earlier, so they need not be read. If the time is in
+ * another field than `time`, it may be any time, not that of the writing.
  * @param {ReturnType<typeof SegmentedLog>} log
- * @param {Date} since
+ * @param {import('./source').SourceOptions} options
  * @returns {Promise<number | null>}  a seq
  */
-async function findFirst (log, since) {
+async function findFirst (log, { since, time }) {
+  if (since === undefined || time !== undefined) return null
   const segments = await log.segments()
   const later = segments.findIndex(({ created }) => created.getTime() - LATE_MS > since.getTime())
   const index = later === -1 ? segments.length - 1 : later - 1

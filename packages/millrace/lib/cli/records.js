@@ -36,11 +36,15 @@ const options = {
   grep: { flags: '-g, --grep <text>', description: 'only records whose JSON text contains this' },
   since: {
     flags: '--since <time>',
-    description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00Z. Their field ' +
-      'time says when they were made',
+    description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00Z',
     parse: parseTime
   },
   until: { flags: '--until <time>', description: 'only records before this time', parse: parseTime },
+  time: {
+    flags: '--time <path>',
+    description: 'the field with the time of a record, such as meta.at, for --since and --until: ms or seconds since 1970, ' +
+      'or an ISO text in UTC. By default it is time'
+  },
   level: {
     flags: '-l, --level <level>',
     description: 'only records of this level and above, such as warn or 40',
@@ -59,7 +63,7 @@ const options = {
 }
 
 const rangeOptions = [options.gt, options.gte, options.lt, options.lte]
-const filterOptions = [options.where, options.grep, options.since, options.until, options.level]
+const filterOptions = [options.where, options.grep, options.since, options.until, options.time, options.level]
 const printOptions = [options.pretty, options.seqs, options.raw, options.full, options.codec, options.skipDamage]
 
 /** @type {OptionDefinition[]} */
@@ -101,13 +105,14 @@ function parseCount (text) {
  * @param {Record<string, any>} given
  * @returns {import('@millrace/offset-log').ReadOptions}
  */
-function toReadOptions ({ gt, gte, lt, lte, after, reverse, limit, where, grep, since, until, level, skipDamage }) {
+function toReadOptions ({ grep, since, until, time, level, skipDamage, onRetained, ...given }) {
+  const { gt, gte, lt, lte, after, reverse, limit, where } = given
   // What is searched for text is counted after the search.
   const isSearched = grep !== undefined
   const filters = [...where ?? []]
-  if (since !== undefined || until !== undefined) filters.push(timeFilter({ since, until }))
+  if (since !== undefined || until !== undefined) filters.push(timeFilter({ since, until, path: time }))
   if (level !== undefined) filters.push(level)
-  const range = { gt, gte, lt, lte, after, reverse, limit: isSearched ? -1 : limit }
+  const range = { gt, gte, lt, lte, after, reverse, limit: isSearched ? -1 : limit, ...(onRetained && { onRetained }) }
   return { ...range, where: filters.length > 0 ? filters : undefined, onCorrupt: skipDamage ? 'skip' : undefined }
 }
 
@@ -119,7 +124,9 @@ function toReadOptions ({ gt, gte, lt, lte, after, reverse, limit, where, grep, 
 function withFirst (options, first) {
   if (typeof first === 'object' && first !== null) return { ...options, after: first }
   const { gt = -1, gte = 0 } = options
-  return first === null || gt >= first || gte >= first ? options : { ...options, gt: undefined, gte: first }
+  if (first === null || gt >= first || gte >= first) return options
+  // Of the segments from there on, some may have only chosen records.
+  return { ...options, gt: undefined, gte: first, onRetained: 'skip' }
 }
 
 /**

@@ -40,13 +40,13 @@ function listSlots (folder) {
  * @returns {Promise<OpenedSource>}
  */
 async function openSlots (folder, options) {
-  const { codec, raw = false, since } = options
+  const { codec, raw = false } = options
   refuseBounds(folder, options)
   const identity = await identifySlots(folder)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const log = MergedLog(folder, { codec: createLineCodec(chosen, raw), time: createTimeReader(chosen, raw) })
   await log.ready()
-  const parts = await listParts(log, since)
+  const parts = await listParts(log, options)
   return {
     log: /** @type {any} */ (log),
     identity: { ...identity, path: log.filename },
@@ -82,15 +82,15 @@ async function identifySlots (folder) {
 
 /**
  * @param {ReturnType<typeof MergedLog>} merged
- * @param {Date | undefined} since
+ * @param {SourceOptions} options
  * @returns {Promise<Part[]>}
  */
-async function listParts (merged, since) {
+async function listParts (merged, options) {
   /** @type {Array<{ slot: number, log: any }>} */
   const slots = []
   merged.eachSlot((log, slot) => slots.push({ slot, log }))()
   return Promise.all(slots.map(async ({ slot, log }) => {
-    return { slot, log, first: since === undefined ? null : await findFirst(log, since) }
+    return { slot, log, first: await findFirst(log, options) }
   }))
 }
 
