@@ -6,6 +6,7 @@ const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { Repacker, SLOT_POSITIONS, encodeHead, encodeSlot } = require('@millrace/framing')
+const { UnpackedRun, isWordsRecord } = require('./file-words')
 
 // Pages are written this many bytes at a time.
 const WRITE_SIZE = 1024 * 1024
@@ -22,7 +23,7 @@ const WRITE_SIZE = 1024 * 1024
 class Repacking {
   /** Logical position: all records below it are packed. */
   packedEnd = 0
-  /** How many records were packed, and how many were read. */
+  /** If records are chosen: how many are, of how many. */
   count = 0
   readCount = 0
   #store
@@ -64,8 +65,7 @@ class Repacking {
     const reader = await call(this.#store, 'openReader', range)
     for (let run = await call(reader, 'next', logEnd); run.count > 0; run = await call(reader, 'next', logEnd)) {
       const end = run.seqs[run.count - 1] + 1
-      this.readCount += run.count
-      if (this.#isWanted !== null) run.filter(this.#isWanted)
+      if (this.#isWanted !== null) this.#choose(run, this.#isWanted)
       this.#pack(run)
       this.packedEnd = end
       await onRun()
@@ -79,9 +79,26 @@ class Repacking {
     return this.#repacker.finish(logicalEnd)
   }
 
+  /** @type {(run: import('./record-run').RecordRun, isWanted: import('./codec').RecordFilter) => void} */
+  #choose (run, isWanted) {
+    const { words } = this.#store
+    let records = run
+    if (words !== null) {
+      const unpacked = records = new UnpackedRun()
+      const onLost = this.#skipsDamage ? () => {} : null
+      unpacked.fill(run, words, { maxRecordSize: Infinity, keepsBytes: false, onLost })
+      if (unpacked.failure !== null) throw unpacked.failure
+    }
+    this.readCount += records.count
+    records.filter(isWanted)
+    this.count += records.count
+    if (records === run) return
+    const chosen = new Set(records.seqs.subarray(0, records.count))
+    run.filter((buffer, start, end, seq) => chosen.has(seq) || isWordsRecord(buffer, start, end))
+  }
+
   /** @param {import('./record-run').RecordRun} run */
   #pack ({ buffer, seqs, starts, ends, count }) {
-    this.count += count
     for (let index = 0; index < count; index++) {
       if (this.#losses.length > 0) this.#packLosses(seqs[index])
       this.#repacker.add(seqs[index], buffer, starts[index], ends[index])
@@ -149,7 +166,7 @@ class Compactor {
 
   /**
    * Call it when everything is copied and nothing more is appended.
-   * @returns {Promise<{ count: number, readCount: number, size: number }>}  how many records were copied, of how many,
+   * @returns {Promise<{ count: number, readCount: number, size: number }>}  how many records were chosen, of how many,
    *   and the size of the new file, in bytes. It is whole, durable and closed
    */
   async finish () {

@@ -15,7 +15,7 @@ const ATTEMPT_COUNT_MAX = 5
  * @typedef {import('./segments').Segment} Segment
  *
  * @typedef {object} Copied
- * @property {number} count  how many records were copied
+ * @property {number} count  how many records the filter chose
  * @property {number} readCount  of how many
  * @property {number} size  of the copy, in bytes
  */
@@ -27,7 +27,7 @@ const ATTEMPT_COUNT_MAX = 5
  * @param {Segment} segment
  * @param {object} how
  * @param {string} how.suffix  of the unfinished file. It ends with `.new`: opening removes what a crash has left
- * @param {any} [how.isWanted]  a filter that the codec compiled; all records by default
+ * @param {any} how.isWanted  a filter that the codec compiled
  * @param {boolean} [how.skipsDamage]  leaves out what is damaged
  * @param {() => void} how.check  called again and again; throws to end the call
  * @param {(copied: Copied) => Promise<boolean>} how.decide  called when the copy is whole and nobody uses the segment:

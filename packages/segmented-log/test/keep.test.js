@@ -5,6 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
+const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
@@ -29,7 +30,7 @@ async function whenCompressed (log) {
 async function fill (log, count, perSegment = 5) {
   const entries = []
   for (let i = 0; i < count; i++) {
-    const value = { i, level: i % 3 === 0 ? 'error' : 'info', text: 'x'.repeat(i % 40) }
+    const value = { i, level: i % 3 === 0 ? 'error' : 'info', text: 'x'.repeat(i % 40), host: 'a host with a long name' }
     entries.push({ seq: await log.append(value), value })
     if (i % perSegment === perSegment - 1) await log.roll()
   }
@@ -38,10 +39,15 @@ async function fill (log, count, perSegment = 5) {
 
 const isError = ({ value }) => value.level === 'error'
 
-for (const compress of ['gzip', false]) {
-  tape(`keep: chosen records stay with their seqs, in every kind of read (${compress || 'plain'})`, async (t) => {
+const kinds = [
+  { name: 'plain', codec: jsonCodec, compress: false },
+  { name: 'gzip', codec: jsonCodec, compress: 'gzip' },
+  { name: 'with a dictionary', codec: withDictionary(jsonCodec), compress: false }
+]
+for (const { name, codec, compress } of kinds) {
+  tape(`keep: chosen records stay with their seqs, in every kind of read (${name})`, async (t) => {
     const folder = path.join(temporaryFolder(), 'logs')
-    const options = { codec: jsonCodec, maxCount: 3, keep: { where }, compress, time: (value) => value.i }
+    const options = { codec, maxCount: 3, keep: { where }, compress, time: (value) => value.i }
     const log = SegmentedLog(folder, options)
     const all = await fill(log, 40)
     // A run of the retention may be under way; this one follows it.
