@@ -75,17 +75,10 @@ class CountsStory {
   }
 
   async #openLog () {
-    const { storage } = this.#disk
-    for (let attempt = 0; ; attempt++) {
-      const log = SegmentedLog(FOLDER, { storage, codec: recordCodec, fsync: 'never' })
-      await log.ready()
-      if (!log.recovery?.uncopied) return log
-      // Its error says that a copy is in the way.
-      await log.close()
-      if (attempt === 5) throw new Error(`the log stays read-only: ${log.recovery.uncopied.cause.message}`)
-      const copies = this.#disk.list().filter((file) => file.endsWith('.tail'))
-      for (const file of copies) await call(storage, 'unlink', file).catch(() => {})
-    }
+    const log = SegmentedLog(FOLDER, { storage: this.#disk.storage, codec: recordCodec, fsync: 'never' })
+    await log.ready()
+    if (log.recovery?.uncopied) throw log.recovery.uncopied.cause
+    return log
   }
 
   async #close ({ log, counter, committer }) {

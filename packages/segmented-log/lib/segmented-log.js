@@ -442,11 +442,7 @@ class Log {
     await this.#upkeep.stop()
     await this.#retention.stop()
     this.#core.end()
-    const { last } = segments
-    last.isActive = false
-    const results = await Promise.allSettled([segments.close(last), segments.closeSealed()])
-    const failed = results.find(({ status }) => status === 'rejected')
-    if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
+    await segments.end()
   }
 
   /** Why the log may not be written; null if it may. @param {string} name */

@@ -6,6 +6,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
+const { errors } = require('@millrace/offset-log/composing')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -98,6 +99,7 @@ class Segments {
   /** Those that are open, or being opened or closed; dropped ones too. @type {Set<Segment>} */
   #opened = new Set()
   #clock = 0
+  #isEnded = false
 
   /**
    * @param {string} folder
@@ -277,6 +279,8 @@ class Segments {
     this.#opened.add(segment)
     try {
       await segment.closing?.catch(ignore)
+      // Another log may have the folder now, and two that recover one file would harm it.
+      if (this.#isEnded) throw errors.closedError('read', this.#folder)
       const log = OffsetLog(segment.path, this.#sealedOptions)
       await log.ready()
       this.noteOpen(segment, log)
@@ -327,10 +331,14 @@ class Segments {
     await Promise.allSettled(dropped.map((segment) => segment.pinCount === 0 && this.close(segment)))
   }
 
-  /** Closes all but the active segment. @returns {Promise<void>} rejected with the first failure */
-  async closeSealed () {
-    const sealed = [...this.#opened].filter(({ isActive }) => !isActive)
-    const results = await Promise.allSettled(sealed.map(async (segment) => {
+  /**
+   * Closes all segments. None is opened any more: a reader that wants to go on fails with ERR_LOG_CLOSED.
+   * @returns {Promise<void>}  rejected with the first failure
+   */
+  async end () {
+    this.#isEnded = true
+    this.last.isActive = false
+    const results = await Promise.allSettled([...this.#opened].map(async (segment) => {
       await segment.opening?.catch(ignore)
       await this.close(segment)
     }))

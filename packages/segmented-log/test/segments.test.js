@@ -249,3 +249,37 @@ tape('segments: options that make no sense are misuse', async (t) => {
   }
   t.throws(() => SegmentedLog(), { code: 'ERR_INVALID_ARGUMENT' })
 })
+
+tape('close: readers that want to go on fail, and open no file any more, even if closing fails', async (t) => {
+  for (const isFailing of [false, true]) {
+    const disk = new SimulatedDisk()
+    const log = SegmentedLog('/logs', { codec: jsonCodec, storage: disk.storage, segmentSize: 40_000, openSegments: 1, fsync: 'never' })
+    await log.ready()
+    for (let n = 0; n < 30; n++) await log.append({ n, text: 'x'.repeat(5000) })
+    const readers = await Promise.all(Array.from({ length: 20 }, async (_, index) => {
+      const reader = log.stream(index % 2 ? { reverse: true } : {})[Symbol.asyncIterator]()
+      for (let n = 0; n < index; n++) await reader.next()
+      return reader
+    }))
+    let isClosed = false
+    const opened = []
+    disk.decide = ({ name, path }) => {
+      if (isClosed && name === 'open') opened.push(path)
+      if (isFailing && name === 'sync') return { code: 'EIO', losesPages: true }
+    }
+    const ends = readers.map(async (reader) => {
+      try {
+        while (!(await reader.next()).done);
+        return 'end'
+      } catch (err) {
+        return err.code
+      }
+    })
+    await log.close().catch(({ code }) => t.equal(isFailing && code, 'ERR_LOG_POISONED'))
+    isClosed = true
+    const codes = new Set(await Promise.all(ends))
+    t.deepEqual([...codes].filter((code) => code !== 'end'), ['ERR_LOG_CLOSED'], [...codes].join())
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.deepEqual(opened, [])
+  }
+})
