@@ -7,7 +7,8 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { fastify } = require('fastify')
-const { LINES_TYPE } = require('./requests')
+const { readProtobuf } = require('@millrace/otlp')
+const { LINES_TYPE, PROTOBUF_TYPE } = require('./requests')
 
 // Hides the name from the type checker, because the package may be absent.
 const load = require
@@ -74,8 +75,12 @@ async function serveParse () {
   app.addContentTypeParser(LINES_TYPE, { parseAs: 'string', bodyLimit: 8 * 2 ** 20 }, (_, body, done) => {
     done(null, /** @type {string} */ (body).trimEnd().split('\n').map((line) => JSON.parse(line)))
   })
+  app.addContentTypeParser(PROTOBUF_TYPE, { parseAs: 'buffer', bodyLimit: 8 * 2 ** 20 }, (_, body, done) => {
+    done(null, readProtobuf(/** @type {Buffer} */ (body), { countMax: 1000 }))
+  })
   const countOf = (/** @type {any} */ { length }) => length
   app.post('/v1/logs/:name', async ({ body }) => ({ ack: 'written', count: countOf(body), last: 123_456 }))
+  app.post('/v1/logs', async () => ({}))
   return { url: await app.listen({ port: 0, host: HOST }), close: () => app.close() }
 }
 
@@ -206,6 +211,7 @@ const OURS = ['@millrace/ingest', 'fastify']
 exports.parts = [
   peer('millrace', 'Millrace', 'millrace', OURS, millrace),
   peer('millrace-full', 'Millrace, full log', 'millrace', OURS, millrace),
+  peer('millrace-dictionary', 'Millrace, dictionary', 'millrace', OURS, millrace),
   peer('sqlite', 'better-sqlite3', 'database', ['better-sqlite3', 'fastify'], sqlite),
   peer('sqlite-full', 'better-sqlite3, full', 'database', ['better-sqlite3', 'fastify'], sqlite),
   peer('empty', 'empty server', 'limit', ['fastify'], { serve: serveEmpty }),

@@ -79,9 +79,26 @@ const goals = {
       peers: { millrace: { ack: 'written' }, parse: {} },
       lost: 'nothing',
       lines: [rate('events in NDJSON of 100, `written`', { goal: { times: [{ factor: 0.6, of: 'parse' }] }, drawn: 'events in NDJSON of 100' })]
+    },
+    ...['otlp', 'otlp-json'].map((request) => ({
+      name: request,
+      work: 'load',
+      setting: { ...SETTING, request },
+      peers: { millrace: { ack: 'written' }, parse: {} },
+      lost: 'nothing',
+      lines: [rate(`log records of OpenTelemetry in ${request === 'otlp' ? 'protobuf' : 'JSON'}, 100 a request, \`written\``,
+        { goal: { times: [{ factor: 0.6, of: 'parse' }] } })]
+    })),
+    {
+      name: 'dictionary',
+      work: 'load',
+      setting: { ...SETTING, request: 'put' },
+      peers: { millrace: { ack: 'written' }, 'millrace-dictionary': { ack: 'written', dictionary: true } },
+      lost: 'nothing',
+      lines: [rate('events by PUT, `written`', {
+        seed: '41% fewer with a dictionary', goal: { times: [{ factor: 0.95, of: 'millrace' }] }, by: 'millrace-dictionary'
+      })]
     }
-    // OTLP of 100 records goes here: another body in requests.js, and a parser in `serveParse`.
-    // The dictionary, on against off, goes here: two peers in servers.js that differ in `options.log`.
   ]
 }
 
