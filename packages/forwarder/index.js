@@ -18,6 +18,7 @@ const { writableSink } = require('./lib/sinks/writable')
  * @typedef {import('./lib/options').SendContext} SendContext
  * @typedef {import('./lib/ship/ship').Shipper} Shipper
  * @typedef {import('./lib/ship/log-sink').Target} ShipTarget
+ * @typedef {import('./lib/ship/log-sink').TargetEnd} TargetEnd
  * @typedef {import('./lib/ship/log-sink').ShippedRecord} ShippedRecord
  * @typedef {import('./lib/ship/verify-shipped').ShippedReport} ShippedReport
  * @typedef {import('./lib/sinks/http').HttpSinkOptions} HttpSinkOptions

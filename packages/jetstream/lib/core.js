@@ -39,6 +39,7 @@ class Core {
     this.options = options
     this.connection = new Connection(options)
     this.lifecycle = new Lifecycle((name) => errors.closedError(name, options.place))
+    /** @type {LogFile} */
     this.file = this.#createFile()
   }
 

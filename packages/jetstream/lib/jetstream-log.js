@@ -18,6 +18,7 @@ const { ShipTarget } = require('./ship-target')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+/** @typedef {import('@millrace/offset-log').OffsetLog<any>} OffsetLog */
 
 // flumedb calls methods of the log without the log as `this`.
 const BOUND = ['ready', 'append', 'appendOnce', 'idOf', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable',
@@ -211,7 +212,7 @@ class Log {
     return callbackOrPromise(cb, (cb) => reads[name](this.#core.file, this.#getter, { what, options }, cb), name)
   }
 
-  /** @param {import('@millrace/offset-log').ReadOptions} [options] */
+  /** @type {(options?: import('@millrace/offset-log').ReadOptions) => ReturnType<OffsetLog['stream']>} */
   stream (options = {}) {
     try {
       const range = parseRange('stream', options, this.#core.options.isStrict)
@@ -221,17 +222,17 @@ class Log {
     }
   }
 
-  /** @param {any} [options] */
+  /** @type {(options?: any) => ReturnType<OffsetLog['toReadable']>} */
   toReadable (options = {}) {
     return createReadable(this.#core.file, options)
   }
 
-  /** @param {import('@millrace/offset-log').WritableOptions} [options] */
+  /** @type {(options?: import('@millrace/offset-log').WritableOptions) => ReturnType<OffsetLog['toWritable']>} */
   toWritable (options = {}) {
     return createWritable(/** @type {any} */ (this), options)
   }
 
-  /** @param {(err: Error | null) => void} [done] */
+  /** @type {(done?: (err: Error | null) => void) => ReturnType<OffsetLog['toSink']>} */
   toSink (done) {
     return createSink(/** @type {any} */ (this), done)
   }

@@ -194,8 +194,8 @@ function showReport (report) {
 
 function showDamage (ranges, text, isGood = false) {
   const items = create('ul')
-  for (const { what, offset, size, seqs } of ranges.slice(0, 20)) {
-    const item = putText(create('li'), `${formatSize(size)} at offset ${offset}: ${what}`)
+  for (const { what, offset, size, seqs, file } of ranges.slice(0, 20)) {
+    const item = putText(create('li'), `${formatSize(size)} at offset ${offset}${file ? ` of ${file}` : ''}: ${what}`)
     if (seqs) {
       const button = create('button', '', 'show')
       button.addEventListener('click', () => show({ from: Math.max(0, seqs.from) }))

@@ -110,7 +110,8 @@ tape('sharing: a reader that segments are dropped under fails, or misses nothing
     const failure = failureOf(() => following)
     for (let left = 200; (await reader.last({ seqs: false }))?.n !== n - 1 && left > 0; left--) await sleep(10)
     t.equal((await reader.last({ seqs: false }))?.n, n - 1, 'the reader is up to date')
-    await sleep(20)
+    const whole = (async () => { for (let left = 200; seen.length < 4 && left > 0; left--) await sleep(10) })()
+    await Promise.race([failure, whole])
     stream(true)
     const code = (await failure)?.code
     t.deepEqual(seen, Array.from(seen, (_, index) => first + index), 'no gap')

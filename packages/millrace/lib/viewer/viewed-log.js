@@ -40,9 +40,13 @@ const RANGE_COUNT_MAX = 200
  * @property {string} [error]  why the record does not decode; then `text` shows its bytes
  */
 
+/** A file of the log. `base`: how much higher the seqs of the log are than its own. */
+/** @typedef {{ path: string, base: number, storage?: import('@millrace/block-file').Storage | undefined }} LogFile */
+
 class ViewedLog {
   #log
   #identity
+  #listFiles
   #codec
   #skip
   /** @type {string[] | null | undefined} undefined until records were looked at */
@@ -57,8 +61,12 @@ class ViewedLog {
    * @param {Codec} options.codec  of the log
    * @param {string[]} [options.timePath]  the member that is a record's time; by default it is found out
    * @param {(text: string) => { where: any, texts: string[] }} options.parseQuery
+   * @param {() => Promise<LogFile[]>} [options.listFiles]  of a log in a folder; by default there is one file
    */
-  constructor (log, { identity, codec, timePath, parseQuery }) {
+  constructor (log, { identity, codec, timePath, parseQuery, listFiles }) {
+    /** @type {LogFile} */
+    const only = { path: log.filename, base: 0 }
+    this.#listFiles = listFiles ?? (async () => [only])
     this.#log = log
     this.#identity = identity
     this.#codec = codec
@@ -76,7 +84,7 @@ class ViewedLog {
   async info () {
     const { filename, since, recovery } = this.#log
     const { framing, codec } = this.#identity
-    const { size, mtimeMs } = await fs.promises.stat(filename)
+    const { size, mtimeMs } = await this.#measure()
     return {
       path: filename,
       name: path.basename(filename),
@@ -88,6 +96,17 @@ class ViewedLog {
       damage: recovery?.damage ?? [],
       isTailUnsynced: Boolean(recovery?.uncopied ?? recovery?.unrestored)
     }
+  }
+
+  /** All files together. */
+  async #measure () {
+    let [size, mtimeMs] = [0, 0]
+    for (const { path: file } of await this.#listFiles()) {
+      const found = await fs.promises.stat(file).catch(ignoreGone)
+      size += found?.size ?? 0
+      mtimeMs = Math.max(mtimeMs, found?.mtimeMs ?? 0)
+    }
+    return { size, mtimeMs }
   }
 
   /**
@@ -238,18 +257,49 @@ class ViewedLog {
       for (const listener of job.listeners) listener(answer)
     }
     let sentMs = 0
-    verify(this.#log.filename, {
-      rangesMax: RANGE_COUNT_MAX,
+    this.#verifyFiles({
       onDamage: (range) => { for (const listener of job.listeners) listener({ damage: range }) },
-      onProgress: ({ position, size }) => {
+      onProgress: (done) => {
         if (Date.now() - sentMs < UPDATE_MS) return
         sentMs = Date.now()
-        tell({ done: position / Math.max(1, size) })
+        tell({ done })
       }
     }).then((report) => tell({ report }), (err) => tell({ error: err.message })).finally(() => {
       this.#verification = null
     })
     return job
+  }
+
+  /**
+   * One after the other.
+   * @param {{ onDamage: (range: object) => void, onProgress: (done: number) => void }} how  `done`: from 0 to 1
+   * @returns {Promise<object>}  the parts of a report that the page shows
+   */
+  async #verifyFiles ({ onDamage, onProgress }) {
+    const files = await this.#listFiles()
+    /** @type {object[]} */
+    const damage = []
+    const all = { isSound: true, records: 0, mendable: 0, damage, damageCount: 0, damageSize: 0 }
+    for (const [index, { path: file, base, storage }] of files.entries()) {
+      const place = (/** @type {import('@millrace/framing/survey').DamagedRange} */ { seqs, ...range }) => {
+        const raised = seqs && { from: seqs.from + base, to: seqs.to + base }
+        return { ...range, seqs: raised, ...(files.length > 1 && { file: path.basename(file) }) }
+      }
+      const report = await verify(file, {
+        storage,
+        rangesMax: RANGE_COUNT_MAX,
+        onDamage: (range) => onDamage(place(range)),
+        onProgress: ({ position, size }) => onProgress((index + position / Math.max(1, size)) / files.length)
+      }).catch(ignoreGone)
+      if (!report) continue
+      all.isSound &&= report.isSound
+      all.records += report.records
+      all.mendable += report.mendable
+      all.damageCount += report.damageCount
+      all.damageSize += report.damageSize
+      damage.push(...report.damage.slice(0, RANGE_COUNT_MAX - damage.length).map(place))
+    }
+    return all
   }
 
   /**
@@ -312,6 +362,11 @@ class ViewedLog {
       return { value: buffer.subarray(start, end), error: String(err?.message ?? err) }
     }
   }
+}
+
+/** A segment was dropped, or compressed, meanwhile. @param {NodeJS.ErrnoException} err @returns {undefined} */
+function ignoreGone (err) {
+  if (err.code !== 'ENOENT') throw err
 }
 
 exports.ViewedLog = ViewedLog
