@@ -47,7 +47,8 @@ class Story {
 async function live (disk, story, random, options) {
   const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
   const seqs = []
-  for await (const { seq, value } of log.stream()) seqs[numberOf(value)] = seq
+  // Opening may have begun to drop what an earlier session was to drop.
+  for await (const { seq, value } of log.stream({ onRetained: 'skip' })) seqs[numberOf(value)] = seq
   const sync = async () => {
     const before = story.clone()
     await log.sync()
