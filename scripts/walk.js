@@ -43,6 +43,22 @@ const walks = {
  * @returns {Promise<Walk>}
  */
 async function walk (name) {
+  // A log that finds calls slow goes through threads, which is another walk. With a clock that stands still, every
+  // machine is quick.
+  const readClock = performance.now
+  performance.now = () => 0
+  try {
+    return await walkQuickly(name)
+  } finally {
+    performance.now = readClock
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<Walk>}
+ */
+async function walkQuickly (name) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'walk-'))
   const file = path.join(folder, 'log')
   const log = OffsetLog(file, { fsync: 'always' })
@@ -57,7 +73,7 @@ async function walk (name) {
       const opened = await run(name, { file, log, seq })
       return () => opened?.close?.()
     }
-    // What a timer of the log adds, or a busy machine that makes reads go through threads, is no part of the walk.
+    // What a timer of the log adds is no part of the walk.
     const walks = []
     for (let count = 0; count < COVER_COUNT; count++) walks.push(await cover(act))
     return walks.reduce((least, one) => one.functionCount < least.functionCount ? one : least)

@@ -8,7 +8,6 @@
 // The server can also answer one request with many records. In 2.12.1 that request and an atomic batch, at the same
 // time, stop the stream for good: it locks what it has locked already (`getDirectRequest` calls `lastSeq`).
 
-const { LogError } = require('@millrace/errors')
 const { pause, toCallback } = require('@millrace/flow')
 const { RecordRun, errors } = require('@millrace/offset-log/composing')
 const { NUMBER, numberOf } = require('./failures')
@@ -160,16 +159,9 @@ class StreamReader {
     run.buffer = buffer
   }
 
-  /** @type {(records: RecordRun) => LogError | null} */
+  /** @type {(records: RecordRun) => import('@millrace/errors').LogError | null} */
   applyFilter (records) {
-    if (this.#isWanted === null) return null
-    try {
-      records.filter(this.#isWanted)
-      return null
-    } catch (err) {
-      if (err instanceof LogError) return err
-      return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${this.#core.options.codec.name} compiled has failed`, { cause: err })
-    }
+    return this.#isWanted === null ? null : records.applyFilter(this.#isWanted, this.#core.options.codec.name)
   }
 
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */

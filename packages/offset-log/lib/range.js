@@ -1,7 +1,7 @@
 'use strict'
 // A range of seqs: parses it from the options of a read, and reads it run by run from the store.
 
-const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { isShortRead } = require('./errors')
@@ -307,22 +307,13 @@ class RangeReader {
   }
 
   /**
-   * Leaves only the records that match the filter, perhaps none. The codec compiled the filter, and may be the user's:
-   * whatever the filter throws becomes a LogError.
+   * Leaves only the records that match the filter, perhaps none.
    * @param {RecordRun} records  what `next` delivered
    * @param {import('./codec').RecordCodec} codec
    * @returns {LogError | null}  ERR_CODEC_DECODE
    */
   applyFilter (records, codec) {
-    if (this.#isWanted === null) return null
-    try {
-      records.filter(this.#isWanted)
-      return null
-    } catch (err) {
-      if (err instanceof LogError) return err
-      return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codec.name} compiled has failed: ${reasonOf(err)}`,
-        { cause: err })
-    }
+    return this.#isWanted === null ? null : records.applyFilter(this.#isWanted, codec.name)
   }
 
   /** Continues from a delivered record, with bytes read again. @param {number} index  in the run */

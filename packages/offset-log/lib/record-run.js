@@ -2,7 +2,7 @@
 // A run of records: one buffer, and arrays of positions that are reused for the next run. There is no object per
 // record.
 
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse, reasonOf } = require('@millrace/errors')
 
 // Large enough that the calls for a run cost nothing per record, and small enough that its arrays stay in the
 // processor's cache.
@@ -71,6 +71,23 @@ class RecordRun {
     this.count = 0
     for (let index = 0; index < count; index++) {
       if (isWanted(buffer, starts[index], ends[index], seqs[index])) this._keep(index)
+    }
+  }
+
+  /**
+   * The same with what a codec compiled, which may be the user's: whatever it throws becomes a LogError.
+   * @param {Parameters<RecordRun['filter']>[0]} isWanted
+   * @param {string} codecName
+   * @returns {LogError | null}  ERR_CODEC_DECODE
+   */
+  applyFilter (isWanted, codecName) {
+    try {
+      this.filter(isWanted)
+      return null
+    } catch (err) {
+      if (err instanceof LogError) return err
+      return new LogError('ERR_CODEC_DECODE', `the filter that the codec ${codecName} compiled has failed: ${reasonOf(err)}`,
+        { cause: err })
     }
   }
 
