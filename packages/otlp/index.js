@@ -2,6 +2,7 @@
 // OTLP logs, in protobuf and JSON: requests as log records, records as requests, and the answers of a server.
 
 const { MEDIA_TYPES, readResponse, readStatus, writeResponse, writeStatus } = require('./lib/answers')
+const { readAsJson } = require('./lib/read-as-json')
 const { readJson } = require('./lib/read-json')
 const { readProtobuf } = require('./lib/read-protobuf')
 const { writeLogRecord, writeProtobuf } = require('./lib/write-protobuf')
@@ -20,6 +21,7 @@ const { writeLogRecord, writeProtobuf } = require('./lib/write-protobuf')
  */
 
 exports.MEDIA_TYPES = MEDIA_TYPES
+exports.readAsJson = readAsJson
 exports.readJson = readJson
 exports.readProtobuf = readProtobuf
 exports.readResponse = readResponse

@@ -3,10 +3,11 @@
 // All answers are messages of OTLP in the encoding of the request.
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp
 
-const { MEDIA_TYPES, readJson, readProtobuf, writeResponse, writeStatus } = require('@millrace/otlp')
+const { MEDIA_TYPES, readAsJson, writeResponse, writeStatus } = require('@millrace/otlp')
 const { Problem, toProblem } = require('./problem')
+const { envelopeOf } = require('./record')
 const { docs } = require('./schemas')
-const { chooseAck, mediaType, store } = require('./write-routes')
+const { chooseAck, commit, mediaType } = require('./write-routes')
 
 /** The log of keys that name no other. */
 const LOG = 'otlp'
@@ -16,9 +17,12 @@ const CODE_UNKNOWN = 2
 
 /**
  * @typedef {import('@millrace/otlp').Encoding} Encoding
- * @typedef {import('@millrace/otlp').LogGroup} LogGroup
+ * @typedef {import('@millrace/otlp').Rejection} Rejection
+ * @typedef {import('./named-logs').NamedLogs} NamedLogs
+ * @typedef {import('./options').Ack} Ack
  * @typedef {import('./options').Limits} Limits
  * @typedef {import('./plugin').Context} Context
+ * @typedef {{ records: Buffer[], rejection: Rejection }} ReadRequest
  */
 
 /** @type {(routes: any, context: Context) => void} */
@@ -28,16 +32,12 @@ function addOtlpRoute (routes, { options, logs }) {
     const encoding = encodingOf(request)
     if (encoding === null) throw new Problem(415, `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}`)
     const { ack, isAsked } = chooseAck(request, options)
-    const groups = read(encoding, request.body ?? Buffer.alloc(0), options.limits)
-    const { texts, rejection } = makeTexts(groups, options.limits)
-    if (texts.length > 0) {
-      const entry = await logs.acquire(otlpLogOf(request.apiKey), true)
-      try {
-        await store(entry, texts, ack, null)
-      } finally {
-        logs.release(entry)
-      }
-    }
+    const body = request.body ?? Buffer.alloc(0)
+    const name = otlpLogOf(request.apiKey)
+    const read = (/** @type {number} */ timeMs) => readRecords(encoding, body, timeMs, options.limits)
+    // A request that has no records, or is refused, makes no log.
+    const first = logs.names.has(name) ? null : read(0)
+    const rejection = first?.records.length === 0 ? first.rejection : await storeRequest(logs, name, ack, read)
     if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
     reply.header('Content-Type', MEDIA_TYPES[encoding])
     return writeResponse(encoding, rejection)
@@ -55,58 +55,48 @@ function encodingOf ({ headers }) {
   return type === MEDIA_TYPES.protobuf ? 'protobuf' : type === MEDIA_TYPES.json ? 'json' : null
 }
 
-/** @type {(encoding: Encoding, body: Buffer, limits: Limits) => LogGroup[]} throws a Problem */
-function read (encoding, body, { batchCount }) {
+/** @type {(logs: NamedLogs, name: string, ack: Ack, read: (timeMs: number) => ReadRequest) => Promise<Rejection>} */
+async function storeRequest (logs, name, ack, read) {
+  const entry = await logs.acquire(name, true)
+  let rejection = { rejectedCount: 0, message: '' }
   try {
-    return (encoding === 'json' ? readJson : readProtobuf)(body, { countMax: batchCount })
+    const makeRecords = (/** @type {number} */ timeMs) => {
+      const request = read(timeMs)
+      rejection = request.rejection
+      return request.records
+    }
+    // None of them has a source and an event where those of /v1/se have them.
+    await commit(entry, makeRecords, ack, () => [])
+  } finally {
+    logs.release(entry)
+  }
+  return rejection
+}
+
+/**
+ * Records that are too large are rejected, and the others go on.
+ * @type {(encoding: Encoding, body: Buffer, timeMs: number, limits: Limits) => ReadRequest}
+ */
+function readRecords (encoding, body, timeMs, { batchCount, pendingSize, recordSize }) {
+  const { before, after } = envelopeOf(timeMs, null)
+  const sizeMax = recordSize + before.length + after.length
+  const limits = { countMax: batchCount, sizeMax: pendingSize, before, after }
+  const all = readOrRefuse(() => readAsJson(encoding, body, limits))
+  const records = all.filter(({ length }) => length <= sizeMax)
+  const rejectedCount = all.length - records.length
+  const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all.length} log records have more than ${recordSize} bytes, and were not stored`
+  return { records, rejection: { rejectedCount, message } }
+}
+
+/** @template T @param {() => T} read @returns {T} throws a Problem */
+function readOrRefuse (read) {
+  try {
+    return read()
   } catch (/** @type {any} */ err) {
     if (err.code === 'ERR_CODEC_DECODE') throw new Problem(400, `${err.message}; nothing was stored`, { cause: err })
     if (err.code === 'ERR_RECORD_TOO_LARGE') throw new Problem(413, `${err.message}; nothing was stored`, { cause: err })
     throw err
   }
-}
-
-/**
- * The records as JSON texts. Those that are too large are rejected, and the others go on.
- * @param {LogGroup[]} groups
- * @param {Limits} limits
- */
-function makeTexts (groups, { recordSize, pendingSize }) {
-  /** @type {string[]} */
-  const texts = []
-  let rejectedCount = 0
-  let size = 0
-  for (const { resource, scope, records } of groups) {
-    // Made once for all records of the group.
-    const rest = JSON.stringify({ resource: presentOf(resource), scope: presentOf(scope) }).slice(1)
-    for (const record of records) {
-      const text = join(JSON.stringify(record), rest)
-      if (isLarger(text, recordSize)) rejectedCount++
-      else texts.push(text)
-      size += text.length
-      // A large resource with many records would become any size.
-      if (size > pendingSize) throw new Problem(413, `the records have more than ${pendingSize} bytes, each with its resource and scope; send smaller batches`)
-    }
-  }
-  const all = texts.length + rejectedCount
-  const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all} log records have more than ${recordSize} bytes, and were not stored`
-  return { texts, rejection: { rejectedCount, message } }
-}
-
-/** @param {object} part */
-function presentOf (part) {
-  return Object.values(part).some((value) => value !== undefined) ? part : undefined
-}
-
-/** @type {(text: string, rest: string) => string} two objects as one; `rest` lacks its first brace */
-function join (text, rest) {
-  if (rest === '}') return text
-  return text === '{}' ? `{${rest}` : `${text.slice(0, -1)},${rest}`
-}
-
-/** @type {(text: string, size: number) => boolean} */
-function isLarger (text, size) {
-  return text.length * 3 > size && Buffer.byteLength(text) > size
 }
 
 /** @type {(err: any, request: import('fastify').FastifyRequest, reply: import('fastify').FastifyReply) => void} */

@@ -30,8 +30,17 @@ const recordCodec = Object.freeze({
 
 /** @type {(timeMs: number, text: string, mark: Mark | null) => Buffer} */
 function encodeRecord (timeMs, text, mark) {
+  const { before, after } = envelopeOf(timeMs, mark)
+  return Buffer.from(`${before}${text}${after}`)
+}
+
+/**
+ * What stands around the client's value.
+ * @type {(timeMs: number, mark: Mark | null) => { before: string, after: string }}
+ */
+function envelopeOf (timeMs, mark) {
   const marked = mark === null ? '' : `${MARK_KEY}${JSON.stringify(mark)},`
-  return Buffer.from(`{"time":${timeMs},${marked}"value":${text}}`)
+  return { before: `{"time":${timeMs},${marked}"value":`, after: '}' }
 }
 
 /** The record as readers get it, with its seq and without its mark. @type {(seq: number, bytes: Buffer) => string} */
@@ -64,6 +73,7 @@ function onValues (filter) {
 
 exports.recordCodec = recordCodec
 exports.encodeRecord = encodeRecord
+exports.envelopeOf = envelopeOf
 exports.showRecord = showRecord
 exports.decodeRecord = decodeRecord
 exports.onValues = onValues

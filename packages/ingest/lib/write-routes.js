@@ -90,14 +90,29 @@ function chooseAck ({ headers, query }, { ack, floor }) {
  * @throws {Problem}
  */
 async function store (entry, texts, ack, mark, pairs) {
+  const last = texts.length - 1
+  const makeRecords = (/** @type {number} */ timeMs) => texts.map((text, index) => {
+    return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
+  })
+  return commit(entry, makeRecords, ack, () => pairs ?? texts.flatMap((text) => pairOf(JSON.parse(text))))
+}
+
+/**
+ * The same, of records that are made once their time is known.
+ * @param {NamedLog} entry
+ * @param {(timeMs: number) => Buffer[]} makeRecords
+ * @param {Ack} ack
+ * @param {() => string[]} pairsOf
+ * @returns {Promise<number | null>}
+ * @throws {Problem}
+ */
+async function commit (entry, makeRecords, ack, pairsOf) {
   const { counter } = entry
   if (counter !== null && !counter.hasRoom) await counter.save()
   const timeMs = entry.now()
-  const events = counter?.admit(timeMs, pairs ?? texts.flatMap((text) => pairOf(JSON.parse(text)))) ?? null
-  const last = texts.length - 1
-  const records = texts.map((text, index) => {
-    return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
-  })
+  const records = makeRecords(timeMs)
+  if (records.length === 0) return null
+  const events = counter?.admit(timeMs, pairsOf()) ?? null
   return new Promise((resolve, reject) => {
     entry.committer.submit(records, ack, (err, seq) => err ? reject(err) : resolve(seq), events)
   })
@@ -146,4 +161,4 @@ exports.addWriteRoutes = addWriteRoutes
 exports.addEventRoutes = addEventRoutes
 exports.chooseAck = chooseAck
 exports.mediaType = mediaType
-exports.store = store
+exports.commit = commit

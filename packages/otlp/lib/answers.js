@@ -2,7 +2,7 @@
 // What a server answers to a logs request, in both encodings, written and read: the response, which may reject some of
 // the records, and the status of a failure.
 
-const { PARTIAL_SUCCESS, RESPONSE, STATUS, fieldsOf } = require('./fields')
+const { FIELDS, PARTIAL_SUCCESS, RESPONSE, STATUS } = require('./fields')
 const { integerOfBits } = require('./log-record')
 const { ProtobufReader } = require('./protobuf-reader')
 const { ProtobufWriter } = require('./protobuf-writer')
@@ -70,7 +70,7 @@ function readProtobufResponse (bytes) {
   while (reader.at < reader.end) {
     const tag = reader.readTag(reader.end)
     if (tag === RESPONSE.partialSuccess) readPartialSuccess(reader, reader.enter(reader.end), rejection)
-    else reader.skip(tag, reader.end, fieldsOf(RESPONSE))
+    else reader.skip(tag, reader.end, FIELDS.response)
   }
   return rejection
 }
@@ -83,7 +83,7 @@ function readPartialSuccess (reader, end, rejection) {
       reader.readVarint(end)
       rejection.rejectedCount = Math.max(0, Number(integerOfBits(reader.low, reader.high)))
     } else if (tag === PARTIAL_SUCCESS.errorMessage) rejection.message = reader.readText(end)
-    else reader.skip(tag, end, fieldsOf(PARTIAL_SUCCESS))
+    else reader.skip(tag, end, FIELDS.partialSuccess)
   }
 }
 

@@ -17,13 +17,12 @@ function message (fields) {
   return Object.freeze(Object.fromEntries(tags))
 }
 
-/** The fields of a message, a bit for each. @param {Readonly<Record<string, number>>} tags */
+/** @param {Readonly<Record<string, number>>} tags */
 function fieldsOf (tags) {
   return Object.values(tags).reduce((bits, tag) => bits | 1 << (tag >>> 3), 0)
 }
 
 exports.WIRE = WIRE
-exports.fieldsOf = fieldsOf
 
 exports.REQUEST = message({ resourceLogs: [1, 'sized'] })
 exports.RESOURCE_LOGS = message({ resource: [1, 'sized'], scopeLogs: [2, 'sized'], schemaUrl: [3, 'sized'] })
@@ -63,3 +62,19 @@ exports.LIST = message({ values: [1, 'sized'] })
 exports.RESPONSE = message({ partialSuccess: [1, 'sized'] })
 exports.PARTIAL_SUCCESS = message({ rejectedLogRecords: [1, 'varint'], errorMessage: [2, 'sized'] })
 exports.STATUS = message({ code: [1, 'varint'], message: [2, 'sized'] })
+
+/** The fields of each message, a bit for each. */
+exports.FIELDS = Object.freeze({
+  request: fieldsOf(exports.REQUEST),
+  resourceLogs: fieldsOf(exports.RESOURCE_LOGS),
+  resource: fieldsOf(exports.RESOURCE),
+  scopeLogs: fieldsOf(exports.SCOPE_LOGS),
+  scope: fieldsOf(exports.SCOPE),
+  logRecord: fieldsOf(exports.LOG_RECORD),
+  keyValue: fieldsOf(exports.KEY_VALUE),
+  anyValue: fieldsOf(exports.ANY_VALUE),
+  list: fieldsOf(exports.LIST),
+  response: fieldsOf(exports.RESPONSE),
+  partialSuccess: fieldsOf(exports.PARTIAL_SUCCESS),
+  status: fieldsOf(exports.STATUS)
+})

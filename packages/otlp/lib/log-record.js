@@ -36,10 +36,16 @@ const SECONDS_LENGTH = 20
  * @property {number | undefined} droppedAttributesCount
  * @property {string | undefined} schemaUrl
  *
- * @typedef {{ resource: Resource, scope: Scope, records: LogRecord[] }} LogGroup  records of one scope
+ * @typedef {Group<LogRecord>} LogGroup
  * @typedef {string | number | boolean | null | any[] | Attributes} AnyValue
  * @typedef {{ [key: string]: any }} Attributes
  * @typedef {{ countMax: number }} ReadLimits  log records of a request
+ */
+
+/**
+ * Records of one scope.
+ * @template T
+ * @typedef {{ resource: Resource, scope: Scope, records: T[] }} Group
  */
 
 /** @returns {LogRecord} */

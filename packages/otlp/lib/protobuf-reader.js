@@ -18,15 +18,18 @@ class ProtobufReader {
   /** Of the number that was read last: its lower and its upper 32 bits, unsigned. */
   low = 0
   high = 0
+  /**
+   * The bytes as characters: a part of it costs less than decoding bytes, and is the same if they are ASCII.
+   * @type {string | null}
+   */
+  #characters = null
+  #isAllAscii = false
 
   /** @param {Uint8Array} bytes */
   constructor (bytes) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.end = bytes.length
     this.messageCount = 0
-    /** The bytes as characters: a part of it costs less than decoding bytes, and is the same if they are ASCII. */
-    this.characters = this.bytes.toString('latin1')
-    this.isAscii = isAscii(this.bytes)
   }
 
   /** Reads a number of up to 64 bits into `low` and `high`. @param {number} end */
@@ -63,6 +66,16 @@ class ProtobufReader {
     return this.low
   }
 
+  /**
+   * Whether this field comes next. Its tag, of one byte, has then been read.
+   * @type {(tag: number, end: number) => boolean}
+   */
+  readIfTag (tag, end) {
+    if (this.at >= end || this.bytes[this.at] !== tag) return false
+    this.at++
+    return true
+  }
+
   /** A number of 32 bits; more bits are dropped, as protobuf says. @param {number} end */
   readUint32 (end) {
     this.readVarint(end)
@@ -94,9 +107,14 @@ class ProtobufReader {
 
   /** Text; bytes that are no UTF-8 become U+FFFD. @param {number} end */
   readText (end) {
-    const from = this.#open(end)
+    const from = this.readSized(end)
     const to = this.at
-    return this.isAscii || this.#isAscii(from, to) ? this.characters.slice(from, to) : this.bytes.toString('utf8', from, to)
+    if (this.#characters === null) {
+      this.#characters = this.bytes.toString('latin1')
+      this.#isAllAscii = isAscii(this.bytes)
+    }
+    const isPlain = this.#isAllAscii || this.#isAscii(from, to)
+    return isPlain ? this.#characters.slice(from, to) : this.bytes.toString('utf8', from, to)
   }
 
   /** @type {(from: number, to: number) => boolean} */
@@ -107,7 +125,7 @@ class ProtobufReader {
 
   /** @param {number} end @returns {Buffer} the same memory */
   readBytes (end) {
-    const from = this.#open(end)
+    const from = this.readSized(end)
     return this.bytes.subarray(from, this.at)
   }
 
@@ -116,7 +134,7 @@ class ProtobufReader {
    * @type {(end: number, sizeMax: number) => string}
    */
   readHex (end, sizeMax) {
-    const from = this.#open(end)
+    const from = this.readSized(end)
     return this.at - from > sizeMax ? '' : this.bytes.toString('hex', from, this.at)
   }
 
@@ -125,14 +143,14 @@ class ProtobufReader {
     if (++this.messageCount > MESSAGE_COUNT_MAX) {
       throw new LogError('ERR_RECORD_TOO_LARGE', `the request has more than ${MESSAGE_COUNT_MAX} parts; send smaller batches`)
     }
-    const from = this.#open(end)
+    const from = this.readSized(end)
     const to = this.at
     this.at = from
     return to
   }
 
-  /** @param {number} end @returns {number} where the value begins; `at` is behind it */
-  #open (end) {
+  /** Text, bytes or a message. @param {number} end @returns {number} where its bytes begin; `at` is behind them */
+  readSized (end) {
     this.readVarint(end)
     const { at } = this
     if (this.high !== 0 || this.low > end - at) {
@@ -163,7 +181,7 @@ class ProtobufReader {
     if (field < 32 && known >>> field & 1) throw this.wrong(`field ${field} has the wire type ${wire}`)
     if (wire === WIRE.varint) this.readVarint(end)
     else if (wire === WIRE.fixed64) this.#pass(8, end)
-    else if (wire === WIRE.sized) this.#open(end)
+    else if (wire === WIRE.sized) this.readSized(end)
     else if (wire === WIRE.fixed32) this.#pass(4, end)
     else if (wire === WIRE.groupBegin && depth < GROUP_DEPTH_MAX) this.#skipGroup(field, end, depth + 1)
     else throw this.wrong(`field ${field} has the wire type ${wire}`)

@@ -3,7 +3,7 @@
 // single value the last one counts, and parts of one message in several pieces add up.
 
 const {
-  ANY_VALUE, KEY_VALUE, LIST, LOG_RECORD, REQUEST, RESOURCE, RESOURCE_LOGS, SCOPE, SCOPE_LOGS, fieldsOf
+  ANY_VALUE, FIELDS, KEY_VALUE, LIST, LOG_RECORD, REQUEST, RESOURCE, RESOURCE_LOGS, SCOPE, SCOPE_LOGS
 } = require('./fields')
 const { ProtobufReader } = require('./protobuf-reader')
 const {
@@ -21,17 +21,10 @@ const {
  * @typedef {import('./log-record').Scope} Scope
  */
 
-const FIELDS = {
-  request: fieldsOf(REQUEST),
-  resourceLogs: fieldsOf(RESOURCE_LOGS),
-  resource: fieldsOf(RESOURCE),
-  scopeLogs: fieldsOf(SCOPE_LOGS),
-  scope: fieldsOf(SCOPE),
-  logRecord: fieldsOf(LOG_RECORD),
-  keyValue: fieldsOf(KEY_VALUE),
-  anyValue: fieldsOf(ANY_VALUE),
-  list: fieldsOf(LIST)
-}
+/**
+ * @template T
+ * @typedef {import('./log-record').Group<T>} Group
+ */
 
 /**
  * @param {Uint8Array} bytes
@@ -40,30 +33,46 @@ const FIELDS = {
  * @throws {LogError} ERR_CODEC_DECODE with `offset`; ERR_RECORD_TOO_LARGE beyond the limits
  */
 function readProtobuf (bytes, { countMax }) {
-  const reader = new ProtobufReader(bytes)
-  /** @type {LogGroup[]} */
-  const groups = []
-  let left = countMax
+  return readGroups(new ProtobufReader(bytes), countMax, readLogRecord)
+}
+
+/**
+ * What a reader of requests gathers.
+ * @template T
+ * @typedef {object} Gathered
+ * @property {Array<Group<T>>} groups
+ * @property {number} left  how many log records may still come
+ * @property {(reader: ProtobufReader, end: number) => T} takeRecord  makes something of the log record that begins here
+ */
+
+/**
+ * @template T
+ * @param {ProtobufReader} reader
+ * @param {number} countMax
+ * @param {Gathered<T>['takeRecord']} takeRecord
+ */
+function readGroups (reader, countMax, takeRecord) {
+  /** @type {Gathered<T>} */
+  const gathered = { groups: [], left: countMax, takeRecord }
   while (reader.at < reader.end) {
     const tag = reader.readTag(reader.end)
     if (tag !== REQUEST.resourceLogs) reader.skip(tag, reader.end, FIELDS.request)
-    else left = readResourceLogs(reader, reader.enter(reader.end), groups, left)
-    if (left < 0) throw tooMany(countMax)
+    else readResourceLogs(reader, reader.enter(reader.end), gathered)
+    if (gathered.left < 0) throw tooMany(countMax)
   }
-  return groups
+  return gathered.groups
 }
 
-/** @type {(reader: ProtobufReader, end: number, groups: LogGroup[], left: number) => number} how many may still come */
-function readResourceLogs (reader, end, groups, left) {
+/** @type {<T>(reader: ProtobufReader, end: number, gathered: Gathered<T>) => void} */
+function readResourceLogs (reader, end, gathered) {
   const resource = emptyResource()
-  while (reader.at < end && left >= 0) {
+  while (reader.at < end && gathered.left >= 0) {
     const tag = reader.readTag(end)
-    if (tag === RESOURCE_LOGS.scopeLogs) left = readScopeLogs(reader, reader.enter(end), resource, groups, left)
+    if (tag === RESOURCE_LOGS.scopeLogs) readScopeLogs(reader, reader.enter(end), resource, gathered)
     else if (tag === RESOURCE_LOGS.resource) readResource(reader, reader.enter(end), resource)
     else if (tag === RESOURCE_LOGS.schemaUrl) resource.schemaUrl = present(reader.readText(end))
     else reader.skip(tag, end, FIELDS.resourceLogs)
   }
-  return left
 }
 
 /** @type {(reader: ProtobufReader, end: number, resource: Resource) => void} */
@@ -76,20 +85,21 @@ function readResource (reader, end, resource) {
   }
 }
 
-/** @type {(reader: ProtobufReader, end: number, resource: Resource, groups: LogGroup[], left: number) => number} */
-function readScopeLogs (reader, end, resource, groups, left) {
+/** @type {<T>(reader: ProtobufReader, end: number, resource: Resource, gathered: Gathered<T>) => void} */
+function readScopeLogs (reader, end, resource, gathered) {
   const scope = emptyScope()
-  /** @type {LogRecord[]} */
+  const { groups, left, takeRecord } = gathered
+  /** @type {ReturnType<typeof takeRecord>[]} */
   const records = []
   while (reader.at < end && records.length <= left) {
     const tag = reader.readTag(end)
-    if (tag === SCOPE_LOGS.logRecords) records.push(readLogRecord(reader, reader.enter(end)))
+    if (tag === SCOPE_LOGS.logRecords) records.push(takeRecord(reader, reader.enter(end)))
     else if (tag === SCOPE_LOGS.scope) readScope(reader, reader.enter(end), scope)
     else if (tag === SCOPE_LOGS.schemaUrl) scope.schemaUrl = present(reader.readText(end))
     else reader.skip(tag, end, FIELDS.scopeLogs)
   }
   if (records.length > 0) groups.push({ resource, scope, records })
-  return left - records.length
+  gathered.left -= records.length
 }
 
 /** @type {(reader: ProtobufReader, end: number, scope: Scope) => void} */
@@ -210,3 +220,5 @@ function readMap (reader, end, depth) {
 }
 
 exports.readProtobuf = readProtobuf
+exports.readGroups = readGroups
+exports.readLogRecord = readLogRecord
