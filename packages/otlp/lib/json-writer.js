@@ -1,6 +1,8 @@
 'use strict'
 // JSON text as bytes, in a buffer that grows. What comes as UTF-8 goes into it without becoming a string.
 
+const { NANOSECOND_DIGITS, showSeconds } = require('./log-record')
+
 const FIRST_SIZE = 64 * 1024
 /** A buffer that a request of this size has left is kept for the next one. */
 const KEPT_SIZE = 1024 * 1024
@@ -8,6 +10,8 @@ const [QUOTE, COLON, COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET
 const FIRST_PRINTABLE = 0x20
 const FIRST_BEYOND_ASCII = 0x80
 const BACKSLASH = 0x5c
+/** Up to so many bytes a loop is faster than a call of native code. */
+const LOOP_SIZE_MAX = 48
 const BASE64_GROWTH = 4 / 3
 
 /** 1 for bytes that stand for themselves in a JSON string. */
@@ -15,21 +19,20 @@ const IS_PLAIN = new Uint8Array(256).map((_, byte) => {
   return Number(byte >= FIRST_PRINTABLE && byte < FIRST_BEYOND_ASCII && byte !== QUOTE && byte !== BACKSLASH)
 })
 const HEX = Buffer.from('0123456789abcdef')
+const [ZERO, LETTER_Z] = Buffer.from('0Z')
 
 class JsonWriter {
   /** What was written is before `at`. */
   at = 0
   bytes = Buffer.allocUnsafeSlow(FIRST_SIZE)
+  /** The time that was written last, up to its seconds. */
+  #timeText = ''
+  #timeBytes = Buffer.alloc(0)
 
   /** Begins anew. */
   clear () {
     this.at = 0
     if (this.bytes.length > KEPT_SIZE) this.bytes = Buffer.allocUnsafeSlow(FIRST_SIZE)
-  }
-
-  /** A copy of what was written. */
-  take () {
-    return Buffer.from(this.bytes.subarray(0, this.at))
   }
 
   openObject () {
@@ -59,10 +62,12 @@ class JsonWriter {
 
   /** @param {Uint8Array} bytes  JSON text */
   raw (bytes) {
-    this.#reserve(bytes.length)
-    const { bytes: to, at } = this
-    for (let index = 0; index < bytes.length; index++) to[at + index] = bytes[index]
-    this.at = at + bytes.length
+    this.#copy(bytes, 0, bytes.length)
+  }
+
+  /** A part of bytes that is JSON text. @type {(from: Uint8Array, begin: number, end: number) => void} */
+  rawPart (from, begin, end) {
+    this.#copy(from, begin, end)
   }
 
   /** @param {string} text  JSON text of any length and any characters */
@@ -93,6 +98,19 @@ class JsonWriter {
     this.#put(QUOTE)
   }
 
+  /** @param {number | string} value  a text without quotes and backslashes */
+  scalar (value) {
+    if (typeof value === 'number') this.word(String(value))
+    else this.quotedWord(value)
+  }
+
+  /** A string of JSON, of bytes that need no escapes. @type {(from: Uint8Array, begin: number, end: number) => void} */
+  literal (from, begin, end) {
+    this.#put(QUOTE)
+    this.#copy(from, begin, end)
+    this.#put(QUOTE)
+  }
+
   /**
    * A string of JSON from UTF-8; what is no UTF-8 becomes U+FFFD.
    * @type {(from: Buffer, begin: number, end: number) => void}
@@ -109,6 +127,24 @@ class JsonWriter {
     }
     bytes[at++] = QUOTE
     this.at = at
+  }
+
+  /** A time as readers show it. @type {(seconds: number, nanoseconds: number) => void} */
+  time (seconds, nanoseconds) {
+    const text = showSeconds(seconds)
+    if (text !== this.#timeText) {
+      this.#timeText = text
+      this.#timeBytes = Buffer.from(`"${text}`)
+    }
+    this.#copy(this.#timeBytes, 0, this.#timeBytes.length)
+    this.#reserve(NANOSECOND_DIGITS + 2)
+    const { bytes, at } = this
+    for (let index = NANOSECOND_DIGITS - 1, rest = nanoseconds; index >= 0; index--, rest = rest / 10 | 0) {
+      bytes[at + index] = ZERO + rest % 10
+    }
+    bytes[at + NANOSECOND_DIGITS] = LETTER_Z
+    bytes[at + NANOSECOND_DIGITS + 1] = QUOTE
+    this.at = at + NANOSECOND_DIGITS + 2
   }
 
   /** A string of hex digits. @type {(from: Uint8Array, begin: number, end: number) => void} */
@@ -133,6 +169,12 @@ class JsonWriter {
     this.#put(QUOTE)
   }
 
+  /** @type {(from: Uint8Array, begin: number, end: number) => void} */
+  #copy (from, begin, end) {
+    this.#reserve(end - begin)
+    this.at = copyBytes(from, begin, end, this.bytes, this.at)
+  }
+
   /** @param {number} byte */
   #put (byte) {
     this.#reserve(1)
@@ -154,4 +196,13 @@ class JsonWriter {
   }
 }
 
+/** @type {(from: Uint8Array, begin: number, end: number, to: Uint8Array, at: number) => number} where the copy ends */
+function copyBytes (from, begin, end, to, at) {
+  const size = end - begin
+  if (size > LOOP_SIZE_MAX) to.set(from.subarray(begin, end), at)
+  else for (let index = 0; index < size; index++) to[at + index] = from[begin + index]
+  return at + size
+}
+
+exports.copyBytes = copyBytes
 exports.JsonWriter = JsonWriter

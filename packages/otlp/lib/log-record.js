@@ -3,10 +3,24 @@
 
 const { LogError } = require('@millrace/errors')
 
+/** How members of a record begin, as JSON text. */
+const NAMES = Object.freeze({
+  time: nameOf('time'),
+  observedTime: nameOf('observedTime'),
+  severityNumber: nameOf('severityNumber'),
+  severityText: nameOf('severityText'),
+  eventName: nameOf('eventName'),
+  body: nameOf('body'),
+  attributes: nameOf('attributes'),
+  droppedAttributesCount: nameOf('droppedAttributesCount'),
+  traceId: nameOf('traceId'),
+  spanId: nameOf('spanId'),
+  flags: nameOf('flags')
+})
+const COMPARED_COUNT_MAX = 64
 const UINT32 = 2 ** 32
 const BILLION = 1e9
 const NANOSECOND_DIGITS = 9
-/** The text of a time up to its seconds, with the point behind them. */
 const SECONDS_LENGTH = 20
 
 /**
@@ -48,6 +62,11 @@ const SECONDS_LENGTH = 20
  * @typedef {{ resource: Resource, scope: Scope, records: T[] }} Group
  */
 
+/** How a member begins in JSON text. @param {string} name */
+function nameOf (name) {
+  return Buffer.from(`"${name}":`)
+}
+
 /** @returns {LogRecord} */
 function emptyRecord () {
   return {
@@ -85,31 +104,62 @@ function setAttribute (attributes, key, value) {
   else Object.defineProperty(attributes, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
+/**
+ * Whether a key, a part of the bytes, differs from all before it. Then it is added to them. Only so many keys are
+ * compared; beyond, none is new.
+ * @type {(bytes: Uint8Array, from: number, to: number, keys: number[]) => boolean} `keys`: from, to, from, to, ...
+ */
+function isNewKey (bytes, from, to, keys) {
+  if (keys.length >= 2 * COMPARED_COUNT_MAX) return false
+  for (let index = 0; index < keys.length; index += 2) {
+    const begin = keys[index]
+    if (keys[index + 1] - begin !== to - from) continue
+    let at = from
+    while (at < to && bytes[at] === bytes[begin + at - from]) at++
+    if (at === to) return false
+  }
+  keys.push(from, to)
+  return true
+}
+
 let lastSeconds = -1
 let lastText = ''
+
+/** The text of a time up to its seconds, with the point behind them. @param {number} seconds */
+function showSeconds (seconds) {
+  if (seconds !== lastSeconds) {
+    lastText = new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)
+    lastSeconds = seconds
+  }
+  return lastText
+}
 
 /**
  * A time as ISO text with all its digits: such texts are in the order of their times.
  * @type {(seconds: number, nanoseconds: string) => string}
  */
 function showTime (seconds, nanoseconds) {
-  if (seconds !== lastSeconds) {
-    lastText = new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)
-    lastSeconds = seconds
-  }
-  return `${lastText}${nanoseconds}Z`
+  return `${showSeconds(seconds)}${nanoseconds}Z`
 }
 
-/** Nanoseconds since 1970; 0 means unknown. @type {(low: number, high: number) => string | undefined} */
-function timeOfBits (low, high) {
-  if (low === 0 && high === 0) return undefined
+/**
+ * Nanoseconds since 1970, in two parts.
+ * @type {(low: number, high: number) => { seconds: number, nanoseconds: number }}
+ */
+function splitTime (low, high) {
   // A long division with digits of 32, 16 and 16 bits: numbers of JavaScript hold 53.
   const upper = Math.floor(high / BILLION)
   let rest = (high % BILLION) * 65536 + (low >>> 16)
   const middle = Math.floor(rest / BILLION)
   rest = (rest % BILLION) * 65536 + (low & 0xffff)
-  const seconds = upper * UINT32 + middle * 65536 + Math.floor(rest / BILLION)
-  return showTime(seconds, String(rest % BILLION).padStart(NANOSECOND_DIGITS, '0'))
+  return { seconds: upper * UINT32 + middle * 65536 + Math.floor(rest / BILLION), nanoseconds: rest % BILLION }
+}
+
+/** Nanoseconds since 1970; 0 means unknown. @type {(low: number, high: number) => string | undefined} */
+function timeOfBits (low, high) {
+  if (low === 0 && high === 0) return undefined
+  const { seconds, nanoseconds } = splitTime(low, high)
+  return showTime(seconds, String(nanoseconds).padStart(NANOSECOND_DIGITS, '0'))
 }
 
 /** The same, of a whole number below 2^64. @type {(digits: string) => string | undefined} */
@@ -147,7 +197,10 @@ function tooMany (countMax) {
 exports.emptyRecord = emptyRecord
 exports.emptyResource = emptyResource
 exports.emptyScope = emptyScope
+exports.isNewKey = isNewKey
 exports.setAttribute = setAttribute
+exports.showSeconds = showSeconds
+exports.splitTime = splitTime
 exports.timeOfBits = timeOfBits
 exports.timeOfDigits = timeOfDigits
 exports.integerOfBits = integerOfBits
@@ -158,3 +211,6 @@ exports.tooMany = tooMany
 exports.NESTING_MAX = 64
 exports.TRACE_ID_SIZE = 16
 exports.SPAN_ID_SIZE = 8
+exports.NAMES = NAMES
+exports.nameOf = nameOf
+exports.NANOSECOND_DIGITS = NANOSECOND_DIGITS

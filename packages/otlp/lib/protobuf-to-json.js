@@ -4,35 +4,15 @@
 // first: readers give the same for both.
 
 const { ANY_VALUE, KEY_VALUE, LIST, LOG_RECORD, FIELDS } = require('./fields')
-const { NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, integerOfBits, showDouble, timeOfBits } = require('./log-record')
+const {
+  NAMES, NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, integerOfBits, isNewKey, showDouble, splitTime
+} = require('./log-record')
 const { readLogRecord } = require('./read-protobuf')
-
-/** Each key is compared with those before it. */
-const COMPARED_COUNT_MAX = 64
-
-const NAMES = Object.freeze({
-  time: nameOf('time'),
-  observedTime: nameOf('observedTime'),
-  severityNumber: nameOf('severityNumber'),
-  severityText: nameOf('severityText'),
-  eventName: nameOf('eventName'),
-  body: nameOf('body'),
-  attributes: nameOf('attributes'),
-  droppedAttributesCount: nameOf('droppedAttributesCount'),
-  traceId: nameOf('traceId'),
-  spanId: nameOf('spanId'),
-  flags: nameOf('flags')
-})
 
 /**
  * @typedef {import('./json-writer').JsonWriter} JsonWriter
  * @typedef {import('./protobuf-reader').ProtobufReader} ProtobufReader
  */
-
-/** @param {string} name */
-function nameOf (name) {
-  return Buffer.from(`"${name}":`)
-}
 
 /**
  * Writes the members of the record's object, each with a comma behind it.
@@ -94,10 +74,10 @@ function writeValues (reader, tag, end, writer) {
 /** @type {(reader: ProtobufReader, end: number, name: Buffer, writer: JsonWriter) => void} */
 function writeTime (reader, end, name, writer) {
   reader.readFixed64(end)
-  const time = timeOfBits(reader.low, reader.high)
-  if (time === undefined) return
+  if (reader.low === 0 && reader.high === 0) return
+  const { seconds, nanoseconds } = splitTime(reader.low, reader.high)
   writer.raw(name)
-  writer.quotedWord(time)
+  writer.time(seconds, nanoseconds)
   writer.comma()
 }
 
@@ -146,7 +126,7 @@ function writePairs (reader, tag, end, writer, depth) {
     const pairEnd = reader.enter(end)
     if (!reader.readIfTag(KEY_VALUE.key, pairEnd)) return false
     const from = reader.readSized(pairEnd)
-    if (!isNew(reader.bytes, from, reader.at, keys)) return false
+    if (!isNewKey(reader.bytes, from, reader.at, keys)) return false
     writer.string(reader.bytes, from, reader.at)
     writer.colon()
     if (reader.at === pairEnd) writer.word('null')
@@ -156,20 +136,6 @@ function writePairs (reader, tag, end, writer, depth) {
     writer.comma()
   } while (reader.readIfTag(tag, end))
   writer.closeObject()
-  return true
-}
-
-/** @type {(bytes: Uint8Array, from: number, to: number, keys: number[]) => boolean} */
-function isNew (bytes, from, to, keys) {
-  if (keys.length >= 2 * COMPARED_COUNT_MAX) return false
-  for (let index = 0; index < keys.length; index += 2) {
-    const begin = keys[index]
-    if (keys[index + 1] - begin !== to - from) continue
-    let at = from
-    while (at < to && bytes[at] === bytes[begin + at - from]) at++
-    if (at === to) return false
-  }
-  keys.push(from, to)
   return true
 }
 
@@ -188,9 +154,9 @@ function writeAnyValue (reader, end, writer, depth) {
     case ANY_VALUE.boolValue: writer.word(reader.readBool(end) ? 'true' : 'false'); break
     case ANY_VALUE.intValue:
       reader.readVarint(end)
-      writeScalar(integerOfBits(reader.low, reader.high), writer)
+      writer.scalar(integerOfBits(reader.low, reader.high))
       break
-    case ANY_VALUE.doubleValue: writeScalar(showDouble(reader.readDouble(end)), writer); break
+    case ANY_VALUE.doubleValue: writer.scalar(showDouble(reader.readDouble(end))); break
     case ANY_VALUE.bytesValue: {
       const from = reader.readSized(end)
       writer.base64(reader.bytes, from, reader.at)
@@ -205,12 +171,6 @@ function writeAnyValue (reader, end, writer, depth) {
     default: return false
   }
   return reader.at === end
-}
-
-/** @type {(value: number | string, writer: JsonWriter) => void} */
-function writeScalar (value, writer) {
-  if (typeof value === 'number') writer.word(String(value))
-  else writer.quotedWord(value)
 }
 
 /** @type {(reader: ProtobufReader, end: number, writer: JsonWriter, depth: number) => boolean} */

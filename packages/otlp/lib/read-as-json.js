@@ -1,22 +1,33 @@
 'use strict'
 // The log records of a request as JSON texts, each with its resource and scope: what a log stores.
 
+const { isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
-const { JsonWriter } = require('./json-writer')
+const { GIVEN_UP } = require('./json-scanner')
+const { JsonTranscoder } = require('./json-to-json')
+const { JsonWriter, copyBytes } = require('./json-writer')
 const { ProtobufReader } = require('./protobuf-reader')
 const { writeMembers } = require('./protobuf-to-json')
 const { readJson } = require('./read-json')
 const { readGroups } = require('./read-protobuf')
 
 /**
- * @typedef {import('./log-record').Group<any>} Group
- * @typedef {import('./log-record').LogRecord} LogRecord
+ * @typedef {{ begin: number, end: number }} Range  the members of a record in the writer, each with a comma behind it
+ * @typedef {import('./log-record').Group<Range>} RangeGroup
  *
  * @typedef {object} JsonLimits
  * @property {number} countMax  log records of a request
  * @property {number} [sizeMax]  bytes of all texts; a large resource with many records would become any size
  * @property {string} [before]  what stands in front of each text
  * @property {string} [after]
+ */
+
+/**
+ * @typedef {object} Part  a group
+ * @property {Range[]} records
+ * @property {Buffer} head  in front of each
+ * @property {Buffer} tail  behind each
+ * @property {number} surplus
  */
 
 /** A reader ends before another one begins, so all of them share it. */
@@ -30,48 +41,62 @@ const writer = new JsonWriter()
  * @throws {LogError} ERR_CODEC_DECODE; ERR_RECORD_TOO_LARGE beyond the limits
  */
 function readAsJson (encoding, bytes, { countMax, sizeMax = Infinity, before = '', after = '' }) {
-  const { groups, writeMembersOf } = encoding === 'json' ? readObjects(bytes, countMax) : readRanges(bytes, countMax)
-  const [first, last] = [Buffer.from(before), Buffer.from(after)]
-  /** Where each text ends. @type {number[]} */
-  const ends = []
   writer.clear()
-  for (const { resource, scope, records } of groups) {
-    // Made once for all records of the group.
-    const rest = Buffer.from(JSON.stringify({ resource: presentOf(resource), scope: presentOf(scope) }).slice(1, -1))
-    for (const record of records) {
-      writer.raw(first)
-      writer.openObject()
-      writeMembersOf(record)
-      writer.raw(rest)
-      writer.closeObject()
-      writer.raw(last)
-      if (writer.at > sizeMax) throw tooLarge(sizeMax)
-      ends.push(writer.at)
-    }
-  }
-  const texts = writer.take()
-  return ends.map((end, index) => texts.subarray(index === 0 ? 0 : ends[index - 1], end))
+  const groups = encoding === 'protobuf'
+    ? writeFromProtobuf(bytes, countMax)
+    : writeFromJson(bytes, countMax) ?? writeFromObjects(bytes, countMax)
+  const head = Buffer.from(`${before}{`)
+  const parts = groups.map((group) => ({ head, records: group.records, ...tailOf(group, after) }))
+  const size = parts.reduce((sum, part) => sum + sizeOf(part), 0)
+  if (size <= sizeMax) return parts.flatMap(join)
+  throw new LogError('ERR_RECORD_TOO_LARGE',
+    `the records have ${size} bytes, each with its resource and scope, and ${sizeMax} are allowed; send smaller batches`)
 }
 
-/** @type {(bytes: Uint8Array, countMax: number) => { groups: Group[], writeMembersOf: (record: any) => void }} */
-function readObjects (bytes, countMax) {
-  const writeMembersOf = (/** @type {LogRecord} */ record) => writer.members(JSON.stringify(record))
-  return { groups: readJson(bytes, { countMax }), writeMembersOf }
-}
-
-/** The same, of where each record is in the bytes. @type {typeof readObjects} */
-function readRanges (bytes, countMax) {
-  const reader = new ProtobufReader(bytes)
-  const groups = readGroups(reader, countMax, (reader, end) => {
-    const begin = reader.at
-    reader.at = end
-    return { begin, end }
-  })
-  const writeMembersOf = (/** @type {{ begin: number, end: number }} */ { begin, end }) => {
-    reader.at = begin
+/** @type {(bytes: Uint8Array, countMax: number) => RangeGroup[]} */
+function writeFromProtobuf (bytes, countMax) {
+  return readGroups(new ProtobufReader(bytes), countMax, (reader, end) => {
+    const begin = writer.at
     writeMembers(reader, end, writer)
+    return { begin, end: writer.at }
+  })
+}
+
+/** @type {(bytes: Uint8Array, countMax: number) => RangeGroup[] | null} null: objects have to be made */
+function writeFromJson (bytes, countMax) {
+  if (!isUtf8(bytes)) return null
+  const transcoder = new JsonTranscoder(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), writer, countMax)
+  try {
+    transcoder.passRequest()
+    return transcoder.groups
+  } catch (err) {
+    // What is wrong here may be good: of a member that comes twice, the last one counts.
+    if (err === GIVEN_UP || err instanceof LogError) return null
+    throw err
   }
-  return { groups, writeMembersOf }
+}
+
+/** The slow, obvious way. @type {(bytes: Uint8Array, countMax: number) => RangeGroup[]} */
+function writeFromObjects (bytes, countMax) {
+  writer.clear()
+  return readJson(bytes, { countMax }).map(({ resource, scope, records }) => ({
+    resource,
+    scope,
+    records: records.map((record) => {
+      const begin = writer.at
+      writer.members(JSON.stringify(record))
+      return { begin, end: writer.at }
+    })
+  }))
+}
+
+/**
+ * What stands behind the members of each record in a group. `surplus`: bytes at their end that go.
+ * @type {(group: RangeGroup, after: string) => { tail: Buffer, surplus: number }}
+ */
+function tailOf ({ resource, scope }, after) {
+  const shared = JSON.stringify({ resource: presentOf(resource), scope: presentOf(scope) }).slice(1, -1)
+  return { tail: Buffer.from(`${shared}}${after}`), surplus: shared === '' ? 1 : 0 }
 }
 
 /** @param {object} part */
@@ -79,10 +104,25 @@ function presentOf (part) {
   return Object.values(part).some((value) => value !== undefined) ? part : undefined
 }
 
-/** @param {number} sizeMax */
-function tooLarge (sizeMax) {
-  return new LogError('ERR_RECORD_TOO_LARGE',
-    `the records have more than ${sizeMax} bytes, each with its resource and scope; send smaller batches`)
+/** @param {Part} part */
+function sizeOf ({ head, records, tail, surplus }) {
+  return records.reduce((sum, { begin, end }) => {
+    return sum + head.length + Math.max(0, end - begin - surplus) + tail.length
+  }, 0)
+}
+
+/** The texts of a group, in a buffer of their own. @param {Part} part */
+function join (part) {
+  const { head, records, tail, surplus } = part
+  const texts = Buffer.allocUnsafeSlow(sizeOf(part))
+  let at = 0
+  return records.map(({ begin, end }) => {
+    const from = at
+    at = copyBytes(head, 0, head.length, texts, at)
+    if (end > begin) at = copyBytes(writer.bytes, begin, end - surplus, texts, at)
+    at = copyBytes(tail, 0, tail.length, texts, at)
+    return texts.subarray(from, at)
+  })
 }
 
 exports.readAsJson = readAsJson

@@ -5,6 +5,7 @@
 const { isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
 const { parseText } = require('@millrace/json-codec')
+const { hasLongNumber, quoteLongIntegers } = require('./long-integers')
 const {
   NESTING_MAX, SPAN_ID_SIZE, TRACE_ID_SIZE, emptyRecord, emptyResource, emptyScope, idOfHex, setAttribute, showDouble,
   timeOfDigits, tooMany
@@ -17,9 +18,6 @@ const UINT32_LIMIT = 2 ** 32
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 /** Of either alphabet. */
 const BASE64 = /^[\w+/-]*={0,2}$/
-/** A number with fewer digits is exact. */
-const LONG_DIGITS = 16
-const LONG_INTEGER = /^-?\d{16,}$/
 const SHOWN_LENGTH_MAX = 40
 const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 
@@ -64,55 +62,6 @@ function parse (bytes) {
   } catch (/** @type {any} */ err) {
     throw wrong(err.message, err)
   }
-}
-
-/**
- * Whether there are so many digits that do not follow a quote, as those of a time do. So many digits cannot lie between
- * two of the places that are looked at.
- * @param {string} text
- */
-function hasLongNumber (text) {
-  for (let at = LONG_DIGITS - 1; at < text.length; at += LONG_DIGITS) {
-    if (!isDigit(text.charCodeAt(at))) continue
-    let begin = at
-    while (begin > 0 && isDigit(text.charCodeAt(begin - 1))) begin--
-    while (isDigit(text.charCodeAt(at))) at++
-    if (at - begin >= LONG_DIGITS && text[begin - 1] !== '"') return true
-  }
-  return false
-}
-
-/** @param {number} unit */
-function isDigit (unit) {
-  return unit >= 0x30 && unit <= 0x39
-}
-
-/**
- * Integers that a number would round become strings, which OTLP takes in their place.
- * @param {string} text
- */
-function quoteLongIntegers (text) {
-  let quoted = ''
-  for (let at = 0; at < text.length;) {
-    const quote = text.indexOf('"', at)
-    const begin = quote === -1 ? text.length : quote
-    quoted += text.slice(at, begin).replace(/-?\d[\d.eE+-]*/g, (number) => LONG_INTEGER.test(number) ? `"${number}"` : number)
-    at = endOfString(text, begin)
-    quoted += text.slice(begin, at)
-  }
-  return quoted
-}
-
-/** @type {(text: string, at: number) => number} the position behind the string that begins at `at` */
-function endOfString (text, at) {
-  for (let end = at; end < text.length;) {
-    end = text.indexOf('"', end + 1)
-    if (end === -1) return text.length
-    let escapes = 0
-    while (text[end - 1 - escapes] === '\\') escapes++
-    if (escapes % 2 === 0) return end + 1
-  }
-  return text.length
 }
 
 /** @param {Json} resourceLogs */
@@ -205,6 +154,7 @@ function listIn (content, name, depth) {
 /** @param {unknown} content */
 function readInteger (content) {
   if (typeof content === 'number' && Number.isSafeInteger(content)) return content
+  if (typeof content === 'string' && /^-?\d{1,15}$/.test(content)) return Number(content) || 0
   const isWhole = typeof content === 'string' ? /^-?\d{1,20}$/.test(content) : Number.isInteger(content)
   const value = isWhole ? BigInt(/** @type {string | number} */ (content)) : INT64_LIMIT
   if (value < -INT64_LIMIT || value >= INT64_LIMIT) mismatch('intValue', 'a whole number of 64 bits', content)
@@ -288,3 +238,11 @@ function wrong (reason, cause) {
 }
 
 exports.readJson = readJson
+exports.readResource = readResource
+exports.readScope = readScope
+exports.readInteger = readInteger
+exports.readDouble = readDouble
+exports.readBase64 = readBase64
+exports.timeOf = timeOf
+exports.enumOf = enumOf
+exports.uint32Of = uint32Of

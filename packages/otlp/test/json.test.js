@@ -5,6 +5,8 @@ const { deepStrictEqual } = require('node:assert')
 const tape = require('tape')
 const { createRandom } = require('@millrace/testkit')
 const { readAsJson, readJson, readProtobuf } = require('..')
+const { JsonTranscoder } = require('../lib/json-to-json')
+const { JsonWriter } = require('../lib/json-writer')
 const { encode, randomRequest, toJson } = require('./oracle')
 
 const LIMITS = { countMax: 10_000 }
@@ -113,5 +115,62 @@ tape('as JSON: what stands around a text, and limits', (t) => {
     t.throws(() => readAsJson(encoding, bytes, { countMax: 2, sizeMax: 60 }), { code: 'ERR_RECORD_TOO_LARGE' })
   }
   t.deepEqual(readAsJson('protobuf', Buffer.alloc(0), LIMITS), [])
+  t.end()
+})
+
+tape('as JSON: what senders write needs no parser', (t) => {
+  const record = {
+    timeUnixNano: '1790000000000000123',
+    observedTimeUnixNano: 1790000000000000123n,
+    severityNumber: 9,
+    severityText: 'INFO',
+    body: { stringValue: 'a "quoted" \u20ac' },
+    attributes: [
+      { key: 'a', value: { intValue: '200' } }, { key: 'b', value: { intValue: -5 } }, { key: 'c', value: { doubleValue: 1.5 } },
+      { key: 'd', value: { boolValue: false } }, { key: 'e', value: {} }, { key: 'f' },
+      { key: 'g', value: { arrayValue: { values: [{ bytesValue: 'AAE=' }, { stringValue: '' }] } } },
+      { key: 'h', value: { kvlistValue: { values: [{ key: 'i', value: { intValue: '0' } }] } } }
+    ],
+    droppedAttributesCount: 0,
+    flags: 1,
+    traceId: '5b8efff798038103d269b633813fc60c',
+    spanId: 'EEE19B7EC3C1B174'
+  }
+  const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'shop' } }] }
+  const request = { resourceLogs: [{ resource, scopeLogs: [{ scope: { name: 'http' }, logRecords: [record, {}], schemaUrl: 'x' }] }] }
+  const show = (key, value) => typeof value === 'bigint' ? `${value}n` : value
+  for (const indent of [0, 2]) {
+    const bytes = Buffer.from(JSON.stringify(request, show, indent).replace('"1790000000000000123n"', '1790000000000000123'))
+    const transcoder = new JsonTranscoder(bytes, new JsonWriter(), 2)
+    transcoder.passRequest()
+    t.equal(transcoder.groups[0].records.length, 2)
+    t.deepEqual(parse(readAsJson('json', bytes, LIMITS)), expectValues('json', bytes))
+  }
+  t.end()
+})
+
+tape('as JSON: any byte of a request may be wrong', (t) => {
+  const seed = Date.now() % 1e9
+  const random = createRandom(seed)
+  const marks = Buffer.from('"\\,:{}[]0-e. \n')
+  let refused = 0
+  for (let n = 0; n < 10 * COUNT; n++) {
+    const bytes = toJson(randomRequest(random), random(2) === 0)
+    for (let left = random(3); left > 0; left--) {
+      const at = random(bytes.length)
+      if (random(3) === 0) bytes.copy(bytes, at, at + 1)
+      else bytes[at] = random(4) === 0 ? random(256) : marks[random(marks.length)]
+    }
+    const found = outcomeOf(() => parse(readAsJson('json', bytes, LIMITS)))
+    const expected = outcomeOf(() => expectValues('json', bytes))
+    if (expected === 'ERR_CODEC_DECODE') refused++
+    try {
+      deepStrictEqual(found, expected)
+    } catch (err) {
+      t.fail(`seed ${seed}, request ${n}, ${bytes}: ${err.message}`)
+      return t.end()
+    }
+  }
+  t.pass(`seed ${seed}, ${refused} refused`)
   t.end()
 })
