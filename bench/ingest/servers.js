@@ -85,6 +85,47 @@ async function serveParse () {
 }
 
 /**
+ * The least that an answer behind a sync costs: lines in a text file, one write and one `fdatasync` for all that came
+ * meanwhile.
+ * @param {string} folder
+ * @returns {Promise<Running>}
+ */
+async function serveSync (folder) {
+  const fd = fs.openSync(path.join(folder, 'lines'), 'a')
+  const app = fastify()
+  /** @type {Array<{ line: string, done: () => void }>} */
+  let waiting = []
+  let isSyncing = false
+  const sync = () => {
+    const group = waiting
+    waiting = []
+    fs.writeSync(fd, group.map(({ line }) => line).join(''))
+    fs.fdatasync(fd, (err) => {
+      if (err) throw err
+      for (const { done } of group) done()
+      isSyncing = waiting.length > 0
+      if (isSyncing) setImmediate(sync)
+    })
+  }
+  app.post('/v1/logs/:name', async ({ body }) => {
+    await new Promise((resolve) => {
+      waiting.push({ line: `${JSON.stringify(body)}\n`, done: () => resolve(null) })
+      if (isSyncing) return
+      isSyncing = true
+      setImmediate(sync)
+    })
+    return { ack: 'synced', count: 1, last: 123_456 }
+  })
+  return {
+    url: await app.listen({ port: 0, host: HOST }),
+    async close () {
+      await app.close()
+      fs.closeSync(fd)
+    }
+  }
+}
+
+/**
  * The seed's way: an event waits in an array, and is answered. A full or old buffer becomes one transaction.
  * @type {ServerPeer}
  */
@@ -216,6 +257,7 @@ exports.parts = [
   peer('sqlite-full', 'better-sqlite3, full', 'database', ['better-sqlite3', 'fastify'], sqlite),
   peer('empty', 'empty server', 'limit', ['fastify'], { serve: serveEmpty }),
   peer('parse', 'parsing server', 'limit', ['fastify'], { serve: serveParse }),
+  peer('sync', 'syncing server', 'limit', ['fastify'], { serve: serveSync }),
   peer('disk', '30 / fdatasync', 'limit', [], { measure: measureDisk })
 ]
 exports.startServer = startServer

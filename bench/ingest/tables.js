@@ -64,7 +64,7 @@ const goals = {
       name: 'synced',
       work: 'load',
       setting: SETTING,
-      peers: { millrace: { ack: 'synced' }, empty: {}, disk: {} },
+      peers: { millrace: { ack: 'synced' }, empty: {}, sync: {}, disk: {} },
       lost: 'nothing, nor does a power cut',
       lines: [
         rate('one event a request, `synced`', { goal: { times: [{ factor: 0.6, of: 'empty', or: 'disk' }] }, drawn: 'one event a request, synced' }),
