@@ -84,6 +84,12 @@ function streamGone (call, place, cause) {
     { cause, path: place })
 }
 
+/** @type {(call: string, place: string, seq: number, first: number) => LogError} */
+function retained (call, place, seq, first) {
+  return new LogError('ERR_LOG_SEQ_RETAINED', `${call}: ${place} has dropped its records below ${first}, as the limits of the ` +
+    `stream say, and with them ${seq}. Read from the first record that is kept (gt: -1), and build views again`, { offset: seq, path: place })
+}
+
 exports.NUMBER = NUMBER
 exports.apiError = apiError
 exports.isNoResponders = isNoResponders
@@ -91,3 +97,4 @@ exports.isTransient = isTransient
 exports.numberOf = numberOf
 exports.streamGone = streamGone
 exports.wrap = wrap
+exports.retained = retained

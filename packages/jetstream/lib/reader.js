@@ -10,7 +10,7 @@
 
 const { pause, toCallback } = require('@millrace/flow')
 const { RecordRun, errors } = require('@millrace/offset-log/composing')
-const { NUMBER, numberOf } = require('./failures')
+const { NUMBER, numberOf, retained } = require('./failures')
 const { Puller } = require('./pulling')
 
 /** A run has room for no more. */
@@ -35,6 +35,7 @@ class StreamReader {
   #core
   #isWanted
   #reverse
+  #skipsRetained
   /** What is left of the range: from the lowest seq to one below `stop`. */
   #from
   #stop
@@ -51,6 +52,7 @@ class StreamReader {
     this.#core = core
     this.#isWanted = core.options.codec.compile(range.where)
     this.#reverse = range.reverse
+    this.#skipsRetained = range.skipsRetained
     this.#from = Math.max(1, range.from)
     this.#stop = range.stop
     this.#left = range.where === null ? range.limit : Infinity
@@ -85,6 +87,9 @@ class StreamReader {
     const count = Math.min(run.seqs.length, this.#left)
     let { records, next } = await (ahead?.from === this.#from ? ahead.piece : this.#readPiece(this.#from, stop, count))
     while (records.length === 0 && next < stop) ({ records, next } = await this.#readPiece(next, stop, count))
+    const isGap = (records.length > 0 ? records[0].seq : next) > this.#from
+    // A range from the beginning begins at the first record that is kept.
+    if (isGap && this.#from > 1 && !this.#skipsRetained) await checkRetained(this.#core, 'stream', this.#from)
     this.#fill(records)
     this.#from = next
     if (records.length === count && next < stop && this.#left > 0) {
@@ -176,6 +181,18 @@ class StreamReader {
   stopKeepingBytes () {}
 }
 
+/**
+ * Throws if limits of the stream have dropped the record with this seq. The server does not say whether a record at the
+ * front was dropped or deleted, so a stream without limits has dropped none.
+ * @type {(core: Core, call: string, seq: number) => Promise<void>}
+ */
+async function checkRetained ({ connection, options: { stream, place } }, call, seq) {
+  const { config, state } = await connection.retry(call, () => connection.manager.streams.info(stream))
+  const { max_age: age, max_msgs: count, max_bytes: size, max_msgs_per_subject: countPerSubject } = config
+  const isLimited = [age, count, size, countPerSubject].some((limit) => limit > 0)
+  if (isLimited && seq < state.first_seq) throw retained(call, place, seq, state.first_seq)
+}
+
 /** Asks the leader for the first record from a seq on. @type {(core: Core, from: number) => Promise<number | null>} */
 async function findNext (core, from) {
   const { connection, options: { stream, subject } } = core
@@ -220,6 +237,7 @@ async function readRecord (core, seq) {
   if (core.erased.has(seq)) return { data: Buffer.alloc(0), isDeleted: true }
   const message = await connection.retry('get', () => connection.request(`${connection.prefix}.DIRECT.GET.${stream}`, JSON.stringify({ seq })))
   if (!isMissing(message)) return { data: Buffer.from(message.data), isDeleted: false }
+  await checkRetained(core, 'get', seq)
   if (seq > core.lastSeq && seq > await core.look('get')) throw errors.notFound('get', place, seq)
   return opened.replicas === 1 ? { data: Buffer.alloc(0), isDeleted: true } : askLeader(core, seq)
 }

@@ -176,3 +176,28 @@ serverTest(tape, 'token: the right one opens, a wrong one is refused', async (t)
   t.notOk(err?.message.includes('wrong'), err?.message)
   await server.remove()
 })
+
+serverTest(tape, 'stream: what its limits have dropped is said to those who resume there', (t) => withServer(t, async (open, manager) => {
+  const log = open({ config: { max_msgs: 5, discard: 'old' } })
+  await log.append(Array.from({ length: 8 }, (_, n) => n + 1))
+  const read = async (options) => {
+    const values = []
+    for await (const { value } of log.stream(options)) values.push(value)
+    return values
+  }
+  t.deepEqual(await read(), [4, 5, 6, 7, 8], 'from the beginning: from the first one that is kept')
+  t.deepEqual(await read({ gt: 3 }), [4, 5, 6, 7, 8], 'nothing is missing behind 3')
+  const err = await failureOf(() => read({ gt: 2 }))
+  t.equal(err?.code, 'ERR_LOG_SEQ_RETAINED', err?.message)
+  t.equal(await codeOf(() => log.get(1)), 'ERR_LOG_SEQ_RETAINED')
+  t.deepEqual(await read({ gt: 2, onRetained: 'skip' }), [4, 5, 6, 7, 8])
+  await log.del(6)
+  t.deepEqual(await read({ gt: 5 }), [7, 8], 'a deleted record is no dropped one')
+  t.equal(await codeOf(() => log.get(6)), 'flumelog:deleted')
+
+  const overtaken = log.stream({ gt: 4, live: true })[Symbol.asyncIterator]()
+  t.equal((await overtaken.next()).value.value, 5)
+  await manager.streams.update('events', { max_msgs: -1 })
+  t.deepEqual(await read({ gt: 2 }), [4, 5, 7, 8], 'a stream without limits drops nothing')
+  await overtaken.return()
+}))
