@@ -152,7 +152,7 @@ class Committer {
     for (const batch of batches) {
       /** @type {(err: Error | null, seq: number) => void} */
       const done = (err, seq) => this.#written(batch, err, seq)
-      this.#log.append(batch.records, done)
+      this.#log.append(batch.records.length === 1 ? batch.records[0] : batch.records, done)
     }
     // An append reserves room in the file, so its sync is faster. A write at once does not.
     const isSynced = batches.some(({ ack }) => ack === 'synced')

@@ -72,6 +72,8 @@ class NamedLogs {
   #cache
   /** By name, the one that was used last at the end. @type {Map<string, NamedLog>} */
   #open = new Map()
+  /** The one that was used last, which is the last of these. @type {NamedLog | null} */
+  #latest = null
   /** Logs that are being closed. @type {Map<string, Promise<void>>} */
   #closing = new Map()
   /** Names of all logs on the disk. @type {Set<string>} */
@@ -141,8 +143,11 @@ class NamedLogs {
     if (!this.isOpen) throw unavailable(this.#isClosed ? 'the server is stopping' : 'the server is starting, or another one has its folder')
     if (entry === undefined || !entry.isReady || entry.isBroken) return this.#acquire(name, mayMake)
     entry.users++
-    this.#open.delete(name)
-    this.#open.set(name, entry)
+    if (entry !== this.#latest) {
+      this.#open.delete(name)
+      this.#open.set(name, entry)
+      this.#latest = entry
+    }
     return entry
   }
 
@@ -155,6 +160,7 @@ class NamedLogs {
     if (entry === undefined) {
       entry = new NamedLog(name)
       this.#open.set(name, entry)
+      this.#latest = entry
       entry.ready = this.#makeRoom().then(() => this.#openLog(/** @type {NamedLog} */ (entry)))
     }
     entry.users++

@@ -67,13 +67,14 @@ function addEventRoutes (routes, { options, logs }) {
 
 /** @param {string} [header] */
 function mediaType (header = '') {
+  if (RECORD_TYPES.includes(header)) return header
   return header.split(';')[0].trim().toLowerCase()
 }
 
 /** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} */
 function chooseAck ({ headers, query }, { ack, floor }) {
-  const [, preferred] = PREFERENCE.exec(headers.prefer ?? '') ?? []
-  const asked = query.ack ?? preferred?.toLowerCase()
+  const preferred = headers.prefer === undefined ? undefined : PREFERENCE.exec(headers.prefer)?.[1].toLowerCase()
+  const asked = query.ack ?? preferred
   // A preference that is not known is ignored, as RFC 7240 says.
   const isAsked = ACKS.includes(asked)
   const least = Math.max(ACKS.indexOf(isAsked ? asked : ack), ACKS.indexOf(floor))
