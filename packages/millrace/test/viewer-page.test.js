@@ -70,10 +70,10 @@ browserTest('viewer page: the list goes down to the first record, and by the key
   const url = await view(t, await makeLog(300))
   const { page } = await open({ url })
   await page.waitForSelector('#list li[data-seq]')
-  for (let count = 0; count < 50 && await page.textContent('#end') !== 'This is the first record.'; count++) {
-    await page.evaluate(() => { document.getElementById('records').scrollTop = 1e6 })
-    await page.waitForTimeout(100)
-  }
+  await page.waitForFunction(() => {
+    document.getElementById('records').scrollTop = 1e6
+    return document.getElementById('end').textContent === 'This is the first record.'
+  }, undefined, { polling: 100 })
   t.equal(await rowCount(page), 300)
   t.match(await page.textContent('#list li[data-seq]:last-child'), /"n":0/)
   await page.evaluate(() => { document.getElementById('records').scrollTop = 0 })
