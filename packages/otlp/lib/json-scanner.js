@@ -21,6 +21,7 @@ function tableOf (isWanted) {
   return new Uint8Array(256).map((_, byte) => Number(isWanted(byte)))
 }
 
+/** The JSON has to be parsed. */
 const GIVEN_UP = new Error('the JSON has to be parsed')
 
 class JsonScanner {
@@ -36,11 +37,14 @@ class JsonScanner {
     this.bytes = bytes
   }
 
+  #passSpace () {
+    while (IS_SPACE[this.bytes[this.at]] === 1) this.at++
+  }
+
   /** Whether this byte comes next, but for white space. It has then been passed. @param {number} byte */
   passIf (byte) {
-    const { bytes } = this
-    while (IS_SPACE[bytes[this.at]] === 1) this.at++
-    if (bytes[this.at] !== byte) return false
+    this.#passSpace()
+    if (this.bytes[this.at] !== byte) return false
     this.at++
     return true
   }
@@ -77,7 +81,8 @@ class JsonScanner {
 
   /** White space to the end. */
   passEnd () {
-    if (this.passIf(SPACE) || this.at !== this.bytes.length) throw GIVEN_UP
+    this.#passSpace()
+    if (this.at !== this.bytes.length) throw GIVEN_UP
   }
 
   /** Whether this is the name that was passed last. @param {Uint8Array} name  in quotes, and a colon */
@@ -142,7 +147,7 @@ class JsonScanner {
 
   /** Any value, parsed. @returns {any} */
   takeValue () {
-    this.passIf(SPACE)
+    this.#passSpace()
     const { bytes, at } = this
     let depth = 0
     while (depth > 0 || !IS_END[bytes[this.at]]) {

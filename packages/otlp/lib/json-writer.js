@@ -4,7 +4,7 @@
 const { NANOSECOND_DIGITS, showSeconds } = require('./log-record')
 
 const FIRST_SIZE = 64 * 1024
-/** A buffer that a request of this size has left is kept for the next one. */
+/** A buffer up to this size is kept for the next request. */
 const KEPT_SIZE = 1024 * 1024
 const [QUOTE, COLON, COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = Buffer.from('":,{}[]')
 const FIRST_PRINTABLE = 0x20

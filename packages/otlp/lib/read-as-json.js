@@ -30,7 +30,7 @@ const { readGroups } = require('./read-protobuf')
  * @property {number} surplus
  */
 
-/** A reader ends before another one begins, so all of them share it. */
+/** A reader ends before another one begins, so all of them share it. It is empty between them. */
 const writer = new JsonWriter()
 
 /**
@@ -40,8 +40,17 @@ const writer = new JsonWriter()
  * @returns {Buffer[]}  which belong to the caller
  * @throws {LogError} ERR_CODEC_DECODE; ERR_RECORD_TOO_LARGE beyond the limits
  */
-function readAsJson (encoding, bytes, { countMax, sizeMax = Infinity, before = '', after = '' }) {
-  writer.clear()
+function readAsJson (encoding, bytes, limits) {
+  try {
+    return readTexts(encoding, bytes, limits)
+  } finally {
+    // What a large request needed must not stay until the next one comes.
+    writer.clear()
+  }
+}
+
+/** @type {typeof readAsJson} */
+function readTexts (encoding, bytes, { countMax, sizeMax = Infinity, before = '', after = '' }) {
   const groups = encoding === 'protobuf'
     ? writeFromProtobuf(bytes, countMax)
     : writeFromJson(bytes, countMax) ?? writeFromObjects(bytes, countMax)
