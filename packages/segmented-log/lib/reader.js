@@ -144,9 +144,17 @@ class SegmentedReader {
       if (isOpen) this.#read(logEnd, done)
       else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
-      if (err || !run || run.count > 0) cb(err, run)
+      // Backwards, what was dropped is what comes last.
+      if (err && this.#range.reverse && isRetained(err)) this.#end(cb)
+      else if (err || !run || run.count > 0) cb(err, run)
       else this.#goOn(logEnd, cb)
     })
+  }
+
+  /** @param {NextCallback} cb */
+  #end (cb) {
+    this.#run.count = 0
+    cb(null, /** @type {any} */ (this.#run))
   }
 
   /**
@@ -247,7 +255,7 @@ class SegmentedReader {
   #goOn (logEnd, cb) {
     const next = this.#follower()
     const isPastEnd = next === null || (!this.#range.reverse && logEnd <= next.base)
-    if (isPastEnd) return cb(null, /** @type {any} */ (this.#run))
+    if (isPastEnd) return this.#end(cb)
     // A reader that was slow must not step over segments that are gone.
     const { isOvertaken, base } = this.#segment
     const missed = isOvertaken ? base + 1 : next.base + 1
@@ -300,6 +308,11 @@ function inSegment (err, { base, path }) {
     { cause, offset: offset + base, path, index })
 }
 
+/** @param {any} err */
+function isRetained (err) {
+  return err.code === 'ERR_LOG_SEQ_RETAINED'
+}
+
 /** Whether the error says that there is no record at the seq. @param {any} err */
 function isMissing (err) {
   return err?.code === 'ERR_RECORD_NOT_FOUND' || err?.code === 'ERR_LOG_SEQ_LOST'
@@ -316,7 +329,11 @@ function openSegmentedRange (segments, range, within, cb) {
   const err = reverse ? segments.retainedError('stream', stop) : segments.cutError('stream', from)
   if (err && !skipsRetained) return cb(err)
   const start = reverse ? segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1)) : segments.find(from)
-  new SegmentedReader(segments, range, start, within).open(cb)
+  new SegmentedReader(segments, range, start, within).open((err, reader) => {
+    // Another process has dropped it just now. Nothing was delivered, so the range may begin where the log begins now.
+    if (err && isRetained(err)) openSegmentedRange(segments, range, within, cb)
+    else cb(err, reader)
+  })
 }
 
 exports.openSegmentedRange = openSegmentedRange

@@ -30,6 +30,12 @@ async function end ({ child }) {
   await once(child, 'exit')
 }
 
+async function numbersOf (stream) {
+  const numbers = []
+  for await (const { n } of stream) numbers.push(n)
+  return numbers
+}
+
 tape('sharing: a second writer is refused, in this process and another, and waits if asked', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
   const writer = await start(folder)
@@ -122,6 +128,42 @@ tape('sharing: a reader that segments are dropped under fails, or misses nothing
   t.comment(JSON.stringify(counts))
   await reader.close()
   await writer.close()
+})
+
+tape('sharing: a reader that was not told of a drop yet reads what is left', async (t) => {
+  for (const isReading of [false, true]) {
+    const calls = {
+      first: async (reader) => (await reader.first({ seqs: false })).n,
+      last: async (reader) => (await reader.last({ seqs: false })).n,
+      count: (reader) => reader.count(),
+      scan: async (reader) => {
+        let count = 0
+        await reader.scan({}, (records) => { count += records.count })
+        return count
+      },
+      stream: (reader) => numbersOf(reader.stream({ seqs: false })),
+      reverse: (reader) => numbersOf(reader.stream({ seqs: false, reverse: true }))
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      const folder = path.join(temporaryFolder(), 'logs')
+      const writer = SegmentedLog(folder, { codec: jsonCodec, segmentSize: 1 })
+      for (let n = 0; n < 6; n++) await writer.append({ n })
+      const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r', openSegments: 1 })
+      await reader.ready()
+      await writer.append({ n: 6 })
+      const backwards = reader.stream({ seqs: false, reverse: true })[Symbol.asyncIterator]()
+      if (isReading) await backwards.next()
+      await writer.dropBefore(Infinity)
+      const expected = { first: 6, last: 6, count: 1, scan: 1, stream: [6], reverse: [6] }[name]
+      // What the reader has open it may still show.
+      const older = { last: 5, stream: [], reverse: [5] }[name]
+      const got = await call(reader)
+      t.ok([expected, older].some((value) => JSON.stringify(value) === JSON.stringify(got)), `${name}: ${JSON.stringify(got)}`)
+      if (isReading) t.deepEqual(await numbersOf(backwards), [], 'a stream backwards ends where the log begins now')
+      await reader.close()
+      await writer.close()
+    }
+  }
 })
 
 tape('sharing: a writer that was killed loses nothing, and the next one goes on', async (t) => {
