@@ -144,6 +144,21 @@ const eventLogger = {
       lost: buffered,
       lines: [rate('GET', { seed: '61K', goal: { times: [{ factor: SAME, of: 'millrace', in: 'put' }] }, drawn: 'events by GET' })]
     },
+    {
+      name: 'stages',
+      work: 'stages',
+      setting: { seconds: 45 },
+      peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
+      needs: 'k6',
+      runs: 1,
+      timeoutMs: 240_000,
+      lost: buffered,
+      lines: [
+        rate('PUT of up to 30 users who come and go, by k6', { seed: '58K', drawn: 'users who come and go, by PUT' }),
+        latency('p95', { most: 2 }),
+        { figure: 'failed', what: 'failed requests', unit: 'share', goal: { most: 0.01 } }
+      ]
+    },
     buffer('buffer-2k', 'a buffer of 2,000 events', '57K', 100, SEED_2K),
     buffer('buffer-10k', 'of 10,000', '62K', 500, { buffer: 10_000, intervalMs: 60_000 }),
     buffer('buffer-50k', 'of 50,000', '57K', 2500, { buffer: 50_000, intervalMs: 60_000 }),

@@ -2,10 +2,12 @@
 // What a measuring process does: it starts the server of a peer, sends requests, and counts afterwards what is stored.
 // A server that has answered more events than it stores fails.
 
+const { execFile } = require('node:child_process')
 const fs = require('node:fs')
 const http = require('node:http')
 const path = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
+const { promisify } = require('node:util')
 const autocannon = require('autocannon')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { SegmentedLog } = require('@millrace/segmented-log')
@@ -35,6 +37,8 @@ const SETTLE_MS = 3000
 const NAMES_AT_ONCE = 30
 const DIRECT_BATCH = 100
 const KIB = 1024
+const STAGES = path.join(__dirname, 'stages.mjs')
+const run = promisify(execFile)
 
 /** @type {(order: { peer: Peer, work: string, setting: Setting }) => Promise<Figures>} */
 async function measure ({ peer, work, setting }) {
@@ -53,6 +57,18 @@ const WORKS = {
     await server.stop()
     await check(peer, folder, (isFull ? stored : 0) + warm.answered + answered)
     return figures
+  },
+
+  /** PUTs of users who come and go, by k6. */
+  async stages (peer, { folder, options, seconds }) {
+    const server = await startServer(peer.name, folder, options)
+    const summary = path.join(folder, 'summary.json')
+    const env = { ...process.env, URL: server.url, SECONDS: String(seconds) }
+    await run('k6', ['run', '--quiet', '--no-usage-report', '--summary-mode', 'full', '--summary-export', summary, STAGES], { env })
+    await server.stop()
+    const { http_reqs: { count, rate }, http_req_duration: ms, http_req_failed: failed } = JSON.parse(fs.readFileSync(summary, 'utf8')).metrics
+    await check(peer, folder, count - failed.passes)
+    return { rate, p95: ms['p(95)'], p99: ms['p(99)'], max: ms.max, failed: failed.value }
   },
 
   /** The memory of the server under load: how much it grows after the first seconds, and its most. */

@@ -2,6 +2,7 @@
 // Measures every peer of every row, each in a process of its own, in rounds. A peer that is not there, or fails, is
 // absent, and the others go on; Millrace must not fail.
 
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { ChildError, MeasureError, rotate, runTask, takeTurns } = require('./run')
@@ -31,7 +32,8 @@ const TIMEOUT_MS = 90_000
 async function runCells ({ rows, runs, budgetMs }, peers, folder, works, nodeArguments = []) {
   /** @type {Cell[]} */
   const cells = rows.flatMap((row) => {
-    return peers.filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, runs: [] }))
+    const absent = row.needs === undefined || isInstalled(row.needs) ? {} : { absent: `${row.needs} is not on the PATH` }
+    return peers.filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, runs: [], ...absent }))
   })
   const turns = Array.from({ length: runs }, (_, run) => rows.flatMap((row, index) => {
     const own = run < (row.runs ?? Infinity) ? cells.filter((cell) => cell.row === row) : []
@@ -56,6 +58,11 @@ async function runCells ({ rows, runs, budgetMs }, peers, folder, works, nodeArg
     }
   })
   return cells
+}
+
+/** @param {string} program */
+function isInstalled (program) {
+  return spawnSync(program, ['version']).status === 0
 }
 
 exports.runCells = runCells

@@ -48,6 +48,7 @@ const { formatCount, median } = require('./report')
  * @property {string} work  what the measuring process does
  * @property {any} setting  for all peers
  * @property {Record<string, any>} peers  who takes part, and with which options
+ * @property {string} [needs]  a program that must be on the PATH
  * @property {number} [runs]  at most
  * @property {number} [timeoutMs]  how long one run may take
  * @property {string} lost  what SIGKILL takes at most
@@ -255,8 +256,9 @@ function listAbsent ({ measured }, rows, peers) {
   /** @type {Map<string, Set<string>>} */
   const reasons = new Map()
   for (const { row, peer, absent } of measured) {
-    if (absent === undefined || !rows.some(({ name }) => name === row)) continue
-    const text = `${labels.get(peer)}: ${absent}`
+    const found = rows.find(({ name }) => name === row)
+    if (absent === undefined || found === undefined) continue
+    const text = found.needs ? absent : `${labels.get(peer)}: ${absent}`
     reasons.set(text, (reasons.get(text) ?? new Set()).add(row))
   }
   return [...reasons].map(([text, rows]) => `Absent: ${text} (${[...rows].join(', ')})`)

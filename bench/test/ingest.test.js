@@ -42,6 +42,16 @@ tape('ingest: readers, named logs and memory, with few of each', (t) => {
   t.end()
 })
 
+tape('ingest: a row whose program is not there is absent, once, and no failure', (t) => {
+  const { PATH } = process.env
+  process.env.PATH = makeFolder(t)
+  t.teardown(() => { process.env.PATH = PATH })
+  const { status, stdout, stderr } = runIngest('--rows', 'stages', '--out', makeFolder(t))
+  t.equal(status, 0, stderr)
+  t.deepEqual(stdout.match(/^Absent: .*$/mg), ['Absent: k6 is not on the PATH (stages)'])
+  t.end()
+})
+
 tape('ingest: names of rows differ, and peers, requests and goals are those that exist', (t) => {
   t.equal(new Set(rows.map(({ name }) => name)).size, rows.length)
   for (const { name, peers: own, lines, setting } of rows) {
