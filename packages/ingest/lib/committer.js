@@ -1,6 +1,6 @@
 'use strict'
-// Group commit: the batches of all requests of a turn of the event loop go to the log with one write, and the batches
-// that were written during a sync share the next one.
+// Group commit: the batches of all requests of a turn of the event loop go to the log with one write. Those that ask
+// for a sync wait for one another, and share a write and a sync.
 
 const { setImmediate: nextTurn } = require('node:timers/promises')
 const { unavailable } = require('./problem')
@@ -109,8 +109,9 @@ class Committer {
     this.#waiting.push({ records, size, ack, since: performance.now(), done, events })
     if (ack === 'buffered') this.#acknowledge(done)
     const isFull = this.#size >= BUFFER_SIZE || ++this.#newCount >= BUFFER_COUNT
-    if (ack === 'buffered' && !isFull) this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
-    else this.#schedule()
+    if (isFull || ack === 'written') this.#schedule()
+    else if (ack === 'synced') this.#sync()
+    else this.#timer ??= setTimeout(this.#flush, this.#options.bufferMs)
   }
 
   /**
@@ -212,25 +213,31 @@ class Committer {
       if (count > before) grewMs = nowMs
       before = count
       // Who got the last answers asks again at once. One sync for all of them is twice as fast as two in turn.
-      const isComplete = this.#unsynced.length >= this.#senderCount
+      const isComplete = count >= this.#senderCount
       if (isComplete || nowMs - grewMs >= GAP_MS || nowMs - beganMs >= this.#syncMs) this.#syncNow()
       else setImmediate(gather)
     }
     setImmediate(gather)
   }
 
+  /** One write and one sync for all that wait. */
   #syncNow () {
-    const unsynced = this.#unsynced
-    this.#unsynced = []
+    this.#flush()
     const beganMs = performance.now()
     this.#log.sync((/** @type {Error | null} */ err) => {
       this.#isSyncing = false
       this.#syncMs = performance.now() - beganMs
       this.#options.meter?.sync(this.#syncMs)
-      this.#senderCount = unsynced.length + this.#unsynced.length
       if (err) this.#options.onFailure(err)
-      for (const { seq, done } of unsynced) done(err ?? null, err ? null : seq)
-      if (this.#unsynced.length > 0) this.#sync()
+      const durable = Number(this.#log.durable.value)
+      const asked = this.#unsynced
+      this.#unsynced = err ? [] : asked.filter(({ seq }) => seq > durable)
+      this.#senderCount = asked.length + this.#waiting.length
+      for (const { seq, done } of asked) {
+        if (err) done(err, null)
+        else if (seq <= durable) done(null, seq)
+      }
+      if (this.#unsynced.length > 0 || this.#waiting.some(({ ack }) => ack === 'synced')) this.#sync()
     })
   }
 

@@ -58,6 +58,53 @@ tape('committer: the sync of a lone client waits for nobody', async (t) => {
   }
 })
 
+tape('committer: those that ask for a sync wait for one another before they are written', async (t) => {
+  const log = createLog(5)
+  let groups = 0
+  const { append } = log
+  log.append = (records, done) => {
+    if (log.appends === 0 || log.group !== log.syncs) groups++
+    log.group = log.syncs
+    append(records, done)
+  }
+  const committer = createCommitter(log)
+  await Promise.all(Array.from({ length: 10 }, async () => {
+    for (let round = 0; round < 20; round++) await submit(committer, 'synced')
+  }))
+  t.equal(groups, log.syncs, 'a sync follows each group of appends')
+  t.equal(log.appends, 200)
+})
+
+tape('committer: a sync that ends before a record is written promises nothing for it', async (t) => {
+  const log = createLog(2)
+  let isWritten = false
+  const { append } = log
+  log.append = async (records, done) => {
+    await sleep(30)
+    isWritten = true
+    append(records, done)
+  }
+  const committer = createCommitter(log)
+  const seq = await submit(committer, 'synced')
+  t.ok(isWritten)
+  t.ok(log.durable.value >= seq, `${seq} is durable`)
+  t.ok(log.syncs >= 2, 'the first sync was too early')
+})
+
+tape('committer: a sync that fails is told to all that wait for it, and the next ones are tried', async (t) => {
+  const log = createLog(2)
+  const { sync } = log
+  const failures = []
+  const committer = createCommitter(log, { onFailure: (err) => failures.push(err.message) })
+  log.sync = (done) => setTimeout(done, 2, new Error('EIO'))
+  const results = await Promise.allSettled([submit(committer, 'synced'), submit(committer, 'synced')])
+  t.deepEqual(results.map(({ reason }) => reason?.message), ['EIO', 'EIO'])
+  t.deepEqual(failures, ['EIO'])
+  log.sync = sync
+  t.equal(await submit(committer, 'synced'), 3)
+  t.ok(committer.isIdle)
+})
+
 tape('committer: buffered batches are answered together, in order, before they are written', async (t) => {
   const log = createLog(0)
   const committer = createCommitter(log)
