@@ -44,6 +44,7 @@ class Log {
     this.#getter = new Getter(this.#core.file)
     /** Beside it flumedb keeps the files of its views; undefined if the option was not given. */
     this.filename = parsed.filename
+    this.codec = parsed.codec.codec
     this.since = this.#core.since
     this.methods = { del: /** @type {const} */ ('async') }
     this.recovery = null

@@ -1,6 +1,8 @@
 'use strict'
 // Gets the queued records into the log; if it cannot be used, into another one; if there is none, to standard error.
 
+const { checkCodec } = require('./pre-encoded')
+
 // A larger append is no faster, and a smaller one makes room earlier.
 const BATCH_SIZE_MAX = 512 * 1024
 const RETRY_MS_MIN = 100
@@ -30,6 +32,7 @@ const REFUSED = new Set(['ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE', '
  * @property {(cb: (err: Error | null) => void) => void} sync
  * @property {(cb: (err: Error | null) => void) => void} close
  * @property {{ flushSync?: boolean }} [supports]
+ * @property {{ name?: string, encode: (value: any) => any }} [codec]
  * @property {(options?: { sync?: boolean | undefined }) => void} [flushSync]
  * @property {(values: any, options?: { sync?: boolean | undefined }) => number} [appendSync]  takes less time than
  *   `append` and `flushSync`, so it is used where there is one
@@ -302,7 +305,9 @@ class Delivery {
     /** @type {Log | null | undefined} */
     let next = null
     try {
-      if (attempt <= ATTEMPT_COUNT_MAX) next = await this.#options.replace(cause, attempt)
+      const given = attempt <= ATTEMPT_COUNT_MAX ? await this.#options.replace(cause, attempt) : null
+      if (given) checkCodec(given)
+      next = given
     } catch (err) {
       this.report(/** @type {Failure} */ (err))
     }

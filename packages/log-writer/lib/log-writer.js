@@ -6,6 +6,7 @@ const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')
 const { Levels } = require('./levels')
 const { parseLevelNumbers, parseOptions } = require('./options')
+const { checkCodec } = require('./pre-encoded')
 const { addWriter, removeWriter } = require('./process-end')
 const { RecordQueue } = require('./record-queue')
 
@@ -68,6 +69,7 @@ class Writer {
    */
   constructor (log, options) {
     if (typeof log?.append !== 'function' || typeof log.ready !== 'function') throw misuse('LogWriter: expected a Log')
+    checkCodec(log)
     this.#options = parseOptions(options)
     this.#levels = new Levels(this.#options.levels)
     this.#delivery = new Delivery(log, this.#queue, {

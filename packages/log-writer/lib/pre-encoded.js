@@ -2,6 +2,7 @@
 // Codecs for logs that get bytes from a writer: it has encoded a record when the record was written, because the caller
 // may change the value afterwards.
 
+const { misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 
 /**
@@ -14,6 +15,26 @@ function preEncoded (codec) {
   return Object.freeze({ ...codec, encode })
 }
 
+/**
+ * Checks that a log stores the bytes that a writer hands over, and not the JSON of a Buffer.
+ * @param {{ codec?: { name?: string, encode: (value: any) => any } }} log  without a codec it is not checked
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function checkCodec ({ codec }) {
+  if (codec === undefined) return
+  const probe = Buffer.from('{"level":30}')
+  let stored = null
+  try {
+    stored = Buffer.from(codec.encode(probe))
+  } catch {
+    // It takes no bytes at all.
+  }
+  if (stored !== null && stored.equals(probe)) return
+  throw misuse(`LogWriter: a writer hands over records that are encoded, and the codec ${codec.name ?? ''} of this log would ` +
+    'encode them again; open the log with { codec: lines } for JSON, or { codec: preEncoded(codec) } for another codec')
+}
+
 exports.preEncoded = preEncoded
 /** Records of JSON; a Uint8Array is JSON text already. @type {typeof jsonCodec} */
 exports.lines = preEncoded(jsonCodec)
+exports.checkCodec = checkCodec

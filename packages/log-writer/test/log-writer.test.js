@@ -99,6 +99,43 @@ tape('records: other codecs', async (t) => {
   await log.close()
 })
 
+tape('records: a log that would encode them again is refused, whether given or as a replacement', async (t) => {
+  const refused = { bytes: false, lines: false, json: true, binary: true, preEncoded: false }
+  const codecs = {
+    bytes: undefined,
+    lines,
+    json: jsonCodec,
+    binary: binaryCodec,
+    preEncoded: preEncoded(binaryCodec)
+  }
+  for (const [name, codec] of Object.entries(codecs)) {
+    const log = OffsetLog(newPath(), { codec })
+    try {
+      const writer = LogWriter(log, silent)
+      t.notOk(refused[name], name)
+      writer.write({ n: 1 })
+      await writer.close()
+      t.equal(await log.count(), 1)
+    } catch (err) {
+      t.ok(refused[name], `${name}: ${err.message}`)
+      t.equal(err.code, 'ERR_INVALID_ARGUMENT')
+    }
+    await log.close()
+  }
+  const reports = []
+  const file = newPath()
+  const broken = OffsetLog(file, { codec: lines })
+  await broken.close()
+  const next = OffsetLog(`${file}.next`, { codec: jsonCodec })
+  const onReport = (err) => reports.push(err.message)
+  const writer = LogWriter(broken, { onReport, replace: () => next, standardError: collector() })
+  writer.write({ n: 1 })
+  await writer.close().catch(() => {})
+  t.ok(reports.some((message) => message.includes('encode them again')), reports.join('; '))
+  t.equal(await next.count(), 0)
+  await next.close()
+})
+
 tape('eager: records of a level are written or synced before write returns, with all before them', async (t) => {
   const log = OffsetLog(newPath(), { codec: lines, fsync: 'never' })
   const writer = LogWriter(log, silent)

@@ -32,6 +32,7 @@ class Log {
     }
     /** The folder of all slots. */
     this.filename = folder
+    this.codec = this.#options.segmented.codec
     /** Null until the log is ready. @type {number | null} */
     this.slot = null
     /** The log in the slot; null until the log is ready. @type {OpenLog | null} */

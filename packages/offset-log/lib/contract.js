@@ -206,6 +206,7 @@
  * @template T
  * @typedef {object} LogMembers
  * @property {string} filename  the absolute path: a later change of the working folder does not matter
+ * @property {Codec<T>} codec  as it was given; one that leaves bytes as they are if none was
  * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
  * @property {Observable<number>} durable  up to this seq all records are on stable storage; -1 if none.
  *   Never above `since`

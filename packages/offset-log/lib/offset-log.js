@@ -44,6 +44,7 @@ class Log {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
     this.filename = path
+    this.codec = parsed.codec.codec
     /** @type {Obz<number>} */
     this.since = createObservable()
     /** @type {Obz<number>} */

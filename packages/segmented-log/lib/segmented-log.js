@@ -53,6 +53,7 @@ class Log {
     this.#appending = new Appending(this.#core, this.#retention, this.#upkeep)
     this.#getter = new Getter(this.#core.file)
     this.filename = folder
+    this.codec = parsed.codec.codec
     this.since = this.#core.since
     this.durable = this.#core.durable
     /** What retention dropped, each time that it did. */

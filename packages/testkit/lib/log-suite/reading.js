@@ -39,6 +39,10 @@ function addReadTests ({ test }) {
     t.equal((await log.get(await log.append(Buffer.from('second')))).toString(), 'second')
   }, { codec: bytes })
 
+  test('codec: the log shows the one that it was given', async (t, log) => {
+    t.equal(String(log.codec.encode(Buffer.from('a'))), 'a')
+  }, { codec: bytes })
+
   test('stream: an empty log ends at once', async (t, log) => {
     t.deepEqual(await collect(log.stream()), [])
   })
