@@ -133,7 +133,7 @@ class Log {
     /** @type {Buffer[]} */
     let records
     try {
-      records = this.#encode(values)
+      records = [this.#core.options.codec.encodeAll(values)].flat()
     } catch (err) {
       return lifecycle.run('append', cb, (cb) => cb(errors.unreadable(err)))
     }
@@ -165,19 +165,6 @@ class Log {
   #compareCodec () {
     const { opened, options: { codec, place } } = this.#core
     return codec.compareName(opened.codec, place, 'append')
-  }
-
-  /** @type {(values: unknown) => Buffer[]} throws ERR_CODEC_ENCODE */
-  #encode (values) {
-    const { codec } = this.#core.options
-    if (!Array.isArray(values)) return [codec.encode(values)]
-    return Array.from(values, (value, index) => {
-      try {
-        return codec.encode(value)
-      } catch (err) {
-        throw errors.ofBatch(err, index)
-      }
-    })
   }
 
   /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */

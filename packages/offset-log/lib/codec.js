@@ -5,6 +5,7 @@
 const { Buffer } = require('node:buffer')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { createMatch } = require('@millrace/where')
+const { ofBatch } = require('./errors')
 
 /**
  * @template [T=any]
@@ -86,6 +87,25 @@ class RecordCodec {
     if (bytes instanceof Uint8Array) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     throw new LogError('ERR_CODEC_ENCODE', `append: the codec ${this._label} returned ${typeof bytes} for the value; ` +
       'it must return a Buffer or a string')
+  }
+
+  /**
+   * @param {unknown} values  of an `append`: an array is a batch
+   * @returns {Buffer | Buffer[]}
+   * @throws {LogError} ERR_CODEC_ENCODE, of a batch with the index of the value
+   */
+  encodeAll (values) {
+    if (!Array.isArray(values)) return this.encode(values)
+    // The length is read once, because a codec may change the array.
+    const { length } = values
+    const records = new Array(length)
+    let index = 0
+    try {
+      for (; index < length; index++) records[index] = this.encode(values[index])
+    } catch (err) {
+      throw ofBatch(err, index)
+    }
+    return records
   }
 
   /**

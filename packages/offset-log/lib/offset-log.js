@@ -136,7 +136,7 @@ class Log {
     let records
     try {
       // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.
-      records = this._encode(values)
+      records = this._file.codec.encodeAll(values)
     } catch (err) {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
@@ -179,10 +179,10 @@ class Log {
   /** @type {(records: Buffer[], cb: Callback<number>) => void} */
   _appendBatch (records, cb) {
     let dataSize = 0
-    for (const [index, record] of records.entries()) {
-      const recordErr = this._checkRecord(record)
+    for (let index = 0; index < records.length; index++) {
+      const recordErr = this._checkRecord(records[index])
       if (recordErr) return process.nextTick(cb, ofBatch(recordErr, index))
-      dataSize += record.length
+      dataSize += records[index].length
     }
     if (records.length === 0) cb(null, this.since.value)
     else this._appender.append(records, dataSize, cb)
@@ -330,7 +330,7 @@ class Log {
   appendSync (values, options = {}) {
     const isSynced = parseFlush('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
-    return this._appendRecordsNow(this._encode(values), isSynced)
+    return this._appendRecordsNow(this._file.codec.encodeAll(values), isSynced)
   }
 
   /** @type {(given: Buffer | Buffer[], isSynced: boolean) => number} an array is a batch */
@@ -502,22 +502,6 @@ class Log {
       if (err) cb(err)
       else action(cb)
     })
-  }
-
-  /** @type {(values: unknown) => Buffer | Buffer[]} throws ERR_CODEC_ENCODE */
-  _encode (values) {
-    const { codec } = this._file
-    if (!Array.isArray(values)) return codec.encode(values)
-    // The length is read once, because a codec may change the array.
-    const { length } = values
-    const records = new Array(length)
-    let index = 0
-    try {
-      for (; index < length; index++) records[index] = codec.encode(values[index])
-    } catch (err) {
-      throw ofBatch(err, index)
-    }
-    return records
   }
 
   /** @type {(record: Buffer) => LogError | null} */

@@ -140,7 +140,7 @@ class Log {
     }
     let records
     try {
-      records = this.#encode(values)
+      records = this.#core.options.codec.encodeAll(values)
     } catch (err) {
       return this.#runWrite('append', cb, (cb) => cb(errors.unreadable(err)))
     }
@@ -167,19 +167,6 @@ class Log {
     const err = this.#writeError('append')
     if (err) return process.nextTick(cb, err)
     this.#appending.append(records, size, cb)
-  }
-
-  /** @type {(values: unknown) => Buffer | Buffer[]} throws ERR_CODEC_ENCODE */
-  #encode (values) {
-    const { codec } = this.#core.options
-    if (!Array.isArray(values)) return codec.encode(values)
-    return Array.from(values, (value, index) => {
-      try {
-        return codec.encode(value)
-      } catch (err) {
-        throw errors.ofBatch(err, index)
-      }
-    })
   }
 
   /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
@@ -335,7 +322,7 @@ class Log {
   appendSync (values, options = {}) {
     const isSynced = parseFlush('appendSync', options)
     this.#checkCanWriteNow('appendSync', false)
-    const records = this.#encode(values)
+    const records = this.#core.options.codec.encodeAll(values)
     return this.#appending.appendNow(records, sizeOf(records), isSynced)
   }
 
