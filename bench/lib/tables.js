@@ -97,7 +97,7 @@ const { formatCount, median } = require('./report')
 
 const OURS = 'millrace'
 /** Who does the least work there is. */
-const LIMITS = ['bare', 'empty']
+const LIMITS = ['bare', 'sync', 'empty']
 // On a shared machine, figures vary by this much.
 const TOLERANCE = 0.1
 /** @type {(cells: import('./cells').Cell[]) => Measured[]} */

@@ -83,6 +83,9 @@ tape('ingest: a goal compares with the lesser of two peers, and bounds a figure 
   t.deepEqual(verdictsOf('synced', { rate: { millrace: 7000, empty: 20_000, disk: 10_000 } }), ['0.6x disk: 0.70x, met'])
   t.deepEqual(verdictsOf('synced', { rate: { millrace: 7000, empty: 20_000, disk: 30_000 } }), ['0.6x empty: 0.35x, missed'])
   t.deepEqual(verdictsOf('synced', { rate: { millrace: 7000 } }), ['0.6x empty, absent'])
+  const rates = { millrace: 7000, empty: 20_000, disk: 30_000 }
+  t.deepEqual(verdictsOf('synced', { rate: { ...rates, sync: 12_500 } }), ['0.6x empty: 0.35x, missed'])
+  t.deepEqual(verdictsOf('synced', { rate: { ...rates, sync: 11_500 } }), ['0.6x empty: 0.35x, out of reach'], 'of the syncing server too')
   const p99 = 3
   t.deepEqual(verdictsOf('written', { p99: { millrace: 6, empty: 5 } }, p99), ['<= 1.3x empty: 1.20x, met'])
   t.deepEqual(verdictsOf('written', { p99: { millrace: 9, empty: 5 } }, p99), ['<= 1.3x empty: 1.80x, missed'])
