@@ -32,7 +32,7 @@ const REFUSED = new Set(['ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE', '
  * @property {(cb: (err: Error | null) => void) => void} sync
  * @property {(cb: (err: Error | null) => void) => void} close
  * @property {{ flushSync?: boolean }} [supports]
- * @property {{ name?: string, encode: (value: any) => any }} [codec]
+ * @property {{ name?: string | undefined, encode: (value: any) => any } | undefined} [codec]
  * @property {(options?: { sync?: boolean | undefined }) => void} [flushSync]
  * @property {(values: any, options?: { sync?: boolean | undefined }) => number} [appendSync]  takes less time than
  *   `append` and `flushSync`, so it is used where there is one

@@ -17,7 +17,7 @@ function preEncoded (codec) {
 
 /**
  * Checks that a log stores the bytes that a writer hands over, and not the JSON of a Buffer.
- * @param {{ codec?: { name?: string, encode: (value: any) => any } }} log  without a codec it is not checked
+ * @param {Pick<import('./delivery').Log, 'codec'>} log  without a codec it is not checked
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function checkCodec ({ codec }) {
