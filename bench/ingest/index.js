@@ -18,7 +18,7 @@ const drawing = {
   subject: 'Events of 35 bytes, server and load on the same cores',
   kinds: [
     { kind: 'millrace', label: 'Millrace' },
-    { kind: 'limit', label: 'servers that store nothing, and the disk alone' },
+    { kind: 'limit', label: 'servers that do less, and the disk alone' },
     { kind: 'database', label: 'a buffer before SQLite' }
   ]
 }

@@ -211,6 +211,7 @@ const GROUP_GAP = 14
 /**
  * @typedef {object} BarLayout
  * @property {number} [columns]  of groups; only the first one has the labels of the rows
+ * @property {boolean} [hasOwnRows]  each group has rows, and so labels, of its own
  * @property {number} barHeight
  * @property {number} rowGap
  * @property {number} labelWidth
@@ -224,23 +225,26 @@ const GROUP_GAP = 14
  * @param {BarLayout} layout
  * @returns {number}  where the drawing ends
  */
-function drawBars (canvas, groups, { columns = 1, labelWidth, valueWidth, formatTick, ...layout }) {
-  const width = (WIDTH - 2 * MARGIN - labelWidth - BARS_GAP * (columns - 1)) / columns
+function drawBars (canvas, groups, { columns = 1, hasOwnRows = false, labelWidth, valueWidth, formatTick, ...layout }) {
+  const labelledColumns = hasOwnRows ? columns : 1
+  const width = (WIDTH - 2 * MARGIN - labelWidth * labelledColumns - BARS_GAP * (columns - 1)) / columns
+  const stride = width + BARS_GAP + (hasOwnRows ? labelWidth : 0)
   const createScale = (/** @type {Group[]} */ some) => {
     const bars = some.flatMap(({ rows }) => rows.flatMap(({ bars }) => bars))
     const longest = Math.max(0, ...bars.flatMap(({ max, goal = 0 }) => [max, goal])) || 1
     return canvas.d3.scaleLinear().domain([0, longest]).range([0, width - valueWidth])
   }
   const shared = formatTick && createScale(groups)
-  const height = Math.max(...groups.map((group) => measureGroup(group, layout)))
   let bottom = TOP + 8
-  for (const [index, group] of groups.entries()) {
-    const x = MARGIN + labelWidth + index % columns * (width + BARS_GAP)
-    const y = TOP + 8 + Math.floor(index / columns) * height
-    const panel = add(canvas.svg, 'g', { class: 'panel', transform: `translate(${x},${y})` })
-    const look = { titleX: columns === 1 ? -labelWidth : 0, hasGrid: Boolean(shared), hasLabels: index % columns === 0 }
-    drawGroup(panel, group, { ...layout, ...look, scale: shared ?? createScale([group]) })
-    bottom = y + height
+  for (let first = 0; first < groups.length; first += columns) {
+    const line = groups.slice(first, first + columns)
+    for (const [column, group] of line.entries()) {
+      const x = MARGIN + labelWidth + column * stride
+      const panel = add(canvas.svg, 'g', { class: 'panel', transform: `translate(${x},${bottom})` })
+      const labels = { hasLabels: column < labelledColumns, titleX: labelledColumns === columns ? -labelWidth : 0 }
+      drawGroup(panel, group, { ...layout, ...labels, hasGrid: Boolean(shared), scale: shared ?? createScale([group]) })
+    }
+    bottom += Math.max(...line.map((group) => measureGroup(group, layout)))
   }
   if (!formatTick) return bottom
   for (const tick of shared.ticks(TICKS)) {

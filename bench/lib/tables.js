@@ -312,9 +312,9 @@ async function drawTables (results, tables, peers, facts, { unit, subject, kinds
   const used = kinds.filter(({ kind }) => shown.some((peer) => peer.kind === kind))
   const groups = drawn.map(({ row, line: { figure, drawn } }) => ({
     title: drawn,
-    rows: shown.map(({ name, kind, label }) => {
+    rows: shown.filter(({ name }) => row.peers[name]).map(({ name, kind, label }) => {
       const values = results.valuesOf(row.name, figure, name)
-      if (values.length === 0) return { label, bars: [], note: row.peers[name] ? 'absent' : '' }
+      if (values.length === 0) return { label, bars: [], note: 'absent' }
       const value = median(values)
       const look = used.findIndex((one) => one.kind === kind)
       return { label, bars: [{ look, value, min: Math.min(...values), max: Math.max(...values), text: format(value) }] }
@@ -326,7 +326,9 @@ async function drawTables (results, tables, peers, facts, { unit, subject, kinds
     stacks: used.map(({ label }) => label),
     marks: 'bars',
     footer: [...footer, 'Thin lines go from the slowest run to the fastest.', describeSetting(subject, facts, counts)]
-  }, (canvas) => drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56 }))
+  }, (canvas) => drawBars(canvas, groups, {
+    columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56
+  }))
 }
 
 exports.Results = Results
