@@ -144,11 +144,21 @@ class SegmentedReader {
       if (isOpen) this.#read(logEnd, done)
       else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
-      // Backwards, what was dropped is what comes last.
-      if (err && this.#range.reverse && isRetained(err)) this.#end(cb)
+      if (err && this.#range.reverse && isRetained(err)) this.#resumeBackwards(logEnd, cb)
       else if (err || !run || run.count > 0) cb(err, run)
       else this.#goOn(logEnd, cb)
     })
+  }
+
+  /** The segment was dropped, and all before it. Later ones may still be in the range. @type {Reader['next']} */
+  #resumeBackwards (logEnd, cb) {
+    const { stop } = this.#range
+    if (this.#segments.retainedError('stream', stop) !== null) return this.#end(cb)
+    this.#lostBefore = this.lost
+    this.#inner = null
+    this.#segment = findBackwards(this.#segments, stop)
+    this.#generation = -1
+    this.next(logEnd, cb)
   }
 
   /** @param {NextCallback} cb */
@@ -308,6 +318,11 @@ function inSegment (err, { base, path }) {
     { cause, offset: offset + base, path, index })
 }
 
+/** The segment in which a range begins that is read backwards. @type {(segments: Segments, stop: number) => Segment} */
+function findBackwards (segments, stop) {
+  return segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1))
+}
+
 /** @param {any} err */
 function isRetained (err) {
   return err.code === 'ERR_LOG_SEQ_RETAINED'
@@ -328,7 +343,7 @@ function openSegmentedRange (segments, range, within, cb) {
   const { from, stop, reverse, skipsRetained } = range
   const err = reverse ? segments.retainedError('stream', stop) : segments.cutError('stream', from)
   if (err && !skipsRetained) return cb(err)
-  const start = reverse ? segments.find(Math.max(0, Math.min(stop, Number.MAX_SAFE_INTEGER) - 1)) : segments.find(from)
+  const start = reverse ? findBackwards(segments, stop) : segments.find(from)
   new SegmentedReader(segments, range, start, within).open((err, reader) => {
     // Another process has dropped it just now. Nothing was delivered, so the range may begin where the log begins now.
     if (err && isRetained(err)) openSegmentedRange(segments, range, within, cb)
