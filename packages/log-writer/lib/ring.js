@@ -32,10 +32,15 @@ const CLOSED = 2
 const PUSHED = 0
 const TAKEN = 1
 const DIVERTED = 2
+/** When the first record was dropped that the owner had not seen to be dropped, and how many were dropped before it. */
 const DROPPED_FROM_MS = 3
-const DROPPED_TO_MS = 4
+const DROPPED_FROM_COUNT = 4
+/** When the last record was dropped. */
+const DROPPED_TO_MS = 5
+/** How many drops the owner has seen. */
+const DROPPED_SEEN = 6
 /** How many records of each level were dropped. */
-const DROPPED = 5
+const DROPPED = 7
 const LEVEL_COUNT_MAX = 64
 const NUMBER_COUNT = DROPPED + LEVEL_COUNT_MAX
 const HEADER_SIZE = 4 * WORD_COUNT + 8 * NUMBER_COUNT
@@ -155,7 +160,9 @@ exports.PUSHED = PUSHED
 exports.TAKEN = TAKEN
 exports.DIVERTED = DIVERTED
 exports.DROPPED_FROM_MS = DROPPED_FROM_MS
+exports.DROPPED_FROM_COUNT = DROPPED_FROM_COUNT
 exports.DROPPED_TO_MS = DROPPED_TO_MS
+exports.DROPPED_SEEN = DROPPED_SEEN
 exports.DROPPED = DROPPED
 exports.MORE = MORE
 exports.FLUSH = FLUSH

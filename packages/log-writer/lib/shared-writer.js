@@ -4,8 +4,9 @@
 const { MessageChannel, threadId } = require('node:worker_threads')
 const { checkNames, misuse } = require('@millrace/errors')
 const {
-  BELL, BELL_HALF, BELL_OFF, BELL_ON, CLOSED, CLOSING, DROPPED, DROPPED_FROM_MS, DROPPED_TO_MS, FINAL, FLUSH, FLUSHED,
-  HEAD, LEVEL_COUNT_MAX, LEVEL_MASK, MORE, OWNER_THREAD, PUSHED, Ring, STATE, TAIL, TAKEN
+  BELL, BELL_HALF, BELL_OFF, BELL_ON, CLOSED, CLOSING, DROPPED, DROPPED_FROM_COUNT, DROPPED_FROM_MS, DROPPED_SEEN,
+  DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, LEVEL_MASK, MORE, OWNER_THREAD, PUSHED, Ring, STATE,
+  TAIL, TAKEN
 } = require('./ring')
 const { countersOf } = require('./thread-writer')
 
@@ -39,8 +40,9 @@ class Connection {
   #port
   /** @type {Buffer[]} of a record whose other parts are not there yet */
   #parts = []
-  /** Drops that a gap record tells of. @type {Float64Array} */
-  #toldDrops = new Float64Array(LEVEL_COUNT_MAX)
+  /** Of each level, how many drops were seen, and when they were counted. @type {Float64Array} */
+  #seenDrops = new Float64Array(LEVEL_COUNT_MAX)
+  #seenMs = 0
   #isPaused = false
   #idleCount = 0
   /** The next look, if one is due: soon, or at once. @type {NodeJS.Timeout | undefined} */
@@ -102,10 +104,9 @@ class Connection {
   /** @param {boolean} [isLast]  whether a full queue of the writer is no reason to stop @returns {boolean} */
   #drain (isLast = false) {
     const { ring } = this
-    const { words, numbers } = ring
+    const { words } = ring
     // What was dropped until now was dropped behind the records that are in the ring.
-    const drops = numbers.slice(DROPPED, DROPPED + LEVEL_COUNT_MAX)
-    const times = { from: numbers[DROPPED_FROM_MS], to: numbers[DROPPED_TO_MS] }
+    const gap = this.#seeDrops()
     const end = Atomics.load(words, TAIL)
     const isFound = end !== Atomics.load(words, HEAD)
     ring.take(end, (bytes, meta) => {
@@ -115,7 +116,10 @@ class Connection {
       }
       return this.#write(bytes, meta) || isLast
     })
-    this.#tellDrops(drops, times)
+    if (gap !== undefined) {
+      const msg = `${gap.count} records were dropped: ${gap.reason}`
+      this.#writer.write({ level: WARN, time: Date.now(), msg, gap }, 'warn')
+    }
     return isFound
   }
 
@@ -144,21 +148,28 @@ class Connection {
     })
   }
 
-  /** @type {(drops: Float64Array, times: { from: number, to: number }) => void} */
-  #tellDrops (drops, { from, to }) {
+  /** What was dropped since the last call, if anything was. @returns {import('./gap').Gap | undefined} */
+  #seeDrops () {
+    const { numbers } = this.ring
+    const nowMs = Date.now()
+    const drops = numbers.slice(DROPPED, DROPPED + LEVEL_COUNT_MAX)
     /** @type {Record<string, number>} */
     const levels = {}
     let count = 0
     for (const [index, total] of drops.entries()) {
-      const fresh = total - this.#toldDrops[index]
+      const fresh = total - this.#seenDrops[index]
       if (fresh > 0) levels[this.#names[index] ?? 'other'] = fresh
       count += fresh
     }
-    if (count === 0) return
-    this.#toldDrops = drops
-    this.ring.numbers[DROPPED_FROM_MS] = 0
-    const gap = { count, levels, reason: 'drop-new', from, to }
-    this.#writer.write({ level: WARN, time: Date.now(), msg: `${count} records were dropped: drop-new`, gap }, 'warn')
+    if (count === 0) return undefined
+    // The thread goes on. What it drops between the lines above and below is not taken for the first drop of the next
+    // call; but it is younger than this call.
+    const isFirstKnown = numbers[DROPPED_FROM_COUNT] === numbers[DROPPED_SEEN]
+    const from = isFirstKnown ? numbers[DROPPED_FROM_MS] : this.#seenMs
+    numbers[DROPPED_SEEN] += count
+    this.#seenDrops = drops
+    this.#seenMs = nowMs
+    return { count, levels, reason: 'drop-new', from, to: numbers[DROPPED_TO_MS] }
   }
 
   /** Takes what is there; then the thread writes elsewhere. It may be called twice. */

@@ -6,8 +6,9 @@ const { threadId } = require('node:worker_threads')
 const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const {
-  BELL, BELL_HALF, BELL_OFF, CLOSED, CLOSING, DIVERTED, DROPPED, DROPPED_FROM_MS, DROPPED_TO_MS, FINAL, FLUSH, FLUSHED,
-  HEAD, LEVEL_COUNT_MAX, MORE, OPEN, OWNER_THREAD, PUSHED, Ring, STATE, TAIL, TAKEN, WAITING, frameSize
+  BELL, BELL_HALF, BELL_OFF, CLOSED, CLOSING, DIVERTED, DROPPED, DROPPED_FROM_COUNT, DROPPED_FROM_MS, DROPPED_SEEN,
+  DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, MORE, OPEN, OWNER_THREAD, PUSHED, Ring, STATE, TAIL,
+  TAKEN, WAITING, frameSize
 } = require('./ring')
 
 // A wait looks again after this time, in case that nobody wakes it.
@@ -40,6 +41,7 @@ class Writer {
   #options
   /** Only this thread moves it. */
   #tail
+  #dropCount = 0
 
   /** @param {Channel} channel  @param {ThreadWriterOptions} [options] */
   constructor (channel, options = {}) {
@@ -151,8 +153,12 @@ class Writer {
   #drop (index) {
     const { numbers } = this.#ring
     const nowMs = Date.now()
-    if (numbers[DROPPED_FROM_MS] === 0) numbers[DROPPED_FROM_MS] = nowMs
+    if (this.#dropCount === 0 || numbers[DROPPED_FROM_COUNT] < numbers[DROPPED_SEEN]) {
+      numbers[DROPPED_FROM_MS] = nowMs
+      numbers[DROPPED_FROM_COUNT] = this.#dropCount
+    }
     numbers[DROPPED_TO_MS] = nowMs
+    this.#dropCount++
     numbers[PUSHED]--
     numbers[DROPPED + index]++
     this.#tell(true)

@@ -9,6 +9,7 @@ const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
+const { OWNER_THREAD, Ring } = require('../lib/ring')
 const { shareWriter, ThreadWriter } = require('../threads')
 
 const CHILD = path.join(__dirname, 'thread-child.js')
@@ -114,6 +115,31 @@ tape('threads: a ring that is full makes its thread wait, or drops and says so i
   t.ok(gaps.every(({ levels, count, from, to }) => levels.info === count && from <= to && from > 1e12))
   t.ok(written.every(({ n }, index) => index === 0 || n > written[index - 1].n), 'in order')
   await opened.close()
+})
+
+tape('threads: what is dropped while the owner tells of other drops has its time', async (t) => {
+  const gaps = []
+  const share = shareWriter({
+    write (record) {
+      if (record.gap !== undefined) gaps.push(record.gap)
+      // The ring is still full; so this is dropped.
+      else if (gaps.length === 0) thread.write('b'.repeat(900))
+      return true
+    },
+    flushSync: () => true,
+    drained: async () => {}
+  }, { size: 4096 })
+  const channel = share.connect()
+  // It writes in the middle of the owner's work: only the same thread can do that each time.
+  new Ring(channel.memory).words[OWNER_THREAD] = -1
+  const thread = ThreadWriter(channel, { whenFull: 'drop-new' })
+  const begun = Date.now()
+  while (thread.write('a'.repeat(100))) { /* until one is dropped */ }
+  while (gaps.length < 2) await sleep(1)
+  t.equal(gaps[0].count, 1)
+  t.ok(gaps.every(({ from, to }) => begun <= from && from <= to && to <= Date.now()), JSON.stringify(gaps))
+  share.close()
+  t.equal(gaps.reduce((sum, { count }) => sum + count, 0), share.counters().dropped)
 })
 
 tape('threads: an eager record is in the file when write returns; flush and flushSync', async (t) => {
