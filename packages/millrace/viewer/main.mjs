@@ -17,6 +17,7 @@ let session = new AbortController()
 let following = null
 
 const list = new List(at('list'), (seq) => open(seq))
+const whenNearEnd = observe(at('end'), () => at('list').childElementCount > 0 && older())
 
 /** Makes the list anew: from the newest record on, or from a seq on. */
 async function show ({ from } = {}) {
@@ -27,9 +28,8 @@ async function show ({ from } = {}) {
   Object.assign(state, { hasOlder: true, hasNewer: false, isLoading: false })
   at('newer').hidden = true
   at('end').textContent = ''
-  if (state.query !== '') return search(undefined, signal)
-  setStatus('')
-  if (from === undefined) return older()
+  if (state.query === '') setStatus('')
+  if (from === undefined || state.query !== '') return older()
   stopFollowing()
   // The page that begins there, with what comes before it below.
   const { rows } = await askOnce('page', { from, count: 25 }, signal)
@@ -38,24 +38,29 @@ async function show ({ from } = {}) {
   await older()
 }
 
+/** Adds the next older records at the end of the list: those behind it, or those that a search finds. */
 async function older () {
   const { signal } = session
-  if (state.isLoading || !state.hasOlder || signal.aborted) return
+  if (state.isLoading || !state.hasOlder) return
   state.isLoading = true
   try {
-    if (state.query !== '') return await search(list.oldest, signal)
-    const { rows, lost, isLast } = await askOnce('page', { before: list.oldest, count: 50 }, signal)
-    if (signal.aborted) return
-    at('list').classList.toggle('timeless', rows.every(({ time }) => time === null) && at('list').querySelector('.time:not(:empty)') === null)
-    if (list.addOlder(rows)) setNewer(true)
-    state.hasOlder = !isLast
-    at('end').textContent = endText(isLast, lost)
+    if (state.query === '') await page(list.oldest, signal)
+    else await search(list.oldest, signal)
+    if (!signal.aborted) whenNearEnd.again()
   } catch (err) {
     if (!signal.aborted) at('end').textContent = err.message
   } finally {
     if (!signal.aborted) state.isLoading = false
   }
-  if (isNear(at('end')) && state.hasOlder) await older()
+}
+
+async function page (before, signal) {
+  const { rows, lost, isLast } = await askOnce('page', { before, count: 50 }, signal)
+  if (signal.aborted) return
+  at('list').classList.toggle('timeless', rows.every(({ time }) => time === null) && at('list').querySelector('.time:not(:empty)') === null)
+  if (list.addOlder(rows)) setNewer(true)
+  state.hasOlder = !isLast
+  at('end').textContent = endText(isLast, lost)
 }
 
 function endText (isLast, lost) {
@@ -99,6 +104,20 @@ async function search (before, signal) {
       setStatus(`${formatCount(count)} found, ${Math.round(100 * share)} % searched`)
     }
   }, signal)
+}
+
+/** Runs an action when an element comes near to what is seen of the records. */
+function observe (element, action) {
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.at(-1).isIntersecting) action()
+  }, { root: at('records'), rootMargin: SCROLL_MARGIN })
+  observer.observe(element)
+  // An observer tells only of changes: it does not know an element that left and came back between two frames.
+  const again = () => {
+    observer.unobserve(element)
+    observer.observe(element)
+  }
+  return { again }
 }
 
 function setStatus (text, isBad = false) {
@@ -247,12 +266,5 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault()
   at('query').focus()
 })
-
-function isNear (element) {
-  return element.getBoundingClientRect().top < at('records').getBoundingClientRect().bottom + parseInt(SCROLL_MARGIN, 10)
-}
-new IntersectionObserver(([{ isIntersecting }]) => {
-  if (isIntersecting && at('list').childElementCount > 0) older()
-}, { root: at('records'), rootMargin: SCROLL_MARGIN }).observe(at('end'))
 
 load().catch((err) => showDamage([], err.message))
