@@ -5,7 +5,7 @@ const { spawn, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 
 const folder = path.join(__dirname, '..', 'examples')
 
@@ -18,13 +18,6 @@ function run (name, ...args) {
 }
 
 /** @param {() => boolean} isTrue */
-async function until (isTrue) {
-  for (let waited = 0; !isTrue(); waited += 5) {
-    if (waited > 20_000) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
 tape('examples: the counter counts, takes back, and knows its history', (t) => {
   const file = path.join(temporaryFolder(), 'counter.log')
   t.deepEqual(run('counter.js', file, 'add', '5').lines, ['5'])

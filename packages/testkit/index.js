@@ -8,7 +8,7 @@ const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
 const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
-const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder } = require('./lib/tools')
+const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder, until } = require('./lib/tools')
 
 /** @typedef {import('./lib/simulated-crash').Choice} Choice */
 
@@ -34,3 +34,4 @@ exports.inQuickRuns = inQuickRuns
 exports.isLongRun = isLongRun
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder
+exports.until = until

@@ -4,20 +4,10 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 
-const WAIT_MS_MAX = 60_000
-
 /** @param {() => boolean} isTrue */
-async function until (isTrue) {
-  const begun = Date.now()
-  while (!isTrue()) {
-    if (Date.now() - begun > WAIT_MS_MAX) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-}
-
 /** A watch that announces nothing. */
 const silent = { ref () {}, unref () {}, close () {} }
 

@@ -5,11 +5,11 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, faultyStorage, temporaryFolder, until } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { refused, tooLarge, unavailable } = require('..')
 const { delayOf } = require('../lib/outcomes')
-const { createCollector, fill, forward, kindsOf, makeLog, range, until } = require('./helpers')
+const { createCollector, fill, forward, kindsOf, makeLog, range } = require('./helpers')
 
 const seed = Date.now() % 2 ** 31
 

@@ -7,9 +7,9 @@ const { spawnSync } = require('node:child_process')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { Forwarder } = require('..')
-const { createCollector, fill, forward, makeLog, range, until } = require('./helpers')
+const { createCollector, fill, forward, makeLog, range } = require('./helpers')
 
 tape('forwarder: what was in the log, and what is appended, arrives in order, once', async (t) => {
   const log = makeLog()

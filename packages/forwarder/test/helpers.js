@@ -50,10 +50,6 @@ function forward (log, options) {
 }
 
 /** @param {() => boolean} condition */
-async function until (condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2))
-}
-
 /** The body of a request; null if the client is gone. @param {import('node:http').IncomingMessage} request */
 async function readBody (request) {
   const parts = []
@@ -73,6 +69,5 @@ exports.fill = fill
 exports.range = range
 exports.createCollector = createCollector
 exports.forward = forward
-exports.until = until
 exports.readBody = readBody
 exports.kindsOf = kindsOf

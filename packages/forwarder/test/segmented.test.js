@@ -5,8 +5,8 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
-const { createCollector, fill, forward, range, until } = require('./helpers')
+const { temporaryFolder, until } = require('@millrace/testkit')
+const { createCollector, fill, forward, range } = require('./helpers')
 
 const openLog = (options, folder = path.join(temporaryFolder(), 'log')) => SegmentedLog(folder, { codec: jsonCodec, ...options })
 

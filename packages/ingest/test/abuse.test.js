@@ -7,7 +7,7 @@ const { setTimeout: sleep } = require('node:timers/promises')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
-const { faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const { faultyStorage, temporaryFolder, until } = require('@millrace/testkit')
 const { serve, startProcess } = require('./helpers')
 
 const MIB = 2 ** 20
@@ -30,13 +30,6 @@ function answerOf (socket) {
   return new Promise((resolve) => socket.on('close', () => resolve(answer)))
 }
 
-async function until (isTrue, what) {
-  for (let waitedMs = 0; !await isTrue(); waitedMs += 50) {
-    if (waitedMs > 60_000) throw new Error(`${what} did not happen`)
-    await sleep(50)
-  }
-}
-
 const memoryOf = (pid) => Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024
 const countDescriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length
 
@@ -51,13 +44,13 @@ for (const [kind, headers] of [['lines', ''], ['server-sent events', 'Accept: te
     await server.read('/v1/logs/a?reverse=true')
     const before = { files: countDescriptors(pid), memory: memoryOf(pid) }
     const sockets = Array.from({ length: READER_COUNT }, () => connect(server.url, get('/v1/logs/a?gt=-1', headers)).pause())
-    await until(() => countDescriptors(pid) >= before.files + READER_COUNT, 'the connection of all readers')
+    await until(() => countDescriptors(pid) >= before.files + READER_COUNT)
     await sleep(500)
     const more = memoryOf(pid) - before.memory
     t.ok(more < 64 * MIB, `${Math.round(more / MIB)} MiB for ${READER_COUNT} readers of 20 MB`)
     t.equal((await server.post('/v1/logs/a?ack=synced', '"meanwhile"')).status, 200)
     t.equal((await server.read('/v1/logs/a?limit=1&reverse=true')).records[0].value, 'meanwhile')
-    await until(() => countDescriptors(pid) <= before.files + 2, 'the end of their connections')
+    await until(() => countDescriptors(pid) <= before.files + 2)
     t.pass('they were cut off')
     for (const socket of sockets) socket.destroy()
   })
@@ -96,14 +89,14 @@ tape('a trickle: no buffered event waits for longer than the interval and 50 ms'
       }
       text = text.slice(text.lastIndexOf('\n\n') + 1)
     })
-    await until(() => isConnected, 'the live stream')
+    await until(() => isConnected)
     for (let count = 0; count < 40; count++) {
       const id = `${attempt}-${count}`
       sentMs.set(id, performance.now())
       await post('/v1/logs/a?ack=buffered', JSON.stringify({ id }))
       await sleep(count % 3 * 15)
     }
-    await until(() => sentMs.size === 0, 'the arrival of all events')
+    await until(() => sentMs.size === 0)
     reader.destroy()
   }
   t.ok(worstMs <= bufferMs + 50, `${worstMs.toFixed(1)} ms`)
@@ -137,10 +130,10 @@ tape('limits: live readers', async (t) => {
   await post('/v1/logs/a', '1')
   const live = { headers: { accept: 'text/event-stream' } }
   const sockets = [1, 2].map(() => connect(url, get('/v1/logs/a', 'Accept: text/event-stream\r\n')))
-  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status === 503, 'the refusal')
+  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status === 503)
   t.equal((await ask('/v1/logs/a')).status, 200, 'other readers are served')
   sockets[0].destroy()
-  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status !== 503, 'a free place')
+  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status !== 503)
   t.pass('a reader that leaves makes room')
   sockets[1].destroy()
 })
@@ -164,7 +157,7 @@ tape('limits: open logs that are all in use', async (t) => {
   const { status, headers, body } = await post('/v1/logs/b', '1')
   t.deepEqual([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
   socket.destroy()
-  await until(async () => (await post('/v1/logs/b', '1')).status === 200, 'a free place')
+  await until(async () => (await post('/v1/logs/b', '1')).status === 200)
   t.equal((await ask('/v1/logs/a')).status, 200)
 })
 
@@ -181,7 +174,7 @@ tape('limits: bytes that wait to be written', async (t) => {
   for (let n = 0; n < 6; n++) statuses.push((await send(n)).status)
   t.deepEqual(statuses, [202, 202, 503, 503, 503, 503])
   faults.isFull = false
-  await until(async () => (await read('/v1/logs/a')).records?.length === 3, 'the writing of what waited')
+  await until(async () => (await read('/v1/logs/a')).records?.length === 3)
   t.equal((await send(7)).status, 202)
 })
 

@@ -4,6 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { until } = require('@millrace/testkit')
 const { serve } = require('./helpers')
 
 tape('events: with a dictionary they are the same, in a quarter of the room', async (t) => {
@@ -41,8 +42,9 @@ tape('events: by PUT, GET and POST, with key and value', async (t) => {
   t.equal(await status(`/v1/se/${'x'.repeat(101)}/open`, 'PUT'), 400)
   t.equal(await status(`/v1/se/${'\u{1f600}'.repeat(100)}/open?ack=synced`, 'PUT'), 200, '100 characters of two units')
   t.equal(await status('/v1/se/door/open', 'DELETE'), 405)
-  await new Promise((resolve) => setTimeout(resolve, 150))
-  const { records } = await read('/v1/logs/se')
+  let records = []
+  // One of them is buffered.
+  await until(async () => { ({ records } = await read('/v1/logs/se')); return records.length === 4 })
   t.deepEqual(records.map(({ value }) => value).slice(0, 3), [
     { source: 'door', event: 'open' }, { source: 'door', event: 'open', key: 'who', value: 'ada l' }, { source: 'door', event: 'café' }
   ])

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { fileStorage } = require('@millrace/block-file')
-const { faultyStorage } = require('@millrace/testkit')
+const { faultyStorage, until } = require('@millrace/testkit')
 const { serve } = require('./helpers')
 
 const failure = (code) => Object.assign(new Error(`${code}: as if`), { code, syscall: 'write' })
@@ -14,13 +14,6 @@ async function serveFaulty (t) {
   const served = await serve(t, { log: { storage, fsync: 'never' }, bufferMs: 10 })
   await served.post('/v1/logs/a', '"first"')
   return { ...served, faults }
-}
-
-async function until (isTrue) {
-  for (let waited = 0; !await isTrue(); waited += 20) {
-    if (waited > 20_000) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 async function valuesOf ({ read }) {
@@ -37,8 +30,7 @@ tape('failure: while the disk is full, written is 503 and buffered records wait'
   t.notOk(JSON.stringify(body).includes('as if'), 'the answer says nothing of the machine')
   t.equal((await post('/v1/logs/a?ack=buffered', '"kept 1"')).status, 202)
   t.equal((await post('/v1/logs/a?ack=buffered', '"kept 2"')).status, 202)
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  t.ok(reports.some(({ err }) => err.code === 'ENOSPC'), 'it is reported')
+  await until(() => reports.some(({ err }) => err.code === 'ENOSPC'))
   delete faults.write
   await until(async () => (await valuesOf(served)).length === 3)
   t.deepEqual(await valuesOf(served), ['first', 'kept 1', 'kept 2'])

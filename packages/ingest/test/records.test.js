@@ -6,7 +6,7 @@ const path = require('node:path')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom } = require('@millrace/testkit')
+const { createRandom, until } = require('@millrace/testkit')
 const { splitArray } = require('../lib/body')
 const { serve } = require('./helpers')
 
@@ -107,8 +107,7 @@ tape('acknowledgements: synced is on stable storage, buffered is written within 
   await reader.close()
   const { status, body: buffered } = await post('/v1/logs/a?ack=buffered', '2')
   t.deepEqual([status, buffered], [202, { ack: 'buffered', count: 1 }])
-  await new Promise((resolve) => setTimeout(resolve, 120))
-  t.equal((await read('/v1/logs/a')).records.length, 2)
+  await until(async () => (await read('/v1/logs/a')).records.length === 2)
 })
 
 tape('names: only letters, digits, - and _ of one folder', async (t) => {

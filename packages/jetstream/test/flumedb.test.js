@@ -3,13 +3,12 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { setTimeout: sleep } = require('node:timers/promises')
 const { promisify } = require('node:util')
 const tape = require('tape')
 const Flume = require('flumedb')
 const Reduce = require('flumeview-reduce')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { serverTest, startServer } = require('./server')
 
@@ -25,7 +24,7 @@ serverTest(tape, 'flumedb: a view follows the log, and continues after reopening
     .use('sum', Reduce(1, (/** @type {number} */ total, /** @type {any} */ { n }) => total + n, null, null, 0))
   /** @type {(db: any, sum: number) => Promise<void>} */
   const reaches = async (db, sum) => {
-    for (let left = 500; await call(db.sum, 'get', {}) !== sum && left > 0; left--) await sleep(10)
+    await until(async () => await call(db.sum, 'get', {}) === sum)
     t.equal(await call(db.sum, 'get', {}), sum)
   }
   let db = open()

@@ -4,7 +4,7 @@
 const path = require('node:path')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { LogWriter, lines } = require('..')
 const { MemoryLog, checkCounts, collector, failure } = require('./memory-log')
 
@@ -69,7 +69,7 @@ tape('a failed write is tried again by itself', async (t) => {
   await opened()
   log.failures = [failure('ENOSPC')]
   writer.write('a')
-  await new Promise((resolve) => setTimeout(resolve, 400))
+  await until(() => log.records.length > 0)
   t.deepEqual(log.records, ['a'])
   await writer.close()
 })

@@ -7,7 +7,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { MergedLog } = require('..')
 
 const WORKER = path.join(__dirname, 'worker.js')
@@ -95,7 +95,7 @@ tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep 
   await whole.close()
   const disorder = values.filter(({ time }, index) => index > 0 && time < values[index - 1].time)
   t.equal(disorder.length, 0, 'merged by time')
-  for (let left = 200; followed.length < values.length && left > 0; left--) await sleep(20)
+  await until(() => followed.length >= values.length)
   check(t, followed, cluster.acknowledged, 'followed')
   await log.close()
   await following

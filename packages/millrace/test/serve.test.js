@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { runCommand } = require('./run-command')
 
 /** Runs `millrace serve`, uses it, and ends it. */
@@ -11,7 +11,7 @@ async function withServer (folder, words, use) {
   let child
   const ended = runCommand(['serve', folder, '--port', '0', ...words], { input: null, onSpawn: (spawned) => { child = spawned } })
   const url = await new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data).trim())))
-  while ((await fetch(`${url}/readyz`)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(async () => (await fetch(`${url}/readyz`)).status === 200)
   await use(url)
   child.kill('SIGTERM')
   return await ended
@@ -40,8 +40,7 @@ tape('serve: takes records, and loses none when it is stopped; keys are made and
     t.equal((await send(url)).status, 401)
     t.equal((await send(url, made.stdout.trim())).status, 202)
     t.equal((await runCommand(['keys', 'revoke', folder, id])).code, 0)
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-    t.equal((await send(url, made.stdout.trim())).status, 401)
+    await until(async () => (await send(url, made.stdout.trim())).status === 401)
   })
   t.equal((await runCommand(['keys', 'revoke', folder, id])).code, 2, 'it is gone')
   t.equal((await runCommand(['keys', 'create', folder])).code, 2, 'a key needs a scope')

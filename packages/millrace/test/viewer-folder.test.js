@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog, createPlainStorage } = require('@millrace/segmented-log')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { parseQuery } = require('../lib/viewer/query')
 const { ViewedLog } = require('../lib/viewer/viewed-log')
 const { runCommand } = require('./run-command')
@@ -20,11 +20,7 @@ async function makeFolder () {
   for (let n = 0; n < COUNT; n += 10) {
     await log.append(Array.from({ length: 10 }, (_, i) => ({ n: n + i, time: 1790000000000 + n * 1000, text: 'x'.repeat(60) })))
   }
-  for (let left = 200; left > 0; left--) {
-    const segments = await log.segments()
-    if (segments.slice(0, -1).every(({ compressed }) => compressed)) break
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await until(async () => (await log.segments()).slice(0, -1).every(({ compressed }) => compressed))
   await log.close()
   return folder
 }

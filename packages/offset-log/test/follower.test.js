@@ -6,22 +6,13 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, flip, SimulatedDisk, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, flip, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { runFollow } = require('./follow/run-follow')
 
 const FRAMINGS = ['checked', 'offset32', 'offset48']
-const WAIT_MS_MAX = 60_000
 
 /** @param {() => unknown} isTrue  may return a promise */
-async function until (isTrue) {
-  const begun = Date.now()
-  while (!await isTrue()) {
-    if (Date.now() - begun > WAIT_MS_MAX) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-}
-
 /** @param {any} log  takes in what there is, at once */
 function refresh (log) {
   return new Promise((resolve) => log._file.follower.refresh(resolve))

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { repair, verify } = require('@millrace/repair')
 
@@ -35,10 +35,6 @@ async function textsOf (log) {
   const texts = []
   for await (const value of log.stream({ seqs: false })) texts.push(String(value))
   return texts
-}
-
-const until = async (condition) => {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 for (const options of [{ framing: 'checked' }, { framing: 'offset48' }, { framing: 'offset32' }]) {

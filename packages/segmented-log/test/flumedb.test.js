@@ -10,7 +10,7 @@ const Flume = require('flumedb')
 const Index = require('flumeview-level')
 const Reduce = require('flumeview-reduce')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder } = require('@millrace/testkit')
+const { temporaryFolder, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const call = (target, name, ...args) => promisify(target[name])(...args)
@@ -32,9 +32,7 @@ function open (folder, views = ['sum', 'index']) {
 }
 
 async function settled ({ db, views }) {
-  const isSettled = () => db.since.value !== undefined && views.every((name) => db[name].since.value === db.since.value)
-  for (let left = 2000; !isSettled() && left > 0; left--) await sleep(2)
-  if (!isSettled()) throw new Error(`the log is at ${db.since.value}, ${views.map((name) => db[name].since.value)}`)
+  await until(() => db.since.value !== undefined && views.every((name) => db[name].since.value === db.since.value))
 }
 
 const text = 'x'.repeat(1000)

@@ -3,11 +3,10 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const where = { path: 'level', equals: 'error' }
@@ -20,10 +19,7 @@ async function collect (source) {
 }
 
 async function whenCompressed (log) {
-  for (let isDone = false; !isDone;) {
-    await sleep(50)
-    isDone = (await log.segments()).slice(0, -1).every(({ compressed }) => compressed !== null)
-  }
+  await until(async () => (await log.segments()).slice(0, -1).every(({ compressed }) => compressed !== null))
 }
 
 /** Appends records, every third one an error, a segment for each `perSegment`. */

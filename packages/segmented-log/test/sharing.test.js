@@ -8,7 +8,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const CHILD = path.join(__dirname, 'follower-child.js')
@@ -92,7 +92,7 @@ tape('sharing: a reader follows its writer from segment to segment, and writes n
   const owner = SegmentedLog(folder, { codec: jsonCodec })
   const gone = (await owner.first()).seq
   await owner.dropBefore(Infinity)
-  for (let left = 100; (await reader.segments()).length > 1 && left > 0; left--) await sleep(20)
+  await until(async () => (await reader.segments()).length === 1)
   t.equal((await failureOf(() => reader.get(gone)))?.code, 'ERR_LOG_SEQ_RETAINED')
   await reader.close()
   await owner.close()
@@ -114,10 +114,10 @@ tape('sharing: a reader that segments are dropped under fails, or misses nothing
     for (let i = 0; i < 4; i++) await writer.append({ n: n++ })
     await writer.dropBefore(Infinity)
     const failure = failureOf(() => following)
-    for (let left = 200; (await reader.last({ seqs: false }))?.n !== n - 1 && left > 0; left--) await sleep(10)
-    t.equal((await reader.last({ seqs: false }))?.n, n - 1, 'the reader is up to date')
-    const whole = (async () => { for (let left = 200; seen.length < 4 && left > 0; left--) await sleep(10) })()
-    await Promise.race([failure, whole])
+    await until(async () => (await reader.last({ seqs: false }))?.n === n - 1)
+    let isOver = false
+    failure.then(() => { isOver = true })
+    await until(() => isOver || seen.length === 4)
     stream(true)
     const code = (await failure)?.code
     t.deepEqual(seen, Array.from(seen, (_, index) => first + index), 'no gap')

@@ -2,10 +2,9 @@
 // Reads of a period: the same records as a filter, and segments outside of it are not opened.
 
 const path = require('node:path')
-const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf } = require('@millrace/testkit')
+const { createRandom, failureOf, SimulatedDisk, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -20,12 +19,9 @@ async function collect (source) {
 
 /** Waits until the times of so many segments are in the file. */
 async function awaitTimes (disk, count) {
-  for (let left = 500; left > 0; left--) {
-    const file = disk.list().find((name) => name.endsWith('/times'))
-    if (file && String(disk.read(file)).split('"segment"').length > count) return file
-    await sleep(10)
-  }
-  throw new Error('the times were not noted')
+  const find = () => disk.list().find((name) => name.endsWith('/times'))
+  await until(() => find() !== undefined && String(disk.read(find())).split('"segment"').length > count)
+  return find()
 }
 
 tape(`times: a period has the records that a filter finds (seed ${seed})`, async (t) => {

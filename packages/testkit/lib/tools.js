@@ -1,10 +1,14 @@
 'use strict'
-// Tools for most tests: folders, random numbers, a stopped clock, and the error of a call.
+// Tools for most tests: folders, random numbers, a stopped clock, waiting, and the error of a call.
 
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 const { performance } = require('node:perf_hooks')
+const { setTimeout: sleep } = require('node:timers/promises')
+
+const WAIT_MS_MAX = 60_000
+const LOOK_MS = 5
 
 /** @type {string[]} */
 const folders = []
@@ -71,6 +75,18 @@ async function failureOf (run) {
   }
 }
 
+/**
+ * Waits for what must happen at some time. A test that waits for a fixed time fails on a busy machine.
+ * @param {() => unknown} isTrue  may return a promise. Asked again and again; after a minute an error shows its text
+ */
+async function until (isTrue) {
+  const endMs = Date.now() + WAIT_MS_MAX
+  while (!await isTrue()) {
+    if (Date.now() > endMs) throw new Error(`still not true after a minute: ${isTrue}`)
+    await sleep(LOOK_MS)
+  }
+}
+
 /** Whether all random cases run: `npm run test:long`. */
 const isLongRun = process.env.MILLRACE_TESTS === 'long'
 
@@ -89,3 +105,4 @@ exports.inQuickRuns = inQuickRuns
 exports.failureOf = failureOf
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder
+exports.until = until
