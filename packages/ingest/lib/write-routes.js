@@ -90,7 +90,7 @@ function chooseAck ({ headers, query }, { ack, floor }) {
  * @returns {Promise<number | null>}  the seq of the last record; null if it has none yet
  * @throws {Problem}
  */
-async function store (entry, texts, ack, mark, pairs) {
+function store (entry, texts, ack, mark, pairs) {
   const last = texts.length - 1
   const makeRecords = (/** @type {number} */ timeMs) => texts.map((text, index) => {
     return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
@@ -99,7 +99,7 @@ async function store (entry, texts, ack, mark, pairs) {
 }
 
 /**
- * The same, of records that are made once their time is known.
+ * The same, of records that are made once their time is known. It makes one promise: most requests have one record.
  * @param {NamedLog} entry
  * @param {(timeMs: number) => Buffer[]} makeRecords
  * @param {Ack} ack
@@ -107,14 +107,14 @@ async function store (entry, texts, ack, mark, pairs) {
  * @returns {Promise<number | null>}
  * @throws {Problem}
  */
-async function commit (entry, makeRecords, ack, pairsOf) {
+function commit (entry, makeRecords, ack, pairsOf) {
   const { counter } = entry
-  if (counter !== null && !counter.hasRoom) await counter.save()
-  const timeMs = entry.now()
-  const records = makeRecords(timeMs)
-  if (records.length === 0) return null
-  const events = counter?.admit(timeMs, pairsOf()) ?? null
+  if (counter !== null && !counter.hasRoom) return counter.save().then(() => commit(entry, makeRecords, ack, pairsOf))
   return new Promise((resolve, reject) => {
+    const timeMs = entry.now()
+    const records = makeRecords(timeMs)
+    if (records.length === 0) return resolve(null)
+    const events = counter?.admit(timeMs, pairsOf()) ?? null
     entry.committer.submit(records, ack, (err, seq) => err ? reject(err) : resolve(seq), events)
   })
 }
