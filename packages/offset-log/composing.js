@@ -2,6 +2,7 @@
 // What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
+const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const { copyRecords } = require('./lib/compactor')
 const errors = require('./lib/errors')
@@ -22,6 +23,8 @@ const { KeepAlive, RecordStream } = require('./lib/stream')
  * @typedef {import('./lib/range').Range} Range
  */
 
+exports.BaseLog = BaseLog
+exports.sizeOf = sizeOf
 exports.RecordCodec = RecordCodec
 exports.RecordRun = RecordRun
 exports.errors = errors

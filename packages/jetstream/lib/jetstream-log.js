@@ -1,13 +1,9 @@
 'use strict'
-// JetStreamLog, the Log contract over a stream of NATS JetStream. It checks the arguments and the state of the log,
-// then passes the call to the part that does the work.
+// JetStreamLog, the Log contract over a stream of NATS JetStream: what it adds to the calls of every log.
 
-const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, createSettler, toCallback } = require('@millrace/flow')
-const {
-  Getter, RecordStream, createFailedSource, createReadable, createSink, createSource, createWritable, errors,
-  parseRange, reads, scan
-} = require('@millrace/offset-log/composing')
+const { LogError, misuse } = require('@millrace/errors')
+const { abortable, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
 const { NUMBER, numberOf } = require('./failures')
@@ -18,35 +14,30 @@ const { ShipTarget } = require('./ship-target')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
-/** @typedef {import('@millrace/offset-log').OffsetLog<any>} OffsetLog */
 
-// flumedb calls methods of the log without the log as `this`.
-const BOUND = ['ready', 'append', 'appendOnce', 'idOf', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable',
-  'scan', 'del', 'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable',
-  'compact', 'snapshot', 'close']
 /** Deletions that are under way at the same time. */
 const LANE_COUNT = 16
 /** Replicas that lag by more deletions than that are not worth the memory. */
 const ERASED_COUNT_MAX = 100_000
 
-class Log {
+/** @extends {BaseLog<Publisher>} */
+class Log extends BaseLog {
   #core
-  #getter
-  #publisher
   #follower
 
   /** @param {import('./options').JetStreamLogOptions & Record<string, unknown>} options */
   constructor (options) {
     const parsed = parseOptions(options)
-    this.#core = new Core(parsed)
-    this.#publisher = new Publisher(this.#core)
-    this.#follower = parsed.follows ? new Follower(this.#core) : null
-    this.#getter = new Getter(this.#core.file)
+    const core = new Core(parsed)
+    const appender = new Publisher(core)
+    const instead = 'the server compacts its files itself, and `nats stream backup` copies a stream'
+    super({ file: core.file, appender, kind: 'a log on JetStream', instead, calls: ['appendOnce', 'idOf'] })
+    this.#core = core
+    this.#follower = parsed.follows ? new Follower(core) : null
     /** Beside it flumedb keeps the files of its views; undefined if the option was not given. */
     this.filename = parsed.filename
     this.codec = parsed.codec.codec
     this.since = this.#core.since
-    this.methods = { del: /** @type {const} */ ('async') }
     this.recovery = null
     this.supports = {
       atomicBatch: true,
@@ -57,8 +48,6 @@ class Log {
       threads: false,
       flushSync: false
     }
-    const methods = /** @type {any} */ (this)
-    for (const name of BOUND) methods[name] = methods[name].bind(this)
     const { lifecycle } = this.#core
     const opening = this.#open()
     abortable('open', parsed.signal, (err) => {
@@ -97,17 +86,9 @@ class Log {
       'their monitoring ports as monitor', { path: place })
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  ready (cb) {
-    return this.#run('ready', cb, (cb) => cb(null))
-  }
-
-  /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
-  append (values, cb) {
-    if (typeof cb === 'function') return this.#append(values, null, /** @type {Callback<number>} */ (cb))
-    const settler = createSettler(cb, 'append')
-    this.#append(values, null, settler.cb)
-    return settler.promise
+  /** @type {(values: unknown, cb: Callback<number>) => void} */
+  _append (values, cb) {
+    this.#append(values, null, cb)
   }
 
   /**
@@ -125,11 +106,10 @@ class Log {
 
   /** @type {(values: unknown, ids: readonly string[] | null, cb: Callback<number>) => void} */
   #append (values, ids, cb) {
-    const { lifecycle, options: { maxPendingSize, place } } = this.#core
-    const { pendingSize } = this
-    if (pendingSize >= maxPendingSize) {
-      return process.nextTick(cb, errors.overloaded(place, pendingSize, maxPendingSize))
-    }
+    const { lifecycle } = this.#core
+    const publisher = this._appender
+    const { overload } = publisher
+    if (overload !== null) return process.nextTick(cb, overload)
     /** @type {Buffer[]} */
     let records
     try {
@@ -137,13 +117,11 @@ class Log {
     } catch (err) {
       return lifecycle.run('append', cb, (cb) => cb(errors.unreadable(err)))
     }
-    const size = records.reduce((sum, { length }) => sum + length, 0)
-    const publisher = this.#publisher
-    // Until the publisher takes them over, they wait for the log to open.
+    const size = sizeOf(records)
     let isWaiting = true
     publisher.reserve(size)
     const stopWaiting = () => {
-      if (isWaiting) publisher.reserve(-size)
+      if (isWaiting) publisher.free(size)
       isWaiting = false
     }
     lifecycle.run('append', (err, seq) => {
@@ -167,102 +145,9 @@ class Log {
     return codec.compareName(opened.codec, place, 'append')
   }
 
-  /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
-  get (seq, options, cb) {
-    if (typeof options === 'function') return this.#getter.get(seq, /** @type {Callback<any>} */ (options))
-    if (options === undefined) return callbackOrPromise(cb, (cb) => this.#getter.get(seq, cb), 'get')
-    return this.#read('get', seq, options, cb)
-  }
-
-  /** @type {(seqs: readonly number[], options?: any, cb?: NodeCallback<any[]>) => any} */
-  getMany (seqs, options, cb) {
-    return this.#read('getMany', seqs, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
-  first (options, cb) {
-    return this.#read('first', undefined, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
-  last (options, cb) {
-    return this.#read('last', undefined, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
-  count (options, cb) {
-    return this.#read('count', undefined, options, cb)
-  }
-
-  /** @type {(name: keyof typeof reads, what: any, options: any, cb?: NodeCallback<any>) => any} */
-  #read (name, what, options, cb) {
-    if (typeof options === 'function') return this.#read(name, what, undefined, options)
-    return callbackOrPromise(cb, (cb) => reads[name](this.#core.file, this.#getter, { what, options }, cb), name)
-  }
-
-  /** @type {(options?: import('@millrace/offset-log').ReadOptions) => ReturnType<OffsetLog['stream']>} */
-  stream (options = {}) {
-    try {
-      const range = parseRange('stream', options, this.#core.options.isStrict)
-      return createSource(new RecordStream(this.#core.file, range, options))
-    } catch (err) {
-      return createFailedSource(asError(err, 'stream: an option'))
-    }
-  }
-
-  /** @type {(options?: any) => ReturnType<OffsetLog['toReadable']>} */
-  toReadable (options = {}) {
-    return createReadable(this.#core.file, options)
-  }
-
-  /** @type {(options?: import('@millrace/offset-log').WritableOptions) => ReturnType<OffsetLog['toWritable']>} */
-  toWritable (options = {}) {
-    return createWritable(/** @type {any} */ (this), options)
-  }
-
-  /** @type {(done?: (err: Error | null) => void) => ReturnType<OffsetLog['toSink']>} */
-  toSink (done) {
-    return createSink(/** @type {any} */ (this), done)
-  }
-
-  get pendingSize () {
-    return this.#publisher.pendingSize
-  }
-
-  get needsDrain () {
-    return this.#publisher.needsDrain
-  }
-
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  drained (cb) {
-    return this.#run('drained', cb, (cb) => this.#publisher.whenDrained(() => cb(null)))
-  }
-
-  /** @type {(options: any, onRecords: any, cb?: NodeCallback<any>) => any} */
-  scan (options = {}, onRecords, cb) {
-    return callbackOrPromise(cb, (cb) => {
-      const { lifecycle, file, options: { isStrict } } = this.#core
-      /** @type {import('@millrace/offset-log/composing').Range} */
-      let range
-      try {
-        range = parseRange('scan', options, isStrict)
-      } catch (err) {
-        return lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
-      }
-      abortable('scan', range.signal, cb, (cb) => lifecycle.run('scan', cb, (cb) => {
-        if (options.threads !== undefined) return cb(notSupported('scan with threads', 'leave out threads'))
-        if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
-        scan(file, range, onRecords, cb)
-      }))
-    }, 'scan')
-  }
-
-  /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
-  del (seqs, cb) {
-    return this.#run('del', cb, (cb) => {
-      if (typeof seqs !== 'number' && !Array.isArray(seqs)) return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
-      toCallback(this.#delete(typeof seqs === 'number' ? [seqs] : [...seqs]), cb)
-    })
+  /** @type {(seqs: number[], cb: Callback<void>) => void} */
+  _delete (seqs, cb) {
+    toCallback(this.#delete(seqs), cb)
   }
 
   /** All seqs are checked before the first record is erased. @param {unknown[]} seqs */
@@ -306,7 +191,7 @@ class Log {
    * @type {(seq: number, cb?: NodeCallback<string | null>) => any}
    */
   idOf (seq, cb) {
-    return this.#run('idOf', cb, (cb) => toCallback(this.#findId(seq), cb))
+    return this._run('idOf', cb, (cb) => toCallback(this.#findId(seq), cb))
   }
 
   /** @param {number} seq */
@@ -323,23 +208,15 @@ class Log {
 
   /** @type {(cb?: NodeCallback<void>) => any} */
   sync (cb) {
-    return this.#run('sync', cb, (cb) => {
+    return this._run('sync', cb, (cb) => {
       if (!this.supports.durable) return cb(this.#notSynced('sync'))
-      toCallback(this.#publisher.settled(), cb)
+      toCallback(this._appender.settled(), cb)
     })
-  }
-
-  flushSync () {
-    throw this.#core.lifecycle.isClosed ? errors.closedError('flushSync', this.#core.options.place) : notSupported('flushSync', 'await append')
-  }
-
-  appendSync () {
-    throw this.#core.lifecycle.isClosed ? errors.closedError('appendSync', this.#core.options.place) : notSupported('appendSync', 'await append')
   }
 
   /** @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
-    return this.#run('stats', cb, (cb) => toCallback(this.#describe(), cb))
+    return this._run('stats', cb, (cb) => toCallback(this.#describe(), cb))
   }
 
   async #describe () {
@@ -363,38 +240,14 @@ class Log {
     }
   }
 
-  /** @type {(cb?: NodeCallback<number | null>) => any} */
-  measureReclaimable (cb) {
-    return this.#refuse('measureReclaimable', cb)
-  }
-
-  /** @type {(cb?: NodeCallback<any>) => any} */
-  compact (cb) {
-    return this.#refuse('compact', cb)
-  }
-
-  /** @type {(path?: string | URL, options?: any, cb?: NodeCallback<void>) => any} */
-  snapshot (path, options, cb) {
-    return this.#refuse('snapshot', typeof options === 'function' ? options : cb)
-  }
-
-  /** @type {(name: string, cb?: NodeCallback<any>) => any} */
-  #refuse (name, cb) {
-    return this.#run(name, cb, (cb) => cb(notSupported(name, 'the server compacts its files itself, and `nats stream backup` copies a stream')))
-  }
-
   /** What `ship` of the forwarder needs of its target. @returns {import('@millrace/forwarder').ShipTarget} */
   shipTarget () {
     return new ShipTarget(this.#core, () => this.ready())
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  close (cb) {
-    return callbackOrPromise(cb, (cb) => this.#core.lifecycle.close((cb) => toCallback(this.#shutDown(), cb), cb), 'close')
-  }
-
-  async [Symbol.asyncDispose] () {
-    await this.close()
+  /** @param {(err: Error | null) => void} cb */
+  _shutDown (cb) {
+    toCallback(this.#shutDown(), cb)
   }
 
   async #shutDown () {
@@ -403,16 +256,6 @@ class Log {
     await this.#follower?.close()
     await connection.close()
   }
-
-  /** @type {(name: string, cb: NodeCallback<any> | undefined, action: (cb: Callback<any>) => void) => any} */
-  #run (name, cb, action) {
-    return callbackOrPromise(cb, (cb) => this.#core.lifecycle.run(name, cb, action), name)
-  }
-}
-
-/** @type {(name: string, advice: string) => LogError} */
-function notSupported (name, advice) {
-  return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by a log on JetStream; ${advice}`)
 }
 
 /**

@@ -8,6 +8,7 @@
 const { randomBytes } = require('node:crypto')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
+const { errors: { overloaded } } = require('@millrace/offset-log/composing')
 const { headers } = require('@nats-io/transport-node')
 const { parseAnswer } = require('./connection')
 const { replaced } = require('./core')
@@ -67,10 +68,20 @@ class Publisher {
     else cb()
   }
 
-  /** Counts records that wait. @param {number} size  negative when they no longer wait */
+  get overload () {
+    const { place, maxPendingSize } = this.#core.options
+    return this.#pendingSize < maxPendingSize ? null : overloaded(place, this.#pendingSize, maxPendingSize)
+  }
+
+  /** Counts records that wait. @param {number} size */
   reserve (size) {
     this.#pendingSize += size
-    if (size > 0 || this.needsDrain) return
+  }
+
+  /** @param {number} size  of records that wait no more */
+  free (size) {
+    this.#pendingSize -= size
+    if (this.needsDrain) return
     for (const cb of this.#draining.splice(0)) process.nextTick(cb)
   }
 

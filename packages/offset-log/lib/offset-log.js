@@ -1,41 +1,33 @@
 'use strict'
-// OffsetLog, the Log contract over one file. It checks the arguments and the state of the log, then passes the call to
-// the part that does the work. contract.js describes the public methods.
+// OffsetLog, the Log contract over one file: what it adds to the calls of every log. contract.js describes the public
+// methods.
 
 const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const {
-  abortable, call, callbackOrPromise, createObservable, createSettler, Lifecycle, toCallback
-} = require('@millrace/flow')
+const { abortable, call, callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
-const { closedError, notReady, ofBatch, tooLargeToAppend, unreadable } = require('./errors')
+const { BaseLog } = require('./base-log')
+const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
 const { Durability, OpenLog } = require('./durability')
 const { Follower, Replacement } = require('./follower')
-const { Getter } = require('./getter')
 const { load } = require('./load')
 const { Maintenance } = require('./maintenance')
 const { parseFlush, parseOptions } = require('./options')
-const { parseRange } = require('./range')
-const { scan } = require('./scan')
-const { createFailedSource, createSource } = require('./source')
-const { KeepAlive, RecordStream } = require('./stream')
+const { KeepAlive } = require('./stream')
 
-/**
- * @typedef {import('./options').OffsetLogOptions} OffsetLogOptions
- * @typedef {import('./range').ReadOptions} ReadOptions
- */
-
-// flumedb calls methods of the log without the log as `this`.
-const BOUND = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
-  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
+/** @typedef {import('./options').OffsetLogOptions} OffsetLogOptions */
+/** @typedef {import('./load').LogFile} LogFile */
 
 /** Our own callback. @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** A callback of the user. @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @template T @typedef {import('@millrace/flow').Obz<T>} Obz */
 /** @template [T=any] @typedef {import('./contract').OffsetLog<T>} OffsetLog */
 
-/** @implements {OffsetLog} */
-class Log {
+/**
+ * @extends {BaseLog<Appender>}
+ * @implements {OffsetLog}
+ */
+class Log extends BaseLog {
   /**
    * @param {string | URL} givenPath
    * @param {OffsetLogOptions} [options]
@@ -43,14 +35,15 @@ class Log {
   constructor (givenPath, options) {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
+    /** @type {Obz<number>} */
+    const durable = createObservable()
+    const file = createFile(path, parsed, durable)
+    const appender = new Appender(file)
+    super({ file, appender, kind: 'this log', instead: 'open it as the log of one file' })
     this.filename = path
     this.codec = parsed.codec.codec
-    /** @type {Obz<number>} */
-    this.since = createObservable()
-    /** @type {Obz<number>} */
-    this.durable = createObservable()
-    /** flumedb offers these methods of the log as its own. */
-    this.methods = { del: /** @type {const} */ ('async') }
+    this.since = file.since
+    this.durable = durable
     /** Set once loaded. */
     this.supports = {
       atomicBatch: false,
@@ -63,13 +56,9 @@ class Log {
     }
     /** Set once loaded. @type {import('./load').Recovery | null} */
     this.recovery = null
-    this._file = this._createFile(path, parsed)
-    this._lifecycle = this._file.lifecycle
-    this._getter = new Getter(this._file)
-    this._appender = new Appender(this._file)
     /** @type {Obz<import('./maintenance').Progress>} */
     this.compactionProgress = createObservable()
-    this._maintenance = new Maintenance(this._file, this._appender, this.compactionProgress)
+    this._maintenance = new Maintenance(file, appender, this.compactionProgress)
     /** Created by the first scan over threads. @type {import('./threads/threaded-scans').ThreadedScans | null} */
     this._threadedScans = null
     /** Whether the log is loaded and may be written. */
@@ -82,88 +71,9 @@ class Log {
     this._openLog = null
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
     this._abandoned = null
-    const methods = /** @type {any} */ (this)
-    for (const name of BOUND) methods[name] = methods[name].bind(this)
-    const loading = load(this._file, parsed.framing, parsed.signal)
+    const loading = load(file, parsed.framing, parsed.signal)
     if (parsed.signal === null) toCallback(loading, (err, recovery) => this._loaded(err, recovery ?? null))
     else this._loadUnless(parsed.signal, loading)
-  }
-
-  /** @type {(path: string, parsed: ReturnType<typeof parseOptions>) => import('./load').LogFile} */
-  _createFile (path, parsed) {
-    /** @type {any} */
-    const file = {
-      blocks: BlockFile(path, parsed.blocks),
-      store: null,
-      codec: parsed.codec,
-      maxRecordSize: parsed.maxRecordSize,
-      maxPendingSize: parsed.maxPendingSize,
-      verify: parsed.verify,
-      skipsDamage: parsed.skipsDamage,
-      isStrict: parsed.isStrict,
-      storage: parsed.storage,
-      end: 0,
-      writtenSince: -1,
-      since: this.since,
-      lifecycle: new Lifecycle((name) => closedError(name, path)),
-      waitingStreams: new Set(),
-      replacement: new Replacement(),
-      keepAlive: new KeepAlive(),
-      follower: null
-    }
-    file.durability = new Durability(file, parsed.fsync, this.durable)
-    return file
-  }
-
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  ready (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
-  }
-
-  /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
-  append (values, cb) {
-    if (typeof cb === 'function') return this._append(values, /** @type {Callback<number>} */ (cb))
-    // No closure here sees the values: each promise that waits would keep them in memory beside their records.
-    const settler = createSettler(cb, 'append')
-    this._append(values, settler.cb)
-    return settler.promise
-  }
-
-  /** @type {(values: unknown, cb: Callback<number>) => void} */
-  _append (values, cb) {
-    const overload = this._appender.overload
-    if (overload !== null) return process.nextTick(cb, overload)
-    let records
-    try {
-      // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.
-      records = this._file.codec.encodeAll(values)
-    } catch (err) {
-      return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
-    }
-    // Usually the log is open. Then nothing but the records is allocated here.
-    if (this._lifecycle.isOpen) this._appendRecords(records, cb)
-    else this._appendLater(records, cb)
-  }
-
-  /**
-   * Records that wait for the log to open count as pending.
-   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void}
-   */
-  _appendLater (records, cb) {
-    let size = Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
-    this._appender.reserve(size)
-    const free = () => {
-      this._appender.free(size)
-      size = 0
-    }
-    this._lifecycle.run('append', (err, seq) => {
-      free()
-      if (err) cb(err)
-      else cb(null, seq)
-    }, (cb) => {
-      free()
-      this._appendRecords(records, cb)
-    })
   }
 
   /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch */
@@ -188,108 +98,9 @@ class Log {
     else this._appender.append(records, dataSize, cb)
   }
 
-  /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
-  get (seq, options, cb) {
-    // A promise needs a closure; a callback without options does not.
-    if (typeof options === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (options))
-    else if (options === undefined) return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
-    else return this._read('get', seq, options, cb)
-  }
-
-  /** @type {(seqs: readonly number[], options?: any, cb?: NodeCallback<any[]>) => any} */
-  getMany (seqs, options, cb) {
-    return this._read('getMany', seqs, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
-  first (options, cb) {
-    return this._read('first', undefined, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
-  last (options, cb) {
-    return this._read('last', undefined, options, cb)
-  }
-
-  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
-  count (options, cb) {
-    return this._read('count', undefined, options, cb)
-  }
-
-  /**
-   * @param {keyof import('./reads')} name
-   * @param {any} what  the seq of `get`, the seqs of `getMany`; undefined for the others
-   * @param {any} options  the callback, if there are none
-   * @param {NodeCallback<any>} [cb]
-   * @returns {any}
-   */
-  _read (name, what, options, cb) {
-    if (typeof options === 'function') return this._read(name, what, undefined, options)
-    return callbackOrPromise(cb, (cb) => require('./reads')[name](this._file, this._getter, { what, options }, cb), name)
-  }
-
-  /** @param {ReadOptions} [options] */
-  stream (options = {}) {
-    let range
-    try {
-      range = parseRange('stream', options, this._file.isStrict)
-    } catch (err) {
-      return createFailedSource(asError(err, 'stream: an option'))
-    }
-    return createSource(new RecordStream(this._file, range, options))
-  }
-
-  /** @param {ReadOptions & { highWaterMark?: number | undefined }} [options] */
-  toReadable (options = {}) {
-    return require('./node-streams').createReadable(this._file, options)
-  }
-
-  /** @param {import('./node-streams').WritableOptions} [options] */
-  toWritable (options = {}) {
-    return require('./node-streams').createWritable(this, options)
-  }
-
-  /** @param {(err: Error | null) => void} [done] */
-  toSink (done) {
-    return require('./node-streams').createSink(this, done)
-  }
-
-  get pendingSize () {
-    return this._appender.pendingSize
-  }
-
-  get needsDrain () {
-    return this._appender.needsDrain
-  }
-
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  drained (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('drained', cb, (cb) => {
-      this._appender.whenDrained(() => cb(null))
-    }), 'drained')
-  }
-
-  /**
-   * @param {ReadOptions & Partial<import('./threads/threaded-scans').ThreadOptions>} options
-   * @param {unknown} onRecords  a function; with the option `threads` the path of a module
-   * @param {NodeCallback<any>} [cb]
-   * @returns {any}
-   */
-  scan (options = {}, onRecords, cb) {
-    return callbackOrPromise(cb, (cb) => {
-      /** @type {import('./range').Range} */
-      let range
-      try {
-        range = parseRange('scan', options, this._file.isStrict)
-      } catch (err) {
-        return this._lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
-      }
-      abortable('scan', range.signal, cb, (cb) => this._lifecycle.run('scan', cb, (cb) => {
-        if (options.threads !== undefined) return toCallback(this._threads.run(range, options, onRecords), cb)
-        if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
-        scan(this._file, range, /** @type {any} */ (onRecords), cb)
-      }))
-    }, 'scan')
+  /** @type {(range: import('./range').Range, options: any, onRecords: unknown, cb: Callback<any>) => void} */
+  _scanInThreads (range, options, onRecords, cb) {
+    toCallback(this._threads.run(range, options, onRecords), cb)
   }
 
   get _threads () {
@@ -297,18 +108,12 @@ class Log {
     return (this._threadedScans ??= new ThreadedScans(this._file, this._maintenance.gate))
   }
 
-  /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
-  del (seqs, cb) {
-    return callbackOrPromise(cb, (cb) => this._runWrite('del', cb, (cb) => {
-      if (typeof seqs !== 'number' && !Array.isArray(seqs)) {
-        return cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
-      }
-      const wanted = typeof seqs === 'number' ? [seqs] : [...seqs]
-      const { durability, since } = this._file
-      const run = () => this._maintenance.deleteRecords(wanted, cb)
-      if (!wanted.some((seq) => seq > since.value && seq <= this._returnedSeq)) run()
-      else durability.sync((err) => err ? cb(err) : run())
-    }), 'del')
+  /** @type {(seqs: number[], cb: Callback<void>) => void} */
+  _delete (seqs, cb) {
+    const { durability, since } = this._file
+    const run = () => this._maintenance.deleteRecords(seqs, cb)
+    if (!seqs.some((seq) => seq > since.value && seq <= this._returnedSeq)) run()
+    else durability.sync((err) => err ? cb(err) : run())
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -351,18 +156,14 @@ class Log {
 
   /** Throws if the call may not write without waiting. @type {(name: string, mayBeClosed: boolean) => void} */
   _checkCanWriteNow (name, mayBeClosed) {
-    if (this._lifecycle.isClosed && !mayBeClosed) throw closedError(name, this.filename)
-    if (this._lifecycle.openError !== null) throw this._lifecycle.openError
-    if (!this._lifecycle.hasOpened) throw notReady(this.filename, 'is being opened', name)
-    const err = this._writeError(name)
-    if (err !== null) throw err
-    if (!this.supports.flushSync) throw notSupported(name, 'its storage has no synchronous calls; await sync() instead')
+    super._checkCanWriteNow(name, mayBeClosed)
+    if (!this.supports.flushSync) throw this._notSupported(name, 'its storage has no synchronous calls; await sync() instead')
     if (!this._appender.canFlushNow) throw notReady(this.filename, 'is being replaced by its compacted copy', name)
   }
 
   /** @type {(cb?: NodeCallback<import('./maintenance').LogStats>) => any} */
   stats (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('stats', cb, (cb) => {
+    return this._run('stats', cb, (cb) => {
       const { store, blocks } = this._file
       cb(null, {
         framing: store.name,
@@ -374,21 +175,19 @@ class Log {
         lock: blocks.lock,
         cache: store.cacheStats()
       })
-    }), 'stats')
+    })
   }
 
   /** @type {(cb?: NodeCallback<number | null>) => any} */
   measureReclaimable (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.run('measureReclaimable', cb, (cb) => {
-      this._file.store.measureReclaimable(cb)
-    }), 'measureReclaimable')
+    return this._run('measureReclaimable', cb, (cb) => this._file.store.measureReclaimable(cb))
   }
 
   /** @type {(cb?: NodeCallback<import('./maintenance').Compacted>) => any} */
   compact (cb) {
     return callbackOrPromise(cb, (cb) => this._runWrite('compact', cb, (cb) => {
       if (this.supports.compact) return toCallback(this._maintenance.compact(), cb)
-      cb(notSupported('compact', `${this._file.store.name} ties seqs to places in the file; convert it to the checked framing`))
+      cb(this._notSupported('compact', `${this._file.store.name} ties seqs to places in the file; convert it to the checked framing`))
     }), 'compact')
   }
 
@@ -415,17 +214,8 @@ class Log {
     }, 'snapshot')
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
-  close (cb) {
-    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._closeFile(cb), cb), 'close')
-  }
-
-  async [Symbol.asyncDispose] () {
-    await this.close()
-  }
-
   /** @param {(err: Error | null) => void} cb */
-  _closeFile (cb) {
+  _shutDown (cb) {
     if (this._abandoned !== null) return toCallback(this._abandoned, cb)
     const { blocks, durability, follower, waitingStreams } = this._file
     this._openLog?.forget()
@@ -492,18 +282,6 @@ class Log {
     return (this._isWritable ? null : this._readOnlyError(name)) ?? this._file.durability.error
   }
 
-  /**
-   * Runs the action once the log is loaded, if the log may be written.
-   * @type {<T>(name: string, cb: Callback<T>, action: (cb: Callback<T>) => void) => void}
-   */
-  _runWrite (name, cb, action) {
-    this._lifecycle.run(name, cb, (cb) => {
-      const err = this._writeError(name)
-      if (err) cb(err)
-      else action(cb)
-    })
-  }
-
   /** @type {(record: Buffer) => LogError | null} */
   _checkRecord (record) {
     const { store, maxRecordSize } = this._file
@@ -512,9 +290,30 @@ class Log {
   }
 }
 
-/** @type {(name: string, advice: string) => LogError} */
-function notSupported (name, advice) {
-  return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by this log; ${advice}`)
+/** @type {(path: string, parsed: ReturnType<typeof parseOptions>, durable: Obz<number>) => LogFile} */
+function createFile (path, parsed, durable) {
+  /** @type {any} */
+  const file = {
+    blocks: BlockFile(path, parsed.blocks),
+    store: null,
+    codec: parsed.codec,
+    maxRecordSize: parsed.maxRecordSize,
+    maxPendingSize: parsed.maxPendingSize,
+    verify: parsed.verify,
+    skipsDamage: parsed.skipsDamage,
+    isStrict: parsed.isStrict,
+    storage: parsed.storage,
+    end: 0,
+    writtenSince: -1,
+    since: createObservable(),
+    lifecycle: new Lifecycle((name) => closedError(name, path)),
+    waitingStreams: new Set(),
+    replacement: new Replacement(),
+    keepAlive: new KeepAlive(),
+    follower: null
+  }
+  file.durability = new Durability(file, parsed.fsync, durable)
+  return file
 }
 
 /** @type {(name: string, path: string, uncopied: NonNullable<import('./load').Recovery['uncopied']>) => LogError} */

@@ -65,9 +65,20 @@ class Appending {
     return this.pendingSize > Math.min(DRAIN_SIZE, maxPendingSize / 2) || Boolean(last?.log?.needsDrain)
   }
 
-  /** Counts records that wait for the log to open. @param {number} size  negative when they no longer wait */
+  get overload () {
+    const { folder, options: { maxPendingSize } } = this.#core
+    const { pendingSize } = this
+    return pendingSize < maxPendingSize ? null : errors.overloaded(folder, pendingSize, maxPendingSize)
+  }
+
+  /** Counts records that wait for the log to open. @param {number} size */
   reserve (size) {
     this.#queuedSize += size
+  }
+
+  /** @param {number} size  of records that wait no more */
+  free (size) {
+    this.#queuedSize -= size
   }
 
   /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */

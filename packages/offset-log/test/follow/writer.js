@@ -5,6 +5,7 @@
 const { fileStorage } = require('@millrace/block-file')
 const { createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('../..')
+const { shortWrites } = require('../short-writes')
 const { createCommit, describeRecord } = require('./records')
 
 const LIFE_MS_MAX = 120_000
@@ -26,7 +27,7 @@ const CONCURRENCY_MAX = 8
 async function run (options) {
   setTimeout(() => process.exit(3), LIFE_MS_MAX).unref()
   const { path, framing, fsync, commitCount, seed, deletes, compacts } = options
-  const log = OffsetLog(path, { framing, fsync, storage: createStorage(options.writeSizeMax) })
+  const log = OffsetLog(path, { framing, fsync, storage: shortWrites(fileStorage, options.writeSizeMax) })
   await log.ready()
   if (log.recovery?.damage.length) throw new Error(`found damage: ${JSON.stringify(log.recovery)}`)
   const random = createRandom(seed)
@@ -71,23 +72,6 @@ async function deleteSome (log, seqs, random) {
     return seqs.splice(seqs.length - 1 - random(recent), 1)[0]
   }).filter((seq) => seq !== undefined && seq !== log.since.value)
   if (chosen.length > 0) await log.del(chosen)
-}
-
-/** @param {number} writeSizeMax */
-function createStorage (writeSizeMax) {
-  const shorten = (handle) => ({
-    ...handle,
-    write: (buf, offset, length, position, cb) => {
-      handle.write(buf, offset, Math.min(length, writeSizeMax), position, cb)
-    },
-    writeSync: (buf, offset, length, position) => {
-      return handle.writeSync(buf, offset, Math.min(length, writeSizeMax), position)
-    }
-  })
-  const open = (path, options, cb) => {
-    fileStorage.open(path, options, (err, handle) => err ? cb(err) : cb(null, shorten(handle)))
-  }
-  return { ...fileStorage, open }
 }
 
 run(JSON.parse(process.argv[2])).catch((err) => {

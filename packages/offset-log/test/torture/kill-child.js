@@ -4,6 +4,7 @@
 // Usage, by kill.js: node kill-child.js <JSON of ChildOptions>, with the pipe as file descriptor 3
 
 const fs = require('node:fs')
+const { shortWrites } = require('../short-writes')
 const { KINDS, formatMessage } = require('./kill-messages')
 const { createCommits, randomFrom } = require('./kill-records')
 
@@ -50,34 +51,14 @@ function run (options) {
   setTimeout(() => fail(new Error('was not killed in time')), LIFE_MS_MAX)
   const load = options.isOpenOnly ? null : new Load(options)
   report(KINDS.OPENING)
-  const storage = createStorage(options)
+  const { fileStorage } = require(require.resolve('@millrace/block-file', { paths: [options.logModule] }))
+  const storage = shortWrites(fileStorage, options.writeSizeMax)
   const log = OffsetLog(options.path, { fsync: options.fsync, storage })
   log.ready((err) => {
     if (err) return fail(err)
     report(KINDS.OPENED, log.recovery?.size ?? 0, log.since.value)
     load?.begin(log)
   })
-}
-
-/**
- * The real storage with short writes, as the system may always make them.
- * @param {ChildOptions} options
- */
-function createStorage ({ logModule, writeSizeMax }) {
-  const { fileStorage } = require(require.resolve('@millrace/block-file', { paths: [logModule] }))
-  const shorten = (handle) => ({
-    ...handle,
-    write: (buf, offset, length, position, cb) => {
-      handle.write(buf, offset, Math.min(length, writeSizeMax), position, cb)
-    },
-    writeSync: (buf, offset, length, position) => {
-      return handle.writeSync(buf, offset, Math.min(length, writeSizeMax), position)
-    }
-  })
-  const open = (path, options, cb) => {
-    fileStorage.open(path, options, (err, handle) => err ? cb(err) : cb(null, shorten(handle)))
-  }
-  return { ...fileStorage, open }
 }
 
 class Load {

@@ -1,0 +1,364 @@
+'use strict'
+// The calls of the contract that every log answers alike: they check their arguments and the state of the log, then
+// pass the call to the part that does the work. A log brings the parts and the calls that differ. What it cannot do is
+// refused here.
+
+const { LogError, asError, misuse } = require('@millrace/errors')
+const { abortable, callbackOrPromise, createSettler } = require('@millrace/flow')
+const { closedError, notReady, unreadable } = require('./errors')
+const { Getter } = require('./getter')
+const { parseRange } = require('./range')
+const { scan } = require('./scan')
+const { createFailedSource, createSource } = require('./source')
+const { RecordStream } = require('./stream')
+
+/** Our own callback. @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
+/** A callback of the user. @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+
+/**
+ * @typedef {import('./load').LogFile} LogFile
+ * @typedef {import('./range').Range} Range
+ * @typedef {import('./range').ReadOptions} ReadOptions
+ * @typedef {{ file: LogFile, options: any }} Within  what a read reads, and the options that are left to check
+ *
+ * @typedef {object} Appends  the part that appends
+ * @property {number} pendingSize  bytes that wait
+ * @property {boolean} needsDrain  whether callers should wait before they append more
+ * @property {LogError | null} overload  why further appends are refused
+ * @property {(cb: () => void) => void} whenDrained
+ * @property {(size: number) => void} reserve  counts records as waiting that wait for the log to open
+ * @property {(size: number) => void} free  counts them no more
+ */
+
+/**
+ * @template {Appends} A
+ * @typedef {object} Parts
+ * @property {LogFile} file  of the log, or what looks like one to reads
+ * @property {A} appender
+ * @property {string} kind  what the log is called when it refuses a call, such as 'a segmented log'
+ * @property {string} instead  what to do instead of the calls that only some logs have
+ * @property {readonly string[]} [calls]  methods that only this log has
+ */
+
+// flumedb calls methods of the log without the log as `this`.
+const CALLS = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 'stream', 'toReadable', 'scan', 'del',
+  'toWritable', 'toSink', 'drained', 'sync', 'flushSync', 'appendSync', 'stats', 'measureReclaimable', 'compact', 'snapshot', 'close']
+
+/** @template {Appends} A */
+class BaseLog {
+  #kind
+  #instead
+
+  /** @param {Parts<A>} parts */
+  constructor ({ file, appender, kind, instead, calls = [] }) {
+    this._file = file
+    this._lifecycle = file.lifecycle
+    this._getter = new Getter(file)
+    this._appender = appender
+    this.#kind = kind
+    this.#instead = instead
+    /** flumedb offers these methods of the log as its own. */
+    this.methods = { del: /** @type {const} */ ('async') }
+    const methods = /** @type {any} */ (this)
+    for (const name of CALLS.concat(calls)) methods[name] = methods[name].bind(this)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  ready (cb) {
+    return this._run('ready', cb, (cb) => cb(null))
+  }
+
+  /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
+  append (values, cb) {
+    if (typeof cb === 'function') return this._append(values, /** @type {Callback<number>} */ (cb))
+    // No closure here sees the values: each promise that waits would keep them in memory beside their records.
+    const settler = createSettler(cb, 'append')
+    this._append(values, settler.cb)
+    return settler.promise
+  }
+
+  /** @type {(values: unknown, cb: Callback<number>) => void} */
+  _append (values, cb) {
+    const overload = this._appender.overload
+    if (overload !== null) return process.nextTick(cb, overload)
+    let records
+    try {
+      // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.
+      records = this._file.codec.encodeAll(values)
+    } catch (err) {
+      return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
+    }
+    // Usually the log is open. Then nothing but the records is allocated here.
+    if (this._lifecycle.isOpen) this._appendRecords(records, cb)
+    else this.#appendLater(records, cb)
+  }
+
+  /**
+   * Records that wait for the log to open count as pending.
+   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void}
+   */
+  #appendLater (records, cb) {
+    let size = sizeOf(records)
+    this._appender.reserve(size)
+    const free = () => {
+      this._appender.free(size)
+      size = 0
+    }
+    this._lifecycle.run('append', (err, seq) => {
+      free()
+      if (err) cb(err)
+      else cb(null, seq)
+    }, (cb) => {
+      free()
+      this._appendRecords(records, cb)
+    })
+  }
+
+  /**
+   * Appends to a log that is open.
+   * @abstract
+   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch
+   */
+  _appendRecords () {}
+
+  /** @type {(seq: number, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
+  get (seq, options, cb) {
+    // A promise needs a closure; a callback without options does not.
+    if (typeof options === 'function') this._getter.get(seq, /** @type {Callback<any>} */ (options))
+    else if (options === undefined) return callbackOrPromise(cb, (cb) => this._getter.get(seq, cb), 'get')
+    else return this.#read('get', seq, options, cb)
+  }
+
+  /** @type {(seqs: readonly number[], options?: any, cb?: NodeCallback<any[]>) => any} */
+  getMany (seqs, options, cb) {
+    return this.#read('getMany', seqs, options, cb)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  first (options, cb) {
+    return this.#read('first', undefined, options, cb)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  last (options, cb) {
+    return this.#read('last', undefined, options, cb)
+  }
+
+  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
+  count (options, cb) {
+    return this.#read('count', undefined, options, cb)
+  }
+
+  /**
+   * @param {keyof import('./reads')} name
+   * @param {any} what  the seq of `get`, the seqs of `getMany`; undefined for the others
+   * @param {any} options  the callback, if there are none
+   * @param {NodeCallback<any>} [cb]
+   * @returns {any}
+   */
+  #read (name, what, options, cb) {
+    if (typeof options === 'function') return this.#read(name, what, undefined, options)
+    return callbackOrPromise(cb, (cb) => {
+      /** @type {Within} */
+      let within
+      try {
+        within = this._within(name, options)
+      } catch (err) {
+        return this._lifecycle.run(name, cb, (cb) => cb(asError(err, `${name}: an option`)))
+      }
+      require('./reads')[name](within.file, this._getter, { what, options: within.options }, cb)
+    }, name)
+  }
+
+  /**
+   * For a log that has read options of its own.
+   * @type {(call: string, options: any) => Within}
+   * @throws {TypeError} ERR_INVALID_ARGUMENT
+   */
+  _within (call, options) {
+    return { file: this._file, options }
+  }
+
+  /** @type {(options?: any) => ReturnType<typeof createSource>} */
+  stream (options = {}) {
+    try {
+      const within = this._within('stream', options)
+      const range = parseRange('stream', within.options, this._file.isStrict)
+      return createSource(new RecordStream(within.file, range, within.options))
+    } catch (err) {
+      return createFailedSource(asError(err, 'stream: an option'))
+    }
+  }
+
+  /** @type {(options?: any) => ReturnType<typeof import('./node-streams').createReadable>} */
+  toReadable (options = {}) {
+    const within = this._within('toReadable', options)
+    return require('./node-streams').createReadable(within.file, within.options)
+  }
+
+  /** @param {import('./node-streams').WritableOptions} [options] */
+  toWritable (options = {}) {
+    return require('./node-streams').createWritable(/** @type {any} */ (this), options)
+  }
+
+  /** @param {(err: Error | null) => void} [done] */
+  toSink (done) {
+    return require('./node-streams').createSink(/** @type {any} */ (this), done)
+  }
+
+  get pendingSize () {
+    return this._appender.pendingSize
+  }
+
+  get needsDrain () {
+    return this._appender.needsDrain
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  drained (cb) {
+    return this._run('drained', cb, (cb) => this._appender.whenDrained(() => cb(null)))
+  }
+
+  /** @type {(options: any, onRecords: unknown, cb?: NodeCallback<any>) => any} */
+  scan (options = {}, onRecords, cb) {
+    return callbackOrPromise(cb, (cb) => {
+      /** @type {Within} */
+      let within
+      /** @type {Range} */
+      let range
+      try {
+        within = this._within('scan', options)
+        range = parseRange('scan', within.options, this._file.isStrict)
+      } catch (err) {
+        return this._lifecycle.run('scan', cb, (cb) => cb(asError(err, 'scan: an option')))
+      }
+      abortable('scan', range.signal, cb, (cb) => this._lifecycle.run('scan', cb, (cb) => {
+        if (options.threads !== undefined) return this._scanInThreads(range, options, onRecords, cb)
+        if (typeof onRecords !== 'function') return cb(misuse(`scan: expected a function, got ${typeof onRecords}`))
+        scan(within.file, range, /** @type {any} */ (onRecords), cb)
+      }))
+    }, 'scan')
+  }
+
+  /** @type {(range: Range, options: any, onRecords: unknown, cb: Callback<any>) => void} */
+  _scanInThreads (range, options, onRecords, cb) {
+    cb(this._notSupported('scan with threads', 'leave out threads'))
+  }
+
+  /** @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any} */
+  del (seqs, cb) {
+    return callbackOrPromise(cb, (cb) => this._runWrite('del', cb, (cb) => {
+      if (typeof seqs === 'number') this._delete([seqs], cb)
+      else if (Array.isArray(seqs)) this._delete([...seqs], cb)
+      else cb(misuse(`del: expected a seq or an array of them, got ${typeof seqs}`))
+    }), 'del')
+  }
+
+  /**
+   * Deletes the records from a log that is open and may be written; what is no seq fails the call.
+   * @abstract
+   * @type {(seqs: number[], cb: Callback<void>) => void}
+   */
+  _delete () {}
+
+  /** @type {(options?: { sync?: boolean | undefined }) => void} */
+  flushSync () {
+    throw this.#cannotWriteNow('flushSync')
+  }
+
+  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  appendSync () {
+    throw this.#cannotWriteNow('appendSync')
+  }
+
+  /** @param {string} name */
+  #cannotWriteNow (name) {
+    const isClosed = this._lifecycle.isClosed
+    return isClosed ? closedError(name, this._file.blocks.path) : this._notSupported(name, 'await append')
+  }
+
+  /** Throws if the call may not write without waiting. @type {(name: string, mayBeClosed: boolean) => void} */
+  _checkCanWriteNow (name, mayBeClosed) {
+    const { isClosed, openError, hasOpened } = this._lifecycle
+    const { path } = this._file.blocks
+    if (isClosed && !mayBeClosed) throw closedError(name, path)
+    if (openError !== null) throw openError
+    if (!hasOpened) throw notReady(path, 'is being opened', name)
+    const err = this._writeError(name)
+    if (err !== null) throw err
+  }
+
+  /** @type {(cb?: NodeCallback<number | null>) => any} */
+  measureReclaimable (cb) {
+    return this.#refuse('measureReclaimable', cb)
+  }
+
+  /** @type {(cb?: NodeCallback<any>) => any} */
+  compact (cb) {
+    return this.#refuse('compact', cb)
+  }
+
+  /** @type {(path: string | URL, options?: any, cb?: NodeCallback<void>) => any} */
+  snapshot (path, options, cb) {
+    return this.#refuse('snapshot', typeof options === 'function' ? options : cb)
+  }
+
+  /** @type {(name: string, cb?: NodeCallback<any>) => any} */
+  #refuse (name, cb) {
+    return this._run(name, cb, (cb) => cb(this._notSupported(name, this.#instead)))
+  }
+
+  /** @type {(name: string, advice: string) => LogError} */
+  _notSupported (name, advice) {
+    return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by ${this.#kind}; ${advice}`)
+  }
+
+  /** @type {(cb?: NodeCallback<void>) => any} */
+  close (cb) {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.close((cb) => this._shutDown(cb), cb), 'close')
+  }
+
+  /**
+   * Runs once, when the earlier calls have called back.
+   * @abstract
+   * @type {(cb: (err: Error | null) => void) => void}
+   */
+  _shutDown () {}
+
+  async [Symbol.asyncDispose] () {
+    await this.close()
+  }
+
+  /** Why the log may not be written; null if it may. @type {(name: string) => LogError | null} */
+  _writeError (name) {
+    return null
+  }
+
+  /**
+   * Runs the action once the log is open.
+   * @type {(name: string, cb: NodeCallback<any> | undefined, action: (cb: Callback<any>) => void) => any}
+   */
+  _run (name, cb, action) {
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run(name, cb, action), name)
+  }
+
+  /**
+   * Runs the action once the log is open, if it may be written.
+   * @type {(name: string, cb: Callback<any>, action: (cb: Callback<any>) => void) => void}
+   */
+  _runWrite (name, cb, action) {
+    this._lifecycle.run(name, cb, (cb) => {
+      const err = this._writeError(name)
+      if (err) cb(err)
+      else action(cb)
+    })
+  }
+}
+
+/** @param {Buffer | Buffer[]} records @returns {number} in bytes */
+function sizeOf (records) {
+  return Array.isArray(records) ? records.reduce((sum, { length }) => sum + length, 0) : records.length
+}
+
+exports.BaseLog = BaseLog
+exports.sizeOf = sizeOf
