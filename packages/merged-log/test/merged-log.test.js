@@ -172,9 +172,25 @@ tape('live: waits for older records of other slots, but not longer than lateness
   await sleep(50)
   await c.append({ n: 8, time: Date.now() })
   t.equal((await next).value.n, 8)
+  await until(() => seen.length >= 8)
   await merged.close()
   await following
   await closeAll([a, b, c])
+})
+
+tape('live: a stream that has given everything ends when the log is closed', async (t) => {
+  const folder = newFolder()
+  const slots = await makeSlots(folder, [[{ n: 1, time: 1 }], [{ n: 2, time: 2 }]])
+  const merged = MergedLog(folder, { codec, latenessMs: 0 })
+  const seen = []
+  let closing = null
+  for await (const { n } of merged.stream({ live: true, seqs: false })) {
+    seen.push(n)
+    if (n === 2) closing = merged.close()
+  }
+  t.deepEqual(seen, [1, 2])
+  await closing
+  await closeAll(slots)
 })
 
 tape('writers: a log writer appends to a slot, from its first line on', async (t) => {
