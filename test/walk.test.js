@@ -7,9 +7,9 @@ const { walk, walkNames } = require('../scripts/walk')
 
 /** @type {Record<string, { files: number, functions: number }>} */
 const limits = {
-  append: { files: 20, functions: 112 },
-  get: { files: 10, functions: 26 },
-  stream: { files: 22, functions: 116 },
+  append: { files: 20, functions: 108 },
+  get: { files: 9, functions: 25 },
+  stream: { files: 21, functions: 116 },
   open: { files: 42, functions: 242 }
 }
 

@@ -20,8 +20,7 @@ const {
   countErased, createFileHeader, decodeFileHeader, decodeSlot, encodeFileHeader, encodeHead, encodeSlot, hasMagic,
   readHead
 } = require('./lib/head')
-const { SeqReservation } = require('./lib/seq-reservation')
-const { packCommit, packedSizeMax } = require('./lib/pack-commit')
+const { SeqReservation, packCommit, packedSizeMax } = require('./lib/pack-commit')
 const { ChunkCursor, ChunkRun, ENTRY } = require('./lib/chunk-cursor')
 const { assembleRecord, findReach, findRecordEnd } = require('./lib/frames')
 const { UNSURE_GAP, checkPage, findFrame, readNext } = require('./lib/pages')

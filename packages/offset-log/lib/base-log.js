@@ -46,17 +46,14 @@ const CALLS = ['ready', 'append', 'get', 'getMany', 'first', 'last', 'count', 's
 
 /** @template {Appends} A */
 class BaseLog {
-  #kind
-  #instead
-
   /** @param {Parts<A>} parts */
   constructor ({ file, appender, kind, instead, calls = [] }) {
     this._file = file
     this._lifecycle = file.lifecycle
     this._getter = new Getter(file)
     this._appender = appender
-    this.#kind = kind
-    this.#instead = instead
+    this._kind = kind
+    this._instead = instead
     /** flumedb offers these methods of the log as its own. */
     this.methods = { del: /** @type {const} */ ('async') }
     const methods = /** @type {any} */ (this)
@@ -65,7 +62,7 @@ class BaseLog {
 
   /** @type {(cb?: NodeCallback<void>) => any} */
   ready (cb) {
-    return this._run('ready', cb, (cb) => cb(null))
+    return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
   /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
@@ -179,7 +176,7 @@ class BaseLog {
     return { file: this._file, options }
   }
 
-  /** @type {(options?: any) => ReturnType<typeof createSource>} */
+  /** @type {(options?: any) => any} */
   stream (options = {}) {
     try {
       const within = this._within('stream', options)
@@ -190,18 +187,18 @@ class BaseLog {
     }
   }
 
-  /** @type {(options?: any) => ReturnType<typeof import('./node-streams').createReadable>} */
+  /** @type {(options?: any) => any} */
   toReadable (options = {}) {
     const within = this._within('toReadable', options)
     return require('./node-streams').createReadable(within.file, within.options)
   }
 
-  /** @param {import('./node-streams').WritableOptions} [options] */
+  /** @type {(options?: import('./node-streams').WritableOptions) => any} */
   toWritable (options = {}) {
     return require('./node-streams').createWritable(/** @type {any} */ (this), options)
   }
 
-  /** @param {(err: Error | null) => void} [done] */
+  /** @type {(done?: (err: Error | null) => void) => any} */
   toSink (done) {
     return require('./node-streams').createSink(/** @type {any} */ (this), done)
   }
@@ -305,12 +302,12 @@ class BaseLog {
 
   /** @type {(name: string, cb?: NodeCallback<any>) => any} */
   #refuse (name, cb) {
-    return this._run(name, cb, (cb) => cb(this._notSupported(name, this.#instead)))
+    return this._run(name, cb, (cb) => cb(this._notSupported(name, this._instead)))
   }
 
   /** @type {(name: string, advice: string) => LogError} */
   _notSupported (name, advice) {
-    return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by ${this.#kind}; ${advice}`)
+    return new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by ${this._kind}; ${advice}`)
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */

@@ -225,35 +225,4 @@ async function hasTailCopy ({ blocks, storage = fileStorage }) {
   }
 }
 
-// Makes readers wait while the log's file is being replaced.
-
-class Replacement {
-  /** Waiting readers; null while nothing is being replaced. @type {Array<() => void> | null} */
-  #waiting = null
-  /** Whether the new file has the name, or may get it at any time, and is not in use yet. */
-  isRenaming = false
-
-  /** @param {{ isReplaced: boolean }} store  readers must stop using it */
-  begin (store) {
-    store.isReplaced = true
-    this.#waiting = []
-  }
-
-  /** @param {{ isReplaced: boolean }} store  the one to use: another one, or the same if the replacement failed */
-  end (store) {
-    store.isReplaced = false
-    this.isRenaming = false
-    const waiting = this.#waiting ?? []
-    this.#waiting = null
-    for (const run of waiting) process.nextTick(run)
-  }
-
-  /** @param {() => void} run  called at once, unless the file is being replaced */
-  wait (run) {
-    if (this.#waiting) this.#waiting.push(run)
-    else run()
-  }
-}
-
 exports.Follower = Follower
-exports.Replacement = Replacement

@@ -38,7 +38,7 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {import('./durability').Durability} durability
  * @property {import('@millrace/flow').Lifecycle} lifecycle
  * @property {Set<import('./stream').RecordStream>} waitingStreams  live streams that wait for the next append
- * @property {import('./follower').Replacement} replacement  of the file by a compacted one
+ * @property {import('./maintenance').Replacement} replacement  of the file by a compacted one
  * @property {import('./stream').KeepAlive} keepAlive
  * @property {import('./follower').Follower | null} follower  of a read-only log
  * @property {OpenRange} [openRange]  of a log of several files: opens a reader that goes from file to file

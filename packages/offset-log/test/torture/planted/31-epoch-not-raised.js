@@ -9,7 +9,7 @@ exports.patches = [{
   replace: 'Math.min(EPOCH_MAX, epoch)'
 }, {
   // Positions that are never used twice hide it: in logs of before there were none.
-  file: 'packages/framing/lib/seq-reservation.js',
+  file: 'packages/framing/lib/pack-commit.js',
   find: 'if (!this.isBehindLoss) return 0',
   replace: 'if (this !== null) return 0'
 }, {

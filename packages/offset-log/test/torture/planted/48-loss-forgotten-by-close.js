@@ -4,7 +4,7 @@
 exports.why = 'the next one goes on with the seqs of what is lost'
 exports.oracle = 'torture'
 exports.patches = [{
-  file: 'packages/framing/lib/seq-reservation.js',
+  file: 'packages/framing/lib/pack-commit.js',
   find: 'if (this.isBehindLoss) {',
   replace: 'if (this.isBehindLoss && !isLast) {'
 }]
