@@ -181,7 +181,7 @@ const eventLogger = {
         'sqlite-full': { ...SEED_2K, isFull: true }
       },
       lost: nothing,
-      lines: [rate('beside 1,000,000 events stored before (`--stored N`)', {
+      lines: [rate('beside events stored before: 1,000,000, or `--stored N`', {
         seed: 'no difference at 16M',
         by: 'millrace-full',
         goal: { times: [{ factor: SAME, of: 'millrace' }] }

@@ -52,7 +52,8 @@ function parseJson (text, limits) {
   const value = parse(text, (reason) => new Problem(400, `the body is no JSON: ${reason}`))
   const texts = Array.isArray(value) ? splitArray(text) : [text.trim()]
   if (texts.length > limits.batchCount) throw tooMany(limits)
-  return texts.map((text, index) => checkText(text, limits, { index }))
+  texts.forEach((text, index) => checkText(text, limits, { index }))
+  return LINE_BREAK.test(text) ? texts.map(onOneLine) : texts
 }
 
 /** @type {(text: string, limits: BodyLimits) => string[]} */
@@ -71,11 +72,12 @@ function parseLines (text, limits) {
         const position = { line, offset: Buffer.byteLength(text.slice(0, begin)) }
         return new Problem(400, `line ${line} is no JSON: ${reason}; nothing was stored`, { code: 'bad_record', more: position })
       })
-      texts.push(checkText(part, limits, { line }))
+      checkText(part, limits, { line })
+      texts.push(part)
     }
     at = end + 1
   }
-  return texts
+  return text.includes('\r') ? texts.map(onOneLine) : texts
 }
 
 /** @type {(text: string, toProblem: (reason: string) => Problem) => any} */
@@ -87,13 +89,17 @@ function parse (text, toProblem) {
   }
 }
 
-/** @type {(text: string, limits: BodyLimits, position: Record<string, number>) => string} */
+/** @type {(text: string, limits: BodyLimits, position: Record<string, number>) => void} */
 function checkText (text, { recordSize }, position) {
   if (text.length * 3 > recordSize && Buffer.byteLength(text) > recordSize) {
     throw tooLarge(`a record is larger than ${recordSize} bytes; nothing was stored`, position)
   }
   if (isTooDeep(text)) throw new Problem(400, 'a record is nested too deep; nothing was stored', { code: 'bad_record', more: position })
-  return LINE_BREAK.test(text) ? text.replace(/[\r\n]/g, ' ') : text
+}
+
+/** @param {string} text  JSON, so that its strings have no line breaks */
+function onOneLine (text) {
+  return text.replace(/[\r\n]/g, ' ')
 }
 
 /**

@@ -28,10 +28,41 @@ const recordCodec = Object.freeze({
   decodeRange: (bytes, start, end) => Buffer.from(bytes.subarray(start, end))
 })
 
+/**
+ * @param {number} timeMs
+ * @param {string[]} texts  JSON of each value
+ * @param {Mark | null} mark  for the last record
+ * @returns {Buffer[]}
+ */
+function encodeRecords (timeMs, texts, mark) {
+  if (texts.length === 1) return [encodeRecord(timeMs, texts[0], mark)]
+  if (mark === null) return encodeAll(timeMs, texts)
+  return [...encodeAll(timeMs, texts.slice(0, -1)), encodeRecord(timeMs, texts[texts.length - 1], mark)]
+}
+
 /** @type {(timeMs: number, text: string, mark: Mark | null) => Buffer} */
 function encodeRecord (timeMs, text, mark) {
   const { before, after } = envelopeOf(timeMs, mark)
   return Buffer.from(`${before}${text}${after}`)
+}
+
+/**
+ * Makes one Buffer for all of them, and cuts it: to make one for each takes half as much time again.
+ * @type {(timeMs: number, texts: string[]) => Buffer[]}
+ */
+function encodeAll (timeMs, texts) {
+  const { before, after } = envelopeOf(timeMs, null)
+  const all = `${before}${texts.join(`${after}${before}`)}${after}`
+  const bytes = Buffer.from(all)
+  // Only in ASCII is a character a byte, so that the ends of the texts are the ends of the bytes.
+  if (bytes.length !== all.length) return texts.map((text) => encodeRecord(timeMs, text, null))
+  const envelopeSize = before.length + after.length
+  let end = 0
+  return texts.map((text) => {
+    const start = end
+    end += envelopeSize + text.length
+    return bytes.subarray(start, end)
+  })
 }
 
 /**
@@ -72,7 +103,7 @@ function onValues (filter) {
 }
 
 exports.recordCodec = recordCodec
-exports.encodeRecord = encodeRecord
+exports.encodeRecords = encodeRecords
 exports.envelopeOf = envelopeOf
 exports.showRecord = showRecord
 exports.decodeRecord = decodeRecord

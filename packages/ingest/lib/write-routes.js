@@ -7,7 +7,7 @@ const { pairOf } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
 const { Problem } = require('./problem')
-const { encodeRecord } = require('./record')
+const { encodeRecords } = require('./record')
 const { docs } = require('./schemas')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
@@ -91,10 +91,8 @@ function chooseAck ({ headers, query }, { ack, floor }) {
  * @throws {Problem}
  */
 function store (entry, texts, ack, mark, pairs) {
-  const last = texts.length - 1
-  const makeRecords = (/** @type {number} */ timeMs) => texts.map((text, index) => {
-    return encodeRecord(timeMs, text, mark !== null && index === last ? { ...mark, count: texts.length } : null)
-  })
+  const counted = mark && { ...mark, count: texts.length }
+  const makeRecords = (/** @type {number} */ timeMs) => encodeRecords(timeMs, texts, counted)
   return commit(entry, makeRecords, ack, () => pairs ?? texts.flatMap((text) => pairOf(JSON.parse(text))))
 }
 

@@ -8,7 +8,7 @@ const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 const { Committer } = require('../lib/committer')
 const { Counter } = require('../lib/counts/counter')
 const { formatDay, pairOf } = require('../lib/counts/tally')
-const { decodeRecord, encodeRecord, recordCodec } = require('../lib/record')
+const { decodeRecord, encodeRecords, recordCodec } = require('../lib/record')
 
 const FOLDER = '/data/log-se'
 const DAY_MS = 24 * 3600 * 1000
@@ -96,7 +96,7 @@ class CountsStory {
       return { source: NAMES[random(NAMES.length)], event: NAMES[random(NAMES.length)] }
     })
     const events = this.#counter.admit(this.#timeMs, values.flatMap(pairOf))
-    const records = values.map((value) => encodeRecord(this.#timeMs, JSON.stringify(value), null))
+    const records = encodeRecords(this.#timeMs, values.map((value) => JSON.stringify(value)), null)
     this.#committer.submit(records, ['written', 'buffered', 'synced'][random(3)], () => {}, events)
   }
 

@@ -8,6 +8,7 @@ const tape = require('tape')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createRandom, until } = require('@millrace/testkit')
 const { splitArray } = require('../lib/body')
+const { encodeRecords } = require('../lib/record')
 const { serve } = require('./helpers')
 
 const LINES = { 'content-type': 'application/x-ndjson' }
@@ -23,6 +24,28 @@ tape('records: one value, an array, lines, and gzip of them are stored as they c
   t.deepEqual(records.map(({ value }) => value), [{ n: 2, big: 12345678901234567000 }, 1.5, [2], 'a,]"b', { l: 1 }, { l: 2 }, 'packed'])
   t.equal(records.at(-1).seq, gzip.body.last, 'the answer has the seq of the last record')
   t.equal(end.reason, 'end')
+})
+
+tape('records: those of a batch are what each is alone, in any alphabet', (t) => {
+  const random = createRandom(19)
+  const letters = ['a', '\\n', '7', ' ', 'ü', '\u20ac', '\u{1f600}', '\u00ff']
+  const mark = { key: 'k', body: 'b', count: 3 }
+  for (let round = 0; round < 400; round++) {
+    // Every second batch is in ASCII only.
+    const letterCount = round % 2 === 0 ? 4 : letters.length
+    const texts = Array.from({ length: 1 + random(6) }, () => {
+      return `"${Array.from({ length: random(9) }, () => letters[random(letterCount)]).join('')}"`
+    })
+    const given = random(3) === 0 ? mark : null
+    const alone = texts.map((text, index) => {
+      const marked = given && index === texts.length - 1 ? `"idempotency":${JSON.stringify(mark)},` : ''
+      return `{"time":${round},${marked}"value":${text}}`
+    })
+    const records = encodeRecords(round, texts, given).map((bytes) => bytes.toString())
+    if (records.join('\n') !== alone.join('\n')) t.deepEqual(records, alone)
+  }
+  t.pass('400 batches')
+  t.end()
 })
 
 tape('records: bytes are kept: digits, repeated keys, spaces', async (t) => {
