@@ -93,36 +93,58 @@ function parseFilter (text) {
  * @returns {AsyncGenerator<string, void>}
  */
 async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
+  const budget = { scanSize, endMs: performance.now() + scanMs }
+  /** @type {Progress} */
+  const progress = { high: query.to, count: 0, size: 0, text: '' }
+  for (;;) {
+    try {
+      return yield * readOn(log, query, progress, { budget, signal })
+    } catch (/** @type {any} */ err) {
+      // Who names no first seq reads what is left: that the oldest segment is dropped meanwhile makes no gap then.
+      const hasNoGap = query.from === null && (query.isReverse || progress.count === 0)
+      if (err.code !== 'ERR_LOG_SEQ_RETAINED' || !hasNoGap) throw err
+    }
+  }
+}
+
+/**
+ * @typedef {object} Progress
+ * @property {number} high  the last seq that is still wanted
+ * @property {number} count  of records so far
+ * @property {number} size  about what was read for them, in bytes
+ * @property {string} text  lines that no chunk has yet
+ *
+ * @param {Log} log
+ * @param {Query} query
+ * @param {Progress} progress  is kept up to date
+ * @param {{ budget: { scanSize: number, endMs: number }, signal: AbortSignal }} limits
+ * @returns {AsyncGenerator<string, void>}
+ */
+async function * readOn (log, query, progress, { budget, signal }) {
   const { isReverse, where, limit } = query
-  const { from, to } = await findRange(log, query)
-  const endMs = performance.now() + scanMs
-  let count = 0
-  let text = ''
-  let low = from
-  let high = to
-  let size = 0
+  let { low, high } = await findRange(log, { ...query, to: progress.high })
   const next = () => isReverse ? { lt: high + 1 } : { gte: low }
   while (low <= high) {
     const piece = isReverse ? await lastPiece(log, low, high) : await firstPiece(log, low, high)
     if (piece === null) break
     const stream = log.stream({ ...piece, where, reverse: isReverse, signal })
     for await (const { seq, value } of stream) {
-      text += `${showRecord(seq, value)}\n`
-      if (isReverse) high = seq - 1
+      progress.text += `${showRecord(seq, value)}\n`
+      if (isReverse) progress.high = high = seq - 1
       else low = seq + 1
-      if (++count === limit) return yield `${text}${endLine('limit', next())}`
-      if (text.length < CHUNK_LENGTH) continue
-      yield text
-      text = ''
+      if (++progress.count === limit) return yield `${progress.text}${endLine('limit', next())}`
+      if (progress.text.length < CHUNK_LENGTH) continue
+      yield progress.text
+      progress.text = ''
     }
-    if (isReverse) high = piece.gte - 1
+    if (isReverse) progress.high = high = piece.gte - 1
     else low = piece.lte + 1
     // Seqs that were skipped cost nothing.
-    size += Math.min(PIECE_SIZE, piece.lte - piece.gte + 1)
-    const isOver = size >= scanSize || performance.now() > endMs
-    if (isOver && low <= high) return yield `${text}${endLine('budget', next())}`
+    progress.size += Math.min(PIECE_SIZE, piece.lte - piece.gte + 1)
+    const isOver = progress.size >= budget.scanSize || performance.now() > budget.endMs
+    if (isOver && low <= high) return yield `${progress.text}${endLine('budget', next())}`
   }
-  yield `${text}${endLine('end', next())}`
+  yield `${progress.text}${endLine('end', next())}`
 }
 
 // Between two records there may be seqs that a power cut took, and no range may begin there. So the bound where a piece
@@ -186,8 +208,8 @@ async function findRange (log, { from, to, fromMs, toMs }) {
   // A record may have got its time just before its segment was made.
   const behind = segments.find(({ created }) => created.getTime() > toMs + TIME_SLACK_MS)?.base ?? Infinity
   return {
-    from: Math.max(from ?? -1, first ?? end + 1, begin),
-    to: Math.min(to, end, behind - 1)
+    low: Math.max(from ?? -1, first ?? end + 1, begin),
+    high: Math.min(to, end, behind - 1)
   }
 }
 

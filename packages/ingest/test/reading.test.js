@@ -130,6 +130,25 @@ tape('live: events as they come, resumed without a gap or a double', async (t) =
   t.equal((await read('/v1/logs/a?limit=1')).records.length, 1)
 })
 
+tape('gone: nothing is, for a reader that names no first seq, while the oldest segments are dropped', async (t) => {
+  const { post, read } = await serve(t, { log: { segmentSize: 10_000, maxCount: 2 } })
+  await post('/v1/logs/a', '"old"')
+  const written = new AbortController()
+  const writing = (async () => {
+    for (let n = 0; n < 400; n++) await post('/v1/logs/a', JSON.stringify('x'.repeat(2000)))
+    written.abort()
+  })()
+  const statuses = new Set()
+  const readOn = async (query) => {
+    while (!written.signal.aborted) {
+      const { status, records, end } = await read(`/v1/logs/a?${query}`)
+      statuses.add(`${status} ${records?.length > 0} ${end?.reason}`)
+    }
+  }
+  await Promise.all([writing, readOn('limit=1'), readOn('limit=1'), readOn('limit=2&reverse=true'), readOn('reverse=true')])
+  t.deepEqual([...statuses].sort(), ['200 true end', '200 true limit'])
+})
+
 tape('gone: a seq that was retained away or is unknown is 410, and names the first one left', async (t) => {
   const { post, read, url } = await serve(t, { log: { segmentSize: 10_000, maxCount: 2 } })
   const first = (await post('/v1/logs/a', '"old"')).body.last
