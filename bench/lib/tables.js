@@ -96,6 +96,8 @@ const { formatCount, median } = require('./report')
 /** @typedef {{ text: string, verdict: Verdict }} Judged */
 
 const OURS = 'millrace'
+/** A CSV file has so many digits of a value, and a table is made from these. */
+const DIGITS = 6
 /** Who does the least work there is. */
 const LIMITS = ['bare', 'sync', 'empty']
 // On a shared machine, figures vary by this much.
@@ -113,8 +115,9 @@ class Results {
 
   /** @param {Measured[]} measured */
   constructor (measured) {
-    this.measured = measured
-    this.#byKey = new Map(measured.map((one) => [`${one.row} ${one.figure} ${one.peer}`, one]))
+    const round = (/** @type {number} */ value) => Number(value.toPrecision(DIGITS))
+    this.measured = measured.map((one) => ({ ...one, values: one.values.map(round) }))
+    this.#byKey = new Map(this.measured.map((one) => [`${one.row} ${one.figure} ${one.peer}`, one]))
   }
 
   /** @type {(row: string, figure: string, peer: string) => number[]} of the runs */
@@ -274,7 +277,7 @@ function toSheet ({ measured }, tables, facts) {
     columns: 'row,figure,peer,run,value',
     rows: measured.flatMap(({ row, figure, peer, values }) => {
       if (values.length === 0) return [[row, figure, peer, 'absent', '']]
-      return values.map((value, index) => [row, figure, peer, index + 1, value.toPrecision(6)])
+      return values.map((value, index) => [row, figure, peer, index + 1, value])
     })
   }
 }

@@ -33,6 +33,13 @@ tape('ingest: a small run stores what it acknowledges, judges, and leaves its ta
   t.end()
 })
 
+tape('ingest: a rate just below a rounding step is the same in the table and in the CSV file', (t) => {
+  const measured = [137_499.96, 137_499.97].map((value, index) => ({ row: 'synced', figure: 'rate', peer: `p${index}`, values: [value] }))
+  const { measured: [first, second] } = new Results(measured)
+  t.deepEqual([first.values, second.values], [[137_500], [137_500]])
+  t.end()
+})
+
 tape('ingest: readers, named logs and memory, with few of each', (t) => {
   if (process.platform !== 'linux') return t.end()
   const out = makeFolder(t)
