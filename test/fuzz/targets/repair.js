@@ -90,11 +90,19 @@ exports.judge = ({ bytes, plan }, { report, files, out }) => {
   if (out === null) return
   ensure(!(out.opened instanceof Failure) && out.damage.length === 0, () => `the repaired log: ${show(out)}`)
   const [forward, backward] = out.read
+  // Checksums can be forged. Records that hold by them are kept as they are, even if no dictionary ever packed them.
+  const isForged = !plan.isOrdinary && out.read.some(isUndecodable)
+  if (isForged) return ensure(out.read.every(isUndecodable), () => `one direction reads what the other cannot: ${show(out)}`)
   for (const { end } of out.read) ensure(!(end instanceof Failure), () => `the repaired log cannot be read: ${show(end)}`)
   ensureSame('what a repaired log has in both directions', forward.items.length, backward.items.length)
   if (!plan.isOrdinary) return
   ensureSame('the records of the report and of the repaired log', report.recovered, forward.items.length / 3)
   if (plan.known) judgeKnown(plan.known, forward.items)
+}
+
+/** @type {(read: { end: unknown }) => boolean} */
+function isUndecodable ({ end }) {
+  return end instanceof Failure && end.code === 'ERR_CODEC_DECODE'
 }
 
 /**
