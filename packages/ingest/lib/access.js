@@ -7,12 +7,14 @@ const { Problem, unavailable } = require('./problem')
 
 /** Rates of so many clients are kept; then those that were not seen for longest are forgotten. */
 const CLIENT_COUNT_MAX = 10_000
+/** @type {Access} */
+const ANY = { action: 'any' }
 
 /**
  * @typedef {import('./keys').Key} Key
  * @typedef {string | ((key: Key) => string)} LogOf
- * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'none' }} Access  `log`: if it is not the parameter
- *   `name`
+ * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'any' | 'none' }} Access  `log`: if it is not the
+ *   parameter `name`. `any`: any key will do
  */
 
 class AccessControl {
@@ -38,14 +40,13 @@ class AccessControl {
   /**
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
+   * @param {Access} [access]  what the route needs
    * @returns {Key | null}  null if none is needed
    * @throws {Problem}
    */
-  check (request, reply) {
-    const { headers, raw, routeOptions, params } = request
+  check ({ headers, raw, params }, reply, access = ANY) {
     const foreign = whyForeign(headers, this.#isKnown)
     if (foreign !== null) throw new Problem(403, foreign, { code: 'foreign' })
-    const access = /** @type {Access} */ (/** @type {any} */ (routeOptions.config).access ?? { action: 'any' })
     if (access.action === 'none') return null
     const key = this.#keys.areNeeded ? this.#findKey(headers.authorization) : null
     this.#rate?.take(key?.id ?? raw.socket.remoteAddress ?? '', reply)

@@ -45,6 +45,19 @@ class Histogram {
   }
 }
 
+/** The requests of one route, by method. */
+class RouteMeter {
+  /** @type {Map<string, RequestMeter>} */
+  byMethod = new Map()
+
+  /** @type {(method: string, status: number, seconds: number) => void} */
+  observe (method, status, seconds) {
+    let meter = this.byMethod.get(method)
+    if (meter === undefined) this.byMethod.set(method, meter = new RequestMeter())
+    meter.observe(status, seconds)
+  }
+}
+
 /** The requests of one route and method. */
 class RequestMeter {
   duration = new Histogram()
@@ -82,8 +95,10 @@ class WriteMeter {
 class Metrics {
   registry = new Registry()
   liveReaders = 0
-  /** By route and method. @type {Map<string, { route: string, method: string, meter: RequestMeter }>} */
-  #requests = new Map()
+  /** Of paths that no route has. */
+  unknown = new RouteMeter()
+  /** @type {Map<string, RouteMeter>} */
+  #routes = new Map([[NO_ROUTE, this.unknown]])
 
   /**
    * @param {NamedLogs} logs
@@ -96,12 +111,11 @@ class Metrics {
     this.#addLogs(logs, folder)
   }
 
-  /** @type {(route: string | undefined, method: string, status: number, seconds: number) => void} */
-  observeRequest (route = NO_ROUTE, method, status, seconds) {
-    const key = `${method} ${route}`
-    let request = this.#requests.get(key)
-    if (request === undefined) this.#requests.set(key, request = { route, method, meter: new RequestMeter() })
-    request.meter.observe(status, seconds)
+  /** @type {(route: string) => RouteMeter} */
+  meterOf (route) {
+    const meter = this.#routes.get(route) ?? new RouteMeter()
+    this.#routes.set(route, meter)
+    return meter
   }
 
   /** The text that Prometheus reads. */
@@ -112,15 +126,21 @@ class Metrics {
 
   #addRequests () {
     this.#add('http_requests_total', 'counter', 'Requests that were answered', () => {
-      return [...this.#requests.values()].flatMap(({ route, method, meter }) => {
+      return this.#requests().flatMap(({ route, method, meter }) => {
         return [...meter.statuses].map(([status, value]) => ({ labels: { method, route, status }, value }))
       })
     })
     const help = 'From a request to the end of its answer; live streams are not among them'
     this.#add('http_request_duration_seconds', 'histogram', help, (name) => {
-      return [...this.#requests.values()].flatMap(({ route, method, meter }) => {
+      return this.#requests().flatMap(({ route, method, meter }) => {
         return meter.duration.values(name, { method, route })
       })
+    })
+  }
+
+  #requests () {
+    return [...this.#routes].flatMap(([route, { byMethod }]) => {
+      return [...byMethod].map(([method, meter]) => ({ route, method, meter }))
     })
   }
 

@@ -3,6 +3,7 @@
 // All answers are messages of OTLP in the encoding of the request.
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp
 
+const { toPromise } = require('@millrace/flow')
 const { MEDIA_TYPES, readAsJson, writeResponse, writeStatus } = require('@millrace/otlp')
 const { Problem, toProblem } = require('./problem')
 const { envelopeOf } = require('./record')
@@ -66,7 +67,7 @@ async function storeRequest (logs, name, ack, read) {
       return request.records
     }
     // None of them has a source and an event where those of /v1/se have them.
-    await commit(entry, makeRecords, ack, () => [])
+    await toPromise((cb) => commit(entry, makeRecords, ack, () => [], cb))
   } finally {
     logs.release(entry)
   }

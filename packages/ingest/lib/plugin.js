@@ -78,13 +78,15 @@ async function addRoutes (app, context) {
   const { options, keys } = context
   await context.keysRead
   app.decorateRequest('apiKey', null)
-  addChecks(app, new AccessControl(keys, options), context.ending)
-  addMetering(app, context.metrics)
+  app.decorateRequest('meter', null)
+  app.decorateRequest('beganMs', 0)
+  addChecks(app, new AccessControl(keys, options), context)
+  addMetering(app)
   addBodies(app, options.limits)
   app.setErrorHandler(sendProblem)
   app.setSchemaErrorFormatter(refuse)
   app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
-  const routes = new Routes(app)
+  const routes = new Routes(app, context.metrics)
   addWriteRoutes(routes, context)
   addEventRoutes(routes, context)
   addCountRoutes(routes, context)
@@ -97,13 +99,16 @@ async function addRoutes (app, context) {
   app.addHook('onClose', () => context.close())
 }
 
-/** @type {(app: App, access: AccessControl, ending: AbortSignal) => void} */
-function addChecks (app, access, ending) {
-  app.addHook('onRequest', (request, reply, done) => {
+/** What happens to every request first. @type {(app: App, access: AccessControl, context: Context) => void} */
+function addChecks (app, access, { metrics, ending }) {
+  app.addHook('onRequest', (/** @type {any} */ request, reply, done) => {
+    const { access: needed, meter = metrics.unknown } = request.routeOptions.config
+    request.meter = meter
+    request.beganMs = performance.now()
     reply.header('Cache-Control', 'no-store')
     reply.header('X-Content-Type-Options', 'nosniff')
     try {
-      /** @type {any} */ (request).apiKey = access.check(request, reply)
+      request.apiKey = access.check(request, reply, needed)
       if (ending.aborted) throw unavailable('the server is stopping')
       done()
     } catch (err) {
@@ -112,14 +117,20 @@ function addChecks (app, access, ending) {
   })
 }
 
-/** @type {(app: App, metrics: Metrics) => void} */
-function addMetering (app, metrics) {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { config, url } = request.routeOptions
-    // Paths that were refused have no route of their own.
-    const route = /** @type {any} */ (config).access === undefined ? undefined : url
-    metrics.observeRequest(route, request.method, reply.statusCode, reply.elapsedTime / 1000)
+/**
+ * Answers are measured when they are handed over, streams when they end: a hook `onResponse` for all of them costs more
+ * than all that is done first. Live streams never come here.
+ * @type {(app: App) => void}
+ */
+function addMetering (app) {
+  app.addHook('onSend', (/** @type {any} */ { method, meter, beganMs }, { raw }, /** @type {any} */ payload, done) => {
+    if (typeof payload?.pipe === 'function') raw.once('close', observe)
+    else observe()
     done()
+
+    function observe () {
+      meter.observe(method, raw.statusCode, (performance.now() - beganMs) / 1000)
+    }
   })
 }
 

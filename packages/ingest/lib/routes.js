@@ -16,14 +16,16 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 
 class Routes {
   #app
+  #metrics
   /** @type {Map<string, string[]>} */
   #methods = new Map()
   /** @type {import('./openapi').Route[]} */
   #described = []
 
-  /** @param {App} app */
-  constructor (app) {
+  /** @param {App} app  @param {import('./metrics').Metrics} metrics */
+  constructor (app, metrics) {
     this.#app = app
+    this.#metrics = metrics
     for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
 
@@ -41,8 +43,9 @@ class Routes {
     const schema = {
       ...objectOf('params', doc?.params), ...objectOf('querystring', doc?.query), ...objectOf('headers', doc?.headers)
     }
+    const config = { access, meter: this.#metrics.meterOf(url) }
     /** @type {any} */
-    const route = { method: methods, url, exposeHeadRoute: false, config: { access }, handler, schema, ...options }
+    const route = { method: methods, url, exposeHeadRoute: false, config, handler, schema, ...options }
     this.#app.route(route)
     if (doc) this.#described.push({ url, methods, doc, needsKey: access.action !== 'none' })
   }
