@@ -1,6 +1,7 @@
 'use strict'
 // Declares routes with their schemas, describes them, and refuses what their paths do not have.
 
+const AjvCompiler = require('@fastify/ajv-compiler')
 const { createDocument } = require('./openapi')
 const { Problem } = require('./problem')
 const { docs } = require('./schemas')
@@ -26,6 +27,7 @@ class Routes {
   constructor (app, metrics) {
     this.#app = app
     this.#metrics = metrics
+    app.setValidatorCompiler(createValidatorCompiler())
     for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
 
@@ -81,6 +83,22 @@ class Routes {
 /** @type {(place: string, properties: Record<string, object> | undefined) => object} */
 function objectOf (place, properties) {
   return properties ? { [place]: { type: 'object', properties } } : {}
+}
+
+/**
+ * The one that Fastify has if none is set. Nothing of queries and headers is required, and most requests have nothing
+ * of it: then there is nothing to validate.
+ */
+function createValidatorCompiler () {
+  const compile = AjvCompiler()({}, { customOptions: {} })
+  return (/** @type {any} */ part) => {
+    const validate = compile(part)
+    if (part.httpPart === 'params') return validate
+    const names = Object.keys(part.schema.properties)
+    /** @param {any} values */
+    const validateGiven = (values) => names.every((name) => values[name] === undefined) || validate(values)
+    return /** @type {any} */ (Object.defineProperty(validateGiven, 'errors', { get: () => validate.errors }))
+  }
 }
 
 exports.Routes = Routes

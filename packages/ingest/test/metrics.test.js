@@ -59,6 +59,24 @@ tape('metrics: requests, writes, logs and readers, with the names and units of P
   }
 })
 
+tape('metrics: each answer is counted once, a stream when it has ended, and a live stream never', async (t) => {
+  const server = await serve(t)
+  const { ask, post, url } = server
+  await post('/v1/logs/a', '[1,2]')
+  for (let n = 0; n < 2; n++) await ask('/v1/logs/a')
+  await ask('/nothing')
+  await ask('/v1/logs/a', { method: 'DELETE' })
+  await post('/v1/logs/a?ack=never', '1')
+  const aborting = new AbortController()
+  await fetch(`${url}/v1/logs/a`, { headers: { accept: 'text/event-stream' }, signal: aborting.signal })
+  aborting.abort()
+  const { samples } = await scrape(server)
+  const counts = ['method="GET",route="/v1/logs/:name",status="200"', 'method="GET",route="none",status="404"',
+    'method="DELETE",route="none",status="405"', 'method="POST",route="/v1/logs/:name",status="400"'
+  ].map((labels) => samples.get(`millrace_http_requests_total{${labels}}`))
+  t.deepEqual(counts, [2, 1, 1, 1])
+})
+
 tape('metrics: what clients send makes no new labels', async (t) => {
   const server = await serve(t)
   const { ask } = server
