@@ -109,11 +109,11 @@ tape('sharing: a reader that segments are dropped under fails, or misses nothing
   for (let round = 0; round < 12; round++) {
     const seen = []
     const stream = reader.stream({ live: true, old: false, seqs: false })
-    const following = (async () => { for await (const value of stream) seen.push(value.n) })()
+    // It may fail at any time from here on.
+    const failure = failureOf(async () => { for await (const value of stream) seen.push(value.n) })
     const first = n
     for (let i = 0; i < 4; i++) await writer.append({ n: n++ })
     await writer.dropBefore(Infinity)
-    const failure = failureOf(() => following)
     await until(async () => (await reader.last({ seqs: false }))?.n === n - 1)
     let isOver = false
     failure.then(() => { isOver = true })
