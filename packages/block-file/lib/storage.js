@@ -17,6 +17,7 @@ const { notAFile } = require('./whole-io')
 const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // A log may hold private data. A user who wants to share it can change the mode.
 const FILE_MODE = 0o600
+const IS_LINUX = process.platform === 'linux'
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
 
@@ -40,6 +41,8 @@ const FILE_MODE = 0o600
  *   handles opened with `isExclusive`
  * @property {(path: string, cb: Callback<boolean>) => void} [isAt]  whether a path leads to this file
  * @property {(path: string) => boolean} [isAtSync]
+ * @property {(path: string) => boolean} [hasPathSync]  whether the kernel still knows the open file under this path. It
+ *   asks for no times of the file, as `isAt` does, but misses a mount over a folder and what another host has done
  * @property {(cb: Callback<string>) => void} [findPath]  the current path of the file, even if its folders were renamed
  * @property {(cb: Callback<void>) => void} close
  */
@@ -161,8 +164,23 @@ function createHandle (fd, { dev, ino }) {
       const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
       return found !== undefined && found.ino === ino && found.dev === dev
     },
-    findPath: process.platform === 'linux' ? (cb) => fs.readlink(`/proc/self/fd/${fd}`, cb) : undefined,
+    hasPathSync: IS_LINUX ? (path) => readLinkSync(linkOf(fd)) === path : undefined,
+    findPath: IS_LINUX ? (cb) => fs.readlink(linkOf(fd), cb) : undefined,
     close: (cb) => fs.close(fd, cb)
+  }
+}
+
+/** @param {number} fd */
+function linkOf (fd) {
+  return `/proc/self/fd/${fd}`
+}
+
+/** @param {string} link @returns {string | null}  null if it cannot be read: there may be no /proc */
+function readLinkSync (link) {
+  try {
+    return fs.readlinkSync(link)
+  } catch {
+    return null
   }
 }
 
@@ -249,7 +267,7 @@ function throwLockOutcome (err) {
  */
 async function tryLock (fd, mode) {
   if (HAS_EXLOCK) return 'held'
-  if (process.platform !== 'linux') return 'refused'
+  if (!IS_LINUX) return 'refused'
   try {
     const child = spawn('flock', ['-n', mode, '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] })
     let complaint = ''
@@ -270,7 +288,7 @@ async function tryLock (fd, mode) {
 async function hasKernelLocks (filePath, { createFolder }) {
   const folder = path.dirname(filePath)
   if (createFolder) await makeFolder(folder)
-  if (HAS_EXLOCK || process.platform !== 'linux') return HAS_EXLOCK
+  if (HAS_EXLOCK || !IS_LINUX) return HAS_EXLOCK
   const fd = await call(fs, 'open', folder, O_RDONLY)
   try {
     return await tryLock(fd, '-s') !== 'refused'

@@ -418,6 +418,39 @@ tape('moved: a file that is removed, replaced, or whose folder is renamed, takes
   }
 })
 
+tape('moved: the path is looked up ten times a second, and in between the kernel is asked for it', { skip: process.platform !== 'linux' }, async (t) => {
+  let lookedUp = 0
+  let asked = 0
+  let isHidden = false
+  const watched = {
+    ...fileStorage,
+    open: (path, options, cb) => fileStorage.open(path, options, (err, handle) => cb(err, handle && {
+      ...handle,
+      isAt: (path, cb) => { lookedUp++; handle.isAt(path, cb) },
+      isAtSync: (path) => { lookedUp++; return handle.isAtSync(path) },
+      // As if something was mounted over the folder: the kernel goes on knowing the file by its path.
+      hasPathSync: (path) => { asked++; return isHidden || handle.hasPathSync(path) }
+    }))
+  }
+  const file = path.join(newFolder(), 'blocks')
+  const blocks = lockedOpen(file, { storage: watched })
+  await blocks.ready()
+  lookedUp = 0
+  const beganMs = Date.now()
+  for (let index = 0; index < 300; index++) {
+    await blocks.append(Buffer.from('some'))
+    await blocks.sync()
+  }
+  const most = 1 + (Date.now() - beganMs) / 100
+  t.ok(lookedUp >= 1 && lookedUp <= most, `${lookedUp} times`)
+  t.ok(asked >= 300 - 2 * most, `${asked} times`)
+  isHidden = true
+  fs.renameSync(file, `${file}2`)
+  const err = await failureOf(async () => { for (;;) await blocks.sync() })
+  t.equal(err.code, 'ERR_FILE_MOVED', 'found by looking')
+  await blocks.close()
+})
+
 tape('replaceWith: the new file is locked before it gets the name, and has the owner and mode of the old one', { skip }, async (t) => {
   const file = newPath()
   const blocks = lockedOpen(file)
