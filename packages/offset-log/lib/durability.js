@@ -2,10 +2,16 @@
 // Syncs a log, and poisons it if a sync fails: then nobody knows what is durable. Calls that arrive during a sync share
 // the next one.
 
+const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 
 // With `fsync: 'interval'`, a power cut may take what was appended in this time.
 const INTERVAL_MS = 1000
+// Syncs that are asked for are frequent once so many have followed one another, each within this time.
+const FREQUENT_COUNT = 8
+const FREQUENT_MS = 50
+// If a sync covers more than this part of the room that can be reserved, the room is soon used up.
+const RESERVE_SHARE = 0.25
 
 /**
  * @typedef {'always' | 'interval' | 'never'} FsyncMode
@@ -32,6 +38,11 @@ class Durability {
   #isBusy = false
   #isDirty = false
   #isTimely = false
+  /** When the last sync was asked for, and what it covers: a position in the file. */
+  #askedMs = -Infinity
+  #askedEnd = 0
+  /** How many have followed one another quickly. */
+  #quickCount = 0
   /** @type {NodeJS.Timeout | null} */
   #timer = null
 
@@ -162,7 +173,7 @@ class Durability {
     const { store: { checkpoints }, blocks } = this.#file
     const waiting = this.#running = this.#waiting.splice(0)
     const mark = checkpoints.mark()
-    const isTimely = this.#isTimely || this.mode !== 'always'
+    const needsSlot = this.#isTimely || this.mode === 'never' || (this.mode === 'interval' && !this.#adaptToRate(mark.end))
     this.#isTimely = false
     this.#isDirty = false
     this.#isSyncing = true
@@ -173,12 +184,30 @@ class Durability {
       const error = cause ? this.poison(cause) : null
       if (error === null) {
         for (const { show } of waiting) show()
-        checkpoints.synced(mark, isTimely)
+        checkpoints.synced(mark, needsSlot)
         this.#durable.set(Math.max(mark.since, this.#syncedSince))
       }
       for (const { cb } of waiting) process.nextTick(cb, error)
       this.#run()
     })
+  }
+
+  /**
+   * With `fsync: 'interval'`, frequent syncs get what all syncs get with 'always': room behind the end, and few slots.
+   * The next chunk says how far the file was durable; behind the last one, the timer writes a slot.
+   * @param {number} end  of what the sync that begins now covers
+   * @returns {boolean}  whether they are frequent
+   */
+  #adaptToRate (end) {
+    const { blocks, store: { reserveSize } } = this.#file
+    const nowMs = performance.now()
+    this.#quickCount = nowMs - this.#askedMs < FREQUENT_MS ? this.#quickCount + 1 : 0
+    const isFrequent = this.#quickCount >= FREQUENT_COUNT
+    const isSmall = end - this.#askedEnd <= RESERVE_SHARE * reserveSize
+    blocks.reserve(isFrequent && isSmall ? reserveSize : 0)
+    this.#askedMs = nowMs
+    this.#askedEnd = end
+    return isFrequent
   }
 
   /**

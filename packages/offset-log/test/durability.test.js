@@ -507,6 +507,46 @@ tape('interval: what was appended is durable within a second or so, with one syn
   await Promise.all(logs.map((log) => log.close()))
 })
 
+tape('interval: frequent syncs keep room behind the end and write few slots; the last slot comes with the timer', async (t) => {
+  const harness = new Harness()
+  const log = harness.open({ fsync: 'interval' })
+  const sizeInFile = () => harness.disk.read(FILE).length
+  const emptySize = 32 * 1024
+  await log.append(Buffer.alloc(100))
+  await log.sync()
+  const one = sizeInFile() - emptySize
+  t.ok(one < 400, `no room for a single sync: ${one} bytes`)
+  for (let index = 0; index < 20; index++) {
+    await log.append(Buffer.alloc(100))
+    await log.sync()
+  }
+  const many = sizeInFile() - emptySize
+  t.ok(many > 64 * 1024, `room behind the end: ${many} bytes`)
+  harness.counts.headWrite = 0
+  const seqs = []
+  for (let index = 0; index < 50; index++) {
+    seqs.push(await log.append(bytes(String(index))))
+    await log.sync()
+    t.equal(log.durable.value, seqs[index])
+  }
+  t.ok(harness.counts.headWrite <= 1, `${harness.counts.headWrite} slots of 50 syncs`)
+  t.equal(sizeInFile() - emptySize, many, 'the file need not grow')
+  t.equal((await harness.afterPowerCut()).length, 71, 'all of it is on the disk')
+  harness.counts.headWrite = 0
+  await sleep(1500)
+  t.equal(harness.counts.headWrite, 1, 'a slot for the last one')
+  for (let index = 0; index < 20; index++) {
+    await log.append(Buffer.alloc(20_000))
+    await log.sync()
+  }
+  await log.close()
+  const closed = sizeInFile()
+  const again = harness.open({ flags: 'r' })
+  await again.ready()
+  t.equal((await again.stats()).size, closed, 'closing cuts the room off')
+  await again.close()
+})
+
 tape('interval: a sync in the background that fails poisons, and throws nowhere', async (t) => {
   const harness = new Harness()
   const log = harness.open()
