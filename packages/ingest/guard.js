@@ -12,9 +12,13 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
  * @property {string | string[] | undefined} [sec-fetch-site]
  */
 
+/** Clients send the same header with each request. */
+const last = { host: '', name: '' }
+
 /** The name in a `Host` header, without the port. @param {string | undefined} host */
 function nameOf (host = '') {
-  return host.replace(/:\d+$/, '').toLowerCase()
+  if (host !== last.host) Object.assign(last, { host, name: host.replace(/:\d+$/, '').toLowerCase() })
+  return last.name
 }
 
 /**

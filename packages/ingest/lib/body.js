@@ -18,6 +18,52 @@ const LINE_BREAK = /[\r\n]/
  */
 
 /**
+ * Collects and unpacks a body. fastify's own way to collect it copies each body, and takes its listeners away again.
+ * @param {{ headers: import('node:http').IncomingHttpHeaders }} request
+ * @param {import('node:stream').Readable} stream  of bytes; of text if the application around has put that in between
+ * @param {BodyLimits} limits
+ * @param {(err: Error | null, body?: Buffer) => void} done  once, whatever the stream does afterwards
+ */
+function receiveBody ({ headers }, stream, limits, done) {
+  const { bodySize } = limits
+  if (Number(headers['content-length']) > bodySize) return done(bodyTooLarge(limits))
+  /** @type {Buffer[]} */
+  const chunks = []
+  let size = 0
+  let isDone = false
+  stream.on('data', (data) => {
+    if (isDone) return
+    const chunk = typeof data === 'string' ? Buffer.from(data) : data
+    size += chunk.length
+    if (size > bodySize) finish(bodyTooLarge(limits))
+    else chunks.push(chunk)
+  })
+  stream.on('end', () => {
+    if (isDone) return
+    try {
+      const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
+      const inflated = inflateBody(body, headers['content-encoding'], limits)
+      if (Buffer.isBuffer(inflated)) finish(null, inflated)
+      else inflated.then((inflated) => finish(null, inflated), finish)
+    } catch (err) {
+      finish(/** @type {Error} */ (err))
+    }
+  })
+  stream.on('error', (err) => { if (!isDone) finish(new Problem(400, 'the body did not arrive as a whole', { cause: err })) })
+
+  /** @type {(err: Error | null, body?: Buffer) => void} */
+  function finish (err, body) {
+    isDone = true
+    done(err, body)
+  }
+}
+
+/** @param {BodyLimits} limits */
+function bodyTooLarge ({ bodySize }) {
+  return tooLarge(`the body is larger than ${bodySize} bytes`)
+}
+
+/**
  * @param {Buffer} body
  * @param {string | undefined} encoding  `Content-Encoding`
  * @param {BodyLimits} limits
@@ -141,7 +187,7 @@ function tooLarge (detail, more = {}) {
   return new Problem(413, detail, { code: 'too_large', more })
 }
 
-exports.inflateBody = inflateBody
+exports.receiveBody = receiveBody
 exports.parseRecords = parseRecords
 exports.splitArray = splitArray
 exports.RECORD_TYPES = [...JSON_TYPES, ...LINES_TYPES]

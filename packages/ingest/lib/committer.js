@@ -66,6 +66,8 @@ class Committer {
   #failed = []
   /** What was written and may not be durable, in steps of time. @type {Array<{ seq: number, sinceMs: number }>} */
   #steps = []
+  /** When the callbacks that run now began; 0 between them. */
+  #tickMs = 0
 
   /** @param {Log} log  that is open  @param {CommitOptions} options */
   constructor (log, options) {
@@ -183,9 +185,22 @@ class Committer {
     else if (this.#waiting.length > 0) this.#schedule()
   }
 
+  /** The time, read once for all batches that are called back together. */
+  get #nowMs () {
+    if (this.#tickMs === 0) {
+      this.#tickMs = performance.now()
+      process.nextTick(this.#endTick)
+    }
+    return this.#tickMs
+  }
+
+  #endTick = () => {
+    this.#tickMs = 0
+  }
+
   /** @type {(batch: Batch, seq: number) => void} */
   #measure ({ records, size, since }, seq) {
-    const now = performance.now()
+    const now = this.#nowMs
     this.#options.meter?.write(records.length, size, now - since)
     const last = this.#steps.at(-1)
     if (last !== undefined && now - last.sinceMs < AGE_STEP_MS) {

@@ -106,7 +106,8 @@ function sendStatus (err, request, reply) {
   if (statusCode >= 500) request.log.error({ err })
   const encoding = encodingOf(request) ?? 'json'
   const status = writeStatus(encoding, { code: CODE_OF[statusCode] ?? CODE_UNKNOWN, message })
-  reply.code(statusCode).headers(headers).header('Content-Type', MEDIA_TYPES[encoding]).send(status)
+  const all = { ...headers, 'Content-Type': MEDIA_TYPES[encoding], 'X-Content-Type-Options': 'nosniff' }
+  reply.code(statusCode).headers(all).send(status)
 }
 
 exports.addOtlpRoute = addOtlpRoute

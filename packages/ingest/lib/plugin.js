@@ -3,7 +3,7 @@
 
 const { MEDIA_TYPES } = require('@millrace/otlp')
 const { AccessControl } = require('./access')
-const { RECORD_TYPES, inflateBody } = require('./body')
+const { RECORD_TYPES, receiveBody } = require('./body')
 const { addCountRoutes } = require('./count-routes')
 const { addHealthRoutes } = require('./health-routes')
 const { Idempotency } = require('./idempotency')
@@ -80,13 +80,16 @@ async function addRoutes (app, context) {
   app.decorateRequest('apiKey', null)
   app.decorateRequest('meter', null)
   app.decorateRequest('beganMs', 0)
-  addChecks(app, new AccessControl(keys, options), context)
   addMetering(app)
   addBodies(app, options.limits)
   app.setErrorHandler(sendProblem)
   app.setSchemaErrorFormatter(refuse)
-  app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
-  const routes = new Routes(app, context.metrics)
+  const beginRequest = createBeginning(new AccessControl(keys, options), context)
+  app.register(async (app) => {
+    app.addHook('onRequest', beginRequest(undefined, context.metrics.unknown))
+    app.setNotFoundHandler((request) => { throw new Problem(404, `there is no ${request.url.split('?')[0]}`) })
+  })
+  const routes = new Routes(app, context.metrics, beginRequest)
   addWriteRoutes(routes, context)
   addEventRoutes(routes, context)
   addCountRoutes(routes, context)
@@ -99,14 +102,18 @@ async function addRoutes (app, context) {
   app.addHook('onClose', () => context.close())
 }
 
-/** What happens to every request first. @type {(app: App, access: AccessControl, context: Context) => void} */
-function addChecks (app, access, { metrics, ending }) {
-  app.addHook('onRequest', (/** @type {any} */ request, reply, done) => {
-    const { access: needed, meter = metrics.unknown } = request.routeOptions.config
+/**
+ * What happens to every request first. Each route has a hook of its own: to ask fastify for the options of a route
+ * costs more than all that is done here.
+ * @type {(access: AccessControl, context: Context) => import('./routes').BeginRequest}
+ */
+function createBeginning (access, { ending }) {
+  return (needed, meter) => (/** @type {any} */ request, reply, done) => {
     request.meter = meter
     request.beganMs = performance.now()
     reply.header('Cache-Control', 'no-store')
-    reply.header('X-Content-Type-Options', 'nosniff')
+    // An acknowledgement shows nothing that anybody has sent.
+    if (needed?.action !== 'write') reply.header('X-Content-Type-Options', 'nosniff')
     try {
       request.apiKey = access.check(request, reply, needed)
       if (ending.aborted) throw unavailable('the server is stopping')
@@ -114,7 +121,7 @@ function addChecks (app, access, { metrics, ending }) {
     } catch (err) {
       done(/** @type {Error} */ (err))
     }
-  })
+  }
 }
 
 /**
@@ -123,28 +130,24 @@ function addChecks (app, access, { metrics, ending }) {
  * @type {(app: App) => void}
  */
 function addMetering (app) {
-  app.addHook('onSend', (/** @type {any} */ { method, meter, beganMs }, { raw }, /** @type {any} */ payload, done) => {
-    if (typeof payload?.pipe === 'function') raw.once('close', observe)
-    else observe()
+  app.addHook('onSend', (request, { raw }, /** @type {any} */ payload, done) => {
+    if (typeof payload?.pipe === 'function') raw.once('close', () => observe(request, raw))
+    else observe(request, raw)
     done()
-
-    function observe () {
-      meter.observe(method, raw.statusCode, (performance.now() - beganMs) / 1000)
-    }
   })
+
+  /** @type {(request: any, raw: import('node:http').ServerResponse) => void} */
+  function observe ({ method, meter, beganMs }, { statusCode }) {
+    // A hook of the application around the plugin may have answered first.
+    meter?.observe(method, statusCode, (performance.now() - beganMs) / 1000)
+  }
 }
 
 /** Bodies arrive as bytes, unpacked. @type {(app: App, limits: import('./options').Limits) => void} */
 function addBodies (app, limits) {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], { parseAs: 'buffer', bodyLimit: limits.bodySize }, (request, body, done) => {
-    try {
-      const inflated = inflateBody(/** @type {Buffer} */ (body), request.headers['content-encoding'], limits)
-      if (Buffer.isBuffer(inflated)) done(null, inflated)
-      else inflated.then((inflated) => done(null, inflated), done)
-    } catch (err) {
-      done(/** @type {Error} */ (err))
-    }
+  app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], (request, stream, done) => {
+    receiveBody(request, stream, limits, done)
   })
 }
 
@@ -152,7 +155,8 @@ function addBodies (app, limits) {
 function sendProblem (err, request, reply) {
   const problem = toProblem(err)
   if (problem.statusCode >= 500) request.log.error({ err })
-  reply.code(problem.statusCode).headers(problem.headers).header('Content-Type', PROBLEM_TYPE).send(JSON.stringify(problem))
+  const headers = { ...problem.headers, 'Content-Type': PROBLEM_TYPE, 'X-Content-Type-Options': 'nosniff' }
+  reply.code(problem.statusCode).headers(headers).send(JSON.stringify(problem))
 }
 
 exports.addRoutes = addRoutes

@@ -13,20 +13,25 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
  * @typedef {import('fastify').FastifyInstance} App
  * @typedef {import('fastify').FastifyReply} Reply
  * @typedef {typeof import('./plugin').sendProblem} ErrorHandler
+ * @typedef {ReturnType<import('./metrics').Metrics['meterOf']>} RouteMeter
+ * @typedef {import('fastify').onRequestHookHandler} OnRequest
+ * @typedef {(access: Access | undefined, meter: RouteMeter) => OnRequest} BeginRequest  the first hook of a route
  */
 
 class Routes {
   #app
   #metrics
-  /** @type {Map<string, string[]>} */
+  #beginRequest
+  /** By path. @type {Map<string, string[]>} */
   #methods = new Map()
   /** @type {import('./openapi').Route[]} */
   #described = []
 
-  /** @param {App} app  @param {import('./metrics').Metrics} metrics */
-  constructor (app, metrics) {
+  /** @param {App} app  @param {import('./metrics').Metrics} metrics  @param {BeginRequest} beginRequest */
+  constructor (app, metrics, beginRequest) {
     this.#app = app
     this.#metrics = metrics
+    this.#beginRequest = beginRequest
     app.setValidatorCompiler(createValidatorCompiler())
     for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
@@ -45,9 +50,9 @@ class Routes {
     const schema = {
       ...objectOf('params', doc?.params), ...objectOf('querystring', doc?.query), ...objectOf('headers', doc?.headers)
     }
-    const config = { access, meter: this.#metrics.meterOf(url) }
+    const onRequest = this.#beginRequest(access, this.#metrics.meterOf(url))
     /** @type {any} */
-    const route = { method: methods, url, exposeHeadRoute: false, config, handler, schema, ...options }
+    const route = { method: methods, url, exposeHeadRoute: false, onRequest, handler, schema, ...options }
     this.#app.route(route)
     if (doc) this.#described.push({ url, methods, doc, needsKey: access.action !== 'none' })
   }
@@ -71,9 +76,9 @@ class Routes {
         url,
         exposeHeadRoute: false,
         // Before the body is read: its type does not matter.
-        onRequest: ({ method }, reply, done) => {
+        onRequest: [this.#beginRequest(undefined, this.#metrics.unknown), ({ method }, reply, done) => {
           done(new Problem(405, `${method} is not for this path; it has ${headers.Allow}`, { headers }))
-        },
+        }],
         handler: () => {}
       })
     }
@@ -96,7 +101,10 @@ function createValidatorCompiler () {
     if (part.httpPart === 'params') return validate
     const names = Object.keys(part.schema.properties)
     /** @param {any} values */
-    const validateGiven = (values) => names.every((name) => values[name] === undefined) || validate(values)
+    const validateGiven = (values) => {
+      for (const name of names) if (values[name] !== undefined) return validate(values)
+      return true
+    }
     return /** @type {any} */ (Object.defineProperty(validateGiven, 'errors', { get: () => validate.errors }))
   }
 }

@@ -12,7 +12,6 @@ const { encodeRecords } = require('./record')
 const { docs } = require('./schemas')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
-const STATUS = { buffered: 202, written: 200, synced: 200 }
 
 /**
  * @typedef {import('./options').Ack} Ack
@@ -192,7 +191,8 @@ async function storeOnce (reply, asked, entry, texts, { key, body, first }, idem
 
 /** @type {(reply: any, asked: Asked, count: number, last: number | null) => string} */
 function answer (reply, { ack, isAsked }, count, last) {
-  reply.code(STATUS[ack]).header('Content-Type', 'application/json; charset=utf-8')
+  if (ack === 'buffered') reply.code(202)
+  reply.header('Content-Type', 'application/json; charset=utf-8')
   if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
   return last === null ? `{"ack":"${ack}","count":${count}}\n` : `{"ack":"${ack}","count":${count},"last":${last}}\n`
 }

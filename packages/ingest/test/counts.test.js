@@ -152,7 +152,7 @@ tape('counts: a quota drops no event that is not counted; a day that was dropped
   const { records } = answer
   t.ok(records.length < sent * 100, `${records.length} of ${sent * 100} records are left`)
   const { body } = await server.ask('/v1/se/counts', { method: 'POST' })
-  t.ok(body.from > today() && body.incomplete === null, 'the day is kept')
+  t.ok(body.from > today() && body.incomplete === null, `the day is kept: ${JSON.stringify(body)}`)
   t.deepEqual(await countsOf(server), expected)
   await server.server.close()
   fs.rmSync(path.join(folder, 'counts', 'now.json'))

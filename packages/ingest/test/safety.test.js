@@ -81,7 +81,13 @@ tape('foreign: other names, other sites and other methods are refused', async (t
   const refused = await rawRequest(url, { path: '/v1/logs/a', method: 'PUT', headers: { host } })
   t.deepEqual([refused.status, refused.headers.allow], [405, 'POST, GET'])
   t.equal((await post('/v1/logs/a', '1')).headers.get('cache-control'), 'no-store')
-  t.equal((await rawRequest(url, { path: '/v1/nothing', headers: { host } })).status, 404)
+  const missing = await rawRequest(url, { path: '/v1/nothing', headers: { host } })
+  t.equal(missing.status, 404)
+  const read = await rawRequest(url, { path: '/v1/logs/a', headers: { host } })
+  t.match(read.text, /"value":1/)
+  for (const { headers } of [refused, missing, read]) {
+    t.deepEqual([headers['cache-control'], headers['x-content-type-options']], ['no-store', 'nosniff'])
+  }
 })
 
 tape('limits: rate, connections, headers and slow requests', async (t) => {
