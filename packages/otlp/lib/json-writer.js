@@ -139,7 +139,8 @@ class JsonWriter {
     this.#copy(this.#timeBytes, 0, this.#timeBytes.length)
     this.#reserve(NANOSECOND_DIGITS + 2)
     const { bytes, at } = this
-    for (let index = NANOSECOND_DIGITS - 1, rest = nanoseconds; index >= 0; index--, rest = rest / 10 | 0) {
+    // As an integer: the rest of a division of doubles takes ten times as long.
+    for (let index = NANOSECOND_DIGITS - 1, rest = nanoseconds | 0; index >= 0; index--, rest = rest / 10 | 0) {
       bytes[at + index] = ZERO + rest % 10
     }
     bytes[at + NANOSECOND_DIGITS] = LETTER_Z

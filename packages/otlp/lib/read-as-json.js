@@ -129,7 +129,9 @@ function join (part) {
     const from = at
     at = copyBytes(head, 0, head.length, texts, at)
     if (end > begin) at = copyBytes(writer.bytes, begin, end - surplus, texts, at)
-    at = copyBytes(tail, 0, tail.length, texts, at)
+    // All of it: a part would be an object of its own.
+    texts.set(tail, at)
+    at += tail.length
     return texts.subarray(from, at)
   })
 }
