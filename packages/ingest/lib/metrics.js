@@ -11,6 +11,8 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** Sizes of so many open logs are shown, those that were used last. */
 const SIZED_LOGS_MAX = 100
 const NO_ROUTE = 'none'
+/** No status is as high. */
+const STATUS_END = 600
 
 /**
  * @typedef {import('./named-logs').NamedLogs} NamedLogs
@@ -61,12 +63,12 @@ class RouteMeter {
 /** The requests of one route and method. */
 class RequestMeter {
   duration = new Histogram()
-  /** By status. @type {Map<number, number>} */
-  statuses = new Map()
+  /** How many answers had each status. A Map would look it up twice for each request. */
+  statuses = new Float64Array(STATUS_END)
 
   /** @type {(status: number, seconds: number) => void} */
   observe (status, seconds) {
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    this.statuses[status]++
     this.duration.observe(seconds)
   }
 }
@@ -127,7 +129,8 @@ class Metrics {
   #addRequests () {
     this.#add('http_requests_total', 'counter', 'Requests that were answered', () => {
       return this.#requests().flatMap(({ route, method, meter }) => {
-        return [...meter.statuses].map(([status, value]) => ({ labels: { method, route, status }, value }))
+        return [...meter.statuses.entries()].filter(([, value]) => value > 0)
+          .map(([status, value]) => ({ labels: { method, route, status }, value }))
       })
     })
     const help = 'From a request to the end of its answer; live streams are not among them'

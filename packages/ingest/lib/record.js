@@ -13,6 +13,10 @@ const { lines } = require('@millrace/log-writer')
 const MARK_KEY = '"idempotency":'
 const MARK_END = '},"value":'
 
+/** The last one without a mark, and its time. */
+let envelope = { before: '', after: '}' }
+let envelopeMs = NaN
+
 /**
  * @typedef {object} Mark
  * @property {string} key  hash of the idempotency key, the API key and the log
@@ -70,8 +74,11 @@ function encodeAll (timeMs, texts) {
  * @type {(timeMs: number, mark: Mark | null) => { before: string, after: string }}
  */
 function envelopeOf (timeMs, mark) {
-  const marked = mark === null ? '' : `${MARK_KEY}${JSON.stringify(mark)},`
-  return { before: `{"time":${timeMs},${marked}"value":`, after: '}' }
+  if (mark !== null) return { before: `{"time":${timeMs},${MARK_KEY}${JSON.stringify(mark)},"value":`, after: '}' }
+  // Many requests come in the same millisecond.
+  if (timeMs !== envelopeMs) envelope = { before: `{"time":${timeMs},"value":`, after: '}' }
+  envelopeMs = timeMs
+  return envelope
 }
 
 /** The record as readers get it, with its seq and without its mark. @type {(seq: number, bytes: Buffer) => string} */

@@ -112,9 +112,14 @@ function chooseAck ({ headers, query }, { ack, floor }) {
   const preferred = headers.prefer === undefined ? undefined : PREFERENCE.exec(headers.prefer)?.[1].toLowerCase()
   const asked = query.ack ?? preferred
   // A preference that is not known is ignored, as RFC 7240 says.
-  const isAsked = ACKS.includes(asked)
-  const least = Math.max(ACKS.indexOf(isAsked ? asked : ack), ACKS.indexOf(floor))
-  return { ack: ACKS[least], isAsked: isAsked && preferred !== undefined && ACKS[least] === asked }
+  const isAsked = asked !== undefined && ACKS.includes(asked)
+  const chosen = stronger(isAsked ? asked : ack, floor)
+  return { ack: chosen, isAsked: isAsked && preferred !== undefined && chosen === asked }
+}
+
+/** @type {(one: Ack, other: Ack) => Ack} */
+function stronger (one, other) {
+  return one === other || ACKS.indexOf(one) > ACKS.indexOf(other) ? one : other
 }
 
 /** @type {(entry: NamedLog, texts: string[], asked: Asked, reply: any, finish: Finish, pairs?: string[]) => void} */
