@@ -83,14 +83,20 @@ class Writer {
       })
     }
     if (this.reserveSize === 0 || end <= this.#reserveEnd) return this.#write(handle, bytes, size, finish)
-    const padded = Buffer.alloc(bytes.length + this.reserveSize)
-    bytes.copy(padded)
+    const padded = this.#pad(bytes)
     this.#write(handle, padded, size, (err) => {
       // Without the zeros there may be room for the bytes.
       if (err && task.size === null) return this.#write(handle, bytes, size, finish)
       if (!err) this.#reserveEnd = size + padded.length
       finish(null)
     })
+  }
+
+  /** @param {Buffer} bytes */
+  #pad (bytes) {
+    const padded = Buffer.alloc(bytes.length + this.reserveSize)
+    bytes.copy(padded)
+    return padded
   }
 
   /** @type {(handle: StorageHandle, bytes: Buffer, position: number, done: Done) => void} */
@@ -383,12 +389,26 @@ class Writer {
     if (this.#hasDebris) this.#now.truncateSync(size)
     this.#hasDebris = false
     try {
-      this.#writeNow(bytes, size)
+      if (!this.#writePaddedNow(bytes, size)) this.#writeNow(bytes, size)
     } catch (err) {
       this.#undoAppend(size, /** @type {Error} */ (err))
       throw err
     }
     this.#grow(bytes)
+  }
+
+  // False if no room need be reserved, or there is none for it: without the zeros there may be room for the bytes.
+  /** @type {(bytes: Buffer, size: number) => boolean} */
+  #writePaddedNow (bytes, size) {
+    if (this.reserveSize === 0 || size + bytes.length <= this.#reserveEnd) return false
+    const padded = this.#pad(bytes)
+    try {
+      this.#writeNow(padded, size)
+    } catch {
+      return false
+    }
+    this.#reserveEnd = size + padded.length
+    return true
   }
 
   /** @type {(size: number, cause: Error) => void} */

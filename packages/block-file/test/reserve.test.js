@@ -69,6 +69,32 @@ tape('reserve: where there is no room for zeros there may be for the bytes', asy
   t.equal(disk.read(FILE).length, 500)
 })
 
+tape('reserve: what is appended at once has room too, and needs none', async (t) => {
+  const { blocks, append, read, size, path, close } = open()
+  blocks.reserve(1000)
+  await append(Buffer.from('one'))
+  blocks.appendNow(Buffer.from('two'))
+  t.equal(fs.statSync(path).size, 1003, 'into the room that there is')
+  blocks.appendNow(Buffer.alloc(1000, 'x'))
+  t.equal(size.value, 1006)
+  t.equal(fs.statSync(path).size, 2006, 'with new room')
+  await append(Buffer.from('!'))
+  t.equal(fs.statSync(path).size, 2006)
+  t.equal(String(await read(0, 7)), 'onetwox')
+  t.equal(String(await read(1000, 1007)), 'xxxxxx!')
+  await close()
+  const disk = new SimulatedDisk({ capacity: 500 })
+  const full = promises(BlockFile(FILE, { storage: disk.storage }))
+  await full.ready()
+  full.blocks.reserve(1000)
+  full.blocks.appendNow(Buffer.alloc(400, 'a'))
+  t.equal((await failureOf(async () => full.blocks.appendNow(Buffer.alloc(101, 'b')))).code, 'ENOSPC')
+  full.blocks.appendNow(Buffer.alloc(100, 'c'))
+  t.equal(String(await full.read(399, 500)), `a${'c'.repeat(100)}`)
+  await full.close()
+  t.equal(disk.read(FILE).length, 500, 'where there is no room for zeros there is for the bytes')
+})
+
 tape('trim: one that fails is reported, and the file stays readable', async (t) => {
   let isBroken = false
   const storage = faultyStorage(fileStorage, ({ name }) => isBroken && name === 'truncate' ? { error: EIO } : {})

@@ -11,8 +11,11 @@ const WRITE_NOW_SIZE = 128 * 1024
 const BUFFER_SIZE = 1024 * 1024
 const BUFFER_COUNT = 100
 const RETRY_MS = 500
-/** A sync waits while further batches come, at least one in this time, but never longer than the last sync took. */
+/** A sync waits while further batches come, at least one in this time, and as long as the last sync took, or this. */
 const GAP_MS = 0.5
+const GATHER_MS = 1
+/** A sync that may take longer does not block the event loop. */
+const BLOCKING_MS_MAX = 2
 /** How finely the age of what is not synced is known. */
 const AGE_STEP_MS = 20
 
@@ -60,7 +63,7 @@ class Committer {
   #unsynced = []
   #isSyncing = false
   /** How long the last sync took, and how many batches asked for it or came meanwhile. */
-  #syncMs = 0
+  #syncMs = Infinity
   #senderCount = 0
   /** Buffered batches that are tried again. @type {Batch[]} */
   #failed = []
@@ -222,6 +225,7 @@ class Committer {
     const beganMs = performance.now()
     let grewMs = beganMs
     let before = 0
+    const longestMs = Math.max(this.#syncMs, GATHER_MS)
     const gather = () => {
       const nowMs = performance.now()
       const count = this.#unsynced.length + this.#waiting.length + this.#writing
@@ -229,7 +233,7 @@ class Committer {
       before = count
       // Who got the last answers asks again at once. One sync for all of them is twice as fast as two in turn.
       const isComplete = count >= this.#senderCount
-      if (isComplete || nowMs - grewMs >= GAP_MS || nowMs - beganMs >= this.#syncMs) this.#syncNow()
+      if (isComplete || nowMs - grewMs >= GAP_MS || nowMs - beganMs >= longestMs) this.#syncNow()
       else setImmediate(gather)
     }
     setImmediate(gather)
@@ -239,21 +243,42 @@ class Committer {
   #syncNow () {
     this.#flush()
     const beganMs = performance.now()
-    this.#log.sync((/** @type {Error | null} */ err) => {
-      this.#isSyncing = false
-      this.#syncMs = performance.now() - beganMs
-      this.#options.meter?.sync(this.#syncMs)
-      if (err) this.#options.onFailure(err)
-      const durable = Number(this.#log.durable.value)
-      const asked = this.#unsynced
-      this.#unsynced = err ? [] : asked.filter(({ seq }) => seq > durable)
-      this.#senderCount = asked.length + this.#waiting.length
-      for (const { seq, done } of asked) {
-        if (err) done(err, null)
-        else if (seq <= durable) done(null, seq)
-      }
-      if (this.#unsynced.length > 0 || this.#waiting.some(({ ack }) => ack === 'synced')) this.#sync()
-    })
+    // The callbacks of the appends come later, and find their records synced.
+    if (this.#syncMs <= BLOCKING_MS_MAX && this.#flushAndSync()) this.#synced(null, beganMs, this.#writing)
+    else this.#log.sync((/** @type {Error | null} */ err) => this.#synced(err, beganMs, 0))
+  }
+
+  /** Without waiting: a quick sync takes 0.06 ms less. @returns {boolean}  whether it succeeded */
+  #flushAndSync () {
+    if (this.#size > WRITE_NOW_SIZE || !this.#log.supports.flushSync) return false
+    try {
+      this.#log.flushSync()
+      return true
+    } catch {
+      // Those that wait for the sync get the failure from the next one.
+      return false
+    }
+  }
+
+  /**
+   * @param {Error | null} err
+   * @param {number} beganMs
+   * @param {number} coming  batches that are called back later
+   */
+  #synced (err, beganMs, coming) {
+    this.#isSyncing = false
+    this.#syncMs = performance.now() - beganMs
+    this.#options.meter?.sync(this.#syncMs)
+    if (err) this.#options.onFailure(err)
+    const durable = Number(this.#log.durable.value)
+    const asked = this.#unsynced
+    this.#unsynced = err ? [] : asked.filter(({ seq }) => seq > durable)
+    this.#senderCount = coming + asked.length + this.#waiting.length
+    for (const { seq, done } of asked) {
+      if (err) done(err, null)
+      else if (seq <= durable) done(null, seq)
+    }
+    if (this.#unsynced.length > 0 || this.#waiting.some(({ ack }) => ack === 'synced')) this.#sync()
   }
 
   /** Writes what waits, once. @returns {Promise<void>} once nothing waits, or it could not be written */

@@ -105,6 +105,83 @@ tape('committer: a sync that fails is told to all that wait for it, and the next
   t.ok(committer.isIdle)
 })
 
+/** Such a log that can also write and sync at once, which takes no time. */
+function createQuickLog () {
+  const log = createLog(0)
+  const waiting = []
+  Object.assign(log, {
+    supports: { flushSync: true },
+    flushes: [],
+    append (records, done) {
+      log.appends++
+      waiting.push(done)
+    },
+    flushSync ({ sync = true } = {}) {
+      log.flushes.push(sync)
+      if (log.fault) throw log.fault
+      for (const done of waiting.splice(0)) process.nextTick(done, null, ++log.seq)
+      if (sync) log.durable.value = log.seq
+    }
+  })
+  log.sync = (done) => {
+    log.syncs++
+    for (const done of waiting.splice(0)) process.nextTick(done, null, ++log.seq)
+    setImmediate(() => {
+      log.durable.value = log.seq
+      done(null)
+    })
+  }
+  return log
+}
+
+tape('committer: a quick sync is made at once, with the write, and serves all that wait', async (t) => {
+  const log = createQuickLog()
+  const committer = createCommitter(log)
+  await submit(committer, 'synced')
+  t.deepEqual([log.syncs, log.flushes.length], [1, 0], 'the first one may be slow')
+  await Promise.all(Array.from({ length: 10 }, async () => {
+    for (let round = 0; round < 20; round++) {
+      const seq = await submit(committer, 'synced')
+      if (log.durable.value < seq) t.fail(`${seq} is not durable`)
+    }
+  }))
+  // More than one in the background only if the machine is so busy that one of them seems slow.
+  t.ok(log.syncs < 5, `${log.syncs} in the background`)
+  t.ok(log.flushes.length > 15 && log.flushes.length <= 25 && log.flushes.every(Boolean), `${log.flushes.length} for 20 rounds`)
+  t.equal(log.appends, 201)
+  t.ok(committer.isIdle)
+})
+
+tape('committer: after a slow sync the next one is made in the background, until it is quick again', async (t) => {
+  const log = createQuickLog()
+  const committer = createCommitter(log)
+  const { flushSync } = log
+  await submit(committer, 'synced')
+  log.flushSync = (options) => {
+    const endMs = performance.now() + 5
+    while (performance.now() < endMs);
+    flushSync(options)
+  }
+  for (let count = 0; count < 4; count++) await submit(committer, 'synced')
+  t.ok(log.syncs >= 3, `${log.syncs} in the background`)
+  t.ok(log.flushes.length >= 1 && log.flushes.length <= 2, `${log.flushes.length} at once, since each sync in the background is quick`)
+})
+
+tape('committer: a sync at once that fails is tried in the background, which tells all that wait', async (t) => {
+  const log = createQuickLog()
+  const failures = []
+  const committer = createCommitter(log, { onFailure: (err) => failures.push(err.message) })
+  await submit(committer, 'synced')
+  log.fault = new Error('not now')
+  t.equal(await submit(committer, 'synced'), 2, 'a log that is busy')
+  log.sync = (done) => setTimeout(done, 2, new Error('EIO'))
+  log.append = (records, done) => process.nextTick(done, null, ++log.seq)
+  const results = await Promise.allSettled([submit(committer, 'synced'), submit(committer, 'synced')])
+  t.deepEqual(results.map(({ reason }) => reason?.message), ['EIO', 'EIO'])
+  t.deepEqual(failures, ['EIO'])
+  t.ok(committer.isIdle)
+})
+
 tape('committer: buffered batches are answered together, in order, before they are written', async (t) => {
   const log = createLog(0)
   const committer = createCommitter(log)

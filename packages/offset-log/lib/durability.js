@@ -218,6 +218,7 @@ class Durability {
     if (this.error) throw this.error
     const { store: { checkpoints }, blocks } = this.#file
     const mark = checkpoints.mark()
+    if (this.mode === 'interval') this.#adaptToRate(mark.end)
     try {
       checkpoints.completeNow()
       blocks.syncNow()
