@@ -15,8 +15,6 @@ const INLINE_SIZE_MAX = 64 * 1024
 const INLINE_WRITE_SIZE_MAX = 1024 * 1024
 // A slower sync blocks the event loop for longer than the thread pool would cost.
 const SLOW_SYNC_MS = 2
-// How often the name of the file is looked up. See `#isKnownAt`.
-const LOOK_UP_MS = 100
 
 /**
  * @typedef {import('./whole-io').OpenFile} OpenFile
@@ -40,8 +38,6 @@ class Writer {
   #unsyncedSize = 0
   /** Where the reserved zeros end. */
   #reserveEnd = 0
-  /** When the path was last looked up, to see whether it leads to the file. */
-  #lookedUpMs = -Infinity
 
   /** @param {OpenFile} file */
   constructor (file) {
@@ -323,27 +319,15 @@ class Writer {
   /** @type {(handle: StorageHandle) => Promise<void>} */
   async #checkName (handle) {
     const { lockHeld, path: filePath } = this._file
-    if (!lockHeld || !handle.isAt || this.#isKnownAt(handle, filePath)) return
+    if (!lockHeld || !handle.isAt || handle.isKnownAt?.(filePath)) return
     if (!await call(handle, 'isAt', filePath)) throw moved(filePath)
   }
 
   /** @param {StorageHandle} handle */
   #checkNameNow (handle) {
     const { lockHeld, path: filePath } = this._file
-    if (!lockHeld || !handle.isAtSync || this.#isKnownAt(handle, filePath)) return
+    if (!lockHeld || !handle.isAtSync || handle.isKnownAt?.(filePath)) return
     if (!handle.isAtSync(filePath)) throw moved(filePath)
-  }
-
-  // Whether the path leads to the file, as far as the kernel knows without a look at the file. `isAt` looks at it, and
-  // asks for its times. Since Linux 6.13 the next write must then give it a new time, which dirties the inode, and on
-  // ext4 without a journal the next sync writes the inode too: it takes 1.5 times as long. So `isAt` is asked now and
-  // then only.
-  /** @type {(handle: StorageHandle, filePath: string) => boolean} */
-  #isKnownAt (handle, filePath) {
-    const nowMs = performance.now()
-    if (nowMs - this.#lookedUpMs < LOOK_UP_MS && handle.hasPathSync?.(filePath)) return true
-    this.#lookedUpMs = nowMs
-    return false
   }
 
   // The synchronous changes. They overtake the queue, and what a pool thread is writing meanwhile. Such a thread may
