@@ -49,10 +49,12 @@ function receiveBody ({ headers }, stream, limits, done) {
       finish(/** @type {Error} */ (err))
     }
   })
-  stream.on('error', (err) => { if (!isDone) finish(new Problem(400, 'the body did not arrive as a whole', { cause: err })) })
+  stream.on('error', (cause) => finish(new Problem(400, 'the body did not arrive as a whole', { cause })))
 
   /** @type {(err: Error | null, body?: Buffer) => void} */
   function finish (err, body) {
+    // The stream may fail while its bytes are unpacked.
+    if (isDone) return
     isDone = true
     done(err, body)
   }

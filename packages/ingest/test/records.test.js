@@ -3,15 +3,44 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { PassThrough } = require('node:stream')
+const { setTimeout: sleep } = require('node:timers/promises')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createRandom, until } = require('@millrace/testkit')
-const { splitArray } = require('../lib/body')
+const { receiveBody, splitArray } = require('../lib/body')
 const { encodeRecords } = require('../lib/record')
 const { serve } = require('./helpers')
 
 const LINES = { 'content-type': 'application/x-ndjson' }
+
+tape('body: it arrives once, whole or not at all, whatever its stream does afterwards', async (t) => {
+  const limits = { bodySize: 10, inflatedSize: 100, batchCount: 1, recordSize: 100 }
+  const receive = async (headers, act) => {
+    const results = []
+    const stream = new PassThrough()
+    receiveBody({ headers }, stream, limits, (err, body) => results.push(err ? err.statusCode : String(body)))
+    await act(stream)
+    await sleep(30)
+    return results
+  }
+  const chunks = (...list) => (stream) => { for (const chunk of list) stream.write(chunk); stream.end() }
+  t.deepEqual(await receive({}, chunks('12345')), ['12345'])
+  t.deepEqual(await receive({}, chunks('12345', '67890')), ['1234567890'])
+  t.deepEqual(await receive({}, chunks()), [''])
+  t.deepEqual(await receive({}, chunks('123456', '78901', '2')), [413])
+  t.deepEqual(await receive({ 'content-length': '11' }, chunks('1')), [413], 'before any of it is read')
+  t.deepEqual(await receive({ 'content-encoding': 'br' }, chunks('1')), [415])
+  t.deepEqual(await receive({ 'content-encoding': 'gzip' }, chunks('1')), [400])
+  t.deepEqual(await receive({}, (stream) => { stream.write('1'); stream.destroy(new Error('gone')) }), [400])
+  limits.bodySize = 100
+  const packed = zlib.gzipSync('text')
+  t.deepEqual(await receive({ 'content-encoding': 'gzip' }, async (stream) => {
+    stream.once('end', () => stream.emit('error', new Error('gone')))
+    chunks(packed)(stream)
+  }), [400], 'failed while it is unpacked')
+})
 
 tape('records: one value, an array, lines, and gzip of them are stored as they came', async (t) => {
   const { post, read } = await serve(t)
