@@ -9,7 +9,7 @@ const WORD_COUNT_MAX = 65536
 const WORD_SIZE_MAX = 64
 /** So many places of the table are tried. Texts that were chosen to meet in the table cannot make a search longer. */
 const PROBE_COUNT_MAX = 16
-/** How many texts are remembered that came once; a power of two. */
+/** How many texts are remembered that came once: in pairs, a power of two of them. */
 const SEEN_COUNT = 1024
 const TABLE_SIZE_MIN = 256
 const BYTES_SIZE_MIN = 1024
@@ -28,7 +28,7 @@ class Dictionary {
   #followers = new Int32Array(TABLE_SIZE_MIN + 1)
   /** Ids and 1, by hash; at most half of it is used. */
   #table = new Int32Array(2 * TABLE_SIZE_MIN)
-  /** The hash of the text that came last, by the low bits of the hash. @type {Int32Array | null} */
+  /** The hashes of two texts that came lately, by the low bits of the hash. @type {Int32Array | null} */
   #seen = null
   /** Of all hashes. Unknown to whoever chooses the texts. */
   seed = randomInt(2 ** 32) | 0
@@ -84,9 +84,13 @@ class Dictionary {
   /** Whether a text with this hash came a short while ago. @param {number} hash */
   #hasCome (hash) {
     this.#seen ??= new Int32Array(SEEN_COUNT)
-    const place = (hash ^ (hash >>> 15)) & (SEEN_COUNT - 1)
-    if (this.#seen[place] === hash) return true
-    this.#seen[place] = hash
+    const seen = this.#seen
+    const place = 2 * ((hash ^ (hash >>> 15)) & (SEEN_COUNT / 2 - 1))
+    if (seen[place] === hash || seen[place + 1] === hash) return true
+    // Which one is forgotten is left to chance. With a fixed rule, texts of one place that come in turn could displace
+    // one another for ever, and never become words.
+    if (Math.random() < 0.5) seen[place + 1] = seen[place]
+    seen[place] = hash
     return false
   }
 

@@ -150,6 +150,29 @@ tape('dictionary: words that meet in the table are found, or stay texts', (t) =>
   t.end()
 })
 
+tape('dictionary: texts that come in turn become words, although only few of them are remembered at one time', (t) => {
+  for (const groupSize of [2, 3, 6]) {
+    const dictionary = new Dictionary()
+    // Texts whose hashes agree in many low bits meet in every table that is indexed by them.
+    const groups = new Map()
+    let group = []
+    for (let index = 0; group.length < groupSize; index++) {
+      const text = Buffer.from(`"text ${index}"`)
+      const hash = dictionary.hash(text, 0, text.length)
+      const place = (hash ^ (hash >>> 15)) & 0xfff
+      group = groups.get(place) ?? []
+      group.push(text)
+      groups.set(place, group)
+    }
+    let round = 0
+    for (; round < 1000 && dictionary.count < groupSize; round++) {
+      for (const text of group) dictionary.wordFor(text, 0, text.length)
+    }
+    t.equal(dictionary.count, groupSize, `${groupSize} texts are words after ${round} rounds`)
+  }
+  t.end()
+})
+
 tape('words records: what is lost has no meaning, nor has what got two', (t) => {
   const dictionary = new Dictionary()
   for (const word of ['one', 'two', 'three']) dictionary.add(Buffer.from(word), 0, word.length)
