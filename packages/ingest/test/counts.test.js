@@ -5,10 +5,13 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createRandom, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { createKey } = require('..')
+const { Counter } = require('../lib/counts/counter')
+const { encodeRecords, recordCodec } = require('../lib/record')
 const { CountsStory } = require('./counts-story')
 const { serve, startProcess } = require('./helpers')
 
@@ -162,6 +165,70 @@ tape('counts: a quota drops no event that is not counted; a day that was dropped
   const { body: lost } = await again.ask('/v1/se/counts', { method: 'POST' })
   t.deepEqual([lost.from, lost.incomplete], [today(), today()], 'what cannot be known is said')
   t.ok(lost.events <= records.length)
+})
+
+/** A full log whose quota drops everything it has at one moment of a recount, again and again. */
+async function recountWhileDropped (t, { hasDropped, moment, times }) {
+  const folder = temporaryFolder()
+  const log = SegmentedLog(path.join(folder, 'log'), { codec: recordCodec, maxSize: 1024 * 1024, segmentSize: 100_000 })
+  const counter = new Counter(log, {
+    storage: fileStorage, folder: path.join(folder, 'counts'), eventsPerDay: 10, unsavedSize: 250_000, onFailure: t.error
+  })
+  await counter.open()
+  await counter.catchUp()
+  const text = JSON.stringify({ source: 's', event: 'e', pad: 'x'.repeat(900) })
+  let sent = 0
+  const append = async () => {
+    const events = counter.admit(Date.now(), new Array(100).fill(['s', 'e']).flat())
+    counter.written(events, 100_000, null, await log.append(encodeRecords(Date.now(), new Array(100).fill(text), null)))
+    if (!counter.hasRoom) await counter.save()
+    sent += 100
+  }
+  const { first, stream } = log
+  const dropAll = async () => {
+    const last = log.since.value
+    while ((await first.call(log, {})).seq <= last) await append()
+  }
+  for (let count = 0; count < 5; count++) await append()
+  if (hasDropped) await dropAll()
+  let left = times
+  const pass = async (here) => { if (here === moment && left-- > 0) await dropAll() }
+  log.first = async (options) => {
+    await pass('before the first')
+    const found = await first.call(log, options)
+    await pass('behind the first')
+    return found
+  }
+  log.stream = async function * (options) {
+    await pass('at the stream')
+    let count = 0
+    for await (const item of stream.call(log, options)) {
+      if (++count === 5) await pass('in the stream')
+      yield item
+    }
+  }
+  const outcome = await counter.recount().catch((err) => err)
+  left = 0
+  let counted = 0
+  for (const day of counter.listDays()) for (const [,, count] of await counter.readDay(day)) counted += count
+  await counter.close()
+  await log.close()
+  return { outcome, counted, sent }
+}
+
+tape('counts: if records are dropped while all is counted again, that begins again; no count is lost', async (t) => {
+  for (const hasDropped of [false, true]) {
+    for (const moment of ['before the first', 'behind the first', 'at the stream', 'in the stream']) {
+      for (const times of [1, Infinity]) {
+        const title = `${moment}, ${times} times, ${hasDropped ? 'not ' : ''}the first that are dropped`
+        const day = today()
+        const { outcome, counted, sent } = await recountWhileDropped(t, { hasDropped, moment, times })
+        t.equal(counted, sent, title)
+        if (outcome instanceof Error) t.ok(times === Infinity && outcome.statusCode === 503, `${title}: ${outcome.message}`)
+        else t.ok(outcome.from > day && outcome.incomplete === null, `${title}: ${JSON.stringify(outcome)}`)
+      }
+    }
+  }
 })
 
 tape('counts: a server that is killed under load counts what its log has and had', async (t) => {

@@ -17,6 +17,8 @@ const HOLD = 'counts'
 const SAVE_MS = 5000
 const RETRY_MS = 1000
 const SAVE_SIZE = 32 * 2 ** 20
+/** So often it is begun to count again, as long as records are dropped meanwhile. */
+const RECOUNT_MAX = 5
 /** What a record takes in a log beside its bytes, at most. */
 const FRAME_SIZE = 32
 /** The counts do not fit the log any more. */
@@ -315,27 +317,39 @@ class Counter {
   }
 
   async #recount () {
-    const epoch = this.#epoch
-    const recount = new Recount(this.#log, this.#files, this.#reading.signal)
-    const isLive = (/** @type {number} */ day) => this.#broken === null && this.#days.has(day)
-    try {
-      // A day that was dropped in part has its whole count only here.
-      if (this.#broken === null) await this.catchUp()
-      await recount.begin((day) => this.#filed.has(day) || isLive(day))
-      do {
-        await recount.readOn((day, tally) => this.#inTurn(async () => {
-          if (!isLive(day)) await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
-          return !isLive(day)
-        }))
-        if (this.#broken === null) await this.catchUp()
-        if (epoch !== this.#epoch) throw unavailable('the log was opened again; count again')
-      } while (recount.cursor < Number(this.#log.since.value) || (this.#broken === null && !this.#isCurrent))
-      this.#replaceBy(recount)
-      await this.save()
-    } finally {
-      await recount.end().catch(() => {})
+    for (let attempt = 1; ; attempt++) {
+      const recount = new Recount(this.#log, this.#files, this.#reading.signal)
+      try {
+        await this.#run(recount)
+        return recount.result
+      } catch (/** @type {any} */ err) {
+        if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
+        if (attempt === RECOUNT_MAX) throw unavailable('records were dropped while they were counted; count again', err)
+        for (const day of recount.filed) this.#filed.add(day)
+      } finally {
+        await recount.end().catch(() => {})
+      }
     }
-    return recount.result
+  }
+
+  /** @param {Recount} recount */
+  async #run (recount) {
+    const epoch = this.#epoch
+    const isLive = (/** @type {number} */ day) => this.#broken === null && this.#days.has(day)
+    const isKnown = (/** @type {number} */ day) => this.#filed.has(day) || isLive(day)
+    // A day that was dropped in part has its whole count only here.
+    if (this.#broken === null) await this.catchUp()
+    await recount.begin()
+    do {
+      await recount.readOn(isKnown, (day, tally) => this.#inTurn(async () => {
+        if (!isLive(day)) await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
+        return !isLive(day)
+      }))
+      if (this.#broken === null) await this.catchUp()
+      if (epoch !== this.#epoch) throw unavailable('the log was opened again; count again')
+    } while (recount.cursor < Number(this.#log.since.value) || (this.#broken === null && !this.#isCurrent))
+    this.#replaceBy(recount)
+    await this.save()
   }
 
   /** @param {Recount} recount  that has come to the end of the log, as the counter itself */

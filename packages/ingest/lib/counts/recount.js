@@ -20,6 +20,8 @@ class Recount {
   #files
   #signal
   #from = Infinity
+  /** The seq of the first record; null before it was looked for, and while there is none. @type {number | null} */
+  #first = null
   /** @type {number | null} */
   #incomplete = null
   #events = 0
@@ -42,14 +44,22 @@ class Recount {
     this.#signal = signal
   }
 
-  /** @param {(day: number) => boolean} isKnown  whether the day has counts that can be kept */
-  async begin (isKnown) {
+  /** Begins. What is dropped nevertheless, by a quota, ends the run with ERR_LOG_SEQ_RETAINED. */
+  async begin () {
     await call(this.#log, 'hold', HOLD, 0)
-    const [{ base }] = await this.#log.segments()
+  }
+
+  /**
+   * Finds the first day, once there is a record.
+   * @param {(day: number) => boolean} isKnown  whether the day has counts that can be kept
+   */
+  async #findFrom (isKnown) {
     const first = await this.#log.first({})
     if (first === undefined) return
+    this.#first = first.seq
     const day = dayOf(decodeRecord(first.value).time)
     // If segments were dropped, the first records of this day may have been in them.
+    const [{ base }] = await this.#log.segments()
     const isCut = base > 0
     this.#from = isCut && isKnown(day) ? day + 1 : day
     if (isCut && !isKnown(day)) this.#incomplete = day
@@ -60,11 +70,15 @@ class Recount {
 
   /**
    * Counts up to the end of the log.
+   * @param {(day: number) => boolean} isKnown  whether the day has counts that can be kept
    * @param {(day: number, tally: Tally) => Promise<boolean>} file  stores the counts of a day that is over, or says no
    */
-  async readOn (file) {
+  async readOn (isKnown, file) {
     const end = Number(this.#log.since.value)
-    for await (const { seq, value } of this.#log.stream({ gt: this.cursor, lte: end, signal: this.#signal })) {
+    if (this.#first === null) await this.#findFrom(isKnown)
+    if (this.#first === null) return
+    const start = this.cursor === -1 ? { gte: this.#first } : { gt: this.cursor }
+    for await (const { seq, value } of this.#log.stream({ ...start, lte: end, signal: this.#signal })) {
       const { time, value: inner } = decodeRecord(value)
       const day = dayOf(time)
       if (this.includes(day)) {
