@@ -9,7 +9,7 @@ const WORD_COUNT_MAX = 65536
 const WORD_SIZE_MAX = 64
 /** So many places of the table are tried. Texts that were chosen to meet in the table cannot make a search longer. */
 const PROBE_COUNT_MAX = 16
-/** How many texts are remembered that came once: in pairs, a power of two of them. */
+/** How many texts are remembered that came once, two at each place; a power of two. */
 const SEEN_COUNT = 1024
 const TABLE_SIZE_MIN = 256
 const BYTES_SIZE_MIN = 1024
@@ -28,7 +28,7 @@ class Dictionary {
   #followers = new Int32Array(TABLE_SIZE_MIN + 1)
   /** Ids and 1, by hash; at most half of it is used. */
   #table = new Int32Array(2 * TABLE_SIZE_MIN)
-  /** The hashes of two texts that came lately, by the low bits of the hash. @type {Int32Array | null} */
+  /** At each place the hashes of two texts that came lately, by the low bits of the hash. @type {Int32Array | null} */
   #seen = null
   /** Of all hashes. Unknown to whoever chooses the texts. */
   seed = randomInt(2 ** 32) | 0

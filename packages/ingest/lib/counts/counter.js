@@ -17,7 +17,7 @@ const HOLD = 'counts'
 const SAVE_MS = 5000
 const RETRY_MS = 1000
 const SAVE_SIZE = 32 * 2 ** 20
-/** So often it is begun to count again, as long as records are dropped meanwhile. */
+/** How many times a recount is tried if records are dropped meanwhile. */
 const RECOUNT_MAX = 5
 /** What a record takes in a log beside its bytes, at most. */
 const FRAME_SIZE = 32
@@ -320,7 +320,7 @@ class Counter {
     for (let attempt = 1; ; attempt++) {
       const recount = new Recount(this.#log, this.#files, this.#reading.signal)
       try {
-        await this.#run(recount)
+        await this.#countAgain(recount)
         return recount.result
       } catch (/** @type {any} */ err) {
         if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
@@ -333,7 +333,7 @@ class Counter {
   }
 
   /** @param {Recount} recount */
-  async #run (recount) {
+  async #countAgain (recount) {
     const epoch = this.#epoch
     const isLive = (/** @type {number} */ day) => this.#broken === null && this.#days.has(day)
     const isKnown = (/** @type {number} */ day) => this.#filed.has(day) || isLive(day)

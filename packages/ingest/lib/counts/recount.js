@@ -20,8 +20,8 @@ class Recount {
   #files
   #signal
   #from = Infinity
-  /** The seq of the first record; null before it was looked for, and while there is none. @type {number | null} */
-  #first = null
+  /** Where to read on: once records are known, what is dropped of them ends the run. */
+  #start = /** @type {{ gt: number } | { gte: number }} */ ({ gt: -1 })
   /** @type {number | null} */
   #incomplete = null
   #events = 0
@@ -56,7 +56,7 @@ class Recount {
   async #findFrom (isKnown) {
     const first = await this.#log.first({})
     if (first === undefined) return
-    this.#first = first.seq
+    this.#start = { gte: first.seq }
     const day = dayOf(decodeRecord(first.value).time)
     // If segments were dropped, the first records of this day may have been in them.
     const [{ base }] = await this.#log.segments()
@@ -74,11 +74,9 @@ class Recount {
    * @param {(day: number, tally: Tally) => Promise<boolean>} file  stores the counts of a day that is over, or says no
    */
   async readOn (isKnown, file) {
+    if (this.#from === Infinity) await this.#findFrom(isKnown)
     const end = Number(this.#log.since.value)
-    if (this.#first === null) await this.#findFrom(isKnown)
-    if (this.#first === null) return
-    const start = this.cursor === -1 ? { gte: this.#first } : { gt: this.cursor }
-    for await (const { seq, value } of this.#log.stream({ ...start, lte: end, signal: this.#signal })) {
+    for await (const { value } of this.#log.stream({ ...this.#start, lte: end, signal: this.#signal })) {
       const { time, value: inner } = decodeRecord(value)
       const day = dayOf(time)
       if (this.includes(day)) {
@@ -88,9 +86,9 @@ class Recount {
         if (pair.length > 0) (this.days.get(day) ?? await this.#openDay(day)).addPairs(pair)
         this.#events += pair.length / 2
       }
-      this.cursor = seq
     }
     this.cursor = end
+    this.#start = { gt: end }
   }
 
   /** @type {(before: number, file: (day: number, tally: Tally) => Promise<boolean>) => Promise<void>} */
