@@ -1,33 +1,85 @@
 'use strict'
 // Runs every test file of the house, each in a process of its own, three at a time, and ends with "N passed, N failed".
-// Usage: node test/run.js [--long] [--jetstream] [part of a file's path ...]   A file runs if its path has one of the
-// parts. Long runs have more of the random cases. The tests that need a NATS server run only with --jetstream.
 
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { parseArgs } = require('node:util')
+
+const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
+  A file runs if its path has one of the parts; without parts every file runs.
+  --long         many more of the random cases
+  --jetstream    also the tests that need a NATS server
+  --repeat N     each file N times, to find what fails by chance
+  --busy N       beside N busy loops, as on a machine that others use
+  --silent-s N   ends a file that prints nothing for N seconds (120; 600 with --long)`
 
 const root = path.join(__dirname, '..')
-const isLong = process.argv.includes('--long')
-const needsServer = process.argv.includes('--jetstream')
-const parts = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+/** How long a file that is ended has for its own clean-up, before it is killed. */
+const GRACE_MS = 2000
 
+const { options, parts } = parseCommand(process.argv.slice(2))
 main()
 
-async function main () {
-  const files = findTestFiles().filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-  if (files.length === 0) {
-    console.error(`no test file matches: ${parts.join(' ')}`)
+/** @typedef {{ long: boolean, jetstream: boolean, repeat: number, busy: number, silentMs: number }} Options */
+
+/** An unknown option ends the process. @type {(args: string[]) => { options: Options, parts: string[] }} */
+function parseCommand (args) {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        long: { type: 'boolean', default: false },
+        jetstream: { type: 'boolean', default: false },
+        repeat: { type: 'string', default: '1' },
+        busy: { type: 'string', default: '0' },
+        'silent-s': { type: 'string' }
+      }
+    })
+    const silentS = readCount('silent-s', values['silent-s'] ?? (values.long ? '600' : '120'), 1)
+    const options = {
+      long: values.long,
+      jetstream: values.jetstream,
+      repeat: readCount('repeat', values.repeat, 1),
+      busy: readCount('busy', values.busy, 0),
+      silentMs: silentS * 1000
+    }
+    return { options, parts: positionals }
+  } catch (err) {
+    console.error(`${/** @type {Error} */ (err).message}\n\n${USAGE}`)
     process.exit(2)
   }
+}
+
+/** @type {(name: string, text: string, least: number) => number} */
+function readCount (name, text, least) {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= least) return count
+  throw new Error(`--${name} takes a whole number from ${least} on, got '${text}'`)
+}
+
+async function main () {
+  const all = findTestFiles()
+  const unmatched = parts.filter((part) => !all.some((file) => file.includes(part)))
+  if (unmatched.length > 0) {
+    console.error(`no test file matches: ${unmatched.join(' ')}`)
+    process.exit(2)
+  }
+  const files = all.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
   const totals = { passed: 0, failed: 0 }
-  const next = files[Symbol.iterator]()
+  const next = files.flatMap((file) => Array.from({ length: options.repeat }, () => file))[Symbol.iterator]()
   const worker = async () => {
     for (const file of next) report(file, await runTestFile(file), totals)
   }
+  const loops = Array.from({ length: options.busy }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
+  // Busy loops must not outlive a runner that is ended.
+  process.on('exit', () => loops.forEach((loop) => loop.kill('SIGKILL')))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
   // One more than there are processors: many of them wait, for a clock or for a process of theirs.
   await Promise.all(Array.from({ length: Math.min(3, 1 + os.availableParallelism()) }, worker))
+  loops.forEach((loop) => loop.kill('SIGKILL'))
   console.log(`${totals.passed} passed, ${totals.failed} failed`)
   process.exitCode = totals.failed > 0 ? 1 : 0
 }
@@ -44,31 +96,64 @@ function findTestFiles () {
 }
 
 /**
- * @typedef {{ code: number | null, output: string, passed: number, failed: number, ms: number }} Result
+ * @typedef {{ code: number | null, output: string, passed: number, failed: number, ms: number,
+ *   isSilent: boolean }} Result
  * @param {string} file
  * @returns {Promise<Result>}
  */
 function runTestFile (file) {
   return new Promise((resolve) => {
-    const started = Date.now()
+    const startedMs = performance.now()
     const env = { ...process.env }
-    if (isLong) env.MILLRACE_TESTS = 'long'
-    if (needsServer) env.MILLRACE_JETSTREAM = '1'
-    const child = spawn(process.execPath, [file], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (options.long) env.MILLRACE_TESTS = 'long'
+    if (options.jetstream) env.MILLRACE_JETSTREAM = '1'
+    // Of a group of its own, so that the processes that it started end with it. A terminal's Ctrl-C does not reach
+    // the group: the runner passes it on.
+    const isGroup = process.platform !== 'win32'
+    const child = spawn(process.execPath, [file], { cwd: root, env, detached: isGroup, stdio: ['ignore', 'pipe', 'pipe'] })
+    const kill = (/** @type {NodeJS.Signals} */ signal) => {
+      try {
+        isGroup ? process.kill(-Number(child.pid), signal) : child.kill(signal)
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+    const killNow = () => kill('SIGKILL')
+    process.on('exit', killNow)
+    let isSilent = false
+    const end = () => {
+      isSilent = true
+      kill('SIGTERM')
+      setTimeout(() => {
+        killNow()
+        // A process that left the group may still hold the pipes.
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, GRACE_MS).unref()
+    }
+    let timer = setTimeout(end, options.silentMs)
     /** @type {Buffer[]} */
     const chunks = []
-    child.stdout.on('data', (chunk) => chunks.push(chunk))
-    child.stderr.on('data', (chunk) => chunks.push(chunk))
+    const onData = (/** @type {Buffer} */ chunk) => {
+      chunks.push(chunk)
+      clearTimeout(timer)
+      if (!isSilent) timer = setTimeout(end, options.silentMs)
+    }
+    child.stdout.on('data', onData)
+    child.stderr.on('data', onData)
     child.on('close', (code) => {
+      clearTimeout(timer)
+      process.off('exit', killNow)
       const output = Buffer.concat(chunks).toString()
       const count = (/** @type {RegExp} */ pattern) => (output.match(pattern) ?? []).length
-      resolve({ code, output, passed: count(/^ok \d/gm), failed: count(/^not ok \d/gm), ms: Date.now() - started })
+      const ms = Math.round(performance.now() - startedMs)
+      resolve({ code, output, passed: count(/^ok \d/gm), failed: count(/^not ok \d/gm), ms, isSilent })
     })
   })
 }
 
 /**
- * A file that dies, or that ends without a plan line, counts as a failure even when no assertion failed.
+ * A file that dies, that is ended, or that ends without a plan line counts as a failure even when no assertion failed.
  * @param {string} file
  * @param {Result} result
  * @param {{ passed: number, failed: number }} totals
@@ -79,6 +164,7 @@ function report (file, result, totals) {
   totals.passed += result.passed
   totals.failed += failed
   if (failed) console.log(result.output)
+  if (result.isSilent) console.log(`ended ${file}: it printed nothing for ${options.silentMs / 1000} s`)
   const skipped = new Set(Array.from(result.output.matchAll(/^ok \d+ (.*?) ?# SKIP/gm), ([, why]) => why))
   for (const why of failed ? [] : skipped) console.log(`skipped in ${file}: ${why}`)
   console.log(`${failed ? 'FAILED' : 'ok'}  ${file}  ${result.passed} passed, ${failed} failed, ${result.ms} ms`)

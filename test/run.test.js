@@ -1,0 +1,75 @@
+'use strict'
+// The runner: what it refuses, how it ends a file that hangs, and that it repeats. It runs in a small house of its own.
+
+const { spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const tape = require('tape')
+
+/** @param {Record<string, string>} files  of a package `one`: test file to code */
+function makeHouse (files) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-run-'))
+  const tests = path.join(folder, 'packages', 'one', 'test')
+  fs.mkdirSync(path.join(folder, 'test'))
+  fs.mkdirSync(tests, { recursive: true })
+  fs.copyFileSync(path.join(__dirname, 'run.js'), path.join(folder, 'test', 'run.js'))
+  for (const [name, code] of Object.entries(files)) fs.writeFileSync(path.join(tests, name), code)
+  return folder
+}
+
+/** @type {(folder: string, args: string[]) => { status: number | null, text: string }} */
+function run (folder, args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(folder, 'test', 'run.js'), ...args],
+    { encoding: 'utf8', timeout: 100_000 })
+  return { status, text: stdout + stderr }
+}
+
+/** @param {number} pid  a process that has ended may still have its number, where nobody has asked how it ended */
+function isRunning (pid) {
+  const { status, stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return status === 0 && !stdout.startsWith('Z')
+}
+
+const PASSING = 'console.log("ok 1 one\\n1..1")'
+
+tape('runner: an option that it does not know, and a path that matches nothing, run no test', (t) => {
+  const folder = makeHouse({ 'good.test.js': PASSING })
+  for (const args of [['--loong'], ['--repeat', 'x'], ['--repeat', '0'], ['--busy'], ['good', 'absent']]) {
+    const { status, text } = run(folder, args)
+    t.equal(status, 2, args.join(' '))
+    t.notOk(text.includes('passed'), 'nothing ran')
+  }
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: --repeat runs each file so many times, beside busy loops that end with it', (t) => {
+  const folder = makeHouse({ 'good.test.js': PASSING })
+  const { status, text } = run(folder, ['--repeat', '3', '--busy', '2'])
+  t.equal(status, 0)
+  t.ok(text.endsWith('3 passed, 0 failed\n'), text)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: a file that is silent is ended with its processes, and what it printed is shown', (t) => {
+  const pidPath = path.join(os.tmpdir(), `millrace-run-${process.pid}.pid`)
+  const hanging = `
+    const { spawn } = require('node:child_process')
+    console.log('ok 1 before it hangs')
+    const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+    require('node:fs').writeFileSync(${JSON.stringify(pidPath)}, String(child.pid))
+    process.on('SIGTERM', () => {})
+    setInterval(() => {}, 1000)`
+  const folder = makeHouse({ 'good.test.js': PASSING, 'hanging.test.js': hanging })
+  const { status, text } = run(folder, ['--silent-s', '2'])
+  t.equal(status, 1)
+  t.ok(text.includes('ok 1 before it hangs'), 'what it printed')
+  t.ok(/ended .*hanging\.test\.js: it printed nothing for 2 s/.test(text), 'why it was ended')
+  t.ok(text.endsWith('2 passed, 1 failed\n'), text)
+  t.notOk(isRunning(Number(fs.readFileSync(pidPath, 'utf8'))), 'its child has ended, too')
+  fs.rmSync(pidPath)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
