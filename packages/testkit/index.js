@@ -8,6 +8,7 @@ const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
 const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
+const { slowStorage } = require('./lib/slow-storage')
 const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder, until } = require('./lib/tools')
 
 /** @typedef {import('./lib/simulated-crash').Choice} Choice */
@@ -26,6 +27,7 @@ exports.swap = swap
 exports.misdirect = misdirect
 exports.failureOf = failureOf
 exports.faultyStorage = faultyStorage
+exports.slowStorage = slowStorage
 exports.createRandom = createRandom
 exports.SimulatedDisk = SimulatedDisk
 exports.CrashPoint = CrashPoint

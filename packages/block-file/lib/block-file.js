@@ -427,12 +427,16 @@ class BlockFileHandle {
   close (cb) {
     if (typeof cb !== 'function') throw misuse(`close: expected a callback, got ${typeof cb}`)
     this._lifecycle.close((cb) => {
-      const { handle, path, lockHeld } = this._file
+      const { handle, path, lock, lockHeld } = this._file
       this._file.handle = null
       this._file.cache.release()
       this._ownCache?.release()
-      if (handle === null) cb(null)
-      else toCallback(close(path, handle, lockHeld), cb)
+      if (handle === null) return cb(null)
+      // A span reader may still be reading. Its descriptor must not be closed, nor become that of another file.
+      lock.write(0, Infinity, (release) => {
+        release()
+        toCallback(close(path, handle, lockHeld), cb)
+      })
     }, cb)
   }
 

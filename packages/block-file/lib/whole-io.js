@@ -196,7 +196,12 @@ function fetch (file, target, position, cb) {
   }
   adaptiveIo.noteAsync()
   lock.read(position, end, (release) => {
-    readWhole(handle, target, position, (err, count) => {
+    // While the read waited, the file may have been replaced by another one, or closed.
+    if (file.handle === null) {
+      release()
+      return cb(closedError('read', file.path))
+    }
+    readWhole(file.handle, target, position, (err, count) => {
       release()
       cb(err || count === target.length ? err : shortReadError(file, position + count))
     })

@@ -81,8 +81,14 @@ class Appending {
     this.#queuedSize -= size
   }
 
-  /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
+  /** Closing waits until it has called back. @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
   append (records, size, cb) {
+    this.#core.lifecycle.enter()
+    this.#place(records, size, cb)
+  }
+
+  /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
+  #place (records, size, cb) {
     const { segments } = this.#core
     if (this.#rolling === null && !this.#isFull(size)) return this.#appendTo(segments.last, records, cb)
     this.#queue.push({ records, size, cb })
@@ -93,6 +99,7 @@ class Appending {
   /** @type {(segment: import('./segments').Segment, records: Buffer | Buffer[], cb: Done) => void} */
   #appendTo (segment, records, cb) {
     segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {number} */ seq) => {
+      this.#core.lifecycle.leave()
       if (err) cb(err)
       else cb(null, this.#seqOf(segment, seq))
     })
@@ -162,8 +169,7 @@ class Appending {
       process.off('exit', this.#flushAtExit)
     }
     before.size = file.store.end
-    // Everything in it is durable. If the closing slot cannot be written, the next open finds the end by itself.
-    segments.close(before).catch(() => {})
+    segments.retire(before)
     this.#retention.run().catch(() => {})
     this.#upkeep.schedule()
   }
@@ -181,7 +187,7 @@ class Appending {
     this.#queue = []
     for (const { records, size, cb } of queue) {
       this.#queuedSize -= size
-      this.append(records, size, cb)
+      this.#place(records, size, cb)
     }
     if (this.#queuedSize > 0) return
     for (const run of this.#draining.splice(0)) run()

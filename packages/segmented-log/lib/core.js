@@ -40,8 +40,10 @@ class Core {
   }
 
   #isWaking = false
-  /** @type {Segment | null} */
+  /** The newest segment. @type {Segment | null} */
   #active = null
+  /** What its log reads and writes: known even after the log was closed. @type {LogFile | null} */
+  #activeFile = null
   /** Stops listening to the newest segment. */
   #forget = () => {}
 
@@ -71,8 +73,7 @@ class Core {
         readRecord: (/** @type {unknown} */ seq, /** @type {FoundCallback} */ cb) => this.#readRecord(seq, cb)
       },
       get end () {
-        const { base, file } = segments.last
-        return base + /** @type {LogFile} */ (file).end
+        return /** @type {Segment} */ (core.#active).base + /** @type {LogFile} */ (core.#activeFile).end
       },
       openRange: (/** @type {LogFile} */ _, /** @type {Range} */ range, /** @type {any} */ cb) => {
         openSegmentedRange(segments, range, null, cb)
@@ -121,6 +122,7 @@ class Core {
     const { segments, since, durable } = this
     if (this.#active !== null) this.#active.isActive = false
     this.#active = segment
+    this.#activeFile = log._file
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
     segments.noteOpen(segment, log)
@@ -157,9 +159,10 @@ class Core {
     durable.set(Math.min(since.value, global(last.log.durable.value ?? -1)))
   }
 
-  end () {
-    this.#forget()
+  /** Closes all segments. `since` and `durable` follow what is synced meanwhile. */
+  async end () {
     for (const stream of this.waitingStreams) stream.close()
+    await this.segments.end().finally(() => this.#forget())
   }
 }
 

@@ -29,6 +29,7 @@ class Following {
   }
 
   async #look () {
+    if (this.#isClosed) return
     const { folder, options, segments } = this.#core
     const { last } = segments
     const listing = await list(folder, options)
@@ -69,12 +70,13 @@ class Following {
     await log.ready()
     if (this.#isClosed) return log.close()
     this.#core.activate(segments.add(name), log)
-    segments.close(before).catch(() => {})
+    segments.retire(before)
   }
 
   async close () {
     this.#isClosed = true
     await this.#watch.close()
+    await this.#looking.catch(() => {})
   }
 }
 

@@ -356,7 +356,7 @@ class Retention {
     }
     for (const segment of dropped) {
       const { name, fileName, keptUntilMs } = segment
-      if (segment.pinCount === 0) await segments.close(segment).catch(() => {})
+      await segments.closeDropped([segment])
       const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
       await remove([...beside.map(({ name }) => name), fileName])
       // Without its mark, what is left of a segment would pass for all of it.

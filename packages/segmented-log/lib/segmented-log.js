@@ -233,8 +233,7 @@ class Log extends BaseLog {
     await this._appender.settled()
     await this.#upkeep.stop()
     await this.#retention.stop()
-    this.#core.end()
-    await segments.end()
+    await this.#core.end()
   }
 
   /** @type {BaseLog<Appending>['_writeError']} */

@@ -52,8 +52,10 @@ class Segment {
     this.closing = null
     /** Until this is resolved, the file is being replaced: nobody may begin to use it. @type {Promise<void> | null} */
     this.barrier = null
-    /** Called when nobody uses it any more. @type {(() => void) | null} */
-    this.onUnused = null
+    /** Called when nobody uses it any more. @type {Array<() => void>} */
+    this.whenUnused = []
+    /** Whether it is closed as soon as nobody uses it, although few are open: its log was that of the newest segment. */
+    this.isRetired = false
     /** Rises whenever records are deleted or left out: a copy that was begun before is useless then. */
     this.changeCount = 0
     /** If only chosen records are left: when the last one may have been appended. @type {number | null} */
@@ -234,15 +236,21 @@ class Segments {
     }
     segment.pinCount++
     segment.usedAt = ++this.#clock
-    if (segment.file !== null && segment.closing === null) cb(null, segment.file)
+    if (this.#isEnded) cb(errors.closedError('read', this.#folder))
+    else if (segment.file !== null && segment.closing === null) cb(null, segment.file)
     else toCallback(segment.opening ??= this.#open(segment), cb)
   }
 
   /** @param {Segment} segment */
   unpin (segment) {
     segment.pinCount--
-    if (segment.pinCount === 0) segment.onUnused?.()
+    if (segment.pinCount === 0) for (const run of segment.whenUnused.splice(0)) run()
     this.#closeUnused()
+  }
+
+  /** @type {(segment: Segment) => Promise<void>} resolved once no operation uses the segment */
+  async #unused (segment) {
+    while (segment.pinCount > 0) await new Promise((resolve) => segment.whenUnused.push(() => resolve(null)))
   }
 
   /** @type {<T>(segment: Segment, use: (log: any) => Promise<T>) => Promise<T>} */
@@ -264,11 +272,10 @@ class Segments {
     let release = () => {}
     segment.barrier = new Promise((resolve) => { release = resolve })
     try {
-      if (segment.pinCount > 0) await new Promise((resolve) => { segment.onUnused = () => resolve(null) })
-      await this.close(segment)
+      await this.#unused(segment)
+      await this.#close(segment)
       return await action()
     } finally {
-      segment.onUnused = null
       segment.barrier = null
       release()
     }
@@ -300,23 +307,38 @@ class Segments {
     this.#opened.add(segment)
     segment.log = log
     segment.file = log._file
+    segment.isRetired = false
     segment.generation++
   }
 
-  /** Closes what was dropped, and, while too many are open, the sealed segments that were not used for longest. */
+  /**
+   * Closes what was dropped or retired, and, while too many are open, the sealed segments that were not used for
+   * longest. What is used stays open until its last user lets go.
+   */
   #closeUnused () {
     const open = [...this.#opened].filter(({ log, isActive, closing }) => log !== null && !isActive && closing === null)
     const unused = open.filter(({ pinCount }) => pinCount === 0).sort((a, b) => a.usedAt - b.usedAt)
     let left = open.length - this.#openCountMax
-    for (const segment of unused) if (left-- > 0 || segment.isDropped) this.close(segment).catch(ignore)
+    for (const segment of unused) {
+      // If the closing slot cannot be written, the next open finds the end by itself.
+      if (left-- > 0 || segment.isDropped || segment.isRetired) this.#close(segment).catch(ignore)
+    }
   }
 
   /**
-   * Closes a segment that nobody appends to. Readers open it again if they need it.
-   * @param {Segment} segment
+   * Closes the log of a segment that is no longer the newest one. Readers open it again if they need it.
+   * @param {Segment} segment  everything in it is durable
+   */
+  retire (segment) {
+    segment.isRetired = true
+    this.#closeUnused()
+  }
+
+  /**
+   * @param {Segment} segment  that nobody uses or appends to
    * @returns {Promise<void>}
    */
-  close (segment) {
+  #close (segment) {
     const { log } = segment
     if (log === null) return segment.closing ?? Promise.resolve()
     segment.closing ??= call(log, 'close').finally(() => {
@@ -328,11 +350,12 @@ class Segments {
 
   /** Closes dropped segments that no operation uses; the others are closed after it. @param {Segment[]} dropped */
   async closeDropped (dropped) {
-    await Promise.allSettled(dropped.map((segment) => segment.pinCount === 0 && this.close(segment)))
+    await Promise.allSettled(dropped.map((segment) => segment.pinCount === 0 && this.#close(segment)))
   }
 
   /**
-   * Closes all segments. None is opened any more: a reader that wants to go on fails with ERR_LOG_CLOSED.
+   * Closes all segments, each when its last reader lets go. None is opened any more: a reader that wants to go on fails
+   * with ERR_LOG_CLOSED.
    * @returns {Promise<void>}  rejected with the first failure
    */
   async end () {
@@ -340,7 +363,8 @@ class Segments {
     this.last.isActive = false
     const results = await Promise.allSettled([...this.#opened].map(async (segment) => {
       await segment.opening?.catch(ignore)
-      await this.close(segment)
+      await this.#unused(segment)
+      await this.#close(segment)
     }))
     const failed = results.find(({ status }) => status === 'rejected')
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
