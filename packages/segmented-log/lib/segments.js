@@ -54,7 +54,7 @@ class Segment {
     this.barrier = null
     /** Called when nobody uses it any more. @type {Array<() => void>} */
     this.whenUnused = []
-    /** Whether it is closed as soon as nobody uses it, although few are open: its log was that of the newest segment. */
+    /** Whether it is closed as soon as nobody uses it, however few are open. */
     this.isRetired = false
     /** Rises whenever records are deleted or left out: a copy that was begun before is useless then. */
     this.changeCount = 0

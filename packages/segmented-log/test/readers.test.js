@@ -103,9 +103,9 @@ tape('readers: a process that follows reads on when its writer begins segments (
   await follower.ready()
   const count = 400
   const tail = collect(follower.stream({ live: true, seqs: false, limit: count }))
-  let isEnded = false
+  const reading = { hasEnded: false }
   const scanning = (async () => {
-    while (!isEnded) await collect(follower.stream({ gt: follower.since.value - 200_000 }))
+    while (!reading.hasEnded) await collect(follower.stream({ gt: follower.since.value - 200_000 }))
   })()
   const pad = 'x'.repeat(5000)
   for (let n = 1; n < count; n++) {
@@ -113,7 +113,7 @@ tape('readers: a process that follows reads on when its writer begins segments (
     if (n % 10 === 0) await new Promise(setImmediate)
   }
   t.deepEqual((await tail).map(({ n }) => n), Array.from({ length: count }, (_, n) => n), `seed ${seed}`)
-  isEnded = true
+  reading.hasEnded = true
   t.equal((await failureOf(() => scanning))?.stack, undefined)
   await follower.close()
   await writer.close()

@@ -12,55 +12,70 @@ const LONG_CALL_MS_MAX = 4
 const BLOCKING_CALL_RARITY = 12
 const BLOCKING_CALL_MS = 1.1
 
-const STORAGE_CALLS = ['open', 'rename', 'unlink', 'syncFolder', 'listFolder', 'realPath', 'copyOwnership', 'lock', 'findHolder', 'watch']
+const STORAGE_CALLS = [
+  'open', 'rename', 'unlink', 'syncFolder', 'listFolder', 'realPath', 'copyOwnership', 'lock', 'findHolder', 'watch'
+]
 const HANDLE_CALLS = ['read', 'write', 'truncate', 'sync', 'size', 'stat', 'tryLock', 'isAt', 'findPath', 'close']
 const LOCK_CALLS = ['noteFile', 'forgetFile', 'findPast', 'markIntact', 'release']
 const BLOCKING_CALLS = ['readSync', 'writeSync', 'syncSync']
 
+/** @typedef {(limit: number) => number} Random */
+
 /**
  * @param {any} inner  a storage, such as block-file's `fileStorage`
- * @param {(limit: number) => number} random
+ * @param {Random} random
  * @param {{ isBlocking?: boolean }} [options]  whether synchronous calls are slow at times, too; true by default. Then
  *   most transfers go through callbacks
  * @returns {any}  a storage
  */
 function slowStorage (inner, random, { isBlocking = true } = {}) {
-  /** @param {() => void} run */
-  const later = (run) => {
-    if (random(LONG_CALL_RARITY) === 0) return setTimeout(run, 1 + random(LONG_CALL_MS_MAX))
-    const wait = (/** @type {number} */ turns) => turns === 0 ? run() : setImmediate(wait, turns - 1)
-    wait(random(TURN_COUNT_MAX))
-  }
-  /** Both the call and its answer take their time. @type {(object: any, name: string, adapt?: (result: any) => any) => any} */
-  const slow = (object, name, adapt = (result) => result) => (/** @type {any[]} */ ...args) => {
-    const cb = args.pop()
-    later(() => object[name](...args, (/** @type {any} */ err, /** @type {any} */ result) => {
-      later(() => cb(err, err ? result : adapt(result)))
-    }))
-  }
-  /** @type {(object: any, name: string) => any} */
-  const blocking = (object, name) => (/** @type {any[]} */ ...args) => {
-    const result = object[name](...args)
-    if (random(BLOCKING_CALL_RARITY) === 0) for (const began = performance.now(); performance.now() - began < BLOCKING_CALL_MS;);
-    return result
-  }
-  /** @type {(object: any, names: string[], wrap: (object: any, name: string) => any) => any} */
-  const wrapAll = (object, names, wrap) => {
-    return Object.fromEntries(names.filter((name) => object[name]).map((name) => [name, wrap(object, name)]))
-  }
-  const adaptHandle = (/** @type {any} */ handle) => handle && {
+  const adaptHandle = (/** @type {any} */ handle) => ({
     ...handle,
-    ...wrapAll(handle, HANDLE_CALLS, slow),
-    ...(isBlocking && wrapAll(handle, BLOCKING_CALLS, blocking))
+    ...slowCalls(handle, HANDLE_CALLS, random),
+    ...(isBlocking && blockingCalls(handle, random))
+  })
+  // The rest of a lock needs the lock itself.
+  const adaptLock = (/** @type {any} */ lock) => Object.assign(lock, slowCalls(lock, LOCK_CALLS, random))
+  return { ...inner, ...slowCalls(inner, STORAGE_CALLS, random, { open: adaptHandle, lock: adaptLock }) }
+}
+
+/**
+ * The calls of an object that call back. Both the call and its answer take their time.
+ * @type {(object: any, names: string[], random: Random, adapt?: Record<string, (result: any) => any>) => any}
+ */
+function slowCalls (object, names, random, adapt = {}) {
+  const calls = names.filter((name) => object[name]).map((name) => {
+    const call = object[name].bind(object)
+    const pass = (/** @type {any} */ result) => result && adapt[name] ? adapt[name](result) : result
+    return [name, (/** @type {any[]} */ ...args) => {
+      const cb = args.pop()
+      wait(random, () => call(...args, (/** @type {any} */ err, /** @type {any} */ result) => {
+        wait(random, () => cb(err, pass(result)))
+      }))
+    }]
+  })
+  return Object.fromEntries(calls)
+}
+
+/** @type {(object: any, random: Random) => any} the calls of an object that block */
+function blockingCalls (object, random) {
+  const names = BLOCKING_CALLS.filter((name) => object[name])
+  return Object.fromEntries(names.map((name) => [name, (/** @type {any[]} */ ...args) => {
+    const result = object[name](...args)
+    const ms = random(BLOCKING_CALL_RARITY) === 0 ? BLOCKING_CALL_MS : 0
+    for (const began = performance.now(); performance.now() - began < ms;);
+    return result
+  }]))
+}
+
+/** @type {(random: Random, run: () => void) => void} */
+function wait (random, run) {
+  if (random(LONG_CALL_RARITY) === 0) {
+    setTimeout(run, 1 + random(LONG_CALL_MS_MAX))
+    return
   }
-  const adaptLock = (/** @type {any} */ lock) => {
-    if (lock) for (const [name, call] of Object.entries(wrapAll(lock, LOCK_CALLS, (lock, name) => slow({ [name]: lock[name].bind(lock) }, name)))) lock[name] = call
-    return lock
-  }
-  return {
-    ...inner,
-    ...wrapAll(inner, STORAGE_CALLS, (storage, name) => slow(storage, name, { open: adaptHandle, lock: adaptLock }[name]))
-  }
+  const turn = (/** @type {number} */ left) => left === 0 ? run() : setImmediate(turn, left - 1)
+  turn(random(TURN_COUNT_MAX))
 }
 
 exports.slowStorage = slowStorage
