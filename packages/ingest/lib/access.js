@@ -1,6 +1,7 @@
 'use strict'
 // Who may do what: the name that the request was sent to, pages of other sites, API keys and their scopes, the rate.
 
+const { isIP } = require('node:net')
 const { isLoopbackName, whyForeign } = require('../guard')
 const { allows } = require('./keys')
 const { Problem, unavailable } = require('./problem')
@@ -13,8 +14,9 @@ const ANY = { action: 'any' }
 /**
  * @typedef {import('./keys').Key} Key
  * @typedef {string | ((key: Key) => string)} LogOf
- * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'any' | 'none' }} Access  `log`: if it is not the
+ * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'any' | 'none' }} Action  `log`: if it is not the
  *   parameter `name`. `any`: any key will do
+ * @typedef {Action & { byAddress?: boolean }} Access  `byAddress`: also for requests to an address in place of a name
  */
 
 class AccessControl {
@@ -38,6 +40,13 @@ class AccessControl {
   }
 
   /**
+   * Probes are sent to the address of a machine or a container, by HTTP/1.0 without a `Host`. No page can make a
+   * browser do that in place of a name: what it controls is what a name points to.
+   * @param {string} name
+   */
+  #isKnownOrAddress = (name) => name === '' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || this.#isKnown(name)
+
+  /**
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
    * @param {Access} [access]  what the route needs
@@ -45,7 +54,7 @@ class AccessControl {
    * @throws {Problem}
    */
   check ({ headers, raw, params }, reply, access = ANY) {
-    const foreign = whyForeign(headers, this.#isKnown)
+    const foreign = whyForeign(headers, access.byAddress ? this.#isKnownOrAddress : this.#isKnown)
     if (foreign !== null) throw new Problem(403, foreign, { code: 'foreign' })
     if (access.action === 'none') return null
     const key = this.#keys.areNeeded ? this.#findKey(headers.authorization) : null

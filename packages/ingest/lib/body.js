@@ -6,11 +6,10 @@ const { isUtf8 } = require('node:buffer')
 const { promisify } = require('node:util')
 const zlib = require('node:zlib')
 const { isTooDeep } = require('@millrace/json-codec')
+const { LINES_TYPES, checkCharset, isGzip, withoutMark } = require('./content')
 const { Problem } = require('./problem')
 
 const inflate = promisify(zlib.gunzip)
-const JSON_TYPES = ['application/json']
-const LINES_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl']
 const LINE_BREAK = /[\r\n]/
 
 /**
@@ -26,6 +25,14 @@ const LINE_BREAK = /[\r\n]/
  */
 function receiveBody ({ headers }, stream, limits, done) {
   const { bodySize } = limits
+  const type = headers['content-type']
+  let isPacked = false
+  try {
+    checkCharset(type)
+    isPacked = isGzip(headers['content-encoding'])
+  } catch (err) {
+    return done(/** @type {Error} */ (err))
+  }
   if (Number(headers['content-length']) > bodySize) return done(bodyTooLarge(limits))
   /** @type {Buffer[]} */
   const chunks = []
@@ -42,9 +49,9 @@ function receiveBody ({ headers }, stream, limits, done) {
     if (isDone) return
     try {
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
-      const inflated = inflateBody(body, headers['content-encoding'], limits)
-      if (Buffer.isBuffer(inflated)) finish(null, inflated)
-      else inflated.then((inflated) => finish(null, inflated), finish)
+      const inflated = isPacked ? inflateBody(body, limits) : body
+      if (Buffer.isBuffer(inflated)) finish(null, withoutMark(inflated, type))
+      else inflated.then((inflated) => finish(null, withoutMark(inflated, type)), finish)
     } catch (err) {
       finish(/** @type {Error} */ (err))
     }
@@ -65,15 +72,8 @@ function bodyTooLarge ({ bodySize }) {
   return tooLarge(`the body is larger than ${bodySize} bytes`)
 }
 
-/**
- * @param {Buffer} body
- * @param {string | undefined} encoding  `Content-Encoding`
- * @param {BodyLimits} limits
- * @returns {Buffer | Promise<Buffer>}
- */
-function inflateBody (body, encoding, { inflatedSize }) {
-  if (encoding === undefined || encoding === 'identity') return body
-  if (encoding !== 'gzip') throw new Problem(415, `Content-Encoding ${JSON.stringify(encoding)} is not known; use gzip or none`, { headers: { 'Accept-Encoding': 'gzip' } })
+/** @type {(body: Buffer, limits: BodyLimits) => Promise<Buffer>} */
+function inflateBody (body, { inflatedSize }) {
   return inflate(body, { maxOutputLength: inflatedSize }).catch((err) => {
     if (err.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`the body is larger than ${inflatedSize} bytes when it is unpacked`)
     throw new Problem(400, `the body is no gzip: ${err.message}`)
@@ -192,4 +192,3 @@ function tooLarge (detail, more = {}) {
 exports.receiveBody = receiveBody
 exports.parseRecords = parseRecords
 exports.splitArray = splitArray
-exports.RECORD_TYPES = [...JSON_TYPES, ...LINES_TYPES]

@@ -29,6 +29,10 @@ function addCountRoutes (routes, { options: { limits }, logs }) {
     try {
       const counter = /** @type {Counter} */ (entry.counter)
       await within(counter.catchUp(), limits.scanMs)
+      if (request.method === 'HEAD') {
+        logs.release(entry)
+        return reply.send()
+      }
       const body = Readable.from(linesOf(counter, query, limits.scanMs), { objectMode: false, highWaterMark: 1 })
       body.once('close', () => logs.release(entry))
       reply.raw.once('close', () => body.destroy())

@@ -18,14 +18,15 @@ const PROBE_MS_MAX = 3000
 /** @type {(routes: any, context: import('./plugin').Context) => void} */
 function addHealthRoutes (routes, { options, logs, metrics }) {
   const disk = new DiskProbe(options.folder, options.log.storage ?? fileStorage)
-  routes.add('GET', '/healthz', { action: 'none' }, () => ({ status: 'alive' }), { doc: docs.healthz })
-  routes.add('GET', '/readyz', { action: 'none' }, async () => {
+  const probed = { action: 'none', byAddress: true }
+  routes.add('GET', '/healthz', probed, () => ({ status: 'alive' }), { doc: docs.healthz })
+  routes.add('GET', '/readyz', probed, async () => {
     if (!logs.isOpen) throw unavailable('the server is starting, is stopping, or another one has its folder')
     const failure = await disk.check()
     if (failure !== null) throw unavailable(`the disk fails (${failure})`)
     return { status: 'ready' }
   }, { doc: docs.readyz })
-  routes.add('GET', '/metrics', { action: 'read', log: '*' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
+  routes.add('GET', '/metrics', { action: 'read', log: '*', byAddress: true }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const text = await metrics.format()
     return reply.header('Content-Type', METRICS_TYPE).send(text)
   }, { doc: docs.metrics })

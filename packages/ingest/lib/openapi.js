@@ -37,7 +37,7 @@ function createDocument (routes) {
   for (const { url, methods, doc, needsKey } of routes) {
     const path = url.replace(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
-    for (const method of methods) paths[path][method.toLowerCase()] = operationOf(doc, needsKey)
+    for (const method of methods) paths[path][method.toLowerCase()] = operationOf(method === 'HEAD' ? headOf(doc) : doc, needsKey)
   }
   return {
     openapi: '3.1.0',
@@ -45,6 +45,12 @@ function createDocument (routes) {
     paths,
     components: { securitySchemes: { key: KEY } }
   }
+}
+
+/** The same without bodies. @param {Doc} doc @returns {Doc} */
+function headOf (doc) {
+  const answers = Object.entries(doc.answers).map(([status, { description }]) => [status, { description, content: {} }])
+  return { ...doc, answers: Object.fromEntries(answers) }
 }
 
 /** @type {(doc: Doc, needsKey: boolean) => object} */

@@ -5,10 +5,11 @@
 
 const { toPromise } = require('@millrace/flow')
 const { MEDIA_TYPES, readAsJson, writeResponse, writeStatus } = require('@millrace/otlp')
+const { mediaType } = require('./content')
 const { Problem, toProblem } = require('./problem')
 const { envelopeOf } = require('./record')
 const { docs } = require('./schemas')
-const { chooseAck, commit, mediaType } = require('./write-routes')
+const { chooseAck, commit } = require('./write-routes')
 
 /** The log of keys that name no other. */
 const LOG = 'otlp'

@@ -3,7 +3,8 @@
 
 const { MEDIA_TYPES } = require('@millrace/otlp')
 const { AccessControl } = require('./access')
-const { RECORD_TYPES, receiveBody } = require('./body')
+const { receiveBody } = require('./body')
+const { RECORD_TYPES } = require('./content')
 const { addCountRoutes } = require('./count-routes')
 const { addHealthRoutes } = require('./health-routes')
 const { Idempotency } = require('./idempotency')

@@ -37,7 +37,7 @@ function addReadRoutes (routes, context) {
     if (isLive) metrics.liveReaders++
     try {
       if (isLive) await follow(request, reply, { entry, query, context, release })
-      else await send(reply, { entry, query, context, release })
+      else await send(reply, { entry, query, context, release, isHead: request.method === 'HEAD' })
     } catch (err) {
       release()
       throw await describeGone(entry, err)
@@ -52,9 +52,9 @@ function addReadRoutes (routes, context) {
 
 /**
  * @param {any} reply
- * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
+ * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void, isHead: boolean }} reading
  */
-async function send (reply, { entry, query, context, release }) {
+async function send (reply, { entry, query, context, release, isHead }) {
   const { limits } = context.options
   const gone = new AbortController()
   const forget = onAbort(context.ending, () => gone.abort())
@@ -64,6 +64,13 @@ async function send (reply, { entry, query, context, release }) {
     forget()
     throw err
   })
+  if (isHead) {
+    forget()
+    gone.abort()
+    release()
+    reply.header('Content-Type', LINES_TYPE).send()
+    return
+  }
   const body = Readable.from(continued(first.value ?? '', lines), { objectMode: false, highWaterMark: 1 })
   body.once('close', () => {
     forget()

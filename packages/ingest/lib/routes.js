@@ -37,6 +37,7 @@ class Routes {
   }
 
   /**
+   * Where there is GET, there is HEAD: Node.js leaves the body out. A handler whose body costs much looks for it.
    * @param {string | string[]} method
    * @param {string} url
    * @param {Access} access
@@ -45,7 +46,7 @@ class Routes {
    *   validates, and the route is not in the document. `errorHandler`: if failures are no problems of RFC 9457 here
    */
   add (method, url, access, handler, { doc, ...options } = {}) {
-    const methods = [method].flat()
+    const methods = [method].flat().flatMap((method) => method === 'GET' ? ['GET', 'HEAD'] : method)
     this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
     const schema = {
       ...objectOf('params', doc?.params), ...objectOf('querystring', doc?.query), ...objectOf('headers', doc?.headers)

@@ -3,7 +3,8 @@
 // demands.
 
 const { toPromise } = require('@millrace/flow')
-const { RECORD_TYPES, parseRecords } = require('./body')
+const { parseRecords } = require('./body')
+const { RECORD_TYPES, mediaType } = require('./content')
 const { pairOf } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
@@ -50,8 +51,10 @@ function addWriteRoutes (routes, context) {
 function addEventRoutes (routes, { options, logs }) {
   const access = { action: 'write', log: EVENTS }
   routes.add(['GET', 'PUT', 'POST'], '/v1/se/:source/:event', access, (/** @type {any} */ request, /** @type {any} */ reply) => {
-    const { params: { source, event }, query: { key, value }, body } = request
+    const { params: { source, event }, query: { key, value }, body, method } = request
     const asked = chooseAck(request, options)
+    // Whoever looks before it gets changes nothing.
+    if (method === 'HEAD') return reply.header('Content-Type', 'application/json; charset=utf-8').send()
     if (body?.length > 0) throw new Problem(400, 'an event has no body; send key and value as parameters of the URL')
     const text = JSON.stringify({ source, event, key, value })
     const pairs = [source, event]
@@ -99,12 +102,6 @@ function sendSafely (reply, answer) {
     reply.log.error({ err })
     reply.raw.destroy()
   }
-}
-
-/** @param {string} [header] */
-function mediaType (header = '') {
-  if (RECORD_TYPES.includes(header)) return header
-  return header.split(';')[0].trim().toLowerCase()
 }
 
 /** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} */
@@ -205,5 +202,4 @@ function answer (reply, { ack, isAsked }, count, last) {
 exports.addWriteRoutes = addWriteRoutes
 exports.addEventRoutes = addEventRoutes
 exports.chooseAck = chooseAck
-exports.mediaType = mediaType
 exports.commit = commit

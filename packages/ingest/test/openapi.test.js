@@ -9,8 +9,9 @@ tape('openapi: the document has every path and method, and answers to each', asy
   const { status, body } = await ask('/openapi.json')
   t.deepEqual([status, body.openapi], [200, '3.1.0'])
   const found = Object.entries(body.paths).map(([path, operations]) => `${path} ${Object.keys(operations)}`)
-  t.deepEqual(found.sort(), ['/healthz get', '/metrics get', '/openapi.json get', '/readyz get', '/v1/logs post,get',
-    '/v1/logs/{name} post,get', '/v1/se/counts get,post', '/v1/se/{source}/{event} get,put,post'])
+  t.deepEqual(found.sort(), ['/healthz get,head', '/metrics get,head', '/openapi.json get,head', '/readyz get,head',
+    '/v1/logs post,get,head', '/v1/logs/{name} post,get,head', '/v1/se/counts get,head,post',
+    '/v1/se/{source}/{event} get,head,put,post'])
   for (const operation of Object.values(body.paths).flatMap((operations) => Object.values(operations))) {
     t.ok(operation.summary && operation.responses['200'] && operation.responses.default, operation.summary)
   }
@@ -38,6 +39,6 @@ tape('openapi: methods that are not in the document are 405, TRACE and QUERY too
   const { host } = new URL(url)
   for (const method of ['TRACE', 'QUERY', 'DELETE']) {
     const { status, headers } = await rawRequest(url, { path: '/v1/se/counts', method, headers: { host } })
-    t.deepEqual([status, headers.allow], [405, 'GET, POST'], method)
+    t.deepEqual([status, headers.allow], [405, 'GET, HEAD, POST'], method)
   }
 })

@@ -22,6 +22,7 @@ tape('body: it arrives once, whole or not at all, whatever its stream does after
     const stream = new PassThrough()
     receiveBody({ headers }, stream, limits, (err, body) => results.push(err ? err.statusCode : String(body)))
     await act(stream)
+    await until(() => results.length > 0)
     await sleep(30)
     return results
   }
@@ -112,7 +113,7 @@ tape('records: a bad line rejects its batch whole, with its position', async (t)
   t.match(headers.get('content-type'), /^application\/problem\+json/)
   t.deepEqual([body.line, body.offset, body.code], [3, Buffer.byteLength('{"a":1}\n{"ü":2}\n'), 'bad_record'])
   t.deepEqual((await read('/v1/logs/a')).records.map(({ value }) => value), ['first'])
-  const bad = ['', '[]', '{', '\ufeff{}', Buffer.from([0x22, 0xff, 0x22]), `${'['.repeat(1500)}${']'.repeat(1500)}`]
+  const bad = ['', '[]', '{', Buffer.from([0x22, 0xff, 0x22]), `${'['.repeat(1500)}${']'.repeat(1500)}`]
   for (const text of bad) t.equal((await post('/v1/logs/a', text)).status, 400, JSON.stringify(String(text).slice(0, 10)))
 })
 
