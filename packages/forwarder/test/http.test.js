@@ -8,9 +8,9 @@ const { Writable } = require('node:stream')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { httpSink, writableSink } = require('..')
-const { parseRetryAfter } = require('../lib/sinks/http-post')
+const { parseDate, parseRetryAfter } = require('../lib/sinks/http-post')
 const { fill, forward, kindsOf, makeLog, range, readBody } = require('./helpers')
 
 const seed = Date.now() % 2 ** 31
@@ -257,9 +257,42 @@ tape('http: misuse', (t) => {
 tape('Retry-After: seconds, or a date', (t) => {
   const now = Date.parse('Wed, 21 Oct 2015 07:28:00 GMT')
   const cases = [['120', 120_000], [' 3 ', 3000], ['Wed, 21 Oct 2015 07:29:00 GMT', 60_000], ['Wed, 21 Oct 2015 07:20:00 GMT', undefined],
-    ['soon', undefined], ['-5', undefined], ['0', undefined], [undefined, undefined]]
+    ['Wednesday, 21-Oct-15 07:29:00 GMT', 60_000], ['Wed Oct 21 07:29:00 2015', 60_000], ['', undefined],
+    ['soon', undefined], ['soon 9999', undefined], ['2030', 2_030_000], ['1.5', undefined], ['Wed, 99 Oct 2015 07:29:00 GMT', undefined],
+    ['-5', undefined], ['0', undefined], [undefined, undefined]]
   for (const [text, ms] of cases) t.equal(parseRetryAfter(text, now), ms, String(text))
+  for (const text of [undefined, '', 'now', '5', '2015-10-21', 'Wed']) t.equal(parseDate(text), undefined, `no Date: ${text}`)
   t.end()
+})
+
+tape('Retry-After: a date is compared with the date of the answer, whatever our clock says', async (t) => {
+  const HOUR_MS = 3_600_000
+  const now = Date.now()
+  const text = (ms) => new Date(ms).toUTCString()
+  // Our clock minus the server's, what the server says, and the least and the most that is waited.
+  const cases = [
+    [0, { date: text(now), 'retry-after': text(now + 60_000) }, 60_000, 60_000],
+    [-HOUR_MS, { date: text(now + HOUR_MS), 'retry-after': text(now + HOUR_MS + 60_000) }, 60_000, 60_000],
+    [HOUR_MS, { date: text(now - HOUR_MS), 'retry-after': text(now - HOUR_MS + 60_000) }, 60_000, 60_000],
+    [10 * 8766 * HOUR_MS, { date: text(now - 10 * 8766 * HOUR_MS), 'retry-after': text(now - 10 * 8766 * HOUR_MS + 5000) }, 5000, 5000],
+    [0, { date: 'nonsense', 'retry-after': text(now + 600_000) }, 500_000, 600_000],
+    [0, { 'retry-after': text(now + 600_000) }, 500_000, 600_000],
+    [HOUR_MS, { date: text(now - HOUR_MS), 'retry-after': text(now - HOUR_MS - 5000) }, 0, 1000]
+  ]
+  for (const [skewMs, headers, leastMs, mostMs] of cases) {
+    const server = await startServer(t, (request, response) => {
+      response.sendDate = false
+      return response.writeHead(503, headers).end()
+    })
+    const log = makeLog()
+    await fill(log, 1)
+    const forwarder = forward(log, { sink: httpSink(server.url), backoff: { minMs: 1, maxMs: 1 } })
+    await until(() => forwarder.reports.length > 0)
+    const { delayMs } = forwarder.reports[0]
+    t.ok(delayMs >= leastMs && delayMs <= mostMs, `our clock is ahead by ${skewMs / 1000} s: waits ${delayMs} ms`)
+    await forwarder.close()
+    await log.close()
+  }
 })
 
 tape('writable: lines in order, with back-pressure, and a new stream after a failure', async (t) => {

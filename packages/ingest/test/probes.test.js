@@ -21,7 +21,9 @@ tape('probes: by address under hosts, with keys and without; nothing else is', a
       headers.authorization = `Bearer ${secret}`
     }
     const { url } = await serve(t, { folder, hosts: [NAME] })
-    const status = async (path, host, more) => (await rawRequest(url, { path, headers: { ...headers, host, ...more } })).status
+    const status = async (path, host, more) => {
+      return (await rawRequest(url, { path, headers: { ...headers, host, ...more } })).status
+    }
     for (const path of ['/healthz', '/readyz', '/metrics']) {
       for (const host of [...ADDRESSES, NAME, `${NAME}:443`]) t.equal(await status(path, host), 200, `${path} ${host}`)
       for (const host of STRANGERS) t.equal(await status(path, host), 403, `${path} ${host}`)

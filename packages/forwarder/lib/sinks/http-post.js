@@ -155,7 +155,7 @@ class HttpPost {
     const message = `${this.#label} answered ${status} ${http.STATUS_CODES[status] ?? ''}${excerpt && `: ${excerpt}`}`
     if (status === TOO_LARGE) throw tooLarge(message)
     if (this.#refusedStatus.includes(status)) throw refused(message)
-    throw unavailable(message, { retryAfterMs: parseRetryAfter(headers['retry-after']) })
+    throw unavailable(message, { retryAfterMs: parseRetryAfter(headers['retry-after'], parseDate(headers.date)) })
   }
 
   close () {
@@ -220,15 +220,26 @@ async function readAnswer (response) {
 /**
  * Seconds, or a date.
  * @param {string | undefined} text
- * @param {number} [nowMs]
+ * @param {number} [nowMs]  the time when the answer was made, by the server's clock: ours may be wrong by years
  * @returns {number | undefined}  ms from now
  */
-function parseRetryAfter (text, nowMs = Date.now()) {
-  if (text === undefined) return undefined
-  const ms = /^\s*\d+\s*$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs
+function parseRetryAfter (text = '', nowMs = Date.now()) {
+  const ms = /^\s*\d+\s*$/.test(text) ? Number(text) * 1000 : (parseDate(text) ?? nowMs) - nowMs
   return ms > 0 ? ms : undefined
+}
+
+/**
+ * In one of the three forms of HTTP; the last one names no zone. `Date.parse` takes many other texts for dates.
+ * @param {string | undefined} text
+ * @returns {number | undefined}  ms since 1970
+ */
+function parseDate (text = '') {
+  if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/.test(text)) return undefined
+  const ms = Date.parse(/ GMT\s*$/.test(text) ? text : `${text} GMT`)
+  return Number.isNaN(ms) ? undefined : ms
 }
 
 exports.HttpPost = HttpPost
 exports.HTTP_OPTIONS = HTTP_OPTIONS
+exports.parseDate = parseDate
 exports.parseRetryAfter = parseRetryAfter
