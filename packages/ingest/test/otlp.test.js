@@ -231,7 +231,7 @@ tape('otlp: pages of other sites are refused', async (t) => {
   t.equal(await post({ origin: 'http://evil.example' }), 403)
   t.equal(await post({ host: 'evil.example' }), 403)
   t.equal(await post({ 'sec-fetch-site': 'cross-site' }), 403)
-  t.equal((await rawRequest(url, { path: '/v1/logs', method: 'PUT', headers: { host } })).headers.allow, 'POST, GET')
+  t.equal((await rawRequest(url, { path: '/v1/logs', method: 'PUT', headers: { host } })).headers.allow, 'POST, GET, HEAD')
 })
 
 tape('otlp: what is stored is what was sent, through the oracle', async (t) => {
