@@ -1,12 +1,13 @@
 'use strict'
 // What every layer of Millrace uses: lifecycles, callbacks and promises, signals, observables, yielding,
-// text and bytes.
+// wall clocks, text and bytes.
 
 const {
   Piece, ScratchBuffer, allocateShared, isZero, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
   readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
+const { ClockWatch, boundParts, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
@@ -32,6 +33,12 @@ exports.onAbort = onAbort
 exports.abortable = abortable
 exports.createObservable = createObservable
 exports.escapeControls = escapeControls
+exports.boundParts = boundParts
+exports.isPlausible = isPlausible
+exports.isTooFarAhead = isTooFarAhead
+exports.laterTime = laterTime
+exports.oldUntil = oldUntil
+exports.ClockWatch = ClockWatch
 exports.pause = pause
 exports.TimeSlice = TimeSlice
 exports.SyncBudget = SyncBudget

@@ -9,7 +9,7 @@ const { testLog } = require('./lib/log-suite')
 const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
 const { slowStorage } = require('./lib/slow-storage')
-const { createRandom, failureOf, inQuickRuns, isLongRun, stopClock, temporaryFolder, until } = require('./lib/tools')
+const { createRandom, failureOf, fakeWallClock, inQuickRuns, isLongRun, stopClock, temporaryFolder, until } = require('./lib/tools')
 
 /** @typedef {import('./lib/simulated-crash').Choice} Choice */
 
@@ -26,6 +26,7 @@ exports.garble = garble
 exports.swap = swap
 exports.misdirect = misdirect
 exports.failureOf = failureOf
+exports.fakeWallClock = fakeWallClock
 exports.faultyStorage = faultyStorage
 exports.slowStorage = slowStorage
 exports.createRandom = createRandom

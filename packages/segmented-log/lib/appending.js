@@ -6,7 +6,7 @@
 // in the segment before.
 
 const { LogError } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { call, laterTime } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
 const { SLACK, makeSegment, nameAt, writeHint } = require('./opening')
 
@@ -40,7 +40,8 @@ class Appending {
   #rolling = null
   /** The base of the next segment, while that is being made. @type {number | null} */
   #nextBase = null
-  #retryAtMs = -Infinity
+  /** By the steady clock; 0 if no roll has failed. */
+  #retryAtMs = 0
   #hasWarned = false
   /** @type {Array<() => void>} */
   #draining = []
@@ -113,19 +114,29 @@ class Appending {
 
   /** Whether the newest segment must not get these records. @param {number} size  of their bytes */
   #isFull (size) {
-    const { segments, options: { segmentSize, segmentAge, calendar } } = this.#core
+    const { segments, options: { segmentSize } } = this.#core
     const { last } = segments
     const { log, file } = last
     const { store, end } = /** @type {import('./core').LogFile} */ (file)
     const pendingSize = log.pendingSize
     // A segment without records is never full.
     if (end <= HEAD_SIZE && pendingSize === 0) return false
-    const now = Date.now()
-    if (now < this.#retryAtMs || log._writeError('append') !== null || log._foreignError !== null) return false
-    return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX ||
-      // A clock that was set back must not keep a segment for years.
-      (segmentAge < Infinity && Math.abs(now - last.createdMs) >= segmentAge) ||
-      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(last.createdMs)))
+    if (this.#retryAtMs > 0 && performance.now() < this.#retryAtMs) return false
+    if (log._writeError('append') !== null || log._foreignError !== null) return false
+    return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX || this.#isOver(last)
+  }
+
+  /** Whether the age or the day of a segment has ended. @param {import('./segments').Segment} last */
+  #isOver (last) {
+    const { segmentAge, calendar } = this.#core.options
+    if (segmentAge === Infinity && calendar === null) return false
+    const { createdMs } = last
+    // A clock that is a few seconds back at midnight does not go back to yesterday.
+    const now = laterTime(createdMs, Date.now())
+    // A clock that was set back, or stands still, must not keep a segment for years.
+    return (segmentAge < Infinity && Math.abs(now - createdMs) >= segmentAge) ||
+      performance.now() - last.activeSinceMs >= segmentAge ||
+      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
   }
 
   /** Seals the newest segment and makes the next one. @returns {Promise<void>} */
@@ -160,8 +171,9 @@ class Appending {
       // Before the lock of the segment before is released.
       await writeHint(folder, options, segments.list)
       this.#hasWarned = false
+      this.#retryAtMs = 0
     } catch (err) {
-      this.#retryAtMs = Date.now() + RETRY_MS
+      this.#retryAtMs = performance.now() + RETRY_MS
       this.#warn(/** @type {Error} */ (err))
       throw err
     } finally {

@@ -10,7 +10,7 @@
 
 const path = require('node:path')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
-const { call } = require('@millrace/flow')
+const { boundParts, call } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { keptName } = require('./names')
 const { CHOSEN_SUFFIX, ignoreMissing } = require('./opening')
@@ -64,7 +64,7 @@ function parseKeep (given, limits, codec) {
  */
 async function keepChosen (core, segment, check) {
   const { folder, segments, options: { keep, storage } } = core
-  const untilMs = /** @type {Segment} */ (segment.next).createdMs
+  const untilMs = endedMs(core, segment)
   const mark = path.join(folder, keptName(segment.name, untilMs))
   let isMarked = false
   try {
@@ -87,6 +87,13 @@ async function keepChosen (core, segment, check) {
     if (isMarked) await unmark(core, segment, mark).catch(() => {})
     throw err
   }
+}
+
+/** When the segment may have got its last record. @type {(core: Core, segment: Segment) => number} */
+function endedMs ({ segments: { list } }, segment) {
+  const nowMs = Date.now()
+  const { to } = boundParts(list.map(({ createdMs }) => createdMs), nowMs)
+  return Math.min(to[list.indexOf(segment)], nowMs)
 }
 
 /** The copy could not take its place. @type {(core: Core, segment: Segment, mark: string) => Promise<void>} */

@@ -15,6 +15,8 @@ const { misuse } = require('@millrace/errors')
 const { formats } = require('./compressed/formats')
 
 const DIGITS = 16
+/** The end of the year 9999. */
+const TIME_MAX = Date.UTC(10_000, 0) - 1
 const SEGMENT = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
 const NAME_SIZE = segmentName(0, 0).length
 const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
@@ -65,7 +67,8 @@ function isKeptMark (suffix) {
 
 /** @param {number} ms  since 1970 */
 function formatTime (ms) {
-  return new Date(ms).toISOString().replace(/[-:.]/g, '')
+  // Any year has four digits, whatever the clock says.
+  return new Date(Math.min(Math.max(0, ms), TIME_MAX)).toISOString().replace(/[-:.]/g, '')
 }
 
 /** @param {string} name  has such a time behind a hyphen */

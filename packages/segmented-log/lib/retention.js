@@ -5,7 +5,7 @@
 
 const path = require('node:path')
 const { misuse, reasonOf } = require('@millrace/errors')
-const { call, createObservable } = require('@millrace/flow')
+const { ClockWatch, boundParts, call, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
 const { ignoreMissing, list } = require('./opening')
@@ -80,6 +80,7 @@ class Retention {
   dropped = createObservable()
   /** Room that the upkeep needs for a file that it is making. */
   #reservedSize = 0
+  #clock = new ClockWatch()
   #isStopped = false
   #hasWarned = false
 
@@ -166,9 +167,10 @@ class Retention {
     round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
     const heldFrom = listing.holds.reduce((least, { seq }) => Math.min(least, seq), Infinity)
     const held = heldFrom === Infinity ? all.length : all.indexOf(segments.find(heldFrom))
-    const old = Math.max(this.#countOld(), all.length - limits.maxCount)
+    const aged = this.#countAged()
+    const old = Math.max(aged.old, all.length - limits.maxCount)
     // With `keep`, what is old is not dropped as a whole.
-    const gone = Math.max(this.#countBefore(before), keep === null ? old : this.#countOldKept())
+    const gone = Math.max(this.#countBefore(before), keep === null ? old : aged.oldKept)
     const unheld = Math.max(held, this.#countBeyondHeld(Math.max(gone, old), held))
     const unheldBase = all[Math.min(unheld, all.length - 1)].base
     await this.#drop(all.slice(0, Math.min(gone, unheld)), round)
@@ -247,19 +249,29 @@ class Retention {
     }
   }
 
-  /** How many of the oldest segments have only records that are too old. */
-  #countOld () {
-    const { segments: { list }, options: { limits: { maxAge } } } = this.#core
-    const limitMs = Date.now() - maxAge
-    // A segment's last record is older than the segment behind it.
-    return list.findIndex(({ next }) => next === null || next.createdMs > limitMs)
-  }
-
-  /** How many of the oldest segments have only chosen records, and even these are too old. */
-  #countOldKept () {
-    const { segments: { list }, options: { keep } } = this.#core
-    const limitMs = Date.now() - (keep?.maxAge ?? Infinity)
-    return list.findIndex(({ keptUntilMs }) => keptUntilMs === null || keptUntilMs > limitMs)
+  /**
+   * How many of the oldest segments have only records that are too old; and how many have only chosen records, of which
+   * even these are too old.
+   */
+  #countAged () {
+    const { segments: { list }, options: { keep, limits: { maxAge } } } = this.#core
+    const keptAge = keep?.maxAge ?? Infinity
+    if (Math.min(maxAge, keptAge) === Infinity) return { old: 0, oldKept: 0 }
+    const nowMs = Date.now()
+    const bounds = boundParts(list.map(({ createdMs }) => createdMs), nowMs)
+    const { from, to } = bounds
+    const livedMs = this.#clock.lived(nowMs, Math.min(maxAge, keptAge))
+    const oldMs = oldUntil(bounds, nowMs, maxAge, livedMs)
+    const oldKeptMs = oldUntil(bounds, nowMs, keptAge, livedMs)
+    return {
+      // The last one may still get records.
+      old: to.findIndex((ms) => !(ms <= oldMs)),
+      oldKept: list.findIndex(({ keptUntilMs }, index) => {
+        if (keptUntilMs === null) return true
+        const isBorneOut = isPlausible(keptUntilMs, nowMs) && keptUntilMs >= from[index] && keptUntilMs <= to[index]
+        return !((isBorneOut ? keptUntilMs : to[index]) <= oldKeptMs)
+      })
+    }
   }
 
   /** @param {number} seq */

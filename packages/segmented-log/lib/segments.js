@@ -36,8 +36,9 @@ class Segment {
     /** How many operations use it now. It stays open meanwhile. */
     this.pinCount = 0
     this.usedAt = 0
-    /** Whether appends may still go into it. */
+    /** Whether appends may still go into it, and since when, by the steady clock. */
     this.isActive = false
+    this.activeSinceMs = 0
     /** Whether its file was removed, or is being removed. */
     this.isDropped = false
     /** Whether it was dropped before a reader in another process had seen all of its records. */

@@ -30,7 +30,7 @@ class Upkeep {
   #mustStop = false
   /** Deletions under way, by segment. @type {Map<Segment, number>} */
   #changing = new Map()
-  /** When each was deleted from. @type {WeakMap<Segment, number>} */
+  /** When each was deleted from, by the steady clock. @type {WeakMap<Segment, number>} */
   #changedAtMs = new WeakMap()
   /** Segments that stay as they are: not worth it, damaged, or failed. @type {WeakSet<Segment>} */
   #left = new WeakSet()
@@ -69,13 +69,14 @@ class Upkeep {
 
   #run () {
     const { segments, times, options: { compress } } = this.#core
-    const now = Date.now()
+    const now = performance.now()
     let calmInMs = Infinity
     for (const segment of segments.list) {
       if (segment.isActive || segment.isDropped) continue
       if (times?.has(segment) === false) return this.#begin(segment, () => times.note(segment))
       if (compress === null || segment.format !== null || this.#left.has(segment)) continue
-      const waitMs = this.#changing.has(segment) ? CALM_MS : (this.#changedAtMs.get(segment) ?? 0) + CALM_MS - now
+      const changedAtMs = this.#changedAtMs.get(segment) ?? -Infinity
+      const waitMs = this.#changing.has(segment) ? CALM_MS : changedAtMs + CALM_MS - now
       if (waitMs <= 0) return this.#begin(segment, () => this.#compress(segment))
       calmInMs = Math.min(calmInMs, waitMs)
     }
@@ -149,7 +150,7 @@ class Upkeep {
       const count = (this.#changing.get(segment) ?? 1) - 1
       if (count > 0) this.#changing.set(segment, count)
       else this.#changing.delete(segment)
-      this.#changedAtMs.set(segment, Date.now())
+      this.#changedAtMs.set(segment, performance.now())
       this.schedule(CALM_MS)
     }
   }

@@ -63,6 +63,35 @@ function stopClock (t) {
 }
 
 /**
+ * Replaces the wall clock of this process until the test ends: `Date.now()` and `new Date()`. Timers and
+ * `performance.now()` go on.
+ * @param {{ teardown: (run: () => void) => void }} t  a test of tape, or something like it
+ * @param {number | string} ms  since 1970, or a text with a date
+ * @returns {{ set: (ms: number | string) => void, pass: (ms: number) => void, readonly ms: number }}
+ */
+function fakeWallClock (t, ms) {
+  const RealDate = Date
+  let now = new RealDate(ms).getTime()
+  class FakeDate extends RealDate {
+    /** @param {any[]} given */
+    constructor (...given) {
+      super(...(given.length === 0 ? [now] : given))
+    }
+
+    static now () { return now }
+    /** @param {unknown} value */
+    static [Symbol.hasInstance] (value) { return value instanceof RealDate }
+  }
+  globalThis.Date = /** @type {any} */ (FakeDate)
+  t.teardown(() => { globalThis.Date = RealDate })
+  return {
+    set: (ms) => { now = new RealDate(ms).getTime() },
+    pass: (ms) => { now += ms },
+    get ms () { return now }
+  }
+}
+
+/**
  * @param {() => unknown} run  may return a promise
  * @returns {Promise<any>}  the error; null if there is none
  */
@@ -80,9 +109,9 @@ async function failureOf (run) {
  * @param {() => unknown} isTrue  may return a promise. Asked again and again; after a minute an error shows its text
  */
 async function until (isTrue) {
-  const endMs = Date.now() + WAIT_MS_MAX
+  const endMs = performance.now() + WAIT_MS_MAX
   while (!await isTrue()) {
-    if (Date.now() > endMs) throw new Error(`still not true after a minute: ${isTrue}`)
+    if (performance.now() > endMs) throw new Error(`still not true after a minute: ${isTrue}`)
     await sleep(LOOK_MS)
   }
 }
@@ -102,6 +131,7 @@ function inQuickRuns (count, divisor = 4) {
 exports.createRandom = createRandom
 exports.isLongRun = isLongRun
 exports.inQuickRuns = inQuickRuns
+exports.fakeWallClock = fakeWallClock
 exports.failureOf = failureOf
 exports.stopClock = stopClock
 exports.temporaryFolder = temporaryFolder

@@ -1,0 +1,94 @@
+'use strict'
+// The one rule about wall clocks: which times are plausible, when a part of a log is old, and when now is believed.
+
+const tape = require('tape')
+const { createRandom, fakeWallClock, stopClock } = require('@millrace/testkit')
+const { ClockWatch, boundParts, isPlausible, laterTime, oldUntil } = require('..')
+
+const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const T = Date.UTC(2026, 0, 10, 12)
+
+/** How many of the first parts are older than the age. */
+function countOld (begunMs, nowMs, ageMs, livedMs) {
+  const bounds = boundParts(begunMs, nowMs)
+  const oldMs = oldUntil(bounds, nowMs, ageMs, livedMs)
+  return bounds.to.findIndex((ms) => !(ms <= oldMs))
+}
+
+tape('clock: plausible is not before 2021, and at most an hour ahead', (t) => {
+  const floor = Date.UTC(2021, 0)
+  const times = [0, Date.UTC(2000, 0), floor - 1, floor, T, T + HOUR, T + HOUR + 1, Date.UTC(2036, 0), NaN]
+  t.deepEqual(times.map((ms) => isPlausible(ms, T)), [false, false, false, true, true, true, false, false, false])
+  t.deepEqual([T - 5000, T + 5000, Date.UTC(2036, 0), 9].map((before) => laterTime(before, T) - T), [0, 5000, 0, 0])
+  t.equal(laterTime(T, 9000), T, 'a clock that is not set yet repeats the time')
+  t.equal(laterTime(9000, 5000), 9000)
+  t.equal(laterTime(9 * DAY, 5000), 5000, 'one that is never set goes on')
+  t.end()
+})
+
+tape('clock: a part is old only if what comes before and after it and the clock of now say so', (t) => {
+  const days = (...numbers) => numbers.map((day) => day < 0 ? -day : T + day * DAY)
+  const now = T + 10 * DAY
+  t.equal(countOld(days(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), now, 3 * DAY), 7, 'a right clock')
+  t.equal(countOld(days(0, 1, 9, -1000, 10), now, 3 * DAY), 1, '1970 says nothing of the part before it')
+  t.equal(countOld(days(8, 9, -1000, -2000, 10), now, 3 * DAY), 0)
+  t.equal(countOld(days(0, 365, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), now, 3 * DAY), 8, 'nor a year ahead')
+  t.equal(countOld(days(0, 1, 2), 1000, 3 * DAY), 0, 'now is 1970')
+  t.equal(countOld(days(-1000, -2000, -3000), now, 3 * DAY, 9 * DAY), 0, 'no clock was ever right')
+  t.equal(countOld(days(0, 1, 2, 365), T + 365 * DAY, 3 * DAY), 0, 'now is a year ahead, or the machine was off')
+  t.equal(countOld(days(0, 1, 2, 365), T + 365.5 * DAY, 3 * DAY), 0)
+  t.equal(countOld(days(0, 1, 2, 365), T + 366 * DAY, 3 * DAY), 2, 'a day later it was off')
+  t.equal(countOld(days(0, 1, 2), T + 365 * DAY, 3 * DAY, DAY), 2, 'also if nothing was appended')
+  t.equal(countOld(days(0, 7, 14, 21), T + 21 * DAY, 3 * DAY), 1, 'a segment a week')
+  t.equal(countOld(days(0, 1, 2), T + 365 * DAY, Infinity, DAY), 0)
+  t.equal(countOld([], T, DAY), -1)
+  t.end()
+})
+
+tape('clock: how long the clock has gone on without a jump', (t) => {
+  const steady = stopClock(t)
+  const wall = fakeWallClock(t, T)
+  const watch = new ClockWatch()
+  const pass = (steadyMs, wallMs) => {
+    steady.pass(steadyMs)
+    wall.pass(wallMs)
+    return watch.lived(wall.ms, 4 * DAY) / HOUR
+  }
+  t.equal(pass(HOUR, HOUR), 1)
+  t.equal(pass(HOUR, HOUR + 5000), 2)
+  t.equal(pass(HOUR, 365 * DAY), 0, 'a year ahead')
+  t.equal(pass(5 * HOUR, 5 * HOUR), 5)
+  t.equal(pass(HOUR, -365 * DAY), 0, 'and back')
+  t.equal(pass(3 * DAY, 0), 0, 'frozen')
+  t.end()
+})
+
+tape(`clock: with one clock that was wrong for a while, nothing young is old, and nothing stays (seed ${seed})`, (t) => {
+  const random = createRandom(seed)
+  let [early, late] = [0, 0]
+  for (let round = 0; round < 2000; round++) {
+    const ageMs = (3 + random(30)) * DAY
+    const wrong = [5000, Date.UTC(2000, 0, 1), Date.UTC(2036, 0, 1), null, null][random(5)]
+    const jumpMs = (random(2) === 0 ? 1 : -1) * (2 + random(400)) * DAY
+    const beginMs = random(60) * DAY
+    const endMs = beginMs + random(20) * HOUR
+    const wrongAt = (ms) => wrong === null ? T + ms + jumpMs : wrong + ms - beginMs
+    const clockOf = (ms) => ms < beginMs || ms > endMs ? T + ms : wrongAt(ms)
+    /** A segment a day, in true time; retention runs often. */
+    let parts = []
+    for (let ms = 0; ms < 120 * DAY; ms += (1 + random(8)) * HOUR) {
+      const nowMs = clockOf(ms)
+      if (parts.length === 0 || ms - parts.at(-1).ms >= DAY) parts.push({ ms, begunMs: nowMs })
+      const old = countOld(parts.map(({ begunMs }) => begunMs), nowMs, ageMs)
+      for (let i = 0; i < old; i++) early = Math.max(early, ageMs - (ms - parts[i + 1].ms))
+      parts = parts.slice(old)
+      if (parts.length > 1) late = Math.max(late, (ms - parts[1].ms) / ageMs)
+    }
+  }
+  // A segment may span a day, and a few hours pass between two looks.
+  t.ok(early <= 1.5 * DAY, `at most ${early / HOUR} hours early`)
+  t.ok(late <= 2.5, `at most ${late} times as long`)
+  t.end()
+})
