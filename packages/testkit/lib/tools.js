@@ -70,7 +70,7 @@ function stopClock (t) {
  * @returns {{ set: (ms: number | string) => void, pass: (ms: number) => void, readonly ms: number }}
  */
 function fakeWallClock (t, ms) {
-  const RealDate = Date
+  const RealDate = /** @type {any} */ (Date)
   let now = new RealDate(ms).getTime()
   class FakeDate extends RealDate {
     /** @param {any[]} given */
