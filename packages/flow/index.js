@@ -8,6 +8,7 @@ const {
 } = require('./lib/bytes')
 const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
 const { ClockWatch, boundParts, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
+const { describe } = require('./lib/describe')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
@@ -32,6 +33,7 @@ exports.abortError = abortError
 exports.onAbort = onAbort
 exports.abortable = abortable
 exports.createObservable = createObservable
+exports.describe = describe
 exports.escapeControls = escapeControls
 exports.boundParts = boundParts
 exports.isPlausible = isPlausible

@@ -2,7 +2,7 @@
 // JetStreamLog, the Log contract over a stream of NATS JetStream: what it adds to the calls of every log.
 
 const { LogError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { abortable, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
 const { Core } = require('./core')
 const { Follower } = require('./follower')
@@ -268,5 +268,6 @@ function JetStreamLog (options) {
   return new Log(options)
 }
 JetStreamLog.prototype = Log.prototype
+describe(Log, 'JetStreamLog', ({ filename, since }) => ({ filename, since: since.value }))
 
 exports.JetStreamLog = JetStreamLog

@@ -4,7 +4,7 @@
 const { Readable } = require('node:stream')
 const { FolderWatch, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { Lifecycle, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { Merge } = require('./merge')
@@ -273,6 +273,7 @@ function MergedLog (folder, options) {
   return new Log(folder, options)
 }
 MergedLog.prototype = Log.prototype
+describe(Log, 'MergedLog', ({ filename }) => ({ filename }))
 
 /**
  * @type {{

@@ -4,7 +4,7 @@
 
 const { resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { Lifecycle, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { parseSlotOptions } = require('./options')
@@ -147,6 +147,7 @@ function SlotLog (folder, options) {
   return new Log(folder, options)
 }
 SlotLog.prototype = Log.prototype
+describe(Log, 'SlotLog', ({ filename, slot }) => ({ filename, slot }))
 
 /**
  * @type {{

@@ -37,8 +37,6 @@ class Appender {
   #target = new ScratchBuffer()
   #turnStartMs = 0
   #isBusy = false
-  /** Whether live streams will be woken in the next turn of the event loop. */
-  #isWaking = false
   /** Whether the first of `#taken` waits for its sync. */
   #isAwaitingTaken = false
   /** Callbacks of `hold`: the first one holds the appender, the others wait for it. @type {Array<() => void>} */
@@ -199,14 +197,8 @@ class Appender {
     const { store, since, waitingStreams } = this.#file
     store.show(framed)
     since.set(framed.seq)
-    if (this.#isWaking || waitingStreams.size === 0) return
-    // Once per turn of the event loop, however much is written in it: a reader's work on a record must not delay the
-    // writer, and many streams that wake at every write would make much garbage.
-    this.#isWaking = true
-    setImmediate(() => {
-      this.#isWaking = false
-      for (const stream of waitingStreams) process.nextTick(() => stream.wake())
-    })
+    // Before the appends call back, as in flumelog-offset: a view of flumedb then has a record when its append is done.
+    for (const stream of waitingStreams) process.nextTick(() => stream.wake())
   }
 
   /** @type {(group: AppendGroup, err: Error) => void} */

@@ -4,7 +4,7 @@
 
 const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, createObservable, Lifecycle, toCallback } = require('@millrace/flow')
+const { abortable, call, callbackOrPromise, createObservable, describe, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
 const { BaseLog } = require('./base-log')
 const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
@@ -333,6 +333,7 @@ function OffsetLog (path, options) {
   return new Log(path, options)
 }
 OffsetLog.prototype = Log.prototype
+describe(Log, 'OffsetLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
 
 /** @type {import('./contract').OffsetLogConstructor} */
 exports.OffsetLog = /** @type {any} */ (OffsetLog)

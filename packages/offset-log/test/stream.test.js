@@ -36,6 +36,25 @@ async function scanSeqs (log, options) {
   return found
 }
 
+tape('stream: a live one that waits has a record before its append calls back, as in flumelog-offset', async (t) => {
+  for (const framing of FRAMINGS) {
+    for (const fsync of ['always', 'never']) {
+      const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, fsync, codec: jsonCodec })
+      await log.append('old')
+      const seen = []
+      pull(log.stream({ live: true, seqs: false }), pull.drain((value) => { seen.push(value) }))
+      while (seen.length < 1) await sleep(1)
+      for (const value of ['a', 'b']) {
+        await new Promise((resolve, reject) => log.append(value, (err) => {
+          t.equal(seen.at(-1), value, `${framing}, ${fsync}`)
+          err ? reject(err) : resolve()
+        }))
+      }
+      await log.close()
+    }
+  }
+})
+
 function open (framing, { isAsync = false } = {}) {
   const storage = isAsync ? new SimulatedDisk().storage : undefined
   const log = OffsetLog(path.join(temporaryFolder(), 'log'), { framing, codec: jsonCodec, storage, cache: 2 ** 17 })

@@ -39,7 +39,6 @@ class Core {
     this.file = this.#createFile()
   }
 
-  #isWaking = false
   /** The newest segment. @type {Segment | null} */
   #active = null
   /** What its log reads and writes: known even after the log was closed. @type {LogFile | null} */
@@ -143,12 +142,7 @@ class Core {
   #show (seq) {
     if (seq === this.since.value) return
     this.since.set(seq)
-    if (this.#isWaking || this.waitingStreams.size === 0) return
-    this.#isWaking = true
-    setImmediate(() => {
-      this.#isWaking = false
-      for (const stream of this.waitingStreams) process.nextTick(() => stream.wake())
-    })
+    for (const stream of this.waitingStreams) process.nextTick(() => stream.wake())
   }
 
   /** Sets `since` and `durable` when the log opens. @param {number} sinceBefore */

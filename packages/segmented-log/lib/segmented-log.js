@@ -4,7 +4,7 @@
 const path = require('node:path')
 const { resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
-const { abortable, call, callbackOrPromise, toCallback } = require('@millrace/flow')
+const { abortable, call, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
 const { Upkeep } = require('./upkeep')
@@ -258,6 +258,7 @@ function SegmentedLog (path, options) {
   return new Log(path, options)
 }
 SegmentedLog.prototype = Log.prototype
+describe(Log, 'SegmentedLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
 
 /** @type {import('./contract').SegmentedLogConstructor} */
 exports.SegmentedLog = /** @type {any} */ (SegmentedLog)

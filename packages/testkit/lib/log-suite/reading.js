@@ -3,6 +3,7 @@
 
 const pull = require('pull-stream')
 const { Readable } = require('node:stream')
+const { inspect } = require('node:util')
 const { failureOf } = require('../tools')
 const { collect, isSame, appendEach, scanAll, seqBetween } = require('./helpers')
 
@@ -42,6 +43,13 @@ function addReadTests ({ test }) {
   test('codec: the log shows the one that it was given', async (t, log) => {
     t.equal(String(log.codec.encode(Buffer.from('a'))), 'a')
   }, { codec: bytes })
+
+  test('console.log and JSON.stringify: show a few words of a log, not its insides', async (t, log) => {
+    await log.append('a')
+    t.ok(inspect(log).length < 400, inspect(log))
+    t.ok(JSON.stringify({ log }).length < 400, JSON.stringify({ log }))
+    t.equal(JSON.parse(JSON.stringify(log)).filename, log.filename)
+  })
 
   test('stream: an empty log ends at once', async (t, log) => {
     t.deepEqual(await collect(log.stream()), [])
