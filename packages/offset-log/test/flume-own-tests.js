@@ -39,9 +39,10 @@ function main () {
     for (const file of files.filter((file) => framing !== 'checked' || !ONLY_OFFSET.includes(file))) {
       const ours = runFile(folder, file, framing)
       const before = theirs.get(file)
-      const isWorse = ours.passed < before.passed || ours.failed > before.failed || (before.code === 0 && ours.code !== 0)
-      console.log(`${isWorse ? 'FAILED' : 'ok'}  ${framing}  ${file}  ${ours.passed} passed, ${ours.failed} failed; ` +
-        `with flumelog-offset ${before.passed} and ${before.failed}`)
+      const isDead = before.code === 0 && ours.code !== 0
+      const isWorse = isDead || ours.passed < before.passed || ours.failed > before.failed
+      const counts = `${ours.passed} passed, ${ours.failed} failed; with flumelog-offset ${before.passed}, ${before.failed}`
+      console.log(`${isWorse ? 'FAILED' : 'ok'}  ${framing}  ${file}  ${counts}`)
       if (!isWorse) continue
       console.log(ours.output)
       failed++
