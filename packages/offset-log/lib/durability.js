@@ -28,7 +28,7 @@ class Durability {
   #durable
   /** @type {Array<{ show: () => void, cb: Done }>} */
   #waiting = []
-  /** What the running sync will make durable. @type {Array<{ show: () => void, cb: Done }>} */
+  /** Called back when the running sync ends. @type {Array<{ show: () => void, cb: Done }>} */
   #running = []
   #isSyncing = false
   /** The records up to this one were synced by `syncNow` while another sync was running. */
@@ -211,7 +211,7 @@ class Durability {
   }
 
   /**
-   * Syncs without waiting. What waits for a sync is then durable; it is called back later.
+   * Syncs without waiting. What waits for a sync is then shown; it is called back later.
    * @throws ERR_LOG_POISONED
    */
   syncNow () {
@@ -232,10 +232,14 @@ class Durability {
       one.show()
       one.show = ignore
     }
-    // The kernel reports a failure to one sync only. So if a sync is running, nothing is promised before it succeeds.
     this.#syncedSince = mark.since
-    if (!this.#isSyncing) this.#durable.set(mark.since)
-    for (const { cb } of waiting) process.nextTick(cb, null)
+    if (this.#isSyncing) {
+      // The kernel reports a failure to one sync only. So while a sync is running, nothing is promised.
+      this.#running.push(...waiting)
+    } else {
+      this.#durable.set(mark.since)
+      for (const { cb } of waiting) process.nextTick(cb, null)
+    }
   }
 }
 

@@ -5,7 +5,9 @@ const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, faultyStorage, temporaryFolder } = require('@millrace/testkit')
+const {
+  SimulatedDisk, createRandom, failureOf, faultyStorage, inQuickRuns, slowStorage, temporaryFolder
+} = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
@@ -583,4 +585,38 @@ tape('create: a log that is ready is there after a power cut', async (t) => {
   await log.sync()
   t.equal(log.durable.value, -1)
   await log.close()
+})
+
+const durableSeed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
+
+tape(`durable: never behind an append that has called back under always, nor behind sync, in any framing (always-durable-lags, seed ${durableSeed})`, async (t) => {
+  const random = createRandom(durableSeed)
+  const failures = []
+  for (let run = 0; run < inQuickRuns(600); run++) {
+    const framing = ['checked', 'offset32', 'offset48', 'offset53'][run % 4]
+    const fsync = ['always', 'interval', 'never'][random(3)]
+    const log = OffsetLog('/test.log', { framing, fsync, storage: slowStorage(new SimulatedDisk().storage, random) })
+    await log.ready()
+    const note = (what) => failures.push(`run ${run}, ${framing}, ${fsync}: ${what}, durable ${log.durable.value}`)
+    const pending = []
+    for (let step = 0; step < 40; step++) {
+      const what = random(8)
+      if (what < 3) {
+        pending.push(log.append(Buffer.from('a')).then((seq) => {
+          if (log.since.value < seq) note(`since ${log.since.value} behind append ${seq}`)
+          if (fsync === 'always' && log.durable.value < seq) note(`append ${seq}`)
+        }))
+      } else if (what === 3) {
+        const { value } = log.since
+        pending.push(log.sync().then(() => { if (log.durable.value < value) note(`sync at ${value}`) }))
+      } else if (what === 4) log.flushSync({ sync: random(2) === 0 })
+      else if (what === 5) log.appendSync(Buffer.from('b'), { sync: random(2) === 0 })
+      else if (what === 6) await new Promise(setImmediate)
+      else await Promise.all(pending.splice(0))
+    }
+    await Promise.all(pending)
+    await log.close()
+    if (log.durable.value !== log.since.value) note(`close at ${log.since.value}`)
+  }
+  t.deepEqual(failures, [])
 })

@@ -3,7 +3,7 @@
 
 const { Lifecycle, createObservable } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
-const { inSegment, isMissing, openSegmentedRange } = require('./reader')
+const { inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
 
@@ -101,10 +101,11 @@ class Core {
     const segment = typeof seq === 'number' ? segments.find(seq) : segments.last
     segments.pin(segment, (err, file) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
-        segments.unpin(segment)
         // Nothing tells a deleted record from one that retention has left out.
         const cut = isMissing(err) || found?.isDeleted ? segments.cutError('get', Number(seq)) : null
-        cb(cut ?? inSegment(err, segment), found)
+        const lost = cut === null && isMissing(err) && file ? lostError(segment, file, Number(seq)) : null
+        segments.unpin(segment)
+        cb(cut ?? lost ?? inSegment(err, segment), found)
       }
       if (err || !file) return done(err, undefined)
       // What is no seq stays as it is, and is refused.

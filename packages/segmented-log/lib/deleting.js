@@ -9,9 +9,8 @@ const { inSegment, isMissing } = require('./reader')
 /**
  * @param {{ core: import('./core').Core, upkeep: import('./upkeep').Upkeep }} parts
  * @param {unknown[]} seqs
- * @param {Set<import('./segments').Segment>} unsynced  gets the sealed segments with deletions that are not synced
  */
-async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
+async function deleteRecords ({ core, upkeep }, seqs) {
   const { segments } = core
   /** @type {Map<import('./segments').Segment, number[]>} */
   const bySegment = new Map()
@@ -31,11 +30,14 @@ async function deleteRecords ({ core, upkeep }, seqs, unsynced) {
   try {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
-        if (!segment.isActive) unsynced.add(segment)
-        segment.changeCount++
-        // A copy that was begun meanwhile may have some of the records.
-        await call(log, 'del', locals).finally(() => { segment.changeCount++ })
-      })).catch((err) => { throw describe(core, segment, err) })
+        if (log._writeError('del') === null) segments.noteDeletion(segment)
+        await call(log, 'del', locals)
+        // Neither a copy nor a sync that was begun meanwhile has all of it.
+        segments.noteDeletion(segment)
+      })).catch((err) => {
+        segments.noteFailure(err)
+        throw describe(core, segment, err)
+      })
     }
   } finally {
     // Streams that have read the records must not show them any more.

@@ -199,19 +199,10 @@ class SegmentedReader {
     })
   }
 
-  /**
-   * A segment ended `SLACK` below the base of the next one, or above. If it ends earlier now, a power cut took what was
-   * shown there.
-   * @param {LogFile} file
-   */
+  /** @param {LogFile} file */
   #findLost (file) {
     const { reverse, from, stop } = this.#range
-    const { base, next, path } = this.#segment
-    const bound = reverse ? stop : from
-    if (next === null || next.base <= this.#segments.wholeFrom) return null
-    if (bound <= base + file.end || bound > next.base - SLACK) return null
-    return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + file.end} to ${bound} were lost behind ${path} in a power cut. Rebuild views and ` +
-      'indexes that saw them, from the first record on', { offset: bound, path })
+    return this.#segments.wholeFrom > this.#segment.base ? null : lostError(this.#segment, file, reverse ? stop : from)
   }
 
   /** @type {(logEnd: number, cb: NextCallback) => void} */
@@ -307,6 +298,19 @@ class SegmentedReader {
 }
 
 /**
+ * A segment ended `SLACK` below the base of the next one, or above. If it ends earlier now, a power cut took what was
+ * shown there. It also took what was shown while the next segment was made, if the segment has an unclean end: its file
+ * then reserves the seqs of what may be lost.
+ * @type {(segment: Segment, file: LogFile, seq: number) => LogError | null} null unless a record with the seq was lost
+ */
+function lostError ({ base, next, path }, { end, store }, seq) {
+  if (next === null || seq <= base + end || seq >= next.base) return null
+  if (seq > Math.max(next.base - SLACK, base + /** @type {any} */ (store).nextPosition)) return null
+  return new LogError('ERR_LOG_SEQ_LOST', `the records from ${base + end} to ${seq} were lost behind ${path} in a power cut. Rebuild views and ` +
+    'indexes that saw them, from the first record on', { offset: seq, path })
+}
+
+/**
  * Gives the error of a segment's log the seqs of the whole log.
  * @type {(err: Error | null, segment: Segment) => Error | null}
  */
@@ -353,4 +357,5 @@ function openSegmentedRange (segments, range, within, cb) {
 
 exports.openSegmentedRange = openSegmentedRange
 exports.inSegment = inSegment
+exports.lostError = lostError
 exports.isMissing = isMissing

@@ -30,8 +30,6 @@ class Log extends BaseLog {
   #upkeep
   /** Of a log opened for reading. @type {Following | null} */
   #following = null
-  /** Segments with deletions that are not synced yet. @type {Set<import('./segments').Segment>} */
-  #unsynced = new Set()
 
   /** @param {string | URL} givenPath  @param {import('./options').SegmentedLogOptions} [options] */
   constructor (givenPath, options) {
@@ -129,7 +127,7 @@ class Log extends BaseLog {
 
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
   _delete (seqs, cb) {
-    toCallback(deleteRecords({ core: this.#core, upkeep: this.#upkeep }, seqs, this.#unsynced), cb)
+    toCallback(deleteRecords({ core: this.#core, upkeep: this.#upkeep }, seqs), cb)
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -137,11 +135,9 @@ class Log extends BaseLog {
     return this.#runAsync('sync', cb, async () => {
       await this._appender.settled()
       const { segments } = this.#core
-      for (const segment of this.#unsynced) {
-        this.#unsynced.delete(segment)
-        if (!segment.isActive && !segment.isDropped) await segments.use(segment, (log) => call(log, 'sync'))
-      }
+      // First the newest segment: one that is sealed meanwhile is looked at then.
       await call(segments.last.log, 'sync')
+      await segments.syncDeletions()
     })
   }
 
@@ -238,7 +234,8 @@ class Log extends BaseLog {
 
   /** @type {BaseLog<Appending>['_writeError']} */
   _writeError (name) {
-    if (this.#core.options.isWriter) return this.#core.segments.last.log._writeError(name)
+    const { options, segments } = this.#core
+    if (options.isWriter) return segments.failure ?? segments.last.log._writeError(name)
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${this.filename} was opened with flags "r"; open it with "r+"`, { path: this.filename })
   }
 

@@ -103,6 +103,10 @@ class Segments {
   #opened = new Set()
   #clock = 0
   #isEnded = false
+  /** Segments with deletions that may not be on stable storage. @type {Set<Segment>} */
+  #unsynced = new Set()
+  /** Set once a deletion could not be synced: then nobody knows what is durable. @type {Error | null} */
+  failure = null
 
   /**
    * @param {string} folder
@@ -336,17 +340,49 @@ class Segments {
   }
 
   /**
+   * Closing syncs what was deleted.
    * @param {Segment} segment  that nobody uses or appends to
    * @returns {Promise<void>}
    */
   #close (segment) {
     const { log } = segment
     if (log === null) return segment.closing ?? Promise.resolve()
-    segment.closing ??= call(log, 'close').finally(() => {
+    segment.closing ??= call(log, 'close').then(() => { this.#unsynced.delete(segment) }, (err) => {
+      if (this.#unsynced.has(segment) && !segment.isDropped) this.failure ??= unsyncedError(segment.path, err)
+      throw err
+    }).finally(() => {
       segment.log = segment.file = segment.closing = null
       if (segment.opening === null) this.#opened.delete(segment)
     })
     return segment.closing
+  }
+
+  /** @param {Segment} segment  of which records are being deleted, or were */
+  noteDeletion (segment) {
+    segment.changeCount++
+    this.#unsynced.add(segment)
+  }
+
+  /** After a failed sync, changed bytes may never reach the disk, although the next sync succeeds. @param {any} err */
+  noteFailure (err) {
+    if (err.code === 'ERR_LOG_POISONED') this.failure ??= err
+  }
+
+  /** Puts all deletions in sealed segments on stable storage. */
+  async syncDeletions () {
+    for (const segment of [...this.#unsynced]) {
+      const { changeCount } = segment
+      try {
+        if (!segment.isActive && !segment.isDropped) await this.use(segment, (log) => call(log, 'sync'))
+      } catch (err) {
+        this.noteFailure(err)
+        // Retention may have dropped it meanwhile.
+        if (!segment.isDropped) throw err
+      }
+      // An active one may be sealed by the time that it is looked at again. Others may have deleted from it meanwhile.
+      if (!segment.isActive && segment.changeCount === changeCount) this.#unsynced.delete(segment)
+    }
+    if (this.failure !== null) throw this.failure
   }
 
   /** Closes dropped segments that no operation uses; the others are closed after it. @param {Segment[]} dropped */
@@ -369,7 +405,15 @@ class Segments {
     }))
     const failed = results.find(({ status }) => status === 'rejected')
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
+    if (this.failure !== null) throw this.failure
   }
+}
+
+/** @type {(path: string, cause: any) => Error} */
+function unsyncedError (path, cause) {
+  if (cause.code === 'ERR_LOG_POISONED') return cause
+  return new LogError('ERR_LOG_POISONED', `${path} could not be closed after a deletion (${cause.message}), so that may not ` +
+    'be on stable storage; the log takes no more changes. Close it, check the disk, open it again', { cause, path })
 }
 
 function ignore () {}
