@@ -112,7 +112,8 @@ tape(`sync: what it promised survives a power cut, whatever segments do (seed ${
     const fsync = ['always', 'interval', 'never'][random(3)]
     const disk = new SimulatedDisk()
     const options = { fsync, codec: jsonCodec, segmentSize: 40_000, openSegments: 1 + random(2) }
-    const log = SegmentedLog(FOLDER, { ...options, storage: slowStorage(disk.storage, random, { isBlocking: random(2) === 0 }) })
+    const storage = slowStorage(disk.storage, random, { isBlocking: random(2) === 0 })
+    const log = SegmentedLog(FOLDER, { ...options, storage })
     await log.ready()
     /** By seq: the value, or null once it is deleted. What is under way is in neither. */
     const records = new Map()
