@@ -1,9 +1,14 @@
 'use strict'
 // JSON records: the codec, whose filter parses only the records that may match.
 
+const { DONE, JsonCheck, MORE, REFUSED } = require('./lib/json-check')
 const { isTooDeep, jsonCodec } = require('./lib/json-codec')
 const { parseText } = require('./lib/parse-text')
 
 exports.jsonCodec = jsonCodec
+exports.JsonCheck = JsonCheck
+exports.MORE = MORE
+exports.DONE = DONE
+exports.REFUSED = REFUSED
 exports.isTooDeep = isTooDeep
 exports.parseText = parseText

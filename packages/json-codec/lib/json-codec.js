@@ -5,10 +5,9 @@ const { isUtf8 } = require('node:buffer')
 const { isBigIntObject } = require('node:util').types
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { compile } = require('./compile')
+const { DEPTH_MAX } = require('./json-check')
 const { parseText } = require('./parse-text')
 
-/** Arrays and objects inside one another, as in binaryCodec. Engines differ in what they bear; all bear this. */
-const DEPTH_MAX = 1000
 const KEYS_SHOWN_MAX = 10
 
 const jsonCodec = Object.freeze({
