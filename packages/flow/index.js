@@ -3,8 +3,8 @@
 // wall clocks, text and bytes.
 
 const {
-  Piece, ScratchBuffer, allocateShared, isZero, putUint16, putUint32, putUint48, putUint53, readUInt32BE, readUInt48BE,
-  readUInt53BE, writeUInt53BE
+  Piece, ScratchBuffer, allocateShared, copyBytes, isZero, putUint16, putUint32, putUint48, putUint53, readUInt32BE,
+  readUInt48BE, readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
 const { ClockWatch, boundParts, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
@@ -47,6 +47,7 @@ exports.SyncBudget = SyncBudget
 exports.Piece = Piece
 exports.allocateShared = allocateShared
 exports.isZero = isZero
+exports.copyBytes = copyBytes
 exports.ScratchBuffer = ScratchBuffer
 exports.putUint16 = putUint16
 exports.putUint32 = putUint32

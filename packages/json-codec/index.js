@@ -1,7 +1,7 @@
 'use strict'
 // JSON records: the codec, whose filter parses only the records that may match.
 
-const { DONE, JsonCheck, MORE, REFUSED } = require('./lib/json-check')
+const { DONE, JsonCheck, MORE, REFUSED, showByte } = require('./lib/json-check')
 const { isTooDeep, jsonCodec } = require('./lib/json-codec')
 const { parseText } = require('./lib/parse-text')
 
@@ -10,5 +10,6 @@ exports.JsonCheck = JsonCheck
 exports.MORE = MORE
 exports.DONE = DONE
 exports.REFUSED = REFUSED
+exports.showByte = showByte
 exports.isTooDeep = isTooDeep
 exports.parseText = parseText

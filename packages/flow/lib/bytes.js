@@ -5,6 +5,8 @@ const { Buffer } = require('node:buffer')
 const { markAsUntransferable } = require('node:worker_threads')
 const { LogError } = require('@millrace/errors')
 
+/** Up to so many bytes a loop is faster than a call of native code. */
+const LOOP_SIZE_MAX = 48
 const TWO_32 = 2 ** 32
 // Larger buffers are rare, so they are not kept.
 const SCRATCH_SIZE_MAX = 1024 * 1024
@@ -37,6 +39,14 @@ function allocateShared (size) {
   const bytes = Buffer.allocUnsafeSlow(size)
   markAsUntransferable(bytes.buffer)
   return bytes
+}
+
+/** @type {(from: Uint8Array, begin: number, end: number, to: Uint8Array, at: number) => number} where the copy ends */
+function copyBytes (from, begin, end, to, at) {
+  const size = end - begin
+  if (size > LOOP_SIZE_MAX) to.set(from.subarray(begin, end), at)
+  else for (let index = 0; index < size; index++) to[at + index] = from[begin + index]
+  return at + size
 }
 
 /** Memory that is reused: the first write to new memory is slow. */
@@ -113,6 +123,7 @@ function writeUInt53BE (buf, value, offset) {
 
 exports.Piece = Piece
 exports.isZero = isZero
+exports.copyBytes = copyBytes
 exports.allocateShared = allocateShared
 exports.ScratchBuffer = ScratchBuffer
 exports.putUint16 = putUint16

@@ -7,15 +7,23 @@
 //
 // So the mark is in the same commit as the data, and a crash takes both or neither.
 
+const { Piece, copyBytes } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { lines } = require('@millrace/log-writer')
 
 const MARK_KEY = '"idempotency":'
 const MARK_END = '},"value":'
 
-/** The last one without a mark, and its time. */
-let envelope = { before: '', after: '}' }
-let envelopeMs = NaN
+const HEAD = Buffer.from('{"time":0000000000000,"value":')
+const TAIL = Buffer.from('}')
+const TIME_AT = '{"time":'.length
+const TIME_LENGTH = 13
+const ENVELOPE_SIZE = HEAD.length + TAIL.length
+const [NEWLINE, RETURN, SPACE] = Buffer.from('\n\r ')
+
+/** The time that was written last, as digits. */
+let digits = Buffer.alloc(TIME_LENGTH)
+let digitsMs = NaN
 
 /**
  * @typedef {object} Mark
@@ -33,52 +41,50 @@ const recordCodec = Object.freeze({
 })
 
 /**
- * @param {number} timeMs
- * @param {string[]} texts  JSON of each value
- * @param {Mark | null} mark  for the last record
- * @returns {Buffer[]}
+ * Records without their time, all in one block.
+ * @type {(bytes: Uint8Array, cuts: number[]) => { block: Buffer, records: Buffer[] }}  `cuts`: the JSON texts of the
+ *   values: from, to, from, to and so on
  */
-function encodeRecords (timeMs, texts, mark) {
-  if (texts.length === 1) return [encodeRecord(timeMs, texts[0], mark)]
-  if (mark === null) return encodeAll(timeMs, texts)
-  return [...encodeAll(timeMs, texts.slice(0, -1)), encodeRecord(timeMs, texts[texts.length - 1], mark)]
+function makeRecords (bytes, cuts) {
+  let size = cuts.length / 2 * ENVELOPE_SIZE
+  for (let index = 0; index < cuts.length; index += 2) size += cuts[index + 1] - cuts[index]
+  const block = Buffer.allocUnsafe(size)
+  const records = []
+  let at = 0
+  for (let index = 0; index < cuts.length; index += 2) {
+    const from = at
+    at = copyBytes(HEAD, 0, HEAD.length, block, at)
+    at = copyBytes(bytes, cuts[index], cuts[index + 1], block, at)
+    at = copyBytes(TAIL, 0, TAIL.length, block, at)
+    records.push(cuts.length === 2 ? block : new Piece(block.buffer, block.byteOffset + from, at - from))
+  }
+  // A line break is between tokens: in a string it would not be JSON.
+  for (const lineBreak of [NEWLINE, RETURN]) {
+    for (let at = block.indexOf(lineBreak); at !== -1; at = block.indexOf(lineBreak, at + 1)) block[at] = SPACE
+  }
+  return { block, records }
 }
 
-/** @type {(timeMs: number, text: string, mark: Mark | null) => Buffer} */
-function encodeRecord (timeMs, text, mark) {
-  const { before, after } = envelopeOf(timeMs, mark)
-  return Buffer.from(`${before}${text}${after}`)
-}
-
-/**
- * Makes one Buffer for all of them, and cuts it: to make one for each takes half as much time again.
- * @type {(timeMs: number, texts: string[]) => Buffer[]}
- */
-function encodeAll (timeMs, texts) {
-  const { before, after } = envelopeOf(timeMs, null)
-  const all = `${before}${texts.join(`${after}${before}`)}${after}`
-  const bytes = Buffer.from(all)
-  // Only in ASCII is a character a byte, so that the ends of the texts are the ends of the bytes.
-  if (bytes.length !== all.length) return texts.map((text) => encodeRecord(timeMs, text, null))
-  const envelopeSize = before.length + after.length
-  let end = 0
-  return texts.map((text) => {
-    const start = end
-    end += envelopeSize + text.length
-    return bytes.subarray(start, end)
-  })
+/** The same of one text. @param {string} text */
+function makeRecord (text) {
+  return Buffer.from(`${HEAD.latin1Slice()}${text}}`)
 }
 
 /**
- * What stands around the client's value.
- * @type {(timeMs: number, mark: Mark | null) => { before: string, after: string }}
+ * Gives records their time, once it is known.
+ * @type {(records: Buffer[], timeMs: number, mark: Mark | null) => void}  `mark`: for the last record
  */
-function envelopeOf (timeMs, mark) {
-  if (mark !== null) return { before: `{"time":${timeMs},${MARK_KEY}${JSON.stringify(mark)},"value":`, after: '}' }
-  // Many requests come in the same millisecond.
-  if (timeMs !== envelopeMs) envelope = { before: `{"time":${timeMs},"value":`, after: '}' }
-  envelopeMs = timeMs
-  return envelope
+function stampRecords (records, timeMs, mark) {
+  if (timeMs !== digitsMs) {
+    // A clock that is far off has fewer digits: JSON may have spaces there, but no zeros.
+    digits = Buffer.from(String(timeMs).padStart(TIME_LENGTH))
+    digitsMs = timeMs
+  }
+  for (const record of records) for (let index = 0; index < TIME_LENGTH; index++) record[TIME_AT + index] = digits[index]
+  if (mark === null) return
+  const last = records[records.length - 1]
+  const head = Buffer.from(`{"time":${timeMs},${MARK_KEY}${JSON.stringify(mark)},"value":`)
+  records[records.length - 1] = Buffer.concat([head, last.subarray(HEAD.length)])
 }
 
 /** The record as readers get it, with its seq and without its mark. @type {(seq: number, bytes: Buffer) => string} */
@@ -110,8 +116,12 @@ function onValues (filter) {
 }
 
 exports.recordCodec = recordCodec
-exports.encodeRecords = encodeRecords
-exports.envelopeOf = envelopeOf
+exports.HEAD = HEAD
+exports.TAIL = TAIL
+exports.ENVELOPE_SIZE = ENVELOPE_SIZE
+exports.makeRecord = makeRecord
+exports.makeRecords = makeRecords
+exports.stampRecords = stampRecords
 exports.showRecord = showRecord
 exports.decodeRecord = decodeRecord
 exports.onValues = onValues

@@ -214,9 +214,15 @@ class JsonCheck {
 function describe (state, byte) {
   const isText = state >= TEXT && state < FIRST_BEHIND_TEXTS
   if (isText && (byte >= 0x80 || STATES[state].includes('more'))) return 'it is not UTF-8'
-  return `${byte > SPACE && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `the byte ${byte}`} is unexpected`
+  return `${showByte(byte)} is unexpected`
 }
 
+/** A byte for people. @param {number} byte */
+function showByte (byte) {
+  return byte > SPACE && byte < 0x7f ? JSON.stringify(String.fromCharCode(byte)) : `the byte ${byte}`
+}
+
+exports.showByte = showByte
 exports.DEPTH_MAX = DEPTH_MAX
 exports.JsonCheck = JsonCheck
 exports.MORE = MORE

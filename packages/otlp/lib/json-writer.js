@@ -1,6 +1,7 @@
 'use strict'
 // JSON text as bytes, in a buffer that grows. What comes as UTF-8 goes into it without becoming a string.
 
+const { copyBytes } = require('@millrace/flow')
 const { NANOSECOND_DIGITS, showSeconds } = require('./log-record')
 
 const FIRST_SIZE = 64 * 1024
@@ -10,8 +11,6 @@ const [QUOTE, COLON, COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET
 const FIRST_PRINTABLE = 0x20
 const FIRST_BEYOND_ASCII = 0x80
 const BACKSLASH = 0x5c
-/** Up to so many bytes a loop is faster than a call of native code. */
-const LOOP_SIZE_MAX = 48
 const BASE64_GROWTH = 4 / 3
 
 /** 1 for bytes that stand for themselves in a JSON string. */
@@ -197,13 +196,4 @@ class JsonWriter {
   }
 }
 
-/** @type {(from: Uint8Array, begin: number, end: number, to: Uint8Array, at: number) => number} where the copy ends */
-function copyBytes (from, begin, end, to, at) {
-  const size = end - begin
-  if (size > LOOP_SIZE_MAX) to.set(from.subarray(begin, end), at)
-  else for (let index = 0; index < size; index++) to[at + index] = from[begin + index]
-  return at + size
-}
-
-exports.copyBytes = copyBytes
 exports.JsonWriter = JsonWriter

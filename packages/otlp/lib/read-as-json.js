@@ -3,9 +3,10 @@
 
 const { isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
+const { copyBytes } = require('@millrace/flow')
 const { GIVEN_UP } = require('./json-scanner')
 const { JsonTranscoder } = require('./json-to-json')
-const { JsonWriter, copyBytes } = require('./json-writer')
+const { JsonWriter } = require('./json-writer')
 const { ProtobufReader } = require('./protobuf-reader')
 const { writeMembers } = require('./protobuf-to-json')
 const { readJson } = require('./read-json')
