@@ -2,7 +2,7 @@
 // JSON records: the codec, whose filter parses only the records that may match.
 
 const { DONE, JsonCheck, MORE, REFUSED, showByte } = require('./lib/json-check')
-const { isTooDeep, jsonCodec } = require('./lib/json-codec')
+const { jsonCodec } = require('./lib/json-codec')
 const { parseText } = require('./lib/parse-text')
 
 exports.jsonCodec = jsonCodec
@@ -11,5 +11,4 @@ exports.MORE = MORE
 exports.DONE = DONE
 exports.REFUSED = REFUSED
 exports.showByte = showByte
-exports.isTooDeep = isTooDeep
 exports.parseText = parseText

@@ -1,194 +1,250 @@
 'use strict'
-// The body of a request as the JSON texts of its records. The texts are kept as they came: numbers keep their digits
-// and objects their repeated keys. Only line breaks between tokens become spaces, so that a record fits on a line.
+// Receives the body of a request: collects what was sent, unpacks it, and hands it to a reader step by step. Sizes are
+// bounded while bytes arrive, each step waits for room in a turn of the event loop, and what the request holds counts
+// against what all requests may hold.
 
-const { isUtf8 } = require('node:buffer')
-const { promisify } = require('node:util')
 const zlib = require('node:zlib')
-const { isTooDeep } = require('@millrace/json-codec')
-const { LINES_TYPES, checkCharset, isGzip, withoutMark } = require('./content')
-const { Problem } = require('./problem')
+const { checkCharset, isGzip } = require('./content')
+const { Problem, tooLarge } = require('./problem')
 
-const inflate = promisify(zlib.gunzip)
-const LINE_BREAK = /[\r\n]/
+/** A reader gets no more than this at once. */
+const STEP_SIZE = 64 * 1024
 
 /**
- * @typedef {{ bodySize: number, inflatedSize: number, batchCount: number, recordSize: number }} BodyLimits
+ * @typedef {import('./holds').Hold} Hold
+ * @typedef {import('node:http').IncomingHttpHeaders} Headers
+ * @typedef {import('node:stream').Readable} Readable
  */
 
 /**
- * Collects and unpacks a body. fastify's own way to collect it copies each body, and takes its listeners away again.
- * @param {{ headers: import('node:http').IncomingHttpHeaders }} request
- * @param {import('node:stream').Readable} stream  of bytes; of text if the application around has put that in between
- * @param {BodyLimits} limits
- * @param {(err: Error | null, body?: Buffer) => void} done  once, whatever the stream does afterwards
+ * What makes something of a body. It is asked to work only for as many bytes as there is room for.
+ * @template T
+ * @typedef {object} Reader
+ * @property {number} nextSize  bytes that the next step works on; 0: it needs more of the body
+ * @property {number} heldSize  bytes that it holds
+ * @property {(chunk: Buffer) => void} write  takes a part of the body, once `nextSize` is 0
+ * @property {() => void} step  throws a Problem
+ * @property {() => void} end  there is no more of the body; steps may follow
+ * @property {() => T} finish  throws a Problem
  */
-function receiveBody ({ headers }, stream, limits, done) {
-  const { bodySize } = limits
-  const type = headers['content-type']
-  let isPacked = false
-  try {
-    checkCharset(type)
-    isPacked = isGzip(headers['content-encoding'])
-  } catch (err) {
-    return done(/** @type {Error} */ (err))
-  }
-  if (Number(headers['content-length']) > bodySize) return done(bodyTooLarge(limits))
+
+/**
+ * @template T
+ * @typedef {(err: Error | null, result?: T, hold?: Hold) => void} Done  once, whatever the stream does afterwards.
+ *   `hold`: what the result holds, to be released
+ */
+
+/**
+ * @typedef {object} Around  a part of the context
+ * @property {{ limits: { bodySize: number, inflatedSize: number } }} options
+ * @property {import('./turns').Turns} turns
+ * @property {import('./holds').Holds} holds
+ */
+
+/** @template T */
+class Intake {
+  #stream
+  #reader
+  #limits
+  #turns
+  #hold
+  #done
+  /** Of the bytes as they are unpacked. @type {Readable} */
+  #source
+  /** @type {zlib.Gunzip | null} */
+  #gunzip = null
+  /** @type {import('node:crypto').Hash | null} */
+  #hash
   /** @type {Buffer[]} */
-  const chunks = []
-  let size = 0
-  let isDone = false
-  stream.on('data', (data) => {
-    if (isDone) return
-    const chunk = typeof data === 'string' ? Buffer.from(data) : data
-    size += chunk.length
-    if (size > bodySize) finish(bodyTooLarge(limits))
-    else chunks.push(chunk)
-  })
-  stream.on('end', () => {
-    if (isDone) return
+  #chunks = []
+  #chunksSize = 0
+  #sentSize = 0
+  #size = 0
+  #isWaiting = false
+  #isEnded = false
+  #isOver = false
+
+  /**
+   * @param {Headers} headers
+   * @param {Readable} stream  of bytes; of text if the application around has put that in between
+   * @param {Reader<T>} reader
+   * @param {Around} context
+   * @param {Done<T>} done
+   * @param {import('node:crypto').Hash | null} hash  of the body
+   */
+  constructor (headers, stream, reader, { options, turns, holds }, done, hash) {
+    this.#stream = stream
+    this.#source = stream
+    this.#reader = reader
+    this.#limits = options.limits
+    this.#turns = turns
+    this.#hold = holds.open()
+    this.#done = done
+    this.#hash = hash
     try {
-      const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
-      const inflated = isPacked ? inflateBody(body, limits) : body
-      if (Buffer.isBuffer(inflated)) finish(null, withoutMark(inflated, type))
-      else inflated.then((inflated) => finish(null, withoutMark(inflated, type)), finish)
+      checkCharset(headers['content-type'])
+      const isPacked = isGzip(headers['content-encoding'])
+      if (Number(headers['content-length']) > this.#limits.bodySize) throw this.#bodyTooLarge()
+      this.#listen(isPacked)
     } catch (err) {
-      finish(/** @type {Error} */ (err))
+      this.#end(/** @type {Error} */ (err))
     }
-  })
-  stream.on('error', (cause) => finish(new Problem(400, 'the body did not arrive as a whole', { cause })))
-
-  /** @type {(err: Error | null, body?: Buffer) => void} */
-  function finish (err, body) {
-    // The stream may fail while its bytes are unpacked.
-    if (isDone) return
-    isDone = true
-    done(err, body)
   }
-}
 
-/** @param {BodyLimits} limits */
-function bodyTooLarge ({ bodySize }) {
-  return tooLarge(`the body is larger than ${bodySize} bytes`)
-}
-
-/** @type {(body: Buffer, limits: BodyLimits) => Promise<Buffer>} */
-function inflateBody (body, { inflatedSize }) {
-  return inflate(body, { maxOutputLength: inflatedSize }).catch((err) => {
-    if (err.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(`the body is larger than ${inflatedSize} bytes when it is unpacked`)
-    throw new Problem(400, `the body is no gzip: ${err.message}`)
-  })
-}
-
-/**
- * @param {Buffer} body
- * @param {string} type  media type without parameters
- * @param {BodyLimits} limits
- * @returns {string[]}  one JSON text a record, each without line breaks
- * @throws {Problem}
- */
-function parseRecords (body, type, limits) {
-  if (!isUtf8(body)) throw new Problem(400, 'the body is not UTF-8')
-  const text = body.toString()
-  const texts = LINES_TYPES.includes(type) ? parseLines(text, limits) : parseJson(text, limits)
-  if (texts.length === 0) throw new Problem(400, 'the body has no record')
-  return texts
-}
-
-/** @type {(text: string, limits: BodyLimits) => string[]} */
-function parseJson (text, limits) {
-  const value = parse(text, (reason) => new Problem(400, `the body is no JSON: ${reason}`))
-  const texts = Array.isArray(value) ? splitArray(text) : [text.trim()]
-  if (texts.length > limits.batchCount) throw tooMany(limits)
-  texts.forEach((text, index) => checkText(text, limits, { index }))
-  return LINE_BREAK.test(text) ? texts.map(onOneLine) : texts
-}
-
-/** @type {(text: string, limits: BodyLimits) => string[]} */
-function parseLines (text, limits) {
-  const texts = []
-  let line = 0
-  for (let at = 0; at < text.length;) {
-    const found = text.indexOf('\n', at)
-    const end = found === -1 ? text.length : found
-    const part = text.slice(at, end).trim()
-    line++
-    if (part !== '') {
-      if (texts.length === limits.batchCount) throw tooMany(limits)
-      const begin = at
-      parse(part, (reason) => {
-        const position = { line, offset: Buffer.byteLength(text.slice(0, begin)) }
-        return new Problem(400, `line ${line} is no JSON: ${reason}; nothing was stored`, { code: 'bad_record', more: position })
+  /** @param {boolean} isPacked */
+  #listen (isPacked) {
+    const stream = this.#stream
+    const fail = (/** @type {Error} */ cause) => this.#end(new Problem(400, 'the body did not arrive as a whole', { cause }))
+    if (isPacked) {
+      const gunzip = this.#gunzip = zlib.createGunzip({ chunkSize: STEP_SIZE })
+      this.#source = gunzip
+      gunzip.on('data', this.#take)
+      gunzip.on('end', this.#endBody)
+      gunzip.on('error', (err) => this.#end(new Problem(400, `the body is no gzip: ${err.message}`)))
+      stream.on('data', this.#count)
+      stream.pipe(gunzip)
+    } else {
+      stream.on('data', (data) => {
+        if (this.#count(data)) this.#take(data)
       })
-      checkText(part, limits, { line })
-      texts.push(part)
+      stream.on('end', this.#endBody)
     }
-    at = end + 1
+    stream.on('error', fail)
+    if (stream.destroyed && !stream.readableEnded) fail(new Error('it ended before it was read'))
   }
-  return text.includes('\r') ? texts.map(onOneLine) : texts
-}
 
-/** @type {(text: string, toProblem: (reason: string) => Problem) => any} */
-function parse (text, toProblem) {
-  try {
-    return JSON.parse(text)
-  } catch (/** @type {any} */ err) {
-    throw toProblem(err.message)
+  /** Of what is sent. @param {Buffer | string} data */
+  #count = (data) => {
+    this.#sentSize += data.length
+    if (this.#sentSize > this.#limits.bodySize) this.#end(this.#bodyTooLarge())
+    return !this.#isOver
   }
-}
 
-/** @type {(text: string, limits: BodyLimits, position: Record<string, number>) => void} */
-function checkText (text, { recordSize }, position) {
-  if (text.length * 3 > recordSize && Buffer.byteLength(text) > recordSize) {
-    throw tooLarge(`a record is larger than ${recordSize} bytes; nothing was stored`, position)
+  #bodyTooLarge () {
+    return tooLarge(`the body is larger than ${this.#limits.bodySize} bytes`)
   }
-  if (isTooDeep(text)) throw new Problem(400, 'a record is nested too deep; nothing was stored', { code: 'bad_record', more: position })
-}
 
-/** @param {string} text  JSON, so that its strings have no line breaks */
-function onOneLine (text) {
-  return text.replace(/[\r\n]/g, ' ')
+  /** @param {Buffer | string} data */
+  #take = (data) => {
+    if (this.#isOver) return
+    const chunk = typeof data === 'string' ? Buffer.from(data) : data
+    const { inflatedSize } = this.#limits
+    this.#size += chunk.length
+    if (this.#size > inflatedSize) {
+      return this.#end(tooLarge(`the body is larger than ${inflatedSize} bytes when it is unpacked`))
+    }
+    this.#hash?.update(chunk)
+    this.#chunks.push(chunk)
+    this.#chunksSize += chunk.length
+    this.#work()
+  }
+
+  #endBody = () => {
+    this.#isEnded = true
+    this.#work()
+  }
+
+  #work () {
+    if (this.#isWaiting || this.#isOver) return
+    try {
+      while (this.#hasWork()) {
+        const { nextSize } = this.#reader
+        if (!this.#turns.take(nextSize)) return this.#wait(nextSize)
+        this.#step()
+      }
+      this.#hold.set(this.#reader.heldSize + this.#chunksSize)
+      if (this.#isEnded) this.#end(null, this.#reader.finish())
+    } catch (err) {
+      this.#end(/** @type {Error} */ (err))
+    }
+  }
+
+  /** Gives the reader what it needs. Whether it has a step to do then. */
+  #hasWork () {
+    const reader = this.#reader
+    if (reader.nextSize === 0 && this.#chunks.length > 0) {
+      const [chunk] = this.#chunks
+      const part = chunk.length > STEP_SIZE ? chunk.subarray(0, STEP_SIZE) : chunk
+      if (part === chunk) this.#chunks.shift()
+      else this.#chunks[0] = chunk.subarray(STEP_SIZE)
+      this.#chunksSize -= part.length
+      reader.write(part)
+    } else if (reader.nextSize === 0 && this.#isEnded) reader.end()
+    return reader.nextSize > 0
+  }
+
+  #step () {
+    this.#reader.step()
+    this.#hold.set(this.#reader.heldSize + this.#chunksSize)
+  }
+
+  /** @param {number} size */
+  #wait (size) {
+    this.#isWaiting = true
+    // No more is to arrive meanwhile.
+    this.#source.pause()
+    this.#turns.wait(size, () => {
+      this.#isWaiting = false
+      if (this.#isOver) return
+      try {
+        this.#step()
+      } catch (err) {
+        return this.#end(/** @type {Error} */ (err))
+      }
+      this.#work()
+      if (!this.#isWaiting) this.#source.resume()
+    })
+  }
+
+  /** @type {(err: Error | null, result?: T) => void} */
+  #end (err, result) {
+    // The stream may fail later, too.
+    if (this.#isOver) return
+    this.#isOver = true
+    if (err === null) return this.#done(null, result, this.#hold)
+    this.#hold.release()
+    this.#chunks = []
+    if (this.#gunzip !== null) {
+      this.#stream.unpipe(this.#gunzip)
+      this.#gunzip.destroy()
+    }
+    // Otherwise the connection would wait for what nobody reads.
+    this.#stream.resume()
+    this.#done(err)
+  }
 }
 
 /**
- * The texts of the elements. JSON.stringify would change numbers and drop repeated keys.
- * @param {string} text  an array that JSON.parse has accepted
+ * @template T
+ * @param {{ headers: Headers }} request
+ * @param {Readable} stream
+ * @param {Reader<T>} reader
+ * @param {Around} context
+ * @param {Done<T>} done
+ * @param {import('node:crypto').Hash | null} [hash]  of the body, unpacked
  */
-function splitArray (text) {
-  const texts = []
-  let depth = 0
-  let begin = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text[at]
-    if (unit === '"') at = endOfString(text, at)
-    else if (unit === '[' || unit === '{') {
-      if (++depth === 1) begin = at + 1
-    } else if (unit === ']' || unit === '}') {
-      if (--depth === 0) texts.push(text.slice(begin, at).trim())
-    } else if (unit === ',' && depth === 1) {
-      texts.push(text.slice(begin, at).trim())
-      begin = at + 1
-    }
-  }
-  return texts.length === 1 && texts[0] === '' ? [] : texts
+function receiveBody ({ headers }, stream, reader, context, done, hash = null) {
+  // eslint-disable-next-line no-new
+  new Intake(headers, stream, reader, context, done, hash)
 }
 
-/** @type {(text: string, at: number) => number} the position of the closing quote */
-function endOfString (text, at) {
-  for (at++; text[at] !== '"'; at++) if (text[at] === '\\') at++
-  return at
+/**
+ * @param {any} request
+ * @param {Around} context
+ * @param {string} detail  of the refusal
+ * @param {(err: Error | null) => void} done
+ */
+function expectNoBody (request, context, detail, done) {
+  // Most requests without a body say so.
+  if (!request.body) return done(null)
+  const refuse = () => { throw new Problem(400, detail) }
+  const reader = { nextSize: 0, heldSize: 0, write: refuse, step () {}, end () {}, finish () {} }
+  receiveBody(request, request.body, reader, context, (err, _, hold) => {
+    hold?.release()
+    done(err)
+  })
 }
 
-/** @param {BodyLimits} limits */
-function tooMany ({ batchCount }) {
-  return tooLarge(`a batch may have ${batchCount} records; nothing was stored`)
-}
-
-/** @type {(detail: string, more?: Record<string, number>) => Problem} */
-function tooLarge (detail, more = {}) {
-  return new Problem(413, detail, { code: 'too_large', more })
-}
-
+exports.expectNoBody = expectNoBody
 exports.receiveBody = receiveBody
-exports.parseRecords = parseRecords
-exports.splitArray = splitArray
+exports.STEP_SIZE = STEP_SIZE

@@ -31,7 +31,8 @@ const AGE_STEP_MS = 20
  * @property {Ack} ack
  * @property {number} since  when it came, by the monotonic clock
  * @property {Done} done
- * @property {Events | null} events  that are counted
+ * @property {Events | null | undefined} events  that are counted
+ * @property {import('./holds').Hold | undefined} hold  released when the records need no memory any more
  *
  * @typedef {object} CommitOptions
  * @property {number} bufferMs  how long a batch with the acknowledgement `buffered` may wait
@@ -103,15 +104,15 @@ class Committer {
     return this.#steps.length === 0 ? 0 : performance.now() - this.#steps[0].sinceMs
   }
 
-  /** @type {(records: Buffer[], ack: Ack, done: Done, events?: Events | null) => void} */
-  submit (records, ack, done, events = null) {
+  /** @type {(records: Buffer[], ack: Ack, done: Done, more?: Partial<Pick<Batch, 'events' | 'hold'>>) => void} */
+  submit (records, ack, done, { events, hold } = {}) {
     let size = 0
     for (const { length } of records) size += length
     if (this.#size > 0 && this.#size + size > this.#options.pendingSize) {
       return done(unavailable(`${this.#size} bytes wait to be written; nothing was stored`), null)
     }
     this.#size += size
-    this.#waiting.push({ records, size, ack, since: performance.now(), done, events })
+    this.#waiting.push({ records, size, ack, since: performance.now(), done, events, hold })
     if (ack === 'buffered') this.#acknowledge(done)
     const isFull = this.#size >= BUFFER_SIZE || ++this.#newCount >= BUFFER_COUNT
     if (isFull || ack === 'written') this.#schedule()
@@ -173,9 +174,9 @@ class Committer {
   /** @type {(batch: Batch, err: Error | null, seq: number) => void} */
   #written (batch, err, seq) {
     if (err !== null && batch.ack === 'buffered') this.#failed.push(batch)
-    else this.#size -= batch.size
+    else this.#forget(batch)
     if (err === null) this.#measure(batch, seq)
-    if (batch.events !== null) this.#options.onWritten?.(batch.events, batch.size, err, seq)
+    if (batch.events) this.#options.onWritten?.(batch.events, batch.size, err, seq)
     if (err !== null) this.#options.onFailure(err)
     if (batch.ack !== 'buffered' && err !== null) batch.done(err, null)
     else if (batch.ack === 'written') batch.done(null, seq)
@@ -186,6 +187,12 @@ class Committer {
     this.#waiting = [...failed, ...this.#waiting]
     if (failed.length > 0) this.#timer ??= setTimeout(this.#flush, RETRY_MS)
     else if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  /** The records need no memory any more. @param {Batch} batch */
+  #forget ({ size, hold }) {
+    this.#size -= size
+    hold?.release()
   }
 
   /** The time, read once for all batches that are called back together. */

@@ -10,7 +10,6 @@ const RECORD_TYPES = [...JSON_TYPES, ...LINES_TYPES]
 const GZIP = ['gzip', 'x-gzip']
 const CHARSET = /;\s*charset\s*=\s*("?)([^";]*)\1/gi
 const UTF8 = ['utf-8', 'utf8', '']
-const BOM = Buffer.from('\ufeff')
 
 /** The media type without its parameters. @param {string} [header] */
 function mediaType (header = '') {
@@ -40,18 +39,8 @@ function checkCharset (header) {
   }
 }
 
-/**
- * Some programs begin UTF-8 with a byte-order mark, which JSON does not have.
- * @type {(body: Buffer, type: string | undefined) => Buffer}
- */
-function withoutMark (body, type) {
-  const isMarked = body.length >= BOM.length && body[0] === BOM[0] && body[1] === BOM[1] && body[2] === BOM[2]
-  return isMarked && RECORD_TYPES.includes(mediaType(type)) ? body.subarray(BOM.length) : body
-}
-
 exports.mediaType = mediaType
 exports.isGzip = isGzip
 exports.checkCharset = checkCharset
-exports.withoutMark = withoutMark
 exports.LINES_TYPES = LINES_TYPES
 exports.RECORD_TYPES = RECORD_TYPES

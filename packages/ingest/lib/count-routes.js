@@ -2,6 +2,8 @@
 // GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
 
 const { Readable } = require('node:stream')
+const { toPromise } = require('@millrace/flow')
+const { expectNoBody } = require('./body')
 const { formatDay, parseDay } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { Problem, toProblem, unavailable } = require('./problem')
@@ -20,7 +22,8 @@ const { docs } = require('./schemas')
  */
 
 /** @type {(routes: any, context: Context) => void} */
-function addCountRoutes (routes, { options: { limits }, logs }) {
+function addCountRoutes (routes, context) {
+  const { options: { limits }, logs } = context
   routes.add('GET', '/v1/se/counts', { action: 'read', log: EVENTS }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const query = parseQuery(request.query)
     reply.header('Content-Type', LINES_TYPE)
@@ -44,8 +47,8 @@ function addCountRoutes (routes, { options: { limits }, logs }) {
     }
   }, { doc: docs.counts })
   // It reads the whole log, so not every key may do it.
-  routes.add('POST', '/v1/se/counts', { action: 'write', log: '*' }, async (/** @type {any} */ { body }) => {
-    if (body?.length > 0) throw new Problem(400, 'counting again needs no body')
+  routes.add('POST', '/v1/se/counts', { action: 'write', log: '*' }, async (/** @type {any} */ request) => {
+    await toPromise((cb) => expectNoBody(request, context, 'counting again needs no body', cb))
     if (!logs.names.has(EVENTS) && logs.isOpen) return { from: null, events: 0, incomplete: null }
     const entry = await logs.acquire(EVENTS, false)
     try {

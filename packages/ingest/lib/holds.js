@@ -53,4 +53,5 @@ class Hold {
   }
 }
 
+exports.Hold = Hold
 exports.Holds = Holds

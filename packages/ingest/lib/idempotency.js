@@ -36,14 +36,13 @@ class Idempotency {
    * @param {NamedLog} entry
    * @param {string} given  the header
    * @param {string} apiKey  its id
-   * @param {string} type  the media type of the body
-   * @param {Buffer} body
+   * @param {string} body  its SHA-256
    * @returns {Promise<{ key: string, body: string, first: Stored | null }>}  `first`: what an earlier request stored
    * @throws {Problem}
    */
-  async begin (entry, given, apiKey, type, body) {
-    const key = hash([entry.name, apiKey, given].join('\n'))
-    const digest = hash(`${type}\n`, body)
+  async begin (entry, given, apiKey, body) {
+    const key = shorten(crypto.createHash('sha256').update([entry.name, apiKey, given].join('\n')).digest('hex'))
+    const digest = shorten(body)
     await this.#load(entry)
     if (this.#pending.has(key)) {
       throw new Problem(409, 'a request with this Idempotency-Key is being handled; try again later', { code: 'in_flight', retryAfter: 1 })
@@ -107,11 +106,9 @@ class Idempotency {
   }
 }
 
-/** @type {(...parts: Array<string | Buffer>) => string} 128 bits are enough */
-function hash (...parts) {
-  const sha = crypto.createHash('sha256')
-  for (const part of parts) sha.update(part)
-  return sha.digest('hex').slice(0, 32)
+/** 128 bits are enough. @param {string} hash  in hex */
+function shorten (hash) {
+  return hash.slice(0, 32)
 }
 
 exports.Idempotency = Idempotency

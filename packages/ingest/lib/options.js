@@ -12,6 +12,8 @@ const LIMITS = Object.freeze({
   /** bytes of a body as it is sent, and unpacked */
   bodySize: 8 * MiB,
   inflatedSize: 32 * MiB,
+  /** bytes that all requests together may hold */
+  requestsSize: 128 * MiB,
   /** records of a request */
   batchCount: 10_000,
   /** bytes of a record */

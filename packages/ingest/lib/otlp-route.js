@@ -5,9 +5,10 @@
 
 const { toPromise } = require('@millrace/flow')
 const { MEDIA_TYPES, readAsJson, writeResponse, writeStatus } = require('@millrace/otlp')
+const { receiveBody } = require('./body')
 const { mediaType } = require('./content')
 const { Problem, toProblem } = require('./problem')
-const { envelopeOf } = require('./record')
+const { ENVELOPE_SIZE, HEAD, TAIL } = require('./record')
 const { docs } = require('./schemas')
 const { chooseAck, commit } = require('./write-routes')
 
@@ -16,6 +17,13 @@ const LOG = 'otlp'
 /** gRPC's codes for what went wrong; 2 is "unknown". */
 const CODE_OF = /** @type {Record<string, number>} */ ({ 400: 3, 401: 16, 403: 7, 413: 3, 415: 3, 429: 8, 503: 14 })
 const CODE_UNKNOWN = 2
+/** Some programs begin UTF-8 with a byte-order mark, which JSON does not have. */
+const MARK = Buffer.from('\ufeff')
+
+/**
+ * @template T
+ * @typedef {import('./body').Reader<T>} Reader
+ */
 
 /**
  * @typedef {import('@millrace/otlp').Encoding} Encoding
@@ -24,22 +32,21 @@ const CODE_UNKNOWN = 2
  * @typedef {import('./options').Ack} Ack
  * @typedef {import('./options').Limits} Limits
  * @typedef {import('./plugin').Context} Context
- * @typedef {{ records: Buffer[], rejection: Rejection }} ReadRequest
+ * @typedef {{ records: Buffer[], rejection: Rejection, hold?: import('./holds').Hold }} ReadRequest
  */
 
 /** @type {(routes: any, context: Context) => void} */
-function addOtlpRoute (routes, { options, logs }) {
+function addOtlpRoute (routes, context) {
+  const { options, logs } = context
   const access = { action: 'write', log: otlpLogOf }
   routes.add('POST', '/v1/logs', access, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const encoding = encodingOf(request)
     if (encoding === null) throw new Problem(415, `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}`)
     const { ack, isAsked } = chooseAck(request, options)
-    const body = request.body ?? Buffer.alloc(0)
-    const name = otlpLogOf(request.apiKey)
-    const read = (/** @type {number} */ timeMs) => readRecords(encoding, body, timeMs, options.limits)
+    const { records, rejection, hold } = await readRequest(encoding, request, context)
     // A request that has no records, or is refused, makes no log.
-    const first = logs.names.has(name) ? null : read(0)
-    const rejection = first?.records.length === 0 ? first.rejection : await storeRequest(logs, name, ack, read)
+    if (records.length > 0) await store(logs, otlpLogOf(request.apiKey), ack, { records, pairs: [], hold })
+    else hold?.release()
     if (isAsked) reply.header('Preference-Applied', `ack=${ack}`)
     reply.header('Content-Type', MEDIA_TYPES[encoding])
     return writeResponse(encoding, rejection)
@@ -57,33 +64,68 @@ function encodingOf ({ headers }) {
   return type === MEDIA_TYPES.protobuf ? 'protobuf' : type === MEDIA_TYPES.json ? 'json' : null
 }
 
-/** @type {(logs: NamedLogs, name: string, ack: Ack, read: (timeMs: number) => ReadRequest) => Promise<Rejection>} */
-async function storeRequest (logs, name, ack, read) {
-  const entry = await logs.acquire(name, true)
-  let rejection = { rejectedCount: 0, message: '' }
+/** @type {(logs: NamedLogs, name: string, ack: Ack, batch: import('./write-routes').Batch) => Promise<void>} */
+async function store (logs, name, ack, batch) {
   try {
-    const makeRecords = (/** @type {number} */ timeMs) => {
-      const request = read(timeMs)
-      rejection = request.rejection
-      return request.records
+    const entry = await logs.acquire(name, true)
+    try {
+      await toPromise((cb) => commit(entry, batch, ack, null, cb))
+    } finally {
+      logs.release(entry)
     }
-    // None of them has a source and an event where those of /v1/se have them.
-    await toPromise((cb) => commit(entry, makeRecords, ack, () => [], cb))
-  } finally {
-    logs.release(entry)
+  } catch (err) {
+    batch.hold?.release()
+    throw err
   }
-  return rejection
+}
+
+/** @type {(encoding: Encoding, request: any, context: Context) => Promise<ReadRequest>} */
+async function readRequest (encoding, request, context) {
+  const { limits } = context.options
+  if (!request.body) return readRecords(encoding, Buffer.alloc(0), limits)
+  return new Promise((resolve, reject) => {
+    receiveBody(request, request.body, new WholeBody(), context, (err, body, hold) => {
+      if (err) return reject(err)
+      try {
+        resolve({ ...readRecords(encoding, /** @type {Buffer} */ (body), limits), hold })
+      } catch (err) {
+        hold?.release()
+        reject(err)
+      }
+    })
+  })
+}
+
+/** @implements {Reader<Buffer>} */
+class WholeBody {
+  nextSize = 0
+  heldSize = 0
+  /** @type {Buffer[]} */
+  #chunks = []
+
+  /** @param {Buffer} chunk */
+  write (chunk) {
+    this.#chunks.push(chunk)
+    this.heldSize += chunk.length
+  }
+
+  step () {}
+  end () {}
+
+  finish () {
+    return Buffer.concat(this.#chunks)
+  }
 }
 
 /**
  * Records that are too large are rejected, and the others go on.
- * @type {(encoding: Encoding, body: Buffer, timeMs: number, limits: Limits) => ReadRequest}
+ * @type {(encoding: Encoding, body: Buffer, limits: Limits) => ReadRequest}
  */
-function readRecords (encoding, body, timeMs, { batchCount, pendingSize, recordSize }) {
-  const { before, after } = envelopeOf(timeMs, null)
-  const sizeMax = recordSize + before.length + after.length
-  const limits = { countMax: batchCount, sizeMax: pendingSize, before, after }
-  const all = readOrRefuse(() => readAsJson(encoding, body, limits))
+function readRecords (encoding, body, { batchCount, pendingSize, recordSize }) {
+  const sizeMax = recordSize + ENVELOPE_SIZE
+  const limits = { countMax: batchCount, sizeMax: pendingSize, before: HEAD.toString(), after: TAIL.toString() }
+  const isMarked = encoding === 'json' && body.subarray(0, MARK.length).equals(MARK)
+  const all = readOrRefuse(() => readAsJson(encoding, isMarked ? body.subarray(MARK.length) : body, limits))
   const records = all.filter(({ length }) => length <= sizeMax)
   const rejectedCount = all.length - records.length
   const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all.length} log records have more than ${recordSize} bytes, and were not stored`

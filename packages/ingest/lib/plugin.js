@@ -3,10 +3,10 @@
 
 const { MEDIA_TYPES } = require('@millrace/otlp')
 const { AccessControl } = require('./access')
-const { receiveBody } = require('./body')
 const { RECORD_TYPES } = require('./content')
 const { addCountRoutes } = require('./count-routes')
 const { addHealthRoutes } = require('./health-routes')
+const { Holds } = require('./holds')
 const { Idempotency } = require('./idempotency')
 const { Keys } = require('./keys')
 const { Metrics, WriteMeter } = require('./metrics')
@@ -16,6 +16,7 @@ const { addOtlpRoute } = require('./otlp-route')
 const { Problem, refuse, toProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
 const { Routes } = require('./routes')
+const { Turns } = require('./turns')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
@@ -31,6 +32,8 @@ const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
  * @property {Keys} keys
  * @property {Idempotency} idempotency
  * @property {Metrics} metrics
+ * @property {Turns} turns  which the work on bodies takes
+ * @property {Holds} holds  of the requests
  * @property {AbortSignal} ending  aborted when the server stops
  * @property {Promise<void>} keysRead  before this, nobody may be let in
  * @property {Promise<void>} opened  resolves once the logs may be used; no other server has the folder then
@@ -62,7 +65,10 @@ function createContext (given) {
     await opened.catch(() => {})
   }
   const idempotency = new Idempotency({ count, ageMs })
-  return { options, logs, keys, idempotency, metrics, ending: ending.signal, keysRead, opened, stop, close }
+  const turns = new Turns()
+  const holds = new Holds(options.limits.requestsSize)
+  const shared = { options, logs, keys, idempotency, metrics, turns, holds }
+  return { ...shared, ending: ending.signal, keysRead, opened, stop, close }
 }
 
 /**
@@ -82,7 +88,7 @@ async function addRoutes (app, context) {
   app.decorateRequest('meter', null)
   app.decorateRequest('beganMs', 0)
   addMetering(app)
-  addBodies(app, options.limits)
+  addBodies(app)
   app.setErrorHandler(sendProblem)
   app.setSchemaErrorFormatter(refuse)
   const beginRequest = createBeginning(new AccessControl(keys, options), context)
@@ -144,12 +150,10 @@ function addMetering (app) {
   }
 }
 
-/** Bodies arrive as bytes, unpacked. @type {(app: App, limits: import('./options').Limits) => void} */
-function addBodies (app, limits) {
+/** A route reads its body as it needs it. @param {App} app */
+function addBodies (app) {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], (request, stream, done) => {
-    receiveBody(request, stream, limits, done)
-  })
+  app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], (request, stream, done) => done(null, stream))
 }
 
 /** @type {(err: any, request: import('fastify').FastifyRequest, reply: Reply) => void} */

@@ -77,7 +77,13 @@ function unavailable (detail, cause) {
   return new Problem(503, detail, { code: 'unavailable', retryAfter: RETRY_SECONDS, cause })
 }
 
+/** @type {(detail: string, more?: Record<string, number>) => Problem} */
+function tooLarge (detail, more) {
+  return new Problem(413, detail, { code: 'too_large', more })
+}
+
 exports.Problem = Problem
 exports.refuse = refuse
 exports.toProblem = toProblem
+exports.tooLarge = tooLarge
 exports.unavailable = unavailable

@@ -5,7 +5,7 @@
 const { DONE, JsonCheck, REFUSED, showByte } = require('@millrace/json-codec')
 const { LINES_TYPES } = require('./content')
 const { pairIn } = require('./counts/pair-in')
-const { Problem } = require('./problem')
+const { Problem, tooLarge } = require('./problem')
 const { makeRecords } = require('./record')
 
 const [NEWLINE, RETURN, SPACE, TAB, COMMA, OPEN_BRACKET, CLOSE_BRACKET] = Buffer.from('\n\r \t,[]')
@@ -27,12 +27,19 @@ const BEHIND = 4
 const OVER = 5
 
 /**
+ * @template T
+ * @typedef {import('./body').Reader<T>} Reader
+ */
+
+/**
  * @typedef {{ batchCount: number, recordSize: number }} CutLimits
+ *
  * @typedef {object} Cut
  * @property {Buffer[]} records  as they are stored, but for their time
  * @property {string[]} pairs  source, event, source, event and so on
  */
 
+/** @implements {Reader<Cut>} */
 class RecordCutter {
   /** @type {Buffer[]} */
   #records = []
@@ -58,8 +65,14 @@ class RecordCutter {
   #gathered = null
   #gatheredSize = 0
   #blockSize = 0
+  /** What the next step works on. @type {Buffer | null} */
+  #chunk = null
 
-  /** @type {(type: string, limits: CutLimits, wantsPairs: boolean) => void} */
+  /**
+   * @param {string} type  the media type
+   * @param {CutLimits} limits
+   * @param {boolean} wantsPairs
+   */
   constructor (type, limits, wantsPairs) {
     this.#isLines = LINES_TYPES.includes(type)
     this.#limits = limits
@@ -68,11 +81,22 @@ class RecordCutter {
 
   /** Bytes that it holds. */
   get heldSize () {
-    return this.#blockSize + (this.#gathered?.length ?? 0) + VIEW_SIZE * this.#count
+    return this.#blockSize + this.nextSize + (this.#gathered?.length ?? 0) + VIEW_SIZE * this.#count
   }
 
-  /** @param {Buffer} chunk  of the body @throws {Problem} */
+  get nextSize () {
+    return this.#chunk?.length ?? 0
+  }
+
+  /** @param {Buffer} chunk  of the body */
   write (chunk) {
+    this.#chunk = chunk
+  }
+
+  /** @throws {Problem} */
+  step () {
+    const chunk = /** @type {Buffer} */ (this.#chunk)
+    this.#chunk = null
     this.#begin = 0
     for (let at = 0; at < chunk.length;) at = this.#isLines ? this.#passLine(chunk, at) : this.#passJson(chunk, at)
     if (this.#cuts.length > 0) this.#store(chunk, this.#cuts)
@@ -81,8 +105,10 @@ class RecordCutter {
     this.#offset += chunk.length
   }
 
+  end () {}
+
   /** @returns {Cut} @throws {Problem} */
-  end () {
+  finish () {
     if (this.#place === INSIDE && this.#check.end()) {
       this.#endValue(NOTHING, 0)
     }
@@ -200,12 +226,16 @@ class RecordCutter {
     this.#blockSize += block.length
     for (const record of records) this.#records.push(record)
     if (!this.#wantsPairs) return
-    for (let index = 0; index < cuts.length; index += 2) this.#pairs.push(...pairIn(bytes, cuts[index], cuts[index + 1]))
+    for (let index = 0; index < cuts.length; index += 2) {
+      for (const text of pairIn(bytes, cuts[index], cuts[index + 1])) this.#pairs.push(text)
+    }
   }
 
   /** Of the record at hand, for a program. */
   get #position () {
-    return this.#isLines ? { line: this.#line } : this.#isArray ? { index: this.#count - 1 } : {}
+    /** @type {Record<string, number>} */
+    const position = this.#isLines ? { line: this.#line } : { index: this.#count - 1 }
+    return position
   }
 
   /** @type {(byte: number, from: number) => Problem} */
@@ -222,10 +252,4 @@ class RecordCutter {
   }
 }
 
-/** @type {(detail: string, more?: Record<string, number>) => Problem} */
-function tooLarge (detail, more = {}) {
-  return new Problem(413, detail, { code: 'too_large', more })
-}
-
 exports.RecordCutter = RecordCutter
-exports.tooLarge = tooLarge

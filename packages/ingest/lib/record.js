@@ -14,7 +14,8 @@ const { lines } = require('@millrace/log-writer')
 const MARK_KEY = '"idempotency":'
 const MARK_END = '},"value":'
 
-const HEAD = Buffer.from('{"time":0000000000000,"value":')
+const HEAD_TEXT = '{"time":0000000000000,"value":'
+const HEAD = Buffer.from(HEAD_TEXT)
 const TAIL = Buffer.from('}')
 const TIME_AT = '{"time":'.length
 const TIME_LENGTH = 13
@@ -67,7 +68,7 @@ function makeRecords (bytes, cuts) {
 
 /** The same of one text. @param {string} text */
 function makeRecord (text) {
-  return Buffer.from(`${HEAD.latin1Slice()}${text}}`)
+  return Buffer.from(`${HEAD_TEXT}${text}}`)
 }
 
 /**
@@ -80,7 +81,7 @@ function stampRecords (records, timeMs, mark) {
     digits = Buffer.from(String(timeMs).padStart(TIME_LENGTH))
     digitsMs = timeMs
   }
-  for (const record of records) for (let index = 0; index < TIME_LENGTH; index++) record[TIME_AT + index] = digits[index]
+  for (const record of records) copyBytes(digits, 0, TIME_LENGTH, record, TIME_AT)
   if (mark === null) return
   const last = records[records.length - 1]
   const head = Buffer.from(`{"time":${timeMs},${MARK_KEY}${JSON.stringify(mark)},"value":`)

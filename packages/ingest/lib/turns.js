@@ -26,7 +26,7 @@ class Turns {
     return true
   }
 
-  /** Calls `go`, once, in a turn that has room; it has been taken then. @type {(size: number, go: () => void) => void} */
+  /** Calls `go` in a turn that has room, which it has taken. @type {(size: number, go: () => void) => void} */
   wait (size, go) {
     this.#waiting.push({ size, go })
     this.#count()

@@ -2,14 +2,15 @@
 // POST /v1/logs/:name and /v1/se/:source/:event: records into a log, acknowledged as the client asks and the server
 // demands.
 
+const crypto = require('node:crypto')
 const { toPromise } = require('@millrace/flow')
-const { parseRecords } = require('./body')
+const { expectNoBody, receiveBody } = require('./body')
 const { RECORD_TYPES, mediaType } = require('./content')
-const { pairOf } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { ACKS } = require('./options')
 const { Problem } = require('./problem')
-const { encodeRecords } = require('./record')
+const { makeRecord, stampRecords } = require('./record')
+const { RecordCutter } = require('./record-cutter')
 const { docs } = require('./schemas')
 
 const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
@@ -18,6 +19,9 @@ const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
  * @typedef {import('./options').Ack} Ack
  * @typedef {import('./named-logs').NamedLog} NamedLog
  * @typedef {import('./plugin').Context} Context
+ * @typedef {import('./holds').Hold} Hold
+ * @typedef {import('./record-cutter').Cut} Cut
+ * @typedef {Cut & { hold?: Hold | undefined }} Batch  `hold`: released once the records are written
  * @typedef {{ ack: Ack, isAsked: boolean }} Asked
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it has none yet
  * @typedef {(err: Error | null, text?: string) => void} Finish  with the body of the answer
@@ -33,14 +37,18 @@ function addWriteRoutes (routes, context) {
     if (body === undefined || body === null) throw new Problem(400, 'the body is missing')
     const type = mediaType(headers['content-type'])
     if (!RECORD_TYPES.includes(type)) throw new Problem(415, `send one of ${RECORD_TYPES.join(', ')}`)
-    const texts = parseRecords(body, type, limits)
     const given = headers['idempotency-key']
-    withLog(logs, name, reply, (entry, finish) => {
-      if (given === undefined) return storeAndAnswer(entry, texts, asked, reply, finish)
-      idempotency.begin(entry, given, apiKey?.id ?? '', type, body)
-        .then((retry) => storeOnce(reply, asked, entry, texts, retry, idempotency))
-        .then((text) => finish(null, text), finish)
-    })
+    const hash = given === undefined ? null : crypto.createHash('sha256').update(`${type}\n`)
+    receiveBody(request, body, new RecordCutter(type, limits, name === EVENTS), context, (err, cut, hold) => {
+      if (err) return sendSafely(reply, err)
+      const batch = { records: [], pairs: [], ...cut, hold }
+      withLog(logs, name, reply, (entry, finish) => {
+        if (hash === null) return storeAndAnswer(entry, batch, asked, reply, finish)
+        idempotency.begin(entry, given, apiKey?.id ?? '', hash.digest('hex'))
+          .then((retry) => storeOnce(reply, asked, entry, batch, retry, idempotency))
+          .then((text) => finish(null, text), finish)
+      }, hold)
+    }, hash)
   }, { doc: docs.write })
 }
 
@@ -48,17 +56,19 @@ function addWriteRoutes (routes, context) {
  * `/v1/se/:source/:event` records that something happened, without a body: the shortest request that a client can make.
  * @type {(routes: any, context: Context) => void}
  */
-function addEventRoutes (routes, { options, logs }) {
+function addEventRoutes (routes, context) {
+  const { options, logs } = context
   const access = { action: 'write', log: EVENTS }
   routes.add(['GET', 'PUT', 'POST'], '/v1/se/:source/:event', access, (/** @type {any} */ request, /** @type {any} */ reply) => {
-    const { params: { source, event }, query: { key, value }, body, method } = request
+    const { params: { source, event }, query: { key, value }, method } = request
     const asked = chooseAck(request, options)
     // Whoever looks before it gets changes nothing.
     if (method === 'HEAD') return reply.header('Content-Type', 'application/json; charset=utf-8').send()
-    if (body?.length > 0) throw new Problem(400, 'an event has no body; send key and value as parameters of the URL')
-    const text = JSON.stringify({ source, event, key, value })
-    const pairs = [source, event]
-    withLog(logs, EVENTS, reply, (entry, finish) => storeAndAnswer(entry, [text], asked, reply, finish, pairs))
+    const batch = { records: [makeRecord(JSON.stringify({ source, event, key, value }))], pairs: [source, event] }
+    expectNoBody(request, context, 'an event has no body; send key and value as parameters of the URL', (err) => {
+      if (err) sendSafely(reply, err)
+      else withLog(logs, EVENTS, reply, (entry, finish) => storeAndAnswer(entry, batch, asked, reply, finish))
+    })
   }, { doc: docs.event })
 }
 
@@ -69,19 +79,30 @@ function addEventRoutes (routes, { options, logs }) {
  * @param {string} name
  * @param {any} reply
  * @param {(entry: NamedLog, finish: Finish) => void} use  calls `finish` unless it throws
- * @throws {Problem}
+ * @param {Hold} [hold]  of what is stored
  */
-function withLog (logs, name, reply, use) {
-  const acquired = logs.acquire(name, true)
-  if ('then' in acquired) acquired.then(begin).catch((err) => sendSafely(reply, err))
-  else begin(acquired)
+function withLog (logs, name, reply, use, hold) {
+  try {
+    const acquired = logs.acquire(name, true)
+    if ('then' in acquired) acquired.then(begin).catch(fail)
+    else begin(acquired)
+  } catch (err) {
+    fail(/** @type {Error} */ (err))
+  }
+
+  /** @param {Error} err */
+  function fail (err) {
+    hold?.release()
+    sendSafely(reply, err)
+  }
 
   /** @param {NamedLog} entry */
   function begin (entry) {
     try {
       use(entry, (err, text) => {
         logs.release(entry)
-        sendSafely(reply, err ?? text)
+        if (err) fail(err)
+        else sendSafely(reply, text)
       })
     } catch (err) {
       logs.release(entry)
@@ -119,60 +140,45 @@ function stronger (one, other) {
   return one === other || ACKS.indexOf(one) > ACKS.indexOf(other) ? one : other
 }
 
-/** @type {(entry: NamedLog, texts: string[], asked: Asked, reply: any, finish: Finish, pairs?: string[]) => void} */
-function storeAndAnswer (entry, texts, asked, reply, finish, pairs) {
-  store(entry, texts, asked.ack, null, (err, seq) => {
+/** @type {(entry: NamedLog, batch: Batch, asked: Asked, reply: any, finish: Finish) => void} */
+function storeAndAnswer (entry, batch, asked, reply, finish) {
+  commit(entry, batch, asked.ack, null, (err, seq) => {
     if (err) finish(err)
-    else finish(null, answer(reply, asked, texts.length, seq))
-  }, pairs)
+    else finish(null, answer(reply, asked, batch.records.length, seq))
+  })
 }
 
 /**
  * @param {NamedLog} entry
- * @param {string[]} texts
+ * @param {Batch} batch
  * @param {Ack} ack
  * @param {{ key: string, body: string } | null} mark
  * @param {Done} done
- * @param {string[]} [pairs]  source, event, source, event and so on, if they are known
- * @throws {Problem}
  */
-function store (entry, texts, ack, mark, done, pairs) {
-  const counted = mark && { ...mark, count: texts.length }
-  const makeRecords = (/** @type {number} */ timeMs) => encodeRecords(timeMs, texts, counted)
-  commit(entry, makeRecords, ack, () => pairs ?? texts.flatMap((text) => pairOf(JSON.parse(text))), done)
-}
-
-/**
- * The same, of records that are made once their time is known.
- * @param {NamedLog} entry
- * @param {(timeMs: number) => Buffer[]} makeRecords
- * @param {Ack} ack
- * @param {() => string[]} pairsOf
- * @param {Done} done
- * @throws {Problem}  what `makeRecords` throws; nothing is stored, and `done` is not called
- */
-function commit (entry, makeRecords, ack, pairsOf, done) {
+function commit (entry, batch, ack, mark, done) {
   const { counter, committer } = entry
   if (counter !== null && !counter.hasRoom) {
-    counter.save().then(() => commit(entry, makeRecords, ack, pairsOf, done)).catch((err) => done(err, null))
+    counter.save().then(() => commit(entry, batch, ack, mark, done)).catch((err) => done(err, null))
     return
   }
+  const { records, pairs, hold } = batch
   const timeMs = entry.now()
-  const records = makeRecords(timeMs)
-  if (records.length === 0) return done(null, null)
-  committer.submit(records, ack, done, counter?.admit(timeMs, pairsOf()))
+  stampRecords(records, timeMs, mark && { ...mark, count: records.length })
+  committer.submit(records, ack, done, { events: counter?.admit(timeMs, pairs), hold })
 }
 
 /**
  * @param {any} reply
  * @param {Asked} asked
  * @param {NamedLog} entry
- * @param {string[]} texts
+ * @param {Batch} batch
  * @param {{ key: string, body: string, first: import('./idempotency').Stored | null }} retry
  * @param {import('./idempotency').Idempotency} idempotency
  */
-async function storeOnce (reply, asked, entry, texts, { key, body, first }, idempotency) {
+async function storeOnce (reply, asked, entry, batch, { key, body, first }, idempotency) {
+  const count = batch.records.length
   if (first !== null) {
+    batch.hold?.release()
     if (asked.ack === 'synced') await toPromise((cb) => entry.committer.whenSynced(first.seq, cb))
     reply.header('Idempotency-Replayed', 'true')
     return answer(reply, asked, first.count, first.seq)
@@ -181,14 +187,14 @@ async function storeOnce (reply, asked, entry, texts, { key, body, first }, idem
   let stored = null
   try {
     // A retry must find it, so it is written in any case.
-    const seq = Number(await toPromise((cb) => store(entry, texts, 'written', { key, body }, cb)))
-    stored = { body, count: texts.length, seq, timeMs: entry.now() }
+    const seq = Number(await toPromise((cb) => commit(entry, batch, 'written', { key, body }, cb)))
+    stored = { body, count, seq, timeMs: entry.now() }
   } finally {
     idempotency.end(key, stored)
   }
   const { seq } = stored
   if (asked.ack === 'synced') await toPromise((cb) => entry.committer.whenSynced(seq, cb))
-  return answer(reply, asked, texts.length, seq)
+  return answer(reply, asked, count, seq)
 }
 
 /** @type {(reply: any, asked: Asked, count: number, last: number | null) => string} */

@@ -8,7 +8,8 @@ const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 const { Committer } = require('../lib/committer')
 const { Counter } = require('../lib/counts/counter')
 const { formatDay, pairOf } = require('../lib/counts/tally')
-const { decodeRecord, encodeRecords, recordCodec } = require('../lib/record')
+const { decodeRecord, recordCodec } = require('../lib/record')
+const { encodeRecords } = require('./helpers')
 
 const FOLDER = '/data/log-se'
 const DAY_MS = 24 * 3600 * 1000
@@ -97,7 +98,7 @@ class CountsStory {
     })
     const events = this.#counter.admit(this.#timeMs, values.flatMap(pairOf))
     const records = encodeRecords(this.#timeMs, values.map((value) => JSON.stringify(value)), null)
-    this.#committer.submit(records, ['written', 'buffered', 'synced'][random(3)], () => {}, events)
+    this.#committer.submit(records, ['written', 'buffered', 'synced'][random(3)], () => {}, { events })
   }
 
   /** Takes up what is in the log now. What was in front of it stays: it was dropped. */

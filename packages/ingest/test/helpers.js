@@ -7,6 +7,7 @@ const http = require('node:http')
 const path = require('node:path')
 const { temporaryFolder } = require('@millrace/testkit')
 const { createIngest } = require('..')
+const { makeRecord, stampRecords } = require('../lib/record')
 
 /** A server that ends with the test. */
 async function serve (t, options = {}) {
@@ -57,6 +58,14 @@ async function startProcess (folder, options = {}) {
   return { child, ended, url, folder, ...clientOf(url) }
 }
 
+/** Texts as the records of a log. */
+function encodeRecords (timeMs, texts, mark = null) {
+  const records = texts.map(makeRecord)
+  stampRecords(records, timeMs, mark)
+  return records
+}
+
+exports.encodeRecords = encodeRecords
 exports.serve = serve
 exports.clientOf = clientOf
 exports.rawRequest = rawRequest

@@ -3,45 +3,13 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { PassThrough } = require('node:stream')
-const { setTimeout: sleep } = require('node:timers/promises')
 const zlib = require('node:zlib')
 const tape = require('tape')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { createRandom, until } = require('@millrace/testkit')
-const { receiveBody, splitArray } = require('../lib/body')
-const { encodeRecords } = require('../lib/record')
+const { until } = require('@millrace/testkit')
 const { serve } = require('./helpers')
 
 const LINES = { 'content-type': 'application/x-ndjson' }
-
-tape('body: it arrives once, whole or not at all, whatever its stream does afterwards', async (t) => {
-  const limits = { bodySize: 10, inflatedSize: 100, batchCount: 1, recordSize: 100 }
-  const receive = async (headers, act) => {
-    const results = []
-    const stream = new PassThrough()
-    receiveBody({ headers }, stream, limits, (err, body) => results.push(err ? err.statusCode : String(body)))
-    await act(stream)
-    await until(() => results.length > 0)
-    await sleep(30)
-    return results
-  }
-  const chunks = (...list) => (stream) => { for (const chunk of list) stream.write(chunk); stream.end() }
-  t.deepEqual(await receive({}, chunks('12345')), ['12345'])
-  t.deepEqual(await receive({}, chunks('12345', '67890')), ['1234567890'])
-  t.deepEqual(await receive({}, chunks()), [''])
-  t.deepEqual(await receive({}, chunks('123456', '78901', '2')), [413])
-  t.deepEqual(await receive({ 'content-length': '11' }, chunks('1')), [413], 'before any of it is read')
-  t.deepEqual(await receive({ 'content-encoding': 'br' }, chunks('1')), [415])
-  t.deepEqual(await receive({ 'content-encoding': 'gzip' }, chunks('1')), [400])
-  t.deepEqual(await receive({}, (stream) => { stream.write('1'); stream.destroy(new Error('gone')) }), [400])
-  limits.bodySize = 100
-  const packed = zlib.gzipSync('text')
-  t.deepEqual(await receive({ 'content-encoding': 'gzip' }, async (stream) => {
-    stream.once('end', () => stream.emit('error', new Error('gone')))
-    chunks(packed)(stream)
-  }), [400], 'failed while it is unpacked')
-})
 
 tape('records: one value, an array, lines, and gzip of them are stored as they came', async (t) => {
   const { post, read } = await serve(t)
@@ -56,53 +24,11 @@ tape('records: one value, an array, lines, and gzip of them are stored as they c
   t.equal(end.reason, 'end')
 })
 
-tape('records: those of a batch are what each is alone, in any alphabet', (t) => {
-  const random = createRandom(19)
-  const letters = ['a', '\\n', '7', ' ', 'ü', '\u20ac', '\u{1f600}', '\u00ff']
-  const mark = { key: 'k', body: 'b', count: 3 }
-  for (let round = 0; round < 400; round++) {
-    // Every second batch is in ASCII only.
-    const letterCount = round % 2 === 0 ? 4 : letters.length
-    const texts = Array.from({ length: 1 + random(6) }, () => {
-      return `"${Array.from({ length: random(9) }, () => letters[random(letterCount)]).join('')}"`
-    })
-    const given = random(3) === 0 ? mark : null
-    const alone = texts.map((text, index) => {
-      const marked = given && index === texts.length - 1 ? `"idempotency":${JSON.stringify(mark)},` : ''
-      return `{"time":${round},${marked}"value":${text}}`
-    })
-    const records = encodeRecords(round, texts, given).map((bytes) => bytes.toString())
-    if (records.join('\n') !== alone.join('\n')) t.deepEqual(records, alone)
-  }
-  t.pass('400 batches')
-  t.end()
-})
-
 tape('records: bytes are kept: digits, repeated keys, spaces', async (t) => {
   const { post, ask } = await serve(t)
   await post('/v1/logs/a', '{"n":1.0,\n "big":12345678901234567890,"n":2e0}')
   const { text } = await ask('/v1/logs/a')
   t.ok(text.includes('"value":{"n":1.0,  "big":12345678901234567890,"n":2e0}}'), text)
-})
-
-tape('records: an array is divided as JSON.parse divides it', (t) => {
-  const seed = Date.now() % 1e9
-  const random = createRandom(seed)
-  const value = (depth) => {
-    const kind = random(depth > 3 ? 3 : 5)
-    if (kind === 0) return random(1000) / 7
-    if (kind === 1) return ['a', ',', ']', '"', '\\', '[{', '\\"', '\u2028'][random(8)]
-    if (kind === 2) return [null, true, ''][random(3)]
-    if (kind === 3) return Array.from({ length: random(4) }, () => value(depth + 1))
-    return Object.fromEntries(Array.from({ length: random(4) }, () => [['k', ',]', '"'][random(3)] + random(9), value(depth + 1)]))
-  }
-  for (let i = 0; i < 500; i++) {
-    const array = Array.from({ length: random(5) }, () => value(0))
-    const text = JSON.stringify(array, null, random(3))
-    if (JSON.stringify(splitArray(text).map((part) => JSON.parse(part))) !== JSON.stringify(array)) t.fail(`seed ${seed}: ${text}`)
-  }
-  t.pass(`seed ${seed}`)
-  t.end()
 })
 
 tape('records: a bad line rejects its batch whole, with its position', async (t) => {

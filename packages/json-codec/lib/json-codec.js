@@ -175,5 +175,4 @@ function findOffset (bytes, reason) {
   return Buffer.byteLength(bytes.toString().slice(0, Number(position[1])))
 }
 
-exports.isTooDeep = isTooDeep
 exports.jsonCodec = jsonCodec
