@@ -108,10 +108,11 @@ async function openMillracePino (folder, { bytes = 1024 * 1024, redact }) {
   const log = OffsetLog(path.join(folder, 'log'), { codec: lines })
   await log.ready()
   const { destination, preset } = load('@millrace/pino')
-  const queue = { bytes }
+  // What waits in memory is bounded, as with the other loggers, and not written line by line.
+  const batched = { handleSignals: false, queue: { bytes } }
   const [options, to] = redact === 'production'
-    ? preset('production', log, { queue })
-    : [redact === 'paths' && { redact: PATHS }, destination(log, { queue, redact: redact === 'form' })]
+    ? preset('production', log, batched)
+    : [redact === 'paths' && { redact: PATHS }, destination(log, { ...batched, redact: redact === 'form' })]
   const logger = load('pino')({ ...options, base: null, timestamp: false }, to)
   return {
     write: (record, level) => logger[level](record),

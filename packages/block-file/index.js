@@ -8,6 +8,7 @@ const { SharedCache } = require('./lib/shared-cache')
 const { SpanReader } = require('./lib/span-reader')
 const { fileStorage, resolvePath } = require('./lib/storage')
 const { readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./lib/whole-io')
+const { writeOutSync } = require('./lib/write-out')
 
 /**
  * @typedef {import('./lib/block-file').BlockFileHandle} BlockFileHandle
@@ -34,3 +35,4 @@ exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync
 exports.writeWhole = writeWhole
 exports.writeWholeSync = writeWholeSync
+exports.writeOutSync = writeOutSync

@@ -1,14 +1,27 @@
 'use strict'
-// Gets the queued records into the log; if it cannot be used, into another one; if there is none, to standard error.
+// Gets the queued records into the log; if it cannot be used, into another one; while there is none, to standard error.
+//
+//             the log is open             it cannot be used any more
+//   opening ───────────────────> open ───────────────────────────────> opening, with another log
+//      │                           ^
+//      │ no log can be opened      │ another log is open
+//      v                           │
+//   diverted ──────────────────────┘      closed: from any state, and for good
+//
+// While it is opening, records wait. While it is diverted, they go to standard error at once, and `replace` is asked
+// again and again.
 
+const { LogError, reasonOf } = require('@millrace/errors')
 const { checkCodec } = require('./pre-encoded')
+const { descriptor } = require('./standard-error')
 
 // A larger append is no faster, and a smaller one makes room earlier.
 const BATCH_SIZE_MAX = 512 * 1024
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 5000
-// So many logs in a row that take no record: the next one would not either.
+// So many logs in a row that take no record: the next one would not either, for now.
 const ATTEMPT_COUNT_MAX = 5
+const ASIDE_SIZE_MAX = 64 * 1024
 const NEWLINE = Buffer.from('\n')
 const WRITTEN = Object.freeze({ sync: false })
 
@@ -41,7 +54,9 @@ const REFUSED = new Set(['ERR_RECORD_TOO_LARGE', 'ERR_RECORD_UNREPRESENTABLE', '
 /**
  * @typedef {object} Owner
  * @property {() => void} prepare  called before records are taken from the queue
- * @property {(level: Level, time: number, record: Buffer) => void} onRefused  a record was given up
+ * @property {(level: Level, time: number, record: Buffer, reason: 'refused' | 'standard-error') => void} onGivenUp  a
+ *   queued record was given up: the log refuses it, or nobody reads standard error
+ * @property {(level: Level, time: number) => void} onDiverted  a record went to standard error
  * @property {() => void} onAnswer  records were written, or failed, or the log is another one
  * @property {(err: Failure) => void} onFailure  records cannot be written now
  */
@@ -50,7 +65,13 @@ class Delivery {
   #queue
   #owner
   #options
-  #isReady = false
+  /** @type {'opening' | 'open' | 'diverted' | 'closed'} */
+  #state = 'opening'
+  #isReplacing = false
+  /** Why records go to standard error. @type {Failure | null} */
+  #cause = null
+  /** How many of them have gone there since. */
+  #asideCount = 0
   /** Whether the log came from `replace`. */
   #isOwned = false
   /** Batches that the log has not answered, in order, and those of them that are not written yet. @type {Set<Batch>} */
@@ -70,9 +91,6 @@ class Delivery {
   /** What waits outside the queue. */
   #heldCount = 0
   #heldSize = 0
-  /** Whether failures of standard error are ignored: they would end the process. */
-  #isListening = false
-  isDiverted = false
   /** Records and gap records that were given up or are written, of all that were ever queued. */
   settledCount = 0
   failureCount = 0
@@ -90,10 +108,22 @@ class Delivery {
     this.#owner = owner
     this.#options = options
     this.log = log
+    // Its failures would end the process.
+    if ('on' in options.standardError) options.standardError.on?.('error', () => {})
   }
 
   begin () {
     this.#adopt(this.log)
+  }
+
+  /** Whether records wait for a log. */
+  get isOpening () {
+    return this.#state === 'opening'
+  }
+
+  /** Whether records go to standard error. */
+  get isDiverted () {
+    return this.#state === 'diverted' || this.#state === 'closed'
   }
 
   /** How many records are in memory, and their bytes. */
@@ -109,17 +139,26 @@ class Delivery {
   #adopt (log) {
     this.log = log
     log.ready((err) => {
-      if (log !== this.log || this.isDiverted) return
-      this.#isReady = !err
+      if (log !== this.log || this.#state === 'closed') return
       if (err) this.#fail(err)
+      else this.#opened()
       this.#owner.onAnswer()
     })
+  }
+
+  #opened () {
+    this.#state = 'open'
+    if (this.#cause === null) return
+    const message = `the log can be written again; meanwhile ${this.#asideCount} records went to standard error`
+    this.report(new LogError('ERR_LOG_WAS_DIVERTED', `${message} (${reasonOf(this.#cause)})`, { cause: this.#cause }))
+    this.#cause = null
+    this.#asideCount = 0
   }
 
   /** Begins to write what is queued, unless the log is busy or has just failed. */
   pump () {
     if (this.isDiverted) return this.#divertQueue()
-    if (!this.#isReady || this.#inFlight.size > 0 || this.#retryTimer !== null) return
+    if (this.#state !== 'open' || this.#inFlight.size > 0 || this.#retryTimer !== null) return
     this.#owner.prepare()
     if (this.#queue.count > 0) this.#hand()
   }
@@ -131,7 +170,7 @@ class Delivery {
   }
 
   get #canFlush () {
-    return this.#isReady && !this.isDiverted && this.log.supports?.flushSync === true
+    return this.#state === 'open' && this.log.supports?.flushSync === true
   }
 
   /**
@@ -174,34 +213,37 @@ class Delivery {
    * @returns {boolean}  false if the log has none, or has to wait for something
    */
   #writeNow () {
-    if (typeof this.log.appendSync !== 'function' || this.#singleCount > 0) return false
+    const { log } = this
+    if (typeof log.appendSync !== 'function' || this.#singleCount > 0) return false
     const batch = this.#queue.take(BATCH_SIZE_MAX)
     try {
-      this.log.appendSync(batch.records, WRITTEN)
+      log.appendSync(batch.records, WRITTEN)
     } catch (err) {
       if (/** @type {Failure} */ (err).code === 'ERR_LOG_NOT_READY') {
         this.#queue.putBack(batch)
         return false
       }
       this.#take(batch)
-      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err)))
+      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
       throw err
     }
     this.#hold(batch, 1)
     this.#count(batch, 1)
+    this.#succeeded()
     return true
   }
 
   /** Hands a batch of the queue to the log. */
   #hand () {
+    const { log } = this
     const isSingle = this.#singleCount > 0
     if (isSingle) this.#singleCount--
     const batch = this.#queue.take(isSingle ? 0 : BATCH_SIZE_MAX)
     this.#take(batch)
     try {
-      this.log.append(batch.records, (err) => this.#answered(batch, err))
+      log.append(batch.records, (err) => this.#answered(batch, err, log))
     } catch (err) {
-      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err)))
+      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
     }
   }
 
@@ -230,8 +272,8 @@ class Delivery {
     }
   }
 
-  /** @type {(batch: Batch, err: Failure | null) => void} */
-  #answered (batch, err) {
+  /** @type {(batch: Batch, err: Failure | null, log: Log) => void} */
+  #answered (batch, err, log) {
     // It was diverted when the process ended.
     if (!this.#inFlight.delete(batch)) return
     this.#unwritten.delete(batch)
@@ -240,15 +282,20 @@ class Delivery {
       this.#failed.push(batch)
     } else {
       if (!batch.isWritten) this.#count(batch, 1)
-      this.#retryMs = RETRY_MS_MIN
-      this.#attempt = 0
+      this.#succeeded()
     }
     if (this.#inFlight.size === 0) {
       this.#isFailing = false
       this.#putBackFailed()
     }
-    if (err) this.#fail(err, batch)
+    // A log that was replaced meanwhile has been reported.
+    if (err && log === this.log) this.#fail(err, batch)
     this.#owner.onAnswer()
+  }
+
+  #succeeded () {
+    this.#retryMs = RETRY_MS_MIN
+    this.#attempt = 0
   }
 
   #putBackFailed () {
@@ -262,13 +309,14 @@ class Delivery {
   /** @type {(err: Failure, batch?: Batch) => void} */
   #fail (err, batch) {
     this.failureCount++
-    this.report(err)
     const { code = '' } = err
-    if (batch && REFUSED.has(code)) return this.#giveUp(batch, err.index)
-    if (!this.#isReady || !PASSING.has(code)) {
+    const isRefused = batch !== undefined && REFUSED.has(code)
+    if (!isRefused && (this.#state !== 'open' || !PASSING.has(code))) {
       this.#replace(err)
       return
     }
+    this.report(err)
+    if (isRefused) return this.#giveUp(batch, err.index)
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = null
       this.pump()
@@ -291,36 +339,71 @@ class Delivery {
     queued.records.splice(at, 1)
     this.#queue.putBack(queued)
     this.settledCount++
-    if (level === null) this.#writeAside(batch.records[index])
-    else this.#owner.onRefused(level, time, batch.records[index])
+    if (level === null) this.#writeAside([batch.records[index]])
+    else this.#owner.onGivenUp(level, time, batch.records[index], 'refused')
   }
 
-  /** @param {Failure} cause */
+  /** The log cannot be used. @param {Failure} cause */
   async #replace (cause) {
-    const { log, replacedCount } = this
-    this.#isReady = false
+    // Batches that were in flight fail one after the other.
+    if (this.#isReplacing || this.#state === 'closed') return
+    this.#isReplacing = true
+    if (this.#state === 'open') this.#state = 'opening'
     this.retry()
-    if (this.#isOwned) log.close(() => {})
-    const attempt = ++this.#attempt
-    /** @type {Log | null | undefined} */
-    let next = null
+    if (this.#isOwned) this.log.close(() => {})
+    const isLate = this.#state === 'opening' && this.#attempt >= ATTEMPT_COUNT_MAX
+    const next = isLate ? null : await this.#askForLog(cause)
+    this.#isReplacing = false
+    if (this.isClosed) {
+      next?.close(() => {})
+    } else if (next === null) {
+      this.#divert(cause)
+    } else {
+      if (!this.isDiverted) this.report(cause)
+      this.replacedCount++
+      this.#isOwned = true
+      this.#adopt(next)
+    }
+  }
+
+  get isClosed () {
+    return this.#state === 'closed'
+  }
+
+  /** @param {Failure} cause @returns {Promise<Log | null>} */
+  async #askForLog (cause) {
     try {
-      const given = attempt <= ATTEMPT_COUNT_MAX ? await this.#options.replace(cause, attempt) : null
-      if (given) checkCodec(given)
-      next = given
+      const given = await this.#options.replace?.(cause, ++this.#attempt)
+      if (!given) return null
+      checkCodec(given)
+      return given
     } catch (err) {
       this.report(/** @type {Failure} */ (err))
+      return null
     }
-    if (this.log !== log || this.replacedCount !== replacedCount || this.isDiverted) return
-    if (!next) return this.divert()
-    this.replacedCount++
-    this.#isOwned = true
-    this.#adopt(next)
   }
 
-  /** From now on everything goes to standard error. */
-  divert () {
-    this.isDiverted = true
+  /** There is no log, for now. @param {Failure} cause */
+  #divert (cause) {
+    const { replace } = this.#options
+    // Why it cannot be opened is told again only if that has changed.
+    if (this.#cause === null || this.#cause.code !== cause.code) {
+      const until = replace ? 'until a log can be opened, which is tried again and again' : 'from now on, because there is no option replace'
+      const told = new Error(`${reasonOf(cause)}; records go to standard error ${until}`, { cause })
+      this.report(Object.assign(told, { code: cause.code }))
+      this.#cause = cause
+    }
+    this.#state = 'diverted'
+    this.#divertQueue()
+    this.#owner.onAnswer()
+    if (!replace) return
+    setTimeout(() => this.#replace(cause), this.#retryMs).unref()
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX)
+  }
+
+  /** From now on everything goes to standard error: the writer is closed, or the process ends. */
+  end () {
+    this.#state = 'closed'
     this.retry()
     this.#divertQueue()
     this.#owner.onAnswer()
@@ -332,31 +415,51 @@ class Delivery {
     this.#unwritten.clear()
     this.#putBackFailed()
     this.#owner.prepare()
-    const batch = this.#queue.take(Infinity)
-    this.#hold(batch, 1)
-    this.#count(batch, 1)
-    for (const [index, record] of batch.records.entries()) {
-      if (batch.levels[index] !== null) this.divertedCount++
-      this.#writeAside(record)
+    while (this.#queue.count > 0) {
+      const batch = this.#queue.take(ASIDE_SIZE_MAX)
+      const writtenCount = this.#writeAside(batch.records)
+      for (const [index, level] of batch.levels.entries()) {
+        this.settledCount++
+        if (level === null) continue
+        if (index < writtenCount) this.#countAside(level, batch.times[index])
+        else this.#owner.onGivenUp(level, batch.times[index], batch.records[index], 'standard-error')
+      }
     }
   }
 
-  /** Writes a record that was never queued to standard error. @param {Buffer} record */
-  divertOne (record) {
+  /** @type {(level: Level, time: number) => void} */
+  #countAside (level, time) {
+    level.queued--
+    level.written++
     this.divertedCount++
-    this.#writeAside(record)
+    // With a log that fails for a while, as on a full disk, only a few do that, and their failure has been reported.
+    if (this.#state === 'open') return
+    this.#asideCount++
+    this.#owner.onDiverted(level, time)
   }
 
-  /** @param {Buffer} record */
-  #writeAside (record) {
+  /**
+   * Writes a record to standard error for which there is no room. It counts as queued until then.
+   * @type {(level: Level, time: number, record: Buffer) => boolean} false if nobody reads that
+   */
+  divertOne (level, time, record) {
+    if (this.#writeAside([record]) === 0) return false
+    this.#countAside(level, time)
+    return true
+  }
+
+  /** @param {Buffer[]} records @returns {number}  how many of them were written */
+  #writeAside (records) {
     const { standardError } = this.#options
-    if (!this.#isListening) standardError.on?.('error', () => {})
-    this.#isListening = true
-    try {
-      standardError.write(Buffer.concat([record, NEWLINE]))
-    } catch {
-      // There is nowhere else to write.
+    if (standardError === descriptor) return descriptor.writeLines(records)
+    for (const record of records) {
+      try {
+        standardError.write(Buffer.concat([record, NEWLINE]))
+      } catch {
+        // There is nowhere else to write.
+      }
     }
+    return records.length
   }
 
   /** @param {Failure} err */

@@ -5,7 +5,8 @@
  * @typedef {object} Gap  the field `gap` of a gap record
  * @property {number} count
  * @property {Record<string, number>} levels  how many of each level
- * @property {string} reason  'drop-new', 'drop-old' or 'refused'; several are joined with a comma
+ * @property {string} reason  'drop-new', 'drop-old', 'refused', 'standard-error' (nobody reads it) or, if they were not
+ *   dropped but went to standard error, 'diverted'; several are joined with a comma
  * @property {number} from  when the first dropped record was submitted, in ms since 1970
  * @property {number} to  when the last one was
  */
@@ -50,7 +51,8 @@ class GapCounter {
     this.#reasons.clear()
     this.#from = Infinity
     this.#to = -Infinity
-    return { level: WARN, time: Date.now(), msg: `${count} records were dropped: ${reason}`, gap }
+    const what = reason === 'diverted' ? 'went to standard error' : `were dropped: ${reason}`
+    return { level: WARN, time: Date.now(), msg: `${count} records ${what}`, gap }
   }
 }
 

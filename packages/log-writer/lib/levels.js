@@ -50,17 +50,20 @@ class Levels {
   /** @type {Level[]} */
   #all = []
   #least = -Infinity
+  #eagerByDefault
 
   /**
    * @param {object} options
+   * @param {import('./options').Eagerness | null} options.eagerByDefault  of levels that `eager` does not name
    * @param {Record<string, number>} options.levels
    * @param {Record<string, import('./options').Eagerness>} options.eager
    * @param {string[]} options.protect
    * @param {string | number} options.level
    */
-  constructor ({ levels, eager, protect, level }) {
+  constructor ({ levels, eager, eagerByDefault, protect, level }) {
+    this.#eagerByDefault = eagerByDefault
     for (const [name, number] of Object.entries(levels)) {
-      this.#add(new Level(name, number, eager[name] ?? null, protect.includes(name)), number)
+      this.#add(new Level(name, number, eager[name] ?? eagerByDefault, protect.includes(name)), number)
     }
     this.setLeast(level)
   }
@@ -88,7 +91,7 @@ class Levels {
     const known = this.#found.get(name)
     if (known !== undefined) return known
     const number = typeof level === 'number' ? level : Infinity
-    const added = this.#add(new Level(name, number, null, false), isOwn ? level : name)
+    const added = this.#add(new Level(name, number, this.#eagerByDefault, false), isOwn ? level : name)
     added.isEnabled = number >= this.#least
     return added
   }
@@ -107,7 +110,8 @@ class Levels {
       }
       if (this.#all.length >= LEVEL_COUNT_MAX) return
       const base = this.#all.filter((level) => level.number <= number).sort((a, b) => b.number - a.number)[0]
-      const added = this.#add(new Level(name, number, base?.eager ?? null, base?.isProtected ?? false), number)
+      const eager = base?.eager ?? this.#eagerByDefault
+      const added = this.#add(new Level(name, number, eager, base?.isProtected ?? false), number)
       added.isEnabled = number >= this.#least
     }
   }

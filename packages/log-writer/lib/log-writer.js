@@ -33,6 +33,10 @@ const { RecordQueue } = require('./record-queue')
  * @property {number} diverted  how many of the written records went to standard error
  */
 
+// What may wait for the log to open before further records go to standard error. The caller cannot write them itself,
+// and a start must not drop any.
+const OPENING_SIZE_MAX = 64 * 1024 * 1024
+
 class Writer {
   #options
   #levels
@@ -41,6 +45,8 @@ class Writer {
   /** What was dropped in front of the queue, and behind it. */
   #headGap = new GapCounter()
   #tailGap = new GapCounter()
+  /** What went to standard error since a log was written. */
+  #awayGap = new GapCounter()
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   /** Records and gap records that were ever queued. */
@@ -55,7 +61,8 @@ class Writer {
   #writeThroughCount = 0
   #eagerCount = 0
   #gapCount = 0
-  #isExiting = false
+  /** A writer that is made in an `exit` handler hears of the end no more. */
+  #isExiting = '_exiting' in process && process._exiting === true
   /** `#acceptedCount` when the event loop was empty, so that a failure is not tried again for ever. */
   #idleCount = -1
   /** @type {Promise<void> | null} */
@@ -74,14 +81,14 @@ class Writer {
     this.#levels = new Levels(this.#options.levels)
     this.#delivery = new Delivery(log, this.#queue, {
       prepare: () => this.#pushGaps(),
-      onRefused: (level, time, record) => this.#givenUp(level, time, record, 'refused'),
+      onGivenUp: (level, time, record, reason) => this.#givenUp(level, time, record, reason),
+      onDiverted: (level, time) => this.#awayGap.add(level, time, 'diverted'),
       onAnswer: () => this.#goOn(),
       onFailure: (err) => this.#failFlushes(err)
     }, this.#options)
     this.#ending = {
       handlesSignals: this.#options.handleSignals,
       onIdle: () => this.#onIdle(),
-      onSignal: () => { this.#delivery.flushNow(true, true) },
       onExit: () => this.#onExit()
     }
     addWriter(this.#ending)
@@ -118,16 +125,27 @@ class Writer {
       if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
       this.#push(bytes, one, time)
       this.#schedule(one)
-    } else if (one.isProtected) {
-      // No log can take it, and there is no room to keep it.
-      one.written++
-      this.#delivery.divertOne(bytes)
     } else {
-      one.dropped++
-      this.#tailGap.add(one, time, 'drop-new')
-      this.#tellDrop(bytes, one)
+      one.queued++
+      // No log can take it, and there is no room to keep it.
+      const isDropped = !one.isProtected && !(this.#mayWait && this.#delivery.isOpening)
+      if (isDropped || !this.#delivery.divertOne(one, time, bytes)) this.#dropNew(one, time, bytes)
     }
     return hasRoom
+  }
+
+  /** @type {(level: Level, time: number, record: Buffer) => void} */
+  #dropNew (level, time, record) {
+    level.queued--
+    level.dropped++
+    this.#tailGap.add(level, time, 'drop-new')
+    this.#tellDrop(record, level)
+  }
+
+  /** Whether a full queue drops nothing as long as there is a log. */
+  get #mayWait () {
+    const { whenFull } = this.#options
+    return whenFull === 'wait' || whenFull === 'write-through'
   }
 
   /** @param {Level} level  of a record that was queued */
@@ -191,6 +209,7 @@ class Writer {
   #makeRoom (size, { isProtected }) {
     const { whenFull } = this.#options
     this.#fullCount++
+    if (this.#mayWait && this.#delivery.isOpening) return this.#delivery.size + size <= OPENING_SIZE_MAX
     if (whenFull === 'wait' && this.#hasRoom(size, 2)) return true
     if (whenFull === 'wait' || whenFull === 'write-through') {
       if (this.#writeThrough() || this.#hasRoom(size, 2)) return true
@@ -234,13 +253,17 @@ class Writer {
   }
 
   #pushGaps () {
-    if (!this.#headGap.isEmpty) {
-      const records = [this.#encodeOwn(this.#headGap.take())]
-      this.#queue.putBack({ records, levels: [null], times: [Date.now()] })
-      this.#acceptedCount++
-      this.#gapCount++
-    }
+    if (!this.#headGap.isEmpty) this.#putGapFirst(this.#headGap)
+    if (!this.#awayGap.isEmpty && !this.#delivery.isDiverted) this.#putGapFirst(this.#awayGap)
     if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
+  }
+
+  /** @param {GapCounter} gap  in front of what is queued */
+  #putGapFirst (gap) {
+    const records = [this.#encodeOwn(gap.take())]
+    this.#queue.putBack({ records, levels: [null], times: [Date.now()] })
+    this.#acceptedCount++
+    this.#gapCount++
   }
 
   /** @param {GapCounter} gap  behind what is queued */
@@ -250,7 +273,8 @@ class Writer {
   }
 
   get #hasWork () {
-    return this.#queue.count > 0 || !this.#headGap.isEmpty || !this.#tailGap.isEmpty
+    const isBack = !this.#awayGap.isEmpty && !this.#delivery.isDiverted
+    return this.#queue.count > 0 || !this.#headGap.isEmpty || !this.#tailGap.isEmpty || isBack
   }
 
   /** @param {number} ms */
@@ -390,7 +414,7 @@ class Writer {
     }
     removeWriter(this.#ending)
     if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#delivery.divert()
+    this.#delivery.end()
     await /** @type {Promise<void>} */ (new Promise((resolve, reject) => {
       this.#delivery.close((err) => err ? reject(err) : resolve())
     }))
@@ -409,7 +433,7 @@ class Writer {
   #onExit () {
     this.#isExiting = true
     if (!this.#hasWork && this.#delivery.count === 0) return
-    if (!this.#delivery.flushNow(true, true)) this.#delivery.divert()
+    if (!this.#delivery.flushNow(true, true)) this.#delivery.end()
   }
 }
 

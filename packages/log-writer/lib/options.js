@@ -3,6 +3,7 @@
 
 const { checkNames, misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
+const { descriptor } = require('./standard-error')
 
 const LEVELS = Object.freeze({ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 })
 const EAGER = Object.freeze({ error: 'written', fatal: 'synced' })
@@ -27,11 +28,12 @@ const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'level
  *   (synced) before `write` returns. By default error is written and fatal is synced
  * @property {string | number} [level]  records below it are filtered; trace by default
  * @property {Record<string, number>} [levels]  names and numbers; those of pino by default
- * @property {boolean} [handleSignals]  flush at SIGTERM and SIGINT; false by default
+ * @property {boolean} [handleSignals]  whether a signal takes no record: each one is in the kernel before `write`
+ *   returns; false by default
  * @property {{ encode: (value: any) => Uint8Array | string }} [codec]  for records that are neither strings nor bytes;
  *   JSON by default
  * @property {(err: Error, attempt: number) => any} [replace]  returns a Log to use in place of one that cannot be
- *   used, a promise of it, or null
+ *   used, a promise of it, or null. It is called again, at longer and longer intervals, until a log can be used
  * @property {(err: Error & { code?: string }) => void} [onReport]  gets each failure. By default the first one with
  *   each code is a warning
  * @property {(record: Uint8Array, level: string) => void} [onDrop]  gets each record that is dropped
@@ -73,7 +75,7 @@ function parseOptions (options = {}) {
 }
 
 /** @param {LogWriterOptions} options */
-function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity }) {
+function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity, handleSignals }) {
   const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
   parseLevelNumbers('LogWriter', levels)
   for (const [name, how] of Object.entries(eager)) {
@@ -83,7 +85,9 @@ function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level
   const named = [...eager === EAGER ? [] : Object.keys(eager), ...protect === PROTECT ? [] : protect]
   const unknown = named.find((name) => !isKnown(name))
   if (unknown !== undefined) throw misuse(`LogWriter: there is no level ${unknown}; add it to the option levels`)
-  return { levels, eager, protect, level }
+  /** @type {Eagerness | null} */
+  const eagerByDefault = handleSignals ? 'written' : null
+  return { levels, eager, eagerByDefault, protect, level }
 }
 
 /** @type {(call: string, levels: Record<string, number>) => Record<string, number>} */
@@ -96,12 +100,12 @@ function parseLevelNumbers (call, levels) {
 
 /** @param {LogWriterOptions} options */
 function parseHelpers (options) {
-  const { replace = () => null, onReport = warnOnce(), onDrop = () => {}, standardError = process.stderr } = options
-  if (typeof replace !== 'function') throw misuse('LogWriter: replace must be a function')
+  const { replace, onReport = warnOnce(), onDrop = () => {}, standardError = descriptor } = options
+  if (replace !== undefined && typeof replace !== 'function') throw misuse('LogWriter: replace must be a function')
   if (typeof onReport !== 'function') throw misuse('LogWriter: onReport must be a function')
   if (typeof onDrop !== 'function') throw misuse('LogWriter: onDrop must be a function')
   if (typeof standardError?.write !== 'function') throw misuse('LogWriter: standardError must have the function write')
-  return { replace, onReport, onDrop, standardError }
+  return { replace, onReport, onDrop, standardError: standardError === process.stderr ? descriptor : standardError }
 }
 
 /**
@@ -124,13 +128,17 @@ function parseLimits (name, given = {}, defaults) {
   return limits
 }
 
-/** The default of `onReport`: a warning of the process for the first failure with each code. */
+/**
+ * The default of `onReport`: a warning of the process for the first failure with each code. Once a log can be used
+ * again, the next failure is news.
+ */
 function warnOnce () {
   /** @type {Set<unknown>} */
   const warned = new Set()
   return (/** @type {Error & { code?: string }} */ { message, code }) => {
-    if (warned.has(code)) return
-    warned.add(code)
+    if (code === 'ERR_LOG_WAS_DIVERTED') warned.clear()
+    else if (warned.has(code)) return
+    else warned.add(code)
     process.emitWarning(`a log writer: ${message}`, { type: 'LogWriterWarning', ...(typeof code === 'string' && { code }) })
   }
 }

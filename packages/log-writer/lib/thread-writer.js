@@ -10,12 +10,12 @@ const {
   DROPPED_TO_MS, FINAL, FLUSH, FLUSHED, HEAD, LEVEL_COUNT_MAX, MORE, OPEN, OWNER_THREAD, PUSHED, Ring, STATE, TAIL,
   TAKEN, WAITING, frameSize
 } = require('./ring')
+const { descriptor } = require('./standard-error')
 
 // A wait looks again after this time, in case that nobody wakes it.
 const LOOK_MS = 100
 const POLL_MS = 2
 const CLOSE_MS = 1000
-const NEWLINE = Buffer.from('\n')
 const EAGER = ['error', 'fatal']
 
 /**
@@ -170,7 +170,7 @@ class Writer {
     const { numbers } = this.#ring
     numbers[PUSHED]--
     numbers[DIVERTED]++
-    process.stderr.write(Buffer.concat([Buffer.from(data), NEWLINE]))
+    descriptor.writeLines([Buffer.from(data)])
     return true
   }
 

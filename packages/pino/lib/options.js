@@ -11,7 +11,7 @@ const { Tee } = require('./tee')
 const SIZE_MAX = 2 ** 30
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 const LOCK_TIMEOUT_MS = 2000
-/** The folder can be opened again: a new segment lies behind what cannot be written. */
+/** The folder can be opened again at once: a new segment lies behind what cannot be written. */
 const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_READ_ONLY',
   'ERR_LOG_CORRUPT', 'ERR_LOG_FULL'])
 
@@ -57,7 +57,7 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
 function parseOptions (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`destination: expected options, got ${String(options)}`)
   const { log, levels = {}, redact = false, censor, tee, ...writer } = options
-  const all = { ...writer, levels: { ...LEVELS, ...levels } }
+  const all = { handleSignals: true, ...writer, levels: { ...LEVELS, ...levels } }
   parseWriterOptions(all)
   return {
     log,
@@ -84,11 +84,14 @@ function openTarget (target, options) {
   return {
     log,
     isOwned: true,
-    replace: async (err) => {
-      if (!REOPENED.has(String(/** @type {Error & { code?: string }} */ (err).code))) return null
-      // Its failure has been reported, and the next log waits for its lock.
+    replace: async (err, attempt) => {
+      const isFirst = attempt === 1
+      // The same again would fail in the same way: in a while. Until then the lines are on standard error.
+      if (isFirst && !REOPENED.has(String(/** @type {Error & { code?: string }} */ (err).code))) return null
+      // Its failure is reported by the writer.
       await log.close().catch(() => {})
-      log = open({ lockTimeout: LOCK_TIMEOUT_MS })
+      // The lock of the log that was given up may be released later.
+      log = open(isFirst ? { lockTimeout: LOCK_TIMEOUT_MS } : {})
       return log
     }
   }

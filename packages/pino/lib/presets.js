@@ -36,29 +36,28 @@ const presets = {
   },
   production: {
     logger: { level: 'info', redact },
-    destination: { redact: true, handleSignals: true }
+    destination: { redact: true }
   },
   fastify: {
     logger: { level: 'info', redact },
-    destination: { redact: ['credentials', 'token', 'card'], handleSignals: true }
+    destination: { redact: ['credentials', 'token', 'card'] }
   },
   serverless: {
     logger: { level: 'info', redact },
     // Nobody can read the disk of an instance that is gone.
-    destination: { tee: 'stdout', log: { maxSize: 32 * MIB }, batch: { ageMs: 20 } }
+    destination: { tee: 'stdout', log: { maxSize: 32 * MIB } }
   },
   hardened: {
     logger: { level: 'info', redact },
     destination: {
       redact: true,
-      handleSignals: true,
       eager: { warn: 'written', error: 'synced', fatal: 'synced' },
       protect: ['warn', 'error', 'fatal']
     }
   },
   minimal: {
     logger: { level: 'info', base: null },
-    destination: { eager: {}, queue: { count: 1024, bytes: MIB / 4 }, log: { maxSize: 16 * MIB } }
+    destination: { handleSignals: false, eager: {}, queue: { count: 1024, bytes: MIB / 4 }, log: { maxSize: 16 * MIB } }
   }
 }
 

@@ -84,8 +84,20 @@ tape('levels: come from the metadata, or from the bytes, as numbers and as label
   t.deepEqual(counted, { trace: 0, debug: 1, info: 2, warn: 1, error: 1, fatal: 0, audit: 1, notice: 1 })
 })
 
-tape('levels: errors are in the log when the call returns, and levels of your own are treated as the one below', async (t) => {
-  const to = destination(newFolder())
+tape('levels: every line is in the log when the call returns', async (t) => {
+  for (const logIt of [(logger) => logger.trace('a'), (logger) => logger.notice('a'), (logger) => logger.info('a')]) {
+    const to = destination(newFolder())
+    await to.ready()
+    logIt(pino({ level: 'trace', customLevels: { notice: 35 } }, to))
+    t.equal(await to.log.count(), 1)
+    to.write('{"level":7,"msg":"of an unknown level"}\n')
+    t.equal(await to.log.count(), 2)
+    await to.close()
+  }
+})
+
+tape('levels: with batches, errors are in the log when the call returns, and levels of your own are treated as the one below', async (t) => {
+  const to = destination(newFolder(), { handleSignals: false })
   await to.ready()
   const logger = pino({ customLevels: { alert: 52, notice: 35 } }, to)
   logger.notice('waits')
@@ -109,7 +121,7 @@ tape('metadata: says what pino said about the last line', async (t) => {
 })
 
 tape('flush: calls back when all earlier lines are synced', async (t) => {
-  const to = destination(newFolder())
+  const to = destination(newFolder(), { handleSignals: false })
   const logger = pino(to)
   logger.info('before it is open')
   await promisify(logger.flush).call(logger)
