@@ -34,7 +34,9 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @property {boolean} [createFolder]  create the file's folder too; false by default
  * @property {(() => Buffer) | null} [initial]  makes the first bytes of a missing or empty file. The file then has all
  *   of them, on stable storage, or does not exist
- * @property {boolean} [lock]  with `r+`: keep out other writers that lock the file too; false by default
+ * @property {boolean | import('./storage').StorageLock} [lock]  with `r+`: keep out other writers that lock the file
+ *   too; false by default. A file that is named as a segment belongs to its folder, so the folder's lock is taken. Or
+ *   the lock of a `Folder` that is open, for a file in it
  * @property {number} [lockTimeout]  how many ms to wait for a lock that is held; 0, the default, fails at once
  * @property {boolean} [mustExist]  fail with ENOENT if there is no file, and create none; false by default
  * @property {boolean} [errorIfExists]  fail with EEXIST if there is a file; false by default
@@ -427,7 +429,7 @@ class BlockFileHandle {
   close (cb) {
     if (typeof cb !== 'function') throw misuse(`close: expected a callback, got ${typeof cb}`)
     this._lifecycle.close((cb) => {
-      const { handle, path, lock, lockHeld } = this._file
+      const { handle, lock, lockHeld } = this._file
       this._file.handle = null
       this._file.cache.release()
       this._ownCache?.release()
@@ -435,7 +437,7 @@ class BlockFileHandle {
       // A span reader may still be reading. Its descriptor must not be closed, nor become that of another file.
       lock.write(0, Infinity, (release) => {
         release()
-        toCallback(close(path, handle, lockHeld), cb)
+        toCallback(close(handle, lockHeld), cb)
       })
     }, cb)
   }
@@ -515,7 +517,8 @@ function parseOptions (path, options = {}) {
     throw misuse(`BlockFile: cache must be from 0 to ${CACHE_SIZE_MAX} bytes, or a SharedCache, got ${String(cache)}`)
   }
   if (initial !== null && typeof initial !== 'function') throw misuse('BlockFile: initial must be a function')
-  for (const [name, value] of Object.entries({ lock, mustExist, errorIfExists })) {
+  const isLock = typeof lock === 'object' && lock !== null && typeof lock.release === 'function'
+  for (const [name, value] of Object.entries({ lock: isLock || lock, mustExist, errorIfExists })) {
     if (typeof value !== 'boolean') throw misuse(`BlockFile: ${name} must be true or false, got ${String(value)}`)
   }
   if (errorIfExists && (mustExist || flags === 'r')) {

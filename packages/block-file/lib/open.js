@@ -7,6 +7,7 @@
 // another
 //   file by then, so it is looked up again.
 // - If it has none: the record beside the file is the lock, and is taken before anything is created or changed.
+// - If the file belongs to a folder that is locked, that lock covers it, and nothing more is locked.
 
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
@@ -33,7 +34,7 @@ const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
  * @property {'r' | 'r+'} flags
  * @property {boolean} createFolder
  * @property {(() => Buffer) | null} initial  makes the bytes of a file that is missing or empty
- * @property {boolean} lock
+ * @property {boolean | StorageLock} lock  or the lock of the file's folder, which is held
  * @property {number} lockTimeout  in ms
  * @property {boolean} mustExist  nothing is made
  * @property {boolean} errorIfExists
@@ -59,6 +60,7 @@ async function open (storage, givenPath, request) {
   if (isReader || !request.lock || !storage.lock) {
     return { ...await openOrCreate(storage, filePath, request), path: filePath, lock: null, past: 'unknown' }
   }
+  if (typeof request.lock === 'object') return openCovered(storage, filePath, request, request.lock)
   const beganMs = performance.now()
   for (let waitMs = WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
     const opening = new LockedOpening(storage, filePath, request)
@@ -73,6 +75,26 @@ async function open (storage, givenPath, request) {
       await pause(waitMs)
     }
   }
+}
+
+/** @type {(storage: Storage, filePath: string, request: OpenRequest, folderLock: StorageLock) => Promise<Opened>} */
+async function openCovered (storage, filePath, request, folderLock) {
+  const { handle, size } = await openOrCreate(storage, filePath, request)
+  try {
+    const lock = folderLock.cover ? await call(folderLock, 'cover', filePath) : folderLock
+    return { handle, size, path: filePath, lock, past: await findPast(lock, handle) }
+  } catch (err) {
+    await call(handle, 'close').catch(() => {})
+    throw err
+  }
+}
+
+/** @type {(lock: StorageLock, handle: StorageHandle) => Promise<import('./storage').Past>} */
+async function findPast (lock, handle) {
+  const past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
+  if (past !== 'intact' && past !== 'unsynced') return past
+  // The kernel reports a failed writeback once to each descriptor, and to a new one if no process has seen the failure.
+  return call(handle, 'sync').then(() => past, () => 'unknown')
 }
 
 /** Another holder has the lock for now. */
@@ -198,11 +220,7 @@ class LockedOpening {
     const lock = /** @type {StorageLock} */ (this.#lock)
     await call(lock, 'noteFile')
     const size = await call(handle, 'size')
-    /** @type {import('./storage').Past} */
-    let past = lock.findPast ? await call(lock, 'findPast') : 'unknown'
-    // The kernel reports a failed writeback once to each descriptor, and to a new one if no process has seen the
-    // failure.
-    if (past === 'intact' || past === 'unsynced') await call(handle, 'sync').catch(() => { past = 'unknown' })
+    const past = await findPast(lock, handle)
     this.#handles.delete(handle)
     this.#lock = null
     await this.undo()
@@ -229,9 +247,9 @@ class LockedOpening {
     if (this.#hasMadeTemporary) await call(this.#storage, 'unlink', this.#temporaryPath).catch(() => {})
     const lock = this.#lock
     const isRecord = lock?.kind === 'file'
-    if (lock && !isRecord) await call(lock, 'release', this.#path).catch(() => {})
+    if (lock && !isRecord) await call(lock, 'release').catch(() => {})
     for (const handle of [...this.#handles]) await this.#close(handle).catch(() => {})
-    if (lock && isRecord) await call(lock, 'release', this.#path).catch(() => {})
+    if (lock && isRecord) await call(lock, 'release').catch(() => {})
   }
 
   /** @param {StorageHandle} handle */
@@ -334,12 +352,10 @@ async function isAt (handle, name) {
 
 // If the kernel holds the lock, the record is removed before the file is closed: afterwards it belongs to the next
 // holder. If the record is the lock, the file must be closed first.
-/** @type {(filePath: string, handle: StorageHandle, lock: StorageLock | null) => Promise<any>} */
-async function close (filePath, handle, lock) {
+/** @type {(handle: StorageHandle, lock: StorageLock | null) => Promise<any>} */
+async function close (handle, lock) {
   if (lock === null) return call(handle, 'close')
-  // The file's folder may have been renamed, with the lock in it.
-  const pathNow = await isAt(handle, filePath) || !handle.findPath ? filePath : await call(handle, 'findPath').catch(() => filePath)
-  const [release, close] = [() => call(lock, 'release', pathNow), () => call(handle, 'close')]
+  const [release, close] = [() => call(lock, 'release'), () => call(handle, 'close')]
   await (lock.kind === 'kernel' ? inTurn(release, close) : inTurn(close, release))
 }
 

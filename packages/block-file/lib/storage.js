@@ -13,6 +13,7 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
+const { openFolderHandle } = require('./folder-handle')
 const { notAFile } = require('./whole-io')
 
 const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
@@ -46,7 +47,6 @@ const LOOK_MS = 100
  * @property {(path: string) => boolean} [isAtSync]
  * @property {(path: string) => boolean} [isKnownAt]  the same, if the kernel can tell without a look at the file.
  *   False: ask `isAt`
- * @property {(cb: Callback<string>) => void} [findPath]  the current path of the file, even if its folders were renamed
  * @property {(cb: Callback<void>) => void} close
  */
 
@@ -80,6 +80,8 @@ const LOOK_MS = 100
  *   and NTFS keeps names in a journal of its own
  * @property {(path: string) => void} [syncFolderSync]  a storage without it has no synchronous changes
  * @property {(folder: string, cb: Callback<string[]>) => void} [listFolder]  the names in a folder
+ * @property {(folder: string, cb: Callback<import('./folder-handle').FolderHandle>) => void} [openFolder]  opens a
+ *   folder, to reach its files, and to see if a path leads to it. A storage without it has no folders that can be moved
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  reports changes, also of
  *   other processes. Without it, the file is polled
@@ -102,6 +104,7 @@ const LOOK_MS = 100
  * @property {boolean} createFolder
  * @property {boolean} [isKernelHeld]  whether `tryLock` has locked the file; the record then only names the holder
  * @property {bigint} [inode]  of the file that `tryLock` has locked
+ * @property {string} [at]  another path to the file, through its open folder
  */
 
 /**
@@ -130,7 +133,10 @@ const LOOK_MS = 100
  * @property {(cb: Callback<Past>) => void} [findPast]
  * @property {(isIntact: boolean, cb: Callback<void>) => void} [markIntact]  notes whether everything that was ever
  *   shown of the file is in the file or the page cache
- * @property {(path: string, cb: Callback<void>) => void} release  `path` is the current path of the file
+ * @property {(path: string, cb: Callback<StorageLock>) => void} [cover]  if the locked file stands for its folder: the
+ *   same lock, as that of another file in the folder
+ * @property {boolean} [isOfFolder]  whether it is such a lock: the file itself is not locked
+ * @property {(cb: Callback<void>) => void} release  wherever the file's folder is now
  * @property {() => void} [releaseSync]  for an `exit` handler; throws on failure
  */
 
@@ -184,7 +190,6 @@ function createHandle (fd, { dev, ino }) {
           lookedMs = nowMs
           return false
         },
-    findPath: IS_LINUX ? (cb) => fs.readlink(link, cb) : undefined,
     close: (cb) => fs.close(fd, cb)
   }
 }
@@ -207,7 +212,7 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
 
 /** @param {string} filePath  @param {LockRequest} request */
 async function lock (filePath, request) {
-  if (request.createFolder) await makeFolder(path.dirname(filePath))
+  if (request.createFolder) await makeFolder(path.dirname(request.at ?? filePath))
   return lockFile(filePath, request)
 }
 
@@ -228,6 +233,7 @@ exports.fileStorage = {
   syncFolder: callbackify(syncFolder),
   syncFolderSync,
   listFolder: fs.readdir,
+  openFolder: callbackify(openFolderHandle),
   makeFolderSync,
   watch: watchFile,
   toAbsolute,

@@ -221,7 +221,7 @@ class Writer {
   /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
   async #replace (handle, from, check) {
     const { storage, path: filePath, lockHeld } = this._file
-    const isExclusive = lockHeld?.kind === 'kernel'
+    const isExclusive = lockHeld?.kind === 'kernel' && !lockHeld.isOfFolder
     const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
     // No read may be running while the handle changes.
     const release = await this.#excludeReaders(0, Infinity)

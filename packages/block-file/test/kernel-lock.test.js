@@ -31,6 +31,11 @@ function recordOf (file, changes) {
   return { ...thisThread(), file: { path: file, device: null, inode: null }, since, nonce: '0123456789abcdef', ...changes }
 }
 
+function identityOf (file) {
+  const { dev, ino } = fs.statSync(file, { bigint: true })
+  return { path: file, device: String(dev), inode: String(ino) }
+}
+
 /** @returns {Promise<string>}  the code of the failure, or `none` */
 async function codeOfOpening (file, options) {
   const blocks = lockedOpen(file, options)
@@ -291,7 +296,8 @@ tape('kernel lock: whoever holds it need not heed the record of another that hel
     ['of another container that had no flock', { lock: 'file', pidNamespace: 'pid:[1]' }, 'ERR_LOG_LOCKED'],
     ['of an earlier boot', { lock: 'kernel', boot: OTHER_BOOT, localFileSystem: 'ext4' }, 'none'],
     ['of another machine, over a network', { lock: 'kernel', boot: OTHER_BOOT, localFileSystem: null }, 'ERR_LOG_LOCKED'],
-    ['of one that lives here, with a file that was replaced', { lock: 'kernel' }, 'ERR_LOG_LOCKED']
+    ['of one that lives here, with a file that was replaced', { lock: 'kernel' }, 'ERR_LOG_LOCKED'],
+    ['of one that lives here, and closed this file', { lock: 'kernel', file: identityOf(file) }, 'none']
   ]
   for (const [what, changes, expected] of cases) {
     leave(`${file}.lock`, recordOf(file, changes))
@@ -324,7 +330,7 @@ tape('kernel lock: what a power cut leaves of a record is gone after the next op
   const { link } = fs
   t.teardown(() => { fs.link = link })
   fs.link = (from, to, cb) => {
-    aside = from
+    aside = path.join(path.dirname(file), path.basename(from))
     link(from, to, cb)
   }
   const another = lockedOpen(file)

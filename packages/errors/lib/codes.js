@@ -11,7 +11,7 @@ exports.codes = Object.freeze({
   ERR_FILE_RANGE: 'a read or a write reaches past the end of the file',
   ERR_FILE_SHORT_READ: 'the file ended before its known size: another program has truncated it',
   ERR_FILE_NUMBER_TOO_LARGE: 'an integer in the file is above 2^53 - 1 and JavaScript cannot hold it',
-  ERR_FILE_MOVED: 'the path of a file that is open for writing leads to another file now, or to none',
+  ERR_FILE_MOVED: 'the path of a file or folder that is open for writing leads to another one now, or to none',
   ERR_FILE_NOT_UNDONE: 'a write failed half way and the bytes before it could not be put back',
 
   ERR_LOG_CLOSED: 'the log was closed before the call',

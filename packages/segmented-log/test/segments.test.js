@@ -94,7 +94,8 @@ tape('segments: few files are open, whatever is read and left', async (t) => {
   for (let i = 0; i < 30; i++) seqs.push(await log.append(i))
   const countOpen = () => fs.readdirSync('/proc/self/fd').filter((fd) => {
     try {
-      return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(fs.realpathSync(folder))
+      const file = fs.readlinkSync(`/proc/self/fd/${fd}`)
+      return path.dirname(file) === fs.realpathSync(folder) && file.endsWith('.log')
     } catch {
       return false
     }

@@ -55,7 +55,8 @@ const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
  * record did not know it.
  * @typedef {import('./liveness').Identity & {
  *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,
- *   socket?: string | null, isIntact?: boolean, mount?: string | null
+ *   socket?: string | null, isIntact?: boolean, mount?: string | null,
+ *   content?: { device: string | null, inode: string | null }
  * }} LockRecord
  * @typedef {Omit<LockRecord, 'nonce'>} NewRecord
  */

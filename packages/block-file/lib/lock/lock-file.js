@@ -7,6 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { call, pause, toCallback } = require('@millrace/flow')
+const { openFolderHandle } = require('../folder-handle')
 const { notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
@@ -23,50 +24,68 @@ const { parseRecord, take } = require('./acquire')
  * @typedef {{ leave: () => Promise<void>, leaveSync: () => void }} Company  the socket or the guard beside the record
  */
 
+/** A record that could not be written is tried again after this time, and before each note in it. */
+const RETRY_MS = 1000
+
 /**
- * Takes the lock of a file, by its real path.
+ * Takes the lock of a file, by its real path. The record is reached through the open folder, so it stays beside the
+ * file's old name if the folder is moved.
  * @param {string} filePath
  * @param {import('../storage').LockRequest} request
  * @returns {Promise<StorageLock>}
  * @throws {LogError} ERR_LOG_LOCKED if another holder has it
  */
 async function lockFile (filePath, request) {
+  const folder = await openFolderHandle(path.dirname(request.at ?? filePath))
+  try {
+    return await lockIn(new LockFolder(folder, path.dirname(filePath)), filePath, request)
+  } catch (err) {
+    await call(folder, 'close').catch(() => {})
+    throw err
+  }
+}
+
+/** @type {(folder: LockFolder, filePath: string, request: import('../storage').LockRequest) => Promise<StorageLock>} */
+async function lockIn (folder, filePath, request) {
   const lockPath = `${filePath}.lock`
-  const [file, localFileSystem] = await Promise.all([identify(filePath), nameOfLocal(path.dirname(filePath))])
+  const [file, localFileSystem] = await Promise.all([identify(filePath, folder), nameOfLocal(folder.reach('.'))])
   const self = { ...thisThread(), localFileSystem }
   const guard = await openGuard(filePath)
-  if (guard === 'busy') throw (await findHolder(filePath)).error
   const isKernelHeld = request.isKernelHeld === true || guard !== null
-  /** @type {'kernel' | 'file'} */
-  const kind = isKernelHeld ? 'kernel' : 'file'
-  const lifeSign = isKernelHeld ? null : await giveLifeSign(filePath, crypto.randomBytes(8).toString('hex'))
-  const since = new Date().toISOString()
-  const record = { ...self, file, since, lock: kind, socket: lifeSign?.name ?? null }
-  /** @type {Company} */
-  const company = {
-    leave: async () => {
-      await lifeSign?.end()
-      await guard?.close()
-    },
-    leaveSync: () => lifeSign?.endSync()
-  }
+  const reached = folder.reach(filePath)
+  const { company, socket } = await createCompany(reached, guard, isKernelHeld)
+  /** @type {Omit<LockRecord, 'nonce'> & { lock: 'kernel' | 'file' }} */
+  const record = { ...self, file, since: new Date().toISOString(), lock: isKernelHeld ? 'kernel' : 'file', socket }
   const world = {
-    ...lockFiles,
+    ...folder.files,
     isKernelHeld,
     mark: request.inode === undefined ? null : request.inode.toString(16).padStart(16, '0'),
-    checkLiveness: (/** @type {LockRecord} */ holder) => checkHolder(holder, { self, file, isKernelHeld })
+    checkLiveness: (/** @type {LockRecord} */ holder) => checkHolder(holder, { self, file, isKernelHeld, reached })
   }
-  /** @type {{ held?: import('./acquire').Held, obstacle?: Obstacle, err?: Error }} */
-  const { held, obstacle, err } = await take(world, lockPath, record).catch((err) => ({ err }))
-  if (held) {
-    if (held.replaced?.socket) await removeLifeSign(filePath, held.replaced.socket)
-    return new FileLock(held, { self, file, company, kind })
-  }
+  /** @type {(more: object) => Promise<Attempt>} */
+  const tryTake = (more) => take(world, lockPath, { ...record, ...more }).catch((err) => ({ err }))
+  const { held = null, obstacle, err } = await tryTake({})
+  await removeLifeSign(reached, held?.replaced?.socket)
   // Under the kernel's lock, neither an unreadable record nor a folder that takes no record keeps anybody out.
-  const isNoRecord = obstacle ? obstacle.record === null : await isMissing(lockPath)
-  if (isKernelHeld && isNoRecord) return new FileLock(null, { self, file, company, kind })
+  if (held || (isKernelHeld && (obstacle ? !obstacle.record : await isMissing(folder.reach(lockPath))))) {
+    const cause = err ?? obstacle?.cause ?? null
+    return new FileLock(held, { self, file, company, kind: record.lock, folder, tryTake, cause })
+  }
   await company.leave()
   throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
+}
+
+/**
+ * @type {(reached: string, guard: { close: () => Promise<void> } | null, isKernelHeld: boolean) =>
+ *   Promise<{ company: Company, socket: string | null }>}
+ */
+async function createCompany (reached, guard, isKernelHeld) {
+  const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, crypto.randomBytes(8).toString('hex'))
+  const leave = async () => {
+    await lifeSign?.end()
+    await guard?.close()
+  }
+  return { company: { leave, leaveSync: () => lifeSign?.endSync() }, socket: lifeSign?.name ?? null }
 }
 
 // libuv's flag for opening a file exclusively; fs.constants does not have it.
@@ -74,7 +93,7 @@ const UV_FS_O_EXLOCK = 0x10000000
 
 // Windows has no lock on a file that others may read. But a file beside it that is opened exclusively keeps other
 // writers out until it is closed or the process ends. Null on other systems, or if the file cannot be made.
-/** @type {(filePath: string) => Promise<'busy' | { close: () => Promise<void> } | null>} */
+/** @type {(filePath: string) => Promise<{ close: () => Promise<void> } | null>} throws ERR_LOG_LOCKED */
 async function openGuard (filePath) {
   if (process.platform !== 'win32') return null
   const guardPath = `${filePath}.lock.held`
@@ -89,34 +108,49 @@ async function openGuard (filePath) {
       }
     }
   } catch (/** @type {any} */ { code }) {
-    return code === 'EBUSY' ? 'busy' : null
+    if (code === 'EBUSY') throw (await findHolder(filePath)).error
+    return null
   }
 }
 
+/** Nonces of records that this thread could not remove when it released their locks. @type {Set<string>} */
+const abandoned = new Set()
+
 /**
- * @type {(holder: LockRecord, asker: { self: Place, file: FileIdentity, isKernelHeld: boolean }) =>
+ * @type {(holder: LockRecord, asker: { self: Place, file: FileIdentity, isKernelHeld: boolean, reached: string }) =>
  *   Promise<import('./liveness').Liveness>}
  */
-async function checkHolder (holder, { self, file, isKernelHeld }) {
+async function checkHolder (holder, { self, file, isKernelHeld, reached }) {
+  if (abandoned.has(holder.nonce)) return 'dead'
   const liveness = await checkLiveness(holder, self)
-  // A folder may have been copied with the lock in it. The record is then about the original file: both path and inode
-  // differ. If only the path differs, the folder was moved or has two names. If only the inode differs, the file was
-  // replaced.
-  const { path, inode } = holder.file
-  const isOfAnother = path !== file.path && inode !== null && file.inode !== null && inode !== file.inode
-  if (liveness !== 'foreign' && liveness !== 'hidden' && isOfAnother) return 'dead'
-  if (liveness !== 'hidden') return liveness
-  // The holder had this kernel's lock. The lock is ours now, so the holder has ended.
-  if (isKernelHeld && holder.lock === 'kernel') return 'dead'
-  const sign = await askForLifeSign(file.path, holder.socket)
+  if (liveness === 'foreign') return liveness
+  // The holder had the kernel's lock, and the lock is ours now. So the holder has closed this file, though it may be
+  // alive: the disk failed when it removed its record. But it may have another file that had this name.
+  const hadThisLock = isKernelHeld && holder.lock === 'kernel'
+  const what = compareFiles(holder.file, file)
+  if (hadThisLock && (liveness === 'hidden' || what === 'same')) return 'dead'
+  if (liveness !== 'hidden') return what === 'of a copy' ? 'dead' : liveness
+  const sign = await askForLifeSign(reached, holder.socket)
   return sign === 'unknown' ? 'hidden' : sign
+}
+
+/**
+ * A folder may have been copied with the lock in it. The record is then about the original file: both path and inode
+ * differ. If only the path differs, the folder was moved or has two names. If only the inode differs, the file was
+ * replaced.
+ * @type {(recorded: FileIdentity, own: FileIdentity) => 'same' | 'of a copy' | 'unknown'}
+ */
+function compareFiles (recorded, own) {
+  if (recorded.inode === null || own.inode === null) return 'unknown'
+  if (recorded.inode === own.inode) return 'same'
+  return recorded.path === own.path ? 'unknown' : 'of a copy'
 }
 
 /** Finds who has the kernel's lock on a file. @type {(filePath: string) => Promise<import('../storage').LockHolder>} */
 async function findHolder (filePath) {
   const lockPath = `${filePath}.lock`
   const self = { ...thisThread(), localFileSystem: await nameOfLocal(path.dirname(filePath)) }
-  const found = parseRecord(await lockFiles.read(lockPath).catch(() => null) ?? '')
+  const found = parseRecord(await readRecord(lockPath).catch(() => null) ?? '')
   const record = found?.lock === 'kernel' ? found : null
   const error = lockedError(filePath, { lockPath, record, isForeign: false, cause: null }, self)
   if (record === null) return { state: 'nameless', error }
@@ -124,30 +158,77 @@ async function findHolder (filePath) {
   return { state: liveness === 'dead' ? 'dying' : 'alive', error }
 }
 
+/**
+ * @typedef {{ held?: import('./acquire').Held, obstacle?: Obstacle, err?: Error }} Attempt
+ * @typedef {Omit<FileIdentity, 'path'>} Content  the file of a folder that a record tells about
+ */
+
 /** @implements {StorageLock} */
 class FileLock {
   #held
   #self
   #file
   #company
-  #isMarkedIntact = false
+  #folder
+  #tryTake
+  /** Why no record could be made. @type {Error | null} */
+  #cause
+  /** @type {{ isIntact: boolean, mount: string | null, content?: Content }} */
+  #note = { isIntact: false, mount: null }
   /** Ends with the last change of the record; changes run one at a time. @type {Promise<void>} */
   #lastChange = Promise.resolve()
   #changeCount = 0
+  #isReleased = false
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
 
   /**
    * @param {import('./acquire').Held | null} held  null if no record could be made
-   * @param {{ self: Place, file: FileIdentity, company: Company, kind: 'kernel' | 'file' }} options
+   * @param {{ self: Place, file: FileIdentity, company: Company, kind: 'kernel' | 'file', folder: LockFolder,
+   *   tryTake: (more: object) => Promise<Attempt>, cause: Error | null }} options
    */
-  constructor (held, { self, file, company, kind }) {
+  constructor (held, { self, file, company, kind, folder, tryTake, cause }) {
     this.#held = held
     this.#self = self
     this.#file = file
     this.#company = company
+    this.#folder = folder
+    this.#tryTake = tryTake
+    this.#cause = cause
     this.kind = kind
-    this.nonce = held?.nonce ?? null
-    this.deadNonce = held?.replaced?.nonce ?? null
-    this.blindSpot = describeBlindSpot(self, kind)
+    if (held === null) this.#retryLater()
+  }
+
+  get nonce () {
+    return this.#held?.nonce ?? null
+  }
+
+  get deadNonce () {
+    return this.#held?.replaced?.nonce ?? null
+  }
+
+  get blindSpot () {
+    const others = describeBlindSpot(this.#self, this.kind)
+    if (this.#held !== null) return others
+    const own = 'a writer that has no lock of the kernel, for example because it finds no program flock: the record of ' +
+      `this one could not be made (${this.#cause?.message ?? 'another one is there'})`
+    return others === null ? own : `${own}; ${others}`
+  }
+
+  #retryLater () {
+    this.#timer = setTimeout(() => this.#change(async () => {
+      await this.#makeRecord()
+      if (this.#held === null && !this.#isReleased) this.#retryLater()
+    }, () => {}), RETRY_MS)
+    this.#timer.unref?.()
+  }
+
+  /** The disk may have been full. */
+  async #makeRecord () {
+    if (this.#held !== null || this.#isReleased) return
+    const { held, obstacle, err } = await this.#tryTake({ file: this.#file, ...this.#note })
+    this.#held = held ?? null
+    this.#cause = err ?? obstacle?.cause ?? null
   }
 
   /**
@@ -156,17 +237,21 @@ class FileLock {
    * @param {(err: Error | null, past?: import('../storage').Past) => void} cb
    */
   findPast (cb) {
-    toCallback(this.#findPast(), cb)
+    toCallback(this.findPastOf(this.#file, ({ file }) => file), cb)
   }
 
-  /** @returns {Promise<import('../storage').Past>} */
-  async #findPast () {
-    const { device, inode } = this.#file
+  /**
+   * @param {Content} file
+   * @param {(before: LockRecord) => Content | null | undefined} fileIn  the same in the record of the holder before
+   * @returns {Promise<import('../storage').Past>}
+   */
+  async findPastOf ({ device, inode }, fileIn) {
     const { boot, localFileSystem } = this.#self
     const before = this.#held?.replaced ?? null
     if (before === null || before.boot === null || boot === null) return 'unknown'
     if (before.boot !== boot) return before.localFileSystem && localFileSystem ? 'rebooted' : 'unknown'
-    const isSameFile = inode !== null && before.file.inode === inode && before.file.device === device
+    const known = fileIn(before)
+    const isSameFile = inode !== null && known?.inode === inode && known.device === device
     return isSameFile && before.isIntact === true ? this.#compareMount(before.mount) : 'unknown'
   }
 
@@ -179,25 +264,33 @@ class FileLock {
   /** @returns {Promise<string | null>} */
   async #findMount () {
     const { path: filePath, device } = this.#file
-    return device === null ? null : identifyMount(filePath, BigInt(device))
+    return device === null ? null : identifyMount(this.#folder.reach(filePath), BigInt(device))
   }
 
   /** @type {(isIntact: boolean, cb: Done) => void} */
   markIntact (isIntact, cb) {
+    this.markIntactOf(isIntact, undefined, cb)
+  }
+
+  /** @type {(isIntact: boolean, content: Content | undefined, cb: Done) => void} */
+  markIntactOf (isIntact, content, cb) {
     this.#change(async () => {
-      if (this.#held === null || this.#isMarkedIntact === isIntact) return
+      const before = this.#note
+      if (before.isIntact === isIntact && (!isIntact || before.content?.inode === content?.inode)) return
       const mount = isIntact ? await this.#findMount() : null
+      const note = content === undefined ? { isIntact, mount } : { isIntact, mount, content }
       // If the update fails, it may have happened. This makes the next call write again.
-      this.#isMarkedIntact = !isIntact
-      await this.#held.update({ isIntact, mount })
-      this.#isMarkedIntact = isIntact
+      this.#note = { ...note, isIntact: !isIntact }
+      await this.#makeRecord()
+      await this.#held?.update(note)
+      this.#note = note
     }, cb)
   }
 
   /** @param {Done} cb */
   noteFile (cb) {
     if (this.#file.inode !== null) return process.nextTick(cb, null)
-    this.#change(async () => this.#record(await identify(this.#file.path)), cb)
+    this.#change(async () => this.#record(await identify(this.#file.path, this.#folder)), cb)
   }
 
   /** @param {Done} cb */
@@ -207,20 +300,27 @@ class FileLock {
 
   /** @param {FileIdentity} file */
   async #record (file) {
-    if (this.#held === null || file.inode === this.#file.inode) return
-    await this.#held.update({ file })
+    if (file.inode === this.#file.inode) return
+    await this.#held?.update({ file })
     this.#file = file
   }
 
-  /**
-   * `filePath` is the file's current path: its folder may have been renamed.
-   * @type {(filePath: string, cb: Done) => void}
-   */
-  release (filePath, cb) {
-    const lockPath = `${path.join(path.dirname(filePath), path.basename(this.#file.path))}.lock`
+  /** @type {(filePath: string, cb: (err: Error | null, lock?: StorageLock) => void) => void} */
+  cover (filePath, cb) {
+    toCallback(identify(filePath, this.#folder).then((file) => new CoveredLock(this, file, this.#folder)), cb)
+  }
+
+  /** @param {Done} cb */
+  release (cb) {
+    clearTimeout(this.#timer)
     this.#change(async () => {
-      const err = await this.#held?.release(lockPath).then(() => null, (err) => err)
+      if (this.#isReleased) return
+      this.#isReleased = true
+      const err = await this.#held?.release(`${this.#file.path}.lock`).then(() => null, (err) => err)
+      // Nobody here may take it for the record of a living holder.
+      if (err && this.#held) abandoned.add(this.#held.nonce)
       await this.#company.leave()
+      await call(this.#folder.handle, 'close')
       if (err) throw err
     }, cb)
   }
@@ -228,7 +328,7 @@ class FileLock {
   /** For an `exit` handler. The kernel releases its own lock. @throws errors of the file system */
   releaseSync () {
     if (this.#changeCount > 0 || this.#held === null) return
-    const lockPath = `${this.#file.path}.lock`
+    const lockPath = this.#folder.reach(`${this.#file.path}.lock`)
     if (parseRecord(readSync(lockPath))?.nonce === this.#held.nonce) fs.unlinkSync(lockPath)
     this.#company.leaveSync()
   }
@@ -243,6 +343,72 @@ class FileLock {
   }
 }
 
+/**
+ * The lock of a folder, as that of one file in it. The record says whether anything of that file can be lost.
+ * @implements {StorageLock}
+ */
+class CoveredLock {
+  #whole
+  #file
+  #folder
+  isOfFolder = true
+
+  /** @param {FileLock} whole  @param {FileIdentity} file  @param {LockFolder} folder */
+  constructor (whole, file, folder) {
+    this.#whole = whole
+    this.#file = file
+    this.#folder = folder
+    this.kind = whole.kind
+  }
+
+  get nonce () {
+    return this.#whole.nonce
+  }
+
+  get deadNonce () {
+    return this.#whole.deadNonce
+  }
+
+  get blindSpot () {
+    return this.#whole.blindSpot
+  }
+
+  get #content () {
+    const { device, inode } = this.#file
+    return { device, inode }
+  }
+
+  /** @param {(err: Error | null, past?: import('../storage').Past) => void} cb */
+  findPast (cb) {
+    toCallback(this.#whole.findPastOf(this.#content, ({ content }) => content), cb)
+  }
+
+  /** @type {(isIntact: boolean, cb: Done) => void} */
+  markIntact (isIntact, cb) {
+    this.#whole.markIntactOf(isIntact, this.#content, cb)
+  }
+
+  /** @param {Done} cb */
+  noteFile (cb) {
+    toCallback(identify(this.#file.path, this.#folder).then((file) => { this.#file = file }), cb)
+  }
+
+  /** @param {Done} cb */
+  forgetFile (cb) {
+    this.#file = { ...this.#file, device: null, inode: null }
+    this.#whole.markIntactOf(false, this.#content, cb)
+  }
+
+  /** The folder stays locked. @param {Done} cb */
+  release (cb) {
+    process.nextTick(cb, null)
+  }
+
+  releaseSync () {
+    this.#whole.releaseSync()
+  }
+}
+
 /** @type {(self: Place, kind: 'kernel' | 'file') => string | null} */
 function describeBlindSpot ({ localFileSystem }, kind) {
   if (kind === 'file') return 'a writer that comes to the file by another path: a bind mount, a hard link, a new name'
@@ -250,10 +416,10 @@ function describeBlindSpot ({ localFileSystem }, kind) {
   return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
 
-/** @type {(filePath: string) => Promise<FileIdentity>} */
-async function identify (filePath) {
+/** @type {(filePath: string, folder: LockFolder) => Promise<FileIdentity>} */
+async function identify (filePath, folder) {
   /** @type {fs.BigIntStats | null} */
-  const stat = await call(fs, 'stat', filePath, { bigint: true }).catch((err) => {
+  const stat = await call(fs, 'stat', folder.reach(filePath), { bigint: true }).catch((err) => {
     if (err.code !== 'ENOENT') throw err
     return null
   })
@@ -284,37 +450,75 @@ const WAIT_MS = 2
 const WAIT_COUNT_MAX = 5
 const BUSY_COUNT_MAX = 50
 
-/** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
-const lockFiles = {
-  write: (filePath, text) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode: MODE }),
-  link: (from, to) => call(fs, 'link', from, to),
-  copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
-  rename: (from, to) => patiently('rename', from, to),
-  unlink: (filePath) => patiently('unlink', filePath),
-  read: async (filePath) => {
-    const fd = await call(fs, 'open', filePath, READ_MODE).catch((err) => {
-      if (err.code !== 'ENOENT') throw err
-      return null
-    })
-    if (fd === null) return null
-    try {
-      const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
-      return bytes.toString('utf8', 0, await call(fs, 'read', fd, bytes, 0, bytes.length, 0))
-    } finally {
-      await call(fs, 'close', fd).catch(() => {})
+/** The folder of a record. Its names are reached through the open folder, if the system can do that. */
+class LockFolder {
+  #path
+
+  /** @param {import('../folder-handle').FolderHandle} handle  @param {string} folder  its path */
+  constructor (handle, folder) {
+    this.handle = handle
+    this.#path = folder
+  }
+
+  /** @param {string} filePath  in the folder */
+  reach (filePath) {
+    return path.join(this.handle.reach ?? this.#path, path.basename(filePath))
+  }
+
+  /** Without such names: the path must still lead to the folder when a record is changed. */
+  async #prove () {
+    if (this.handle.reach !== null || await call(this.handle, 'isAt', this.#path)) return
+    throw new LogError('ERR_FILE_MOVED', `${this.#path} leads to another folder now, or to none, so the lock's record in ` +
+      'it was not changed', { path: this.#path })
+  }
+
+  /** @type {(change: (...paths: string[]) => Promise<any>) => (...paths: string[]) => Promise<any>} */
+  #changing (change) {
+    return async (...paths) => {
+      await this.#prove()
+      return change(...paths.map((filePath) => this.reach(filePath)))
     }
-  },
-  list: async (filePath) => {
-    const folder = path.dirname(filePath)
-    /** @type {string[]} */
-    const names = await call(fs, 'readdir', folder)
-    return names.map((name) => path.join(folder, name))
-  },
-  wait: async (count) => {
-    await pause(WAIT_MS)
-    return count === WAIT_COUNT_MAX
-  },
-  createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
+  }
+
+  /** @returns {Omit<import('./acquire').World, 'checkLiveness'>} */
+  get files () {
+    return {
+      write: async (filePath, text) => {
+        await this.#prove()
+        await call(fs, 'writeFile', this.reach(filePath), text, { flag: 'wx', mode: MODE })
+      },
+      link: this.#changing((from, to) => call(fs, 'link', from, to)),
+      copy: this.#changing((from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL)),
+      rename: this.#changing((from, to) => patiently('rename', from, to)),
+      unlink: this.#changing((filePath) => patiently('unlink', filePath)),
+      read: (filePath) => readRecord(this.reach(filePath)),
+      list: async () => {
+        /** @type {string[]} */
+        const names = await call(fs, 'readdir', this.reach('.'))
+        return names.map((name) => path.join(this.#path, name))
+      },
+      wait: async (count) => {
+        await pause(WAIT_MS)
+        return count === WAIT_COUNT_MAX
+      },
+      createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
+    }
+  }
+}
+
+/** @type {(filePath: string) => Promise<string | null>} null if there is no file */
+async function readRecord (filePath) {
+  const fd = await call(fs, 'open', filePath, READ_MODE).catch((err) => {
+    if (err.code !== 'ENOENT') throw err
+    return null
+  })
+  if (fd === null) return null
+  try {
+    const bytes = Buffer.allocUnsafe(RECORD_SIZE_MAX)
+    return bytes.toString('utf8', 0, await call(fs, 'read', fd, bytes, 0, bytes.length, 0))
+  } finally {
+    await call(fs, 'close', fd).catch(() => {})
+  }
 }
 
 /** @param {string} filePath */

@@ -86,7 +86,7 @@ async function lockTarget (storage, target) {
   const { nonce, deadNonce } = lock
   // If it stays, it is in nobody's way.
   if (deadNonce) await call(storage, 'unlink', `${target}.${deadNonce}.new`).catch(() => {})
-  return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => call(lock, 'release', lockPath) }
+  return { path: nonce ? `${target}.${nonce}.new` : `${target}.new`, release: () => call(lock, 'release') }
 }
 
 /** @type {(storage: Storage, name: string, target: string) => Promise<void>} */

@@ -1,0 +1,305 @@
+'use strict'
+// A folder whose files belong together and have one writer: it is opened once, proven at every change of a name, and
+// has a lock of its own.
+//
+// Its `storage` takes the same paths as any other. It reaches files in the folder through the open folder, so that they
+// stay files of this folder, wherever the path leads meanwhile. Before it makes, renames or removes a file, or syncs
+// names, the path must still lead to the folder. If it does not, this call and all later ones fail with ERR_FILE_MOVED,
+// and nothing is changed.
+//
+// Where names cannot be reached through an open folder (outside Linux, or without /proc), the path is proven before and
+// after each change. A folder that is put in its place between the two gets that one change, which then fails.
+
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
+const { call, toCallback } = require('@millrace/flow')
+const { close, open } = require('./open')
+
+/** The file whose lock is the lock of the folder. Its record is beside it, as that of every locked file. */
+const LOCK_FILE = 'writer'
+const LOCK_TEXT = 'The process that writes the log in this folder has locked this file. writer.lock names the process.\n'
+const OF_LOCK_FILE = Object.freeze({
+  flags: /** @type {const} */ ('r+'),
+  createFolder: false,
+  initial: () => Buffer.from(LOCK_TEXT),
+  lock: true,
+  mustExist: false,
+  errorIfExists: false
+})
+/** Files that belong to the writer of their folder, by name. */
+const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
+
+/** Calls that change names, and how many of their arguments are paths. */
+const CHANGES = { rename: 2, unlink: 1, syncFolder: 1 }
+const OTHERS = { listFolder: 1, copyOwnership: 2, watch: 1, hasKernelLocks: 1, openFolder: 1 }
+const UNCHANGED = ['toAbsolute', 'findHolder']
+
+/**
+ * @typedef {import('./storage').Storage} Storage
+ * @typedef {import('./storage').StorageHandle} StorageHandle
+ * @typedef {import('./storage').StorageLock} StorageLock
+ * @typedef {import('./folder-handle').FolderHandle} FolderHandle
+ *
+ * @typedef {object} FolderRequest
+ * @property {boolean} [createFolder]  false by default: ENOENT if it is missing
+ * @property {boolean} [lock]  whether to take the folder's lock, if the storage has locks; false by default
+ * @property {number} [lockTimeout]  in ms
+ * @property {AbortSignal | null} [signal]  ends the waiting for the lock
+ */
+
+class Folder {
+  #inner
+  /** @type {FolderHandle | null} */
+  #handle = null
+  /** The locked file. @type {{ handle: StorageHandle, path: string, isOwn: boolean } | null} */
+  #locked = null
+  /** @type {Promise<void> | null} */
+  #closing = null
+  /** Set once the path has led elsewhere. @type {LogError | null} */
+  movedError = null
+  /** @type {StorageLock | null} */
+  lock = null
+
+  /** @param {Storage} storage  @param {string} folder  absolute */
+  constructor (storage, folder) {
+    this.#inner = storage
+    this.path = folder
+    /** Of the files in the folder, and in folders in it. Before `open` it is as the given one. */
+    this.storage = storage.openFolder ? this.#bind() : storage
+  }
+
+  /**
+   * @param {FolderRequest} [request]
+   * @throws ENOENT, ENOTDIR, ERR_LOG_LOCKED, ABORT_ERR
+   */
+  async open ({ createFolder = false, lock = false, lockTimeout = 0, signal = null } = {}) {
+    const inner = this.#inner
+    try {
+      if (createFolder) inner.makeFolderSync?.(path.join(this.path, LOCK_FILE))
+      if (inner.openFolder) this.#handle = await call(inner, 'openFolder', this.path)
+      if (!lock || !inner.lock) return
+      const isOwn = !await this.#hasLockFile()
+      const opened = await open(this.storage, path.join(this.path, LOCK_FILE), { ...OF_LOCK_FILE, lockTimeout, signal })
+      this.#locked = { handle: opened.handle, path: opened.path, isOwn }
+      this.lock = opened.lock
+      await this.prove()
+    } catch (err) {
+      await this.close().catch(() => {})
+      throw err
+    }
+  }
+
+  async #hasLockFile () {
+    try {
+      const handle = await call(this.storage, 'open', path.join(this.path, LOCK_FILE), { flags: 'r', createFolder: false })
+      await call(handle, 'close')
+      return true
+    } catch (/** @type {any} */ { code }) {
+      return code !== 'ENOENT'
+    }
+  }
+
+  /** Fails if the path no longer leads to the folder. @throws {LogError} ERR_FILE_MOVED */
+  async prove () {
+    if (this.movedError !== null) throw this.movedError
+    if (this.#handle !== null && !await call(this.#handle, 'isAt', this.path)) throw this.#noteMoved()
+  }
+
+  /** @throws {LogError} ERR_FILE_MOVED */
+  proveSync () {
+    if (this.movedError !== null) throw this.movedError
+    if (this.#handle !== null && !this.#handle.isAtSync(this.path)) throw this.#noteMoved()
+  }
+
+  #noteMoved () {
+    this.movedError ??= new LogError('ERR_FILE_MOVED', `${this.path} leads to another folder now, or to none: the open ` +
+      'folder was renamed, removed or replaced, and nothing was changed in the other one. Close what is open, and find ' +
+      'out where the folder went before you open it again', { path: this.path })
+    return this.movedError
+  }
+
+  /**
+   * Releases the lock, wherever the folder is now. A second call waits for the same end.
+   * @param {{ leavesNothing?: boolean }} [options]  removes the lock's file too, if this opening has made it
+   * @returns {Promise<void>}
+   */
+  close ({ leavesNothing = false } = {}) {
+    this.#closing ??= this.#close(leavesNothing)
+    return this.#closing
+  }
+
+  /** @param {boolean} leavesNothing */
+  async #close (leavesNothing) {
+    try {
+      if (this.#locked === null) return
+      const { handle, path: file, isOwn } = this.#locked
+      // Whoever opens it now finds, once it has the lock, that the name is gone.
+      if (leavesNothing && isOwn) await call(this.storage, 'unlink', file).catch(() => {})
+      await close(handle, this.lock)
+    } finally {
+      if (this.#handle !== null) await call(this.#handle, 'close')
+    }
+  }
+
+  /** The same name, reached through the open folder. @param {string} name */
+  #reach (name) {
+    const { reach = null, realPath = this.path } = this.#handle ?? {}
+    const folder = [this.path, realPath].find((folder) => isWithin(name, folder))
+    return reach === null || folder === undefined ? name : reach + name.slice(folder.length)
+  }
+
+  /** @param {string} name */
+  #isInside (name) {
+    const { realPath = this.path } = this.#handle ?? {}
+    return [this.path, realPath].some((folder) => isWithin(name, folder))
+  }
+
+  /** @returns {Storage} */
+  #bind () {
+    /** @type {any} */
+    const inner = this.#inner
+    /** @type {any} */
+    const bound = { open: (/** @type {any[]} */ ...args) => this.#open(...args) }
+    for (const name of UNCHANGED) if (inner[name]) bound[name] = inner[name].bind(inner)
+    for (const [name, count] of Object.entries(OTHERS)) {
+      if (inner[name]) bound[name] = (/** @type {any[]} */ ...args) => this.#pass(name, count, args)
+    }
+    for (const [name, count] of Object.entries(CHANGES)) {
+      bound[name] = (/** @type {any[]} */ ...args) => {
+        const cb = args.pop()
+        toCallback(this.#change(args[0], () => this.#call(name, count, args)), cb)
+      }
+    }
+    for (const name of ['syncFolderSync', 'makeFolderSync']) {
+      if (!inner[name]) continue
+      bound[name] = (/** @type {string} */ file) => {
+        if (this.#isInside(file)) this.proveSync()
+        inner[name](this.#reach(file))
+      }
+    }
+    bound.realPath = (/** @type {string} */ file, /** @type {any} */ cb) => {
+      if (this.#handle !== null && this.#isInside(file)) process.nextTick(cb, null, this.#realPathOf(file))
+      else if (inner.realPath) inner.realPath(file, cb)
+      else process.nextTick(cb, null, file)
+    }
+    if (inner.lock) {
+      bound.lock = (/** @type {string} */ file, /** @type {any} */ request, /** @type {any} */ cb) => {
+        inner.lock(file, { ...request, at: this.#reach(file) }, cb)
+      }
+    }
+    return bound
+  }
+
+  /** @param {string} file */
+  #realPathOf (file) {
+    const { realPath } = /** @type {FolderHandle} */ (this.#handle)
+    return file.startsWith(this.path) ? path.join(realPath, file.slice(this.path.length)) : file
+  }
+
+  /** @param {any[]} args  of `storage.open` */
+  #open (...[file, options, cb]) {
+    const isMaking = options.flags === 'r+' && !options.mustExist
+    const run = async () => {
+      const handle = await this.#call('open', 1, [file, options])
+      // Whoever syncs the file looks where its path leads. The folder's path may have been another one.
+      const { isAt, isAtSync } = handle
+      if (isAt) {
+        handle.isAt = (/** @type {string} */ name, /** @type {any} */ cb) => {
+          toCallback(this.#isAt({ isAt: isAt.bind(handle) }, name), cb)
+        }
+      }
+      if (isAtSync) {
+        handle.isAtSync = (/** @type {string} */ name) => isAtSync.call(handle, name) && this.#isHereSync(name)
+      }
+      return handle
+    }
+    toCallback(isMaking ? this.#change(file, run) : run(), cb)
+  }
+
+  /** @type {(handle: { isAt: any }, name: string) => Promise<boolean>} */
+  async #isAt (handle, name) {
+    if (!await call(handle, 'isAt', name)) return false
+    return this.#handle === null || !this.#isInside(name) || call(this.#handle, 'isAt', this.path)
+  }
+
+  /** @param {string} name */
+  #isHereSync (name) {
+    return this.#handle === null || !this.#isInside(name) || this.#handle.isAtSync(this.path)
+  }
+
+  /** @type {(file: string, run: () => Promise<any>) => Promise<any>} */
+  async #change (file, run) {
+    if (!this.#isInside(file)) return run()
+    await this.prove()
+    const result = await run()
+    if (this.#handle !== null && this.#handle.reach === null) await this.prove()
+    return result
+  }
+
+  /** @type {(name: string, count: number, args: any[]) => void} */
+  #pass (name, count, args) {
+    const cb = args.pop()
+    toCallback(this.#call(name, count, args), cb)
+  }
+
+  /**
+   * Calls the given storage; the first `count` arguments are paths.
+   * @type {(name: string, count: number, args: any[]) => Promise<any>}
+   */
+  async #call (name, count, args) {
+    const reached = args.map((arg, index) => index < count ? this.#reach(arg) : arg)
+    try {
+      return await call(/** @type {any} */ (this.#inner), name, ...reached)
+    } catch (err) {
+      throw this.#describe(err)
+    }
+  }
+
+  /** Names the file as the caller did. @param {any} err */
+  #describe (err) {
+    const reach = this.#handle?.reach ?? null
+    if (reach === null || typeof err?.message !== 'string' || !err.message.includes(`${reach}/`)) return err
+    for (const name of ['message', 'path', 'dest']) {
+      if (typeof err[name] === 'string') err[name] = err[name].replaceAll(`${reach}/`, `${this.path}/`)
+    }
+    return err
+  }
+}
+
+/** @type {(name: string, folder: string) => boolean} whether it is the folder or something in it */
+function isWithin (name, folder) {
+  return name.startsWith(folder) && (name.length === folder.length || ['/', path.sep].includes(name[folder.length]))
+}
+
+/** Whether a file belongs to the writer of its folder. @param {string} name  without the folder */
+function isSegmentName (name) {
+  return SEGMENT_NAME.test(name)
+}
+
+/**
+ * Opens one file of a folder, alone, and takes the folder's lock for it.
+ * @type {(storage: Storage, givenPath: string, request: import('./open').OpenRequest) =>
+ *   Promise<import('./open').Opened>}
+ */
+async function openMember (storage, givenPath, request) {
+  const filePath = storage.realPath ? await call(storage, 'realPath', givenPath) : givenPath
+  const folder = new Folder(storage, path.dirname(filePath))
+  const { createFolder, mustExist, lockTimeout, signal } = request
+  await folder.open({ createFolder: createFolder && !mustExist, lock: true, lockTimeout, signal })
+  const leave = () => folder.close({ leavesNothing: true })
+  try {
+    const own = { ...request, createFolder: false, lock: folder.lock ?? false }
+    const { lock, ...opened } = await open(folder.storage, filePath, own)
+    const release = (/** @type {any} */ cb) => toCallback(leave(), cb)
+    return { ...opened, lock: lock && Object.assign(lock, { release }) }
+  } catch (err) {
+    await leave().catch(() => {})
+    throw err
+  }
+}
+
+exports.Folder = Folder
+exports.LOCK_FILE = LOCK_FILE
+exports.SEGMENT_NAME = SEGMENT_NAME
+exports.isSegmentName = isSegmentName
+exports.openMember = openMember
