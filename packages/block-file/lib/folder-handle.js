@@ -2,14 +2,12 @@
 // An open folder of the file system. Its path may lead to another folder later; this handle never does.
 
 const fs = require('node:fs')
-const path = require('node:path')
 const { call } = require('@millrace/flow')
 
 const { O_RDONLY, O_DIRECTORY = 0 } = fs.constants
 
 /**
  * @typedef {object} FolderHandle
- * @property {string} realPath  where the folder was when it was opened, with every symlink followed
  * @property {string | null} reach  a path that leads to this folder as long as it is open, wherever it is moved. Null
  *   if the system has no such path: then whoever acts on a name proves, before and after, that the path is right
  * @property {(path: string, cb: (err: Error | null, isAt?: boolean) => void) => void} isAt  whether a path leads to
@@ -29,11 +27,8 @@ async function openFolderHandle (folder) {
   try {
     const own = await call(fs, fd === null ? 'stat' : 'fstat', fd ?? folder, { bigint: true })
     const isSame = (/** @type {fs.BigIntStats | undefined} */ found) => found?.ino === own.ino && found?.dev === own.dev
-    const reach = fd === null ? null : await findReach(`/proc/self/fd/${fd}`, isSame)
-    const realPath = await (reach === null ? call(fs.realpath, 'native', folder) : call(fs, 'readlink', reach))
     return {
-      realPath,
-      reach,
+      reach: fd !== null && await canReach(fd, isSame) ? linkOf(fd) : null,
       isAt: (name, cb) => fs.stat(name, { bigint: true }, (err, found) => {
         if (err && err.code !== 'ENOENT' && err.code !== 'ENOTDIR') cb(err)
         else cb(null, isSame(found))
@@ -47,16 +42,25 @@ async function openFolderHandle (folder) {
   }
 }
 
+/** @param {number} fd */
+function linkOf (fd) {
+  return `/proc/self/fd/${fd}`
+}
+
+/** Whether such links work; null until the first folder is opened. @type {boolean | null} */
+let hasLinks = process.platform === 'linux' ? null : false
+
 /**
  * There may be no /proc, or this process may not use it.
- * @type {(link: string, isSame: (found: fs.BigIntStats) => boolean) => Promise<string | null>}
+ * @type {(fd: number, isSame: (found: fs.BigIntStats) => boolean) => Promise<boolean>}
  */
-async function findReach (link, isSame) {
-  if (process.platform !== 'linux') return null
-  const { permission } = /** @type {{ permission?: { has: (scope: string, path: string) => boolean } }} */ (process)
-  if (permission && !permission.has('fs.write', path.join(link, 'a'))) return null
-  const found = await call(fs, 'stat', link, { bigint: true }).catch(() => null)
-  return found !== null && isSame(found) ? link : null
+async function canReach (fd, isSame) {
+  if (hasLinks === null) {
+    const { permission } = /** @type {{ permission?: { has: (scope: string, path: string) => boolean } }} */ (process)
+    const mayWrite = !permission || permission.has('fs.write', `${linkOf(fd)}/a`)
+    hasLinks = mayWrite && await call(fs, 'stat', linkOf(fd), { bigint: true }).then(isSame, () => false)
+  }
+  return hasLinks
 }
 
 exports.openFolderHandle = openFolderHandle

@@ -51,6 +51,7 @@ class Folder {
   #inner
   /** @type {FolderHandle | null} */
   #handle = null
+  #realPath
   /** The locked file. @type {{ handle: StorageHandle, path: string, isOwn: boolean } | null} */
   #locked = null
   /** @type {Promise<void> | null} */
@@ -63,7 +64,7 @@ class Folder {
   /** @param {Storage} storage  @param {string} folder  absolute */
   constructor (storage, folder) {
     this.#inner = storage
-    this.path = folder
+    this.path = this.#realPath = folder
     /** Of the files in the folder, and in folders in it. Before `open` it is as the given one. */
     this.storage = storage.openFolder ? this.#bind() : storage
   }
@@ -76,7 +77,10 @@ class Folder {
     const inner = this.#inner
     try {
       if (createFolder) inner.makeFolderSync?.(path.join(this.path, LOCK_FILE))
-      if (inner.openFolder) this.#handle = await call(inner, 'openFolder', this.path)
+      if (inner.openFolder) {
+        if (inner.realPath) this.#realPath = await call(inner, 'realPath', this.path)
+        this.#handle = await call(inner, 'openFolder', this.path)
+      }
       if (!lock || !inner.lock) return
       const isOwn = !await this.#hasLockFile()
       const opened = await open(this.storage, path.join(this.path, LOCK_FILE), { ...OF_LOCK_FILE, lockTimeout, signal })
@@ -143,15 +147,14 @@ class Folder {
 
   /** The same name, reached through the open folder. @param {string} name */
   #reach (name) {
-    const { reach = null, realPath = this.path } = this.#handle ?? {}
-    const folder = [this.path, realPath].find((folder) => isWithin(name, folder))
+    const reach = this.#handle?.reach ?? null
+    const folder = [this.path, this.#realPath].find((folder) => isWithin(name, folder))
     return reach === null || folder === undefined ? name : reach + name.slice(folder.length)
   }
 
   /** @param {string} name */
   #isInside (name) {
-    const { realPath = this.path } = this.#handle ?? {}
-    return [this.path, realPath].some((folder) => isWithin(name, folder))
+    return [this.path, this.#realPath].some((folder) => isWithin(name, folder))
   }
 
   /** @returns {Storage} */
@@ -192,8 +195,7 @@ class Folder {
 
   /** @param {string} file */
   #realPathOf (file) {
-    const { realPath } = /** @type {FolderHandle} */ (this.#handle)
-    return file.startsWith(this.path) ? path.join(realPath, file.slice(this.path.length)) : file
+    return isWithin(file, this.path) ? path.join(this.#realPath, file.slice(this.path.length)) : file
   }
 
   /** @param {any[]} args  of `storage.open` */

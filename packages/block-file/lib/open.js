@@ -20,7 +20,8 @@ const WAIT_MS_MIN = 2
 const WAIT_MS_MAX = 25
 // How long to try again even if the caller does not want to wait. The kernel releases the lock of a killed process only
 // after its last write. A holder that is just opening or closing the file has no record.
-const PATIENCE_MS = { alive: 0, dying: 1000, nameless: 1000 }
+// A busy machine may take a second between the lock and the record.
+const PATIENCE_MS = { alive: 0, dying: 3000, nameless: 3000 }
 
 /**
  * @typedef {import('./storage').Storage} Storage
@@ -145,7 +146,7 @@ class LockedOpening {
     // has a name.
     if (handle === 'busy') throw await this.#describeHolder()
     if (handle === 'refused') return this.#openByRecord()
-    this.#hasMadeTemporary = isNew && await call(handle, 'size') === 0
+    if (isNew) await this.#beginNew(handle)
     const { inode } = handle.stat ? await call(handle, 'stat') : { inode: undefined }
     this.#lock = await this.#takeRecord({ createFolder: false, isKernelHeld: true, inode })
     this.#hasMadeTemporary ||= isNew
@@ -155,6 +156,13 @@ class LockedOpening {
     if (temporary === null || typeof temporary === 'string') throw this.#changesHands()
     this.#hasMadeTemporary = true
     return this.#settle(await this.#publish(temporary, handle))
+  }
+
+  /** @param {StorageHandle} handle  of the new file, under its temporary name */
+  async #beginNew (handle) {
+    this.#hasMadeTemporary = await call(handle, 'size') === 0
+    // Another process may have made the file just before. Its record must not be taken for that of a dead holder.
+    if (await this.#openNow(this.#path, true) !== null) throw this.#changesHands()
   }
 
   // Opens and locks a file and checks that it still has the name. Null if there is no such file.

@@ -56,12 +56,7 @@ async function lockIn (folder, filePath, request) {
   const { company, socket } = await createCompany(reached, guard, isKernelHeld)
   /** @type {Omit<LockRecord, 'nonce'> & { lock: 'kernel' | 'file' }} */
   const record = { ...self, file, since: new Date().toISOString(), lock: isKernelHeld ? 'kernel' : 'file', socket }
-  const world = {
-    ...folder.files,
-    isKernelHeld,
-    mark: request.inode === undefined ? null : request.inode.toString(16).padStart(16, '0'),
-    checkLiveness: (/** @type {LockRecord} */ holder) => checkHolder(holder, { self, file, isKernelHeld, reached })
-  }
+  const world = createWorld(folder, request, { self, file, isKernelHeld, reached })
   /** @type {(more: object) => Promise<Attempt>} */
   const tryTake = (more) => take(world, lockPath, { ...record, ...more }).catch((err) => ({ err }))
   const { held = null, obstacle, err } = await tryTake({})
@@ -73,6 +68,21 @@ async function lockIn (folder, filePath, request) {
   }
   await company.leave()
   throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
+}
+
+/**
+ * @type {(folder: LockFolder, request: import('../storage').LockRequest,
+ *   own: { self: Place, file: FileIdentity, isKernelHeld: boolean, reached: string }) => import('./acquire').World}
+ */
+function createWorld (folder, { inode }, { self, file, isKernelHeld, reached }) {
+  // Of the file that the kernel's lock is on. A new file has it before it has its name.
+  const lockedInode = isKernelHeld ? String(inode ?? file.inode) : null
+  return {
+    ...folder.files,
+    isKernelHeld,
+    mark: inode === undefined ? null : inode.toString(16).padStart(16, '0'),
+    checkLiveness: (holder) => checkHolder(holder, { self, file, lockedInode, reached })
+  }
 }
 
 /**
@@ -117,19 +127,19 @@ async function openGuard (filePath) {
 const abandoned = new Set()
 
 /**
- * @type {(holder: LockRecord, asker: { self: Place, file: FileIdentity, isKernelHeld: boolean, reached: string }) =>
+ * @type {(holder: LockRecord,
+ *   asker: { self: Place, file: FileIdentity, lockedInode: string | null, reached: string }) =>
  *   Promise<import('./liveness').Liveness>}
  */
-async function checkHolder (holder, { self, file, isKernelHeld, reached }) {
+async function checkHolder (holder, { self, file, lockedInode, reached }) {
   if (abandoned.has(holder.nonce)) return 'dead'
   const liveness = await checkLiveness(holder, self)
   if (liveness === 'foreign') return liveness
   // The holder had the kernel's lock, and the lock is ours now. So the holder has closed this file, though it may be
   // alive: the disk failed when it removed its record. But it may have another file that had this name.
-  const hadThisLock = isKernelHeld && holder.lock === 'kernel'
-  const what = compareFiles(holder.file, file)
-  if (hadThisLock && (liveness === 'hidden' || what === 'same')) return 'dead'
-  if (liveness !== 'hidden') return what === 'of a copy' ? 'dead' : liveness
+  const hadThisLock = lockedInode !== null && holder.lock === 'kernel'
+  if (hadThisLock && (liveness === 'hidden' || holder.file.inode === lockedInode)) return 'dead'
+  if (liveness !== 'hidden') return isOfCopy(holder.file, file) ? 'dead' : liveness
   const sign = await askForLifeSign(reached, holder.socket)
   return sign === 'unknown' ? 'hidden' : sign
 }
@@ -138,12 +148,10 @@ async function checkHolder (holder, { self, file, isKernelHeld, reached }) {
  * A folder may have been copied with the lock in it. The record is then about the original file: both path and inode
  * differ. If only the path differs, the folder was moved or has two names. If only the inode differs, the file was
  * replaced.
- * @type {(recorded: FileIdentity, own: FileIdentity) => 'same' | 'of a copy' | 'unknown'}
+ * @type {(recorded: FileIdentity, own: FileIdentity) => boolean}
  */
-function compareFiles (recorded, own) {
-  if (recorded.inode === null || own.inode === null) return 'unknown'
-  if (recorded.inode === own.inode) return 'same'
-  return recorded.path === own.path ? 'unknown' : 'of a copy'
+function isOfCopy (recorded, own) {
+  return recorded.path !== own.path && recorded.inode !== null && own.inode !== null && recorded.inode !== own.inode
 }
 
 /** Finds who has the kernel's lock on a file. @type {(filePath: string) => Promise<import('../storage').LockHolder>} */
