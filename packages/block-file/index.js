@@ -14,6 +14,7 @@ const { writeOutSync } = require('./lib/write-out')
 /**
  * @typedef {import('./lib/block-file').BlockFileHandle} BlockFileHandle
  * @typedef {import('./lib/block-file').BlockFileOptions} BlockFileOptions
+ * @typedef {import('./lib/block-file').FileLook} FileLook
  * @typedef {import('./lib/file-watch').FileWatch} FileWatch
  * @typedef {import('./lib/shared-cache').SharedCacheHandle} SharedCacheHandle
  * @typedef {import('./lib/storage').Storage} Storage

@@ -60,7 +60,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @typedef {object} FileLook
  * @property {number} size  in bytes
  * @property {number} modifiedMs  the time of the last write, since 1970; Infinity if the storage does not tell
- * @property {boolean} isGone  whether the file was removed, or replaced by another
+ * @property {'here' | 'gone' | 'detached'} place  Gone: the file was removed, or replaced by another. Detached: it was,
+ *   but the path still leads to it, as that of a file that is mounted alone into a container does
  */
 
 /** Positions and sizes are in bytes. Bytes that are passed to a change must not change until its callback runs. */
@@ -85,6 +86,9 @@ class BlockFileHandle {
     this._memory = cache
     /** @type {BlockCache | null} */
     this._ownCache = null
+    /** How many names the file had at the last look; null before the first. @type {bigint | null} */
+    this._nameCount = null
+    this._isDetached = false
     /** @type {OpenFile} */
     this._file = {
       path,
@@ -375,7 +379,7 @@ class BlockFileHandle {
    */
   refresh (cb, least = 0) {
     this._lifecycle.run('refresh', cb, (cb) => {
-      lookAt(/** @type {import('./storage').StorageHandle} */ (this._file.handle), (err, look) => {
+      this.#look((err, look) => {
         if (err || !look) return cb(err)
         const { value: before } = this.size
         if (look.size >= least && look.size !== before) {
@@ -389,8 +393,35 @@ class BlockFileHandle {
     })
   }
 
+  /** @param {Done<FileLook>} cb */
+  #look (cb) {
+    const { path } = this._file
+    const handle = /** @type {import('./storage').StorageHandle} */ (this._file.handle)
+    if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, place: 'here' }))
+    handle.stat((err, state) => {
+      if (err || !state) return cb(err)
+      const { size, modifiedNs, nameCount } = state
+      const known = this._nameCount
+      this._nameCount = nameCount
+      /** @type {FileLook} */
+      const look = { size, modifiedMs: Number(modifiedNs / 1_000_000n), place: 'here' }
+      // To ask for the path at each look would cost as much as the look.
+      if (nameCount !== 0n && (known === null || known === nameCount)) return cb(null, look)
+      if (!handle.isAt) return cb(null, { ...look, place: nameCount === 0n ? 'gone' : 'here' })
+      handle.isAt(path, (err, isHere) => {
+        // A file that had no name from the start is on a file system that does not count them.
+        if (isHere && nameCount === 0n && known !== null && known !== 0n) this._isDetached = true
+        if (err ? nameCount === 0n : !isHere) look.place = 'gone'
+        else if (this._isDetached) look.place = 'detached'
+        cb(null, look)
+      })
+    })
+  }
+
   /** Continues with the file that has the name now. Only for a file opened with `r`. @param {Callback<void>} cb */
   reopen (cb) {
+    this._nameCount = null
+    this._isDetached = false
     this._lifecycle.run('reopen', cb, (cb) => this._writer.reopen(cb))
   }
 
@@ -531,16 +562,6 @@ function parseOptions (path, options = {}) {
   const signal = options.signal === undefined ? null : parseSignal('BlockFile', options.signal)
   const request = { flags, createFolder, initial, lock, lockTimeout, mustExist, errorIfExists, signal }
   return { ...request, blockSize, cache, storage }
-}
-
-/** @type {(handle: import('./storage').StorageHandle, cb: Done<FileLook>) => void} */
-function lookAt (handle, cb) {
-  if (!handle.stat) return handle.size((err, size = 0) => cb(err, { size, modifiedMs: Infinity, isGone: false }))
-  handle.stat((err, state) => {
-    if (err || !state) return cb(err)
-    const { size, modifiedNs, nameCount } = state
-    cb(null, { size, modifiedMs: Number(modifiedNs / 1_000_000n), isGone: nameCount === 0n })
-  })
 }
 
 /** @param {Buffer} bytes */

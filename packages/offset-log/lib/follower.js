@@ -43,6 +43,8 @@ class Follower {
   #waiting = []
   #isBusy = false
   #isQuiet = false
+  /** Why the last look failed: a live stream that comes to the end would wait for nothing. @type {Error | null} */
+  failure = null
   /** How far an end that is being written anew has come, and since when. */
   #rewriting = { size: -1, atMs: 0 }
 
@@ -113,7 +115,7 @@ class Follower {
     this.#isBusy = true
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0)
-      const err = await this.#look().then(() => null, (err) => err)
+      const err = this.failure = await this.#look().then(() => null, (err) => err)
       if (err && !lifecycle.isClosed) for (const stream of waitingStreams) stream.close(err)
       for (const cb of waiting) process.nextTick(cb, err)
     }
@@ -124,13 +126,14 @@ class Follower {
     const file = this.#file
     const { blocks, lifecycle } = file
     for (let shortReadCount = 0; !lifecycle.isClosed;) {
-      /** @type {{ size: number, modifiedMs: number, isGone: boolean }} */
+      /** @type {import('@millrace/block-file').FileLook} */
       const state = await new Promise((resolve, reject) => {
         blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), file.store.end)
       })
       if (lifecycle.isClosed) return
       this.#isQuiet = Date.now() - state.modifiedMs > QUIET_MS
-      if (state.isGone) {
+      if (state.place === 'detached') throw detachedError(blocks.path)
+      if (state.place === 'gone') {
         await this.#reopen()
       } else if (state.size < file.store.end) {
         await this.#awaitEnd(state.size)
@@ -205,6 +208,12 @@ class Follower {
 function goneError (path, cause) {
   return new LogError('ERR_LOG_CORRUPT', `${path} was removed, or replaced by another file (${cause.message}); open it ` +
     'again', { cause, path })
+}
+
+/** @param {string} path */
+function detachedError (path) {
+  return new LogError('ERR_FILE_MOVED', `${path} was removed or replaced where it comes from, and here the path still ` +
+    'leads to the old file, as if only this file were mounted; mount its folder instead, and open it again', { path })
 }
 
 /** @type {(file: LogFile, size: number) => LogError} */

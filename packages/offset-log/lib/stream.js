@@ -230,6 +230,8 @@ class RecordStream {
     const { lifecycle, end, waitingStreams, keepAlive } = this.#file
     if (!this.#range.live || reader.isDone || lifecycle.isClosed) return this.#finish(true)
     if (end > this.#logEnd) return next()
+    const failure = this.#file.follower?.failure
+    if (failure) return this.#finish(failure)
     // A stream that has caught up reads a few records at a time. If it kept their buffer until the next append, the
     // garbage collector would take the buffers of many streams for long-lived ones. So values are copied from now on.
     if (!this.#hasCaughtUp) reader.stopKeepingBytes()

@@ -1,7 +1,7 @@
 'use strict'
 // Read-only logs that follow a writer: what they see and when, and what they make of half-done writes.
 
-const { fork } = require('node:child_process')
+const { execFileSync, fork, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
@@ -307,3 +307,63 @@ for (const framing of ['checked', 'offset32']) {
     t.ok(records > 500 && kills === 3, `${records} records, ${kills} kills`)
   })
 }
+
+const cannotMount = spawnSync('unshare', ['-m', 'true']).status !== 0 && 'needs root, to mount a file'
+
+/** How a live stream ends when the file is replaced. */
+async function endOfLive (reader, replace) {
+  const end = failureOf(() => readAll(reader, { live: true }))
+  await until(() => reader._file.waitingStreams.size === 1)
+  await replace()
+  return end
+}
+
+async function compact (writer) {
+  const seqs = []
+  for (let i = 0; i < 50; i++) seqs.push(await writer.append(`value ${i} ${'x'.repeat(2000)}`))
+  await writer.sync()
+  return async () => {
+    await writer.del(seqs.slice(0, 40))
+    await writer.compact()
+  }
+}
+
+tape('follow: a file that is mounted alone, and replaced where it comes from: streams end with a code', { skip: cannotMount }, async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const mounted = path.join(temporaryFolder(), 'mounted')
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const replace = await compact(writer)
+  fs.writeFileSync(mounted, '')
+  execFileSync('mount', ['--bind', file, mounted])
+  try {
+    const reader = OffsetLog(mounted, { codec: jsonCodec, flags: 'r' })
+    await reader.ready()
+    t.equal((await endOfLive(reader, replace))?.code, 'ERR_FILE_MOVED')
+    let lookCount = 0
+    const { refresh } = reader._file.blocks
+    reader._file.blocks.refresh = (...args) => {
+      lookCount++
+      return refresh.apply(reader._file.blocks, args)
+    }
+    t.equal((await failureOf(() => readAll(reader, { live: true })))?.code, 'ERR_FILE_MOVED', 'later ones, too')
+    t.equal((await readAll(reader)).length, 10, 'what the old file has can be read')
+    t.ok(lookCount < 100, `${lookCount} looks`)
+    await reader.close()
+  } finally {
+    execFileSync('umount', [mounted])
+    await writer.close()
+  }
+})
+
+tape('follow: a file that is replaced, and lives on under another name: the reader goes on in the new one', async (t) => {
+  const { file, writer, reader, close } = await openBoth()
+  const replace = await compact(writer)
+  await refresh(reader)
+  fs.linkSync(file, `${file}.backup`)
+  await refresh(reader)
+  await replace()
+  const last = await writer.append('new')
+  await until(() => reader.since.value === last)
+  t.deepEqual(await readAll(reader), await readAll(writer))
+  await close()
+})
