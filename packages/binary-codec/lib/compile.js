@@ -45,14 +45,16 @@ function compile (where) {
 
 /**
  * Whether it asks for what cannot be told by bytes. Invalid UTF-8 decodes to U+FFFD, so a string with that character
- * has more spellings than one; and half a surrogate pair, which has none, has its place in the order of strings.
+ * has more spellings than one; and half a surrogate pair, which has none, has its place in the order of strings. The
+ * time and the level of a logger's record may be in many places.
  * @type {(filter: Filter) => boolean}
  */
 function needsText (filter) {
   if ('any' in filter) return filter.any.some(needsText)
   if ('all' in filter) return filter.all.some(needsText)
   if ('not' in filter) return needsText(filter.not)
-  const { path, equals, in: values = [], gt, gte, lt, lte, prefix, includes } = filter
+  const { path, equals, in: values = [], gt, gte, lt, lte, prefix, includes, time, level } = filter
+  if (time !== undefined || level !== undefined) return true
   if (isFilter(includes) && needsText(includes)) return true
   const ordered = [gt, gte, lt, lte, prefix]
   return ordered.some(hasHalfPair) || [...ordered, ...path, ...values, equals, includes].some(hasReplacement)

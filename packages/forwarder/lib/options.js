@@ -3,6 +3,7 @@
 
 const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
+const { findTime } = require('@millrace/where')
 
 const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
   'storage']
@@ -158,10 +159,9 @@ function parseBackoff (given = {}) {
   return { minMs, maxMs }
 }
 
-/** The time of a record as pino writes it, or as an ISO date. @type {(value: any) => number | undefined} */
+/** Wherever a logger writes it. @type {(value: any) => number | undefined} */
 function readTime (value) {
-  const time = value?.time
-  return typeof time === 'string' ? Date.parse(time) : time
+  return findTime(value)?.ms
 }
 
 /** @type {(what: string, given: object, known: string[]) => void} */

@@ -8,7 +8,8 @@
 // UTF-8. Numbers have no end of spellings (1e3, 1000.0) and no run: the value behind each key of the name is read.
 
 const {
-  createByteSearch, createCheckedSearch, createMatch, createSearches, createSelect, isFilter, parseWhere, planWhere
+  createByteSearch, createCheckedSearch, createLogCheck, createMatch, createSearches, createSelect, isFilter,
+  parseWhere, planWhere
 } = require('@millrace/where')
 const { parseText } = require('./parse-text')
 const { SEARCHED_LENGTH_MAX, createStringSearch } = require('./string-search')
@@ -81,7 +82,8 @@ function containsAll (conditions) {
   const all = [...conditions.map(valueNeedle), ...conditions.flatMap(keyNeedles)]
   const needles = all.filter((needle) => needle !== null)
   const ofElements = conditions.map(({ includes }) => includes).filter(isFilter)
-  const parts = ofElements.map((filter) => createPrefilter(planWhere([filter])))
+  const ofLogs = conditions.filter(({ path, time, level }) => path.length === 0 && (time ?? level) !== undefined)
+  const parts = [...ofElements.map((filter) => createPrefilter(planWhere([filter]))), ...ofLogs.map(createLogCheck)]
   return (record) => needles.every((needle) => contains(record, needle)) && parts.every((mayMatch) => mayMatch(record))
 }
 

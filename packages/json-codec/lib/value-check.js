@@ -39,7 +39,7 @@ function skipSpace (buf, start, end) {
 
 /** @type {(condition: Condition) => Check | undefined} */
 function createValueCheck (condition) {
-  if (condition.exists !== undefined) return undefined
+  if (condition.exists !== undefined || condition.time !== undefined || condition.level !== undefined) return undefined
   if (condition.includes !== undefined) return (buf, start) => buf[start] === BRACKET
   const isMatch = createValueMatch(condition)
   const mayTextMatch = createTextCheck(condition, isMatch)

@@ -4,6 +4,7 @@
 const { fileStorage } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
+const { toInstant } = require('@millrace/where')
 
 const SLOTS = 64
 const SEGMENT_SIZE = 64 * 1024 * 1024
@@ -182,9 +183,8 @@ function parseTime (time = 'time') {
   return (value) => {
     let found = value
     for (const name of path) found = found?.[name]
-    if (typeof found === 'number') return found
-    if (typeof found === 'string') return Date.parse(found)
-    return found instanceof Date ? found.getTime() : NaN
+    // A small number is ms of a clock that began at 1970.
+    return toInstant(found)?.ms ?? (typeof found === 'number' ? found : NaN)
   }
 }
 

@@ -1,6 +1,8 @@
 'use strict'
 // What a line is to a log: one JSON object. Text that is none becomes the message of one.
 
+const { findLevel, labelOf } = require('@millrace/where')
+
 const NEWLINE = 10
 const RETURN = 13
 const BRACE = 123
@@ -48,9 +50,12 @@ function parseObject (text) {
 }
 
 /** A number or a label, as the line says; info if it says none. @param {Record<string, unknown>} line */
-function levelOf ({ level }) {
+function levelOf (line) {
+  const { level } = line
   if (typeof level === 'string') return level.toLowerCase()
-  return typeof level === 'number' ? level : 'info'
+  if (typeof level === 'number') return level
+  const found = findLevel(line)
+  return found === null ? 'info' : labelOf(found.level)
 }
 
 exports.checkLine = checkLine

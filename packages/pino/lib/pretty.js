@@ -2,13 +2,16 @@
 // A line for people: time, level, message, and below it what else the line says.
 
 const { escapeControls } = require('@millrace/flow')
+const { findLevel, findTime, labelOf } = require('@millrace/where')
 
 const NAMES = new Map([[10, 'trace'], [20, 'debug'], [30, 'info'], [40, 'warn'], [50, 'error'], [60, 'fatal']])
+/** Of a Date. */
+const MS_MAX = 8.64e15
+/** Where others have the message. */
+const MESSAGE_KEYS = ['message', 'MESSAGE', 'short_message', '@m', 'event', 'eventName', 'log', 'body']
 /** In the order of their numbers. @type {Array<[least: number, style: Style]>} */
 const STYLE_OF_LEVEL = [[60, 'red'], [50, 'red'], [40, 'yellow'], [30, 'green'], [-Infinity, 'dim']]
 const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 }
-// Seconds, not ms, below this.
-const SECONDS_MAX = 1e11
 
 /**
  * @typedef {keyof typeof CODES} Style
@@ -35,12 +38,22 @@ const plain = (style, text) => text
 function formatPretty (record, { colors = false, messageKey = 'msg', errorKey = 'err' } = {}) {
   const paint = colors ? withColors : plain
   if (record === null || typeof record !== 'object' || Array.isArray(record)) return show(record)
-  const { level, time, pid, hostname, name, [messageKey]: message, [errorKey]: error, ...others } = record
-  const head = [paint('dim', formatTime(time)), formatLevel(level, paint)]
+  const [time, level] = [findTime(record), findLevel(record)]
+  const { pid, hostname, name, [errorKey]: error, ...others } = record
+  const head = [paint('dim', formatTime(time, record)), formatLevel(level, record, paint)]
   if (name !== undefined) head.push(paint('dim', `(${show(name)})`))
-  if (message !== undefined) head.push(paint('bold', show(message)))
-  const below = Object.entries(others).map(([key, value]) => `    ${paint('dim', `${escapeControls(key)}:`)} ${show(value)}`)
+  const key = others[messageKey] !== undefined ? messageKey : MESSAGE_KEYS.find((key) => isText(others[key]))
+  if (key !== undefined) head.push(paint('bold', show(isText(others[key]) ? others[key].trimEnd() : others[key])))
+  // What is inside of a field is shown with it.
+  const shown = [key, 'time', 'level', ...[time, level].map((found) => found?.path.length === 1 ? found.path[0] : undefined)]
+  const rest = Object.entries(others).filter(([key]) => !shown.includes(key))
+  const below = rest.map(([key, value]) => `    ${paint('dim', `${escapeControls(key)}:`)} ${show(value)}`)
   return [head.join(' '), ...formatError(error, paint), ...below].join('\n')
+}
+
+/** @param {unknown} value @returns {value is string} */
+function isText (value) {
+  return typeof value === 'string'
 }
 
 /** A text as it is; anything else as JSON. @param {unknown} value */
@@ -48,23 +61,23 @@ function show (value) {
   return escapeControls(typeof value === 'string' ? value : String(JSON.stringify(value)))
 }
 
-/** @param {unknown} time */
-function formatTime (time) {
-  const ms = typeof time === 'number' && time < SECONDS_MAX ? time * 1000 : time
-  const date = new Date(/** @type {number} */ (ms))
-  if ((typeof time !== 'number' && typeof time !== 'string') || Number.isNaN(date.getTime())) return show(time ?? '-')
-  const two = (/** @type {number} */ number) => String(number).padStart(2, '0')
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-  const seconds = `${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${seconds}`
+/** In UTC: a time without a zone is in UTC everywhere. @type {(found: { ms: number } | null, record: any) => string} */
+function formatTime (found, { time = '-' }) {
+  if (found === null || Math.abs(found.ms) > MS_MAX) return show(time)
+  return new Date(found.ms).toISOString().replace('T', ' ').slice(0, -1)
 }
 
-/** @type {(level: unknown, paint: Paint) => string} */
-function formatLevel (level, paint) {
-  const name = typeof level === 'number' ? NAMES.get(level) ?? String(level) : show(level ?? '-')
-  const number = typeof level === 'number' ? level : [...NAMES].find(([, known]) => known === name.toLowerCase())?.[0] ?? 30
-  const [, style] = /** @type {[number, Style]} */ (STYLE_OF_LEVEL.find(([least]) => number >= least))
-  return paint(style, name.toUpperCase().padEnd(5))
+/** @type {(found: import('@millrace/where').FoundLevel | null, record: any, paint: Paint) => string} */
+function formatLevel (found, { level: other = '-' }, paint) {
+  const level = found?.level ?? 30
+  const [, style] = /** @type {[number, Style]} */ (STYLE_OF_LEVEL.find(([least]) => level >= least))
+  return paint(style, (found === null ? show(other) : nameOf(found)).toUpperCase().padEnd(5))
+}
+
+/** As the record says it, if that is a word. @param {import('@millrace/where').FoundLevel} found */
+function nameOf ({ level, value }) {
+  if (typeof value === 'number') return NAMES.get(level) ?? (value === level ? String(value) : labelOf(level))
+  return typeof value === 'string' && /^[a-z]{2}/i.test(value) ? show(value) : labelOf(level)
 }
 
 /** The stack of an error has line breaks that are meant. @type {(error: any, paint: Paint) => string[]} */

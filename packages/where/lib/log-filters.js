@@ -1,32 +1,23 @@
 'use strict'
-// Filters for the records of loggers, which say their time and level in more than one way.
+// Filters for the records of loggers: by time and by level; and what a few bytes of a record say without parsing it.
 
 const { misuse } = require('@millrace/errors')
-
-// Times in seconds are below this, and times in ms above: 1973 in ms, the year 5138 in seconds.
-const SECONDS_MAX = 1e11
-const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
+const { LEVEL_NAMES, toLevel } = require('./levels')
 
 /** @typedef {import('./where').AskedFilter} AskedFilter */
-/** @typedef {{ since?: Date | number | undefined, until?: Date | number | undefined, path?: string }} TimeRange */
+/** @typedef {import('./where').Condition} Condition */
+/** @typedef {import('./where').Filter} Filter */
+/** @typedef {import('./where').AskedPath} AskedPath */
+/** @typedef {{ since?: Date | number | undefined, until?: Date | number | undefined, path?: AskedPath }} TimeRange */
 
 /**
- * Records from `since` on and before `until`. The time of a record may be a number of ms or seconds since 1970, or an
- * ISO text in UTC.
- * @param {TimeRange} range  `path` is `time` by default
+ * Records from `since` on and before `until`.
+ * @param {TimeRange} range  `path`: of the time; by default it is found, wherever a logger writes it
  * @returns {AskedFilter}
  */
-function timeFilter ({ since, until, path = 'time' }) {
-  const from = since === undefined ? SECONDS_MAX : toMs(since)
-  const to = until === undefined ? Infinity : toMs(until)
-  const isBounded = Number.isFinite(to)
-  return {
-    any: [
-      { path, gte: from, ...(isBounded && { lt: to }) },
-      { path, gte: since === undefined ? -SECONDS_MAX : from / 1000, lt: isBounded ? to / 1000 : SECONDS_MAX },
-      { path, gte: since === undefined ? '' : toText(from), ...(isBounded && { lt: toText(to) }) }
-    ]
-  }
+function timeFilter ({ since, until, path = [] }) {
+  const time = { ...(since !== undefined && { gte: toMs(since) }), ...(until !== undefined && { lt: toMs(until) }) }
+  return { path, time }
 }
 
 /** @param {Date | number} time */
@@ -36,26 +27,84 @@ function toMs (time) {
   throw misuse(`timeFilter: expected a Date or ms since 1970, got ${String(time)}`)
 }
 
-/** Without the Z: so it is in front of the same time with more digits. @param {number} ms */
-function toText (ms) {
-  return new Date(ms).toISOString().slice(0, -1)
+/**
+ * Records of a level and above.
+ * @param {string | number} level  a name that some logger has, in any case; or a number of pino
+ * @param {{ levels?: Record<string, number>, path?: AskedPath }} [options]  `levels`: names of your own, in the field
+ *   `level`, with numbers as pino has them. `path`: of the level; by default it is found, wherever a logger writes it
+ * @returns {AskedFilter}
+ */
+function levelFilter (level, { levels = {}, path = [] } = {}) {
+  const own = typeof level === 'string' && Object.hasOwn(levels, level) ? levels[level] : undefined
+  const least = own ?? (typeof level === 'number' ? level : toLevel(level)?.level)
+  if (typeof least !== 'number' || Number.isNaN(least)) {
+    const known = [...LEVEL_NAMES, ...Object.keys(levels)]
+    throw misuse(`There is no level ${String(level)}; there are ${known.join(', ')}, and numbers.`)
+  }
+  const byLevel = { path, level: { gte: least } }
+  const names = Object.keys(levels)
+  if (names.length === 0) return byLevel
+  const field = path.length === 0 ? ['level'] : path
+  const wanted = names.filter((name) => levels[name] >= least)
+  return { any: [{ path: field, in: wanted }, [{ not: { path: field, in: names } }, byLevel]] }
+}
+
+/** @typedef {{ gt: number, gte: number, lt: number, lte: number }} TimeBounds  ms since 1970 */
+
+/** How the lines of pino, and the records of ingest, begin. */
+const HEAD = /^\{(?:"level":(\d\d)[,}])?(?:"time":(\d{13})[,}])?/
+const HEAD_SIZE = 36
+const LEVEL_KEY = '"level"'
+const TIME_KEY = '"time"'
+/** A number between these is on the scale of pino, whoever wrote it. */
+const LEVEL_MAX = 69
+
+/**
+ * What the first bytes of a record in JSON say: it costs less than to parse it.
+ * @param {Condition} condition  of a time or level, of the record itself
+ * @returns {(record: Buffer) => boolean}  false only if the record does not fulfil it
+ */
+function createLogCheck ({ time, level }) {
+  const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = time ?? level ?? {}
+  const isTime = time !== undefined
+  const key = isTime ? TIME_KEY : LEVEL_KEY
+  return (record) => {
+    const [, levelText, timeText] = HEAD.exec(record.toString('latin1', 0, HEAD_SIZE)) ?? []
+    const text = isTime ? timeText : levelText
+    if (text === undefined) return true
+    const number = Number(text)
+    if (!isTime && number > LEVEL_MAX) return true
+    if (number > gt && number >= gte && number < lt && number <= lte) return true
+    // A later member of the same name would count instead, however it is spelled.
+    return record.indexOf(key, record.indexOf(key) + 1) !== -1 || record.includes('\\u')
+  }
 }
 
 /**
- * Records of a level and above. The level of a record may be a number or a name, in lower or upper case.
- * @param {string | number} level
- * @param {{ levels?: Record<string, number>, path?: string }} [options]  names besides those of pino
- * @returns {AskedFilter}
+ * The bounds that every record is in that fulfils the filters: what is known to be outside of them need not be read.
+ * @param {Filter[]} filters  from `parseWhere`
+ * @returns {TimeBounds | null}  null without a condition on the time of the record
  */
-function levelFilter (level, { levels, path = 'level' } = {}) {
-  const all = { ...LEVELS, ...levels }
-  const least = typeof level === 'number' ? level : Object.entries(all).find(([name]) => name === level.toLowerCase())?.[1]
-  if (least === undefined || Number.isNaN(least)) {
-    throw misuse(`There is no level ${String(level)}; there are ${Object.keys(all).join(', ')}, and numbers.`)
+function timeBoundsOf (filters) {
+  const conditions = [...listTimes(filters)]
+  if (conditions.length === 0) return null
+  const bound = (/** @type {'gt' | 'gte' | 'lt' | 'lte'} */ name, /** @type {number} */ open) => {
+    const all = conditions.map((bounds) => bounds[name] ?? open)
+    return open < 0 ? Math.max(...all) : Math.min(...all)
   }
-  const names = Object.entries(all).filter(([, number]) => number >= least).map(([name]) => name)
-  return { any: [{ path, gte: least }, { path, in: [...names, ...names.map((name) => name.toUpperCase())] }] }
+  const [gt, gte] = [bound('gt', -Infinity), bound('gte', -Infinity)]
+  return { gt, gte, lt: bound('lt', Infinity), lte: bound('lte', Infinity) }
 }
 
+/** Those that all must hold. @param {Filter[]} filters @returns {Iterable<import('./where').LogBounds>} */
+function * listTimes (filters) {
+  for (const filter of filters) {
+    if ('all' in filter && filter.all !== undefined) yield * listTimes(filter.all)
+    else if ('time' in filter && filter.time !== undefined && filter.path.length === 0) yield filter.time
+  }
+}
+
+exports.createLogCheck = createLogCheck
 exports.levelFilter = levelFilter
+exports.timeBoundsOf = timeBoundsOf
 exports.timeFilter = timeFilter

@@ -2,6 +2,7 @@
 // Whether a decoded value fulfils a filter: the oracle, which says what every codec must answer; and the same,
 // prepared, for those that have a value in hand.
 
+const { levelAt, timeAt } = require('./log-records')
 const { isInRange } = require('./operators')
 
 /** @typedef {import('./where').Condition} Condition */
@@ -29,13 +30,20 @@ function holds (filter, value) {
 
 /** @type {(condition: Condition, value: unknown) => boolean} */
 function isFulfilled (condition, value) {
-  const { equals, in: values, prefix, includes } = condition
+  const { path, equals, in: values, prefix, includes, time, level } = condition
+  if (time !== undefined) return isWithin(time, timeAt(value, path.length === 0))
+  if (level !== undefined) return isWithin(level, levelAt(value, path.length === 0))
   if (equals !== undefined) return value === equals
   if (values !== undefined) return values.some((one) => value === one)
   if (prefix !== undefined) return typeof value === 'string' && value.startsWith(prefix)
   if (includes === undefined) return isInRange(condition, value)
   if (!Array.isArray(value)) return false
   return value.some((element) => isFilter(includes) ? holds(includes, element) : element === includes)
+}
+
+/** @type {(bounds: import('./where').LogBounds, number: number | null) => boolean} */
+function isWithin ({ gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity }, number) {
+  return number !== null && number > gt && number >= gte && number < lt && number <= lte
 }
 
 /** @param {Condition['includes']} includes @returns {includes is Filter} */

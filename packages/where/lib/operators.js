@@ -8,7 +8,9 @@
 const LOWER_BOUNDS = ['gt', 'gte']
 const UPPER_BOUNDS = ['lt', 'lte']
 const BOUNDS = [...LOWER_BOUNDS, ...UPPER_BOUNDS]
-const OPERATORS = ['equals', 'exists', 'in', ...BOUNDS, 'prefix', 'includes']
+/** Of the records of loggers: see log-records.js. */
+const LOG_OPERATORS = ['time', 'level']
+const OPERATORS = ['equals', 'exists', 'in', ...BOUNDS, 'prefix', 'includes', ...LOG_OPERATORS]
 const COMBINERS = ['any', 'all', 'not']
 
 /** What other languages call them. @type {Record<string, string>} */
@@ -143,6 +145,7 @@ function isInRange ({ gt, gte, lt, lte }, value) {
 exports.LOWER_BOUNDS = LOWER_BOUNDS
 exports.UPPER_BOUNDS = UPPER_BOUNDS
 exports.BOUNDS = BOUNDS
+exports.LOG_OPERATORS = LOG_OPERATORS
 exports.OPERATORS = OPERATORS
 exports.COMBINERS = COMBINERS
 exports.suggest = suggest

@@ -2,7 +2,9 @@
 // The language of filters: from what a user passes as `where` to a checked list of filters.
 
 const { misuse } = require('@millrace/errors')
+const { toLevel } = require('./levels')
 const { BOUNDS, COMBINERS, LOWER_BOUNDS, OPERATORS, UPPER_BOUNDS, isBound, isPrimitive, suggest } = require('./operators')
+const { toInstant } = require('./times')
 
 // A filter may come from a stranger: each of these bounds what it can cost.
 
@@ -32,7 +34,8 @@ const KEYS_SHOWN_MAX = 5
  * What users pass.
  * @typedef {string | readonly Step[]} AskedPath
  * @typedef {'gt' | 'gte' | 'lt' | 'lte'} BoundName
- * @typedef {'equals' | 'exists' | 'in' | BoundName | 'prefix' | 'includes'} Operator
+ * @typedef {'equals' | 'exists' | 'in' | BoundName | 'prefix' | 'includes' | 'time' | 'level'} Operator
+ * @typedef {{ readonly [Key in BoundName]?: number | string | Date }} AskedLogBounds
  */
 /**
  * What an object with these operators must not have.
@@ -48,10 +51,13 @@ const KEYS_SHOWN_MAX = 5
  * @typedef {Without<BoundName> & Range & { readonly path: AskedPath }} AskedRange
  * @typedef {Without<'prefix'> & { readonly path: AskedPath, readonly prefix: string }} AskedPrefix
  * @typedef {Without<'includes'> & { readonly path: AskedPath, readonly includes: Primitive | Where }} AskedMember
+ * @typedef {Without<'time'> & { readonly path: AskedPath, readonly time: AskedLogBounds }} AskedTime
+ * @typedef {Without<'level'> & { readonly path: AskedPath, readonly level: AskedLogBounds }} AskedLevel
  * @typedef {Without<never> & { readonly path?: never, readonly any: readonly Where[] }} AskedAny
  * @typedef {Without<never> & { readonly path?: never, readonly all: readonly Where[] }} AskedAll
  * @typedef {Without<never> & { readonly path?: never, readonly not: Where }} AskedNot
- * @typedef {AskedEquality | AskedPresence | AskedChoice | AskedRange | AskedPrefix | AskedMember} AskedCondition
+ * @typedef {AskedEquality | AskedPresence | AskedChoice | AskedRange | AskedPrefix | AskedMember | AskedTime |
+ *   AskedLevel} AskedCondition
  * @typedef {AskedCondition | AskedAny | AskedAll | AskedNot} AskedFilter
  * @typedef {AskedFilter | readonly AskedFilter[]} Where  a filter, or a list of which all must hold
  */
@@ -60,7 +66,11 @@ const KEYS_SHOWN_MAX = 5
  * As `parseWhere` gives it: a path from the record's root inwards, empty for the record itself; and one operator, or
  * bounds.
  * @typedef {Without<'includes'> & { readonly path: readonly Step[], readonly includes: Primitive | Filter }} Member
- * @typedef {(Exclude<AskedCondition, AskedMember> & { readonly path: readonly Step[] }) | Member} Condition
+ * @typedef {{ readonly [Key in BoundName]?: number }} LogBounds  ms since 1970, or a level on the scale of pino
+ * @typedef {Without<'time'> & { readonly path: readonly Step[], readonly time: LogBounds }} TimeCondition
+ * @typedef {Without<'level'> & { readonly path: readonly Step[], readonly level: LogBounds }} LevelCondition
+ * @typedef {Exclude<AskedCondition, AskedMember | AskedTime | AskedLevel>} AskedPlain
+ * @typedef {(AskedPlain & { readonly path: readonly Step[] }) | Member | TimeCondition | LevelCondition} Condition
  * @typedef {Condition | { any: Filter[] } | { all: Filter[] } | { not: Filter }} Filter
  */
 
@@ -242,9 +252,36 @@ function parseArgument (operator, value, depth, counts) {
     case 'prefix': return check(operator, value, typeof value === 'string', 'a string')
     case 'in': return parseValues(value, counts)
     case 'includes': return isPrimitive(value) ? value : parseElement(value, depth, counts)
+    case 'time': return parseLogBounds(operator, value, toMs)
+    case 'level': return parseLogBounds(operator, value, (level) => typeof level === 'number' ? level : toLevel(level)?.level)
     case 'equals': return check(operator, value, isPrimitive(value), 'a string, a finite number, a boolean or null')
     default: return check(operator, value, isBound(value), 'a string or a number')
   }
+}
+
+/**
+ * Bounds of a time or a level. Without any, it holds for every record that has one.
+ * @type {(operator: string, value: any, toNumber: (bound: unknown) => number | undefined) => Record<string, number>}
+ */
+function parseLogBounds (operator, value, toNumber) {
+  check(operator, value, value !== null && typeof value === 'object' && !Array.isArray(value), 'an object with bounds')
+  /** @type {Record<string, number>} */
+  const bounds = {}
+  for (const name in value) {
+    if (!BOUNDS.includes(name)) throw misuse(`where: ${operator} has no bound ${show(name)}; there are ${BOUNDS.join(', ')}`)
+    const bound = toNumber(value[name])
+    check(`${name} of ${operator}`, value[name], typeof bound === 'number' && !Number.isNaN(bound), `a ${operator}`)
+    bounds[name] = Number(bound)
+  }
+  for (const sides of [LOWER_BOUNDS, UPPER_BOUNDS]) {
+    if (sides.every((name) => name in bounds)) throw misuse(`where: ${operator} has ${sides.join(' or ')}, not both`)
+  }
+  return bounds
+}
+
+/** A number is ms, as of a Date; a text may be any that a record has. @param {unknown} bound */
+function toMs (bound) {
+  return typeof bound === 'number' ? bound : toInstant(bound)?.ms
 }
 
 /** @type {(value: any, depth: number, counts: Counts) => Filter} */

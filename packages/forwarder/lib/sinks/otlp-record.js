@@ -3,32 +3,19 @@
 // ids in hex. The fields are those that pino, winston and bunyan write; all others become attributes.
 // https://opentelemetry.io/docs/specs/otel/logs/data-model/ and https://opentelemetry.io/docs/specs/otlp/
 
+const { findLevel, findTime, labelOf, toNanoseconds } = require('@millrace/where')
+
 const NESTING_MAX = 32
+/** What 64 bits of nanoseconds hold. */
+const MS_MAX = 2 ** 43
 const INT64_MAX = 2n ** 63n - 1n
 
 /** The names that a field may have; the first one that is there counts. */
-const TIME = ['time', 'timestamp', '@timestamp', 'ts']
-const LEVEL = ['level', 'severity']
 const MESSAGE = ['msg', 'message']
 const TRACE_ID = ['trace_id', 'traceId']
 const SPAN_ID = ['span_id', 'spanId']
 const TRACE_FLAGS = ['trace_flags', 'traceFlags']
 const ERROR = ['err', 'error']
-
-/** The first of the four severity numbers of each name in the data model, and of names that mean the same. */
-const SEVERITIES = new Map([
-  [1, 'trace silly finest'],
-  [5, 'debug verbose fine'],
-  [9, 'info information http log'],
-  [10, 'notice'],
-  [13, 'warn warning'],
-  [17, 'error err'],
-  [18, 'critical crit'],
-  [19, 'alert'],
-  [21, 'fatal emergency emerg panic']
-].flatMap(([number, names]) => String(names).split(' ').map((name) => /** @type {const} */ ([name, Number(number)]))))
-/** pino's and bunyan's names of 10, 20 and so on. */
-const LABELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 
 /**
  * @typedef {{ [kind: string]: unknown }} AnyValue
@@ -64,7 +51,7 @@ const LABELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 function toLogRecord (value, uid, hasScope) {
   const parsed = parseBytes(value)
   /** @type {LogRecord} */
-  const record = { observedTimeUnixNano: toNanoseconds(Date.now()), attributes: [attribute('log.record.uid', uid)] }
+  const record = { observedTimeUnixNano: toNanoseconds({ ms: Date.now(), nanoseconds: 0 }), attributes: [attribute('log.record.uid', uid)] }
   /** @type {Origin} */
   const origin = { resource: [], logger: null }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || parsed instanceof Uint8Array) {
@@ -72,8 +59,8 @@ function toLogRecord (value, uid, hasScope) {
     return { record, origin }
   }
   const fields = new Map(Object.entries(parsed))
-  take(fields, TIME, (time) => setTime(record, time))
-  take(fields, LEVEL, (level) => setSeverity(record, level))
+  setTime(record, fields, parsed)
+  setSeverity(record, fields, parsed)
   take(fields, MESSAGE, (message) => { record.body = toAnyValue(message) })
   take(fields, TRACE_ID, (id) => setId(record, 'traceId', id, 32))
   take(fields, SPAN_ID, (id) => setId(record, 'spanId', id, 16))
@@ -96,33 +83,35 @@ function take (fields, names, use) {
   if (name !== undefined && use(fields.get(name)) !== false) fields.delete(name)
 }
 
-/** Ms since 1970, or a date. @type {(record: LogRecord, time: any) => boolean} */
-function setTime (record, time) {
-  const ms = typeof time === 'string' ? Date.parse(time) : time instanceof Date ? time.getTime() : time
-  if (typeof ms !== 'number' || !(ms >= 0 && ms < 2 ** 43)) return false
-  record.timeUnixNano = toNanoseconds(ms)
-  return true
+/** @type {(record: LogRecord, fields: Map<string, any>, parsed: object) => void} */
+function setTime (record, fields, parsed) {
+  const found = findTime(parsed)
+  if (found === null || found.ms < 0 || found.ms >= MS_MAX) return
+  record.timeUnixNano = toNanoseconds(found)
+  forget(fields, found.path)
 }
 
-/** @param {number} ms  since 1970, perhaps with a fraction */
-function toNanoseconds (ms) {
-  return String(BigInt(Math.round(ms * 1000)) * 1000n)
-}
-
-/** @type {(record: LogRecord, level: any) => boolean} */
-function setSeverity (record, level) {
-  if (typeof level === 'number' && level >= 10 && level < 70) {
-    const index = Math.floor(level / 10) - 1
-    // Levels between pino's are between its severities: four numbers each.
-    record.severityNumber = 1 + 4 * index + Math.floor((level % 10) / 2.5)
-    record.severityText = LABELS[index]
-    return true
+/**
+ * A name that nobody knows is sent as it is.
+ * @type {(record: LogRecord, fields: Map<string, any>, parsed: object) => void}
+ */
+function setSeverity (record, fields, parsed) {
+  const found = findLevel(parsed)
+  if (found?.isSure) {
+    const { severity, level, value, path } = found
+    record.severityNumber = severity
+    record.severityText = typeof value === 'string' && !/^\s*-?\d/.test(value) ? wellFormed(value) : labelOf(level).toUpperCase()
+    forget(fields, path)
   }
-  if (typeof level !== 'string') return false
-  const number = SEVERITIES.get(level.toLowerCase())
-  if (number !== undefined) record.severityNumber = number
-  record.severityText = wellFormed(level)
-  return true
+  take(fields, found?.isSure ? ['severityText'] : ['level', 'severity', 'severityText'], (text) => {
+    if (typeof text !== 'string') return false
+    record.severityText = wellFormed(text)
+  })
+}
+
+/** What is inside of a field stays there. @type {(fields: Map<string, any>, path: string[]) => void} */
+function forget (fields, path) {
+  if (path.length === 1) fields.delete(path[0])
 }
 
 /** @type {(record: LogRecord, name: 'traceId' | 'spanId', id: any, length: number) => boolean} */

@@ -9,12 +9,13 @@ const BATCH_SIZE = 4 * 1024 * 1024
 /**
  * @typedef {import('./target').openTarget extends (...args: any) => Promise<infer L> ? L : never} Log
  * @typedef {{ number: number, text: string }} Line
+ * @typedef {{ number: number, text: string | null }} ReadLine  null if its bytes are no UTF-8
  */
 
 /**
  * Each batch is there as a whole or not at all.
  * @param {Log} log
- * @param {AsyncIterable<Line[]> | Iterable<Line[]>} input
+ * @param {AsyncIterable<ReadLine[]> | Iterable<ReadLine[]>} input
  * @param {object} options
  * @param {string | null} options.name  of the input, for messages; null for values of the command line
  * @param {AbortSignal} options.signal  whoever aborts it destroys the input: what has come of it is appended
@@ -37,9 +38,13 @@ async function appendLines (log, input, { name, signal, isEager, onSeq, onAppend
   }
   try {
     for await (const lines of input) {
-      for (const line of lines) {
-        batch.push(line)
-        size += line.text.length
+      for (const { number, text } of lines) {
+        if (text === null) {
+          await flush()
+          throw badLine(name, number, done.records, new Error('its bytes are no UTF-8, and would not come back as they are'))
+        }
+        batch.push({ number, text })
+        size += text.length
         if (batch.length >= BATCH_COUNT || size >= BATCH_SIZE) await flush()
       }
       if (isEager) await flush()

@@ -2,12 +2,10 @@
 // A log in a folder: a segmented one, or the slots of several processes. It is read as a log of one file is.
 
 const fs = require('node:fs')
+const { LogError } = require('@millrace/errors')
 const { SegmentedLog, listSegments } = require('@millrace/segmented-log')
 const { createLineCodec } = require('./line-codecs')
 const { chooseCodec, guessCodec, whole } = require('./source')
-
-// A record may have waited so long before it was written.
-const LATE_MS = 60_000
 
 /** @typedef {import('./source').OpenedSource} OpenedSource */
 
@@ -20,12 +18,16 @@ async function openFolder (path, options) {
   const { listSlots, openSlots } = require('./slots')
   if (listSlots(path).length > 0) return openSlots(path, options)
   const { codec, raw = false } = options
-  const identity = await identifyFolder(path)
+  const identity = await identifyFolder(path).catch((err) => {
+    if (err.code !== 'ENOENT') throw err
+    const found = `${path} is a folder without a segment of a log`
+    throw new LogError('ENOENT', `${found}; check the path, or wait for a log with millrace tail -f`, { cause: err })
+  })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
-  const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw) })
+  const tally = { untimed: 0, unlevelled: 0 }
+  const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally) })
   await log.ready()
-  const first = await findFirst(log, options)
-  return { ...whole(/** @type {any} */ (log), first), identity, codec: chosen, close: () => log.close() }
+  return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }
 }
 
 /** @param {string} path */
@@ -49,21 +51,5 @@ function sizeOf (path) {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/**
- * Segments before this one have only records that were written earlier, so they need not be read. If the time is in
- * another field than `time`, it may be any time, not that of the writing.
- * @param {ReturnType<typeof SegmentedLog>} log
- * @param {import('./source').SourceOptions} options
- * @returns {Promise<number | null>}  a seq
- */
-async function findFirst (log, { since, time }) {
-  if (since === undefined || time !== undefined) return null
-  const segments = await log.segments()
-  const later = segments.findIndex(({ created }) => created.getTime() - LATE_MS > since.getTime())
-  const index = later === -1 ? segments.length - 1 : later - 1
-  return index > 0 ? segments[index].base : null
-}
-
-exports.findFirst = findFirst
 exports.identifyFolder = identifyFolder
 exports.openFolder = openFolder

@@ -7,6 +7,7 @@ const { binaryCodec } = require('@millrace/binary-codec')
 const { misuse } = require('@millrace/errors')
 const { jsonCodec, parseText } = require('@millrace/json-codec')
 const { toJson } = require('./json')
+const { countUnknown } = require('./log-tests')
 
 /**
  * @typedef {import('@millrace/offset-log').Codec<any>} Codec
@@ -37,23 +38,32 @@ const toText = {
   }
 }
 
-/** @type {Record<CodecName, Codec | undefined>} */
-const codecOfName = { json: jsonCodec, binary: binaryCodec, bytes: undefined }
+/** Bytes have no fields; but a line of text may say its time and level. */
+const bytesCodec = {
+  compile: () => () => false,
+  /** @type {(buf: Buffer, start: number, end: number) => Buffer} */
+  decodeRange: (buf, start, end) => buf.subarray(start, end)
+}
+
+/** @type {Record<CodecName, any>} */
+const codecOfName = { json: jsonCodec, binary: binaryCodec, bytes: bytesCodec }
 
 /**
  * @param {CodecName} name
  * @param {boolean} isRaw  whether the values are to be the bytes of the records
+ * @param {import('./log-tests').Tally} [tally]  is kept of what filters leave out because they know nothing of it
  * @returns {Codec}
  */
-function createLineCodec (name, isRaw) {
+function createLineCodec (name, isRaw, tally = { untimed: 0, unlevelled: 0 }) {
   const decodeRange = isRaw ? copy : toText[name]
+  const { compile, decodeRange: toValue } = codecOfName[name]
   return {
     name,
     buffer: true,
     encode: () => { throw misuse('this log is open for reading') },
     decode: (bytes) => decodeRange(bytes, 0, bytes.length),
     decodeRange,
-    compile: codecOfName[name]?.compile ?? (() => () => false)
+    compile: /** @type {any} */ (countUnknown(compile, toValue, tally))
   }
 }
 

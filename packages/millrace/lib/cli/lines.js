@@ -1,17 +1,19 @@
 'use strict'
 // Lines of a stream of bytes, with their numbers.
 
-const { constants } = require('node:buffer')
+const { constants, isUtf8 } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
 
 const LINE_FEED = 10
+/** Editors put it before a text; it is no part of one. */
+const BYTE_ORDER_MARK = '\ufeff'
 
 /**
  * @param {AsyncIterable<Buffer>} input
  * @param {(size: number) => void} [onBytes]  is told how many bytes have come so far
  * @param {number} [sizeMax]  of a line, in bytes: what has no line breaks must not fill the memory
- * @returns {AsyncGenerator<Array<{ number: number, text: string }>>}  the lines that came together; empty ones are
- *   counted, and left out
+ * @returns {AsyncGenerator<Array<{ number: number, text: string | null }>>}  the lines that came together; empty ones
+ *   are counted, and left out; null for bytes that are no UTF-8
  */
 async function * readLines (input, onBytes = () => {}, sizeMax = constants.MAX_STRING_LENGTH) {
   /** @type {Buffer[]} */
@@ -27,7 +29,7 @@ async function * readLines (input, onBytes = () => {}, sizeMax = constants.MAX_S
       restSize = 0
       number++
       start = end + 1
-      if (text.trim() !== '') lines.push({ number, text })
+      if (text?.trim() !== '') lines.push({ number, text })
     }
     if (start < chunk.length) rest.push(chunk.subarray(start))
     restSize += chunk.length - start
@@ -39,12 +41,15 @@ async function * readLines (input, onBytes = () => {}, sizeMax = constants.MAX_S
     }
   }
   const text = joinText(rest, Buffer.alloc(0))
-  if (text.trim() !== '') yield [{ number: number + 1, text }]
+  if (text?.trim() !== '') yield [{ number: number + 1, text }]
 }
 
-/** @param {Buffer[]} rest @param {Buffer} last */
+/** @param {Buffer[]} rest @param {Buffer} last @returns {string | null} */
 function joinText (rest, last) {
-  return rest.length === 0 ? last.toString() : Buffer.concat([...rest, last]).toString()
+  const bytes = rest.length === 0 ? last : Buffer.concat([...rest, last])
+  if (!isUtf8(bytes)) return null
+  const text = bytes.toString()
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
 exports.readLines = readLines

@@ -51,8 +51,11 @@ async function main (process) {
     await program.parseAsync(words, { from: 'user' })
     // What the command found stays found if nobody reads it.
     await shell.flush().catch(ignoreClosed)
+    // The last write may have failed behind the command.
+    await new Promise((resolve) => setImmediate(resolve))
+    if (shell.outputError !== null) throw shell.outputError
   } catch (err) {
-    code = report(err, shell, words.includes('--debug'))
+    code = report(shell.outputError ?? err, shell, words.includes('--debug'))
   }
   shell.end(code)
 }
@@ -88,7 +91,7 @@ function prepare (program, shell) {
  */
 function report (err, shell, isDebug) {
   // Whoever read the output has seen enough, or the user has.
-  if (err instanceof OutputClosed || shell.signal.aborted) return 0
+  if (err instanceof OutputClosed || (shell.signal.aborted && err !== shell.outputError)) return 0
   if (err instanceof CommanderError) return err.exitCode === 0 ? 0 : EXIT.misuse
   shell.complain(`${escapeControls(`millrace: ${describeFailure(err)}`)}\n`)
   if (isDebug && err instanceof Error) shell.complain(`${escapeLines(describeStack(err))}\n`)

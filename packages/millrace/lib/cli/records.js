@@ -36,18 +36,19 @@ const options = {
   grep: { flags: '-g, --grep <text>', description: 'only records whose JSON text contains this' },
   since: {
     flags: '--since <time>',
-    description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00Z',
+    description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00+02:00. Without a zone ' +
+      'it is in UTC',
     parse: parseTime
   },
   until: { flags: '--until <time>', description: 'only records before this time', parse: parseTime },
   time: {
     flags: '--time <path>',
-    description: 'the field with the time of a record, such as meta.at, for --since and --until: ms or seconds since 1970, ' +
-      'or an ISO text in UTC. By default it is time'
+    description: 'the field with the time of a record, such as meta.at, for --since and --until. By default it is found ' +
+      'wherever a logger writes it'
   },
   level: {
     flags: '-l, --level <level>',
-    description: 'only records of this level and above, such as warn or 40',
+    description: 'only records of this level and above, such as warn or 40, whatever their logger calls it',
     parse: (text) => levelFilter(/^\d+$/.test(text) ? Number(text) : text)
   },
   pretty: { flags: '-p, --pretty', description: 'print lines of a logger for people: time, level, message, and the rest below' },
@@ -105,28 +106,15 @@ function parseCount (text) {
  * @param {Record<string, any>} given
  * @returns {import('@millrace/offset-log').ReadOptions}
  */
-function toReadOptions ({ grep, since, until, time, level, skipDamage, onRetained, ...given }) {
-  const { gt, gte, lt, lte, after, reverse, limit, where } = given
+function toReadOptions ({ grep, since, until, time, level, skipDamage, ...given }) {
+  const { gt, gte, lt, lte, reverse, limit, where } = given
   // What is searched for text is counted after the search.
   const isSearched = grep !== undefined
   const filters = [...where ?? []]
   if (since !== undefined || until !== undefined) filters.push(timeFilter({ since, until, path: time }))
   if (level !== undefined) filters.push(level)
-  const range = { gt, gte, lt, lte, after, reverse, limit: isSearched ? -1 : limit, ...(onRetained && { onRetained }) }
+  const range = { gt, gte, lt, lte, reverse, limit: isSearched ? -1 : limit }
   return { ...range, where: filters.length > 0 ? filters : undefined, onCorrupt: skipDamage ? 'skip' : undefined }
-}
-
-/**
- * Leaves out what opening has found to be older than `--since`.
- * @param {Record<string, any>} options
- * @param {import('./source').OpenedSource['first']} first
- */
-function withFirst (options, first) {
-  if (typeof first === 'object' && first !== null) return { ...options, after: first }
-  const { gt = -1, gte = 0 } = options
-  if (first === null || gt >= first || gte >= first) return options
-  // Of the segments from there on, some may have only chosen records.
-  return { ...options, gt: undefined, gte: first, onRetained: 'skip' }
 }
 
 /**
@@ -275,6 +263,21 @@ function reportLost (shell, { lost, undecodable = { count: 0, size: 0 } }) {
   return lost.count + undecodable.count > 0 ? 1 : 0
 }
 
+/**
+ * Says which records a filter could say nothing about.
+ * @param {import('./shell').Shell} shell
+ * @param {import('./log-tests').Tally} tally  begins again at 0
+ * @param {Record<string, any>} options
+ */
+function reportUnknown (shell, tally, { time }) {
+  const { untimed, unlevelled } = tally
+  tally.untimed = tally.unlevelled = 0
+  const left = (/** @type {number} */ count) => `millrace: left out ${formatCount(count)} record${count === 1 ? '' : 's'} without`
+  const hint = time === undefined ? '; if they have one in a field of their own, name it with --time' : ` at ${escapeControls(time)}`
+  if (untimed > 0) shell.complain(`${left(untimed)} a time${hint}\n`)
+  if (unlevelled > 0) shell.complain(`${left(unlevelled)} a level; if they have one in a field of their own, filter with --where\n`)
+}
+
 exports.filterOptions = filterOptions
 exports.options = options
 exports.parseCount = parseCount
@@ -284,6 +287,6 @@ exports.printOptions = printOptions
 exports.printRecords = printRecords
 exports.rangeOptions = rangeOptions
 exports.reportLost = reportLost
+exports.reportUnknown = reportUnknown
 exports.toReadOptions = toReadOptions
-exports.withFirst = withFirst
 exports.writeOptions = writeOptions

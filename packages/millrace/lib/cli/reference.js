@@ -43,6 +43,14 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
 - **Terminals.** What a record holds never reaches a terminal as a command: control characters and marks of
   bidirectional text are printed as escapes, such as \`\\u001b\`. \`--raw\` into a file or a pipe is the only output with
   such characters. Colours and progress bars are for terminals only; \`NO_COLOR\` turns colours off.
+- **Times and levels.** \`--since\`, \`--until\`, \`--level\` and \`--pretty\` know the records of many loggers:
+  [@millrace/where](../packages/where/README.md#times-and-levels) says which. A time without a zone is in UTC, in records
+  and on the command line, whatever the zone of the machine; \`--pretty\` prints UTC. Records are compared one by one, so
+  their times may be out of order, and clocks may have been wrong. A record without a time passes neither \`--since\` nor
+  \`--until\`, and one without a level does not pass \`--level\`: the command says on standard error how many of the
+  records that it has read it left out for that.
+- **Text.** \`append\` and \`import\` take UTF-8, and refuse a line that is none. A byte-order mark before a line is no
+  part of it.
 - **Interruption.** After SIGINT or SIGTERM no file is half-written. If \`convert\` is run again, it continues where
   it was.
 `

@@ -20,6 +20,8 @@ class Shell {
   #process
   #aborting = new AbortController()
   #isOutputClosed = false
+  /** Why the output takes no more, if somebody reads it. @type {Error | null} */
+  #outputError = null
   /** What was not written yet, and when it will be. */
   #waiting = ''
   /** @type {NodeJS.Signals | null} */
@@ -49,7 +51,9 @@ class Shell {
 
   /** @param {any} err */
   #onError (err) {
-    if (err.code !== 'EPIPE' && err.code !== 'ERR_STREAM_DESTROYED') throw err
+    // Nothing can be said to whoever does not read the errors.
+    const isClosed = err.code === 'EPIPE' || err.code === 'ERR_STREAM_DESTROYED'
+    if (!isClosed && this.#outputError === null) this.#outputError = describeOutput(err)
     this.#isOutputClosed = true
     this.#aborting.abort()
   }
@@ -67,11 +71,20 @@ class Shell {
    * @throws {OutputClosed}
    */
   async write (text) {
-    if (this.#isOutputClosed) throw new OutputClosed('nobody reads the output')
+    if (this.#isOutputClosed) throw this.#closedError()
     if (this.stdout.write(text) || this.#isOutputClosed) return
     await once(this.stdout, 'drain', { signal: this.signal }).catch((err) => {
-      throw this.#isOutputClosed ? new OutputClosed('nobody reads the output') : err
+      throw this.#isOutputClosed ? this.#closedError() : err
     })
+  }
+
+  #closedError () {
+    return this.#outputError ?? new OutputClosed('nobody reads the output')
+  }
+
+  /** Why the output could not be written, if it could not. */
+  get outputError () {
+    return this.#outputError
   }
 
   /**
@@ -85,7 +98,7 @@ class Shell {
 
   /** @throws {Interrupted} */
   throwIfAborted () {
-    if (this.#isOutputClosed) throw new OutputClosed('nobody reads the output')
+    if (this.#isOutputClosed) throw this.#closedError()
     if (this.signal.aborted) throw new Interrupted('interrupted')
   }
 
@@ -147,6 +160,12 @@ class Shell {
     // So that a shell sees that it was interrupted, and ends its loop too.
     this.#process.kill(this.#process.pid, this.#interrupt)
   }
+}
+
+/** @param {NodeJS.ErrnoException} err */
+function describeOutput (err) {
+  const reason = err.code === 'ENOSPC' ? 'its disk is full; make room' : `${err.message}; check where it goes`
+  return new Error(`the output could not be written: ${reason}, and run the command again`, { cause: err })
 }
 
 class Progress {

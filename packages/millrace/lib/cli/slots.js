@@ -3,18 +3,15 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 const { MergedLog } = require('@millrace/merged-log')
-const { readTime } = require('../viewer/times')
-const { findFirst, identifyFolder } = require('./folder')
+const { findTime } = require('@millrace/where')
+const { identifyFolder } = require('./folder')
 const { createLineCodec } = require('./line-codecs')
 const { chooseCodec } = require('./source')
 
 const BOUNDS = ['gt', 'gte', 'lt', 'lte']
 const SLOT = /^(0|[1-9]\d{0,5})$/
-const TIME = ['time']
-// How a line shows the Date of a binary record.
-const DATE = ['time', '$date']
 
 /**
  * @typedef {import('./source').OpenedSource} OpenedSource
@@ -44,15 +41,16 @@ async function openSlots (folder, options) {
   refuseBounds(folder, options)
   const identity = await identifySlots(folder)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
-  const log = MergedLog(folder, { codec: createLineCodec(chosen, raw), time: createTimeReader(chosen, raw) })
+  const tally = { untimed: 0, unlevelled: 0 }
+  const log = MergedLog(folder, { codec: createLineCodec(chosen, raw, tally), time: createTimeReader(chosen, raw) })
   await log.ready()
-  const parts = await listParts(log, options)
+  const parts = listParts(log)
   return {
     log: /** @type {any} */ (log),
     identity: { ...identity, path: log.filename },
     codec: chosen,
-    first: toPosition(parts),
     parts,
+    tally,
     end: () => endOf(parts),
     close: () => log.close()
   }
@@ -77,27 +75,16 @@ async function identifySlots (folder) {
       if (err.code !== 'ENOENT') throw err
     }
   }
-  throw misuse(`${folder} has slots of several processes, and none of them has a log yet; wait until one writes`)
+  const found = `${folder} has slots of several processes, and none of them has a log yet`
+  throw new LogError('ENOENT', `${found}; wait until one writes, or run millrace tail -f`)
 }
 
-/**
- * @param {ReturnType<typeof MergedLog>} merged
- * @param {SourceOptions} options
- * @returns {Promise<Part[]>}
- */
-async function listParts (merged, options) {
-  /** @type {Array<{ slot: number, log: any }>} */
-  const slots = []
-  merged.eachSlot((log, slot) => slots.push({ slot, log }))()
-  return Promise.all(slots.map(async ({ slot, log }) => {
-    return { slot, log, first: await findFirst(log, options) }
-  }))
-}
-
-/** Where a stream begins that leaves out what opening has found to be older. @param {Part[]} parts */
-function toPosition (parts) {
-  const known = parts.filter(({ first }) => first !== null)
-  return Object.fromEntries(known.map(({ slot, first }) => [slot, Number(first) - 1]))
+/** @param {ReturnType<typeof MergedLog>} merged @returns {Part[]} */
+function listParts (merged) {
+  /** @type {Part[]} */
+  const parts = []
+  merged.eachSlot((log, slot) => parts.push({ slot, log: /** @type {any} */ (log) }))()
+  return parts
 }
 
 /**
@@ -115,6 +102,10 @@ function endOf (parts) {
     includes (key) {
       const [slot, seq] = String(key).split(':')
       return Number(seq) <= after[slot]
+    },
+    note ({ after = {}, ...others }, key) {
+      const [slot, seq] = String(key).split(':')
+      return { ...others, after: { ...after, [slot]: Number(seq) } }
     }
   }
 }
@@ -129,10 +120,7 @@ function createTimeReader (name, isRaw) {
   const { decode } = createLineCodec(name, false)
   return (line) => {
     try {
-      const value = JSON.parse(isRaw ? decode(line) : line)
-      // Bytes are a text, which may be JSON itself.
-      const record = typeof value === 'string' ? JSON.parse(value) : value
-      return readTime(record, TIME) ?? readTime(record, DATE) ?? NaN
+      return findTime(JSON.parse(isRaw ? decode(line) : line))?.ms ?? NaN
     } catch {
       return NaN
     }

@@ -97,20 +97,20 @@ async function findLog (shell, file) {
  * @property {Log} log  its values are lines of JSON; with `raw` the bytes of the records
  * @property {Identity} identity
  * @property {CodecName} codec  what the records are decoded with
- * @property {number | null | import('@millrace/merged-log').Position} first  with `since`: a seq that all records from
- *   that time on are at or above; null if that is not known. Of several slots, where to begin in each
  * @property {Part[]} parts  the log itself, or those of the slots
+ * @property {import('./log-tests').Tally} tally  of records that a filter left out because it knows nothing of them
  * @property {() => End} end  what the log has now
  * @property {() => Promise<void>} close
  *
- * @typedef {{ slot: number | null, log: Log, first: number | null }} Part
+ * @typedef {{ slot: number | null, log: Log }} Part
  *
  * @typedef {object} End
  * @property {Record<string, any>} before  options of a stream of the records until then
  * @property {Record<string, any>} behind  options of a stream of those that come later
  * @property {(seq: number | string) => boolean} includes  whether a record of the first stream was there
+ * @property {(behind: Record<string, any>, seq: any) => Record<string, any>} note  `behind`, after a record
  *
- * @typedef {{ codec?: CodecName, raw?: boolean, since?: Date } & Record<string, any>} SourceOptions
+ * @typedef {{ codec?: CodecName, raw?: boolean } & Record<string, any>} SourceOptions
  */
 
 /**
@@ -128,26 +128,24 @@ async function openSource (shell, file, options = {}) {
   try {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
-    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw), storage: storageOf(path) })
+    const tally = { untimed: 0, unlevelled: 0 }
+    const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally), storage: storageOf(path) })
     await log.ready()
-    return { ...whole(log, null), identity, codec: chosen, close: () => log.close().finally(remove) }
+    return { ...whole(log), tally, identity, codec: chosen, close: () => log.close().finally(remove) }
   } catch (err) {
     remove()
     throw err
   }
 }
 
-/**
- * What is the same of all logs with one order of seqs.
- * @param {Log} log
- * @param {number | null} first
- */
-function whole (log, first) {
+/** What is the same of all logs with one order of seqs. @param {Log} log */
+function whole (log) {
   const end = () => {
     const since = Number(log.since.value)
-    return { before: { lte: since }, behind: { gt: since }, includes: () => true }
+    const note = (/** @type {object} */ behind, /** @type {number} */ gt) => ({ ...behind, gt })
+    return { before: { lte: since }, behind: { gt: since }, includes: () => true, note }
   }
-  return { log, first, parts: [{ slot: null, log, first }], end }
+  return { log, parts: [{ slot: null, log }], end }
 }
 
 /** @param {string} path */

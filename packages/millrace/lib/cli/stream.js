@@ -91,9 +91,10 @@ async function openStream (text, { codec, raw = false }) {
   const first = await bare.first({ seqs: false })
   await bare.close()
   const chosen = codec ?? named(stats.codec) ?? (first === undefined ? 'json' : guessCodec(first))
-  const log = await openLog(address, { mustExist: true, codec: createLineCodec(chosen, raw) })
+  const tally = { untimed: 0, unlevelled: 0 }
+  const log = await openLog(address, { mustExist: true, codec: createLineCodec(chosen, raw, tally) })
   const identity = { path: address.place, size: stats.size, framing: null, codec: stats.codec }
-  return { ...whole(/** @type {any} */ (log), null), identity, codec: chosen, close: () => log.close() }
+  return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }
 }
 
 /** @param {string | null} name @returns {CodecName | null} */

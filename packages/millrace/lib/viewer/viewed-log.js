@@ -8,7 +8,7 @@ const { setTimeout: wait } = require('node:timers/promises')
 const { verify } = require('@millrace/repair')
 const { summarize, outline, descend } = require('./outline')
 const { estimate, toTimeline } = require('./timeline')
-const { findTimePath, readTime } = require('./times')
+const { readTime } = require('./times')
 
 const PAGE_COUNT_MAX = 200
 // Records of many megabytes must not fill the memory: a page ends after so many bytes, but not before its first record.
@@ -49,7 +49,6 @@ class ViewedLog {
   #listFiles
   #codec
   #skip
-  /** @type {string[] | null | undefined} undefined until records were looked at */
   #timePath
   /** The one that is under way. @type {{ listeners: Set<(answer: object) => void>, latest: object } | null} */
   #verification = null
@@ -59,7 +58,7 @@ class ViewedLog {
    * @param {object} options
    * @param {{ framing: string | null, codec: string | null }} options.identity  what the file says of itself
    * @param {Codec} options.codec  of the log
-   * @param {string[]} [options.timePath]  the member that is a record's time; by default it is found out
+   * @param {string[]} [options.timePath]  the member that is a record's time; by default wherever a logger writes it
    * @param {(text: string) => { where: any, texts: string[] }} options.parseQuery
    * @param {() => Promise<LogFile[]>} [options.listFiles]  of a log in a folder; by default there is one file
    */
@@ -70,7 +69,7 @@ class ViewedLog {
     this.#log = log
     this.#identity = identity
     this.#codec = codec
-    this.#timePath = timePath
+    this.#timePath = timePath ?? null
     this.#skip = log.supports.onCorrupt ? { onCorrupt: /** @type {const} */ ('skip') } : {}
     this.parseQuery = parseQuery
   }
@@ -212,7 +211,7 @@ class ViewedLog {
     await this.#log.scan({ ...this.#skip, lte: since, signal }, (/** @type {Run} */ run) => {
       for (let index = 0; index < run.count; index++) {
         if (count++ % stride !== 0) continue
-        const time = readTime(this.#decode(run, index).value, this.#timePathOf(run))
+        const time = readTime(this.#decode(run, index).value, this.#timePath)
         samples.push({ seq: run.seqs[index], time, count: stride })
         if (samples.length < TIMED_COUNT_MAX) continue
         // Every second one is enough from now on.
@@ -321,15 +320,6 @@ class ViewedLog {
     return { rows, lost, isCut }
   }
 
-  /** @param {Run} run  the first records that are looked at decide */
-  #timePathOf (run) {
-    if (this.#timePath !== undefined) return this.#timePath
-    const values = []
-    const count = Math.min(run.count, PAGE_COUNT_MAX)
-    for (let index = 0; index < count; index++) values.push(this.#decode(run, index).value)
-    return (this.#timePath = findTimePath(values))
-  }
-
   /**
    * @param {Run} run
    * @param {number} index
@@ -340,7 +330,7 @@ class ViewedLog {
     const row = {
       seq: run.seqs[index],
       size: run.ends[index] - run.starts[index],
-      time: readTime(value, this.#timePathOf(run)),
+      time: readTime(value, this.#timePath),
       text: summarize(value, LINE_SIZE_MAX)
     }
     return error === null ? row : { ...row, error }

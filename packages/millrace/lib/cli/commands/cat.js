@@ -1,6 +1,8 @@
 'use strict'
 
-const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions, withFirst } = require('../records')
+const {
+  filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, reportUnknown, toReadOptions
+} = require('../records')
 const { openSource } = require('../source')
 
 /** @type {import('../definition').Definition} */
@@ -8,7 +10,7 @@ exports.command = {
   name: 'cat',
   summary: 'prints records as JSON, one a line',
   details: 'Reading takes no lock: another process may be writing the log. A folder that several processes write is read ' +
-    'in the order of the field time. A stream of NATS JetStream is read by its address; that needs the package ' +
+    'in the order of their times. A stream of NATS JetStream is read by its address; that needs the package ' +
     '@millrace/jetstream.',
   arguments: [{ name: 'file', description: 'the log: a file or a folder, - for one on standard input, or nats://HOST:PORT/STREAM' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
@@ -19,10 +21,11 @@ exports.command = {
     ['millrace cat nats://127.0.0.1:4222/events --limit 10', 'the first ten records of a stream']
   ],
   async run ({ args, options, shell }) {
-    const { log, first, close } = await openSource(shell, args.file, options)
+    const { log, tally, close } = await openSource(shell, args.file, options)
     try {
-      const stream = log.stream({ ...toReadOptions(withFirst(options, first)), signal: shell.signal })
+      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
       await printRecords(shell, stream, options)
+      reportUnknown(shell, tally, options)
       return reportLost(shell, stream)
     } finally {
       await close()

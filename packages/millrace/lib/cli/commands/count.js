@@ -1,6 +1,6 @@
 'use strict'
 
-const { filterOptions, options, rangeOptions, reportLost, toReadOptions, withFirst } = require('../records')
+const { filterOptions, options, rangeOptions, reportLost, reportUnknown, toReadOptions } = require('../records')
 const { openSource } = require('../source')
 
 /** @type {import('../definition').Definition} */
@@ -17,16 +17,17 @@ exports.command = {
   ],
   examples: [['millrace count events.log --where type=post', 'how many posts there are']],
   async run ({ args, options, shell }) {
-    const { parts, close } = await openSource(shell, args.file, options)
+    const { parts, tally, close } = await openSource(shell, args.file, options)
     try {
       const countPart = options.grep === undefined ? countRuns : countTexts
       let records = 0
       let code = 0
-      for (const { log, first } of parts) {
-        const counted = await countPart(log, withFirst(options, first), shell)
+      for (const { log } of parts) {
+        const counted = await countPart(log, options, shell)
         records += counted.records
         code = Math.max(code, counted.code)
       }
+      reportUnknown(shell, tally, options)
       shell.print(options.json ? JSON.stringify({ records }) : String(records))
       return code
     } finally {

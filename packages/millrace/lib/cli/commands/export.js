@@ -2,7 +2,9 @@
 
 const fs = require('node:fs')
 const { misuse } = require('@millrace/errors')
-const { filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, toReadOptions, withFirst } = require('../records')
+const {
+  filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, reportUnknown, toReadOptions
+} = require('../records')
 const { countRecords } = require('../report')
 const { openSource } = require('../source')
 
@@ -26,16 +28,17 @@ exports.command = {
   async run ({ args, options, shell }) {
     if (isSameFile(args.file, args.target)) throw misuse('the target is the log itself; give another path')
     const target = args.target === '-' ? null : createTarget(args.target, options.force)
-    const { log, first, close } = await openSource(shell, args.file, options).catch((err) => {
+    const { log, tally, close } = await openSource(shell, args.file, options).catch((err) => {
       target?.remove()
       throw err
     })
     try {
-      const stream = log.stream({ ...toReadOptions(withFirst(options, first)), signal: shell.signal })
+      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
       const output = target ? { isTerminal: false, signal: shell.signal, write: target.write } : shell
       const count = await printRecords(output, stream, options)
       shell.throwIfAborted()
       target?.finish()
+      reportUnknown(shell, tally, options)
       if (target) shell.complain(`exported ${countRecords(count)}\n`)
       return reportLost(shell, stream)
     } finally {

@@ -1,13 +1,19 @@
 'use strict'
 
+const fs = require('node:fs')
+const { setTimeout: wait } = require('node:timers/promises')
 const { escapeControls } = require('@millrace/flow')
 const {
-  filterOptions, parseCount, printOptions, printRecords, reportLost, toReadOptions, withFirst
+  filterOptions, parseCount, printOptions, printRecords, reportLost, reportUnknown, toReadOptions
 } = require('../records')
 const { describeRange } = require('../report')
-const { openSource } = require('../source')
+const { isFolder, openSource } = require('../source')
+
+/** How often `--follow` looks for a log, and whether the path leads to another one. */
+const LOOK_MS = 250
 
 /** @typedef {import('../source').End} End */
+/** @typedef {import('../source').OpenedSource} OpenedSource */
 
 /** @type {import('../definition').Definition} */
 exports.command = {
@@ -16,27 +22,95 @@ exports.command = {
   arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     { flags: '-n, --lines <count>', description: 'how many records', parse: parseCount, default: 10 },
-    { flags: '-f, --follow', description: 'go on with records that are appended, until interrupted' },
+    {
+      flags: '-f, --follow',
+      description: 'go on with records that are appended, until interrupted. In a folder without a log, it waits for one'
+    },
+    {
+      flags: '-F, --follow-name',
+      description: 'the same, and wait for the file or folder if there is none, and go on with the new one if it is replaced'
+    },
     ...filterOptions,
     ...printOptions
   ],
   examples: [
     ['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended'],
-    ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs into the folder']
+    ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs into the folder'],
+    ['millrace tail -F logs', 'all that a program logs, also if it begins later']
   ],
   async run ({ args, options, shell }) {
-    const { log, first, parts, end: readEnd, close } = await openSource(shell, args.file, options)
-    try {
-      const end = readEnd()
-      const { last, code } = await readLast(log, end, withFirst(options, first), shell)
-      await printRecords(shell, last, options)
-      const isDamaged = parts.map(({ log }) => reportDamagedEnd(shell, log)).includes(true)
-      if (options.follow) await follow(log, end, options, shell)
-      return isDamaged ? 1 : code
-    } finally {
-      await close()
-    }
+    let isNew = false
+    let code = 0
+    do {
+      const identity = identityOf(args.file)
+      const opened = await openWhenThere(shell, args.file, options)
+      if (opened === null) return code
+      try {
+        code = await tail(opened.source, { isNew: isNew || opened.isAwaited, identity }, { args, options, shell })
+      } finally {
+        reportUnknown(shell, opened.source.tally, options)
+        await opened.source.close()
+      }
+      isNew = options.followName && !shell.signal.aborted
+      if (isNew) shell.complain(`millrace: ${escapeControls(args.file)} is another log now; going on with it\n`)
+    } while (isNew)
+    return code
   }
+}
+
+/**
+ * Of the file or folder that a path leads to.
+ * @param {string} file
+ * @returns {string | null}  null if there is none
+ */
+function identityOf (file) {
+  const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`
+}
+
+/**
+ * @param {import('../shell').Shell} shell
+ * @param {string} file
+ * @param {Record<string, any>} options
+ * @returns {Promise<{ source: OpenedSource, isAwaited: boolean } | null>}  null if the user did not want to wait for it
+ */
+async function openWhenThere (shell, file, options) {
+  for (let isAwaited = false; ; isAwaited = true) {
+    try {
+      return { source: await openSource(shell, file, options), isAwaited }
+    } catch (/** @type {any} */ err) {
+      const isWaiting = options.followName || (options.follow && isFolder(file))
+      if (err.code !== 'ENOENT' || !isWaiting) throw err
+    }
+    if (!isAwaited) shell.complain(`millrace: ${escapeControls(file)} has no log yet; waiting for one\n`)
+    await wait(LOOK_MS, undefined, { signal: shell.signal }).catch(() => {})
+    if (shell.signal.aborted) return null
+  }
+}
+
+/**
+ * @param {OpenedSource} source
+ * @param {{ isNew: boolean, identity: string | null }} found  all of a new log is printed
+ * @param {import('../definition').Call} call
+ * @returns {Promise<number>}  the exit code
+ */
+async function tail ({ log, parts, tally, end: readEnd }, { isNew, identity }, { args, options, shell }) {
+  const isFollowing = options.follow || options.followName
+  const end = readEnd()
+  let [code, isDamaged] = [0, false]
+  if (!isNew) {
+    const { last, code: found } = await readLast(log, end, options, shell)
+    await printRecords(shell, last, options)
+    reportUnknown(shell, tally, options)
+    isDamaged = parts.map(({ log }) => reportDamagedEnd(shell, log)).includes(true)
+    code = isDamaged ? 1 : found
+  }
+  if (!isFollowing) return code
+  const place = isNew ? { behind: {}, note: end.note } : end
+  const known = identity ?? identityOf(args.file)
+  const isReplaced = () => options.followName && ![null, known].includes(identityOf(args.file))
+  await follow(log, place, isReplaced, { options, shell })
+  return code
 }
 
 /**
@@ -84,12 +158,44 @@ async function * iterate (items) {
 
 /**
  * @param {import('../source').Log} log
- * @param {End} end
- * @param {Record<string, any>} options
- * @param {import('../shell').Shell} shell
+ * @param {Pick<End, 'behind' | 'note'>} place
+ * @param {() => boolean} isReplaced  whether there is another log to follow
+ * @param {{ options: Record<string, any>, shell: import('../shell').Shell }} call
  */
-async function follow (log, end, options, shell) {
-  const stream = log.stream({ ...toReadOptions(options), ...end.behind, live: true })
-  shell.onAbort(() => stream(true, () => {}))
-  if (!shell.signal.aborted) await printRecords(shell, stream, options)
+async function follow (log, place, isReplaced, { options, shell }) {
+  let { behind } = place
+  let mustEnd = false
+  while (!shell.signal.aborted && !mustEnd) {
+    const stream = log.stream({ ...toReadOptions(options), ...behind, live: true })
+    const end = () => stream(true, () => {})
+    shell.onAbort(end)
+    const timer = setInterval(() => {
+      mustEnd ||= isReplaced()
+      if (mustEnd) end()
+    }, LOOK_MS)
+    try {
+      await printRecords(shell, noting(stream, (seq) => { behind = place.note(behind, seq) }), options)
+      return
+    } catch (/** @type {any} */ err) {
+      if (mustEnd || shell.signal.aborted) return
+      if (isReplaced()) return
+      if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
+      const what = `records of ${log.filename} were dropped before they could be read`
+      shell.complain(`millrace: ${escapeControls(what)}; going on with the oldest that are left\n`)
+      behind = { ...behind, onRetained: 'skip' }
+    } finally {
+      clearInterval(timer)
+    }
+  }
+}
+
+/**
+ * @param {AsyncIterable<any>} stream
+ * @param {(seq: any) => void} note
+ */
+async function * noting (stream, note) {
+  for await (const item of stream) {
+    yield item
+    note(item.seq)
+  }
 }

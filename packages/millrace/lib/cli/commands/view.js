@@ -32,7 +32,7 @@ exports.command = {
   arguments: [{ name: 'file', description: 'the log, a folder of segments, or - for a log on standard input' }],
   options: [
     { flags: '-p, --port <port>', description: 'listen on this port; 0 takes any free port', parse: parsePort, default: 0 },
-    { flags: '--time <path>', description: 'the path of a record\'s time, such as value.timestamp. By default the viewer looks for one' },
+    { flags: '--time <path>', description: 'the path of a record\'s time, such as value.timestamp. By default it is found wherever a logger writes it' },
     { flags: '--codec <name>', description: 'the codec of the records, if the log does not name it; bytes reads any log', choices: Object.keys(codecs) }
   ],
   examples: [['millrace view events.log', 'open the URL that it prints'], ['millrace view logs', 'a folder of segments, as one log']],

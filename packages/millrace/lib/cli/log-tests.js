@@ -1,0 +1,83 @@
+'use strict'
+// The filters --since, --until and --level on the bytes of a record: as its codec would compile them; and besides they
+// count the records that have no time or no level, since whoever filters must be told of these.
+
+const { createLogCheck, createMatch } = require('@millrace/where')
+
+/**
+ * @typedef {import('@millrace/where').Filter} Filter
+ * @typedef {import('@millrace/where').Condition} Condition
+ * @typedef {{ untimed: number, unlevelled: number }} Tally  records that were left out, since they have none
+ * @typedef {import('@millrace/where').Select} Select
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Test
+ */
+
+/**
+ * @param {(where: Filter[]) => Test} compile  of the codec
+ * @param {(buf: Buffer, start: number, end: number) => any} decode
+ * @param {Tally} tally
+ * @returns {(where: Filter[]) => Test}
+ */
+function countUnknown (compile, decode, tally) {
+  return (where) => {
+    const ofLogs = where.filter(isOfLogs)
+    if (ofLogs.length === 0) return compile(where)
+    const others = where.filter((filter) => !isOfLogs(filter))
+    const isOther = others.length === 0 ? null : compile(others)
+    const isWanted = createLogTest(ofLogs, decode, tally)
+    /** @type {Test} */
+    const test = (buf, start, end) => (isOther === null || isOther(buf, start, end)) && isWanted(buf, start, end)
+    return isOther?.select === undefined ? test : Object.assign(test, { select: narrow(isOther.select, isWanted) })
+  }
+}
+
+/** @param {Filter} filter @returns {filter is Condition} */
+function isOfLogs (filter) {
+  return 'time' in filter || 'level' in filter
+}
+
+/** @type {(conditions: Condition[], decode: (buf: Buffer, start: number, end: number) => any, tally: Tally) => Test} */
+function createLogTest (conditions, decode, tally) {
+  const checks = conditions.filter(({ path }) => path.length === 0).map(createLogCheck)
+  const parts = conditions.map((condition) => {
+    const { path, time } = condition
+    const any = time === undefined ? { path, level: {} } : { path, time: {} }
+    /** @type {keyof Tally} */
+    const missing = time === undefined ? 'unlevelled' : 'untimed'
+    return { isWanted: createMatch([condition]), isKnown: createMatch([any]), missing }
+  })
+  return (buf, start, end) => {
+    const record = buf.subarray(start, end)
+    if (!checks.every((mayBe) => mayBe(record))) return false
+    let value
+    try {
+      value = decode(buf, start, end)
+    } catch {
+      return false
+    }
+    const failed = parts.find(({ isWanted }) => !isWanted(value))
+    if (failed === undefined) return true
+    // A record with another time is not wanted, whatever its level would be.
+    if (!failed.isKnown(value)) tally[failed.missing]++
+    return false
+  }
+}
+
+/**
+ * Of what a search has found, what is wanted besides.
+ * @type {(select: Select, isWanted: Test) => Select}
+ */
+function narrow (select, isWanted) {
+  return (records, picked) => {
+    const { buffer, starts, ends } = records
+    const count = select(records, picked)
+    let kept = 0
+    for (let place = 0; place < count; place++) {
+      const index = picked[place]
+      if (isWanted(buffer, starts[index], ends[index])) picked[kept++] = index
+    }
+    return kept
+  }
+}
+
+exports.countUnknown = countUnknown

@@ -1,0 +1,162 @@
+'use strict'
+// Times as records spell them, and as people type them. A text without a zone is in UTC, everywhere.
+
+/** Below it, a number is a count of seconds: 1973 in ms, the year 5138 in seconds. */
+const MS_MIN = 1e11
+const MICROSECONDS_MIN = 1e14
+const NANOSECONDS_MIN = 1e17
+const NANOSECONDS_MAX = 1e20
+/** 1973, in seconds. A smaller number may be anything: a duration, a count. */
+const SECONDS_MIN = 1e8
+/** Of a Date. */
+const MS_MAX = 8.64e15
+const TEXT_LENGTH_MAX = 100
+
+/** A day and a time of it, as ISO 8601, RFC 3339, Python, Java, Go and SQL write them. */
+const ISO = new RegExp(String.raw`^(\d{4})([-/])(\d\d)\2(\d\d)(?:[T ]\s?(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?\s?` +
+  String.raw`(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?(?::?\d\d)?)?(?: [A-Z]{2,5}| m=[+-][\d.]+|\[[\w/+-]+\])*)?$`, 'i')
+/** The same without dashes. */
+const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(?:(\d\d)(?:[.,](\d{1,18}))?)?(Z|[+-]\d\d:?(?:\d\d)?)?$/i
+/** As web servers write it. */
+const COMMON = /^\[?(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,18}))? ([+-]\d{4})\]?$/
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+/** As mails and `date` have it: with the name of a month, a year and a time. */
+const SPOKEN = /^(?:[A-Z][a-z]{2,8},? +)?(?:\d{1,2} +[A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} +\d{1,2}),? .*\d:\d\d/
+const YEAR = /\b\d{4}\b/
+const ZONE = /(?:\b(?:UTC|GMT|Z|[ECMP][SD]T)|[+-]\d\d:?\d\d)(?: ?\([^)]*\))?$/
+const DIGITS = /^\d{9,20}(?:\.\d{1,9})?$/
+/** At the beginning of a line of text. */
+const LEADING = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\b/
+
+/**
+ * A time to the nanosecond, in whole numbers.
+ * @typedef {{ ms: number, nanoseconds: number }} Instant  `ms` since 1970, and from 0 to 999,999 nanoseconds after it
+ */
+
+/**
+ * @param {unknown} value  a number or digits of seconds, ms, microseconds or nanoseconds since 1970, as its size tells;
+ *   a text; a Date; or an object such as those of MongoDB, Google's protobuf and log4j
+ * @returns {Instant | null}  null if it is no time
+ */
+function toInstant (value) {
+  switch (typeof value) {
+    case 'number': return value >= SECONDS_MIN ? ofNumber(value) : null
+    case 'bigint': return value >= 0n && value < BigInt(NANOSECONDS_MAX) ? ofDigits(String(value)) : null
+    case 'string': return value.length <= TEXT_LENGTH_MAX ? ofText(value.trim()) : null
+    case 'object': return value === null ? null : ofObject(value)
+    default: return null
+  }
+}
+
+/** @param {number} value  at least 0 @returns {Instant | null} */
+function ofNumber (value) {
+  if (!(value < NANOSECONDS_MAX)) return null
+  // A number of seconds has no more than a microsecond of digits that mean something.
+  if (value < MS_MIN) return split(Math.round(value * 1e6), 1000)
+  if (value < MICROSECONDS_MIN) return split(Math.round(value * 1000), 1000)
+  if (value < NANOSECONDS_MIN) return split(Math.floor(value), 1000)
+  return ofDigits(String(BigInt(Math.floor(value))))
+}
+
+/** @type {(count: number, perMs: number) => Instant} */
+function split (count, perMs) {
+  const ms = Math.floor(count / perMs)
+  return { ms, nanoseconds: Math.round((count - ms * perMs) * (1e6 / perMs)) }
+}
+
+/** Exactly, also where a number would be rounded. @param {string} text @returns {Instant | null} */
+function ofDigits (text) {
+  const [whole, fraction = ''] = text.split('.')
+  const value = Number(whole)
+  const scale = value < MS_MIN ? 9 : value < MICROSECONDS_MIN ? 6 : value < NANOSECONDS_MIN ? 3 : 0
+  if (value < SECONDS_MIN || value >= NANOSECONDS_MAX) return null
+  const nanoseconds = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
+  return { ms: Number(nanoseconds / 1_000_000n), nanoseconds: Number(nanoseconds % 1_000_000n) }
+}
+
+/** @param {string} text @returns {Instant | null} */
+function ofText (text) {
+  const iso = ISO.exec(text)
+  if (iso !== null) {
+    const [, year, , month, day, hour, minute, second, fraction, zone] = iso
+    return ofParts([year, month, day, hour, minute, second], fraction, zone)
+  }
+  if (DIGITS.test(text)) return ofDigits(text)
+  const basic = BASIC.exec(text)
+  if (basic !== null) return ofParts(basic.slice(1, 7), basic[7], basic[8])
+  const common = COMMON.exec(text)
+  if (common !== null) {
+    const [, day, month, year, hour, minute, second, fraction, zone] = common
+    return ofParts([year, String(MONTHS.indexOf(month) + 1), day, hour, minute, second], fraction, zone)
+  }
+  if (!SPOKEN.test(text) || !YEAR.test(text)) return null
+  const ms = Date.parse(ZONE.test(text) ? text : `${text} UTC`)
+  return Number.isNaN(ms) ? null : { ms, nanoseconds: 0 }
+}
+
+/** @type {(parts: Array<string | undefined>, fraction?: string, zone?: string) => Instant | null} */
+function ofParts (parts, fraction = '', zone = 'Z') {
+  const [year, month, day, hour, minute, second] = parts.map((part = '0') => Number(part))
+  // A leap second belongs to the next minute.
+  const isDay = month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month)
+  const isTime = (hour < 24 && minute < 60 && second <= 60) || (hour === 24 && minute + second === 0)
+  if (!isDay || !isTime) return null
+  const digits = fraction.slice(0, 9).padEnd(9, '0')
+  const whole = new Date(0).setUTCFullYear(year, month - 1, day) + ((hour * 60 + minute) * 60 + second) * 1000
+  return { ms: whole + Number(digits.slice(0, 3)) - offsetOf(zone), nanoseconds: Number(digits.slice(3)) }
+}
+
+/** @param {number} year @param {number} month  from 1 */
+function daysOf (year, month) {
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return month === 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+/** In ms. @param {string} zone */
+function offsetOf (zone) {
+  const [, sign, hours, minutes = '0', seconds = '0'] = /^([+-])(\d\d):?(\d\d)?:?(\d\d)?$/.exec(zone) ?? []
+  if (sign === undefined) return 0
+  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000
+  return sign === '-' ? -ms : ms
+}
+
+/** @param {any} value @returns {Instant | null} */
+function ofObject (value) {
+  if (value instanceof Date) return ofMs(value.getTime())
+  if (value.$date !== undefined) return ofMongo(value.$date)
+  if (value.$numberLong !== undefined) return toInstant(value.$numberLong)
+  if (value.$bigint !== undefined) return toInstant(value.$bigint)
+  const seconds = Number(value.seconds ?? value.epochSecond ?? NaN)
+  const nanos = Number(value.nanos ?? value.nanoOfSecond ?? 0)
+  if (!Number.isSafeInteger(seconds) || !(nanos >= 0 && nanos < 1e9)) return null
+  return ofMs(seconds * 1000 + Math.floor(nanos / 1e6), nanos % 1e6)
+}
+
+/** A number of ms, however small; or a text. @param {any} date @returns {Instant | null} */
+function ofMongo (date) {
+  if (typeof date === 'number') return ofMs(date)
+  return typeof date === 'string' ? toInstant(date) : ofMs(date?.$numberLong)
+}
+
+/** @type {(ms: unknown, nanoseconds?: number) => Instant | null} */
+function ofMs (ms, nanoseconds = 0) {
+  const number = Number(ms ?? NaN)
+  return Math.abs(number) <= MS_MAX ? { ms: Math.floor(number), nanoseconds } : null
+}
+
+/** What a line of text begins with. @param {string} text @returns {Instant | null} */
+function toLeadingInstant (text) {
+  const found = LEADING.exec(text.slice(0, TEXT_LENGTH_MAX))
+  return found === null ? null : ofText(found[1])
+}
+
+/** Since 1970, as digits. @param {Instant} instant */
+function toNanoseconds ({ ms, nanoseconds }) {
+  return String(BigInt(ms) * 1_000_000n + BigInt(nanoseconds))
+}
+
+exports.ofNumber = ofNumber
+exports.toInstant = toInstant
+exports.toLeadingInstant = toLeadingInstant
+exports.toNanoseconds = toNanoseconds
+exports.SECONDS_MIN = SECONDS_MIN
