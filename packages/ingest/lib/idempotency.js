@@ -3,22 +3,24 @@
 // marks in the log itself, so it is known after a crash too.
 
 const crypto = require('node:crypto')
+const { boundParts, oldUntil } = require('@millrace/flow')
 const { Problem } = require('./problem')
-const { seqBefore } = require('./reading')
+const { findPeriod, seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
 
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
  * @typedef {import('./options').Segment} Segment
- * @typedef {{ body: string, count: number, seq: number, timeMs: number }} Stored
+ * @typedef {{ body: string, count: number, seq: number }} Stored
  */
 
 class Idempotency {
   #countMax
   #ageMs
   /**
-   * By key, the oldest first, except that those of a log that was opened later come later.
-   * @type {Map<string, Stored>}
+   * By key, the oldest first, except that those of a log that was opened later come later. `sinceMs` is when they were
+   * stored, or read from the log, by the steady clock: no jump of the wall clock makes a key unknown.
+   * @type {Map<string, Stored & { sinceMs: number }>}
    */
   #stored = new Map()
   /** Keys of requests that are not answered yet. @type {Set<string>} */
@@ -64,16 +66,16 @@ class Idempotency {
   /** @param {string} key @returns {Stored | null} */
   #find (key) {
     const stored = this.#stored.get(key)
-    return stored === undefined || stored.timeMs < Date.now() - this.#ageMs ? null : stored
+    return stored === undefined || stored.sinceMs < performance.now() - this.#ageMs ? null : stored
   }
 
   /** @type {(key: string, stored: Stored) => void} */
   #remember (key, stored) {
     this.#stored.delete(key)
-    this.#stored.set(key, stored)
-    const oldestMs = Date.now() - this.#ageMs
-    for (const [old, { timeMs }] of this.#stored) {
-      if (this.#stored.size <= this.#countMax && timeMs >= oldestMs) return
+    const nowMs = performance.now()
+    this.#stored.set(key, { ...stored, sinceMs: nowMs })
+    for (const [old, { sinceMs }] of this.#stored) {
+      if (this.#stored.size <= this.#countMax && sinceMs >= nowMs - this.#ageMs) return
       this.#stored.delete(old)
     }
   }
@@ -89,19 +91,32 @@ class Idempotency {
     return loading
   }
 
-  /** Reads the marks of the last hours, once for each log. @param {NamedLog} entry */
-  async #read ({ log }) {
-    const fromMs = Date.now() - this.#ageMs
+  /**
+   * Reads the marks of the last hours, once for each log: those in all segments that are not too old for sure, by the
+   * segments around them and by their own last record. The times of the marks themselves say nothing: a clock that was
+   * behind has made some of them.
+   * @param {NamedLog} entry
+   */
+  async #read (entry) {
+    const { log } = entry
     /** @type {Segment[]} */
     const segments = await log.segments()
-    // A segment is too old if the next one is.
-    const begin = await seqBefore(log, segments.findLast(({ created }) => created.getTime() <= fromMs)?.base ?? -1)
+    const nowMs = Date.now()
+    const bounds = boundParts(segments.map(({ created }) => created.getTime()), nowMs)
+    const oldMs = oldUntil(bounds, nowMs, this.#ageMs)
+    let index = bounds.to.findIndex((ms) => !(ms <= oldMs))
+    const isOld = async (/** @type {number} */ index) => {
+      const period = await findPeriod(entry, { base: segments[index].base, next: segments[index + 1].base }, Infinity)
+      return period.to <= oldMs
+    }
+    while (index > 0 && !await isOld(index - 1)) index--
+    const begin = await seqBefore(log, segments[index].base)
     const where = { path: ['idempotency', 'key'], exists: true }
     for await (const { seq, value } of log.stream({ gt: begin, where })) {
-      const { time: timeMs, idempotency } = decodeRecord(value)
-      if (idempotency === undefined || timeMs < fromMs) continue
+      const { idempotency } = decodeRecord(value)
+      if (idempotency === undefined) continue
       const { key, body, count } = idempotency
-      this.#remember(key, { body, count, seq, timeMs })
+      this.#remember(key, { body, count, seq })
     }
   }
 }

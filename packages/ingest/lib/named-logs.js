@@ -6,7 +6,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { fileStorage } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
-const { call, toPromise } = require('@millrace/flow')
+const { call, isTooFarAhead, toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
@@ -28,6 +28,8 @@ const COUNTS_FOLDER = 'counts'
 const UNSAVED_SHARE = 0.25
 /** A log that cannot be opened is not tried for every request. */
 const REOPEN_MS = 500
+/** How often a segment is begun so that the time may fall, if records come meanwhile. */
+const FALL_ATTEMPTS = 5
 /** For another server to give the folder back: as long as it takes. */
 const WAIT_MS = 2 ** 31 - 1
 /** After these the log must be opened again. */
@@ -39,6 +41,14 @@ const BROKEN = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDO
 class NamedLog {
   users = 0
   lastTimeMs = 0
+  /** How many records got a time. */
+  #timedCount = 0
+  /** @type {Promise<void> | null} */
+  #falling = null
+  /** By the steady clock: if the time could not fall, it is not tried for every request. */
+  #fallAgainMs = 0
+  /** What was found of its segments. @type {import('./reading').Periods} */
+  periods = new Map()
   isBroken = false
   /** @type {Log} */
   log = /** @type {any} */ (null)
@@ -60,10 +70,41 @@ class NamedLog {
     return this.users === 0 && this.isReady && !this.isBroken && this.committer.isIdle
   }
 
-  /** The time of a record that comes now. It never falls, so a reader can stop behind a time. */
+  /**
+   * The time of a record that comes now, to be taken in the turn in which the record is handed to the committer. It
+   * never falls within a segment, so readers can skip segments.
+   */
   now () {
+    this.#timedCount++
     this.lastTimeMs = Math.max(this.lastTimeMs, Date.now())
     return this.lastTimeMs
+  }
+
+  /** Whether the clock was far ahead when the last record came, and is not now. */
+  get isAhead () {
+    return isTooFarAhead(this.lastTimeMs, Date.now()) && performance.now() >= this.#fallAgainMs
+  }
+
+  /** Begins a segment, in which times may be earlier. Requests to write wait for it. @returns {Promise<void>} */
+  fall () {
+    this.#falling ??= this.#fall().catch(() => {
+      this.#fallAgainMs = performance.now() + REOPEN_MS
+    }).finally(() => { this.#falling = null })
+    return this.#falling
+  }
+
+  async #fall () {
+    for (let attempt = 1; attempt <= FALL_ATTEMPTS; attempt++) {
+      await this.committer.flush()
+      const { pendingCount } = this.committer
+      const countBefore = this.#timedCount
+      await call(this.log, 'roll')
+      // A request that was under way may have put a record with the time before into the new segment.
+      if (pendingCount > 0 || this.#timedCount !== countBefore) continue
+      this.lastTimeMs = 0
+      return
+    }
+    throw new Error('records come all the time')
   }
 }
 
@@ -141,7 +182,8 @@ class NamedLogs {
   acquire (name, mayMake) {
     const entry = this.#open.get(name)
     if (!this.isOpen) throw unavailable(this.#isClosed ? 'the server is stopping' : 'the server is starting, or another one has its folder')
-    if (entry === undefined || !entry.isReady || entry.isBroken) return this.#acquire(name, mayMake)
+    const isUsable = entry !== undefined && entry.isReady && !entry.isBroken
+    if (!isUsable || (mayMake && entry.isAhead)) return this.#acquire(name, mayMake)
     entry.users++
     if (entry !== this.#latest) {
       this.#open.delete(name)
@@ -171,6 +213,7 @@ class NamedLogs {
       if (this.#open.get(name) === entry) this.#open.delete(name)
       throw err
     }
+    if (!entry.isBroken && mayMake && entry.isAhead) await entry.fall()
     if (!entry.isBroken) return entry
     entry.users--
     throw unavailable('the log is being opened again after a failure')

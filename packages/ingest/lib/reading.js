@@ -6,18 +6,23 @@ const { codes } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { parseWhere } = require('@millrace/where')
 const { Problem } = require('./problem')
-const { onValues, showRecord } = require('./record')
+const { decodeRecord, onValues, showRecord } = require('./record')
 
 /** Seqs are positions in bytes, so this is about how much is read between two looks at the clock. */
 const PIECE_SIZE = 4 * 1024 * 1024
 const CHUNK_LENGTH = 64 * 1024
-const TIME_SLACK_MS = 60_000
+/** Batches that are tried again after a failure come later than their times. */
+const TIME_SLACK_MS = 3_600_000
+/** All times may be in it. */
+const UNKNOWN = { from: -Infinity, to: Infinity }
 
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
  * @typedef {import('./options').Log} Log
  * @typedef {import('./options').Segment} Segment
  * @typedef {{ scanSize: number, scanMs: number }} Budget
+ * @typedef {{ from: number, to: number }} Period  ms since 1970
+ * @typedef {Map<number, Period>} Periods  of sealed segments, by base
  *
  * @typedef {object} Query
  * @property {number | null} from  the first seq that is wanted
@@ -92,13 +97,13 @@ function parseFilter (text) {
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
+async function * readLines (entry, query, { scanSize, scanMs }, signal) {
   const budget = { scanSize, endMs: performance.now() + scanMs }
   /** @type {Progress} */
   const progress = { high: query.to, count: 0, size: 0, text: '' }
   for (;;) {
     try {
-      return yield * readOn(log, query, progress, { budget, signal })
+      return yield * readOn(entry, query, progress, { budget, signal })
     } catch (/** @type {any} */ err) {
       // Who names no first seq reads what is left: that the oldest segment is dropped meanwhile makes no gap then.
       const hasNoGap = query.from === null && (query.isReverse || progress.count === 0)
@@ -114,15 +119,16 @@ async function * readLines ({ log }, query, { scanSize, scanMs }, signal) {
  * @property {number} size  about what was read for them, in bytes
  * @property {string} text  lines that no chunk has yet
  *
- * @param {Log} log
+ * @param {NamedLog} entry
  * @param {Query} query
  * @param {Progress} progress  is kept up to date
  * @param {{ budget: { scanSize: number, endMs: number }, signal: AbortSignal }} limits
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readOn (log, query, progress, { budget, signal }) {
+async function * readOn (entry, query, progress, { budget, signal }) {
+  const { log } = entry
   const { isReverse, where, limit } = query
-  let { low, high } = await findRange(log, { ...query, to: progress.high })
+  let { low, high } = await findRange(entry, { ...query, to: progress.high }, budget.endMs)
   const next = () => isReverse ? { lt: high + 1 } : { gte: low }
   while (low <= high) {
     const piece = isReverse ? await lastPiece(log, low, high) : await firstPiece(log, low, high)
@@ -194,23 +200,72 @@ async function seqBefore (log, seq) {
 
 /**
  * The seqs to read. What lies outside of the times is left out by whole segments, and the filter does the rest.
- * @param {Log} log
+ * @param {NamedLog} entry
  * @param {Query} query
+ * @param {number} endMs  by the steady clock: later, no more is found out about segments
  */
-async function findRange (log, { from, to, fromMs, toMs }) {
+async function findRange (entry, { from, to, fromMs, toMs }, endMs) {
+  const { log } = entry
   // Fails if the first seq that is wanted was dropped.
   const first = await log.first({ ...(from !== null && from > 0 && { gte: from }), values: false })
   const end = Number(log.since.value)
-  /** @type {Segment[]} */
-  const segments = await log.segments()
-  const base = segments.findLast(({ created }) => created.getTime() < fromMs)?.base ?? -1
+  const hasTimes = fromMs > -Infinity || toMs < Infinity
+  const { base, behind } = hasTimes ? await findSegments(entry, fromMs, toMs, endMs) : { base: -1, behind: Infinity }
   const begin = await seqBefore(log, base) + 1
-  // A record may have got its time just before its segment was made.
-  const behind = segments.find(({ created }) => created.getTime() > toMs + TIME_SLACK_MS)?.base ?? Infinity
   return {
     low: Math.max(from ?? -1, first ?? end + 1, begin),
     high: Math.min(to, end, behind - 1)
   }
+}
+
+/**
+ * Leaves out segments at both ends. Their names do not tell, since a wrong clock may have made them; their first and
+ * last records do.
+ * @type {(entry: NamedLog, fromMs: number, toMs: number, endMs: number) => Promise<{ base: number, behind: number }>}
+ */
+async function findSegments (entry, fromMs, toMs, endMs) {
+  /** @type {Segment[]} */
+  const segments = await entry.log.segments()
+  const periodAt = (/** @type {number} */ index) => {
+    return findPeriod(entry, { base: segments[index].base, next: segments[index + 1]?.base ?? null }, endMs)
+  }
+  let low = 0
+  let high = segments.length - 1
+  while (low < high && (await periodAt(low)).to + TIME_SLACK_MS < fromMs) low++
+  while (low < high && (await periodAt(high)).from - TIME_SLACK_MS > toMs) high--
+  if (entry.periods.size > segments.length) {
+    for (const base of entry.periods.keys()) if (base < segments[0].base) entry.periods.delete(base)
+  }
+  return { base: low === 0 ? -1 : segments[low].base, behind: segments[high + 1]?.base ?? Infinity }
+}
+
+/**
+ * The times in a segment do not fall. Of a sealed segment, they are remembered.
+ * @type {(entry: NamedLog, segment: { base: number, next: number | null }, endMs: number) => Promise<Period>}
+ */
+async function findPeriod ({ log, periods }, { base, next }, endMs) {
+  const known = periods.get(base)
+  if (known !== undefined) return known
+  if (performance.now() > endMs) return UNKNOWN
+  try {
+    const range = { gte: base, ...(next !== null && { lt: next }), onRetained: 'skip' }
+    const from = timeOf(await log.first(range), Infinity)
+    if (next === null) return { from, to: Infinity }
+    const period = { from, to: timeOf(await log.last(range), -Infinity) }
+    periods.set(base, period)
+    return period
+  } catch {
+    // It is damaged, or was dropped.
+    return UNKNOWN
+  }
+}
+
+/** @type {(record: { value: Buffer } | undefined, none: number) => number} */
+function timeOf (record, none) {
+  if (record === undefined) return none
+  const { time } = decodeRecord(record.value)
+  if (!Number.isFinite(time)) throw new Error('a record without a time')
+  return time
 }
 
 /** @type {(reason: 'end' | 'limit' | 'budget', next: object) => string} */
@@ -236,3 +291,4 @@ exports.parseQuery = parseQuery
 exports.readLines = readLines
 exports.seqBefore = seqBefore
 exports.describeGone = describeGone
+exports.findPeriod = findPeriod

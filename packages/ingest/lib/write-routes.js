@@ -188,7 +188,7 @@ async function storeOnce (reply, asked, entry, batch, { key, body, first }, idem
   try {
     // A retry must find it, so it is written in any case.
     const seq = Number(await toPromise((cb) => commit(entry, batch, 'written', { key, body }, cb)))
-    stored = { body, count, seq, timeMs: entry.now() }
+    stored = { body, count, seq }
   } finally {
     idempotency.end(key, stored)
   }
