@@ -89,8 +89,9 @@ tape('clock: a key is known although a clock that was behind made the next segme
 
 tape(`clock: reads, keys and counts are those of an oracle (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  const wrongs = [() => 5000, () => Date.UTC(2000, 0, 1), (ms) => ms - DAY, (ms) => ms + 365 * DAY, () => Date.UTC(2036, 0, 1),
-    (ms) => ms - 5000, (ms) => ms - 2 * HOUR, (ms) => ms + random(90 * DAY)]
+  const [y2000, y2036] = [Date.UTC(2000, 0, 1), Date.UTC(2036, 0, 1)]
+  const wrongs = [() => 5000, () => y2000, (ms) => ms - DAY, (ms) => ms + 365 * DAY, () => y2036, (ms) => ms - 5000,
+    (ms) => ms - 2 * HOUR, (ms) => ms + random(90 * DAY)]
   for (let round = 0; round < inQuickRuns(12); round++) {
     const folder = temporaryFolder()
     const segmentSize = random(2) === 0 ? 2 ** 26 : 40_000
