@@ -37,7 +37,7 @@ class Target {
   #hasManifest = false
   /** @type {boolean | null} null before it was opened */
   #isEmpty = null
-  /** @type {{ path: string, lock: import('@millrace/block-file').StorageLock } | null} */
+  /** @type {import('@millrace/block-file').StorageLock | null} */
   #held = null
 
   /** @param {string} to @param {Storage} storage */
@@ -54,13 +54,13 @@ class Target {
     // A storage without locks cannot be reached from elsewhere.
     if (!storage.lock) return
     const path = storage.realPath ? await call(storage, 'realPath', this.to) : this.to
-    this.#held = { path, lock: await call(storage, 'lock', path, { createFolder: true }) }
+    this.#held = await call(storage, 'lock', path, { createFolder: true })
   }
 
   async unlock () {
     const held = this.#held
     this.#held = null
-    if (held !== null) await call(held.lock, 'release', held.path)
+    if (held !== null) await call(held, 'release')
   }
 
   // Whether `to` was made by a conversion that ended before it removed its manifest. Throws EEXIST if `to` is there for
