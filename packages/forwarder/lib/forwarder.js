@@ -20,6 +20,8 @@ const READ_COUNT = 1000
 const READ_SIZE = 2 ** 20
 // While a batch fills, appends wake nobody: the log is read so often.
 const GATHER_MS = 50
+// While there is nothing to send, a sink that can lose records is looked at so often.
+const CHECK_MS = 2000
 
 /**
  * @typedef {import('./reading').Entry} Entry
@@ -69,6 +71,8 @@ class LogForwarder {
   /** The `since` up to which everything is done with. */
   #doneTo = -1
   #isIdle = false
+  /** When the sink was last looked at while idle. */
+  #checkedMs = performance.now()
   #isMeasuring = false
   /** Whether it is known where to begin. */
   #hasBegun = false
@@ -279,9 +283,23 @@ class LogForwarder {
     this.#control.show('idle')
     this.#tellLag()
     this.#isIdle = true
-    await this.#control.wait(this.#progress.syncDueMs)
+    await this.#control.wait(Math.min(this.#progress.syncDueMs, this.#checkDueMs))
     this.#isIdle = false
     if (this.#progress.syncDueMs === 0) await this.#progress.sync()
+    if (this.#checkDueMs === 0) await this.#checkSink()
+  }
+
+  /** In ms from now. */
+  get #checkDueMs () {
+    return this.#options.sink.check ? Math.max(0, this.#checkedMs + CHECK_MS - performance.now()) : Infinity
+  }
+
+  async #checkSink () {
+    const { check, isFatal } = this.#options.sink
+    if (!check || this.#control.isOver) return
+    const checked = await this.#retrier.until(check, { isFatal })
+    this.#checkedMs = performance.now()
+    if (checked?.result) await this.#beginAt(checked.result)
   }
 
   /** Reads as much as the queue may hold. */

@@ -60,6 +60,8 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  * @property {Send<T>} send
  * @property {(context: BeginContext) => Promise<Begin>} [begin]  called before the first batch, and after the log has
  *   lost its end: for a sink that knows what it has
+ * @property {() => Promise<Begin | null>} [check]  called every few seconds while there is nothing to send: whether the
+ *   sink has lost what it accepted
  * @property {() => unknown} [sync]  makes what was accepted durable, before the cursor is made durable
  * @property {(err: any) => boolean} [isFatal]  whether no other try can help: the forwarder then stops
  * @property {() => unknown} [close]

@@ -1,9 +1,10 @@
 'use strict'
 // The connection to the servers, and calls that are made again while no server answers.
 
+const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { pause } = require('@millrace/flow')
-const { jetstream, jetstreamManager } = require('@nats-io/jetstream')
+const { jetstreamManager } = require('@nats-io/jetstream')
 const { connect } = require('@nats-io/transport-node')
 const { apiError, isNoResponders, isTransient, streamGone, wrap } = require('./failures')
 
@@ -22,8 +23,6 @@ class Connection {
   nc = /** @type {any} */ (null)
   /** @type {import('@nats-io/jetstream').JetStreamManager} */
   manager = /** @type {any} */ (null)
-  /** @type {import('@nats-io/jetstream').JetStreamClient} */
-  client = /** @type {any} */ (null)
 
   /** @param {Options} options */
   constructor (options) {
@@ -56,24 +55,23 @@ class Connection {
     const given = Object.fromEntries(Object.entries(options.jetstream).filter(([, value]) => value !== undefined))
     const timeout = Math.min(ATTEMPT_MS_MAX, options.timeoutMs)
     this.manager = await jetstreamManager(this.nc, { checkAPI: false, timeout, ...given })
-    this.client = jetstream(this.nc, { timeout, ...given })
   }
 
   /**
    * Runs an action until it succeeds, fails for good, or the servers have been away for too long.
    * @template T
    * @param {string} call  for the error
-   * @param {(attempt: number) => Promise<T>} action
+   * @param {() => Promise<T>} action
    * @returns {Promise<T>}
    */
   async retry (call, action) {
     const options = this.#options
-    const deadlineMs = Date.now() + options.timeoutMs
+    const deadlineMs = performance.now() + options.timeoutMs
     for (let attempt = 1; ; attempt++) {
       try {
-        return await action(attempt)
+        return await action()
       } catch (err) {
-        const goesOn = isTransient(err) && !this.nc.isClosed() && Date.now() < deadlineMs
+        const goesOn = isTransient(err) && !this.nc.isClosed() && performance.now() < deadlineMs
         if (goesOn && isNoResponders(err) && await this.#isGone()) throw streamGone(call, options.place, err)
         if (!goesOn) throw wrap(call, options, err)
       }

@@ -1,17 +1,24 @@
 'use strict'
 // What the parts of one open log share. To the streams, scans and reads of offset-log the stream looks like one file.
 
+const { performance } = require('node:perf_hooks')
 const { LogError, misuse } = require('@millrace/errors')
-const { Lifecycle, createObservable, toCallback } = require('@millrace/flow')
+const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
 const { Connection } = require('./connection')
+const { Known, replaced } = require('./known')
 const { StreamReader, readRecord } = require('./reader')
+
+/** A leader that was cut off from the others notices it within that time, and answers no more. */
+const DEPOSED_MS_MAX = 12_000
+const LOOK_AGAIN_MS = 250
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
  * @typedef {import('@millrace/offset-log/composing').Range} Range
  * @typedef {import('./options').Options} Options
  * @typedef {import('./opening').Opened} Opened
+ * @typedef {import('@nats-io/jetstream').StreamInfo} StreamInfo
  */
 
 class Core {
@@ -28,7 +35,7 @@ class Core {
   lastSeq = 0
   /** Counts each deletion when it begins and when it ends: streams then read again what they hold. */
   deletionCount = 0
-  /** Seqs that this log has deleted, the latest ones. @type {Set<number>} */
+  /** Seqs that this log has deleted, the latest ones: a replica may still have them. @type {Set<number>} */
   erased = new Set()
   /** Why the log cannot be used any more. @type {LogError | null} */
   failure = null
@@ -91,14 +98,19 @@ class Core {
   /** @param {Opened} opened */
   begin (opened) {
     this.opened = opened
-    this.lastSeq = opened.lastSeq
+    this.lastSeq = Math.max(opened.lastSeq, opened.since)
     this.since.set(opened.since)
     if (opened.acknowledged === 'synced') this.durable.set(opened.since)
   }
 
+  /** @param {number} seq  that some record has, or had */
+  note (seq) {
+    if (seq > this.lastSeq) this.lastSeq = seq
+  }
+
   /** @param {number} seq  of a record that can be read */
   show (seq) {
-    if (seq > this.lastSeq) this.lastSeq = seq
+    this.note(seq)
     if (seq <= this.since.value) return
     this.since.set(seq)
     // It was acknowledged, or replicated and delivered; such servers sync before both.
@@ -123,36 +135,48 @@ class Core {
   }
 
   /**
-   * Compares the stream with the one that was opened.
+   * Asks the servers, again while none answers. Every question of an open log goes through here. The action judges the
+   * answer by what was known when it asked.
+   * @template T
    * @param {string} call
-   * @returns {Promise<number>}  its highest seq
+   * @param {(known: Known) => Promise<T>} action
+   * @returns {Promise<T>}
    */
-  async look (call) {
-    const { connection, options: { stream, subject, place }, opened } = this
+  async ask (call, action) {
     try {
-      const info = await connection.retry(call, () => connection.manager.streams.info(stream))
-      if (String(info.created) !== opened.created || info.state.last_seq < this.lastSeq) throw replaced(call, place)
-      const { subjects } = info.config
-      if (subjects?.length !== 1 || subjects[0] !== subject) throw otherSubjects(call, place, subjects)
-      this.lastSeq = info.state.last_seq
-      return this.lastSeq
+      return await this.connection.retry(call, () => {
+        this.checkUsable()
+        return action(new Known(this))
+      })
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_REPLACED') this.fail(err)
       throw err
     }
   }
-}
 
-/** @type {(call: string, place: string) => LogError} */
-function replaced (call, place) {
-  return new LogError('ERR_LOG_REPLACED', `${call}: ${place} is not the stream that was opened: it was made anew, or restored from an older ` +
-    'copy. Open the log again, and build views again that saw it', { path: place })
-}
-
-/** @type {(call: string, place: string, subjects: string[] | undefined) => LogError} */
-function otherSubjects (call, place, subjects) {
-  return new LogError('ERR_LOG_REPLACED', `${call}: ${place} takes other subjects now: ${(subjects ?? []).join(', ')}. Give the log its subject back, ` +
-    'then open it again', { path: place })
+  /**
+   * Compares the stream with the one that was opened.
+   * @param {string} call
+   * @returns {Promise<StreamInfo>}
+   */
+  async look (call) {
+    const { connection: { manager }, options: { stream, place } } = this
+    const deadlineMs = performance.now() + DEPOSED_MS_MAX
+    for (;;) {
+      const info = await this.ask(call, async (known) => {
+        const info = await manager.streams.info(stream)
+        known.checkSame(call, info)
+        if (!known.isAhead(info)) return info
+        if (info.config.num_replicas === 1 || performance.now() > deadlineMs) throw replaced(call, place)
+        return null
+      })
+      if (info !== null) {
+        this.note(info.state.last_seq)
+        return info
+      }
+      await pause(LOOK_AGAIN_MS)
+    }
+  }
 }
 
 /** @param {unknown} seq @returns {number} */
@@ -162,4 +186,3 @@ function checkSeq (seq) {
 }
 
 exports.Core = Core
-exports.replaced = replaced

@@ -15,7 +15,8 @@ const NUMBER = {
   messageTooLarge: 10054,
   nameInUse: 10058,
   streamNotFound: 10059,
-  storageExceeded: [10002, 10028, 10047, 10077],
+  storageExceeded: [10002, 10028, 10047],
+  storeFailed: 10077,
   duplicateInProgress: 10158,
   atomicDisabled: 10174,
   incompleteBatch: 10176,
@@ -23,7 +24,8 @@ const NUMBER = {
 }
 
 /** With these the same call may succeed later. */
-const TRANSIENT = [10004, 10005, 10008, NUMBER.notLeader, NUMBER.duplicateInProgress, NUMBER.incompleteBatch]
+const TRANSIENT = [10004, 10005, 10008, NUMBER.notLeader, NUMBER.duplicateInProgress, NUMBER.incompleteBatch,
+  NUMBER.storeFailed]
 
 /** @typedef {{ place: string, subject: string, timeoutMs: number }} Where */
 
@@ -34,7 +36,14 @@ function apiError (error) {
 
 /** @param {unknown} err @returns {number}  0 if it is no error of the JetStream API */
 function numberOf (err) {
-  return err instanceof JetStreamApiError ? Number(err.code) : 0
+  return err instanceof JetStreamApiError ? Number(err.code ?? 0) : 0
+}
+
+/** Whether the stream, the account or the disk has no room. @param {unknown} err */
+function isFull (err) {
+  const number = numberOf(err)
+  const isStore = number === NUMBER.storeFailed && /maximum|exceed|no space/i.test(/** @type {Error} */ (err).message)
+  return isStore || number === NUMBER.insufficientResources || NUMBER.storageExceeded.includes(number)
 }
 
 /** @param {any} err */
@@ -46,7 +55,9 @@ function isNoResponders (err) {
 function isTransient (err) {
   if (err instanceof LogError) return false
   const number = numberOf(err)
-  if (number !== 0) return TRANSIENT.includes(number)
+  if (number !== 0) return TRANSIENT.includes(number) && !isFull(err)
+  // A leader that steps down, of 2.11 and 2.12, says `raft: not leader` and gives that error no number.
+  if (err instanceof JetStreamApiError) return err.status >= 500
   return isNoResponders(err) || (err instanceof RequestError && !isRefusal(err)) || err?.name === 'TimeoutError' || err?.name === 'ConnectionError'
 }
 
@@ -65,7 +76,7 @@ function wrap (call, { place, subject, timeoutMs }, cause) {
   if (isRefusal(cause)) {
     return fail('ERR_SERVER_REFUSED', `the server of ${place} refuses this client (${reason}); check the token, the credentials and the permissions`)
   }
-  if (NUMBER.storageExceeded.includes(number) || number === NUMBER.insufficientResources) {
+  if (isFull(cause)) {
     return fail('ERR_LOG_FULL', `${place} is full (${reason}); raise the limits of the stream or of the server, or delete records`)
   }
   if (number === NUMBER.streamNotFound) return streamGone(call, place, cause)

@@ -1,21 +1,33 @@
 'use strict'
-// Follows the stream, so that `since` moves with the appends of others too: a consumer that gets only the headers of
-// new records.
+// Follows the stream, so that `since` moves with the appends of others too: asks a consumer for the headers of new
+// records. A consumer that falls silent, with its server or because somebody deleted it, is replaced by another one.
 
-const { wrap } = require('./failures')
+const { pause } = require('@millrace/flow')
+const { createInbox, nanos } = require('@nats-io/transport-node')
+const { parseReply } = require('./pulling')
 
-/** The consumer asks for so many at a time. */
+/** The consumer is asked for so many at a time, and answers for so long. */
 const WINDOW_COUNT = 1000
-/** ms; the servers keep the consumer for so long while this client is away. */
+const ASKED_MS = 10_000
+/** It sends a heartbeat so often; after that much silence it is lost. */
+const HEARTBEAT_MS = 1000
+const SILENT_MS_MAX = 2500
+/** The servers keep the consumer for so long while this client is away. */
 const KEPT_MS = 30_000
+const PAUSE_MS = 250
+const HEARTBEAT = 100
+/** The request has ended: nothing more has come, or its time is over. */
+const ENDED = [404, 408]
 
 /** @typedef {import('./core').Core} Core */
 
 class Follower {
   #core
-  /** @type {import('@nats-io/jetstream').ConsumerMessages | null} */
-  #messages = null
+  /** The seq after the last one that was delivered. It may be below what the log knows by other ways. */
+  #next = 0
   #isClosed = false
+  /** Ends the request that is waiting. */
+  #stop = () => {}
 
   /** @param {Core} core */
   constructor (core) {
@@ -23,37 +35,89 @@ class Follower {
   }
 
   async open () {
-    const core = this.#core
-    const { connection, options: { stream } } = core
-    const consumer = await connection.retry('open', () => connection.client.consumers.get(stream, {
-      deliver_policy: 'by_start_sequence',
-      opt_start_seq: core.lastSeq + 1,
-      headers_only: true,
-      inactive_threshold: KEPT_MS
-    }))
-    if (this.#isClosed) return
-    this.#messages = await consumer.consume({
-      max_messages: WINDOW_COUNT,
-      callback: (message) => core.show(message.seq)
-    })
-    this.#listen(this.#messages).catch((err) => core.fail(wrap('stream', core.options, err)))
+    this.#next = this.#core.lastSeq + 1
+    const consumer = await this.#make()
+    // It fails only when the log has failed, and then the log says why.
+    this.#follow(consumer).catch(() => {})
   }
 
-  /** @param {import('@nats-io/jetstream').ConsumerMessages} messages */
-  async #listen (messages) {
-    for await (const { type } of messages.status()) {
+  /** @returns {Promise<string>}  the name of the consumer */
+  async #make () {
+    const { connection, options: { stream } } = this.#core
+    const config = {
+      deliver_policy: 'by_start_sequence',
+      opt_start_seq: this.#next,
+      ack_policy: 'none',
+      max_deliver: 1,
+      headers_only: true,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(KEPT_MS)
+    }
+    const { name } = await this.#core.ask('follow', () => connection.ask(`CONSUMER.CREATE.${stream}`, { stream_name: stream, config }))
+    return name
+  }
+
+  /** @param {string} consumer */
+  async #follow (consumer) {
+    while (!this.#isClosed) {
+      await this.#listen(consumer)
       if (this.#isClosed) return
-      // The stream may be gone, or another one. If it is only away, the consumer finds it again.
-      if (LOST.includes(type)) await this.#core.look('stream').catch(() => {})
+      await pause(PAUSE_MS)
+      // The stream may be gone, or another one.
+      await this.#core.look('follow').catch(() => {})
+      this.#core.checkUsable()
+      consumer = await this.#make().catch(() => consumer)
     }
   }
 
-  async close () {
+  /** Until the consumer is lost. @type {(consumer: string) => Promise<void>} */
+  #listen (consumer) {
+    const { connection: { nc, prefix }, options: { stream } } = this.#core
+    return new Promise((resolve) => {
+      const inbox = createInbox()
+      let delivered = 0
+      let left = 0
+      const ask = () => {
+        left = WINDOW_COUNT
+        const request = JSON.stringify({ batch: left, expires: nanos(ASKED_MS), idle_heartbeat: nanos(HEARTBEAT_MS) })
+        nc.publish(`${prefix}.CONSUMER.MSG.NEXT.${stream}.${consumer}`, request, { reply: inbox })
+      }
+      const subscription = nc.subscribe(inbox, {
+        callback: (err, message) => {
+          if (err) return end()
+          silence.refresh()
+          const { reply, headers } = message
+          const status = headers?.code ?? 0
+          if (!reply && status === HEARTBEAT) return
+          if (!reply) return ENDED.includes(status) ? ask() : end()
+          const { seq, delivered: count } = parseReply(reply)
+          // One was lost on the way.
+          if (count !== ++delivered) return end()
+          this.#show(seq)
+          if (--left === 0) ask()
+        }
+      })
+      const end = this.#stop = () => {
+        clearTimeout(silence)
+        subscription.unsubscribe()
+        resolve()
+      }
+      const silence = setTimeout(end, SILENT_MS_MAX)
+      ask()
+    })
+  }
+
+  /** @param {number} seq */
+  #show (seq) {
+    this.#next = seq + 1
+    this.#core.show(seq)
+  }
+
+  close () {
     this.#isClosed = true
-    await this.#messages?.close()
+    this.#stop()
   }
 }
-
-const LOST = ['stream_not_found', 'consumer_deleted', 'consumer_not_found', 'ordered_consumer_recreated', 'heartbeats_missed', 'no_responders']
 
 exports.Follower = Follower

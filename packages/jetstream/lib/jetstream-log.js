@@ -154,11 +154,12 @@ class Log extends BaseLog {
   async #delete (seqs) {
     const core = this.#core
     const { place } = core.options
-    core.checkUsable()
-    for (const seq of seqs) {
-      if (typeof seq !== 'number') throw misuse(`del: expected the seq of a record, got ${typeof seq}`)
-      const isThere = Number.isSafeInteger(seq) && seq >= 1 && (seq <= core.lastSeq || seq <= await core.look('del'))
-      if (!isThere) throw errors.notFound('del', place, seq)
+    const wrong = seqs.find((seq) => typeof seq !== 'number')
+    if (wrong !== undefined) throw misuse(`del: expected the seq of a record, got ${typeof wrong}`)
+    // What is erased must be of this stream, and not of one that has its name now.
+    const { state } = await core.look('del')
+    for (const seq of /** @type {number[]} */ (seqs)) {
+      if (!Number.isSafeInteger(seq) || seq < 1 || seq > state.last_seq) throw errors.notFound('del', place, seq)
     }
     core.deletionCount++
     const next = /** @type {number[]} */ (seqs).values()
@@ -173,15 +174,15 @@ class Log extends BaseLog {
 
   /** @param {number} seq */
   async #erase (seq) {
-    const { connection, erased, opened, options: { stream } } = this.#core
+    const core = this.#core
+    const { connection, erased, options: { stream } } = core
     try {
-      await connection.retry('del', () => connection.manager.streams.deleteMessage(stream, seq, true))
+      await core.ask('del', () => connection.manager.streams.deleteMessage(stream, seq, true))
     } catch (/** @type {any} */ err) {
       // It was deleted before, perhaps by an attempt of this call.
       const number = numberOf(err.cause)
       if (number !== NUMBER.sequenceNotFound && number !== NUMBER.noMessage) throw err
     }
-    if (opened.replicas === 1) return
     erased.add(seq)
     if (erased.size > ERASED_COUNT_MAX) erased.delete(/** @type {number} */ (erased.values().next().value))
   }
@@ -196,9 +197,10 @@ class Log extends BaseLog {
 
   /** @param {number} seq */
   async #findId (seq) {
-    const { connection, options: { stream, place } } = this.#core
+    const core = this.#core
+    const { connection, options: { stream, place } } = core
     try {
-      const found = await connection.retry('idOf', () => connection.manager.streams.getMessage(stream, { seq }))
+      const found = await core.ask('idOf', () => connection.manager.streams.getMessage(stream, { seq }))
       if (found !== null) return found.header.get('Nats-Msg-Id') || null
     } catch (/** @type {any} */ err) {
       if (numberOf(err.cause) !== NUMBER.noMessage) throw err
@@ -221,7 +223,7 @@ class Log extends BaseLog {
 
   async #describe () {
     const { connection, opened, since, options: { stream, subject } } = this.#core
-    const { state, cluster } = await connection.retry('stats', () => connection.manager.streams.info(stream))
+    const { state, cluster } = await this.#core.look('stats')
     return {
       framing: 'jetstream',
       codec: opened.codec,
@@ -253,7 +255,7 @@ class Log extends BaseLog {
   async #shutDown () {
     const { waitingStreams, connection } = this.#core
     for (const stream of waitingStreams) stream.close()
-    await this.#follower?.close()
+    this.#follower?.close()
     await connection.close()
   }
 }

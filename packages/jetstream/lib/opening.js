@@ -15,6 +15,7 @@ const MONITOR_MS_MAX = 5000
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./options').Options} Options
  * @typedef {import('@nats-io/jetstream').StreamInfo} StreamInfo
+ * @typedef {import('@nats-io/jetstream').StreamConfig} StreamConfig
  * @typedef {'synced' | 'replicated' | 'written'} Acknowledged
  *
  * @typedef {object} Opened
@@ -63,13 +64,17 @@ async function findOrMake ({ manager, version }, options) {
     if (mustExist) throw new LogError('ENOENT', `open: there is no stream ${place}; leave out mustExist to make it`, { path: place, cause: err })
   }
   const [major, minor] = version.split('.').map(Number)
+  // The server takes no window that is longer than records live.
+  const windowMsMax = config.max_age ? config.max_age / 1e6 : Infinity
+  const window = config.duplicate_window ?? nanos(Math.min(duplicateWindowMs, windowMsMax))
+  checkWindow(window, options)
   try {
     return await manager.streams.add(/** @type {any} */ ({
       num_replicas: replicas ?? 1,
       // A full stream must refuse records, not drop old ones.
       discard: 'new',
       allow_direct: true,
-      duplicate_window: nanos(duplicateWindowMs),
+      duplicate_window: window,
       ...(major > 2 || minor >= 12 ? { allow_atomic: true } : {}),
       ...config,
       name: stream,
@@ -84,8 +89,21 @@ async function findOrMake ({ manager, version }, options) {
   }
 }
 
+/**
+ * An append is published again for as long as `timeout`, and so the server must remember its ids for longer: otherwise
+ * it would store the same record again.
+ * @type {(windowNanos: number, options: Options) => void}
+ */
+function checkWindow (windowNanos, { place, timeoutMs, duplicateWindowMsMin }) {
+  if (windowNanos / 1e6 >= duplicateWindowMsMin) return
+  throw new LogError('ERR_NOT_SUPPORTED', `open: ${place} remembers message ids for ${windowNanos / 1e9} s, and an append is tried for ` +
+    `${timeoutMs / 1000} s: it could be stored twice. Raise duplicate_window of the stream to ${duplicateWindowMsMin / 1000} s, or lower timeout`,
+  { path: place })
+}
+
 /** @type {(info: StreamInfo, options: Options) => void} throws what this log cannot work with */
-function checkStream ({ config }, { subject, place, replicas }) {
+function checkStream ({ config }, options) {
+  const { subject, place, replicas } = options
   const refuse = (/** @type {any} */ code, /** @type {string} */ message) => { throw new LogError(code, `open: ${place} ${message}`, { path: place }) }
   if (config.subjects?.length !== 1 || config.subjects[0] !== subject) {
     refuse('ERR_LOG_REPLACED', `takes the subjects ${(config.subjects ?? []).join(', ') || '(none)'}, and the log needs a stream of its own for ${subject}`)
@@ -93,9 +111,26 @@ function checkStream ({ config }, { subject, place, replicas }) {
   if (config.retention !== 'limits') refuse('ERR_NOT_SUPPORTED', `drops records once they are consumed (retention: ${config.retention})`)
   if (config.storage !== 'file') refuse('ERR_NOT_SUPPORTED', 'keeps its records in memory; a log needs storage: file')
   if (!config.allow_direct) refuse('ERR_NOT_SUPPORTED', 'does not allow direct reads; set allow_direct')
+  checkWindow(config.duplicate_window, options)
   if (replicas !== null && config.num_replicas < replicas) {
     refuse('ERR_NOT_SUPPORTED', `has ${config.num_replicas} replicas, fewer than the ${replicas} asked for; raise num_replicas of the stream`)
   }
+}
+
+/**
+ * Whether the servers drop the oldest records of a stream by themselves.
+ * @param {StreamConfig} config
+ */
+function mayDrop (config) {
+  const { discard, max_msgs: count, max_bytes: size, max_msgs_per_subject: countPerSubject } = config
+  // `discard: new` refuses new records instead, but not above a limit per subject.
+  const drops = discard === 'new' ? [countPerSubject] : [count, size, countPerSubject]
+  return mayExpire(config) || drops.some((limit) => limit > 0)
+}
+
+/** Whether records go with time, even the last one. @param {StreamConfig} config */
+function mayExpire ({ max_age: age, allow_msg_ttl: hasTtl }) {
+  return age > 0 || Boolean(hasTtl)
 }
 
 /** The last record that is not deleted. @type {(connection: Connection, options: Options) => Promise<number>} */
@@ -159,4 +194,6 @@ function acknowledgement (replicas, syncIntervalMs) {
   return replicas > 1 ? 'replicated' : 'written'
 }
 
+exports.mayDrop = mayDrop
+exports.mayExpire = mayExpire
 exports.openStream = openStream

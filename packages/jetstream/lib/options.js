@@ -76,6 +76,7 @@ function parseOptions (options) {
     follows: options.follow !== false,
     timeoutMs,
     duplicateWindowMs: Math.max(DUPLICATE_WINDOW_MS, 4 * timeoutMs),
+    duplicateWindowMsMin: 2 * timeoutMs,
     mustExist: Boolean(options.mustExist),
     requireSynced: Boolean(options.requireSynced),
     monitors: (Array.isArray(monitor) ? monitor : [monitor]).map(parseMonitor),

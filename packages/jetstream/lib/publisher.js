@@ -11,7 +11,6 @@ const { rethrowAsync } = require('@millrace/flow')
 const { errors: { overloaded } } = require('@millrace/offset-log/composing')
 const { headers } = require('@nats-io/transport-node')
 const { parseAnswer } = require('./connection')
-const { replaced } = require('./core')
 const { NUMBER, numberOf } = require('./failures')
 
 /** The server's limit on an atomic batch. */
@@ -24,6 +23,7 @@ const HEADERS_SIZE = 256
 
 /**
  * @typedef {import('./core').Core} Core
+ * @typedef {import('./known').Known} Known
  * @typedef {(err: Error | null, seq?: number) => void} Done
  * @typedef {{ data: Buffer, id: string }} Message
  * @typedef {import('@nats-io/transport-node').MsgHdrs} Headers
@@ -47,7 +47,6 @@ class Publisher {
   #writer = randomBytes(9).toString('base64url')
   #count = 0
   #batchCount = 0
-  #lastAcked = 0
 
   /** @param {Core} core */
   constructor (core) {
@@ -144,9 +143,7 @@ class Publisher {
         for (const waiting of group) await this.#publish([waiting])
         return
       }
-      const failure = /** @type {LogError} */ (err)
-      if (failure.code === 'ERR_LOG_REPLACED') this.#core.fail(failure)
-      for (const { done } of group) rethrowAsync(() => done(failure))
+      for (const { done } of group) rethrowAsync(() => done(/** @type {LogError} */ (err)))
       return
     }
     let end = 0
@@ -162,22 +159,27 @@ class Publisher {
 
   /** @param {Waiting[]} group @returns {Promise<number[]>}  the seq of each record */
   async #send (group) {
-    const { connection, opened: { isAtomic } } = this.#core
+    const core = this.#core
     const messages = group.flatMap(({ messages }) => messages)
     /** @type {number[]} */
     const seqs = []
     for (let start = 0; start < messages.length; start += BATCH_COUNT_MAX) {
       const batch = messages.slice(start, start + BATCH_COUNT_MAX)
-      seqs.push(...await connection.retry('append', () => {
-        return batch.length > 1 && isAtomic ? this.#sendBatch(batch, group[0].isOnce) : this.#sendWindow(batch)
+      const isBatch = batch.length > 1 && core.opened.isAtomic
+      seqs.push(...await core.ask('append', (known) => {
+        return isBatch ? this.#sendBatch(known, batch, group[0].isOnce) : this.#sendWindow(known, batch)
       }))
+      core.note(seqs[seqs.length - 1])
     }
     return seqs
   }
 
-  /** @param {Message} message */
-  async #sendOne (message) {
-    return this.#checkAck(parseAnswer(await this.#request(message, this.#headersOf(message))))
+  /** @type {(known: Known, message: Message, headers?: Headers) => Promise<number>} */
+  async #sendOne (known, message, headers = this.#headersOf(message)) {
+    const { connection, options: { subject } } = this.#core
+    const ack = parseAnswer(await connection.request(subject, message.data, headers))
+    known.checkAck(ack)
+    return ack.seq
   }
 
   /** @param {Message} message */
@@ -189,14 +191,8 @@ class Publisher {
     return all
   }
 
-  /** @type {(message: Message, headers: Headers) => ReturnType<import('./connection').Connection['request']>} */
-  #request ({ data }, headers) {
-    const { connection, options: { subject } } = this.#core
-    return connection.request(subject, data, headers)
-  }
-
-  /** @type {(messages: Message[], isOnce: boolean) => Promise<number[]>} */
-  async #sendBatch (messages, isOnce) {
+  /** @type {(known: Known, messages: Message[], isOnce: boolean) => Promise<number[]>} */
+  async #sendBatch (known, messages, isOnce) {
     const { connection: { nc }, options: { subject } } = this.#core
     const batchId = `${this.#writer}.${this.#batchCount++}`
     const last = messages.length - 1
@@ -210,39 +206,29 @@ class Publisher {
     const commit = headersAt(last)
     commit.set('Nats-Batch-Commit', '1')
     try {
-      return seqsUpTo(this.#checkAck(parseAnswer(await this.#request(messages[last], commit))), messages.length)
+      return seqsUpTo(await this.#sendOne(known, messages[last], commit), messages.length)
     } catch (err) {
       if (numberOf(err) !== NUMBER.containsDuplicate) throw err
     }
     // The batch is there already, as a whole: then the last record tells its seq, and nothing is added. But if the
     // caller gave the ids, any part of it may be there.
-    if (!isOnce) return seqsUpTo(await this.#sendOne(messages[last]), messages.length)
+    if (!isOnce) return seqsUpTo(await this.#sendOne(known, messages[last]), messages.length)
     const seqs = []
-    for (const message of messages) seqs.push(await this.#sendOne(message))
+    for (const message of messages) seqs.push(await this.#sendOne(known, message))
     return seqs
   }
 
-  /** All are under way at the same time; they are acknowledged in order. @param {Message[]} messages */
-  async #sendWindow (messages) {
-    if (messages.length === 1) return [await this.#sendOne(messages[0])]
-    const sent = messages.map((message) => this.#sendOne(message))
+  /**
+   * All are under way at the same time; they arrive in order.
+   * @type {(known: Known, messages: Message[]) => Promise<number[]>}
+   */
+  async #sendWindow (known, messages) {
+    if (messages.length === 1) return [await this.#sendOne(known, messages[0])]
+    const sent = messages.map((message) => this.#sendOne(known, message))
     const results = await Promise.allSettled(sent)
     const failed = results.find(({ status }) => status === 'rejected')
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
     return results.map((result) => /** @type {PromiseFulfilledResult<number>} */ (result).value)
-  }
-
-  /** @param {{ stream: string, seq: number, duplicate?: boolean }} ack */
-  #checkAck ({ stream, seq, duplicate }) {
-    const { options } = this.#core
-    if (stream !== options.stream) {
-      throw new LogError('ERR_LOG_REPLACED', `append: the subject ${options.subject} leads to the stream ${stream} now, not to ${options.place}`,
-        { path: options.place })
-    }
-    // Seqs only rise, so the stream was made anew.
-    if (!duplicate && seq <= this.#lastAcked) throw replaced('append', options.place)
-    if (!duplicate) this.#lastAcked = seq
-    return seq
   }
 
   /** @returns {Promise<void>}  once everything that was appended has called back */

@@ -2,6 +2,7 @@
 // Reads many records in order, from a consumer on the server: one that keeps no state, acknowledges nothing, and is
 // forgotten once nobody asks it any more. If it is lost, with the server that had it, another one continues.
 
+const { performance } = require('node:perf_hooks')
 const { createInbox, nanos, TimeoutError, NoRespondersError } = require('@nats-io/transport-node')
 
 /** The server forgets the consumer if nobody has asked it for so long. */
@@ -74,7 +75,7 @@ class Puller {
       /** @type {Found[]} */
       const found = []
       const inbox = createInbox()
-      const deadlineMs = Date.now() + Math.min(ANSWER_MS_MAX, timeoutMs)
+      const deadlineMs = performance.now() + Math.min(ANSWER_MS_MAX, timeoutMs)
       let countBefore = 0
       const end = (/** @type {Error | null} */ err, isWhole = true) => {
         clearInterval(timer)
@@ -98,7 +99,7 @@ class Puller {
       const timer = setInterval(() => {
         // Records that it had still counted as pending were deleted, and it says nothing.
         if (found.length > 0 && found.length === countBefore) end(null, false)
-        else if (found.length === 0 && Date.now() > deadlineMs) end(new TimeoutError())
+        else if (found.length === 0 && performance.now() > deadlineMs) end(new TimeoutError())
         countBefore = found.length
       }, SILENT_MS)
       const request = JSON.stringify({ batch: count, no_wait: true })
@@ -125,3 +126,4 @@ function parseReply (reply) {
 }
 
 exports.Puller = Puller
+exports.parseReply = parseReply

@@ -2,8 +2,8 @@
 // Reads the records of a range. The first few are read one by one, directly; for more, the server makes a consumer that
 // keeps no state (pulling.js). A reversed read stays with single records.
 //
-// Any replica may answer, also one that is behind. A replica has the records in order, so it can only lack the last
-// ones. If an answer ends before the range does, the leader of the stream says whether there is more.
+// Any replica may answer, also one that is behind. So what an answer lacks, the leader is asked for. A record is only
+// asked for if its seq was given before. If the leader has not got it either, then it was deleted.
 //
 // The server can also answer one request with many records. In 2.12.1 that request and an atomic batch, at the same
 // time, stop the stream for good: it locks what it has locked already (`getDirectRequest` calls `lastSeq`).
@@ -11,6 +11,7 @@
 const { pause, toCallback } = require('@millrace/flow')
 const { RecordRun, errors } = require('@millrace/offset-log/composing')
 const { NUMBER, numberOf, retained } = require('./failures')
+const { mayDrop } = require('./opening')
 const { Puller } = require('./pulling')
 
 /** A run has room for no more. */
@@ -27,7 +28,8 @@ const BEHIND_MS = 20
  *   a consumer
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
  * @typedef {{ records: Found[], next: number }} Piece  all records below `next`
- * @typedef {{ from: number, piece: Promise<Piece> }} Ahead
+ * @typedef {{ from: number, deletionCount: number, piece: Promise<Piece> }} Ahead  `deletionCount` when it was asked
+ *   for
  */
 
 /** Reads a range of the stream, as the streams and scans of offset-log read a file. */
@@ -62,8 +64,7 @@ class StreamReader {
   async open () {
     if (!this.#reverse) return
     // Otherwise it would look for records through all that was dropped at the front.
-    const { connection, options: { stream } } = this.#core
-    const { state } = await connection.retry('stream', () => connection.manager.streams.info(stream))
+    const { state } = await this.#core.look('stream')
     this.#from = Math.max(this.#from, state.first_seq)
   }
 
@@ -82,21 +83,20 @@ class StreamReader {
   /** @param {number} stop */
   async #readForward (stop) {
     const run = this.#run
-    const ahead = this.#ahead
+    const ahead = this.#ahead?.deletionCount === this.#core.deletionCount ? this.#ahead : null
     this.#ahead = null
     const count = Math.min(run.seqs.length, this.#left)
     let { records, next } = await (ahead?.from === this.#from ? ahead.piece : this.#readPiece(this.#from, stop, count))
     while (records.length === 0 && next < stop) ({ records, next } = await this.#readPiece(next, stop, count))
-    const isGap = (records.length > 0 ? records[0].seq : next) > this.#from
-    // A range from the beginning begins at the first record that is kept.
-    if (isGap && this.#from > 1 && !this.#skipsRetained) await checkRetained(this.#core, 'stream', this.#from)
+    const gap = this.#skipsRetained ? null : findGap(this.#from, records, next)
+    if (gap !== null) await checkRetained(this.#core, 'stream', gap)
     this.#fill(records)
     this.#from = next
     if (records.length === count && next < stop && this.#left > 0) {
       const piece = this.#readPiece(next, stop, Math.min(2 * count, RUN_COUNT_MAX, this.#left))
       // Its failure is reported when it is used.
       piece.catch(() => {})
-      this.#ahead = { from: next, piece }
+      this.#ahead = { from: next, deletionCount: this.#core.deletionCount, piece }
     }
     return run
   }
@@ -130,21 +130,16 @@ class StreamReader {
    */
   async #readPiece (from, stop, count) {
     const core = this.#core
-    const { connection, erased } = core
-    core.checkUsable()
     const isShort = count <= SINGLE_COUNT_MAX || this.#reverse
     const end = isShort ? Math.min(stop, from + count) : stop
     for (;;) {
-      const read = await connection.retry('stream', () => {
-        return isShort ? readSingles(core, from, end) : this.#puller.pull(from, end, count)
-      })
+      const found = isShort ? await readSingles(core, from, end) : await core.ask('stream', () => this.#puller.pull(from, end, count))
       // What this log has deleted, a replica may still have.
-      const records = erased.size === 0 ? read : read.filter(({ seq }) => !erased.has(seq))
-      const last = read.length > 0 ? read[read.length - 1].seq : from - 1
-      if (last === end - 1 || (!isShort && read.length > 0)) return { records, next: last + 1 }
-      // Nothing follows up to the end, or it was deleted, or this replica is behind.
-      const next = Math.min(stop, await findNext(core, last + 1) ?? stop)
-      if (next > last + 1 || read.length > 0) return { records, next }
+      const records = core.erased.size === 0 ? found : found.filter(({ seq }) => !core.erased.has(seq))
+      if (found.length > 0) return { records, next: isShort ? end : found[found.length - 1].seq + 1 }
+      // Everything up to the next one was deleted, or this replica is behind.
+      const next = await findNext(core, from, stop)
+      if (next > from) return { records, next }
       await pause(BEHIND_MS)
     }
   }
@@ -182,48 +177,77 @@ class StreamReader {
 }
 
 /**
+ * The first seq that is missing in a piece. A range from the beginning begins at the first record that is kept.
+ * @type {(from: number, records: Found[], next: number) => number | null}
+ */
+function findGap (from, records, next) {
+  let seq = from === 1 && records.length > 0 ? records[0].seq : from
+  if (records.length === 0) return from > 1 && next > from ? from : null
+  for (const record of records) {
+    if (record.seq !== seq) return seq
+    seq++
+  }
+  return null
+}
+
+/**
  * Throws if limits of the stream have dropped the record with this seq. The server does not say whether a record at the
  * front was dropped or deleted, so a stream without limits has dropped none.
  * @type {(core: Core, call: string, seq: number) => Promise<void>}
  */
-async function checkRetained ({ connection, options: { stream, place } }, call, seq) {
-  const { config, state } = await connection.retry(call, () => connection.manager.streams.info(stream))
-  const { max_age: age, max_msgs: count, max_bytes: size, max_msgs_per_subject: countPerSubject } = config
-  const isLimited = [age, count, size, countPerSubject].some((limit) => limit > 0)
-  if (isLimited && seq < state.first_seq) throw retained(call, place, seq, state.first_seq)
-}
-
-/** Asks the leader for the first record from a seq on. @type {(core: Core, from: number) => Promise<number | null>} */
-async function findNext (core, from) {
-  const { connection, options: { stream, subject } } = core
-  try {
-    const { message } = await connection.retry('stream', () => connection.ask(`STREAM.MSG.GET.${stream}`, { seq: from, next_by_subj: subject }))
-    return message.seq
-  } catch (/** @type {any} */ err) {
-    if (numberOf(err.cause) === NUMBER.noMessage) return null
-    throw err
-  }
+async function checkRetained (core, call, seq) {
+  const { config, state } = await core.look(call)
+  if (mayDrop(config) && seq < state.first_seq) throw retained(call, core.options.place, seq, state.first_seq)
 }
 
 /**
- * Reads the records with these seqs, as far as there are any.
- * @type {(core: Core, from: number, stop: number) => Promise<Found[]>}
+ * Asks the leader for the first record from a seq on.
+ * @type {(core: Core, from: number, stop: number) => Promise<number>}  its seq; `stop` if there is none below
  */
-async function readSingles ({ connection, options: { stream } }, from, stop) {
-  const subject = `${connection.prefix}.DIRECT.GET.${stream}`
-  const answers = await Promise.all(Array.from({ length: stop - from }, (_, index) => {
-    return connection.request(subject, JSON.stringify({ seq: from + index }))
-  }))
-  const found = []
-  for (const [index, message] of answers.entries()) {
-    if (!isMissing(message)) found.push({ seq: from + index, data: message.data })
+async function findNext (core, from, stop) {
+  const { connection, options: { stream, subject } } = core
+  try {
+    const request = { seq: from, next_by_subj: subject }
+    const { message } = await core.ask('stream', () => connection.ask(`STREAM.MSG.GET.${stream}`, request))
+    return Math.min(stop, message.seq)
+  } catch (/** @type {any} */ err) {
+    if (numberOf(err.cause) !== NUMBER.noMessage) throw err
   }
-  return found
+  // Everything from there on was deleted, if the stream still is the one that had it.
+  await core.look('stream')
+  return stop
 }
 
-/** Records may be empty, too; then they have no status. @param {import('@nats-io/transport-node').Msg} message */
-function isMissing ({ data, headers }) {
-  return data.length === 0 && headers?.code === 404
+/**
+ * Reads the records with these seqs, which were all given before, as far as they are not deleted.
+ * @type {(core: Core, from: number, stop: number) => Promise<Found[]>}
+ */
+async function readSingles (core, from, stop) {
+  const seqs = Array.from({ length: stop - from }, (_, index) => from + index)
+  const datas = await core.ask('stream', () => Promise.all(seqs.map((seq) => readDirectly(core, seq))))
+  // If nothing is there, the next one may be far away.
+  if (datas.every((data) => data === null)) return []
+  const found = await Promise.all(datas.map((data, index) => data ?? readFromLeader(core, 'stream', seqs[index])))
+  return found.flatMap((data, index) => data === null ? [] : [{ seq: seqs[index], data }])
+}
+
+/** What some replica has at a seq. @type {(core: Core, seq: number) => Promise<Uint8Array | null>} */
+async function readDirectly ({ connection, options: { stream } }, seq) {
+  const { data, headers } = await connection.request(`${connection.prefix}.DIRECT.GET.${stream}`, JSON.stringify({ seq }))
+  // Records may be empty, too; then they have no status.
+  return data.length === 0 && headers?.code === 404 ? null : data
+}
+
+/** @type {(core: Core, call: string, seq: number) => Promise<Buffer | null>} */
+async function readFromLeader (core, call, seq) {
+  const { connection, options: { stream } } = core
+  try {
+    const { message } = await core.ask(call, () => connection.ask(`STREAM.MSG.GET.${stream}`, { seq }))
+    return Buffer.from(message.data ?? '', 'base64')
+  } catch (/** @type {any} */ err) {
+    if (![NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err.cause))) throw err
+    return null
+  }
 }
 
 /**
@@ -231,29 +255,20 @@ function isMissing ({ data, headers }) {
  * @type {(core: Core, seq: number) => Promise<{ data: Buffer, isDeleted: boolean }>}
  */
 async function readRecord (core, seq) {
-  const { connection, options: { stream, place }, opened } = core
+  const { place } = core.options
   core.checkUsable()
   if (!Number.isSafeInteger(seq) || seq < 1) throw errors.notFound('get', place, seq)
+  const { data, wasGiven } = await core.ask('get', async (known) => {
+    return { data: await readDirectly(core, seq), wasGiven: known.has(seq) }
+  })
   if (core.erased.has(seq)) return { data: Buffer.alloc(0), isDeleted: true }
-  const message = await connection.retry('get', () => connection.request(`${connection.prefix}.DIRECT.GET.${stream}`, JSON.stringify({ seq })))
-  if (!isMissing(message)) return { data: Buffer.from(message.data), isDeleted: false }
+  if (data !== null) return { data: Buffer.from(data), isDeleted: false }
+  // It may have been given since.
+  if (!wasGiven && seq > (await core.look('get')).state.last_seq) throw errors.notFound('get', place, seq)
+  const found = await readFromLeader(core, 'get', seq)
+  if (found !== null) return { data: found, isDeleted: false }
   await checkRetained(core, 'get', seq)
-  if (seq > core.lastSeq && seq > await core.look('get')) throw errors.notFound('get', place, seq)
-  return opened.replicas === 1 ? { data: Buffer.alloc(0), isDeleted: true } : askLeader(core, seq)
-}
-
-/**
- * The replica that was asked may be behind.
- * @type {(core: Core, seq: number) => Promise<{ data: Buffer, isDeleted: boolean }>}
- */
-async function askLeader ({ connection, options: { stream } }, seq) {
-  try {
-    const { message } = await connection.retry('get', () => connection.ask(`STREAM.MSG.GET.${stream}`, { seq }))
-    return { data: Buffer.from(message.data ?? '', 'base64'), isDeleted: false }
-  } catch (/** @type {any} */ err) {
-    if (![NUMBER.noMessage, NUMBER.sequenceNotFound].includes(numberOf(err.cause))) throw err
-    return { data: Buffer.alloc(0), isDeleted: true }
-  }
+  return { data: Buffer.alloc(0), isDeleted: true }
 }
 
 exports.StreamReader = StreamReader

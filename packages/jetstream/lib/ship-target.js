@@ -2,6 +2,8 @@
 // A stream as the target of a shipper. Each record names its source in its message id, `<id of the log>-<seq>`, which
 // stays in the header of the message. So the last message tells what has arrived, long after the server has forgotten
 // the ids. Each append names the last seq that the stream should have: the server refuses it if another one came first.
+// The server may still remember, and refuse, the ids of records that the stream has lost. If these are shipped again,
+// another text comes behind: `<id of the log>-<seq>-<text>`.
 
 const { Buffer } = require('node:buffer')
 const { randomBytes } = require('node:crypto')
@@ -12,9 +14,10 @@ const { headers } = require('@nats-io/transport-node')
 const { ATTEMPT_MS_MAX, parseAnswer } = require('./connection')
 const { NUMBER, numberOf, wrap } = require('./failures')
 const { Puller } = require('./pulling')
+const { mayDrop, mayExpire } = require('./opening')
 const { findNext } = require('./reader')
 
-const MESSAGE_ID = /^([0-9a-f]{32})-(\d{1,16})$/
+const MESSAGE_ID = /^([0-9a-f]{32})-(\d{1,16})(?:-[\w-]+)?$/
 /** The server's limit on an atomic batch. */
 const BATCH_COUNT_MAX = 1000
 /** How many records are read with one request. */
@@ -42,6 +45,8 @@ class ShipTarget {
   /** Batches of a shipper that was killed may be open still, so their ids must not come again. */
   #batchPrefix = randomBytes(9).toString('base64url')
   #batchCount = 0
+  /** What comes behind the ids. */
+  #again = ''
 
   /** @param {Core} core @param {() => Promise<void>} ready */
   constructor (core, ready) {
@@ -54,14 +59,21 @@ class ShipTarget {
   async readEnd () {
     const core = this.#core
     await this.#ready().catch((err) => { throw this.#failed(err) })
-    const { connection, options: { stream, subject }, opened } = core
+    const { connection: { manager }, options: { stream, subject }, opened } = core
     return this.#call(async () => {
-      const since = await core.look('ship')
-      const { streams } = connection.manager
-      const message = since === 0 ? null : await streams.getMessage(stream, { last_by_subj: subject })
+      const { config, state: { first_seq: first, last_seq: since } } = await core.look('ship')
+      const ask = () => manager.streams.getMessage(stream, { last_by_subj: subject })
+      const message = since === 0 ? null : await core.ask('ship', ask)
       const last = message === null ? null : this.#toShipped(message.seq, message.header, message.data)
-      // Between the two questions something may have arrived.
-      return { id: `${opened.id ?? ''}@${opened.created}`, since: Math.max(since, last?.at ?? 0), last }
+      if (last === null && since > 0) this.#useOtherIds()
+      return {
+        id: `${opened.id ?? ''}@${opened.created}`,
+        // Between the two questions something may have arrived.
+        since: Math.max(since, last?.at ?? 0),
+        last,
+        first: last === null ? null : first,
+        keeps: mayExpire(config) ? 'none' : mayDrop(config) ? 'last' : 'all'
+      }
     })
   }
 
@@ -90,7 +102,7 @@ class ShipTarget {
       } catch (/** @type {any} */ err) {
         throw refused(err.message, { cause: err })
       }
-      if (bytes.length <= sizeMax) return { id: `${log}-${seq}`, data: bytes }
+      if (bytes.length <= sizeMax) return { id: `${log}-${seq}${this.#again}`, data: bytes }
       throw refused(`the record has ${bytes.length} bytes, and ${this.name} takes at most ${sizeMax}`)
     })
   }
@@ -131,7 +143,13 @@ class ShipTarget {
     const { connection, options: { stream, subject } } = this.#core
     const ack = parseAnswer(await connection.request(subject, data, headers))
     if (ack.stream === stream && ack.seq === expected && !ack.duplicate) return ack.seq
+    if (ack.duplicate) this.#useOtherIds()
     throw this.#conflict(`it says ${JSON.stringify(ack)}, and the seq ${expected} was expected`)
+  }
+
+  /** Those that the server has seen are refused, also if it has lost the record since. */
+  #useOtherIds () {
+    this.#again = `-${randomBytes(6).toString('base64url')}`
   }
 
   /** @type {(message: Message, after: number | null) => Headers} */
@@ -149,21 +167,21 @@ class ShipTarget {
   /** @type {Target['read']} */
   async * read ({ signal }) {
     const core = this.#core
-    const { connection } = core
-    const since = await this.#call(() => core.look('ship'))
+    const { state } = await this.#call(() => core.look('ship'))
+    const stop = state.last_seq + 1
     const puller = new Puller(core)
-    for (let from = 1; from <= since;) {
+    for (let from = Math.max(1, state.first_seq); from < stop;) {
       signal?.throwIfAborted()
-      const found = await this.#call(() => connection.retry('ship', () => puller.pull(from, since + 1, READ_COUNT)))
-      for (const { seq, data, message } of found) {
-        yield this.#toShipped(seq, message?.headers, data)
-        from = seq + 1
+      const found = await this.#call(() => core.ask('ship', () => puller.pull(from, stop, READ_COUNT)))
+      for (const { seq, data, message } of found) yield this.#toShipped(seq, message?.headers, data)
+      if (found.length > 0) {
+        from = found[found.length - 1].seq + 1
+        continue
       }
-      if (found.length > 0) continue
       // The rest was deleted, or the server that was asked is behind.
-      const next = await this.#call(() => findNext(core, from))
-      if (next === null || next > since) return
-      await pause(BEHIND_MS)
+      const next = await this.#call(() => findNext(core, from, stop))
+      if (next === from) await pause(BEHIND_MS)
+      from = next
     }
   }
 
@@ -192,9 +210,9 @@ class ShipTarget {
       return await action()
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_SHIP_TARGET_TAKEN') throw err
+      if (numberOf(err) === NUMBER.containsDuplicate) this.#useOtherIds()
       if (isConflict(err)) throw this.#conflict(err.message, err)
       const failure = wrap('ship', { ...core.options, timeoutMs: Math.min(ATTEMPT_MS_MAX, core.options.timeoutMs) }, err)
-      if (failure.code === 'ERR_LOG_REPLACED') core.fail(failure)
       throw PERMANENT.has(failure.code) || core.lifecycle.isClosed ? this.#failed(failure) : failure
     }
   }

@@ -19,6 +19,9 @@ const { textOf } = require('./text-of')
  * @property {string | null} id  another one under the same name is another target; null if that is not known
  * @property {number} since  the last seq that was given, also if its record was deleted; below 0 if none was
  * @property {ShippedRecord | null} last  the last record that is there
+ * @property {number | null} [first]  the seq of the first record that is there; null if there is none
+ * @property {'all' | 'last' | 'none'} [keeps]  which of its records a target keeps, as long as nobody deletes or purges
+ *   them: with a limit of its size, the last one; with a limit of age none, and that is the default
  */
 
 /**
@@ -35,7 +38,7 @@ const { textOf } = require('./text-of')
 
 /**
  * What the cursor notes: how far the target was, and the seq of the source there.
- * @typedef {{ id: string | null, since: number, seq: number }} State
+ * @typedef {{ id: string | null, since: number, seq: number, first?: number | null }} State  `first`: of its records
  */
 
 class LogSink {
@@ -51,6 +54,8 @@ class LogSink {
   #unsureTo = -1
   /** Whether the target may have changed since we last looked. */
   #mustLook = false
+  /** Whether others can take away from the target what it has. Then it is looked at before each append. */
+  #isShared = false
 
   /**
    * @param {any} source  a log
@@ -73,7 +78,7 @@ class LogSink {
    * @returns {Promise<import('../options').Begin>}
    */
   async begin ({ log, seq, state, isNew }) {
-    const end = await this.#target.readEnd()
+    const end = await this.#readEnd()
     this.#checkOwner(end, log)
     const noted = /** @type {State | null} */ (state)
     const { last } = end
@@ -81,7 +86,25 @@ class LogSink {
     if (problem !== null) return this.#beginAgain(end, problem)
     // A target that has records is resumed behind them, whatever `start` says.
     const passed = isNew && last !== null ? -1 : seq
-    return this.#beginAt(end, Math.max(passed, noted?.seq ?? -1, last?.seq ?? -1))
+    const begin = await this.#beginAt(end, Math.max(passed, noted?.seq ?? -1, last?.seq ?? -1))
+    return { ...begin, problem: noted === null ? null : this.#findGap(end, noted) }
+  }
+
+  async #readEnd () {
+    const end = await this.#target.readEnd()
+    this.#isShared = end.keeps === 'all' || end.keeps === 'last'
+    return end
+  }
+
+  /**
+   * Looks at the target while there is nothing to send.
+   * @returns {Promise<import('../options').Begin | null>}  if it has lost records
+   */
+  async check () {
+    if (!this.#isShared) return null
+    const end = await this.#readEnd()
+    const problem = this.#findLoss(end, this.#state)
+    return problem === null ? this.#noteGap(end) : this.#beginAgain(end, problem)
   }
 
   /**
@@ -90,7 +113,7 @@ class LogSink {
    * @returns {Promise<import('../options').Answer>}
    */
   async send (records, { log }) {
-    const begin = this.#mustLook ? await this.#lookAgain(log) : null
+    const begin = this.#mustLook || this.#isShared ? await this.#lookAgain(log) : null
     if (begin !== null) return { begin }
     // The others arrived with a try that seemed to fail.
     const rest = records.filter(({ seq }) => seq > this.#state.seq)
@@ -99,7 +122,7 @@ class LogSink {
     this.#mustLook = true
     try {
       const since = await this.#target.append(rest, { log, after: this.#state.since })
-      this.#state = { ...this.#state, since, seq }
+      this.#state = { ...this.#state, since, seq, first: this.#state.first ?? since - rest.length + 1 }
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_SHIP_TARGET_TAKEN') return this.#resolveConflict(log, err)
       this.#unsureTo = Math.max(this.#unsureTo, seq)
@@ -130,7 +153,7 @@ class LogSink {
    * @returns {Promise<import('../options').Begin | null>}  if the target has lost records
    */
   async #lookAgain (log) {
-    const end = await this.#target.readEnd()
+    const end = await this.#readEnd()
     this.#checkOwner(end, log)
     const problem = this.#findLoss(end, this.#state)
     if (problem !== null) return this.#beginAgain(end, problem)
@@ -142,7 +165,17 @@ class LogSink {
     }
     this.#state = { ...this.#state, since, seq: Math.max(seq, this.#state.seq) }
     this.#mustLook = false
-    return null
+    return this.#noteGap(end)
+  }
+
+  /**
+   * Says once that the target has lost its first records.
+   * @type {(end: TargetEnd) => import('../options').Begin | null}
+   */
+  #noteGap (end) {
+    const problem = this.#findGap(end, this.#state)
+    this.#state = { ...this.#state, first: end.first ?? null }
+    return problem === null ? null : { seq: this.#state.seq, state: this.#state, problem }
   }
 
   /** @type {(end: TargetEnd, log: string) => void} */
@@ -156,13 +189,26 @@ class LogSink {
    * Why the target is not what was noted of it; null if it is.
    * @type {(end: TargetEnd, noted: State) => string | null}
    */
-  #findLoss ({ id, since, last }, noted) {
+  #findLoss ({ id, since, last, keeps = 'none' }, noted) {
     const { name } = this.#target
     const isOther = id !== null && noted.id !== null && id !== noted.id
     const had = `it had the record ${noted.seq} at ${noted.since}`
     if (isOther && (last?.seq ?? -1) < noted.seq) return `${name} is not the same as before: ${had}, ${describeEnd(last)}`
     if (!isOther && since < noted.since) return `${name} was reset, or restored from an older copy: ${had}, ${describeEnd(last)}`
-    return null
+    const isEmptied = !isOther && last === null && (noted.first ?? null) !== null && keeps !== 'none'
+    return isEmptied ? `${name} was purged: ${had}, ${describeEnd(last)}` : null
+  }
+
+  /**
+   * What was purged from the target before records that it still has. It is not shipped again, because it would come
+   * behind them.
+   * @type {(end: TargetEnd, noted: State) => string | null}
+   */
+  #findGap ({ id, first = null, keeps }, { id: notedId, first: firstBefore = null }) {
+    const isGap = keeps === 'all' && id === notedId && first !== null && firstBefore !== null && first > firstBefore
+    if (!isGap) return null
+    return `${this.#target.name} was purged: its records from ${firstBefore} to ${first - 1} are gone. They are not shipped again, as ` +
+      'they would come behind the others; to have them, ship to a new target'
   }
 
   /** @type {(end: TargetEnd, problem: string) => Promise<import('../options').Begin>} */
@@ -178,7 +224,7 @@ class LogSink {
     // The last record may lie before: those behind it were refused, or deleted from the target.
     if (end.last !== null && end.last.seq !== seq) await this.#checkSource(end.last.seq, end.last)
     const isThere = seq === -1 || await this.#checkSource(seq, end.last)
-    this.#state = { id: end.id, since: end.since, seq }
+    this.#state = { id: end.id, since: end.since, seq, first: end.first ?? null }
     this.#unsureTo = -1
     this.#mustLook = false
     // Seqs are never given twice: what comes behind a lost end has a higher seq than the target's last record.

@@ -49,6 +49,7 @@ function createSink (source, target, refill) {
   return {
     begin: (context) => sink.begin(context),
     send: (records, context) => sink.send(records, context),
+    check: () => sink.check(),
     sync: () => sink.sync(),
     isFatal: (err) => sink.isFatal(err)
   }

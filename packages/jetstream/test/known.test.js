@@ -1,0 +1,214 @@
+'use strict'
+// An answer is compared with what was known when it was asked, whatever has happened while it was under way. A fake
+// server holds answers back until the test lets them go.
+
+const { setTimeout: sleep } = require('node:timers/promises')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { createRandom, failureOf, until } = require('@millrace/testkit')
+const { JetStreamLog } = require('..')
+const { startFakeServer } = require('./fake/server')
+
+/** Holds back answers of one kind. */
+class Hold {
+  #what = ''
+  #waiting = []
+
+  delay = (what, isAnswer) => {
+    if (isAnswer && what === this.#what) return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  begin (what) {
+    this.#what = what
+  }
+
+  /** Waits until so many answers are held back. */
+  held (count = 1) {
+    return until(() => this.#waiting.length >= count)
+  }
+
+  /** Lets all go; the last one first if they are reversed. */
+  end ({ isReversed = false } = {}) {
+    this.#what = ''
+    const waiting = this.#waiting.splice(0)
+    for (const resolve of isReversed ? waiting.reverse() : waiting) resolve()
+  }
+}
+
+/** @type {(run: (context: any) => Promise<void>, options?: any) => (t: any) => Promise<void>} */
+function withFake (run, options) {
+  return async (t) => {
+    const hold = new Hold()
+    const server = await startFakeServer({ delay: hold.delay, ...options })
+    const logs = []
+    const open = (more = {}) => {
+      logs.push(JetStreamLog({ servers: server.url, stream: 'events', codec: jsonCodec, timeout: 3000, ...more }))
+      return logs[logs.length - 1]
+    }
+    await run({ t, hold, server, open, stream: () => server.streams.get('events') })
+    for (const log of logs) await log.close()
+    server.close()
+  }
+}
+
+const codeOf = async (run) => (await failureOf(run))?.code ?? 'none'
+
+async function valuesOf (log, options = {}) {
+  const values = []
+  for await (const value of log.stream({ seqs: false, ...options })) values.push(value)
+  return values
+}
+
+tape('js-false-replaced: a look at the stream beside appends does not say that it was replaced', withFake(async ({ t, hold, open }) => {
+  const writer = open()
+  await writer.append('a')
+  const reader = open()
+  await reader.ready()
+  for (const [call, code] of [[() => reader.get(1e9), 'ERR_RECORD_NOT_FOUND'], [() => reader.del(1e9), 'ERR_RECORD_NOT_FOUND'],
+    [() => reader.stats(), 'none'], [() => reader.shipTarget().readEnd(), 'none'], [() => reader.last(), 'none']]) {
+    hold.begin('STREAM.INFO')
+    const answer = codeOf(call)
+    await hold.held()
+    const seq = await writer.append(['b', 'c'])
+    await until(() => reader.since.value === seq)
+    hold.end()
+    t.equal(await answer, code, String(call))
+    t.equal(await reader.append('d'), seq + 1, 'and it goes on')
+  }
+}))
+
+tape('js-false-deleted: a record that arrives while it is looked for is not called deleted', withFake(async ({ t, hold, open }) => {
+  const writer = open()
+  await writer.append('a')
+  const reader = open()
+  await reader.ready()
+  for (const value of ['b', 'c']) {
+    hold.begin('DIRECT.GET')
+    const answer = reader.get(reader.since.value + 1)
+    await hold.held()
+    const seq = await writer.append(value)
+    if (value === 'b') await until(() => reader.since.value === seq)
+    hold.end()
+    t.equal(await answer, value)
+  }
+  await writer.del(2)
+  t.equal(await codeOf(() => reader.get(2)), 'flumelog:deleted')
+  t.equal(await codeOf(() => reader.get(4)), 'ERR_RECORD_NOT_FOUND')
+}))
+
+tape('append: acknowledgements that come in another order are those of the stream', withFake(async ({ t, hold, open }) => {
+  const log = open({ config: { allow_atomic: false } })
+  await log.append('a')
+  hold.begin('PUBLISH')
+  const appended = [log.append('b'), log.append(['c', 'd'])]
+  await hold.held(3)
+  hold.end({ isReversed: true })
+  t.deepEqual(await Promise.all(appended), [2, 4])
+  t.deepEqual(await valuesOf(log), ['a', 'b', 'c', 'd'])
+}))
+
+tape('append: a leader that steps down says so without a number, and is asked again', withFake(async ({ t, server, open }) => {
+  const log = open()
+  await log.append('a')
+  let refusals = 0
+  server.refuse = (what) => what === 'PUBLISH' && refusals++ < 3 ? { code: 503, description: 'raft: not leader' } : null
+  t.equal(await log.append('b'), 2)
+  t.equal(await log.append(['c', 'd']), 4)
+  t.ok(refusals > 3)
+  server.refuse = () => ({ code: 503, err_code: 10077, description: 'stream closed' })
+  t.equal(await codeOf(() => open({ timeout: 200 }).append('e')), 'ERR_SERVER_UNAVAILABLE')
+  server.refuse = () => ({ code: 503, err_code: 10077, description: 'maximum bytes exceeded' })
+  t.equal(await codeOf(() => log.append('e')), 'ERR_LOG_FULL')
+  server.refuse = () => null
+}))
+
+tape('a leader that was replaced, and does not know it, is not believed', withFake(async ({ t, server, open, stream }) => {
+  const log = open({ replicas: 3, follow: false })
+  await log.append(['a', 'b', 'c'])
+  server.staleBy = 2
+  const answer = codeOf(() => log.get(9))
+  await sleep(400)
+  server.staleBy = 0
+  t.equal(await answer, 'ERR_RECORD_NOT_FOUND')
+  stream().config.num_replicas = 1
+  server.staleBy = 2
+  t.equal(await codeOf(() => log.get(9)), 'ERR_LOG_REPLACED', 'a server that is alone is')
+}))
+
+const seed = Date.now() % 2 ** 31
+const random = createRandom(seed)
+
+tape(`replicas: one that is behind leaves nothing out, seed ${seed}`, withFake(async ({ t, open }) => {
+  const log = open({ replicas: 3 })
+  await log.append(Array.from({ length: 200 }, (_, n) => n))
+  await log.del(150)
+  const all = Array.from({ length: 200 }, (_, n) => n).filter((n) => n !== 149)
+  t.deepEqual(await valuesOf(log), all)
+  t.deepEqual(await valuesOf(log, { reverse: true }), [...all].reverse())
+  for (let from = 0; from < 200; from += 7) {
+    t.deepEqual(await valuesOf(log, { gt: from, limit: 20 }), all.filter((n) => n >= from).slice(0, 20))
+  }
+  t.deepEqual(await Promise.all(all.map((n) => log.get(n + 1))), all)
+  // Each answer is that of another replica, and each lacks up to fifty records.
+}, { lag: () => random(50) }))
+
+const CALLS = {
+  append: (log) => log.append('d'),
+  get: (log) => log.get(9),
+  del: (log) => log.del(1),
+  stats: (log) => log.stats(),
+  reverse: (log) => valuesOf(log, { reverse: true }),
+  nothing: (log) => log.append([])
+}
+
+for (const [title, replace] of Object.entries({
+  'was made anew': ({ server }) => {
+    const { config } = server.streams.get('events')
+    server.deleteStream('events')
+    server.make('events', config)
+  },
+  'was restored from an older copy': ({ server, copy }) => server.restore('events', copy),
+  'was deleted': ({ server }) => server.deleteStream('events')
+})) {
+  for (const call of Object.keys(CALLS)) {
+    tape(`replaced: a stream that ${title} is noticed by ${call}`, withFake(async ({ t, server, open }) => {
+      const log = open({ follow: call === 'nothing' })
+      await log.append('a')
+      const copy = server.streams.get('events').copy()
+      await log.append(['b', 'c'])
+      await log.ready()
+      replace({ server, copy })
+      if (call === 'nothing') await until(async () => await codeOf(() => log.append([])) === 'ERR_LOG_REPLACED')
+      t.equal(await codeOf(() => CALLS[call](log)), 'ERR_LOG_REPLACED')
+      t.equal(await codeOf(() => log.get(1)), 'ERR_LOG_REPLACED', 'for good')
+    }))
+  }
+}
+
+tape('open: a stream that remembers ids for too short a time is refused', withFake(async ({ t, server, open, stream }) => {
+  await open().append('a')
+  stream().config.duplicate_window = 5e9
+  const err = await failureOf(() => open().ready())
+  t.equal(err?.code, 'ERR_NOT_SUPPORTED', err?.message)
+  t.equal(await codeOf(() => open({ timeout: 2500 }).ready()), 'none')
+  t.equal(await codeOf(() => open({ stream: 'short', config: { duplicate_window: 1e9 } }).ready()), 'ERR_NOT_SUPPORTED')
+  t.notOk(server.streams.has('short'), 'and not made')
+  t.equal(await codeOf(() => open({ stream: 'aging', config: { max_age: 60e9 } }).ready()), 'none')
+  t.equal(server.streams.get('aging').config.duplicate_window, 60e9, 'not longer than records live')
+}))
+
+tape('follow: a consumer that is deleted, or lost with its server, is replaced within seconds', withFake(async ({ t, open, stream }) => {
+  const writer = open({ follow: false })
+  await writer.append('a')
+  const reader = open()
+  await reader.ready()
+  for (const status of ['409 Consumer Deleted', '409 Server Shutdown', null]) {
+    const [[name, consumer]] = stream().consumers
+    stream().consumers.delete(name)
+    consumer.end(status)
+    const seq = await writer.append('b')
+    const beganMs = performance.now()
+    await until(() => reader.since.value === seq)
+    t.ok(performance.now() - beganMs < 20_000, `${status}`)
+  }
+}))
