@@ -4,6 +4,7 @@
 const { MEDIA_TYPES, readResponse, readStatus, writeResponse, writeStatus } = require('./lib/answers')
 const { readAsJson } = require('./lib/read-as-json')
 const { readJson } = require('./lib/read-json')
+const { RequestReader } = require('./lib/request-reader')
 const { readProtobuf } = require('./lib/read-protobuf')
 const { writeLogRecord, writeProtobuf } = require('./lib/write-protobuf')
 
@@ -21,6 +22,7 @@ const { writeLogRecord, writeProtobuf } = require('./lib/write-protobuf')
  */
 
 exports.MEDIA_TYPES = MEDIA_TYPES
+exports.RequestReader = RequestReader
 exports.readAsJson = readAsJson
 exports.readJson = readJson
 exports.readProtobuf = readProtobuf

@@ -24,7 +24,7 @@ const STEP_SIZE = 64 * 1024
  * @property {number} heldSize  bytes that it holds
  * @property {(chunk: Buffer) => void} write  takes a part of the body, once `nextSize` is 0
  * @property {() => void} step  throws a Problem
- * @property {() => void} end  there is no more of the body; steps may follow
+ * @property {() => void} end  there is no more of the body; steps may follow. Once
  * @property {() => T} finish  throws a Problem
  */
 
@@ -61,7 +61,9 @@ class Intake {
   #sentSize = 0
   #size = 0
   #isWaiting = false
+  /** All of the body has come, and the reader knows. */
   #isEnded = false
+  #isTold = false
   #isOver = false
 
   /**
@@ -169,7 +171,10 @@ class Intake {
       else this.#chunks[0] = chunk.subarray(STEP_SIZE)
       this.#chunksSize -= part.length
       reader.write(part)
-    } else if (reader.nextSize === 0 && this.#isEnded) reader.end()
+    } else if (reader.nextSize === 0 && this.#isEnded && !this.#isTold) {
+      this.#isTold = true
+      reader.end()
+    }
     return reader.nextSize > 0
   }
 

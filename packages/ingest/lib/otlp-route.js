@@ -3,12 +3,13 @@
 // All answers are messages of OTLP in the encoding of the request.
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp
 
+const { Readable } = require('node:stream')
 const { toPromise } = require('@millrace/flow')
-const { MEDIA_TYPES, readAsJson, writeResponse, writeStatus } = require('@millrace/otlp')
+const { MEDIA_TYPES, RequestReader, writeResponse, writeStatus } = require('@millrace/otlp')
 const { receiveBody } = require('./body')
 const { mediaType } = require('./content')
 const { Problem, toProblem } = require('./problem')
-const { ENVELOPE_SIZE, HEAD, TAIL } = require('./record')
+const { HEAD, TAIL } = require('./record')
 const { docs } = require('./schemas')
 const { chooseAck, commit } = require('./write-routes')
 
@@ -17,20 +18,12 @@ const LOG = 'otlp'
 /** gRPC's codes for what went wrong; 2 is "unknown". */
 const CODE_OF = /** @type {Record<string, number>} */ ({ 400: 3, 401: 16, 403: 7, 413: 3, 415: 3, 429: 8, 503: 14 })
 const CODE_UNKNOWN = 2
-/** Some programs begin UTF-8 with a byte-order mark, which JSON does not have. */
-const MARK = Buffer.from('\ufeff')
-
-/**
- * @template T
- * @typedef {import('./body').Reader<T>} Reader
- */
 
 /**
  * @typedef {import('@millrace/otlp').Encoding} Encoding
  * @typedef {import('@millrace/otlp').Rejection} Rejection
  * @typedef {import('./named-logs').NamedLogs} NamedLogs
  * @typedef {import('./options').Ack} Ack
- * @typedef {import('./options').Limits} Limits
  * @typedef {import('./plugin').Context} Context
  * @typedef {{ records: Buffer[], rejection: Rejection, hold?: import('./holds').Hold }} ReadRequest
  */
@@ -81,66 +74,25 @@ async function store (logs, name, ack, batch) {
 
 /** @type {(encoding: Encoding, request: any, context: Context) => Promise<ReadRequest>} */
 async function readRequest (encoding, request, context) {
-  const { limits } = context.options
-  if (!request.body) return readRecords(encoding, Buffer.alloc(0), limits)
+  const { batchCount: countMax, recordSize, pendingSize: sizeMax } = context.options.limits
+  const limits = { countMax, recordSize, sizeMax, before: HEAD.toString(), after: TAIL.toString() }
+  const body = request.body ?? Readable.from([])
   return new Promise((resolve, reject) => {
-    receiveBody(request, request.body, new WholeBody(), context, (err, body, hold) => {
-      if (err) return reject(err)
-      try {
-        resolve({ ...readRecords(encoding, /** @type {Buffer} */ (body), limits), hold })
-      } catch (err) {
-        hold?.release()
-        reject(err)
-      }
+    receiveBody(request, body, new RequestReader(encoding, limits), context, (err, read, hold) => {
+      if (err) return reject(refuse(err))
+      const { texts: records, rejectedCount } = /** @type {{ texts: Buffer[], rejectedCount: number }} */ (read)
+      const all = records.length + rejectedCount
+      const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all} log records have more than ${recordSize} bytes, and were not stored`
+      resolve({ records, rejection: { rejectedCount, message }, hold })
     })
   })
 }
 
-/** @implements {Reader<Buffer>} */
-class WholeBody {
-  nextSize = 0
-  heldSize = 0
-  /** @type {Buffer[]} */
-  #chunks = []
-
-  /** @param {Buffer} chunk */
-  write (chunk) {
-    this.#chunks.push(chunk)
-    this.heldSize += chunk.length
-  }
-
-  step () {}
-  end () {}
-
-  finish () {
-    return Buffer.concat(this.#chunks)
-  }
-}
-
-/**
- * Records that are too large are rejected, and the others go on.
- * @type {(encoding: Encoding, body: Buffer, limits: Limits) => ReadRequest}
- */
-function readRecords (encoding, body, { batchCount, pendingSize, recordSize }) {
-  const sizeMax = recordSize + ENVELOPE_SIZE
-  const limits = { countMax: batchCount, sizeMax: pendingSize, before: HEAD.toString(), after: TAIL.toString() }
-  const isMarked = encoding === 'json' && body.subarray(0, MARK.length).equals(MARK)
-  const all = readOrRefuse(() => readAsJson(encoding, isMarked ? body.subarray(MARK.length) : body, limits))
-  const records = all.filter(({ length }) => length <= sizeMax)
-  const rejectedCount = all.length - records.length
-  const message = rejectedCount === 0 ? '' : `${rejectedCount} of ${all.length} log records have more than ${recordSize} bytes, and were not stored`
-  return { records, rejection: { rejectedCount, message } }
-}
-
-/** @template T @param {() => T} read @returns {T} throws a Problem */
-function readOrRefuse (read) {
-  try {
-    return read()
-  } catch (/** @type {any} */ err) {
-    if (err.code === 'ERR_CODEC_DECODE') throw new Problem(400, `${err.message}; nothing was stored`, { cause: err })
-    if (err.code === 'ERR_RECORD_TOO_LARGE') throw new Problem(413, `${err.message}; nothing was stored`, { cause: err })
-    throw err
-  }
+/** What a reader refuses. @param {any} err @returns {Error} */
+function refuse (err) {
+  if (err.code === 'ERR_CODEC_DECODE') return new Problem(400, `${err.message}; nothing was stored`, { cause: err })
+  if (err.code === 'ERR_RECORD_TOO_LARGE') return new Problem(413, `${err.message}; nothing was stored`, { cause: err })
+  return err
 }
 
 /** @type {(err: any, request: import('fastify').FastifyRequest, reply: import('fastify').FastifyReply) => void} */

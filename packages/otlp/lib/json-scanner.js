@@ -2,6 +2,7 @@
 // Goes through JSON in bytes, for a reader who knows what should come. At anything else it throws GIVEN_UP: that may be
 // JSON all the same, and a parser must look.
 
+const { JsonCheck } = require('@millrace/json-codec')
 const { LONG_DIGITS, hasLongNumber } = require('./long-integers')
 
 const [COMMA, COLON, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = Buffer.from(',:{}[]')
@@ -23,6 +24,8 @@ function tableOf (isWanted) {
 
 /** The JSON has to be parsed. */
 const GIVEN_UP = new Error('the JSON has to be parsed')
+
+const check = new JsonCheck()
 
 class JsonScanner {
   at = 0
@@ -143,6 +146,14 @@ class JsonScanner {
     const text = bytes.toString('latin1', at, Math.min(this.at, at + NUMBER_LENGTH_MAX + 1))
     if (text.length > NUMBER_LENGTH_MAX || !NUMBER.test(text)) throw GIVEN_UP
     return text.length >= LONG_DIGITS && /^-?\d+$/.test(text) ? text : Number(text)
+  }
+
+  /** Any value. Nothing is built from it. */
+  passValue () {
+    this.#passSpace()
+    check.begin()
+    this.at = check.pass(this.bytes, this.at, this.bytes.length)
+    if (!check.end()) throw GIVEN_UP
   }
 
   /** Any value, parsed. @returns {any} */

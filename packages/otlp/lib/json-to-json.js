@@ -2,6 +2,7 @@
 // A logs request in JSON, in the forms that senders use: its log records go from text to text, without objects. Any
 // other form is left to the reader of objects.
 
+const { LogError } = require('@millrace/errors')
 const {
   CLOSE_BRACE, CLOSE_BRACKET, COMMA, GIVEN_UP, JsonScanner, OPEN_BRACE, OPEN_BRACKET
 } = require('./json-scanner')
@@ -11,6 +12,8 @@ const {
 const { LONG_DIGITS } = require('./long-integers')
 const { enumOf, readBase64, readDouble, readInteger, readResource, readScope, timeOf, uint32Of } = require('./read-json')
 
+/** Beside a list. */
+const MEANT = new Set(['resource', 'scope', 'schemaUrl'])
 const KEY = nameOf('key')
 const VALUE = nameOf('value')
 const VALUES = nameOf('values')
@@ -53,6 +56,24 @@ class JsonTranscoder {
     this.#left = countMax
   }
 
+  /**
+   * Writes the members of a log record, each with a comma behind it.
+   * @type {(from: number, to: number) => boolean}  false: it is not in the form that senders use; nothing is written
+   */
+  writeRecord (from, to) {
+    const before = this.#writer.at
+    this.#scanner.at = from
+    try {
+      this.#passRecord()
+      if (this.#scanner.at === to) return true
+    } catch (err) {
+      // What is wrong here may be good: of a member that comes twice, the last one counts.
+      if (err !== GIVEN_UP && !(err instanceof LogError)) throw err
+    }
+    this.#writer.at = before
+    return false
+  }
+
   /** @throws GIVEN_UP, or a LogError; the request may be well-formed all the same */
   passRequest () {
     this.#passMembers({ resourceLogs: () => this.#passList(this.#passResourceLogs) })
@@ -81,9 +102,9 @@ class JsonTranscoder {
   }
 
   /**
-   * An object. Members that nobody takes are parsed.
+   * An object.
    * @param {Record<string, () => void>} takers
-   * @returns {Record<string, any>}  the others
+   * @returns {Record<string, any>}  others that mean something
    */
   #passMembers (takers) {
     const scanner = this.#scanner
@@ -98,7 +119,8 @@ class JsonTranscoder {
       if (names.has(name) || name === '__proto__') throw GIVEN_UP
       names.add(name)
       if (Object.hasOwn(takers, name)) takers[name]()
-      else others[name] = scanner.takeValue()
+      else if (MEANT.has(name)) others[name] = scanner.takeValue()
+      else scanner.passValue()
     } while (scanner.passIf(COMMA))
     scanner.pass(CLOSE_BRACE)
     return others
@@ -122,7 +144,7 @@ class JsonTranscoder {
     let next = 0
     do {
       const index = this.#passFieldName(next)
-      if (index === FIELDS.length) scanner.takeValue()
+      if (index === FIELDS.length) scanner.passValue()
       else if ((seen >>> index & 1) === 1) throw GIVEN_UP
       else {
         seen |= 1 << index

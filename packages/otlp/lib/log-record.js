@@ -17,6 +17,8 @@ const NAMES = Object.freeze({
   spanId: nameOf('spanId'),
   flags: nameOf('flags')
 })
+/** Values in a log record or a resource: so many objects take some ms and some MiB. An attribute is two in protobuf. */
+const PARTS_MAX = 100_000
 const COMPARED_COUNT_MAX = 64
 const UINT32 = 2 ** 32
 const BILLION = 1e9
@@ -194,6 +196,19 @@ function tooMany (countMax) {
   return new LogError('ERR_RECORD_TOO_LARGE', `a request may have ${countMax} log records; send smaller batches`)
 }
 
+/** @returns {LogError} */
+function tooManyParts () {
+  return new LogError('ERR_RECORD_TOO_LARGE', 'there are too many values; send fewer in a log record, or smaller batches')
+}
+
+/** @type {(name: string, sizeMax: number) => LogError} */
+function partTooLarge (name, sizeMax) {
+  return new LogError('ERR_RECORD_TOO_LARGE', `a ${name} has more than ${sizeMax} bytes, and each record would contain it`)
+}
+
+exports.PARTS_MAX = PARTS_MAX
+exports.tooManyParts = tooManyParts
+exports.partTooLarge = partTooLarge
 exports.emptyRecord = emptyRecord
 exports.emptyResource = emptyResource
 exports.emptyScope = emptyScope

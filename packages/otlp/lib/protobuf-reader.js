@@ -5,6 +5,7 @@
 const { isAscii } = require('node:buffer')
 const { LogError } = require('@millrace/errors')
 const { WIRE } = require('./fields')
+const { tooManyParts } = require('./log-record')
 
 /** So many messages take some hundred ms. An attribute is two. */
 const MESSAGE_COUNT_MAX = 2_000_000
@@ -15,6 +16,8 @@ const UINT32 = 2 ** 32
 
 class ProtobufReader {
   at = 0
+  /** Bytes of the request in front of these. */
+  offset = 0
   /** Of the number that was read last: its lower and its upper 32 bits, unsigned. */
   low = 0
   high = 0
@@ -29,7 +32,7 @@ class ProtobufReader {
   constructor (bytes) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.end = bytes.length
-    this.messageCount = 0
+    this.messagesLeft = MESSAGE_COUNT_MAX
   }
 
   /** Reads a number of up to 64 bits into `low` and `high`. @param {number} end */
@@ -140,9 +143,7 @@ class ProtobufReader {
 
   /** Begins to read a message inside of one. @param {number} end @returns {number} where it ends */
   enter (end) {
-    if (++this.messageCount > MESSAGE_COUNT_MAX) {
-      throw new LogError('ERR_RECORD_TOO_LARGE', `the request has more than ${MESSAGE_COUNT_MAX} parts; send smaller batches`)
-    }
+    if (--this.messagesLeft < 0) throw tooManyParts()
     const from = this.readSized(end)
     const to = this.at
     this.at = from
@@ -199,8 +200,11 @@ class ProtobufReader {
 
   /** @param {string} what */
   wrong (what) {
-    return new LogError('ERR_CODEC_DECODE', `the request is no protobuf of OTLP logs: ${what}, at byte ${this.at}`, { offset: this.at })
+    const offset = this.offset + this.at
+    return new LogError('ERR_CODEC_DECODE', `the request is no protobuf of OTLP logs: ${what}, at byte ${offset}`, { offset })
   }
 }
 
+exports.FIELD_BITS = FIELD_BITS
+exports.GROUP_DEPTH_MAX = GROUP_DEPTH_MAX
 exports.ProtobufReader = ProtobufReader

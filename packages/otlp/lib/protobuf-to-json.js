@@ -19,10 +19,10 @@ const { readLogRecord } = require('./read-protobuf')
  * @type {(reader: ProtobufReader, end: number, writer: JsonWriter) => void}
  */
 function writeMembers (reader, end, writer) {
-  const before = { at: reader.at, messageCount: reader.messageCount, written: writer.at }
+  const before = { at: reader.at, messagesLeft: reader.messagesLeft, written: writer.at }
   if (writeFields(reader, end, writer)) return
   reader.at = before.at
-  reader.messageCount = before.messageCount
+  reader.messagesLeft = before.messagesLeft
   writer.at = before.written
   writer.members(JSON.stringify(readLogRecord(reader, end)))
 }

@@ -13,7 +13,8 @@ const { readJson } = require('./read-json')
 const { readGroups } = require('./read-protobuf')
 
 /**
- * @typedef {{ begin: number, end: number }} Range  the members of a record in the writer, each with a comma behind it
+ * @typedef {{ bytes?: Buffer | undefined, begin: number, end: number }} Range  the members of a record in bytes, or in
+ *   the writer, each with a comma behind it
  * @typedef {import('./log-record').Group<Range>} RangeGroup
  *
  * @typedef {object} JsonLimits
@@ -52,15 +53,26 @@ function readAsJson (encoding, bytes, limits) {
 
 /** @type {typeof readAsJson} */
 function readTexts (encoding, bytes, { countMax, sizeMax = Infinity, before = '', after = '' }) {
-  const groups = encoding === 'protobuf'
-    ? writeFromProtobuf(bytes, countMax)
-    : writeFromJson(bytes, countMax) ?? writeFromObjects(bytes, countMax)
-  const head = Buffer.from(`${before}{`)
-  const parts = groups.map((group) => ({ head, records: group.records, ...tailOf(group, after) }))
+  const groups = readAtOnce(encoding === 'protobuf', bytes, countMax) ?? writeFromObjects(bytes, countMax)
+  const parts = groups.map((group) => partOf(group, before, after))
   const size = parts.reduce((sum, part) => sum + sizeOf(part), 0)
   if (size <= sizeMax) return parts.flatMap(join)
   throw new LogError('ERR_RECORD_TOO_LARGE',
     `the records have ${size} bytes, each with its resource and scope, and ${sizeMax} are allowed; send smaller batches`)
+}
+
+/**
+ * Into the writer.
+ * @type {(isProtobuf: boolean, bytes: Uint8Array, countMax: number) => RangeGroup[] | null}  null: it cannot be read in
+ *   this way
+ */
+function readAtOnce (isProtobuf, bytes, countMax) {
+  return isProtobuf ? writeFromProtobuf(bytes, countMax) : writeFromJson(bytes, countMax)
+}
+
+/** @type {(group: RangeGroup, before: string, after: string) => Part} */
+function partOf (group, before, after) {
+  return { head: Buffer.from(`${before}{`), records: group.records, ...tailOf(group, after) }
 }
 
 /** @type {(bytes: Uint8Array, countMax: number) => RangeGroup[]} */
@@ -115,10 +127,13 @@ function presentOf (part) {
 }
 
 /** @param {Part} part */
-function sizeOf ({ head, records, tail, surplus }) {
-  return records.reduce((sum, { begin, end }) => {
-    return sum + head.length + Math.max(0, end - begin - surplus) + tail.length
-  }, 0)
+function sizeOf (part) {
+  return part.records.reduce((sum, record) => sum + sizeOfRecord(part, record), 0)
+}
+
+/** @type {(part: Part, record: Range) => number} */
+function sizeOfRecord ({ head, tail, surplus }, { begin, end }) {
+  return head.length + Math.max(0, end - begin - surplus) + tail.length
 }
 
 /** The texts of a group, in a buffer of their own. @param {Part} part */
@@ -126,10 +141,10 @@ function join (part) {
   const { head, records, tail, surplus } = part
   const texts = Buffer.allocUnsafeSlow(sizeOf(part))
   let at = 0
-  return records.map(({ begin, end }) => {
+  return records.map(({ bytes = writer.bytes, begin, end }) => {
     const from = at
     at = copyBytes(head, 0, head.length, texts, at)
-    if (end > begin) at = copyBytes(writer.bytes, begin, end - surplus, texts, at)
+    if (end > begin) at = copyBytes(bytes, begin, end - surplus, texts, at)
     // All of it: a part would be an object of its own.
     texts.set(tail, at)
     at += tail.length
@@ -137,4 +152,10 @@ function join (part) {
   })
 }
 
+exports.join = join
+exports.partOf = partOf
 exports.readAsJson = readAsJson
+exports.readAtOnce = readAtOnce
+exports.sizeOf = sizeOf
+exports.sizeOfRecord = sizeOfRecord
+exports.writer = writer

@@ -56,7 +56,11 @@ function readJson (bytes, { countMax }) {
 /** @param {Uint8Array} bytes */
 function parse (bytes) {
   if (!isUtf8(bytes)) throw wrong('it is not UTF-8')
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+  return parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+}
+
+/** Long integers become texts. @param {string} text @returns {any} */
+function parseJson (text) {
   try {
     return parseText(hasLongNumber(text) ? quoteLongIntegers(text) : text)
   } catch (/** @type {any} */ err) {
@@ -238,6 +242,8 @@ function wrong (reason, cause) {
 }
 
 exports.readJson = readJson
+exports.parseJson = parseJson
+exports.readLogRecord = readLogRecord
 exports.readResource = readResource
 exports.readScope = readScope
 exports.readInteger = readInteger

@@ -222,3 +222,6 @@ function readMap (reader, end, depth) {
 exports.readProtobuf = readProtobuf
 exports.readGroups = readGroups
 exports.readLogRecord = readLogRecord
+exports.readResource = readResource
+exports.readScope = readScope
+exports.present = present
