@@ -104,6 +104,7 @@ const formats = [gzip, zstd]
  * @type {(format: Format, bytes: Buffer, size: number) => Buffer}
  */
 function inflateDamaged (format, bytes, size) {
+  /** @type {Buffer} */
   let found = Buffer.alloc(0)
   // The longest part that is sound.
   for (let low = 0, high = bytes.length; low < high;) {
