@@ -1,7 +1,7 @@
 'use strict'
-// --since, --until and --level on random files, folders of segments, slots and logs of ingest, against what the maker of
-// the records knows of each: shapes are mixed, times are out of order or missing, and clocks jump at random, also while
-// segments begin. The command's own functions run in this process.
+// --since, --until and --level on random files, folders of segments, slots and logs of ingest, against what the maker
+// of the records knows of each. Shapes are mixed, times are out of order or missing, and clocks jump at random, also
+// while segments begin. The command's own functions run in this process.
 
 const fs = require('node:fs')
 const path = require('node:path')
