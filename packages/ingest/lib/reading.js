@@ -4,7 +4,7 @@
 
 const { codes } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { parseWhere } = require('@millrace/where')
+const { parseWhere, toInstant } = require('@millrace/where')
 const { Problem } = require('./problem')
 const { decodeRecord, onValues, showRecord } = require('./record')
 
@@ -71,7 +71,7 @@ function parseQuery ({ gt, gte, lt = Infinity, lte = Infinity, since, until, whe
 
 /** @type {(name: string, text: string) => number} */
 function parseTime (name, text) {
-  const ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  const ms = toInstant(text)?.ms ?? (/^\d+$/.test(text) ? Number(text) : NaN)
   if (Number.isSafeInteger(ms)) return ms
   throw new Problem(400, `${name} is no time that exists, ${JSON.stringify(text)}`, { code: 'bad_query' })
 }

@@ -83,8 +83,10 @@ function containsAll (conditions) {
   const needles = all.filter((needle) => needle !== null)
   const ofElements = conditions.map(({ includes }) => includes).filter(isFilter)
   const ofLogs = conditions.filter(({ path, time, level }) => path.length === 0 && (time ?? level) !== undefined)
-  const parts = [...ofElements.map((filter) => createPrefilter(planWhere([filter]))), ...ofLogs.map(createLogCheck)]
-  return (record) => needles.every((needle) => contains(record, needle)) && parts.every((mayMatch) => mayMatch(record))
+  const checks = ofLogs.map(createLogCheck)
+  const parts = ofElements.map((filter) => createPrefilter(planWhere([filter])))
+  return (record) => checks.every((check) => check(record, 0, record.length) !== false) &&
+    needles.every((needle) => contains(record, needle)) && parts.every((mayMatch) => mayMatch(record))
 }
 
 /** @type {(record: Buffer, needle: Needle) => boolean} */

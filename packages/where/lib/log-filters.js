@@ -51,33 +51,65 @@ function levelFilter (level, { levels = {}, path = [] } = {}) {
 
 /** @typedef {{ gt: number, gte: number, lt: number, lte: number }} TimeBounds  ms since 1970 */
 
-/** How the lines of pino, and the records of ingest, begin. */
-const HEAD = /^\{(?:"level":(\d\d)[,}])?(?:"time":(\d{13})[,}])?/
-const HEAD_SIZE = 36
-const LEVEL_KEY = '"level"'
-const TIME_KEY = '"time"'
+// How the lines of pino, and the records of ingest, begin.
+const [LEVEL_HEAD, TIME_HEAD, TIME_NEXT] = ['{"level":', '{"time":', ',"time":'].map((text) => Buffer.from(text))
+const LEVEL_DIGITS = 2
+/** From 2001 to 2286, in ms. */
+const TIME_DIGITS = 13
+const [LEVEL_KEY, TIME_KEY, ESCAPE] = ['"level"', '"time"', '\\u'].map((text) => Buffer.from(text))
 /** A number between these is on the scale of pino, whoever wrote it. */
 const LEVEL_MAX = 69
+const [ZERO, COMMA, BRACE_END] = Buffer.from('0,}')
 
 /**
  * What the first bytes of a record in JSON say: it costs less than to parse it.
  * @param {Condition} condition  of a time or level, of the record itself
- * @returns {(record: Buffer) => boolean}  false only if the record does not fulfil it
+ * @returns {(buf: Buffer, start: number, end: number) => boolean | undefined}  whether the record fulfils it, if it is
+ *   JSON; undefined if its first bytes do not tell
  */
 function createLogCheck ({ time, level }) {
   const { gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity } = time ?? level ?? {}
   const isTime = time !== undefined
   const key = isTime ? TIME_KEY : LEVEL_KEY
-  return (record) => {
-    const [, levelText, timeText] = HEAD.exec(record.toString('latin1', 0, HEAD_SIZE)) ?? []
-    const text = isTime ? timeText : levelText
-    if (text === undefined) return true
-    const number = Number(text)
-    if (!isTime && number > LEVEL_MAX) return true
-    if (number > gt && number >= gte && number < lt && number <= lte) return true
+  return (buf, start, end) => {
+    const at = isTime ? skipToTime(buf, start, end) : skipHead(buf, start, end, LEVEL_HEAD)
+    if (at === -1) return undefined
+    const number = readDigits(buf, at, end, isTime ? TIME_DIGITS : LEVEL_DIGITS)
+    if (number === -1 || (!isTime && number > LEVEL_MAX)) return undefined
     // A later member of the same name would count instead, however it is spelled.
-    return record.indexOf(key, record.indexOf(key) + 1) !== -1 || record.includes('\\u')
+    const rest = buf.subarray(at, end)
+    if (rest.indexOf(key) !== -1 || rest.indexOf(ESCAPE) !== -1) return undefined
+    return number > gt && number >= gte && number < lt && number <= lte
   }
+}
+
+/**
+ * The place behind it; -1 if it is not there.
+ * @type {(buf: Buffer, start: number, end: number, head: Buffer) => number}
+ */
+function skipHead (buf, start, end, head) {
+  if (end - start < head.length) return -1
+  for (let index = 0; index < head.length; index++) if (buf[start + index] !== head[index]) return -1
+  return start + head.length
+}
+
+/** @type {(buf: Buffer, start: number, end: number) => number} */
+function skipToTime (buf, start, end) {
+  const level = skipHead(buf, start, end, LEVEL_HEAD)
+  return level === -1 ? skipHead(buf, start, end, TIME_HEAD) : skipHead(buf, level + LEVEL_DIGITS, end, TIME_NEXT)
+}
+
+/** @type {(buf: Buffer, start: number, end: number, count: number) => number} -1 if there are not so many */
+function readDigits (buf, start, end, count) {
+  const stop = start + count
+  if (stop >= end || (buf[stop] !== COMMA && buf[stop] !== BRACE_END) || buf[start] === ZERO) return -1
+  let number = 0
+  for (let at = start; at < stop; at++) {
+    const digit = buf[at] - ZERO
+    if (digit < 0 || digit > 9) return -1
+    number = number * 10 + digit
+  }
+  return number
 }
 
 /**

@@ -2,7 +2,7 @@
 // The filters for loggers, compared with what a loop would say.
 
 const tape = require('tape')
-const { levelFilter, matches, parseWhere, timeFilter } = require('..')
+const { createLogCheck, levelFilter, matches, parseWhere, timeFilter } = require('..')
 
 const passes = (where, value) => matches(parseWhere(where), value)
 const NOON = Date.UTC(2026, 10, 23, 12)
@@ -39,5 +39,33 @@ tape('levelFilter: numbers and names', (t) => {
   t.equal(passes(levelFilter('audit', { levels: { audit: 55 } }), { level: 'audit' }), true)
   t.throws(() => levelFilter('loud'), { code: 'ERR_INVALID_ARGUMENT' })
   t.throws(() => levelFilter(NaN), { code: 'ERR_INVALID_ARGUMENT' })
+  t.end()
+})
+
+tape('createLogCheck: what the first bytes say is what the whole record says', (t) => {
+  const texts = ['{"level":50,"time":1790000000000}', '{"level":50,"time":1790000000000,"a":1}', '{"time":1790000000000,"level":50}',
+    '{"level":50,"level":10,"time":1790000000000}', '{"level":50,"time":1790000000000,"time":5}', '{"level":99}', '{"level":05}', '{"level":5}',
+    '{"level":50,"time":1790000000000,"\\u006cevel":10}', '{"level":50,"time":17900000000001}', '{"level":50.5,"time":1790000000000.5}',
+    '{"time":1790000000000,"value":{"level":50}}', '{"level":50', '{"level":50,"time":1790000000000', '{', '']
+  const before = '{"level":60,"time":1795000000000}'
+  let told = 0
+  for (const text of texts) {
+    const all = [{ level: { gte: 50 } }, { level: { lt: 50 } }, { time: { gte: NOON } }, { time: { lt: NOON } }]
+    for (const asked of all) {
+      const condition = { path: [], ...asked }
+      const [parsed] = parseWhere(condition)
+      const buf = Buffer.from(before + text + before)
+      const answer = createLogCheck(parsed)(buf, before.length, before.length + text.length)
+      let value
+      try {
+        value = JSON.parse(text)
+      } catch {
+        continue
+      }
+      if (answer !== undefined) told++
+      t.ok(answer === undefined || answer === passes(condition, value), `${text} ${JSON.stringify(condition)}`)
+    }
+  }
+  t.ok(told >= 12, `${told} were told`)
   t.end()
 })

@@ -38,7 +38,9 @@ function isOfLogs (filter) {
 
 /** @type {(conditions: Condition[], decode: (buf: Buffer, start: number, end: number) => any, tally: Tally) => Test} */
 function createLogTest (conditions, decode, tally) {
-  const checks = conditions.filter(({ path }) => path.length === 0).map(createLogCheck)
+  const checks = conditions.map((condition) => {
+    return condition.path.length === 0 ? createLogCheck(condition) : () => undefined
+  })
   const parts = conditions.map((condition) => {
     const { path, time } = condition
     const any = time === undefined ? { path, level: {} } : { path, time: {} }
@@ -47,8 +49,13 @@ function createLogTest (conditions, decode, tally) {
     return { isWanted: createMatch([condition]), isKnown: createMatch([any]), missing }
   })
   return (buf, start, end) => {
-    const record = buf.subarray(start, end)
-    if (!checks.every((mayBe) => mayBe(record))) return false
+    let isKnown = true
+    for (const check of checks) {
+      const answer = check(buf, start, end)
+      if (answer === false) return false
+      if (answer === undefined) isKnown = false
+    }
+    if (isKnown) return true
     let value
     try {
       value = decode(buf, start, end)
