@@ -11,6 +11,7 @@ const { crc32 } = require('node:zlib')
 const { readWhole, writeWhole } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { call, toPromise } = require('@millrace/flow')
+const { toInstant } = require('@millrace/where')
 const { TIMES_FILE } = require('./names')
 
 const FILE_SIZE_MAX = 64 * 1024 * 1024
@@ -185,10 +186,18 @@ function timeOf (time, codec, buf, start, end, seq) {
   }
 }
 
-/** @param {unknown} value  a number of ms, a Date, or a text such as 2026-11-23T07:01:07Z @returns {number | null} */
+/**
+ * Any spelling of a time; a small number is ms of a clock that began at 1970.
+ * @type {(value: unknown) => number | null}
+ */
 function toMs (value) {
-  const ms = typeof value === 'string' ? Date.parse(value) : value instanceof Date ? value.getTime() : value
-  return typeof ms === 'number' && Number.isFinite(ms) ? ms : null
+  return toInstant(value)?.ms ?? toBound(value)
+}
+
+/** A number of ms, a Date, or a text. @type {(bound: unknown) => number | null} */
+function toBound (bound) {
+  if (typeof bound === 'number') return Number.isFinite(bound) ? bound : null
+  return toInstant(bound)?.ms ?? null
 }
 
 /** @param {[string, Period]} entry */
@@ -241,7 +250,7 @@ function parseTimeBounds (call, given) {
   if (given === null || typeof given !== 'object') throw misuse(`${call}: time must be bounds such as { gte, lt }, got ${String(given)}`)
   for (const [name, bound] of Object.entries(given)) {
     if (!Object.hasOwn(bounds, name)) throw misuse(`${call}: time has no bound ${name}; there are gt, gte, lt and lte`)
-    const ms = bound === undefined ? bounds[/** @type {keyof TimeBounds} */ (name)] : toMs(bound)
+    const ms = bound === undefined ? bounds[/** @type {keyof TimeBounds} */ (name)] : toBound(bound)
     if (ms === null) throw misuse(`${call}: time.${name} must be a number of ms since 1970, a Date or a text, got ${String(bound)}`)
     bounds[/** @type {keyof TimeBounds} */ (name)] = ms
   }
