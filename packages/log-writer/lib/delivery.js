@@ -148,9 +148,15 @@ class Delivery {
 
   #opened () {
     this.#state = 'open'
-    if (this.#cause === null) return
+    if (this.#cause !== null) this.#tellBack(this.#cause)
+    // What has waited is safe before anybody hears that the log is open.
+    this.flushNow(false, false)
+  }
+
+  /** @param {Failure} cause  why records went to standard error until now */
+  #tellBack (cause) {
     const message = `the log can be written again; meanwhile ${this.#asideCount} records went to standard error`
-    this.report(new LogError('ERR_LOG_WAS_DIVERTED', `${message} (${reasonOf(this.#cause)})`, { cause: this.#cause }))
+    this.report(new LogError('ERR_LOG_WAS_DIVERTED', `${message} (${reasonOf(cause)})`, { cause }))
     this.#cause = null
     this.#asideCount = 0
   }
@@ -312,7 +318,9 @@ class Delivery {
     const { code = '' } = err
     const isRefused = batch !== undefined && REFUSED.has(code)
     if (!isRefused && (this.#state !== 'open' || !PASSING.has(code))) {
-      this.#replace(err)
+      // A log that was tried meanwhile: the next attempt is later.
+      if (this.#state === 'diverted') this.#divert(err)
+      else this.#replace(err)
       return
     }
     this.report(err)
@@ -351,6 +359,7 @@ class Delivery {
     if (this.#state === 'open') this.#state = 'opening'
     this.retry()
     if (this.#isOwned) this.log.close(() => {})
+    this.#isOwned = false
     const isLate = this.#state === 'opening' && this.#attempt >= ATTEMPT_COUNT_MAX
     const next = isLate ? null : await this.#askForLog(cause)
     this.#isReplacing = false

@@ -100,6 +100,11 @@ class Writer {
     return this.#delivery.log
   }
 
+  /** Whether a signal takes no record. */
+  get handlesSignals () {
+    return this.#options.handleSignals
+  }
+
   /** What SIGKILL can take. */
   get bound () {
     const { queue: { count, bytes }, batch: { ageMs } } = this.#options

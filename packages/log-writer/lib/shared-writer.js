@@ -26,11 +26,13 @@ const WARN = 40
  * @property {SharedArrayBuffer} memory
  * @property {import('node:worker_threads').MessagePort} port
  * @property {Record<string, number>} levels
+ * @property {boolean} handlesSignals  whether the log writer does
  *
  * @typedef {object} Target  a log writer
  * @property {(record: any, level?: string | number) => boolean} write
  * @property {() => boolean} flushSync
  * @property {() => Promise<void>} drained
+ * @property {boolean} [handlesSignals]
  */
 
 /** One thread's ring. */
@@ -64,7 +66,7 @@ class Connection {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
     /** @type {Channel} */
-    this.channel = { memory: this.ring.memory, port: port2, levels }
+    this.channel = { memory: this.ring.memory, port: port2, levels, handlesSignals: writer.handlesSignals === true }
     port1.on('message', () => this.#look())
     port1.on('close', () => {
       this.close()

@@ -24,7 +24,7 @@ const EAGER = ['error', 'fatal']
  * @typedef {object} ThreadWriterOptions
  * @property {'wait' | 'drop-new'} [whenFull]  what `write` does when the ring is full; `wait` by default
  * @property {string[]} [eager]  levels whose records the owner has taken before `write` returns: error and fatal by
- *   default
+ *   default, and all of them if the log writer has `handleSignals`
  * @property {number} [eagerMs]  for how long `write` waits for that at most; 1000 by default
  * @property {{ encode: (value: any) => Uint8Array | string }} [codec]  for records that are neither strings nor bytes;
  *   JSON by default
@@ -38,6 +38,7 @@ class Writer {
   #indexOf = new Map()
   /** @type {boolean[]} */
   #isEager = []
+  #isEagerByDefault
   #options
   /** Only this thread moves it. */
   #tail
@@ -47,10 +48,11 @@ class Writer {
   constructor (channel, options = {}) {
     if (!(channel?.memory instanceof SharedArrayBuffer)) throw misuse('ThreadWriter: expected what connect() has returned')
     checkNames('ThreadWriter', options, ['whenFull', 'eager', 'eagerMs', 'codec'])
-    const { whenFull = 'wait', eager = EAGER, eagerMs = 1000, codec = jsonCodec } = options
+    const { whenFull = 'wait', eager, eagerMs = 1000, codec = jsonCodec } = options
     if (whenFull !== 'wait' && whenFull !== 'drop-new') {
       throw misuse(`ThreadWriter: whenFull must be wait or drop-new, got ${String(whenFull)}`)
     }
+    this.#isEagerByDefault = eager === undefined && channel.handlesSignals
     this.#options = { waits: whenFull === 'wait', eagerMs, codec }
     this.#ring = new Ring(channel.memory)
     if (this.#ring.words[OWNER_THREAD] === threadId) {
@@ -60,7 +62,7 @@ class Writer {
     this.#levels = Object.entries(channel.levels).slice(0, LEVEL_COUNT_MAX - 1)
     for (const [index, [name, number]] of this.#levels.entries()) {
       this.#indexOf.set(name, index).set(number, index)
-      this.#isEager[index] = eager.includes(name)
+      this.#isEager[index] = this.#isEagerByDefault || (eager ?? EAGER).includes(name)
     }
     this.#tail = Atomics.load(this.#ring.words, TAIL)
   }
@@ -80,7 +82,7 @@ class Writer {
     if (!isIn && Atomics.load(this.#ring.words, STATE) === OPEN) return this.#drop(index)
     if (!isIn) return this.#divert(data)
     if (Atomics.load(this.#ring.words, STATE) !== OPEN && !this.#wasTaken()) return this.#divert(data)
-    if (this.#isEager[index] === true) this.#awaitTaken(this.#options.eagerMs)
+    if (this.#isEager[index] ?? this.#isEagerByDefault) this.#awaitTaken(this.#options.eagerMs)
     return true
   }
 
