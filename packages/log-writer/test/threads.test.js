@@ -57,6 +57,34 @@ function countsOf (t, values) {
   return counts
 }
 
+tape('threads: with handleSignals, a signal takes no record of a thread', { skip: process.platform === 'win32' }, async (t) => {
+  const program = `
+    const { LogWriter, lines } = require(${JSON.stringify(require.resolve('..'))})
+    const { shareWriter } = require(${JSON.stringify(require.resolve('../threads'))})
+    const { OffsetLog } = require('@millrace/offset-log')
+    const log = OffsetLog(process.argv[1], { codec: lines })
+    log.ready(() => {
+      const channel = shareWriter(LogWriter(log, { handleSignals: true })).connect()
+      const progress = new SharedArrayBuffer(4)
+      const data = { channel, name: 'a', count: Infinity, progress }
+      new (require('node:worker_threads').Worker)(${JSON.stringify(CHILD)}, { workerData: data, transferList: [channel.port] })
+      setInterval(() => {
+        const count = Atomics.load(new Int32Array(progress), 0)
+        if (count < 200) return
+        require('node:fs').writeSync(1, String(count))
+        process.kill(process.pid, 'SIGTERM')
+      }, 1)
+    })
+  `
+  const file = path.join(temporaryFolder(), 'a.log')
+  const { stdout, signal } = spawnSync(process.execPath, ['-e', program, file], { cwd: __dirname, encoding: 'utf8' })
+  t.equal(signal, 'SIGTERM')
+  const log = OffsetLog(file, { flags: 'r', codec: lines })
+  const count = await log.count()
+  t.ok(count >= Number(stdout) && Number(stdout) >= 200, `${count} of ${stdout} are in the log`)
+  await log.close()
+})
+
 tape('threads: records of several threads are in the log, each once, in order, of all sizes', async (t) => {
   const opened = open({}, { size: 64 * 1024 })
   const sizes = [0, 1, 7, 8, 9, 300, 5000, 16_000, 20_000, 70_000, 200_000]
