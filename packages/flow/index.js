@@ -11,6 +11,7 @@ const { ClockWatch, boundParts, isPlausible, isTooFarAhead, laterTime, oldUntil 
 const { describe } = require('./lib/describe')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
+const { atExit } = require('./lib/process-exit')
 const { abortable, abortError, onAbort, parseSignal } = require('./lib/signals')
 const { escapeControls } = require('./lib/text')
 const { pause, SyncBudget, TimeSlice } = require('./lib/yielding')
@@ -33,6 +34,7 @@ exports.abortError = abortError
 exports.onAbort = onAbort
 exports.abortable = abortable
 exports.createObservable = createObservable
+exports.atExit = atExit
 exports.describe = describe
 exports.escapeControls = escapeControls
 exports.boundParts = boundParts

@@ -1,13 +1,14 @@
 'use strict'
 // BlockFile: opens the file, checks arguments, and hands each call to the reader, the writer or a scan.
 
-const { dirname } = require('node:path')
+const { basename, dirname } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
 } = require('@millrace/flow')
 const { BlockCache, Reader } = require('./block-cache')
 const { FileWatch } = require('./file-watch')
+const { SEGMENT_NAME, openMember } = require('./folder')
 const { close, open } = require('./open')
 const { fileStorage, resolvePath } = require('./storage')
 const { AdaptiveIo, RangeLock, closedError, fetch, fetchNow, rangeError } = require('./whole-io')
@@ -109,7 +110,9 @@ class BlockFileHandle {
     this._lifecycle = new Lifecycle((name) => closedError(name, path))
     /** What may be lost if the last writer crashed; known once the file is open. @type {import('./storage').Past} */
     this.past = 'unknown'
-    toCallback(open(storage, path, request), (err, opened) => {
+    // Of a segment that somebody opens alone, the lock is that of its folder.
+    const isMember = flags === 'r+' && request.lock === true && SEGMENT_NAME.test(basename(path))
+    toCallback((isMember ? openMember : open)(storage, path, request), (err, opened) => {
       if (err) return this._lifecycle.opened(err)
       const { handle, size, path, lock, past } = opened
       // The process that created the file may have failed to sync its name. One more sync costs little.

@@ -116,14 +116,12 @@ class FileWatch {
   #poll () {
     const { handle } = this.#file
     if (handle === null || this.#isBusy) return this.#schedulePoll()
-    this.#readState(handle, (state) => {
+    this.#readState(handle, (state, isFresh) => {
       const hasChanged = state !== this.#state
       const wasFresh = this.#isFresh
       if (hasChanged && this.#state !== '') this.#suspect()
       this.#state = state
-      // File system clocks tick every few ms: two changes within one tick give the same time. So a change that was seen
-      // just now may hide another one.
-      this.#isFresh = hasChanged
+      this.#isFresh = isFresh
       if (hasChanged || wasFresh) this.#announce()
       this.#schedulePoll()
     })
@@ -141,13 +139,14 @@ class FileWatch {
   }
 
   // Gives an empty state if it is unknown.
-  /** @type {(handle: import('./storage').StorageHandle, tell: (state: string) => void) => void} */
+  /** @type {(handle: import('./storage').StorageHandle, tell: (state: string, isFresh: boolean) => void) => void} */
   #readState (handle, tell) {
-    if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size)))
+    if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size), false))
     handle.stat((err, state) => {
-      if (err || !state) return tell('')
+      if (err || !state) return tell('', false)
       const { size, modifiedNs, nameCount } = state
-      tell(`${size} ${modifiedNs} ${nameCount}`)
+      // File system clocks tick every few ms: two changes within one tick give the same time.
+      tell(`${size} ${modifiedNs} ${nameCount}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
     })
   }
 }

@@ -38,7 +38,7 @@ const UNCHANGED = ['toAbsolute', 'findHolder']
  * @typedef {import('./storage').Storage} Storage
  * @typedef {import('./storage').StorageHandle} StorageHandle
  * @typedef {import('./storage').StorageLock} StorageLock
- * @typedef {import('./folder-handle').FolderHandle} FolderHandle
+ * @typedef {import('./storage').FolderHandle} FolderHandle
  *
  * @typedef {object} FolderRequest
  * @property {boolean} [createFolder]  false by default: ENOENT if it is missing
@@ -49,6 +49,7 @@ const UNCHANGED = ['toAbsolute', 'findHolder']
 
 class Folder {
   #inner
+  #onMoved
   /** @type {FolderHandle | null} */
   #handle = null
   #realPath
@@ -56,13 +57,21 @@ class Folder {
   #locked = null
   /** @type {Promise<void> | null} */
   #closing = null
+  #isClosed = false
+  /** Calls through the open folder. @type {Set<Promise<any>>} */
+  #running = new Set()
   /** Set once the path has led elsewhere. @type {LogError | null} */
   movedError = null
   /** @type {StorageLock | null} */
   lock = null
 
-  /** @param {Storage} storage  @param {string} folder  absolute */
-  constructor (storage, folder) {
+  /**
+   * @param {Storage} storage
+   * @param {string} folder  absolute
+   * @param {(err: LogError) => void} [onMoved]  called once, when it is found that the path leads elsewhere
+   */
+  constructor (storage, folder, onMoved = () => {}) {
+    this.#onMoved = onMoved
     this.#inner = storage
     this.path = this.#realPath = folder
     /** Of the files in the folder, and in folders in it. Before `open` it is as the given one. */
@@ -116,9 +125,11 @@ class Folder {
   }
 
   #noteMoved () {
-    this.movedError ??= new LogError('ERR_FILE_MOVED', `${this.path} leads to another folder now, or to none: the open ` +
+    if (this.movedError !== null) return this.movedError
+    this.movedError = new LogError('ERR_FILE_MOVED', `${this.path} leads to another folder now, or to none: the open ` +
       'folder was renamed, removed or replaced, and nothing was changed in the other one. Close what is open, and find ' +
       'out where the folder went before you open it again', { path: this.path })
+    this.#onMoved(this.movedError)
     return this.movedError
   }
 
@@ -141,7 +152,12 @@ class Folder {
       if (leavesNothing && isOwn) await call(this.storage, 'unlink', file).catch(() => {})
       await close(handle, this.lock)
     } finally {
-      if (this.#handle !== null) await call(this.#handle, 'close')
+      // A descriptor that is closed may become that of another folder, so nothing may reach names through it any more.
+      const handle = this.#handle
+      this.#handle = null
+      this.#isClosed = true
+      await Promise.allSettled([...this.#running])
+      if (handle !== null) await call(handle, 'close')
     }
   }
 
@@ -176,7 +192,10 @@ class Folder {
     for (const name of ['syncFolderSync', 'makeFolderSync']) {
       if (!inner[name]) continue
       bound[name] = (/** @type {string} */ file) => {
-        if (this.#isInside(file)) this.proveSync()
+        if (this.#isInside(file)) {
+          this.#checkOpen()
+          this.proveSync()
+        }
         inner[name](this.#reach(file))
       }
     }
@@ -187,7 +206,8 @@ class Folder {
     }
     if (inner.lock) {
       bound.lock = (/** @type {string} */ file, /** @type {any} */ request, /** @type {any} */ cb) => {
-        inner.lock(file, { ...request, at: this.#reach(file) }, cb)
+        const isHere = this.#handle !== null && [this.path, this.#realPath].includes(path.dirname(file))
+        inner.lock(file, { ...request, ...(isHere ? { folder: this.#handle } : { at: this.#reach(file) }) }, cb)
       }
     }
     return bound
@@ -232,6 +252,7 @@ class Folder {
   /** @type {(file: string, run: () => Promise<any>) => Promise<any>} */
   async #change (file, run) {
     if (!this.#isInside(file)) return run()
+    this.#checkOpen()
     await this.prove()
     const result = await run()
     if (this.#handle !== null && this.#handle.reach === null) await this.prove()
@@ -249,17 +270,25 @@ class Folder {
    * @type {(name: string, count: number, args: any[]) => Promise<any>}
    */
   async #call (name, count, args) {
+    const reach = this.#handle?.reach ?? null
     const reached = args.map((arg, index) => index < count ? this.#reach(arg) : arg)
+    const running = call(/** @type {any} */ (this.#inner), name, ...reached)
+    this.#running.add(running)
     try {
-      return await call(/** @type {any} */ (this.#inner), name, ...reached)
+      return await running
     } catch (err) {
-      throw this.#describe(err)
+      throw this.#describe(err, reach)
+    } finally {
+      this.#running.delete(running)
     }
   }
 
-  /** Names the file as the caller did. @param {any} err */
-  #describe (err) {
-    const reach = this.#handle?.reach ?? null
+  #checkOpen () {
+    if (this.#isClosed) throw new LogError('ERR_FILE_CLOSED', `${this.path} was closed; nothing was changed in it`, { path: this.path })
+  }
+
+  /** Names the file as the caller did. @type {(err: any, reach: string | null) => any} */
+  #describe (err, reach) {
     if (reach === null || typeof err?.message !== 'string' || !err.message.includes(`${reach}/`)) return err
     for (const name of ['message', 'path', 'dest']) {
       if (typeof err[name] === 'string') err[name] = err[name].replaceAll(`${reach}/`, `${this.path}/`)
@@ -271,11 +300,6 @@ class Folder {
 /** @type {(name: string, folder: string) => boolean} whether it is the folder or something in it */
 function isWithin (name, folder) {
   return name.startsWith(folder) && (name.length === folder.length || ['/', path.sep].includes(name[folder.length]))
-}
-
-/** Whether a file belongs to the writer of its folder. @param {string} name  without the folder */
-function isSegmentName (name) {
-  return SEGMENT_NAME.test(name)
 }
 
 /**
@@ -303,5 +327,4 @@ async function openMember (storage, givenPath, request) {
 exports.Folder = Folder
 exports.LOCK_FILE = LOCK_FILE
 exports.SEGMENT_NAME = SEGMENT_NAME
-exports.isSegmentName = isSegmentName
 exports.openMember = openMember

@@ -15,6 +15,8 @@ const { LogError } = require('@millrace/errors')
 const { abortError, call, pause, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
 
+/** The end of the name of a new file until it has its first bytes. */
+const TEMPORARY = '.new'
 // Pauses between attempts to take a lock that is held. Each is twice as long as the one before.
 const WAIT_MS_MIN = 2
 const WAIT_MS_MAX = 25
@@ -125,7 +127,7 @@ class LockedOpening {
   constructor (storage, filePath, request) {
     this.#storage = storage
     this.#path = filePath
-    this.#temporaryPath = temporaryPathOf(filePath)
+    this.#temporaryPath = filePath + TEMPORARY
     this.#request = request
   }
 
@@ -173,7 +175,7 @@ class LockedOpening {
     const outcome = handle.tryLock ? await call(handle, 'tryLock') : 'refused'
     if (outcome === 'refused') await this.#close(handle)
     if (outcome !== 'held') return outcome
-    if (!await isAt(handle, name)) throw this.#changesHands()
+    if (handle.isAt && !await call(handle, 'isAt', name)) throw this.#changesHands()
     return handle
   }
 
@@ -215,7 +217,7 @@ class LockedOpening {
     const [storage, from, to, { initial }] = [this.#storage, this.#temporaryPath, this.#path, this.#request]
     await fill(temporary, initial === null ? Buffer.alloc(0) : initial())
     if (empty !== null && storage.copyOwnership) await call(storage, 'copyOwnership', to, from)
-    const isFree = empty === null ? await this.#openNow(to, true) === null : await isAt(empty, to)
+    const isFree = empty === null ? await this.#openNow(to, true) === null : !empty.isAt || await call(empty, 'isAt', to)
     if (!isFree) throw this.#changesHands()
     await call(storage, 'rename', from, to)
     this.#hasMadeTemporary = false
@@ -316,7 +318,7 @@ async function openSized (storage, filePath, options) {
  *   Promise<void>}
  */
 async function createFile (storage, filePath, { createFolder, bytes, isThere }) {
-  const temporary = temporaryPathOf(filePath)
+  const temporary = filePath + TEMPORARY
   try {
     const handle = await call(storage, 'open', temporary, { flags: 'r+', createFolder })
     await inTurn(() => fill(handle, bytes), () => call(handle, 'close'))
@@ -327,11 +329,6 @@ async function createFile (storage, filePath, { createFolder, bytes, isThere }) 
   }
   await call(storage, 'rename', temporary, filePath)
   await call(storage, 'syncFolder', path.dirname(filePath))
-}
-
-/** The name of a new file until it has its first bytes. @param {string} filePath */
-function temporaryPathOf (filePath) {
-  return `${filePath}.new`
 }
 
 /** Replaces the contents of a file and syncs them. @type {(handle: StorageHandle, bytes: Buffer) => Promise<void>} */
@@ -351,11 +348,6 @@ async function inTurn (first, last) {
     throw err
   }
   await last()
-}
-
-/** @type {(handle: StorageHandle, name: string) => Promise<boolean>} */
-async function isAt (handle, name) {
-  return handle.isAt ? call(handle, 'isAt', name) : true
 }
 
 // If the kernel holds the lock, the record is removed before the file is closed: afterwards it belongs to the next

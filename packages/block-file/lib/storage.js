@@ -13,10 +13,9 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
-const { openFolderHandle } = require('./folder-handle')
 const { notAFile } = require('./whole-io')
 
-const { O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
+const { O_CREAT, O_DIRECTORY = 0, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
 // A log may hold private data. A user who wants to share it can change the mode.
 const FILE_MODE = 0o600
 const IS_LINUX = process.platform === 'linux'
@@ -80,7 +79,7 @@ const LOOK_MS = 100
  *   and NTFS keeps names in a journal of its own
  * @property {(path: string) => void} [syncFolderSync]  a storage without it has no synchronous changes
  * @property {(folder: string, cb: Callback<string[]>) => void} [listFolder]  the names in a folder
- * @property {(folder: string, cb: Callback<import('./folder-handle').FolderHandle>) => void} [openFolder]  opens a
+ * @property {(folder: string, cb: Callback<FolderHandle>) => void} [openFolder]  opens a
  *   folder, to reach its files, and to see if a path leads to it. A storage without it has no folders that can be moved
  * @property {(path: string) => void} [makeFolderSync]  makes the folder of a file; throws on failure
  * @property {(path: string, onEvent: () => void, cb: Callback<Watcher>) => void} [watch]  reports changes, also of
@@ -100,11 +99,23 @@ const LOOK_MS = 100
  */
 
 /**
+ * @typedef {object} FolderHandle
+ * @property {string | null} reach  a path that leads to this folder as long as it is open, wherever it is moved. Null
+ *   if the system has no such path: then whoever acts on a name proves, before and after, that the path is right
+ * @property {(path: string, cb: (err: Error | null, isAt?: boolean) => void) => void} isAt  whether a path leads to
+ *   this folder
+ * @property {(path: string) => boolean} isAtSync
+ * @property {(cb: (err: Error | null) => void) => void} close
+ */
+
+/**
  * @typedef {object} LockRequest
  * @property {boolean} createFolder
  * @property {boolean} [isKernelHeld]  whether `tryLock` has locked the file; the record then only names the holder
  * @property {bigint} [inode]  of the file that `tryLock` has locked
- * @property {string} [at]  another path to the file, through its open folder
+ * @property {string} [at]  another path to the file, through an open folder
+ * @property {FolderHandle} [folder]  the open folder of the file, which stays open until the
+ *   lock is released
  */
 
 /**
@@ -212,8 +223,15 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
 
 /** @param {string} filePath  @param {LockRequest} request */
 async function lock (filePath, request) {
-  if (request.createFolder) await makeFolder(path.dirname(request.at ?? filePath))
-  return lockFile(filePath, request)
+  const at = path.dirname(request.at ?? filePath)
+  if (request.createFolder) await makeFolder(at)
+  const folder = request.folder ?? await openFolder(at)
+  try {
+    return await lockFile(filePath, request, folder)
+  } catch (err) {
+    if (request.folder === undefined) await call(folder, 'close').catch(() => {})
+    throw err
+  }
 }
 
 /** @param {string} from  @param {string} to */
@@ -233,7 +251,7 @@ exports.fileStorage = {
   syncFolder: callbackify(syncFolder),
   syncFolderSync,
   listFolder: fs.readdir,
-  openFolder: callbackify(openFolderHandle),
+  openFolder: callbackify(openFolder),
   makeFolderSync,
   watch: watchFile,
   toAbsolute,
@@ -309,6 +327,40 @@ async function hasKernelLocks (filePath, { createFolder }) {
 }
 
 // Folders: makes them, and puts the names in them on stable storage.
+
+/** Whether names can be reached through an open folder; null until the first one is opened. @type {boolean | null} */
+let hasReach = IS_LINUX ? null : false
+
+/** @type {(folder: string) => Promise<FolderHandle>} throws ENOENT, ENOTDIR and other errors of the file system */
+async function openFolder (folder) {
+  // While it is open, no other folder gets its inode. Windows cannot open a folder.
+  const fd = process.platform === 'win32' ? null : await call(fs, 'open', folder, O_RDONLY | O_DIRECTORY)
+  try {
+    const own = await call(fs, fd === null ? 'stat' : 'fstat', fd ?? folder, { bigint: true })
+    const isSame = (/** @type {fs.BigIntStats | undefined} */ found) => found?.ino === own.ino && found?.dev === own.dev
+    const link = `/proc/self/fd/${fd}`
+    // There may be no /proc, or this process may not write there.
+    hasReach ??= mayWrite(`${link}/a`) && isSame(fs.statSync(link, { bigint: true, throwIfNoEntry: false }))
+    return {
+      reach: fd !== null && hasReach ? link : null,
+      isAt: (name, cb) => fs.stat(name, { bigint: true }, (err, found) => {
+        if (err && err.code !== 'ENOENT' && err.code !== 'ENOTDIR') cb(err)
+        else cb(null, isSame(found))
+      }),
+      isAtSync: (name) => isSame(fs.statSync(name, { bigint: true, throwIfNoEntry: false })),
+      close: (cb) => fd === null ? process.nextTick(cb, null) : fs.close(fd, cb)
+    }
+  } catch (err) {
+    if (fd !== null) await call(fs, 'close', fd).catch(() => {})
+    throw err
+  }
+}
+
+/** @param {string} name */
+function mayWrite (name) {
+  const { permission } = /** @type {{ permission?: { has: (scope: string, path: string) => boolean } }} */ (process)
+  return permission?.has('fs.write', name) ?? true
+}
 
 /** Makes a folder and its missing parents, and syncs their names. @param {string} folder */
 async function makeFolder (folder) {

@@ -8,8 +8,11 @@ const path = require('node:path')
 const tape = require('tape')
 const { call } = require('@millrace/flow')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
-const { Folder, LOCK_FILE, fileStorage } = require('..')
+const { BlockFile, Folder, LOCK_FILE, fileStorage } = require('..')
+const { promises } = require('./open-blocks')
+const { recordStorage } = require('./record-storage')
 
+const SEGMENT = '0000000000000000-20260101T000000000Z.log'
 const OWN = { a: 'own a', b: 'own b' }
 const OTHER = { a: 'other a', b: 'other b', c: 'other c' }
 const CAN_MOUNT = process.platform === 'linux' && spawnSync('unshare', ['-m', 'true']).status === 0 && process.getuid() === 0
@@ -157,6 +160,49 @@ tape('folder: what is not lost works, and a failure names the file by its path',
     t.equal(err.path, path.join(at, 'missing'))
     t.ok(err.message.includes(path.join(at, 'missing')), err.message)
     await folder.close()
+  }
+})
+
+tape('folder: one writer at a time, in this process and however it is opened', async (t) => {
+  for (const storage of [fileStorage, recordStorage]) {
+    const at = path.join(newFolder(), 'made')
+    t.equal((await failureOf(() => new Folder(storage, at).open({ lock: true })))?.code, 'ENOENT')
+    const folder = new Folder(storage, at)
+    await folder.open({ lock: true, createFolder: true })
+    const second = await failureOf(() => new Folder(storage, at).open({ lock: true }))
+    t.equal(second?.code, 'ERR_LOG_LOCKED')
+    t.equal(second?.holder?.pid, process.pid)
+    const file = path.join(at, SEGMENT)
+    const initial = () => Buffer.from('some')
+    const alone = promises(BlockFile(file, { storage, lock: true, initial }))
+    t.equal((await failureOf(alone.ready))?.code, 'ERR_LOG_LOCKED', 'a segment of it')
+    t.notOk(fs.existsSync(file), 'nothing is made')
+    const member = promises(BlockFile(file, { storage: folder.storage, lock: folder.lock, initial }))
+    await member.append(Buffer.from('more'))
+    await member.close()
+    t.notOk(fs.existsSync(`${file}.lock`), 'it has no lock of its own')
+    t.equal((await failureOf(() => new Folder(storage, at).open({ lock: true })))?.code, 'ERR_LOG_LOCKED', 'and releases none')
+    await folder.close()
+    const later = promises(BlockFile(file, { storage, lock: true }))
+    await later.ready()
+    t.equal((await failureOf(() => new Folder(storage, at).open({ lock: true })))?.code, 'ERR_LOG_LOCKED', 'a segment locks its folder')
+    await later.close()
+    t.deepEqual(fs.readdirSync(at).sort(), [SEGMENT, LOCK_FILE].sort())
+  }
+})
+
+tape('folder: a segment that lies alone is locked, and nothing is left beside it', async (t) => {
+  for (const storage of [fileStorage, recordStorage]) {
+    const file = path.join(newFolder(), 'alone', SEGMENT)
+    const open = (more) => promises(BlockFile(file, { storage, lock: true, createFolder: true, ...more }))
+    const first = open()
+    await first.append(Buffer.from('some'))
+    t.equal((await failureOf(open().ready))?.code, 'ERR_LOG_LOCKED')
+    await first.close()
+    t.deepEqual(fs.readdirSync(path.dirname(file)), [SEGMENT])
+    fs.unlinkSync(file)
+    t.equal((await failureOf(open({ mustExist: true }).ready))?.code, 'ENOENT')
+    t.deepEqual(fs.readdirSync(path.dirname(file)), [])
   }
 })
 

@@ -32,6 +32,7 @@ exports.codes = Object.freeze({
   ERR_RECORD_TOO_LARGE: 'a record is larger than maxRecordSize, or a batch larger than one write can be',
   ERR_RECORD_NOT_FOUND: 'no record begins at the seq that was asked for',
   ERR_LOG_SEQ_LOST: 'a power cut took the record at this seq; build views that saw it again',
+  ERR_LOG_FOREIGN_SEGMENT: 'a file in the folder of a segmented log is a segment of another log; it was not removed',
   ERR_LOG_SEQ_RETAINED: 'the record at this seq was dropped with its segment, as the limits of the log say; build views that lack it again',
   'flumelog:deleted': 'the record was deleted; the code is the one that flumedb looks for',
 

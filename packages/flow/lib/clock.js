@@ -112,7 +112,7 @@ class ClockWatch {
 
 /**
  * The times before which the parts of a log count as older than an age.
- * @param {{ from: number[] }} bounds  of the parts, sorted
+ * @param {{ from: number[], to: number[] }} bounds  of the parts
  * @param {number} nowMs
  * @param {number} ageMs
  * @param {number} [livedMs]

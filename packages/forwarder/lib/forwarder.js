@@ -3,7 +3,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { LogError, misuse } = require('@millrace/errors')
-const { createObservable, isPlausible, Lifecycle, toPromise } = require('@millrace/flow')
+const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
@@ -437,8 +437,7 @@ class LogForwarder {
     } catch {
       // The record may have any shape.
     }
-    const nowMs = Date.now()
-    return Math.max(0, Math.round(isPlausible(time, nowMs) ? nowMs - time : performance.now() - this.#queuedMs))
+    return Math.max(0, Math.round(Number.isFinite(time) ? Date.now() - time : performance.now() - this.#queuedMs))
   }
 
   /** @type {(from: number | null, to: number, problem: string) => void} */

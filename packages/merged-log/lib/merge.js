@@ -7,7 +7,7 @@
 // because the clock was set back, the later of the two counts for both.
 
 const { LogError } = require('@millrace/errors')
-const { abortError, isPlausible, onAbort, toCallback } = require('@millrace/flow')
+const { abortError, onAbort, toCallback } = require('@millrace/flow')
 
 const SECOND_READ = 'stream: a second read was requested before the first one finished'
 /** A live stream that waits for a record keeps the process running with a timer, which does nothing else. */
@@ -50,10 +50,6 @@ class Input {
   timeMs = NaN
   /** The latest time in the slot so far, or if the stream is reversed, the earliest. */
   orderMs
-  /** When its record became ready, by the steady clock. */
-  readyMs = 0
-  /** Whether the slot had a time that may be right. Then those that cannot be do not move its order. */
-  #hasPlausible = false
 
   /**
    * @param {Merge} merge
@@ -99,7 +95,6 @@ class Input {
       this.item = item
       this.#order()
       this.state = 'ready'
-      this.readyMs = performance.now()
       this.#merge.go()
     })
   }
@@ -107,13 +102,8 @@ class Input {
   #order () {
     const { item: { value } } = this
     this.timeMs = this.#merge.timeOf(value)
-    if (!Number.isFinite(this.timeMs)) return
-    const mayBeRight = isPlausible(this.timeMs, Date.now())
-    if (!mayBeRight && this.#hasPlausible) return
-    const isFirst = mayBeRight && !this.#hasPlausible
-    this.#hasPlausible ||= mayBeRight
     const isEarlier = this.timeMs < this.orderMs
-    if (isFirst || isEarlier === this.#read.reverse) this.orderMs = this.timeMs
+    if (Number.isFinite(this.timeMs) && isEarlier === this.#read.reverse) this.orderMs = this.timeMs
   }
 
   /** @param {Error | true} end */
@@ -279,7 +269,7 @@ class Merge {
     const first = this.#findFirst()
     const isWaiting = inputs.some(({ state }) => state === 'waiting')
     if (first === null) return isWaiting ? this.#wait(KEEP_ALIVE_MS) : this.#close(true)
-    const waitMs = isWaiting ? this.#waitMsFor(first) : 0
+    const waitMs = isWaiting ? this.#waitMsFor(first.timeMs) : 0
     if (waitMs > 0) this.#wait(waitMs)
     else this.#deliver(first)
   }
@@ -297,14 +287,12 @@ class Merge {
     return first
   }
 
-  /** How long other slots may still get a record that belongs before this one. @param {Input} input */
-  #waitMsFor ({ timeMs, readyMs }) {
+  /** How long other slots may still get a record that belongs before one of this time. @param {number} timeMs */
+  #waitMsFor (timeMs) {
     const { latenessMs } = this.#options
     const waitMs = timeMs + latenessMs - Date.now()
     // A time so far ahead says that the clock was set back: there is nothing to wait for.
-    if (waitMs > 2 * latenessMs) return 0
-    // The wall clock may stand still.
-    return Math.min(waitMs, readyMs + latenessMs - performance.now())
+    return waitMs > 2 * latenessMs ? 0 : waitMs
   }
 
   /** @param {number} ms */

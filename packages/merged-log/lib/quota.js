@@ -4,7 +4,7 @@
 // still there after a while, nobody has the slot, and whoever gets its lock drops them.
 
 const path = require('node:path')
-const { ClockWatch, boundParts, call, oldUntil } = require('@millrace/flow')
+const { call } = require('@millrace/flow')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')
 
@@ -15,15 +15,13 @@ const GRACE_MS = 2.5 * LOOK_MS
 const GROWTH = 2
 /** The name of every file of a segment begins with its base and the time when it was made. */
 const BASE_LENGTH = 16
-const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log/
+const SEGMENT = /^(\d{16})-(\d{8}T\d{9}Z)\.log/
 
 /**
  * @typedef {object} SlotSegment
  * @property {number} slot
  * @property {number} base
- * @property {number} createdMs  as in the name
- * @property {number} fromMs  no record is older, as far as clocks can be believed; -Infinity if that is unknown
- * @property {number} toMs  nor younger; Infinity if that is unknown
+ * @property {string} created  as in the name, or that of an earlier segment of the slot if the clock was set back
  * @property {number} size  of its files, in bytes
  * @property {SlotSegment | null} next  the one behind it in the slot; null if it is the newest one
  *
@@ -41,7 +39,6 @@ class Quota {
   /** @type {Promise<void> | null} */
   #looking = null
   #isClosed = false
-  #clock = new ClockWatch()
   #timer
   #forget
 
@@ -108,15 +105,7 @@ class Quota {
     const before = this.#sizes
     this.#sizes = new Map()
     const lists = await Promise.all(slots.map((slot) => this.#measureSlot(slot, before)))
-    const nowMs = Date.now()
-    for (const list of lists) {
-      // Segments go in the order of their slot, whatever the clock did.
-      const { from, to } = boundParts(list.map(({ createdMs }) => createdMs), nowMs)
-      list.forEach((segment, index) => { Object.assign(segment, { fromMs: from[index], toMs: to[index] }) })
-    }
-    // What began at an unknown time counts as begun when the next one was.
-    const orderOf = (/** @type {SlotSegment} */ { fromMs, toMs }) => fromMs > -Infinity ? fromMs : Math.min(toMs, nowMs)
-    return lists.flat().sort((a, b) => orderOf(a) - orderOf(b))
+    return lists.flat().sort((a, b) => a.created < b.created ? -1 : Number(a.created > b.created))
   }
 
   /** @type {(slot: number, knownSizes: Map<string, number>) => Promise<SlotSegment[]>} */
@@ -128,17 +117,18 @@ class Quota {
     /** @type {SlotSegment[]} */
     const segments = []
     for (const name of names) {
-      const [base, year, month, day, ...time] = (SEGMENT.exec(name) ?? []).slice(1).map(Number)
+      const [, base, created] = SEGMENT.exec(name) ?? []
       let last = segments[segments.length - 1]
-      if (last === undefined || last.base !== base) {
-        const createdMs = Date.UTC(year, month - 1, day, ...time)
-        const next = { slot, base, createdMs, fromMs: -Infinity, toMs: Infinity, size: 0, next: null }
+      if (last === undefined || last.base !== Number(base)) {
+        // Segments go in the order of their slot, whatever the clock did.
+        const notEarlier = last !== undefined && last.created > created ? last.created : created
+        const next = { slot, base: Number(base), created: notEarlier, size: 0, next: null }
         if (last !== undefined) last.next = next
         segments.push(last = next)
       }
       const file = path.join(folder, name)
       const size = knownSizes.get(file) ?? await sizeOf(file, storage)
-      if (base !== Number(newest)) this.#sizes.set(file, size)
+      if (base !== newest) this.#sizes.set(file, size)
       last.size += size
     }
     return segments
@@ -152,11 +142,9 @@ class Quota {
     const { maxSize, segmentSize, segmented: { maxAge = Infinity } } = this.#options
     const slotCount = new Set(segments.map(({ slot }) => slot)).size
     let excess = total + slotCount * GROWTH * segmentSize - maxSize
-    const nowMs = Date.now()
-    const from = segments.map(({ fromMs }) => fromMs).sort((a, b) => a - b)
-    const oldMs = oldUntil({ from }, nowMs, maxAge, this.#clock.lived(nowMs, maxAge))
-    return segments.filter(({ next, size, toMs }) => {
-      if (next === null || !(excess > 0 || toMs <= oldMs)) return false
+    const oldest = maxAge === Infinity ? '' : compactTime(Date.now() - maxAge)
+    return segments.filter(({ next, size }) => {
+      if (next === null || !(excess > 0 || next.created < oldest)) return false
       excess -= size
       return true
     })
@@ -208,6 +196,11 @@ async function sizeOf (file, storage) {
   } catch {
     return 0
   }
+}
+
+/** As in the names of segments. @param {number} ms */
+function compactTime (ms) {
+  return new Date(Math.max(0, ms)).toISOString().replace(/[-:.]/g, '')
 }
 
 exports.Quota = Quota

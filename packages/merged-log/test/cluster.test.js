@@ -19,6 +19,9 @@ class Cluster {
   /** What each worker that ever ran has acknowledged, by its name. */
   acknowledged = new Map()
   slots = new Set()
+  children = []
+  /** How they ended. */
+  endings = new Set()
 
   constructor (folder) {
     this.folder = folder
@@ -28,10 +31,13 @@ class Cluster {
     const name = `w${this.acknowledged.size}`
     this.acknowledged.set(name, -1)
     const child = fork(WORKER, [this.folder, name])
-    const [{ slot }] = await once(child, 'message')
+    this.children.push(child)
+    // A worker that fails says why, and ends. Whoever waits for its message must not wait forever.
+    child.ended = once(child, 'exit').then(([code, signal]) => signal ?? code)
+    const [{ slot }] = await Promise.race([once(child, 'message'), child.ended.then((how) => [{ how }])])
+    if (slot === undefined) throw new Error(`${name} has no slot`)
     this.slots.add(slot)
     child.on('message', ({ acknowledged }) => this.acknowledged.set(name, acknowledged))
-    child.ended = once(child, 'exit')
     this.workers.push(child)
   }
 
@@ -41,14 +47,18 @@ class Cluster {
     if (isKilled) old.kill('SIGKILL')
     await this.start()
     if (!isKilled) old.send('end')
-    await old.ended
+    this.endings.add(await old.ended)
   }
 
   async end () {
     await Promise.all(this.workers.map(async (worker) => {
       worker.send('end')
-      await worker.ended
+      this.endings.add(await worker.ended)
     }))
+  }
+
+  kill () {
+    for (const child of this.children) child.kill('SIGKILL')
   }
 }
 
@@ -69,6 +79,7 @@ function check (t, values, acknowledged, what) {
 tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep the order of each process', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
   const cluster = new Cluster(folder)
+  t.teardown(() => cluster.kill())
   await Promise.all(Array.from({ length: WORKER_COUNT }, () => cluster.start()))
   t.deepEqual([...cluster.slots].sort(), [0, 1, 2, 3, 4, 5, 6, 7], 'each has a slot of its own')
 
@@ -84,6 +95,7 @@ tape('cluster: eight workers, rolling restarts and kills lose nothing, and keep 
     }
   }
   await cluster.end()
+  t.deepEqual([...cluster.endings].sort(), [0, 'SIGKILL'], 'none failed')
   t.ok(cluster.slots.size <= WORKER_COUNT + 2, `slots were used again: ${cluster.slots.size}`)
 
   // A log that follows its writers may be a moment behind them.

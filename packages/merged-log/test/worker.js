@@ -6,7 +6,8 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('..')
 
 async function run (folder, name) {
-  process.once('disconnect', () => process.exit(1))
+  const onDisconnect = () => process.exit(1)
+  process.once('disconnect', onDisconnect)
   const state = { isEnding: false }
   process.on('message', () => { state.isEnding = true })
   const log = SlotLog(folder, { codec: jsonCodec, segmentSize: 20_000 })
@@ -19,6 +20,7 @@ async function run (folder, name) {
     if (n % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2))
   }
   await log.close()
+  process.off('disconnect', onDisconnect)
   process.disconnect()
 }
 

@@ -65,7 +65,8 @@ function parseOptions (options = {}) {
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
   checkOneOf('verify', verify, [true, false])
   checkOneOf('strict', strict, [true, false])
-  checkOneOf('lock', lock, [true, false])
+  // Or the lock of an open `Folder` of @millrace/block-file, which covers the file.
+  if (typeof lock !== 'object' || lock === null) checkOneOf('lock', lock, [true, false])
   if (id !== undefined && !(typeof id === 'string' && ID.test(id))) throw misuse(`OffsetLog: id must be 32 hex digits, got ${String(id)}`)
   if (!Number.isSafeInteger(maxRecordSize) || maxRecordSize < 1 || maxRecordSize > RECORD_SIZE_MAX) {
     throw misuse(`OffsetLog: maxRecordSize must be from 1 to ${RECORD_SIZE_MAX} bytes, got ${String(maxRecordSize)}`)

@@ -6,9 +6,9 @@
 // in the segment before.
 
 const { LogError } = require('@millrace/errors')
-const { call, laterTime } = require('@millrace/flow')
+const { atExit, call, laterTime } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
-const { SLACK, makeSegment, nameAt, writeHint } = require('./opening')
+const { SLACK, makeSegment, nameAt } = require('./opening')
 
 /** The end of a segment that never had a record. */
 const HEAD_SIZE = 32 * 1024
@@ -90,7 +90,11 @@ class Appending {
 
   /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
   #place (records, size, cb) {
-    const { segments } = this.#core
+    const { segments, lifecycle } = this.#core
+    if (segments.failure !== null) {
+      lifecycle.leave()
+      return process.nextTick(cb, segments.failure)
+    }
     if (this.#rolling === null && !this.#isFull(size)) return this.#appendTo(segments.last, records, cb)
     this.#queue.push({ records, size, cb })
     this.#queuedSize += size
@@ -134,10 +138,9 @@ class Appending {
     // A clock that is a few seconds back at midnight does not go back to yesterday.
     const now = laterTime(createdMs, Date.now())
     // A clock that was set back, or stands still, must not keep a segment for years.
-    if (segmentAge < Infinity) {
-      if (Math.abs(now - createdMs) >= segmentAge || performance.now() - last.activeSinceMs >= segmentAge) return true
-    }
-    return calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs))
+    return (segmentAge < Infinity && Math.abs(now - createdMs) >= segmentAge) ||
+      performance.now() - last.activeSinceMs >= segmentAge ||
+      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
   }
 
   /** Seals the newest segment and makes the next one. @returns {Promise<void>} */
@@ -154,7 +157,8 @@ class Appending {
     const { segments, folder, options } = core
     const before = segments.last
     const file = /** @type {import('./core').LogFile} */ (before.file)
-    process.prependListener('exit', this.#flushAtExit)
+    // The end of the process flushes what the newest segment has, but does not know the queue.
+    const forget = atExit(() => this.#flushAtExit())
     try {
       await call(before.log, 'sync')
       await this.#retention.makeRoom()
@@ -169,8 +173,6 @@ class Appending {
       if (!isDurable()) before.log.flushSync()
       core.activate(segments.add(name), log)
       this.#nextBase = null
-      // Before the lock of the segment before is released.
-      await writeHint(folder, options, segments.list)
       this.#hasWarned = false
       this.#retryAtMs = 0
     } catch (err) {
@@ -179,7 +181,7 @@ class Appending {
       throw err
     } finally {
       this.#nextBase = null
-      process.off('exit', this.#flushAtExit)
+      forget()
     }
     before.size = file.store.end
     segments.retire(before)
@@ -245,8 +247,7 @@ class Appending {
     if (wanted > room) throw errors.notReady(folder, 'is beginning a segment', name)
   }
 
-  /** The end of the process flushes what the newest segment has, but does not know the queue. */
-  #flushAtExit = () => {
+  #flushAtExit () {
     try {
       this.flushSync()
     } catch {

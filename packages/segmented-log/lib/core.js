@@ -1,8 +1,10 @@
 'use strict'
 // What the parts of one open segmented log share. To the streams, scans and reads of offset-log it looks like one file.
 
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable } = require('@millrace/flow')
-const { KeepAlive, errors } = require('@millrace/offset-log/composing')
+const { KeepAlive, errors, peekId } = require('@millrace/offset-log/composing')
 const { inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
@@ -45,6 +47,29 @@ class Core {
   #activeFile = null
   /** Stops listening to the newest segment. */
   #forget = () => {}
+
+  /** The folder was moved or replaced: nobody would find what is appended. @param {Error} cause  ERR_FILE_MOVED */
+  noteMoved (cause) {
+    this.segments.failure ??= new LogError('ERR_LOG_POISONED', `${cause.message}; the log takes no more changes`,
+      { cause, path: this.folder })
+  }
+
+  /**
+   * Which of some files are segments of another log. What cannot be read is damaged, and belongs to this one.
+   * @param {string[]} names  of files in the folder
+   * @returns {Promise<LogError | null>}  names the first one
+   */
+  async findForeign (names) {
+    const { header } = /** @type {any} */ (this.segments.last.file).store
+    for (const name of names) {
+      const file = path.join(this.folder, name)
+      const { id } = await peekId(file, this.options.active.storage).catch(() => ({ id: null }))
+      if (id === null || header === undefined || id.equals(header.id)) continue
+      return new LogError('ERR_LOG_FOREIGN_SEGMENT', `${file} is a segment of another log, and was not removed; move it to ` +
+        `where it belongs. Its id is ${id.toString('hex')}, that of this log ${header.id.toString('hex')}`, { path: file })
+    }
+    return null
+  }
 
   /** @returns {LogFile} */
   #createFile () {

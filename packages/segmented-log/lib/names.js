@@ -9,15 +9,15 @@
 //                                               this time
 //   forwarder.0000000000032854.hold             a hold: its name, and the seq from which on it needs the records
 //   times                                       a cache: see times.js
-//   newest                                      a hint: see opening.js
+//   writer, writer.lock                         the lock of the folder: see Folder of @millrace/block-file
 
+const { LOCK_FILE, SEGMENT_NAME } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 const { formats } = require('./compressed/formats')
 
 const DIGITS = 16
 /** The end of the year 9999. */
 const TIME_MAX = Date.UTC(10_000, 0) - 1
-const SEGMENT = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
 const NAME_SIZE = segmentName(0, 0).length
 const TIME = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z/
 /** A file that belongs to a segment: `<segment>.lock`, `<segment>.cut-<offset>` and so on. */
@@ -27,8 +27,7 @@ const HOLD = /^([A-Za-z0-9_-]{1,64})\.(\d{16})\.hold$/
 const KEPT = /^kept-\d{8}T\d{9}Z$/
 /** The file with the times of the segments. */
 const TIMES_FILE = 'times'
-/** The file with the name of the newest segment, in large folders. */
-const HINT_FILE = 'newest'
+const LOCK_FILES = [LOCK_FILE, `${LOCK_FILE}.lock`]
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
@@ -88,7 +87,7 @@ function parseNames (names) {
   const listing = { segments: [], beside: [], kept: new Map(), holds: [], others: [] }
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
-    if (SEGMENT.test(name)) {
+    if (SEGMENT_NAME.test(name)) {
       const isSecond = name.length > NAME_SIZE && listing.segments.at(-1)?.name === name.slice(0, NAME_SIZE)
       if (isSecond) listing.beside.push({ name, of: name.slice(0, NAME_SIZE), suffix: name.slice(NAME_SIZE + 1) })
       else listing.segments.push(new ParsedName(name))
@@ -100,7 +99,7 @@ function parseNames (names) {
       const [, of, suffix] = beside
       listing.beside.push({ name, of, suffix })
       if (isKeptMark(suffix)) listing.kept.set(of, timeIn(suffix))
-    } else if (name === TIMES_FILE || name === HINT_FILE) listing.others.push(name)
+    } else if (name === TIMES_FILE || LOCK_FILES.includes(name)) listing.others.push(name)
     else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
   }
   return listing
@@ -139,7 +138,6 @@ function checkHoldName (call, name) {
   throw misuse(`${call}: a hold's name must have 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, got ${String(name)}`)
 }
 
-exports.HINT_FILE = HINT_FILE
 exports.TIMES_FILE = TIMES_FILE
 exports.isKeptMark = isKeptMark
 exports.keptName = keptName

@@ -1,17 +1,15 @@
 'use strict'
-// Opens the folder: finds the segments, and opens the newest one. Its lock is the lock of the whole log: a writer holds
-// the lock of the newest segment, and makes the next segment before it releases this one.
+// Opens the folder: takes its lock, finds the segments, and opens the newest one. The lock covers all of them, so only
+// the holder makes, renames or removes files in the folder until it closes the log.
 
 const path = require('node:path')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
-const { abortError, call, pause } = require('@millrace/flow')
+const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { HINT_FILE, isKeptMark, parseNames, segmentName } = require('./names')
+const { isKeptMark, parseNames, segmentName } = require('./names')
 
-/** Two processes that make the first segment at the same time both give up, and try again after a random time. */
-const BACKOFF_MS_MAX = 30
-/** How often to look again while other processes open, close or replace the newest segment. */
+/** How often to look again while the writer drops the newest segment that was found. */
 const ATTEMPT_COUNT_MAX = 50
 /** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
 const DAMAGE_DISTANCE = 2 ** 33
@@ -21,12 +19,6 @@ const DAMAGE_DISTANCE = 2 ** 33
  * still append to the one before.
  */
 const SLACK = 2 ** 26
-
-/** Processes that make a first segment together. */
-const TWIN_COUNT_MAX = 100
-/** To list fewer segments takes no time worth saving. */
-const HINTED_COUNT_MIN = 100
-const HINT_SIZE_MAX = 100
 
 /**
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
@@ -42,11 +34,31 @@ const HINT_SIZE_MAX = 100
 
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
 async function openFolder (folder, options) {
-  const { signal, isWriter, mustExist, errorIfExists } = options
-  const hint = isWriter && !errorIfExists ? await readHint(folder, options) : null
-  const listing = hint === null ? await list(folder, options) : { ...parseNames([]), segments: [hint] }
-  const { segments } = listing
-  if (signal?.aborted) throw abortError('open', signal)
+  const { signal, isWriter, mustExist, errorIfExists, lockTimeout, place } = options
+  // Nothing may be made before it is known that the log may be opened.
+  if (!isWriter || mustExist || errorIfExists) {
+    const listing = await list(folder, options)
+    checkPresence(folder, options, listing)
+    if (signal?.aborted) throw abortError('open', signal)
+    if (!isWriter) return openForReading(folder, options, listing)
+  }
+  try {
+    await place.open({ createFolder: !mustExist, lock: true, lockTimeout, signal })
+  } catch (err) {
+    // A file at this path has a message of its own.
+    await list(folder, options)
+    throw err
+  }
+  try {
+    return await openForWriting(folder, options)
+  } catch (err) {
+    await place.close().catch(() => {})
+    throw err
+  }
+}
+
+/** @type {(folder: string, options: Options, listing: Listing) => void} throws ENOENT, EEXIST */
+function checkPresence (folder, { isWriter, mustExist, errorIfExists }, { segments }) {
   const isMissing = segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
     throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })
@@ -55,10 +67,6 @@ async function openFolder (folder, options) {
     throw new LogError('EEXIST', `open: ${folder} has a log, and errorIfExists was given; nothing was changed`,
       { path: folder })
   }
-  if (!isWriter) return openForReading(folder, options, listing)
-  const opened = await openForWriting(folder, options, segments)
-  if (opened.segments[opened.segments.length - 1].name !== hint?.name) await writeHint(folder, options, opened.segments)
-  return opened
 }
 
 /** @type {(folder: string, options: Pick<Options, 'storage' | 'isWriter'>) => Promise<Listing>} */
@@ -105,111 +113,29 @@ async function openForReading (folder, options, found) {
   }
 }
 
-/** @type {(folder: string, options: Options, found: SegmentName[]) => Promise<Opened>} */
-async function openForWriting (folder, options, found) {
-  const { storage, signal, lockTimeout } = options
-  const beganMs = performance.now()
-  for (let attempt = 1; ; attempt++) {
-    if (signal?.aborted) throw abortError('open', signal)
-    const before = attempt === 1 ? found : (await list(folder, options)).segments
-    const isNew = before.length === 0
-    const name = isNew ? nameAt(0) : before[before.length - 1]
-    const left = Math.max(0, lockTimeout - (performance.now() - beganMs))
-    const watched = listOnLock(folder, options, isNew)
-    const own = { lockTimeout: left, mustExist: !isNew, signal: signal ?? undefined, storage: watched.storage }
-    const log = OffsetLog(path.join(folder, name.name), { ...options.active, ...own })
-    const isGone = await log.ready().then(() => false, (/** @type {NodeJS.ErrnoException} */ err) => {
-      // Another writer that has just made the first segment has removed the unfinished file of this one.
-      const isPassing = err.code === 'ENOENT' && attempt < ATTEMPT_COUNT_MAX
-      if (!isPassing) throw err
-      return true
-    })
-    // Another writer may have made the next segment before this one got the lock, or a first segment of another name.
-    const listing = await watched.list()
-    const { segments } = listing
-    const last = segments[segments.length - 1]
-    // Segments with the same base are the last ones.
-    const isTwin = (/** @type {SegmentName} */ other) => other.base === name.base && other.name !== name.name
-    const twins = segments.slice(-TWIN_COUNT_MAX).filter(isTwin)
-    if (!isGone && last?.base === name.base && twins.length === 0) return settle(folder, options, listing, log)
-    if (!isGone) await call(log, 'close')
-    if (isNew) await call(storage, 'unlink', path.join(folder, name.name)).catch(ignoreMissing)
-    else for (const twin of twins) await removeEmpty(path.join(folder, twin.name), options).catch(ignoreMissing)
-    if (attempt === ATTEMPT_COUNT_MAX) {
-      throw new LogError('ERR_LOG_LOCKED', `open: other processes open and close ${folder} again and again; stop them, ` +
-        'or wait', { path: folder })
-    }
-    await pause(Math.random() * BACKOFF_MS_MAX)
-  }
-}
-
-/**
- * Lists the folder as soon as a lock is held, while the log is still being opened: for a large folder that takes as
- * long. A new file has no name yet when it is locked.
- * @type {(folder: string, options: Options, isNew: boolean) => { storage: any, list: () => Promise<Listing> }}
- */
-function listOnLock (folder, options, isNew) {
-  const { storage } = options.active
-  /** @type {Promise<Listing> | null} */
-  let listing = null
-  const lock = storage.lock && !isNew && ((/** @type {[...any[], any]} */ ...args) => {
-    const cb = args.pop()
-    storage.lock(...args, (/** @type {Error | null} */ err, /** @type {any} */ held) => {
-      if (!err) listing = list(folder, options)
-      listing?.catch(() => {})
-      cb(err, held)
-    })
-  })
-  return { storage: lock ? { ...storage, lock } : storage, list: () => listing ?? list(folder, options) }
-}
-
-// A large folder also has the file `newest`, with the name of the newest segment. With it, a writer need not list the
-// folder twice. It is only a hint: the folder is listed once the lock is held, and tells if the hint is old.
-
-/** @type {(folder: string, options: Options) => Promise<SegmentName | null>} */
-async function readHint (folder, { storage }) {
-  try {
-    const handle = await call(storage, 'open', path.join(folder, HINT_FILE), { flags: 'r', createFolder: false })
-    const bytes = Buffer.alloc(HINT_SIZE_MAX)
-    const size = await call(handle, 'read', bytes, 0, bytes.length, 0).finally(() => call(handle, 'close'))
-    return parseNames([bytes.toString('latin1', 0, size)]).segments[0] ?? null
-  } catch {
-    return null
-  }
-}
-
-/**
- * Writes the hint of a large folder.
- * @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<void>}
- */
-async function writeHint (folder, { storage }, segments) {
-  const { length, [length - 1]: newest } = segments
-  if (length < HINTED_COUNT_MIN) return
-  const file = path.join(folder, HINT_FILE)
-  try {
-    const handle = await call(storage, 'open', file, { flags: 'r+', createFolder: false })
-    // All names have the same size, so there is nothing to cut off.
-    const bytes = Buffer.from(newest.name)
-    await call(handle, 'write', bytes, 0, bytes.length, 0).finally(() => call(handle, 'close'))
-  } catch {
-    await call(storage, 'unlink', file).catch(() => {})
-  }
-}
-
-/**
- * Removes what a process left that made the first segment together with another one, and was killed.
- * @type {(file: string, options: Options) => Promise<void>}
- */
-async function removeEmpty (file, { active, storage }) {
-  const log = OffsetLog(file, { ...active, mustExist: true })
+/** The folder is locked. @type {(folder: string, options: Options) => Promise<Opened>} */
+async function openForWriting (folder, options) {
+  const { signal, place } = options
+  const listing = await list(folder, options)
+  const { segments } = listing
+  checkPresence(folder, options, listing)
+  if (signal?.aborted) throw abortError('open', signal)
+  const isNew = segments.length === 0
+  if (isNew) segments.push(nameAt(0))
+  checkBases(folder, segments)
+  options.active.lock = place.lock ?? false
+  const own = { mustExist: !isNew, signal: signal ?? undefined }
+  const log = OffsetLog(path.join(folder, segments[segments.length - 1].name), { ...options.active, ...own })
   await log.ready()
-  const isEmpty = await log.first() === undefined
-  await log.close()
-  if (!isEmpty) {
-    throw new LogError('ERR_LOG_CORRUPT', `open: ${file} has records, and so has another file with the same base; move ` +
-      'one of them away', { path: file })
-  }
-  await call(storage, 'unlink', file)
+  return settle(folder, options, listing, log)
+}
+
+/** @type {(folder: string, segments: SegmentName[]) => void} throws ERR_LOG_CORRUPT */
+function checkBases (folder, segments) {
+  const [before, last] = segments.slice(-2)
+  if (last === undefined || before.base !== last.base) return
+  throw new LogError('ERR_LOG_CORRUPT', `open: ${before.name} and ${last.name} in ${folder} have the same base, so they are ` +
+    'not of one log; move one of them away', { path: folder })
 }
 
 /**
@@ -241,7 +167,7 @@ function nameAt (base) {
 
 /**
  * Makes a segment with the id of the log, which all of its segments share.
- * @type {(folder: string, name: SegmentName, options: Options, before: any) => Promise<any>} its open log, locked
+ * @type {(folder: string, name: SegmentName, options: Options, before: any) => Promise<any>} its open log
  */
 async function makeSegment (folder, { name }, { active }, before) {
   const { id } = await before.stats()
@@ -270,8 +196,8 @@ async function finishKept (folder, options, listing) {
   Object.assign(listing, await list(folder, options))
 }
 
-/** Files that are being made, or were not removed yet: the segment has all that is in them. */
-const DISPOSABLE = /(^|\.)new$|^(gz|zst)$/
+/** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
+const DISPOSABLE = /(^|\.)new$|^(gz|zst|lock)$/
 
 /**
  * Removes what a crash has left beside the segments. What a segment needs, and copies of torn ends, stay.
@@ -314,6 +240,5 @@ exports.openFolder = openFolder
 exports.list = list
 exports.listSegments = listSegments
 exports.nameAt = nameAt
-exports.writeHint = writeHint
 exports.makeSegment = makeSegment
 exports.ignoreMissing = ignoreMissing

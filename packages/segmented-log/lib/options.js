@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of a segmented log, and divides them into those of the log and those of each segment.
 
-const { SharedCache, fileStorage } = require('@millrace/block-file')
+const { Folder, SharedCache, fileStorage, resolvePath } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
@@ -58,16 +58,18 @@ const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'loc
  */
 
 /**
+ * @param {string | URL} givenPath
  * @param {SegmentedLogOptions & Record<string, unknown>} [options]
+ * @param {(err: Error) => void} [onMoved]  called once, when it is found that the path leads to another folder
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 // eslint-disable-next-line complexity -- a default for each option
-function parseOptions (options = {}) {
+function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${String(options)}`)
   checkNames('SegmentedLog', options, KNOWN)
   const {
     flags = 'r+', cache = CACHE_SIZE, maxPendingSize = Infinity, onCorrupt = 'error', strict = false, signal,
-    segmentDay, storage = fileStorage
+    segmentDay
   } = options
   if (flags !== 'r+' && flags !== 'r') throw misuse(`SegmentedLog: flags must be r or r+, got ${String(flags)}`)
   const maxSize = parseNumber('maxSize', options.maxSize, Infinity, QUOTA_MIN)
@@ -81,6 +83,8 @@ function parseOptions (options = {}) {
   const codec = new RecordCodec(options.codec)
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
+  const place = createFolder(givenPath, options.storage ?? fileStorage, onMoved)
+  const { storage } = place
   /** @type {any} */
   const passedOn = { storage: createPlainStorage(storage) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
@@ -94,6 +98,7 @@ function parseOptions (options = {}) {
     mustExist: Boolean(options.mustExist),
     errorIfExists: Boolean(options.errorIfExists),
     signal: signal === undefined ? null : parseSignal('SegmentedLog', signal),
+    place,
     storage,
     segmentSize: Math.min(segmentSize, SEGMENT_SIZE_MAX),
     segmentAge: parseNumber('segmentAge', options.segmentAge, Infinity, 1),
@@ -111,6 +116,18 @@ function parseOptions (options = {}) {
     active: { ...passedOn, flags, cache: shared },
     sealed: { ...passedOn, flags, cache: shared, lock: false, mustExist: true }
   }
+}
+
+/**
+ * @param {string | URL} givenPath
+ * @param {import('@millrace/block-file').Storage} storage
+ * @param {(err: Error) => void} onMoved
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function createFolder (givenPath, storage, onMoved) {
+  const folder = resolvePath(givenPath, storage)
+  if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
+  return new Folder(storage, folder, onMoved)
 }
 
 /** @param {unknown} compress @throws {TypeError} ERR_INVALID_ARGUMENT */

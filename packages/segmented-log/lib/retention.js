@@ -37,6 +37,8 @@ const LOOKS_PER_AGE = 10
 class Round {
   /** Segments from here on must stay. */
   droppableBase = 0
+  /** Of a file that was not removed because it belongs to another log. @type {Error | null} */
+  foreign = null
   #count = 0
   #kept = 0
   #size = 0
@@ -157,11 +159,12 @@ class Retention {
   /** @type {(makesRoom: boolean, before: number) => Promise<Dropped>} `makesRoom`: another segment will be made */
   async #run (makesRoom, before) {
     const { segments, options: { limits, keep } } = this.#core
-    const listing = await this.#removeLeftovers()
+    const { listing, foreign } = await this.#removeLeftovers()
     const all = segments.list
     const needsSizes = Math.min(limits.maxSize, limits.maxHeldSize, keep?.maxSize ?? Infinity) < Infinity
     if (needsSizes) await this.#measure(all)
     const round = new Round(listing)
+    round.foreign = foreign
     // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
     // takes what is not durable.
     round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
@@ -181,7 +184,9 @@ class Retention {
     if (limits.maxSize < Infinity) await this.#enforceQuota(makesRoom || keep !== null, round)
     const dropped = round.describe(segments.wholeFrom)
     if (dropped.count > 0) this.dropped.set(dropped)
-    return dropped
+    if (round.foreign === null) return dropped
+    this.#warn(round.foreign.message)
+    throw round.foreign
   }
 
   /**
@@ -243,9 +248,7 @@ class Retention {
       if (keep !== null && canDrop(whole)) {
         await this.#keep(whole, round, true)
         await this.#boundKept(Infinity, round)
-      } else if (canDrop(segments.first)) {
-        await this.#drop([segments.first], round)
-      } else return
+      } else if (!canDrop(segments.first) || !await this.#drop([segments.first], round)) return
     }
   }
 
@@ -333,7 +336,7 @@ class Retention {
 
   /**
    * Removes the files of segments that were dropped, but not removed. Returns what is in the folder otherwise.
-   * @returns {Promise<import('./names').Listing>}
+   * @returns {Promise<{ listing: import('./names').Listing, foreign: Error | null }>}
    */
   async #removeLeftovers () {
     const { folder, options, segments } = this.#core
@@ -344,22 +347,36 @@ class Retention {
     const isLeft = ({ name = '' }) => baseOf(name) < segments.first.base ||
       (known !== null && baseOf(name) < segments.last.base && !known.has(baseOf(name)))
     const segmentsLeft = listing.segments.filter(isLeft).map(({ name, format }) => name + (format?.suffix ?? ''))
-    const left = [...listing.beside.filter(isLeft).map(({ name }) => name), ...segmentsLeft]
+    const left = listing.beside.filter(isLeft).map(({ name }) => name)
+    let foreign = null
+    for (const name of segmentsLeft) {
+      const found = await this.#core.findForeign([name])
+      foreign ??= found
+      if (found === null) left.push(name)
+    }
     for (const name of left) await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
     if (left.length > 0) await call(options.storage, 'syncFolder', folder)
     listing.beside = listing.beside.filter((file) => !isLeft(file))
-    return listing
+    return { listing, foreign }
   }
 
   /**
    * Removes segments, the oldest first, each durably before the next one: after a crash no segment is missing between
    * two others.
-   * @type {(old: Segment[], round: Round) => Promise<void>} what must stay is left out
+   * @type {(old: Segment[], round: Round) => Promise<boolean>} what must stay is left out; false if nothing was dropped
    */
   async #drop (old, round) {
-    const { folder, options: { storage }, segments } = this.#core
-    const dropped = old.filter(({ base }) => base < round.droppableBase)
-    if (dropped.length === 0) return
+    const { folder, options: { storage, place }, segments } = this.#core
+    const dropped = []
+    for (const segment of old) {
+      if (segment.base >= round.droppableBase) continue
+      const foreign = await this.#core.findForeign([segment.fileName])
+      round.foreign ??= foreign
+      if (foreign === null) dropped.push(segment)
+    }
+    if (dropped.length === 0) return false
+    // Nothing is dropped from the list that cannot be removed.
+    await place.prove()
     for (const segment of dropped) round.noteDropped(segment)
     segments.drop(dropped)
     const remove = async (/** @type {string[]} */ names) => {
@@ -374,6 +391,7 @@ class Retention {
       // Without its mark, what is left of a segment would pass for all of it.
       if (keptUntilMs !== null) await remove([keptName(name, keptUntilMs)])
     }
+    return true
   }
 
   /** @param {string} message */

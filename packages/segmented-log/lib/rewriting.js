@@ -70,8 +70,11 @@ async function rewriteSegment (core, segment, { suffix, check, decide, ...choice
  * @param {Segment} segment
  * @param {{ from: string, to: string, format: import('./compressed/formats').Format | null, size: number }} file
  */
-async function replaceFile ({ folder, options: { storage } }, segment, { from, to, format, size }) {
+async function replaceFile (core, segment, { from, to, format, size }) {
+  const { folder, options: { storage } } = core
   const before = segment.filePath
+  const foreign = await core.findForeign([segment.fileName])
+  if (foreign !== null) throw foreign
   await call(storage, 'rename', from, to)
   await call(storage, 'syncFolder', folder)
   segment.format = format

@@ -2,7 +2,6 @@
 // SegmentedLog, the Log contract over a folder of segments: what it adds to the calls of every log.
 
 const path = require('node:path')
-const { resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
@@ -33,9 +32,8 @@ class Log extends BaseLog {
 
   /** @param {string | URL} givenPath  @param {import('./options').SegmentedLogOptions} [options] */
   constructor (givenPath, options) {
-    const parsed = parseOptions(options)
-    const folder = resolvePath(givenPath, parsed.storage)
-    if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
+    const parsed = parseOptions(givenPath, options, (err) => core.noteMoved(err))
+    const { path: folder } = parsed.place
     const core = new Core(folder, parsed)
     const retention = new Retention(core)
     const upkeep = new Upkeep(core, retention)
@@ -127,7 +125,7 @@ class Log extends BaseLog {
 
   /** @type {(seqs: number[], cb: Callback<void>) => void} */
   _delete (seqs, cb) {
-    toCallback(deleteRecords({ core: this.#core, upkeep: this.#upkeep }, seqs), cb)
+    toCallback(this.#inPlace(() => deleteRecords({ core: this.#core, upkeep: this.#upkeep }, seqs)), cb)
   }
 
   /** @type {(cb?: NodeCallback<void>) => any} */
@@ -223,13 +221,17 @@ class Log extends BaseLog {
   }
 
   async #closeSegments () {
-    const { segments } = this.#core
+    const { segments, options: { place } } = this.#core
     if (segments.count === 0) return
-    await this.#following?.close()
-    await this._appender.settled()
-    await this.#upkeep.stop()
-    await this.#retention.stop()
-    await this.#core.end()
+    try {
+      await this.#following?.close()
+      await this._appender.settled()
+      await this.#upkeep.stop()
+      await this.#retention.stop()
+      await this.#core.end()
+    } finally {
+      await place.close()
+    }
   }
 
   /** @type {BaseLog<Appending>['_writeError']} */
@@ -239,9 +241,20 @@ class Log extends BaseLog {
     return new LogError('ERR_LOG_READ_ONLY', `${name}: ${this.filename} was opened with flags "r"; open it with "r+"`, { path: this.filename })
   }
 
+  /** Runs an action if the folder is where it was. @type {(action: () => Promise<any>) => Promise<any>} */
+  async #inPlace (action) {
+    const { segments, options: { place } } = this.#core
+    try {
+      await place.prove()
+      return await action()
+    } catch (err) {
+      throw place.movedError === null ? err : segments.failure
+    }
+  }
+
   /** @type {(name: string, cb: NodeCallback<any> | undefined, action: () => Promise<any>) => any} */
   #runAsync (name, cb, action) {
-    return callbackOrPromise(cb, (cb) => this._runWrite(name, cb, (cb) => toCallback(action(), cb)), name)
+    return callbackOrPromise(cb, (cb) => this._runWrite(name, cb, (cb) => toCallback(this.#inPlace(action), cb)), name)
   }
 }
 

@@ -44,7 +44,7 @@ tape('segments: one begins before an append that would make the newest too large
   for (const { base } of segments.slice(1)) t.ok(seqs.every((seq) => seq < base || seq > base + 32_768), 'bases lie between')
   await log.close()
   for (const name of names(folder)) t.ok(fs.statSync(path.join(folder, name)).size <= 101_000, 'none is larger')
-  t.deepEqual(fs.readdirSync(folder).sort(), names(folder), 'nothing else is left')
+  t.deepEqual(fs.readdirSync(folder).sort(), [...names(folder), 'writer'], 'nothing else is left')
 })
 
 tape('segments: a seq is the base of the name, plus the seq in the file', async (t) => {
@@ -230,26 +230,41 @@ tape('segments: behind a damaged one another begins, and seqs go on above it', a
   await again.close()
 })
 
-tape('segments: a large folder has a hint at its newest segment, and opens without it or with a wrong one', async (t) => {
+tape('segments: a folder of 105 opens, goes on, and has nothing but its segments and its lock', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
   const options = { codec: jsonCodec, segmentSize: 1, fsync: 'never' }
   const log = SegmentedLog(folder, options)
   for (let i = 0; i < 105; i++) await log.append(i)
   await log.close()
-  const hint = path.join(folder, 'newest')
-  t.equal(fs.readFileSync(hint, 'utf8'), names(folder).at(-1))
-  const wrong = [names(folder)[50], '0000000000000007-20260101T000000000Z.log', 'garbage', '', null]
-  for (const [i, text] of wrong.entries()) {
-    if (text === null) fs.unlinkSync(hint)
-    else fs.writeFileSync(hint, text)
-    const again = SegmentedLog(folder, options)
-    t.deepEqual((await again.last()).value, 104 + i, `hint ${text}`)
-    t.equal(await again.count(), 105 + i)
-    await again.append(105 + i)
-    await again.close()
-    t.equal(fs.readFileSync(hint, 'utf8'), names(folder).at(-1))
-  }
-  t.deepEqual(fs.readdirSync(folder).filter((name) => !name.endsWith('Z.log')), ['newest'])
+  const again = SegmentedLog(folder, options)
+  t.deepEqual((await again.last()).value, 104)
+  await again.append(105)
+  t.equal(await again.count(), 106)
+  await again.close()
+  t.deepEqual(fs.readdirSync(folder).filter((name) => !name.endsWith('Z.log')), ['writer'])
+})
+
+tape('segments: exit-listeners: a roll starts no process, and however many logs roll, one listener waits for the exit', async (t) => {
+  const folder = temporaryFolder()
+  const logs = Array.from({ length: 25 }, (_, i) => SegmentedLog(path.join(folder, String(i))))
+  for (const log of logs) await log.append(Buffer.from('x'))
+  const { kind } = (await logs[0].stats()).lock
+  const before = process.listenerCount('exit')
+  const warnings = []
+  const onWarning = ({ name }) => warnings.push(name)
+  process.on('warning', onWarning)
+  // Without a path, no program could be started.
+  const { PATH } = process.env
+  process.env.PATH = '/nonexistent'
+  await Promise.all(logs.map((log) => log.roll()))
+  process.env.PATH = PATH
+  t.ok(process.listenerCount('exit') <= before + 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', onWarning)
+  t.deepEqual(warnings, [])
+  for (const log of logs) t.equal((await log.segments()).length, 2)
+  t.deepEqual(await Promise.all(logs.map(async (log) => (await log.stats()).lock.kind)), logs.map(() => kind), 'the lock is as it was')
+  await Promise.all(logs.map((log) => log.close()))
 })
 
 tape('segments: options that make no sense are misuse', async (t) => {

@@ -155,6 +155,7 @@ function toNanoseconds ({ ms, nanoseconds }) {
   return String(BigInt(ms) * 1_000_000n + BigInt(nanoseconds))
 }
 
+exports.ofNumber = ofNumber
 exports.toInstant = toInstant
 exports.toLeadingInstant = toLeadingInstant
 exports.toNanoseconds = toNanoseconds

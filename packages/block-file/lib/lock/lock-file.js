@@ -5,9 +5,8 @@
 const crypto = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 const { call, pause, toCallback } = require('@millrace/flow')
-const { openFolderHandle } = require('../folder-handle')
 const { notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
@@ -21,7 +20,9 @@ const { parseRecord, take } = require('./acquire')
  * @typedef {import('./liveness').Place} Place
  * @typedef {import('../storage').StorageLock} StorageLock
  * @typedef {(err: Error | null) => void} Done
- * @typedef {{ leave: () => Promise<void>, leaveSync: () => void }} Company  the socket or the guard beside the record
+ * @typedef {import('../storage').FolderHandle} FolderHandle
+ * @typedef {{ guard: { close: () => Promise<void> } | null, lifeSign: import('./liveness').LifeSign | null }} Company
+ *   the guard or the socket beside the record
  */
 
 /** A record that could not be written is tried again after this time, and before each note in it. */
@@ -32,70 +33,41 @@ const RETRY_MS = 1000
  * file's old name if the folder is moved.
  * @param {string} filePath
  * @param {import('../storage').LockRequest} request
+ * @param {FolderHandle} folder  stays open until the lock is released
  * @returns {Promise<StorageLock>}
  * @throws {LogError} ERR_LOG_LOCKED if another holder has it
  */
-async function lockFile (filePath, request) {
-  const folder = await openFolderHandle(path.dirname(request.at ?? filePath))
-  try {
-    return await lockIn(new LockFolder(folder, path.dirname(filePath)), filePath, request)
-  } catch (err) {
-    await call(folder, 'close').catch(() => {})
-    throw err
-  }
-}
-
-/** @type {(folder: LockFolder, filePath: string, request: import('../storage').LockRequest) => Promise<StorageLock>} */
-async function lockIn (folder, filePath, request) {
-  const lockPath = `${filePath}.lock`
-  const [file, localFileSystem] = await Promise.all([identify(filePath, folder), nameOfLocal(folder.reach('.'))])
+async function lockFile (filePath, request, folder) {
+  const { inode, at = filePath } = request
+  const reached = path.join(folder.reach ?? path.dirname(at), path.basename(filePath))
+  const [file, localFileSystem] = await Promise.all([identify(filePath, reached), nameOfLocal(path.dirname(reached))])
   const self = { ...thisThread(), localFileSystem }
   const guard = await openGuard(filePath)
   const isKernelHeld = request.isKernelHeld === true || guard !== null
-  const reached = folder.reach(filePath)
-  const { company, socket } = await createCompany(reached, guard, isKernelHeld)
-  /** @type {Omit<LockRecord, 'nonce'> & { lock: 'kernel' | 'file' }} */
-  const record = { ...self, file, since: new Date().toISOString(), lock: isKernelHeld ? 'kernel' : 'file', socket }
-  const world = createWorld(folder, request, { self, file, isKernelHeld, reached })
-  /** @type {(more: object) => Promise<Attempt>} */
-  const tryTake = (more) => take(world, lockPath, { ...record, ...more }).catch((err) => ({ err }))
-  const { held = null, obstacle, err } = await tryTake({})
-  await removeLifeSign(reached, held?.replaced?.socket)
-  // Under the kernel's lock, neither an unreadable record nor a folder that takes no record keeps anybody out.
-  if (held || (isKernelHeld && (obstacle ? !obstacle.record : await isMissing(folder.reach(lockPath))))) {
-    const cause = err ?? obstacle?.cause ?? null
-    return new FileLock(held, { self, file, company, kind: record.lock, folder, tryTake, cause })
-  }
-  await company.leave()
-  throw err ?? lockedError(filePath, /** @type {Obstacle} */ (obstacle), self)
-}
-
-/**
- * @type {(folder: LockFolder, request: import('../storage').LockRequest,
- *   own: { self: Place, file: FileIdentity, isKernelHeld: boolean, reached: string }) => import('./acquire').World}
- */
-function createWorld (folder, { inode }, { self, file, isKernelHeld, reached }) {
+  const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, crypto.randomBytes(8).toString('hex'))
   // Of the file that the kernel's lock is on. A new file has it before it has its name.
   const lockedInode = isKernelHeld ? String(inode ?? file.inode) : null
-  return {
-    ...folder.files,
-    isKernelHeld,
-    mark: inode === undefined ? null : inode.toString(16).padStart(16, '0'),
-    checkLiveness: (holder) => checkHolder(holder, { self, file, lockedInode, reached })
+  const lock = new FileLock({
+    self,
+    file,
+    reached,
+    kind: isKernelHeld ? 'kernel' : 'file',
+    company: { guard, lifeSign },
+    folder: request.folder === undefined ? folder : null,
+    world: {
+      ...(folder.reach === null ? provenFiles(folder, path.dirname(at)) : lockFiles),
+      isKernelHeld,
+      mark: inode === undefined ? null : inode.toString(16).padStart(16, '0'),
+      checkLiveness: (holder) => checkHolder(holder, { self, file, lockedInode, reached })
+    }
+  })
+  try {
+    await lock.take()
+    return lock
+  } catch (err) {
+    await lock.leave()
+    throw err
   }
-}
-
-/**
- * @type {(reached: string, guard: { close: () => Promise<void> } | null, isKernelHeld: boolean) =>
- *   Promise<{ company: Company, socket: string | null }>}
- */
-async function createCompany (reached, guard, isKernelHeld) {
-  const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, crypto.randomBytes(8).toString('hex'))
-  const leave = async () => {
-    await lifeSign?.end()
-    await guard?.close()
-  }
-  return { company: { leave, leaveSync: () => lifeSign?.endSync() }, socket: lifeSign?.name ?? null }
 }
 
 // libuv's flag for opening a file exclusively; fs.constants does not have it.
@@ -166,21 +138,20 @@ async function findHolder (filePath) {
   return { state: liveness === 'dead' ? 'dying' : 'alive', error }
 }
 
-/**
- * @typedef {{ held?: import('./acquire').Held, obstacle?: Obstacle, err?: Error }} Attempt
- * @typedef {Omit<FileIdentity, 'path'>} Content  the file of a folder that a record tells about
- */
+/** @typedef {Omit<FileIdentity, 'path'>} Content  the file of a folder that a record tells about */
 
 /** @implements {StorageLock} */
 class FileLock {
-  #held
+  /** Null if no record could be made. @type {import('./acquire').Held | null} */
+  #held = null
   #self
   #file
+  #reached
   #company
   #folder
-  #tryTake
-  /** Why no record could be made. @type {Error | null} */
-  #cause
+  #world
+  /** Why no record could be made. @type {unknown} */
+  #cause = null
   /** @type {{ isIntact: boolean, mount: string | null, content?: Content }} */
   #note = { isIntact: false, mount: null }
   /** Ends with the last change of the record; changes run one at a time. @type {Promise<void>} */
@@ -191,20 +162,51 @@ class FileLock {
   #timer
 
   /**
-   * @param {import('./acquire').Held | null} held  null if no record could be made
-   * @param {{ self: Place, file: FileIdentity, company: Company, kind: 'kernel' | 'file', folder: LockFolder,
-   *   tryTake: (more: object) => Promise<Attempt>, cause: Error | null }} options
+   * @param {{ self: Place, file: FileIdentity, reached: string, kind: 'kernel' | 'file', folder: FolderHandle | null,
+   *   world: import('./acquire').World, company: Company }} options  `folder` is closed with the lock
    */
-  constructor (held, { self, file, company, kind, folder, tryTake, cause }) {
-    this.#held = held
+  constructor ({ self, file, reached, kind, company, folder, world }) {
     this.#self = self
     this.#file = file
+    this.#reached = reached
     this.#company = company
     this.#folder = folder
-    this.#tryTake = tryTake
-    this.#cause = cause
+    this.#world = world
     this.kind = kind
-    if (held === null) this.#retryLater()
+    this.since = new Date().toISOString()
+  }
+
+  /** Makes the record. @throws ERR_LOG_LOCKED and errors of the file system, if the file is not locked without it */
+  async take () {
+    const lockPath = `${this.#reached}.lock`
+    const socket = this.#company.lifeSign?.name ?? null
+    const record = { ...this.#self, file: this.#file, since: this.since, lock: this.kind, socket }
+    try {
+      // A note that could not be written is in the record now.
+      const noted = this.#note.isIntact ? { ...record, ...this.#note } : record
+      const { held, obstacle } = await take(this.#world, lockPath, noted)
+      if (!held) return this.#goOnWithout(obstacle)
+      this.#held = held
+      this.#cause = null
+      if (held.replaced?.socket) await removeLifeSign(this.#reached, held.replaced.socket)
+    } catch (err) {
+      this.#cause = err
+      // Under the kernel's lock, a folder that takes no record keeps nobody out.
+      if (this.kind !== 'kernel' || !await isMissing(lockPath)) throw err
+      this.#retryLater()
+    }
+  }
+
+  /**
+   * Under the kernel's lock, an unreadable record keeps nobody out.
+   * @param {Obstacle} obstacle
+   * @throws ERR_LOG_LOCKED
+   */
+  #goOnWithout (obstacle) {
+    this.#cause = obstacle.cause
+    if (this.kind === 'kernel' && obstacle.record === null) return
+    const lockPath = this.#file.path + obstacle.lockPath.slice(this.#reached.length)
+    throw lockedError(this.#file.path, { ...obstacle, lockPath }, this.#self)
   }
 
   get nonce () {
@@ -219,24 +221,20 @@ class FileLock {
     const others = describeBlindSpot(this.#self, this.kind)
     if (this.#held !== null) return others
     const own = 'a writer that has no lock of the kernel, for example because it finds no program flock: the record of ' +
-      `this one could not be made (${this.#cause?.message ?? 'another one is there'})`
+      `this one could not be made (${reasonOf(this.#cause ?? 'another one is there')})`
     return others === null ? own : `${own}; ${others}`
   }
 
+  /** The disk may have been full. */
   #retryLater () {
-    this.#timer = setTimeout(() => this.#change(async () => {
-      await this.#makeRecord()
-      if (this.#held === null && !this.#isReleased) this.#retryLater()
-    }, () => {}), RETRY_MS)
+    this.#timer = setTimeout(() => this.#change(() => this.#takeAgain(), () => {}), RETRY_MS)
     this.#timer.unref?.()
   }
 
-  /** The disk may have been full. */
-  async #makeRecord () {
-    if (this.#held !== null || this.#isReleased) return
-    const { held, obstacle, err } = await this.#tryTake({ file: this.#file, ...this.#note })
-    this.#held = held ?? null
-    this.#cause = err ?? obstacle?.cause ?? null
+  async #takeAgain () {
+    clearTimeout(this.#timer)
+    // Another writer may have come meanwhile. The blind spot says so.
+    if (this.#held === null && !this.#isReleased) await this.take().catch(() => this.#retryLater())
   }
 
   /**
@@ -271,8 +269,8 @@ class FileLock {
 
   /** @returns {Promise<string | null>} */
   async #findMount () {
-    const { path: filePath, device } = this.#file
-    return device === null ? null : identifyMount(this.#folder.reach(filePath), BigInt(device))
+    const { device } = this.#file
+    return device === null ? null : identifyMount(this.#reached, BigInt(device))
   }
 
   /** @type {(isIntact: boolean, cb: Done) => void} */
@@ -289,7 +287,7 @@ class FileLock {
       const note = content === undefined ? { isIntact, mount } : { isIntact, mount, content }
       // If the update fails, it may have happened. This makes the next call write again.
       this.#note = { ...note, isIntact: !isIntact }
-      await this.#makeRecord()
+      await this.#takeAgain()
       await this.#held?.update(note)
       this.#note = note
     }, cb)
@@ -298,7 +296,7 @@ class FileLock {
   /** @param {Done} cb */
   noteFile (cb) {
     if (this.#file.inode !== null) return process.nextTick(cb, null)
-    this.#change(async () => this.#record(await identify(this.#file.path, this.#folder)), cb)
+    this.#change(async () => this.#record(await identify(this.#file.path, this.#reached)), cb)
   }
 
   /** @param {Done} cb */
@@ -315,30 +313,38 @@ class FileLock {
 
   /** @type {(filePath: string, cb: (err: Error | null, lock?: StorageLock) => void) => void} */
   cover (filePath, cb) {
-    toCallback(identify(filePath, this.#folder).then((file) => new CoveredLock(this, file, this.#folder)), cb)
+    const reached = path.join(path.dirname(this.#reached), path.basename(filePath))
+    toCallback(identify(filePath, reached).then((file) => new CoveredLock(this, file, reached)), cb)
   }
 
   /** @param {Done} cb */
   release (cb) {
-    clearTimeout(this.#timer)
     this.#change(async () => {
+      clearTimeout(this.#timer)
       if (this.#isReleased) return
-      this.#isReleased = true
-      const err = await this.#held?.release(`${this.#file.path}.lock`).then(() => null, (err) => err)
+      const err = await this.#held?.release(`${this.#reached}.lock`).then(() => null, (err) => err)
       // Nobody here may take it for the record of a living holder.
       if (err && this.#held) abandoned.add(this.#held.nonce)
-      await this.#company.leave()
-      await call(this.#folder.handle, 'close')
+      await this.leave()
+      if (this.#folder !== null) await call(this.#folder, 'close')
       if (err) throw err
     }, cb)
+  }
+
+  /** Leaves the record, if there is one, as it is. */
+  async leave () {
+    this.#isReleased = true
+    const { lifeSign, guard } = this.#company
+    await lifeSign?.end()
+    await guard?.close()
   }
 
   /** For an `exit` handler. The kernel releases its own lock. @throws errors of the file system */
   releaseSync () {
     if (this.#changeCount > 0 || this.#held === null) return
-    const lockPath = this.#folder.reach(`${this.#file.path}.lock`)
+    const lockPath = `${this.#reached}.lock`
     if (parseRecord(readSync(lockPath))?.nonce === this.#held.nonce) fs.unlinkSync(lockPath)
-    this.#company.leaveSync()
+    this.#company.lifeSign?.endSync()
   }
 
   /** Runs a change of the record after all earlier ones. @type {(change: () => Promise<void>, cb: Done) => void} */
@@ -358,14 +364,14 @@ class FileLock {
 class CoveredLock {
   #whole
   #file
-  #folder
+  #reached
   isOfFolder = true
 
-  /** @param {FileLock} whole  @param {FileIdentity} file  @param {LockFolder} folder */
-  constructor (whole, file, folder) {
+  /** @param {FileLock} whole  @param {FileIdentity} file  @param {string} reached */
+  constructor (whole, file, reached) {
     this.#whole = whole
     this.#file = file
-    this.#folder = folder
+    this.#reached = reached
     this.kind = whole.kind
   }
 
@@ -398,7 +404,7 @@ class CoveredLock {
 
   /** @param {Done} cb */
   noteFile (cb) {
-    toCallback(identify(this.#file.path, this.#folder).then((file) => { this.#file = file }), cb)
+    toCallback(identify(this.#file.path, this.#reached).then((file) => { this.#file = file }), cb)
   }
 
   /** @param {Done} cb */
@@ -424,10 +430,10 @@ function describeBlindSpot ({ localFileSystem }, kind) {
   return 'a writer on another machine, if this file system keeps locks to one machine (9p, virtiofs, NFS with nolock)'
 }
 
-/** @type {(filePath: string, folder: LockFolder) => Promise<FileIdentity>} */
-async function identify (filePath, folder) {
+/** @type {(filePath: string, reached: string) => Promise<FileIdentity>} */
+async function identify (filePath, reached) {
   /** @type {fs.BigIntStats | null} */
-  const stat = await call(fs, 'stat', folder.reach(filePath), { bigint: true }).catch((err) => {
+  const stat = await call(fs, 'stat', reached, { bigint: true }).catch((err) => {
     if (err.code !== 'ENOENT') throw err
     return null
   })
@@ -458,59 +464,46 @@ const WAIT_MS = 2
 const WAIT_COUNT_MAX = 5
 const BUSY_COUNT_MAX = 50
 
-/** The folder of a record. Its names are reached through the open folder, if the system can do that. */
-class LockFolder {
-  #path
+/** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
+const lockFiles = {
+  write: (filePath, text) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode: MODE }),
+  link: (from, to) => call(fs, 'link', from, to),
+  copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
+  rename: (from, to) => patiently('rename', from, to),
+  unlink: (filePath) => patiently('unlink', filePath),
+  read: readRecord,
+  list: async (filePath) => {
+    const folder = path.dirname(filePath)
+    /** @type {string[]} */
+    const names = await call(fs, 'readdir', folder)
+    return names.map((name) => path.join(folder, name))
+  },
+  wait: async (count) => {
+    await pause(WAIT_MS)
+    return count === WAIT_COUNT_MAX
+  },
+  createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
+}
 
-  /** @param {import('../folder-handle').FolderHandle} handle  @param {string} folder  its path */
-  constructor (handle, folder) {
-    this.handle = handle
-    this.#path = folder
+/**
+ * For systems that cannot reach names through an open folder: before a change the path must still lead to it.
+ * @type {(folder: FolderHandle, at: string) => Omit<import('./acquire').World, 'checkLiveness'>}
+ */
+function provenFiles (folder, at) {
+  /** @type {(change: (...args: any[]) => Promise<void>) => (...args: any[]) => Promise<void>} */
+  const proven = (change) => async (...args) => {
+    if (await call(folder, 'isAt', at)) return change(...args)
+    throw new LogError('ERR_FILE_MOVED', `${at} leads to another folder now, or to none, so the record of a lock in it was ` +
+      'not changed', { path: at })
   }
-
-  /** @param {string} filePath  in the folder */
-  reach (filePath) {
-    return path.join(this.handle.reach ?? this.#path, path.basename(filePath))
-  }
-
-  /** Without such names: the path must still lead to the folder when a record is changed. */
-  async #prove () {
-    if (this.handle.reach !== null || await call(this.handle, 'isAt', this.#path)) return
-    throw new LogError('ERR_FILE_MOVED', `${this.#path} leads to another folder now, or to none, so the lock's record in ` +
-      'it was not changed', { path: this.#path })
-  }
-
-  /** @type {(change: (...paths: string[]) => Promise<any>) => (...paths: string[]) => Promise<any>} */
-  #changing (change) {
-    return async (...paths) => {
-      await this.#prove()
-      return change(...paths.map((filePath) => this.reach(filePath)))
-    }
-  }
-
-  /** @returns {Omit<import('./acquire').World, 'checkLiveness'>} */
-  get files () {
-    return {
-      write: async (filePath, text) => {
-        await this.#prove()
-        await call(fs, 'writeFile', this.reach(filePath), text, { flag: 'wx', mode: MODE })
-      },
-      link: this.#changing((from, to) => call(fs, 'link', from, to)),
-      copy: this.#changing((from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL)),
-      rename: this.#changing((from, to) => patiently('rename', from, to)),
-      unlink: this.#changing((filePath) => patiently('unlink', filePath)),
-      read: (filePath) => readRecord(this.reach(filePath)),
-      list: async () => {
-        /** @type {string[]} */
-        const names = await call(fs, 'readdir', this.reach('.'))
-        return names.map((name) => path.join(this.#path, name))
-      },
-      wait: async (count) => {
-        await pause(WAIT_MS)
-        return count === WAIT_COUNT_MAX
-      },
-      createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
-    }
+  const { write, link, copy, rename, unlink } = lockFiles
+  return {
+    ...lockFiles,
+    write: proven(write),
+    link: proven(link),
+    copy: proven(copy),
+    rename: proven(rename),
+    unlink: proven(unlink)
   }
 }
 

@@ -1,5 +1,7 @@
 'use strict'
 
+const { join } = require('node:path')
+const { LOCK_FILE } = require('@millrace/block-file')
 const { countRecords, describeRange, describeSize, printFields } = require('../report')
 const { describeSlots, toSlotFields } = require('../slot-info')
 const { openSource } = require('../source')
@@ -61,8 +63,7 @@ async function describe ({ log, identity, codec }, isFull) {
     ...(segments && { segments: segments.length }),
     first: await seqOf(log.stream({ values: false, limit: 1 })),
     since,
-    // A writer of a folder locks the newest segment.
-    writer: readWriter(segments?.at(-1) ?? path),
+    writer: readWriter(segments === undefined ? path : join(path, LOCK_FILE)),
     torn: recovery && recovery.size > 0 ? { offset: recovery.offset, size: recovery.size } : null,
     damage: recovery?.damage ?? [],
     flaws: recovery?.flaws ?? [],
