@@ -4,7 +4,7 @@
 const { isIP } = require('node:net')
 const { isLoopbackName, whyForeign } = require('../guard')
 const { allows } = require('./keys')
-const { Problem, unavailable } = require('./problem')
+const { Problem, unauthorized, unavailable } = require('./problem')
 
 /** Rates of so many clients are kept; then those that were not seen for longest are forgotten. */
 const CLIENT_COUNT_MAX = 10_000
@@ -12,7 +12,7 @@ const CLIENT_COUNT_MAX = 10_000
 const ANY = { action: 'any' }
 
 /**
- * @typedef {import('./keys').Key} Key
+ * @typedef {import('./keys').ActiveKey} Key
  * @typedef {string | ((key: Key) => string)} LogOf
  * @typedef {{ action: 'read' | 'write', log?: LogOf } | { action: 'any' | 'none' }} Action  `log`: if it is not the
  *   parameter `name`. `any`: any key will do
@@ -72,7 +72,7 @@ class AccessControl {
     const key = this.#keys.find(authorization)
     if (key !== null) return key
     const detail = authorization === undefined ? 'send an API key: Authorization: Bearer mr_...' : 'this API key is not valid'
-    throw new Problem(401, detail, { code: 'key', headers: { 'WWW-Authenticate': 'Bearer' } })
+    throw unauthorized(detail)
   }
 }
 

@@ -5,7 +5,7 @@
 
 const zlib = require('node:zlib')
 const { checkCharset, isGzip } = require('./content')
-const { Problem, tooLarge } = require('./problem')
+const { Problem, tooLarge, unauthorized } = require('./problem')
 
 /** A reader gets no more than this at once. */
 const STEP_SIZE = 64 * 1024
@@ -39,6 +39,7 @@ const STEP_SIZE = 64 * 1024
  * @property {{ limits: { bodySize: number, inflatedSize: number } }} options
  * @property {import('./turns').Turns} turns
  * @property {import('./holds').Holds} holds
+ * @property {import('./keys').Keys} keys
  */
 
 /** @template T */
@@ -220,17 +221,22 @@ class Intake {
 }
 
 /**
+ * Refuses a body as a whole if the key of its request was revoked while it came.
  * @template T
- * @param {{ headers: Headers }} request
+ * @param {{ headers: Headers, apiKey: import('./keys').ActiveKey | null }} request
  * @param {Readable} stream
  * @param {Reader<T>} reader
  * @param {Around} context
  * @param {Done<T>} done
  * @param {import('node:crypto').Hash | null} [hash]  of the body, unpacked
  */
-function receiveBody ({ headers }, stream, reader, context, done, hash = null) {
+function receiveBody ({ headers, apiKey }, stream, reader, context, done, hash = null) {
   // eslint-disable-next-line no-new
-  new Intake(headers, stream, reader, context, done, hash)
+  new Intake(headers, stream, reader, context, (err, result, hold) => {
+    if (err || context.keys.isValid(apiKey)) return done(err, result, hold)
+    hold?.release()
+    done(unauthorized('this API key is not valid any more; nothing was stored'))
+  }, hash)
 }
 
 /**

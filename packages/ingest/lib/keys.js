@@ -22,22 +22,60 @@ const SCOPE = /^(read|write):([a-z0-9][a-z0-9_-]{0,63}|[a-z0-9_-]{0,63}\*)$/
  * @property {string} [otlpLog]  the log that OTLP records go to; `otlp` by default
  */
 
+/** A key while it is valid. A change of what it may do makes another one of it. */
+class ActiveKey {
+  #ending = new AbortController()
+  isRevoked = false
+
+  /** @param {Key} key */
+  constructor ({ id, hash, scopes, otlpLog }) {
+    this.id = id
+    this.hash = hash
+    this.scopes = scopes
+    this.otlpLog = otlpLog
+  }
+
+  /** Aborted when the key is revoked. */
+  get ended () {
+    return this.#ending.signal
+  }
+
+  revoke () {
+    this.isRevoked = true
+    this.#ending.abort()
+  }
+
+  /** @param {Key} key */
+  isAs ({ id, scopes, otlpLog }) {
+    return id === this.id && otlpLog === this.otlpLog && scopes.join() === this.scopes.join()
+  }
+}
+
 /** Keys of a file, as a server needs them. */
 class Keys {
   #file
-  /** By hash; null if there is no file, so that no key is needed. @type {Map<string, Key> | null} */
+  /** By hash; null if there was no file, so that no key is needed. @type {Map<string, ActiveKey> | null} */
   #byHash = null
-  #state = ''
+  /** Aborted when keys become necessary. */
+  #freedom = new AbortController()
+  /** Of the file that was read last; null if that failed, or was not tried yet. @type {string | null} */
+  #state = null
+  #complaint = ''
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #isReadable = true
   /** @type {(err: Error) => void} */
   #report
 
-  /** @param {string} file  @param {(err: Error) => void} [report] */
-  constructor (file, report = () => {}) {
+  /**
+   * @param {string} file
+   * @param {(err: Error) => void} [report]
+   * @param {boolean} [areRequired]  whether requests need a key also if there is no file
+   */
+  constructor (file, report = () => {}, areRequired = false) {
     this.#file = file
     this.#report = report
+    if (areRequired) this.#byHash = new Map()
   }
 
   /** Reads the file, and again whenever it changes. */
@@ -45,9 +83,12 @@ class Keys {
     await this.#read()
     const look = async () => {
       try {
-        if (await this.#look() !== this.#state) await this.#read()
+        await this.#read()
+        this.#complaint = ''
       } catch (/** @type {any} */ err) {
-        this.#report(err)
+        // It is tried again and again, and is said once.
+        if (err.message !== this.#complaint) this.#report(err)
+        this.#complaint = err.message
       }
       if (this.#timer !== null) this.#timer = setTimeout(look, POLL_MS).unref()
     }
@@ -64,12 +105,27 @@ class Keys {
     return this.#byHash !== null
   }
 
+  /** How many are valid. */
+  get count () {
+    return this.#byHash?.size ?? 0
+  }
+
   /** False: the file cannot be read or is no file of keys. Then no key is valid. */
   get isReadable () {
     return this.#isReadable
   }
 
-  /** @param {string | undefined} authorization  the header @returns {Key | null} */
+  /** Whether somebody may go on who was let in with this key, or without one. @param {ActiveKey | null} key */
+  isValid (key) {
+    return key === null ? !this.areNeeded : !key.isRevoked
+  }
+
+  /** Aborted once that is no longer so. @param {ActiveKey | null} key @returns {AbortSignal} */
+  endOf (key) {
+    return key === null ? this.#freedom.signal : key.ended
+  }
+
+  /** @param {string | undefined} authorization  the header @returns {ActiveKey | null} */
   find (authorization) {
     const [, secret] = /^Bearer ([\w-]+)$/i.exec(authorization ?? '') ?? []
     return secret === undefined ? null : this.#byHash?.get(hashOf(secret)) ?? null
@@ -86,24 +142,35 @@ class Keys {
   }
 
   async #read () {
-    const state = await this.#look()
     try {
+      const state = await this.#look()
+      if (state === this.#state) return
       const keys = await readKeys(this.#file)
-      if (keys !== null) this.#byHash = new Map(keys.map((key) => [key.hash, key]))
-      else this.#byHash?.clear()
+      if (keys !== null || this.areNeeded) this.#replaceBy(keys ?? [])
       this.#isReadable = true
-    } catch (err) {
-      this.#byHash = new Map()
-      this.#isReadable = false
-      throw err
-    } finally {
       this.#state = state
+    } catch (err) {
+      this.#replaceBy([])
+      this.#isReadable = false
+      this.#state = null
+      throw err
     }
+  }
+
+  /** @param {Key[]} keys */
+  #replaceBy (keys) {
+    const before = this.#byHash ?? new Map()
+    this.#byHash = new Map(keys.map((key) => {
+      const old = before.get(key.hash)
+      return [key.hash, old?.isAs(key) ? old : new ActiveKey(key)]
+    }))
+    this.#freedom.abort()
+    for (const old of before.values()) if (this.#byHash.get(old.hash) !== old) old.revoke()
   }
 }
 
 /**
- * @param {Key} key
+ * @param {Pick<Key, 'scopes'>} key
  * @param {'read' | 'write'} action
  * @param {string} log  `*`: all logs
  */
@@ -176,7 +243,12 @@ async function readKeys (file) {
 
 /** @param {any} key */
 function isKey ({ id, hash, scopes }) {
-  return typeof id === 'string' && typeof hash === 'string' && Array.isArray(scopes)
+  return [id, hash].every(isText) && Array.isArray(scopes) && scopes.every(isText)
+}
+
+/** @param {unknown} value */
+function isText (value) {
+  return typeof value === 'string'
 }
 
 /** @type {(file: string, change: (keys: Key[]) => Key[]) => Promise<void>} */
@@ -209,6 +281,7 @@ function hashOf (secret) {
   return crypto.createHash('sha256').update(secret).digest('hex')
 }
 
+exports.ActiveKey = ActiveKey
 exports.Keys = Keys
 exports.allows = allows
 exports.createKey = createKey

@@ -1,12 +1,27 @@
 'use strict'
-// Live records as server-sent events. The id of an event is the seq, so a client that comes back says in
-// `Last-Event-ID` where to go on, and gets no record twice and misses none.
+// Live records as server-sent events, for clients that come back by themselves.
+//
+// An EventSource comes back if a connection fails or a stream ends, and never after an answer other than 200. So a
+// request that cannot be served yet is held: until this server has the folder, until the log has its first record. One
+// that will not be served now gets a stream that ends at once.
+//
+// The id of an event is the seq up to which the client has seen everything, and it says so in `Last-Event-ID` when it
+// comes back. An event of the type `cursor`, without data, has only that id: it is sent when the client connects and
+// now and then, so that who has got nothing yet, or looks for little, comes back to the right place too. An event
+// `gone` says that records were dropped before the client had seen them, or that the log does not know its id.
 
 const { once } = require('node:events')
 const { onAbort } = require('@millrace/flow')
+const { firstPiece, PIECE_SIZE } = require('./reading')
 const { showRecord } = require('./record')
 
-const HEARTBEAT_MS = 15_000
+/** When a client comes back; later if there was no room for it. */
+const RETRY_MS = 1000
+const RETRY_LATER_MS = 2000
+/** An id that moves without records is sent so often. */
+const CURSOR_MS = 1000
+const CHUNK_LENGTH = 16 * 1024
+const ID = /^(-1|\d{1,16})$/
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
@@ -15,52 +30,219 @@ const HEADERS = {
   'X-Accel-Buffering': 'no'
 }
 
-/** @typedef {import('./named-logs').NamedLog} NamedLog */
+/**
+ * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./named-logs').NamedLogs} NamedLogs
+ * @typedef {import('./options').Log} Log
+ *
+ * @typedef {object} LiveQuery
+ * @property {string} name  of the log
+ * @property {string | undefined} lastId  `Last-Event-ID`
+ * @property {number | null} from  the first seq that is wanted; null: what comes from now on
+ * @property {any[]} where
+ *
+ * @typedef {{ cursor: number, isCut: boolean }} Place  `isCut`: something is missing there
+ */
+
+/** An answer that goes on, and what its client knows. */
+class EventStream {
+  #response
+  #stallMs
+  #gone = new AbortController()
+  #heartbeat
+  /** The id that the client has, and since when. @type {number | null} */
+  #cursor = null
+  #cursorMs = 0
+
+  /**
+   * @param {import('node:http').ServerResponse} response
+   * @param {{ stallMs: number, heartbeatMs: number }} limits
+   */
+  constructor (response, { stallMs, heartbeatMs }) {
+    this.#response = response
+    this.#stallMs = stallMs
+    response.once('close', this.end)
+    response.writeHead(200, HEADERS)
+    response.write(`retry: ${RETRY_MS}\n\n`)
+    this.#heartbeat = setInterval(() => {
+      if (!response.writableNeedDrain) response.write(this.#cursor === null ? ':\n\n' : markOf('cursor', this.#cursor))
+    }, heartbeatMs).unref()
+  }
+
+  /** Aborted when the stream is to end, for whatever reason. */
+  get signal () {
+    return this.#gone.signal
+  }
+
+  end = () => this.#gone.abort()
+
+  /**
+   * Sends events, and what they go up to. Resolves once there is room for more.
+   * @type {(text: string, cursor: number) => Promise<void>}
+   */
+  async send (text, cursor) {
+    const now = performance.now()
+    const isDue = cursor !== this.#cursor && now - this.#cursorMs >= CURSOR_MS
+    if (this.#cursor === null) text = `: connected\n\n${text || markOf('cursor', cursor)}`
+    else if (text === '' && isDue) text = markOf('cursor', cursor)
+    if (text !== '') this.#cursorMs = now
+    this.#cursor = cursor
+    if (text !== '' && !this.#response.write(text)) await this.#drained()
+  }
+
+  /** A reader that takes nothing is cut off: it resumes where it was. */
+  async #drained () {
+    // AbortSignal.any does not keep a signal of AbortSignal.timeout: if it was collected, it would never abort.
+    const timer = setTimeout(this.end, this.#stallMs)
+    try {
+      await once(this.#response, 'drain', { signal: this.#gone.signal })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  close () {
+    clearInterval(this.#heartbeat)
+    if (this.#response.writableNeedDrain) this.#response.destroy()
+    else this.#response.end()
+  }
+}
+
+/** An event without data. @type {(type: 'cursor' | 'gone', id: number) => string} */
+function markOf (type, id) {
+  return `event: ${type}\nid: ${id}\ndata:\n\n`
+}
 
 /**
- * @param {NamedLog} entry
- * @param {{ after: number | null, where: any[] }} query  `after`: a seq; null for records that come from now on
- * @param {import('node:http').ServerResponse} response
- * @param {{ stallMs: number, signal: AbortSignal }} options  the signal ends the stream
- * @returns {Promise<void>}  once the stream has ended
+ * @param {EventStream} stream
+ * @param {NamedLogs} logs
+ * @param {LiveQuery} query
+ * @returns {Promise<void>}  once the stream is to end
  */
-async function sendEvents ({ log }, { after, where }, response, { stallMs, signal }) {
-  const gone = new AbortController()
-  const end = () => gone.abort()
-  response.once('close', end)
-  const forget = onAbort(signal, end)
-  if (signal.aborted) end()
-  response.writeHead(200, HEADERS)
-  // So that the client knows at once that it is connected.
-  response.write(': connected\n\n')
-  const heartbeat = setInterval(() => response.writableNeedDrain || response.write(':\n\n'), HEARTBEAT_MS)
+async function serveLive (stream, logs, { name, lastId, from, where }) {
+  const { signal } = stream
+  await logs.whenOpen(signal)
+  const isNew = !logs.names.has(name)
+  await logs.whenKnown(name, signal)
+  if (signal.aborted) return
+  const entry = await logs.acquire(name, false)
+  // The log is replaced after a failure.
+  const forget = onAbort(entry.broken, stream.end)
   try {
-    const begin = after === null ? { old: false } : { gt: after }
-    const stream = log.stream({ ...begin, live: true, where, signal: gone.signal, unref: true })
-    for await (const { seq, value } of stream) {
-      const isRoom = response.write(`id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`)
-      // A reader that takes nothing is cut off: it resumes where it was.
-      if (!isRoom) await drained(response, stallMs, gone)
-    }
-  } catch {
-    // The client resumes, and is told what is wrong when it does.
+    const now = isNew ? -1 : Number(entry.log.since.value)
+    const place = await findPlace(entry.log, lastId, from, now)
+    await stream.send(place.isCut ? markOf('gone', place.cursor) : '', place.cursor)
+    await follow(stream, entry.log, place, where)
   } finally {
-    clearInterval(heartbeat)
     forget()
-    if (response.writableNeedDrain) response.destroy()
-    else response.end()
+    logs.release(entry)
   }
 }
 
-/** @type {(response: import('node:http').ServerResponse, stallMs: number, gone: AbortController) => Promise<void>} */
-async function drained (response, stallMs, gone) {
-  // AbortSignal.any does not keep a signal of AbortSignal.timeout: if it was collected, it would never abort.
-  const timer = setTimeout(() => gone.abort(), stallMs)
+/**
+ * Where a client begins.
+ * @type {(log: Log, lastId: string | undefined, from: number | null, now: number) => Promise<Place>}
+ */
+async function findPlace (log, lastId = '', from, now) {
+  const isOurs = ID.test(lastId) && Number.isSafeInteger(Number(lastId))
+  // An id of another server, or of one that was at this address before.
+  const isForeign = lastId !== '' && !isOurs
+  const cursor = isOurs ? Number(lastId) : from === null ? now : from - 1
+  if (cursor < 0) return { cursor: -1, isCut: isForeign }
+  // A backup was restored, or a power cut took what the client has seen.
+  if (cursor > Number(log.since.value)) return { cursor: Number(log.since.value), isCut: true }
   try {
-    await once(response, 'drain', { signal: gone.signal })
-  } finally {
-    clearTimeout(timer)
+    // Whether all behind it is still there.
+    await log.first({ gt: cursor, values: false })
+    if (isOurs) await log.get(cursor).catch(unlessGone)
+    return { cursor, isCut: isForeign }
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ERR_LOG_SEQ_RETAINED') return { cursor, isCut: true }
+    if (err.code === 'ERR_LOG_SEQ_LOST') return { cursor: await lastBefore(log, cursor), isCut: true }
+    throw err
   }
 }
 
-exports.sendEvents = sendEvents
+/** @param {any} err */
+function unlessGone (err) {
+  if (err.code === 'ERR_LOG_SEQ_LOST' || err.code === 'ERR_LOG_SEQ_RETAINED') throw err
+}
+
+/**
+ * Of a seq that was lost, the last record before it: no range may begin at the seq.
+ * @type {(log: Log, seq: number) => Promise<number>}
+ */
+async function lastBefore (log, seq) {
+  const segments = await log.segments()
+  const base = segments.findLast((/** @type {{ base: number }} */ segment) => segment.base <= seq)?.base ?? 0
+  let last = await log.first({ ...(base > 0 && { gte: base }), values: false }) ?? 0
+  for await (const found of log.stream({ gte: last, lte: seq, values: false })) last = found
+  return last
+}
+
+/**
+ * Sends what the log has after the place, and what it gets.
+ * @type {(stream: EventStream, log: Log, place: Place, where: any[]) => Promise<void>}
+ */
+async function follow (stream, log, place, where) {
+  const { signal } = stream
+  let wake = () => {}
+  const stop = log.since(() => wake(), false)
+  const forget = onAbort(signal, () => wake())
+  try {
+    while (!signal.aborted) {
+      if (Number(log.since.value) > place.cursor) await sendPiece(stream, log, place, where)
+      else await new Promise((resolve) => { wake = () => resolve(null) })
+    }
+  } finally {
+    forget()
+    stop()
+  }
+}
+
+/**
+ * Sends records after the place, and moves it. The log is read piece by piece, so that the place is known also if
+ * nothing matches.
+ * @type {(stream: EventStream, log: Log, place: Place, where: any[]) => Promise<void>}
+ */
+async function sendPiece (stream, log, place, where) {
+  const { signal } = stream
+  const { isCut } = place
+  try {
+    const end = Number(log.since.value)
+    const isLong = end - place.cursor > PIECE_SIZE && !isCut
+    const lte = (isLong ? await firstPiece(log, place.cursor + 1, end) : null)?.lte ?? end
+    const range = { gt: place.cursor, lte, where, ...(isCut && { onRetained: 'skip' }) }
+    let text = ''
+    for await (const { seq, value } of log.stream({ ...range, signal, unref: true })) {
+      text += `id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`
+      if (text.length < CHUNK_LENGTH) continue
+      place.cursor = seq
+      await stream.send(text, seq)
+      text = ''
+    }
+    place.cursor = lte
+    place.isCut = false
+    await stream.send(text, lte)
+  } catch (/** @type {any} */ err) {
+    if (err.code !== 'ERR_LOG_SEQ_RETAINED' || isCut) throw err
+    // The client is told once, whatever else is dropped until it is read.
+    place.isCut = true
+    await stream.send(markOf('gone', place.cursor), place.cursor)
+  }
+}
+
+/**
+ * The answer to a client that is not served now, but would be later.
+ * @param {import('fastify').FastifyReply} reply
+ * @param {{ detail: string, retryMs?: number, cursor?: number | null }} options  `cursor`: where it would have begun
+ */
+function sendBack (reply, { detail, retryMs = RETRY_LATER_MS, cursor = null }) {
+  const mark = cursor === null ? '' : markOf('cursor', cursor)
+  reply.code(200).headers(HEADERS).send(`: ${detail}\nretry: ${retryMs}\n\n${mark}`)
+}
+
+exports.EventStream = EventStream
+exports.serveLive = serveLive
+exports.sendBack = sendBack
+exports.HEADERS = HEADERS

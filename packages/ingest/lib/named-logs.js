@@ -6,7 +6,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const { fileStorage } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
-const { call, isTooFarAhead, toPromise } = require('@millrace/flow')
+const { call, isTooFarAhead, onAbort, toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
@@ -59,10 +59,26 @@ class NamedLog {
   /** Resolves when it is open. @type {Promise<void>} */
   ready = Promise.resolve()
   isReady = false
+  #breaking = new AbortController()
 
   /** @param {string} name */
   constructor (name) {
     this.name = name
+  }
+
+  /** Aborted if the log fails, and another one takes its place. */
+  get broken () {
+    return this.#breaking.signal
+  }
+
+  break () {
+    this.isBroken = true
+    this.#breaking.abort()
+  }
+
+  mend () {
+    this.isBroken = false
+    this.#breaking = new AbortController()
   }
 
   /** Whether it may be closed. */
@@ -108,6 +124,35 @@ class NamedLog {
   }
 }
 
+/** Callers that wait until something holds. */
+class Waiting {
+  /** @type {Set<() => void>} */
+  #checks = new Set()
+
+  /**
+   * Resolves once the condition holds, or the signal is aborted.
+   * @type {(holds: () => boolean, signal: AbortSignal) => Promise<void>}
+   */
+  async until (holds, signal) {
+    if (holds() || signal.aborted) return
+    await new Promise((resolve) => {
+      const end = () => {
+        forget()
+        this.#checks.delete(check)
+        resolve(null)
+      }
+      const forget = onAbort(signal, end)
+      const check = () => { if (holds()) end() }
+      this.#checks.add(check)
+    })
+  }
+
+  /** Something may hold now. */
+  wake () {
+    for (const check of [...this.#checks]) check()
+  }
+}
+
 class NamedLogs {
   #options
   #cache
@@ -122,6 +167,7 @@ class NamedLogs {
   /** @type {ReturnType<typeof OffsetLog> | null} */
   #owner = null
   #abort = new AbortController()
+  #waiting = new Waiting()
   #isOpen = false
   #isClosed = false
   /** @type {((name: string, err: Error) => void)} */
@@ -150,6 +196,7 @@ class NamedLogs {
     for (const name of names) if (name.startsWith(PREFIX)) this.#known.add(name.slice(PREFIX.length))
     process.on('exit', this.#flushAtExit)
     this.#isOpen = true
+    this.#waiting.wake()
   }
 
   get isOpen () {
@@ -159,6 +206,19 @@ class NamedLogs {
   /** Names of all logs. */
   get names () {
     return this.#known
+  }
+
+  /** Resolves once the folder is open, or the signal is aborted. @param {AbortSignal} signal */
+  whenOpen (signal) {
+    return this.#waiting.until(() => this.isOpen, signal)
+  }
+
+  /**
+   * Resolves once there is a log of this name, or the signal is aborted.
+   * @type {(name: string, signal: AbortSignal) => Promise<void>}
+   */
+  whenKnown (name, signal) {
+    return this.#waiting.until(() => this.#known.has(name), signal)
   }
 
   /** Those that are open. @returns {Iterable<NamedLog>} */
@@ -225,6 +285,7 @@ class NamedLogs {
     const { logs } = this.#options.limits
     if (this.#known.size >= logs) throw new Problem(403, `there may be ${logs} logs, no more`, { code: 'too_many_logs' })
     this.#known.add(name)
+    this.#waiting.wake()
   }
 
   async #makeRoom () {
@@ -293,7 +354,7 @@ class NamedLogs {
   #failed (entry, err) {
     this.#report(entry.name, err)
     if (entry.isBroken || this.#isClosed || !BROKEN.has(String(err.code))) return
-    entry.isBroken = true
+    entry.break()
     entry.ready = this.#reopen(entry)
   }
 
@@ -305,7 +366,7 @@ class NamedLogs {
         entry.log = await this.#openFolder(entry.name)
         await entry.counter?.restart(entry.log)
         entry.committer.replaceLog(entry.log)
-        entry.isBroken = false
+        entry.mend()
         return
       } catch (/** @type {any} */ err) {
         this.#report(entry.name, err)

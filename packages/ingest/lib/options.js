@@ -31,6 +31,8 @@ const LIMITS = Object.freeze({
   scanMs: 5000,
   /** for a reader that takes nothing */
   stallMs: 30_000,
+  /** how often a live stream that has nothing to send says so */
+  heartbeatMs: 15_000,
   idempotencyKeys: 1_000_000,
   idempotencyMs: 24 * 3600 * 1000
 })

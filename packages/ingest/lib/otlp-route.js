@@ -46,7 +46,7 @@ function addOtlpRoute (routes, context) {
   }, { errorHandler: sendStatus, doc: docs.otlp })
 }
 
-/** @param {import('./keys').Key | null} key */
+/** @param {import('./keys').ActiveKey | null} key */
 function otlpLogOf (key) {
   return key?.otlpLog ?? LOG
 }

@@ -13,16 +13,13 @@ const { Metrics, WriteMeter } = require('./metrics')
 const { NamedLogs } = require('./named-logs')
 const { parseOptions } = require('./options')
 const { addOtlpRoute } = require('./otlp-route')
-const { Problem, refuse, toProblem, unavailable } = require('./problem')
+const { Problem, refuse, sendProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
 const { Routes } = require('./routes')
 const { Turns } = require('./turns')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
-
 /** @typedef {import('fastify').FastifyInstance} App */
-/** @typedef {import('fastify').FastifyReply} Reply */
 
 /**
  * What all routes share.
@@ -156,16 +153,6 @@ function addBodies (app) {
   app.addContentTypeParser([...RECORD_TYPES, MEDIA_TYPES.protobuf], (request, stream, done) => done(null, stream))
 }
 
-/** @type {(err: any, request: import('fastify').FastifyRequest, reply: Reply) => void} */
-function sendProblem (err, request, reply) {
-  const problem = toProblem(err)
-  if (problem.statusCode >= 500) request.log.error({ err })
-  const headers = { ...problem.headers, 'Content-Type': PROBLEM_TYPE, 'X-Content-Type-Options': 'nosniff' }
-  reply.code(problem.statusCode).headers(headers).send(JSON.stringify(problem))
-}
-
 exports.addRoutes = addRoutes
 exports.createContext = createContext
 exports.ingest = ingest
-exports.sendProblem = sendProblem
-exports.PROBLEM_TYPE = PROBLEM_TYPE

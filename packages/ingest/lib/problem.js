@@ -14,6 +14,7 @@ const STATUS_OF = /** @type {Record<string, number>} */ ({
   FST_ERR_CTP_BODY_TOO_LARGE: 413,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 415
 })
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const RETRY_SECONDS = 1
 /** Parts of a request, as fastify calls them. */
 const PLACES = /** @type {Record<string, string>} */ ({ params: 'path', querystring: 'query', headers: 'header' })
@@ -82,8 +83,24 @@ function tooLarge (detail, more) {
   return new Problem(413, detail, { code: 'too_large', more })
 }
 
+/** @param {string} detail */
+function unauthorized (detail) {
+  return new Problem(401, detail, { code: 'key', headers: { 'WWW-Authenticate': 'Bearer' } })
+}
+
+/** @type {(err: any, request: import('fastify').FastifyRequest, reply: import('fastify').FastifyReply) => void} */
+function sendProblem (err, request, reply) {
+  const problem = toProblem(err)
+  if (problem.statusCode >= 500) request.log.error({ err })
+  const headers = { ...problem.headers, 'Content-Type': PROBLEM_TYPE, 'X-Content-Type-Options': 'nosniff' }
+  reply.code(problem.statusCode).headers(headers).send(JSON.stringify(problem))
+}
+
+exports.PROBLEM_TYPE = PROBLEM_TYPE
 exports.Problem = Problem
 exports.refuse = refuse
+exports.sendProblem = sendProblem
 exports.toProblem = toProblem
 exports.tooLarge = tooLarge
+exports.unauthorized = unauthorized
 exports.unavailable = unavailable

@@ -2,11 +2,10 @@
 // GET /v1/logs/:name: a range as lines of JSON, or what comes as server-sent events. GET /v1/logs: the names.
 
 const { Readable } = require('node:stream')
-const { LogError } = require('@millrace/errors')
 const { onAbort } = require('@millrace/flow')
-const { sendEvents } = require('./live')
+const { EventStream, HEADERS, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
-const { toProblem, unavailable } = require('./problem')
+const { sendProblem, toProblem } = require('./problem')
 const { describeGone, parseQuery, readLines } = require('./reading')
 const { docs } = require('./schemas')
 
@@ -14,36 +13,35 @@ const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /**
  * @typedef {import('./named-logs').NamedLog} NamedLog
+ * @typedef {import('./named-logs').NamedLogs} NamedLogs
  * @typedef {import('./plugin').Context} Context
  * @typedef {import('./reading').Query} Query
  */
 
 /** @type {(routes: any, context: Context) => void} */
 function addReadRoutes (routes, context) {
-  const { logs, metrics } = context
+  const { logs } = context
   routes.add('GET', '/v1/logs/:name', { action: 'read' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const query = parseQuery(request.query)
-    const isLive = /(^|,)\s*text\/event-stream\b/i.test(request.headers.accept ?? '')
-    const { liveReaders } = metrics
-    if (isLive && liveReaders >= context.options.limits.liveReaders) throw unavailable(`there are ${liveReaders} live readers`)
+    if (isLive(request)) {
+      await serveLiveRequest(request, reply, query, context)
+      return reply
+    }
     const entry = await logs.acquire(request.params.name, false)
     let isReleased = false
     const release = () => {
       if (isReleased) return
       isReleased = true
-      if (isLive) metrics.liveReaders--
       logs.release(entry)
     }
-    if (isLive) metrics.liveReaders++
     try {
-      if (isLive) await follow(request, reply, { entry, query, context, release })
-      else await send(reply, { entry, query, context, release, isHead: request.method === 'HEAD' })
+      await send(request, reply, { entry, query, context, release })
     } catch (err) {
       release()
       throw await describeGone(entry, err)
     }
     return reply
-  }, { doc: docs.read })
+  }, { doc: docs.read, errorHandler: sendFailure })
   routes.add('GET', '/v1/logs', { action: 'any' }, (/** @type {any} */ { apiKey }) => {
     const names = [...logs.names].filter((name) => apiKey === null || allows(apiKey, 'read', name))
     return { logs: names.sort() }
@@ -51,20 +49,22 @@ function addReadRoutes (routes, context) {
 }
 
 /**
+ * @param {any} request
  * @param {any} reply
- * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void, isHead: boolean }} reading
+ * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
  */
-async function send (reply, { entry, query, context, release, isHead }) {
-  const { limits } = context.options
+async function send ({ method, apiKey }, reply, { entry, query, context, release }) {
+  const { keys, ending, options: { limits } } = context
   const gone = new AbortController()
-  const forget = onAbort(context.ending, () => gone.abort())
+  const listening = [ending, keys.endOf(apiKey)].map((signal) => onAbort(signal, () => gone.abort()))
+  const forget = () => listening.forEach((forget) => forget())
   const lines = readLines(entry, query, limits, gone.signal)
   // Its failure is the answer's status.
   const first = await lines.next().catch((err) => {
     forget()
     throw err
   })
-  if (isHead) {
+  if (method === 'HEAD') {
     forget()
     gone.abort()
     release()
@@ -96,34 +96,60 @@ async function * continued (first, lines) {
   }
 }
 
-/**
- * @param {any} request
- * @param {any} reply
- * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
- */
-async function follow ({ headers }, reply, { entry, query, context, release }) {
-  const after = await findStart(entry, headers['last-event-id'], query)
+/** Whether the client asks for events. @param {any} request */
+function isLive ({ headers }) {
+  return /(^|,)\s*text\/event-stream\b/i.test(headers.accept ?? '')
+}
+
+/** @type {(request: any, reply: any, query: Query, context: Context) => Promise<void>} */
+async function serveLiveRequest (request, reply, query, context) {
+  const { logs, keys, metrics, ending, options: { limits } } = context
+  const { method, params: { name }, headers: { 'last-event-id': lastId }, apiKey, log } = request
+  if (method === 'HEAD') return reply.headers(HEADERS).send()
+  if (metrics.liveReaders >= limits.liveReaders) {
+    // Who has no place yet comes back to where it would have begun.
+    const isNew = query.from === null && !lastId
+    sendBack(reply, { detail: `there are ${limits.liveReaders} live readers`, cursor: isNew ? await findNow(logs, name) : null })
+    return
+  }
+  metrics.liveReaders++
   reply.hijack()
-  const { stallMs } = context.options.limits
-  sendEvents(entry, { after, where: query.where }, reply.raw, { stallMs, signal: context.ending }).finally(release)
+  const stream = new EventStream(reply.raw, limits)
+  const forget = [ending, keys.endOf(apiKey)].map((signal) => onAbort(signal, stream.end))
+  serveLive(stream, logs, { name, lastId, from: query.from, where: query.where })
+    .catch((err) => {
+      // The client comes back.
+      if (!stream.signal.aborted) log.error({ err })
+    })
+    .finally(() => {
+      forget.forEach((forget) => forget())
+      metrics.liveReaders--
+      stream.close()
+    })
 }
 
 /**
- * The seq behind which a live reader begins; null: with what comes from now on.
- * @type {(entry: NamedLog, last: string | undefined, query: Query) => Promise<number | null>}
+ * Where a live reader would begin now; null if that is not known.
+ * @type {(logs: NamedLogs, name: string) => Promise<number | null>}
  */
-async function findStart ({ log }, last, { from }) {
-  const after = last === undefined ? from === null ? null : from - 1 : Number(last)
-  if (after === null || after < 0) return after
-  // Whether all behind it is still there.
-  if (after > Number(log.since.value)) throw new LogError('ERR_LOG_SEQ_LOST', `${after} is above all seqs of the log`)
-  await log.first({ gt: after, values: false })
-  if (last !== undefined) {
-    await log.get(after).catch((/** @type {any} */ err) => {
-      if (err.code === 'ERR_LOG_SEQ_LOST' || err.code === 'ERR_LOG_SEQ_RETAINED') throw err
-    })
-  }
-  return after
+async function findNow (logs, name) {
+  if (!logs.isOpen) return null
+  if (!logs.names.has(name)) return -1
+  const entry = await logs.acquire(name, false)
+  logs.release(entry)
+  return Number(entry.log.since.value)
+}
+
+/**
+ * A live reader that may be served later comes back: after another status than 200 an EventSource never would.
+ * @type {(err: any, request: any, reply: any) => void}
+ */
+function sendFailure (err, request, reply) {
+  const { statusCode, message, headers } = toProblem(err)
+  if (!isLive(request) || (statusCode < 500 && statusCode !== 429)) return sendProblem(err, request, reply)
+  if (statusCode >= 500) request.log.error({ err })
+  const seconds = Number(headers['Retry-After'] ?? NaN)
+  sendBack(reply, { detail: message, ...(seconds > 1 && { retryMs: seconds * 1000 }) })
 }
 
 exports.LINES_TYPE = LINES_TYPE

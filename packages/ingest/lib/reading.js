@@ -287,6 +287,8 @@ async function describeGone ({ log }, err) {
   return new Problem(410, detail, { code: 'gone', more, cause: err })
 }
 
+exports.PIECE_SIZE = PIECE_SIZE
+exports.firstPiece = firstPiece
 exports.parseQuery = parseQuery
 exports.readLines = readLines
 exports.seqBefore = seqBefore

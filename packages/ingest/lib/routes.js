@@ -12,7 +12,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
  * @typedef {import('./access').Access} Access
  * @typedef {import('fastify').FastifyInstance} App
  * @typedef {import('fastify').FastifyReply} Reply
- * @typedef {typeof import('./plugin').sendProblem} ErrorHandler
+ * @typedef {typeof import('./problem').sendProblem} ErrorHandler
  * @typedef {ReturnType<import('./metrics').Metrics['meterOf']>} RouteMeter
  * @typedef {import('fastify').onRequestHookHandler} OnRequest
  * @typedef {(access: Access | undefined, meter: RouteMeter) => OnRequest} BeginRequest  the first hook of a route

@@ -99,11 +99,11 @@ exports.docs = {
       limit: { type: 'integer', minimum: 1, maximum: SEQ_MAX, description: 'so many records at most' },
       reverse: { type: 'boolean', description: 'last record first' }
     },
-    headers: { 'last-event-id': { type: 'string', pattern: '^[0-9]{1,16}$', description: 'of a live stream: go on behind this seq' } },
+    headers: { 'last-event-id': { type: 'string', description: 'of a live stream: go on after this seq' } },
     answers: {
       200: {
         description: 'records',
-        content: { ...lines, 'text/event-stream': { type: 'string', description: 'an event for each record; its id is the seq' } }
+        content: { ...lines, 'text/event-stream': { type: 'string', description: 'an event for each record; its id is the seq. Events of the types cursor and gone have only an id' } }
       }
     }
   },

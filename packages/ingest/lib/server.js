@@ -6,11 +6,13 @@ const { LogController, fastify } = require('fastify')
 const { misuse } = require('@millrace/errors')
 const { listKeys } = require('./keys')
 const { parseServerOptions } = require('./options')
-const { PROBLEM_TYPE, addRoutes, createContext, sendProblem } = require('./plugin')
-const { Problem } = require('./problem')
+const { addRoutes, createContext } = require('./plugin')
+const { PROBLEM_TYPE, Problem, sendProblem } = require('./problem')
 
 /** Of events: 100 characters, with two units each at most. */
 const PARAM_LENGTH_MAX = 200
+/** While a server is being closed, it looks so often for connections whose last answer has ended. */
+const CLOSE_MS = 20
 const STATUS_OF = /** @type {Record<string, number>} */ ({ HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 })
 
 /**
@@ -54,6 +56,7 @@ function createIngest (given) {
   // `connectionTimeout` ends idle connections too, with one timer for each. With this one, Node.js would make two new
   // timers for each request. fastify takes 0 for its default.
   app.server.keepAliveTimeout = 0
+  const closeUnused = watchConnections(app.server)
   if (accessLog) addAccessLog(app)
   app.register((app) => addRoutes(app, context))
   return {
@@ -70,8 +73,30 @@ function createIngest (given) {
     close: async () => {
       // A half-sent request does not hold up the end for longer.
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
-      await app.close().finally(() => clearTimeout(timer))
+      const looking = setInterval(closeUnused, CLOSE_MS)
+      await app.close().finally(() => {
+        clearTimeout(timer)
+        clearInterval(looking)
+      })
     }
+  }
+}
+
+/**
+ * Node.js waits for connections that were in use when the server was closed, or that a browser has made in advance.
+ * @param {import('node:http').Server} server
+ * @returns {() => void}  closes connections that no request is on
+ */
+function watchConnections (server) {
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return () => {
+    server.closeIdleConnections()
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
 }
 

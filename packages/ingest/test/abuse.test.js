@@ -125,19 +125,6 @@ tape('order: the events of each client stay in its order, however they are ackno
   t.deepEqual(times, [...times].sort((a, b) => a - b), 'the time never falls')
 })
 
-tape('limits: live readers', async (t) => {
-  const { url, post, ask } = await serve(t, { limits: { liveReaders: 2 } })
-  await post('/v1/logs/a', '1')
-  const live = { headers: { accept: 'text/event-stream' } }
-  const sockets = [1, 2].map(() => connect(url, get('/v1/logs/a', 'Accept: text/event-stream\r\n')))
-  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status === 503)
-  t.equal((await ask('/v1/logs/a')).status, 200, 'other readers are served')
-  sockets[0].destroy()
-  await until(async () => (await ask('/v1/logs/a?gt=5000000', live)).status !== 503)
-  t.pass('a reader that leaves makes room')
-  sockets[1].destroy()
-})
-
 tape('limits: connections, and silence', async (t) => {
   const { url } = await serve(t, { connections: 3, idleMs: 500 })
   const sockets = [1, 2, 3].map(() => connect(url, get('/healthz')))

@@ -8,6 +8,7 @@ const tape = require('tape')
 const { until } = require('@millrace/testkit')
 const { STEP_SIZE, receiveBody } = require('../lib/body')
 const { Holds } = require('../lib/holds')
+const { Keys } = require('../lib/keys')
 const { TURN_SIZE, Turns } = require('../lib/turns')
 
 const MIB = 2 ** 20
@@ -37,13 +38,13 @@ class Gatherer {
 
 function createContext (limits = {}) {
   const options = { limits: { bodySize: 10, inflatedSize: 100, ...limits } }
-  return { options, turns: new Turns(), holds: new Holds(4 * MIB) }
+  return { options, turns: new Turns(), holds: new Holds(4 * MIB), keys: new Keys('none') }
 }
 
 async function receive (context, headers, act) {
   const results = []
   const stream = new PassThrough()
-  receiveBody({ headers }, stream, new Gatherer(), context, (err, body, hold) => {
+  receiveBody({ headers, apiKey: null }, stream, new Gatherer(), context, (err, body, hold) => {
     results.push(err ? err.statusCode : body)
     hold?.release()
   })
@@ -78,7 +79,7 @@ tape('body: it arrives once, whole or not at all, whatever its stream does after
   }), [400], 'failed while it is unpacked')
   const ended = new PassThrough().destroy()
   const results = []
-  receiveBody({ headers: {} }, ended, new Gatherer(), context, (err) => results.push(err?.statusCode))
+  receiveBody({ headers: {}, apiKey: null }, ended, new Gatherer(), context, (err) => results.push(err?.statusCode))
   t.deepEqual(results, [400], 'gone before it is read')
   t.equal(context.holds.size, 0, 'nothing is held any more')
 })
@@ -111,7 +112,9 @@ tape('body: more than all requests may hold is refused with 503, and released', 
   const context = createContext({ bodySize: 16 * MIB, inflatedSize: 16 * MIB })
   const slow = new PassThrough()
   let first = null
-  receiveBody({ headers: {} }, slow, new Gatherer(), context, (err, body, hold) => { first = { err, hold } })
+  receiveBody({ headers: {}, apiKey: null }, slow, new Gatherer(), context, (err, body, hold) => {
+    first = { err, hold }
+  })
   for (let sent = 0; sent < 3 * MIB; sent += STEP_SIZE) slow.write(Buffer.alloc(STEP_SIZE))
   await until(() => context.holds.size === 3 * MIB)
   t.deepEqual(await receive(context, {}, chunks(Buffer.alloc(MIB + 1))), [503])
