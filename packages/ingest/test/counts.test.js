@@ -84,6 +84,18 @@ tape('counts: they equal the log and what was dropped, after kills, power cuts a
   t.pass(`seed ${seed}`)
 })
 
+tape('counts: they are exact after a kill or a power cut before any change of a file', async (t) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1e9)
+  const random = createRandom(seed)
+  for (let i = 0; i < inQuickRuns(24); i++) {
+    const own = random(1e9)
+    const story = new CountsStory(own, 3)
+    for (let life = 0; life < 3 && story.failures.length === 0; life++) await story.live()
+    if (story.failures.length > 0) return t.fail(`seed ${seed}, story ${own}: ${story.failures.slice(0, 3).join('; ')}`)
+  }
+  t.pass(`seed ${seed}`)
+})
+
 tape('counts: who may read them, and who may count again', async (t) => {
   const folder = temporaryFolder()
   const file = path.join(folder, 'keys.json')

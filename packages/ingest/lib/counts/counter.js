@@ -263,26 +263,33 @@ class Counter {
     const cursor = this.#cursor
     const unsavedSize = this.#unsavedSize
     if (this.#broken !== null || cursor === this.#saved) return
-    const newest = Math.max(...this.#days.keys())
-    // A record may still come that has waited over midnight.
-    const old = [...this.#days].filter(([day]) => day < newest - 1)
-    const filing = old.map(([day, tally]) => {
-      return { day, tally, total: tally.total, bytes: this.#files.encodeDay(day, tally) }
-    })
-    const days = new Map([...this.#days].filter(([day]) => day >= newest - 1))
-    const bytes = this.#files.encodeNow({ log: this.#logId, cursor, days })
+    const days = [...this.#days].map(([day, tally]) => ({ day, tally, total: tally.total }))
+    const bytes = this.#files.encodeNow({ log: this.#logId, cursor, days: this.#days })
     // A power cut must not take a record that is counted.
     if (Number(log.durable.value) < cursor) await call(log, 'sync')
-    for (const { day, bytes } of filing) await this.#files.writeDay(day, bytes)
     await this.#files.writeNow(bytes)
-    for (const { day } of filing) this.#filed.add(day)
     if (epoch !== this.#epoch) return
     this.#saved = cursor
     this.#unsavedSize -= unsavedSize
-    for (const { day, tally, total } of filing) {
-      if (tally.total === total && this.#days.get(day) === tally) this.#days.delete(day)
-    }
     await call(log, 'hold', HOLD, cursor)
+    await this.#fileOld(days)
+  }
+
+  /**
+   * Moves days that are over into files of their own. `now.json` has them up to the same record, so it does not matter
+   * which of the two a crash leaves: `now.json` counts, until it is written without them.
+   * @param {Array<{ day: number, tally: Tally, total: number }>} days  as `now.json` has them
+   */
+  async #fileOld (days) {
+    const newest = Math.max(...days.map(({ day }) => day))
+    for (const { day, tally, total } of days) {
+      const isSame = () => this.#days.get(day) === tally && tally.total === total
+      // A record may still come that has waited over midnight.
+      if (day >= newest - 1 || !isSame()) continue
+      await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
+      this.#filed.add(day)
+      if (isSame()) this.#days.delete(day)
+    }
   }
 
   /**
@@ -342,7 +349,10 @@ class Counter {
     await recount.begin()
     do {
       await recount.readOn(isKnown, (day, tally) => this.#inTurn(async () => {
-        if (!isLive(day)) await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
+        // A file must not have an event that lies beyond the saved cursor: after a crash it would be counted again.
+        const isCounted = this.#broken !== null || this.#cursor >= Number(this.#log.since.value)
+        if (!isCounted || isLive(day)) return false
+        await this.#files.writeDay(day, this.#files.encodeDay(day, tally))
         return !isLive(day)
       }))
       if (this.#broken === null) await this.catchUp()

@@ -1,8 +1,9 @@
 'use strict'
 // The files of the counts, each replaced as a whole, so that a crash leaves the old one or the new one:
 //
-//   now.json          the counts of the newest days, and up to which record of the log they go
-//   2026-11-21.json   the counts of an older day. If now.json has the day too, now.json counts
+//   now.json          the counts of the newest days, and up to which record of the log all counts go: the one cursor
+//   2026-11-21.json   the counts of an older day. If now.json has the day too, now.json counts. It never has an event
+//                     that lies beyond the cursor
 //
 // A file is one line: `millrace-counts 1 <crc32 of the JSON, in hex> <JSON>`.
 
