@@ -63,8 +63,9 @@ class Puller {
       throw err
     })
     if (found.length > 0) this.#next = found[found.length - 1].seq + 1
-    // It may have sent more, which nobody waits for any more.
-    if (!isWhole) this.#consumer = ''
+    // It may have sent more, which nobody waits for any more. If it has nothing, its replica may be behind for long, or
+    // it has sent the rest to a request that had ended: another one is asked the next time.
+    if (!isWhole || found.length === 0) this.#consumer = ''
     return found.filter(({ seq }) => seq < stop)
   }
 

@@ -197,6 +197,34 @@ tape('open: a stream that remembers ids for too short a time is refused', withFa
   t.equal(server.streams.get('aging').config.duplicate_window, 60e9, 'not longer than records live')
 }))
 
+tape('callbacks: one that throws is seen once, and the log goes on', withFake(async ({ t, open }) => {
+  const log = open()
+  await log.append(['a', 'b', 'c', 'd'])
+  /** Names and arguments; the callback comes last. */
+  const calls = [['append', 'e'], ['append', ['e', 'f']], ['append', []], ['appendOnce', ['g'], ['1']], ['get', 1], ['get', 1e9],
+    ['getMany', [1, 2]], ['first'], ['last'], ['count'], ['scan', {}, () => {}], ['del', 3], ['idOf', 1], ['idOf', 1e9], ['stats'],
+    ['sync'], ['ready'], ['drained']]
+  const [uncaught, rejected] = [[], []]
+  const note = (err) => { uncaught.push(err.message) }
+  const noteRejected = (err) => { rejected.push(err) }
+  process.on('uncaughtException', note).on('unhandledRejection', noteRejected)
+  for (const [index, [name, ...args]] of calls.entries()) {
+    const message = `thrown by ${name} ${index}`
+    try {
+      log[name](...args, () => { throw new Error(message) })
+    } catch (err) {
+      // It called back before it returned.
+      note(err)
+    }
+    await until(() => uncaught.includes(message))
+  }
+  log.since(() => { throw new Error('thrown by a listener') }, false)
+  t.equal(await log.append('h'), 9, 'the log goes on')
+  await until(() => uncaught.includes('thrown by a listener'))
+  process.off('uncaughtException', note).off('unhandledRejection', noteRejected)
+  t.deepEqual([uncaught.length, rejected], [calls.length + 1, []])
+}))
+
 tape('follow: a consumer that is deleted, or lost with its server, is replaced within seconds', withFake(async ({ t, open, stream }) => {
   const writer = open({ follow: false })
   await writer.append('a')

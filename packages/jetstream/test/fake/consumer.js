@@ -9,6 +9,7 @@ class FakeConsumer {
   /** Requests that wait for records, the oldest first. */
   #waiting = []
   #visibleTo
+  #timer
 
   /** `visibleTo`: how much of the stream its replica has; `send(connection, inbox, message)` */
   constructor (stream, name, config, { send, visibleTo }) {
@@ -37,13 +38,20 @@ class FakeConsumer {
       while (request.left > 0) {
         const to = this.#visibleTo()
         const message = this.#stream.next(this.#next, to)
-        if (message === undefined) return
+        if (message === undefined) return this.#catchUp()
         this.#next = message.seq + 1
         request.left--
         this.#sendTo(request, message, this.#stream.next(this.#next, to) === undefined ? 0 : 1)
       }
       this.#forget(request)
     }
+  }
+
+  /** If its replica is behind, it is not for long. */
+  #catchUp () {
+    if (this.#stream.next(this.#next) === undefined || this.#waiting.length === 0) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.deliver(), 2)
   }
 
   #sendTo ({ connection, reply: inbox }, { seq, headers, data, time }, pending) {
@@ -70,6 +78,7 @@ class FakeConsumer {
 
   /** It was deleted. `status`: what those who wait are told; null if the server that had it is gone. */
   end (status = '409 Consumer Deleted') {
+    clearTimeout(this.#timer)
     for (const request of [...this.#waiting]) {
       if (status === null) this.#forget(request)
       else this.#end(request, status)

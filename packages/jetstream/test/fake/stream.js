@@ -19,6 +19,9 @@ class FakeStream {
   #ids = new Map()
   #batches = new Map()
   consumers = new Map()
+  /** For a test that keeps a history. */
+  onStore = (stored) => {}
+  onGone = (seq, how) => {}
 
   constructor (config, created) {
     this.config = config
@@ -71,6 +74,7 @@ class FakeStream {
     if (this.messages.size === 1) this.first = seq
     const id = headerOf(headers, 'Nats-Msg-Id')
     if (id !== null) this.#ids.set(id, { seq, time })
+    this.onStore({ seq, data, id })
   }
 
   #findFull (messages) {
@@ -82,15 +86,16 @@ class FakeStream {
   #dropByLimits () {
     const { discard, max_msgs: countMax = -1 } = this.config
     if (discard === 'new' || countMax <= 0) return
-    while (this.messages.size > countMax) this.delete(this.first)
+    while (this.messages.size > countMax) this.delete(this.first, 'dropped')
   }
 
   /** Whether there was one. */
-  delete (seq) {
+  delete (seq, how = 'deleted') {
     const message = this.messages.get(seq)
     if (message === undefined) return false
     this.messages.delete(seq)
     this.bytes -= message.size
+    this.onGone(seq, how)
     if (seq === this.first) this.#moveFirst(seq + 1)
     return true
   }
@@ -104,7 +109,7 @@ class FakeStream {
     const before = this.messages.size
     const seqs = [...this.messages.keys()]
     const gone = seqs.slice(0, seqs.length - keep).filter((each) => each < seq)
-    for (const each of gone) this.delete(each)
+    for (const each of gone) this.delete(each, 'purged')
     return before - this.messages.size
   }
 
@@ -122,6 +127,15 @@ class FakeStream {
       return undefined
     }
     return next === undefined ? this.messages.get(seq) : this.next(seq)
+  }
+
+  idAt (seq) {
+    return headerOf(this.messages.get(seq).headers, 'Nats-Msg-Id')
+  }
+
+  /** The last one that is not deleted; 0 if there is none. */
+  get lastKept () {
+    return this.get({ last_by_subj: '' })?.seq ?? 0
   }
 
   get state () {
