@@ -25,7 +25,7 @@ const HEADERS_SIZE = 256
  * @typedef {import('./core').Core} Core
  * @typedef {import('./known').Known} Known
  * @typedef {(err: Error | null, seq?: number) => void} Done
- * @typedef {{ data: Buffer, id: string }} Message
+ * @typedef {{ data: Buffer, id: string, seq?: number }} Message  `seq` once it is acknowledged alone
  * @typedef {import('@nats-io/transport-node').MsgHdrs} Headers
  *
  * @typedef {object} Waiting  one append
@@ -223,8 +223,10 @@ class Publisher {
    * @type {(known: Known, messages: Message[]) => Promise<number[]>}
    */
   async #sendWindow (known, messages) {
-    if (messages.length === 1) return [await this.#sendOne(known, messages[0])]
-    const sent = messages.map((message) => this.#sendOne(known, message))
+    const sent = messages.map(async (message) => {
+      message.seq ??= await this.#sendOne(known, message)
+      return message.seq
+    })
     const results = await Promise.allSettled(sent)
     const failed = results.find(({ status }) => status === 'rejected')
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
