@@ -12,7 +12,7 @@
 
 const { once } = require('node:events')
 const { onAbort } = require('@millrace/flow')
-const { firstPiece, PIECE_SIZE } = require('./reading')
+const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')
 
 /** When a client comes back; later if there was no room for it. */
@@ -39,7 +39,8 @@ const HEADERS = {
  * @property {string} name  of the log
  * @property {string | undefined} lastId  `Last-Event-ID`
  * @property {number | null} from  the first seq that is wanted; null: what comes from now on
- * @property {any[]} where
+ * @property {import('./reading').Filter} filter
+ * @property {import('./scans').Scans} scans
  *
  * @typedef {{ cursor: number, isCut: boolean }} Place  `isCut`: something is missing there
  */
@@ -119,7 +120,7 @@ function markOf (type, id) {
  * @param {LiveQuery} query
  * @returns {Promise<void>}  once the stream is to end
  */
-async function serveLive (stream, logs, { name, lastId, from, where }) {
+async function serveLive (stream, logs, { name, lastId, from, filter, scans }) {
   const { signal } = stream
   await logs.whenOpen(signal)
   const isNew = !logs.names.has(name)
@@ -132,7 +133,7 @@ async function serveLive (stream, logs, { name, lastId, from, where }) {
     const now = isNew ? -1 : Number(entry.log.since.value)
     const place = await findPlace(entry.log, lastId, from, now)
     await stream.send(place.isCut ? markOf('gone', place.cursor) : '', place.cursor)
-    await follow(stream, entry.log, place, where)
+    await follow(stream, entry.log, place, { filter, scans })
   } finally {
     forget()
     logs.release(entry)
@@ -182,16 +183,16 @@ async function lastBefore (log, seq) {
 
 /**
  * Sends what the log has after the place, and what it gets.
- * @type {(stream: EventStream, log: Log, place: Place, where: any[]) => Promise<void>}
+ * @type {(stream: EventStream, log: Log, place: Place, reading: Pick<LiveQuery, 'filter' | 'scans'>) => Promise<void>}
  */
-async function follow (stream, log, place, where) {
+async function follow (stream, log, place, reading) {
   const { signal } = stream
   let wake = () => {}
   const stop = log.since(() => wake(), false)
   const forget = onAbort(signal, () => wake())
   try {
     while (!signal.aborted) {
-      if (Number(log.since.value) > place.cursor) await sendPiece(stream, log, place, where)
+      if (Number(log.since.value) > place.cursor) await sendPiece(stream, log, place, reading)
       else await new Promise((resolve) => { wake = () => resolve(null) })
     }
   } finally {
@@ -203,27 +204,37 @@ async function follow (stream, log, place, where) {
 /**
  * Sends records after the place, and moves it. The log is read piece by piece, so that the place is known also if
  * nothing matches.
- * @type {(stream: EventStream, log: Log, place: Place, where: any[]) => Promise<void>}
+ * @type {(stream: EventStream, log: Log, place: Place, reading: Pick<LiveQuery, 'filter' | 'scans'>) => Promise<void>}
  */
-async function sendPiece (stream, log, place, where) {
+async function sendPiece (stream, log, place, { filter: { where, test, pieceSize }, scans }) {
   const { signal } = stream
   const { isCut } = place
   try {
     const end = Number(log.since.value)
-    const isLong = end - place.cursor > PIECE_SIZE && !isCut
-    const lte = (isLong ? await firstPiece(log, place.cursor + 1, end) : null)?.lte ?? end
-    const range = { gt: place.cursor, lte, where, ...(isCut && { onRetained: 'skip' }) }
-    let text = ''
-    for await (const { seq, value } of log.stream({ ...range, signal, unref: true })) {
-      text += `id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`
-      if (text.length < CHUNK_LENGTH) continue
+    const share = Math.min(1, (end - place.cursor) / pieceSize)
+    // What it has is sent afterwards: a client that is slow holds up no other reader.
+    const { texts, lte } = await scans.run(share, async () => {
+      const skips = isCut && { onRetained: 'skip' }
+      const low = isCut ? await log.first({ gt: place.cursor, values: false, ...skips }) ?? end : place.cursor + 1
+      const lte = (end - low >= pieceSize ? await firstPiece(log, { low, high: end }, pieceSize) : null)?.lte ?? end
+      const range = { gt: place.cursor, lte, ...(test === null && { where }), ...skips }
+      const texts = []
+      let text = ''
+      for await (const { seq, value } of log.stream({ ...range, signal, unref: true })) {
+        if (test !== null && !test(value, 0, value.length)) continue
+        text += `id: ${seq}\ndata: ${showRecord(seq, value)}\n\n`
+        if (text.length < CHUNK_LENGTH) continue
+        texts.push({ text, seq })
+        text = ''
+      }
+      texts.push({ text, seq: lte })
+      return { texts, lte }
+    })
+    for (const { text, seq } of texts) {
       place.cursor = seq
+      if (seq === lte) place.isCut = false
       await stream.send(text, seq)
-      text = ''
     }
-    place.cursor = lte
-    place.isCut = false
-    await stream.send(text, lte)
   } catch (/** @type {any} */ err) {
     if (err.code !== 'ERR_LOG_SEQ_RETAINED' || isCut) throw err
     // The client is told once, whatever else is dropped until it is read.

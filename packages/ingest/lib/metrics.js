@@ -106,9 +106,12 @@ class Metrics {
    * @param {NamedLogs} logs
    * @param {WriteMeter} meter
    * @param {string} folder
+   * @param {{ holds: { size: number }, scans: { count: number } }} shared
    */
-  constructor (logs, meter, folder) {
+  constructor (logs, meter, folder, { holds, scans }) {
     this.#addRequests()
+    this.#gauge('request_bytes', 'What requests hold in memory', () => holds.size)
+    this.#gauge('readers', 'Requests that read a range', () => scans.count)
     this.#addWriting(logs, meter)
     this.#addLogs(logs, folder)
   }

@@ -24,6 +24,8 @@ const LIMITS = Object.freeze({
   logs: 100_000,
   /** different events that a day may have, by source and event */
   eventsPerDay: 10_000,
+  /** requests that read a range */
+  readers: 100,
   /** live streams */
   liveReaders: 1000,
   /** what one reading request may take before it says where to go on */

@@ -16,6 +16,7 @@ const { addOtlpRoute } = require('./otlp-route')
 const { Problem, refuse, sendProblem, unavailable } = require('./problem')
 const { addReadRoutes } = require('./read-routes')
 const { Routes } = require('./routes')
+const { Scans } = require('./scans')
 const { Turns } = require('./turns')
 const { addEventRoutes, addWriteRoutes } = require('./write-routes')
 
@@ -31,6 +32,7 @@ const { addEventRoutes, addWriteRoutes } = require('./write-routes')
  * @property {Metrics} metrics
  * @property {Turns} turns  which the work on bodies takes
  * @property {Holds} holds  of the requests
+ * @property {Scans} scans
  * @property {AbortSignal} ending  aborted when the server stops
  * @property {Promise<void>} keysRead  before this, nobody may be let in
  * @property {Promise<void>} opened  resolves once the logs may be used; no other server has the folder then
@@ -49,7 +51,10 @@ function createContext (given) {
   }
   const keys = new Keys(options.keysFile, (err) => report('keys', err))
   const logs = new NamedLogs(options, report, meter)
-  const metrics = new Metrics(logs, meter, options.folder)
+  const turns = new Turns()
+  const holds = new Holds(options.limits.requestsSize)
+  const scans = new Scans(options.limits.readers)
+  const metrics = new Metrics(logs, meter, options.folder, { holds, scans })
   const { idempotencyKeys: count, idempotencyMs: ageMs } = options.limits
   const keysRead = keys.start()
   const opened = keysRead.then(() => logs.open())
@@ -62,9 +67,7 @@ function createContext (given) {
     await opened.catch(() => {})
   }
   const idempotency = new Idempotency({ count, ageMs })
-  const turns = new Turns()
-  const holds = new Holds(options.limits.requestsSize)
-  const shared = { options, logs, keys, idempotency, metrics, turns, holds }
+  const shared = { options, logs, keys, idempotency, metrics, turns, holds, scans }
   return { ...shared, ending: ending.signal, keysRead, opened, stop, close }
 }
 

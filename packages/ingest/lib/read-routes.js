@@ -28,13 +28,16 @@ function addReadRoutes (routes, context) {
       return reply
     }
     const entry = await logs.acquire(request.params.name, false)
+    let leave = () => {}
     let isReleased = false
     const release = () => {
       if (isReleased) return
       isReleased = true
+      leave()
       logs.release(entry)
     }
     try {
+      leave = context.scans.enter()
       await send(request, reply, { entry, query, context, release })
     } catch (err) {
       release()
@@ -54,11 +57,11 @@ function addReadRoutes (routes, context) {
  * @param {{ entry: NamedLog, query: Query, context: Context, release: () => void }} reading
  */
 async function send ({ method, apiKey }, reply, { entry, query, context, release }) {
-  const { keys, ending, options: { limits } } = context
+  const { keys, ending, scans, options: { limits } } = context
   const gone = new AbortController()
   const listening = [ending, keys.endOf(apiKey)].map((signal) => onAbort(signal, () => gone.abort()))
   const forget = () => listening.forEach((forget) => forget())
-  const lines = readLines(entry, query, limits, gone.signal)
+  const lines = readLines(entry, query, limits, scans, gone.signal)
   // Its failure is the answer's status.
   const first = await lines.next().catch((err) => {
     forget()
@@ -103,7 +106,7 @@ function isLive ({ headers }) {
 
 /** @type {(request: any, reply: any, query: Query, context: Context) => Promise<void>} */
 async function serveLiveRequest (request, reply, query, context) {
-  const { logs, keys, metrics, ending, options: { limits } } = context
+  const { logs, keys, metrics, scans, ending, options: { limits } } = context
   const { method, params: { name }, headers: { 'last-event-id': lastId }, apiKey, log } = request
   if (method === 'HEAD') return reply.headers(HEADERS).send()
   if (metrics.liveReaders >= limits.liveReaders) {
@@ -116,7 +119,7 @@ async function serveLiveRequest (request, reply, query, context) {
   reply.hijack()
   const stream = new EventStream(reply.raw, limits)
   const forget = [ending, keys.endOf(apiKey)].map((signal) => onAbort(signal, stream.end))
-  serveLive(stream, logs, { name, lastId, from: query.from, where: query.where })
+  serveLive(stream, logs, { name, lastId, from: query.from, filter: query.filter, scans })
     .catch((err) => {
       // The client comes back.
       if (!stream.signal.aborted) log.error({ err })

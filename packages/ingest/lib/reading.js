@@ -6,11 +6,17 @@ const { codes } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { parseWhere, toInstant } = require('@millrace/where')
 const { Problem } = require('./problem')
-const { decodeRecord, onValues, showRecord } = require('./record')
+const { decodeRecord, onValues, recordCodec, showRecord } = require('./record')
+const { HEAVY_SIZE, SCAN_SIZE } = require('./scans')
 
-/** Seqs are positions in bytes, so this is about how much is read between two looks at the clock. */
-const PIECE_SIZE = 4 * 1024 * 1024
 const CHUNK_LENGTH = 64 * 1024
+/**
+ * A longer filter is tested record by record, in a stream that yields. A log tests a run of some thousand records at
+ * once, and with hundreds of conditions that takes too long.
+ */
+const LIGHT_LENGTH = 256
+/** Each condition of this kind looks at all elements of an array, and a record may be one large array. */
+const INCLUDES_MAX = 16
 /** Batches that are tried again after a failure come later than their times. */
 const TIME_SLACK_MS = 3_600_000
 /** All times may be in it. */
@@ -31,7 +37,12 @@ const UNKNOWN = { from: -Infinity, to: Infinity }
  * @property {boolean} isReverse
  * @property {number} fromMs
  * @property {number} toMs
+ * @property {Filter} filter
+ *
+ * @typedef {object} Filter
  * @property {any[]} where  on records
+ * @property {((buf: Buffer, start: number, end: number) => boolean) | null} test  if the log must not do it
+ * @property {number} pieceSize  so much is read in one turn. Seqs are positions in bytes
  */
 
 /**
@@ -65,8 +76,20 @@ function parseQuery ({ gt, gte, lt = Infinity, lte = Infinity, since, until, whe
     isReverse: reverse,
     fromMs,
     toMs,
-    where
+    filter: createFilter(where, filter)
   }
+}
+
+/** @type {(where: any[], text: string | undefined) => Filter} */
+function createFilter (where, text = '') {
+  const isHeavy = text.length > LIGHT_LENGTH
+  return { where, test: isHeavy ? recordCodec.compile(where) : null, pieceSize: isHeavy ? HEAVY_SIZE : SCAN_SIZE }
+}
+
+/** @param {any} filter @returns {number} */
+function countIncludes (filter) {
+  if (filter === null || typeof filter !== 'object') return 0
+  return Object.entries(filter).reduce((sum, [name, part]) => sum + countIncludes(part) + Number(name === 'includes'), 0)
 }
 
 /** @type {(name: string, text: string) => number} */
@@ -83,6 +106,7 @@ function parseFilter (text) {
     // One level more than before must still be allowed, so what is checked is what is used.
     const where = parseWhere(JSON.parse(text)).map(onValues)
     parseWhere(where)
+    if (countIncludes(where) > INCLUDES_MAX) throw new Error(`more than ${INCLUDES_MAX} conditions with includes`)
     return where
   } catch (/** @type {any} */ err) {
     throw new Problem(400, `where: ${err.message}`, { code: 'bad_where' })
@@ -94,16 +118,17 @@ function parseFilter (text) {
  * @param {NamedLog} entry
  * @param {Query} query
  * @param {Budget} budget
+ * @param {import('./scans').Scans} scans
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readLines (entry, query, { scanSize, scanMs }, signal) {
+async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
   const budget = { scanSize, endMs: performance.now() + scanMs }
   /** @type {Progress} */
   const progress = { high: query.to, count: 0, size: 0, text: '' }
   for (;;) {
     try {
-      return yield * readOn(entry, query, progress, { budget, signal })
+      return yield * readOn(entry, query, progress, { budget, scans, signal })
     } catch (/** @type {any} */ err) {
       // Who names no first seq reads what is left: that the oldest segment is dropped meanwhile makes no gap then.
       const hasNoGap = query.from === null && (query.isReverse || progress.count === 0)
@@ -122,33 +147,40 @@ async function * readLines (entry, query, { scanSize, scanMs }, signal) {
  * @param {NamedLog} entry
  * @param {Query} query
  * @param {Progress} progress  is kept up to date
- * @param {{ budget: { scanSize: number, endMs: number }, signal: AbortSignal }} limits
+ * @param {{ budget: { scanSize: number, endMs: number }, scans: import('./scans').Scans, signal: AbortSignal }} limits
  * @returns {AsyncGenerator<string, void>}
  */
-async function * readOn (entry, query, progress, { budget, signal }) {
+async function * readOn (entry, query, progress, { budget, scans, signal }) {
   const { log } = entry
-  const { isReverse, where, limit } = query
-  let { low, high } = await findRange(entry, { ...query, to: progress.high }, budget.endMs)
-  const next = () => isReverse ? { lt: high + 1 } : { gte: low }
-  while (low <= high) {
-    const piece = isReverse ? await lastPiece(log, low, high) : await firstPiece(log, low, high)
-    if (piece === null) break
-    const stream = log.stream({ ...piece, where, reverse: isReverse, signal })
+  const { isReverse, filter: { where, test, pieceSize }, limit } = query
+  const left = await findRange(entry, { ...query, to: progress.high }, budget.endMs)
+  const next = () => isReverse ? { lt: left.high + 1 } : { gte: left.low }
+  const readPiece = async () => {
+    const piece = isReverse ? await lastPiece(log, left, pieceSize) : await firstPiece(log, left, pieceSize)
+    if (piece === null) return false
+    const stream = log.stream({ ...piece, ...(test === null && { where }), reverse: isReverse, signal })
     for await (const { seq, value } of stream) {
+      if (test !== null && !test(value, 0, value.length)) continue
       progress.text += `${showRecord(seq, value)}\n`
-      if (isReverse) progress.high = high = seq - 1
-      else low = seq + 1
-      if (++progress.count === limit) return yield `${progress.text}${endLine('limit', next())}`
-      if (progress.text.length < CHUNK_LENGTH) continue
-      yield progress.text
-      progress.text = ''
+      if (isReverse) progress.high = left.high = seq - 1
+      else left.low = seq + 1
+      if (++progress.count === limit) return true
     }
-    if (isReverse) progress.high = high = piece.gte - 1
-    else low = piece.lte + 1
+    if (isReverse) progress.high = left.high = piece.gte - 1
+    else left.low = piece.lte + 1
     // Seqs that were skipped cost nothing.
-    progress.size += Math.min(PIECE_SIZE, piece.lte - piece.gte + 1)
+    progress.size += Math.min(pieceSize, piece.lte - piece.gte + 1)
+    return true
+  }
+  while (left.low <= left.high) {
+    // Its lines are sent afterwards: a client that is slow holds up no other reader.
+    if (!await scans.run(1, readPiece)) break
+    if (progress.count === limit) return yield `${progress.text}${endLine('limit', next())}`
     const isOver = progress.size >= budget.scanSize || performance.now() > budget.endMs
-    if (isOver && low <= high) return yield `${progress.text}${endLine('budget', next())}`
+    if (isOver && left.low <= left.high) return yield `${progress.text}${endLine('budget', next())}`
+    if (progress.text.length < CHUNK_LENGTH) continue
+    yield progress.text
+    progress.text = ''
   }
   yield `${progress.text}${endLine('end', next())}`
 }
@@ -156,11 +188,14 @@ async function * readOn (entry, query, progress, { budget, signal }) {
 // Between two records there may be seqs that a power cut took, and no range may begin there. So the bound where a piece
 // begins to be read is always one that a record gave.
 
-/** @typedef {{ gte: number, lte: number }} Piece */
+/**
+ * @typedef {{ gte: number, lte: number }} Piece
+ * @typedef {{ low: number, high: number }} Left
+ */
 
-/** @type {(log: Log, low: number, high: number) => Promise<Piece | null>} null: no record is left */
-async function firstPiece (log, low, high) {
-  const end = Math.min(high, low + PIECE_SIZE - 1)
+/** @type {(log: Log, left: Left, size: number) => Promise<Piece | null>} null: no record is left */
+async function firstPiece (log, { low, high }, size) {
+  const end = Math.min(high, low + size - 1)
   const last = await seqBefore(log, end + 1).catch((err) => {
     if (err.code !== 'ERR_LOG_SEQ_LOST') throw err
     return findLast(log.stream({ gte: low, lte: end, values: false }))
@@ -172,10 +207,10 @@ async function firstPiece (log, low, high) {
 
 /**
  * The same for a range that is read backwards.
- * @type {(log: Log, low: number, high: number) => Promise<Piece | null>}
+ * @type {(log: Log, left: Left, size: number) => Promise<Piece | null>}
  */
-async function lastPiece (log, low, high) {
-  const begin = Math.max(low, high - PIECE_SIZE + 1)
+async function lastPiece (log, { low, high }, size) {
+  const begin = Math.max(low, high - size + 1)
   let first = await seqBefore(log, begin).catch((err) => {
     if (err.code !== 'ERR_LOG_SEQ_LOST') throw err
     return findLast(log.stream({ gte: begin, lte: high, reverse: true, values: false }))
@@ -287,7 +322,6 @@ async function describeGone ({ log }, err) {
   return new Problem(410, detail, { code: 'gone', more, cause: err })
 }
 
-exports.PIECE_SIZE = PIECE_SIZE
 exports.firstPiece = firstPiece
 exports.parseQuery = parseQuery
 exports.readLines = readLines

@@ -10,10 +10,16 @@ const TURN_SIZE = 2 ** 20
 class Turns {
   /** The most that was worked on in one turn. */
   peakSize = 0
+  #sizeMax
   #size = 0
   #isCounting = false
   /** @type {Waiter[]} */
   #waiting = []
+
+  /** @param {number} [sizeMax]  bytes of a turn */
+  constructor (sizeMax = TURN_SIZE) {
+    this.#sizeMax = sizeMax
+  }
 
   /**
    * Asks for room in this turn.
@@ -34,7 +40,7 @@ class Turns {
 
   /** @param {number} size */
   #hasRoom (size) {
-    return this.#size === 0 || this.#size + size <= TURN_SIZE
+    return this.#size === 0 || this.#size + size <= this.#sizeMax
   }
 
   /** @param {number} size */

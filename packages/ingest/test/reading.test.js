@@ -94,8 +94,11 @@ tape('reading: a scan that finds nothing stops after its budget and says where t
   const where = encodeURIComponent(JSON.stringify({ path: [], equals: 'found' }))
   const first = await read(`/v1/logs/a?where=${where}`)
   t.deepEqual([first.records, first.end.reason], [[], 'budget'])
-  const second = await read(`/v1/logs/a?where=${where}&${new URLSearchParams(first.end.next)}`)
-  t.equal(second.records.length, 1)
+  let last = first
+  for (let count = 0; last.end.reason === 'budget' && last.records.length === 0 && count < 20; count++) {
+    last = await read(`/v1/logs/a?where=${where}&${new URLSearchParams(last.end.next)}`)
+  }
+  t.equal(last.records.length, 1)
 })
 
 tape('live: events as they come, resumed without a gap or a double', async (t) => {
