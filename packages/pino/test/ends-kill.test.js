@@ -13,7 +13,7 @@ const { createRandom } = require('@millrace/testkit')
 const { newFolder, readAll } = require('./helper')
 
 const CHILD = path.join(__dirname, 'ends-kill-child.js')
-const KILL_COUNT = Number(process.env.KILL_COUNT ?? (process.env.MILLRACE_TESTS === 'long' ? 200 : 16))
+const KILL_COUNT = Number(process.env.KILL_COUNT ?? (process.env.MILLRACE_TESTS === 'long' ? 200 : 10))
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'SIGQUIT']
