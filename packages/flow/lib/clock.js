@@ -122,7 +122,29 @@ function oldUntil ({ from }, nowMs, ageMs, livedMs = 0) {
   return ageMs === Infinity ? -Infinity : believedNow(from, nowMs, ageMs, livedMs) - ageMs
 }
 
+/**
+ * How many of the first parts of a log are old, also if clocks jumped again and again: once a clock was set back, only
+ * steps of up to two days between two parts count as time that has passed.
+ * @type {(begunMs: number[], nowMs: number, ageMs: number) => number}
+ */
+function countSurelyOld (begunMs, nowMs, ageMs) {
+  const bounds = boundParts(begunMs, nowMs)
+  const oldMs = oldUntil(bounds, nowMs, ageMs)
+  let sureMs = 0
+  let wasSetBack = false
+  let nextMs = nowMs
+  for (let index = begunMs.length - 1; index > 0; index--) {
+    const stepMs = nextMs - begunMs[index]
+    nextMs = begunMs[index]
+    wasSetBack ||= stepMs < -AHEAD_MS || begunMs[index] < begunMs[index - 1] - AHEAD_MS
+    if (stepMs > 0 && stepMs <= GAP_MS_MAX) sureMs += stepMs
+    if (bounds.to[index - 1] <= oldMs && (!wasSetBack || sureMs >= ageMs)) return index
+  }
+  return 0
+}
+
 exports.ClockWatch = ClockWatch
+exports.countSurelyOld = countSurelyOld
 exports.boundParts = boundParts
 exports.isPlausible = isPlausible
 exports.isTooFarAhead = isTooFarAhead

@@ -3,7 +3,7 @@
 
 const tape = require('tape')
 const { createRandom, fakeWallClock, stopClock } = require('@millrace/testkit')
-const { ClockWatch, boundParts, isPlausible, laterTime, oldUntil } = require('..')
+const { ClockWatch, boundParts, countSurelyOld, isPlausible, laterTime, oldUntil } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 const HOUR = 3_600_000
@@ -44,6 +44,15 @@ tape('clock: a part is old only if what comes before and after it and the clock 
   t.equal(countOld(days(0, 7, 14, 21), T + 21 * DAY, 3 * DAY), 1, 'a segment a week')
   t.equal(countOld(days(0, 1, 2), T + 365 * DAY, Infinity, DAY), 0)
   t.equal(countOld([], T, DAY), -1)
+  t.end()
+})
+
+tape('clock: with clocks that jump again and again, only steps that may be right count', (t) => {
+  const days = (...numbers) => numbers.map((day) => T + day * DAY)
+  t.equal(countSurelyOld(days(0, 1, 2, 3), T + 3 * DAY, DAY), 1)
+  t.equal(countSurelyOld(days(0, 20, -10, 29), T + 30 * DAY, DAY), 0)
+  t.equal(countSurelyOld(days(0, 20, 1, 2, 3), T + 3 * DAY, DAY), 2)
+  t.equal(countSurelyOld(days(0), T + 3 * DAY, DAY), 0)
   t.end()
 })
 

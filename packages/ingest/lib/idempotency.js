@@ -3,7 +3,7 @@
 // marks in the log itself, so it is known after a crash too.
 
 const crypto = require('node:crypto')
-const { boundParts, oldUntil } = require('@millrace/flow')
+const { countSurelyOld } = require('@millrace/flow')
 const { Problem } = require('./problem')
 const { findPeriod, seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
@@ -102,9 +102,8 @@ class Idempotency {
     /** @type {Segment[]} */
     const segments = await log.segments()
     const nowMs = Date.now()
-    const bounds = boundParts(segments.map(({ created }) => created.getTime()), nowMs)
-    const oldMs = oldUntil(bounds, nowMs, this.#ageMs)
-    let index = bounds.to.findIndex((ms) => !(ms <= oldMs))
+    const oldMs = nowMs - this.#ageMs
+    let index = countSurelyOld(segments.map(({ created }) => created.getTime()), nowMs, this.#ageMs)
     const isOld = async (/** @type {number} */ index) => {
       const period = await findPeriod(entry, { base: segments[index].base, next: segments[index + 1].base }, Infinity)
       return period.to <= oldMs
