@@ -50,7 +50,7 @@ tape('clock: a part is old only if what comes before and after it and the clock 
 tape('clock: with clocks that jump again and again, only steps that may be right count', (t) => {
   const days = (...numbers) => numbers.map((day) => T + day * DAY)
   t.equal(countSurelyOld(days(0, 1, 2, 3), T + 3 * DAY, DAY), 1)
-  t.equal(countSurelyOld(days(0, 20, -10, 29), T + 30 * DAY, DAY), 0)
+  t.equal(countSurelyOld(days(0, 20, -10, 29), T + 29.5 * DAY, DAY), 0)
   t.equal(countSurelyOld(days(0, 20, 1, 2, 3), T + 3 * DAY, DAY), 2)
   t.equal(countSurelyOld(days(0), T + 3 * DAY, DAY), 0)
   t.end()
