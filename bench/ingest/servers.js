@@ -27,7 +27,8 @@ const SYNC_GAP_MS = 0.5
  * @typedef {object} ServerPeer
  * @property {(folder: string, options: any) => Promise<Running>} [serve]
  * @property {(folder: string) => Promise<number>} [count]  the events in the folder, once the server is closed
- * @property {(folder: string, count: number) => Promise<void>} [fill]  stores so many events before the server begins
+ * @property {(folder: string, count: number, name?: string) => Promise<void>} [fill]  stores so many events before the
+ *   server begins; `name`: of the log
  * @property {(setting: any) => Record<string, number>} [measure]  instead of all that, in the measuring process
  * @typedef {import('../lib/tables').Peer & ServerPeer} Peer
  */
@@ -52,10 +53,10 @@ const millrace = {
     }
     return count
   },
-  async fill (folder, count) {
+  async fill (folder, count, name = 'a') {
     const { SegmentedLog } = require('@millrace/segmented-log')
     const { lines } = require('@millrace/log-writer')
-    const log = SegmentedLog(path.join(folder, 'log-a'), { codec: lines, fsync: 'never' })
+    const log = SegmentedLog(path.join(folder, `log-${name}`), { codec: lines, fsync: 'never' })
     await log.ready()
     const record = JSON.stringify({ time: Date.now(), value: { source: 's1', event: 'e1', n: 12 } })
     for (let left = count; left > 0; left -= 1000) await log.append(Array(Math.min(left, 1000)).fill(record))

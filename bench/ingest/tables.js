@@ -89,6 +89,20 @@ const goals = {
       lines: [rate(`log records of OpenTelemetry in ${request === 'otlp' ? 'protobuf' : 'JSON'}, 100 a request, \`written\``,
         { goal: { times: [{ factor: 0.6, of: 'parse' }] } })]
     })),
+    ...[['reads', 20, '20 reads with filters of 200 conditions'], ['bombs', 8, '8 senders of 31 MiB in 30 KB of gzip']].map((given) => {
+      const [hostile, count, what] = /** @type {[string, number, string]} */ (given)
+      return {
+        name: `beside-${hostile}`,
+        work: 'beside',
+        setting: { connections: 1, seconds: SETTING.seconds, hostile, count },
+        peers: { millrace: { ack: 'written' } },
+        lost: 'nothing',
+        lines: [
+          { ...latency('p99', { most: 50 }), what: `one event after the other, beside ${what}: p99` },
+          { ...latency('lag', { most: 50 }), what: 'the longest turn of the event loop' }
+        ]
+      }
+    }),
     {
       name: 'dictionary',
       work: 'load',

@@ -12,6 +12,7 @@ const autocannon = require('autocannon')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { median } = require('../lib/report')
+const { hostile } = require('./hostile')
 const { createEvent, requests } = require('./requests')
 const { startServer } = require('./servers')
 
@@ -26,6 +27,7 @@ const { startServer } = require('./servers')
  * @property {string} request  of requests.js
  * @property {number} [stored]  events that are stored before
  * @property {number} [count]  of readers, logs or records
+ * @property {string} [hostile]  of hostile.js
  * @property {any} options  of the peer
  */
 
@@ -37,6 +39,9 @@ const SETTLE_MS = 3000
 const NAMES_AT_ONCE = 30
 const DIRECT_BATCH = 100
 const KIB = 1024
+/** Events that a heavy read goes through, and how long a writer rests between two events. */
+const BESIDE_COUNT = 500_000
+const PAUSE_MS = 5
 const STAGES = path.join(__dirname, 'stages.mjs')
 const run = promisify(execFile)
 
@@ -132,6 +137,36 @@ const WORKS = {
     return { rate, memory: Math.max(0, after - before), files }
   },
 
+  /** Writes, one after the other, beside requests that make the server work hard. */
+  async beside (peer, { folder, seconds, count = 0, hostile: kind = '', options }) {
+    await peer.fill?.(folder, BESIDE_COUNT, 'big')
+    const server = await startServer(peer.name, folder, options)
+    const agent = new http.Agent({ keepAlive: true })
+    await post(`${server.url}/v1/logs/a`, agent)
+    await lagOf(server.url)
+    const list = hostile[kind]()
+    const endMs = performance.now() + 1000 * seconds
+    const load = Array.from({ length: count }, async (_, index) => {
+      for (let n = index; performance.now() < endMs; n++) {
+        const { path, ...how } = list[n % list.length]
+        await fetch(server.url + path, /** @type {any} */ (how)).then((answer) => answer.arrayBuffer())
+      }
+    })
+    const times = []
+    while (performance.now() < endMs) {
+      const began = performance.now()
+      await post(`${server.url}/v1/logs/a`, agent)
+      times.push(performance.now() - began)
+      await wait(PAUSE_MS)
+    }
+    const lag = await lagOf(server.url)
+    await Promise.all(load)
+    agent.destroy()
+    await server.stop()
+    times.sort((one, other) => one - other)
+    return { p50: times[times.length >> 1], p99: times[Math.floor(times.length * 0.99)], lag }
+  },
+
   /** Without HTTP: a program with a log, or a database, of its own. Batches of 100 records. */
   async direct (peer, { folder, count = 0 }) {
     const events = Array.from({ length: 1000 }, (_, n) => createEvent(n))
@@ -189,6 +224,12 @@ async function openTransactions (folder) {
     flush,
     close: async () => db.close()
   }
+}
+
+/** The longest turn of the server's event loop since this was asked last, in ms. @param {string} url */
+async function lagOf (url) {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return 1000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1])
 }
 
 /** @type {(url: string, setting: Setting, seconds: number) => Promise<Figures>} */

@@ -5,8 +5,10 @@ const { fork } = require('node:child_process')
 const { once } = require('node:events')
 const http = require('node:http')
 const path = require('node:path')
+const { fastify } = require('fastify')
 const { temporaryFolder } = require('@millrace/testkit')
 const { createIngest } = require('..')
+const { addRoutes, createContext } = require('../lib/plugin')
 const { makeRecord, stampRecords } = require('../lib/record')
 
 /** A server that ends with the test. */
@@ -18,6 +20,17 @@ async function serve (t, options = {}) {
   const url = await server.listen()
   await server.ready()
   return { ...clientOf(url), server, folder, url, reports }
+}
+
+/** A server whose insides can be seen. */
+async function serveOpen (t, options) {
+  const context = createContext({ folder: temporaryFolder(), ...options })
+  const app = fastify()
+  app.register((app) => addRoutes(app, context))
+  t.teardown(() => app.close())
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  await context.opened
+  return { context, url, ...clientOf(url) }
 }
 
 function clientOf (url) {
@@ -51,8 +64,8 @@ function rawRequest (url, { path = '/', method = 'GET', headers = {}, body } = {
 }
 
 /** A server in a process of its own. */
-async function startProcess (folder, options = {}) {
-  const child = fork(path.join(__dirname, 'server-process.js'), [JSON.stringify({ folder, port: 0, ...options })])
+async function startProcess (folder, options = {}, execArgv = []) {
+  const child = fork(path.join(__dirname, 'server-process.js'), [JSON.stringify({ folder, port: 0, ...options })], { execArgv })
   const ended = once(child, 'exit')
   const [url] = await once(child, 'message')
   return { child, ended, url, folder, ...clientOf(url) }
@@ -67,6 +80,7 @@ function encodeRecords (timeMs, texts, mark = null) {
 
 exports.encodeRecords = encodeRecords
 exports.serve = serve
+exports.serveOpen = serveOpen
 exports.clientOf = clientOf
 exports.rawRequest = rawRequest
 exports.startProcess = startProcess

@@ -5,29 +5,16 @@
 const { once } = require('node:events')
 const net = require('node:net')
 const { setImmediate: nextTurn } = require('node:timers/promises')
-const { fastify } = require('fastify')
 const tape = require('tape')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
-const { addRoutes, createContext } = require('../lib/plugin')
+const { failureOf, until } = require('@millrace/testkit')
 const { parseQuery } = require('../lib/reading')
 const { HEAVY_SIZE, SCAN_SIZE, Scans } = require('../lib/scans')
-const { clientOf, serve } = require('./helpers')
+const { serve, serveOpen } = require('./helpers')
 
 const LINES = { 'content-type': 'application/x-ndjson' }
 /** As many conditions as fit in a URL. */
 const conditions = Array.from({ length: 200 }, (_, n) => ({ path: `a.b.c${n}`, gt: n }))
 const HEAVY = encodeURIComponent(JSON.stringify({ any: conditions }))
-
-/** A server whose insides can be seen. */
-async function serveOpen (t, options) {
-  const context = createContext({ folder: temporaryFolder(), ...options })
-  const app = fastify()
-  app.register((app) => addRoutes(app, context))
-  t.teardown(() => app.close())
-  const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  await context.opened
-  return { context, url, ...clientOf(url) }
-}
 
 async function fill (post, name, count, size = 150) {
   const lines = Array.from({ length: 2000 }, (_, n) => JSON.stringify({ n, text: 'm'.repeat(size) })).join('\n')

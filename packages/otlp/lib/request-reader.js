@@ -127,9 +127,9 @@ class RequestReader {
   }
 
   #beginCutting () {
-    const { recordSize, countMax } = this.#limits
-    if (this.#isProtobuf) this.#cutter = new ProtobufCutter(this.#sink = new ProtobufSink(countMax), recordSize)
-    else this.#cutter = new JsonCutter(this.#sink = new JsonSink(countMax), recordSize)
+    const limits = this.#limits
+    if (this.#isProtobuf) this.#cutter = new ProtobufCutter(this.#sink = new ProtobufSink(limits), limits.recordSize)
+    else this.#cutter = new JsonCutter(this.#sink = new JsonSink(limits), limits.recordSize)
   }
 
   #cut () {
@@ -207,6 +207,7 @@ class Sink {
   count = 0
   size = 0
   #countMax
+  #sizeMax
   /** The first group of the resource at hand. */
   #first = 0
   /** Of the scope at hand. @type {Range[]} */
@@ -214,9 +215,10 @@ class Sink {
   /** Those that are in the writer. @type {Range[]} */
   #written = []
 
-  /** @param {number} countMax */
-  constructor (countMax) {
+  /** @param {RequestLimits} limits */
+  constructor ({ countMax, recordSize }) {
     this.#countMax = countMax
+    this.#sizeMax = recordSize
   }
 
   /** @param {number} level */
@@ -242,6 +244,12 @@ class Sink {
     this.#countOne()
     const begin = writer.at
     write()
+    // Bytes that need escapes grow.
+    if (writer.at - begin > this.#sizeMax) {
+      writer.at = begin
+      this.rejectedCount++
+      return
+    }
     const range = { bytes: undefined, begin, end: writer.at }
     this.#records.push(range)
     this.#written.push(range)
