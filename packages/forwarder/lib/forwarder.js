@@ -8,11 +8,12 @@ const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
 const { LagCounter } = require('./lag')
+const { LogWatch, findNext } = require('./log-watch')
 const { parseOptions } = require('./options')
 const { Progress } = require('./progress')
 const { readPiece } = require('./reading')
 const { RefusedRecords } = require('./refused-records')
-const { Reporter } = require('./reports')
+const { Reporter, describeNext } = require('./reports')
 const { findResumption, moveTo } = require('./resume')
 
 // What is read at once, if a batch is smaller.
@@ -83,7 +84,12 @@ class LogForwarder {
   #failure = null
   /** @type {Promise<void>} */
   #running = Promise.resolve()
-  #forgetLog = () => {}
+  /** @type {LogWatch | null} set once open */
+  #watch = null
+  /** @type {NodeJS.Timeout | undefined} */
+  #lagTimer
+  /** Batches that were accepted while it read an earlier log. */
+  #earlierBatchCount = 0
 
   /**
    * @param {any} log
@@ -92,11 +98,11 @@ class LogForwarder {
   constructor (log, options) {
     this.#log = log
     const parsed = this.#options = parseOptions(log, options)
-    const { name, path, refused, storage, backoff } = parsed
+    const { name, backoff } = parsed
     this.#control = new Control(parsed.unref)
     this.#reporter = new Reporter(`forwarder ${name} of ${log.filename}`, parsed.onReport)
     this.#retrier = new Retrier(this.#control, backoff, this.#reporter)
-    this.#refusedRecords = new RefusedRecords(log, { target: refused, path: `${path}.refused`, storage })
+    this.#refusedRecords = this.#createRefusedRecords()
     this.#lifecycle = new Lifecycle((call) => closedError(call, name))
     /** @type {any} */
     const unset = null
@@ -127,9 +133,10 @@ class LogForwarder {
   async drained () {
     if (this.#failure) throw this.#failure
     await this.ready()
+    await this.#watch?.look()
     const seq = this.#log.since.value
+    if (this.#hasBegun && this.#doneTo >= seq && !this.#watch?.isReplaced) return
     if (this.#failure) throw this.#failure
-    if (this.#hasBegun && this.#doneTo >= seq) return
     await new Promise((resolve, reject) => {
       this.#waiting.push({ seq, resolve: () => resolve(undefined), reject })
       this.#control.poke()
@@ -169,7 +176,7 @@ class LogForwarder {
   stats () {
     const { forwarded = 0, refused = 0, seq = -1 } = this.#progress?.position ?? {}
     const { failureCount: failures, lastError } = this.#retrier
-    const batches = this.#delivery?.batchCount ?? 0
+    const batches = this.#earlierBatchCount + (this.#delivery?.batchCount ?? 0)
     return { forwarded, refused, batches, failures, skipped: this.#skippedCount, seq, lastError }
   }
 
@@ -197,22 +204,65 @@ class LogForwarder {
   }
 
   #begin () {
-    const { lagMs } = this.#options
-    const timer = lagMs === 0 ? undefined : setInterval(() => this.#measureLag(), lagMs).unref()
-    const forgetSince = this.#log.since(() => { if (this.#isIdle) this.#control.poke() }, false)
-    this.#forgetLog = () => {
-      clearInterval(timer)
-      forgetSince()
-    }
+    this.#listen()
     this.#lifecycle.opened(null)
     this.#running = this.#run().catch((err) => { this.#failure = err }).then(() => this.#ended())
+  }
+
+  #listen () {
+    const { lagMs } = this.#options
+    this.#watch = new LogWatch(this.#log, () => { if (this.#isIdle) this.#control.poke() })
+    if (lagMs > 0) this.#lagTimer = setInterval(() => this.#measureLag(), lagMs).unref()
     if (lagMs > 0) this.#measureLag()
   }
 
+  #stopListening () {
+    clearInterval(this.#lagTimer)
+    this.#watch?.stop()
+  }
+
+  #createRefusedRecords () {
+    const { refused, path, storage } = this.#options
+    return new RefusedRecords(this.#log, { target: refused, path: `${path}.refused`, storage })
+  }
+
+  /** If a log writer replaces the log, goes on with the next one. */
   async #run () {
+    for (;;) {
+      try {
+        return await this.#forward()
+      } catch (/** @type {any} */ err) {
+        if (err.code !== 'ERR_LOG_CLOSED' || !await this.#goOnWithNext(this.#log)) throw err
+      }
+    }
+  }
+
+  /** @type {(closed: any) => Promise<boolean>} false if no log takes its place */
+  async #goOnWithNext (closed) {
+    const next = await findNext(closed, this.#control.signal)
+    if (next === null) return false
+    this.#stopListening()
+    this.#earlierBatchCount += this.#delivery.batchCount
+    await Promise.all([this.#progress.close(), this.#refusedRecords.close()])
+    this.#log = next
+    this.#refusedRecords = this.#createRefusedRecords()
+    try {
+      await this.#open()
+    } catch (err) {
+      // The writer that has brought it cannot use it either.
+      if (next.replacedBy) return this.#goOnWithNext(next)
+      throw err
+    }
+    for (const waiter of this.#waiting) waiter.seq = next.since.value
+    this.#listen()
+    return true
+  }
+
+  async #forward () {
     await this.#askSink()
     this.#hasBegun = true
     while (await this.#control.mayGoOn()) {
+      this.#watch?.throwIfClosed()
       const batch = await this.#gather()
       if (batch !== null) {
         const begin = await this.#delivery.deliver(batch)
@@ -341,15 +391,12 @@ class LogForwarder {
 
   /** The log has removed what comes next: goes on with the next record that it has. */
   async #readRetained (/** @type {import('./reading').Bounds} */ bounds) {
-    const [from, counted] = [this.#after, this.#lagCounter.end]
-    const behind = this.#lagCounter.behind.records - this.#queue.length
-    const onRetained = 'skip'
-    const piece = await readPiece(this.#log, from, { ...bounds, onRetained })
+    const from = this.#after
+    const piece = await readPiece(this.#log, from, { ...bounds, onRetained: 'skip' })
     const to = piece.entries.length > 0 ? piece.entries[0].seq : this.#log.since.value + 1
-    const isCounted = counted > from && this.#options.lagMs > 0
-    const left = isCounted ? await this.#log.count({ gt: from, lte: counted, onRetained }) : null
-    this.#tellSkipped(from, to, left === null ? null : Math.max(0, behind - left), 'the log has removed them')
-    this.#lagCounter.reset(to - 1)
+    await this.#lagCounter.cut(to, this.#measureQueue)
+    const records = this.#options.lagMs > 0 ? this.#lagCounter.takeMissing() : null
+    if (records !== 0) this.#tellSkipped(from, to, records, 'the log has removed them')
     return piece
   }
 
@@ -409,11 +456,13 @@ class LogForwarder {
     for (const { resolve } of done) resolve()
   }
 
+  #measureQueue = () => ({ records: this.#queue.length, size: this.#queueSize })
+
   /** Counts the backlog. A failure is for the reader to notice. */
   #measureLag () {
     if (this.#isMeasuring) return
     this.#isMeasuring = true
-    this.#lagCounter.measure(this.#control.signal).catch(() => {}).then(() => {
+    this.#lagCounter.measure(this.#after, this.#measureQueue, this.#control.signal).catch(() => {}).then(() => {
       this.#isMeasuring = false
       this.#tellLag()
     })
@@ -454,10 +503,12 @@ class LogForwarder {
   }
 
   #ended () {
-    this.#forgetLog()
+    this.#stopListening()
     const { isFatal = () => false } = this.#options.sink
     const error = this.#failure
-    if (error !== null && isFatal(error)) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
+    const isLogClosed = /** @type {any} */ (error)?.code === 'ERR_LOG_CLOSED'
+    const isTold = error !== null && (isFatal(error) || (isLogClosed && !this.#isDrained))
+    if (isTold) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
     const err = this.#failure ?? closedError('drained', this.#options.name)
     for (const { reject } of this.#waiting.splice(0)) reject(err)
     // Nothing is left to do, but somebody else may want the cursor.
@@ -472,11 +523,6 @@ class LogForwarder {
     await this.#options.sink.close?.()
     this.#control.show('closed')
   }
-}
-
-/** @param {number} seq  of the last record that is done with */
-function describeNext (seq) {
-  return seq === -1 ? 'the first record' : `the record behind ${seq}`
 }
 
 /** @type {(call: string, name: string) => LogError} */

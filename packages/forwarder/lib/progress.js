@@ -96,7 +96,7 @@ class Progress {
         if (err.code !== 'ERR_LOG_READ_ONLY' && err.code !== 'ERR_NOT_SUPPORTED') throw err
         this.#holds = false
       }
-    }, { isUrgent: true })
+    }, { isUrgent: true, isFatal: (err) => err.code === 'ERR_LOG_CLOSED' })
   }
 
   /** @param {Position} position */

@@ -52,4 +52,10 @@ class Reporter {
   }
 }
 
+/** @param {number} seq  of the last record that is done with */
+function describeNext (seq) {
+  return seq === -1 ? 'the first record' : `the record behind ${seq}`
+}
+
 exports.Reporter = Reporter
+exports.describeNext = describeNext

@@ -95,6 +95,8 @@ class Delivery {
   settledCount = 0
   failureCount = 0
   replacedCount = 0
+  /** Resolves the property `replacedBy` of the log that is being given up. @type {(log: Log | null) => void} */
+  #tellNext = () => {}
   divertedCount = 0
 
   /**
@@ -356,6 +358,7 @@ class Delivery {
     // Batches that were in flight fail one after the other.
     if (this.#isReplacing || this.#state === 'closed') return
     this.#isReplacing = true
+    if (this.#options.replace) this.#announceNext()
     if (this.#state === 'open') this.#state = 'opening'
     this.retry()
     if (this.#isOwned) this.log.close(() => {})
@@ -371,8 +374,16 @@ class Delivery {
       if (!this.isDiverted) this.report(cause)
       this.replacedCount++
       this.#isOwned = true
+      this.#tellNext(next)
       this.#adopt(next)
     }
+  }
+
+  /** For whoever reads the log that is given up, such as a forwarder. */
+  #announceNext () {
+    /** @type {any} */
+    const { log } = this
+    log.replacedBy ??= new Promise((resolve) => { this.#tellNext = resolve })
   }
 
   get isClosed () {
@@ -413,6 +424,7 @@ class Delivery {
   /** From now on everything goes to standard error: the writer is closed, or the process ends. */
   end () {
     this.#state = 'closed'
+    this.#tellNext(null)
     this.retry()
     this.#divertQueue()
     this.#owner.onAnswer()

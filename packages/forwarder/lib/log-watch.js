@@ -1,0 +1,63 @@
+'use strict'
+// Watches the log that is forwarded: tells when it has more, when it was closed, and which log takes its place.
+
+const { onAbort } = require('@millrace/flow')
+
+/** A log says nothing when it is closed, so it is asked so often. */
+const LOOK_MS = 1000
+
+class LogWatch {
+  /** Why the log can no longer be read, once it was found closed. @type {Error | null} */
+  closed = null
+  #log
+  #onNews
+  #timer
+  #forgetSince
+
+  /**
+   * @param {any} log  loaded
+   * @param {() => void} onNews  the log has more, or was found closed
+   */
+  constructor (log, onNews) {
+    this.#log = log
+    this.#onNews = onNews
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
+    this.#forgetSince = log.since(onNews, false)
+  }
+
+  stop () {
+    clearInterval(this.#timer)
+    this.#forgetSince()
+  }
+
+  async look () {
+    await this.#log.ready().catch((/** @type {any} */ err) => {
+      if (err.code !== 'ERR_LOG_CLOSED' || this.closed !== null) return
+      this.closed = err
+      this.#onNews()
+    })
+  }
+
+  /** Whether the log was closed because a log writer is replacing it. */
+  get isReplaced () {
+    return this.closed !== null && Boolean(this.#log.replacedBy)
+  }
+
+  throwIfClosed () {
+    if (this.closed !== null) throw this.closed
+  }
+}
+
+/**
+ * The log that a log writer writes in place of another one.
+ * @type {(log: any, signal: AbortSignal) => Promise<any>} null if there is none, or if the signal ends the wait
+ */
+async function findNext ({ replacedBy }, signal) {
+  if (!replacedBy || signal.aborted) return null
+  let forget = () => {}
+  const ended = new Promise((resolve) => { forget = onAbort(signal, () => resolve(null)) })
+  return Promise.race([replacedBy, ended]).finally(() => forget())
+}
+
+exports.LogWatch = LogWatch
+exports.findNext = findNext
