@@ -7,7 +7,7 @@ const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
-const { LagCounter } = require('./lag')
+const { LagCounter, findAgeMs } = require('./lag')
 const { LogWatch, findNext } = require('./log-watch')
 const { parseOptions } = require('./options')
 const { Progress } = require('./progress')
@@ -472,21 +472,8 @@ class LogForwarder {
     const { records, size } = this.#lagCounter.behind
     const lag = this.#lag
     if (records === 0 && lag.value?.records === 0) return
-    lag.set({ records, size, ageMs: records === 0 ? 0 : this.#findAgeMs() })
-  }
-
-  /** The age of the oldest record: by its own time, or since it was read. */
-  #findAgeMs () {
-    const { timeOf } = this.#options
-    if (this.#queue.length === 0) return 0
-    const [{ value }] = this.#queue
-    let time = NaN
-    try {
-      time = timeOf === false ? NaN : timeOf(value) ?? NaN
-    } catch {
-      // The record may have any shape.
-    }
-    return Math.max(0, Math.round(Number.isFinite(time) ? Date.now() - time : performance.now() - this.#queuedMs))
+    const ageMs = records === 0 ? 0 : findAgeMs(this.#queue[0], this.#options.timeOf, this.#queuedMs)
+    lag.set({ records, size, ageMs })
   }
 
   /** @type {(from: number | null, to: number, problem: string) => void} */

@@ -2,6 +2,8 @@
 // Counts what the sink has not got yet, and what the log dropped before the sink got it. Each record is counted once:
 // when the forwarder reads it, or before that, by a scan that runs ahead and decodes nothing.
 
+const { performance } = require('node:perf_hooks')
+
 /** @typedef {{ records: number, size: number }} Amount  `size` is in bytes of the log */
 /** @typedef {Amount & { seq: number }} Mark  what was ever counted, up to and with the record at `seq` */
 
@@ -159,4 +161,20 @@ class LagCounter {
   }
 }
 
+/**
+ * The age of the oldest record that is behind: by its own time, or since it was read.
+ * @type {(oldest: import('./reading').Entry | undefined, timeOf: any, readMs: number) => number}
+ */
+function findAgeMs (oldest, timeOf, readMs) {
+  if (oldest === undefined) return 0
+  let time = NaN
+  try {
+    time = timeOf === false ? NaN : timeOf(oldest.value) ?? NaN
+  } catch {
+    // The record may have any shape.
+  }
+  return Math.max(0, Math.round(Number.isFinite(time) ? Date.now() - time : performance.now() - readMs))
+}
+
 exports.LagCounter = LagCounter
+exports.findAgeMs = findAgeMs
