@@ -4,7 +4,7 @@
 const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
 const { listSegments } = require('./lib/opening')
-const { SegmentedLog } = require('./lib/segmented-log')
+const { SegmentedLog, findMissingSegments } = require('./lib/segmented-log')
 
 /**
  * @template [T=any]
@@ -17,4 +17,5 @@ const { SegmentedLog } = require('./lib/segmented-log')
 exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog
 exports.createPlainStorage = createPlainStorage
+exports.findMissingSegments = findMissingSegments
 exports.listSegments = listSegments

@@ -5,7 +5,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable } = require('@millrace/flow')
 const { KeepAlive, errors, peekId } = require('@millrace/offset-log/composing')
-const { inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
+const { findMissing, inSegment, isMissing, lostError, openSegmentedRange } = require('./reader')
 const { Segments } = require('./segments')
 const { Times } = require('./times')
 
@@ -128,9 +128,9 @@ class Core {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
         // Nothing tells a deleted record from one that retention has left out.
         const cut = isMissing(err) || found?.isDeleted ? segments.cutError('get', Number(seq)) : null
-        const lost = cut === null && isMissing(err) && file ? lostError(segment, file, Number(seq)) : null
+        const gap = cut === null && isMissing(err) && file ? lostOrMissing(segments, segment, file, Number(seq)) : null
         segments.unpin(segment)
-        cb(cut ?? lost ?? inSegment(err, segment), found)
+        cb(cut ?? gap ?? inSegment(err, segment), found)
       }
       if (err || !file) return done(err, undefined)
       // What is no seq stays as it is, and is refused.
@@ -185,6 +185,13 @@ class Core {
     for (const stream of this.waitingStreams) stream.close()
     await this.segments.end().finally(() => this.#forget())
   }
+}
+
+/** @type {(segments: Segments, segment: Segment, file: LogFile, seq: number) => Error | null} */
+function lostOrMissing (segments, segment, file, seq) {
+  const missing = findMissing(segment, file, segments)
+  const isMissing = missing !== null && seq >= missing.from && seq < missing.stop
+  return isMissing ? missing.error : lostError(segment, file, seq)
 }
 
 /** Finds records without waiting, in segments that are open. */

@@ -4,7 +4,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { inSegment, isMissing } = require('./reader')
+const { findMissing, inSegment, isMissing } = require('./reader')
 
 /**
  * @param {{ core: import('./core').Core, upkeep: import('./upkeep').Upkeep }} parts
@@ -31,7 +31,7 @@ async function deleteRecords ({ core, upkeep }, seqs) {
     for (const [segment, locals] of bySegment) {
       await upkeep.change(segment, () => segments.use(segment, async (log) => {
         if (log._writeError('del') === null) segments.noteDeletion(segment)
-        await call(log, 'del', locals)
+        await call(log, 'del', locals).catch((err) => { throw missingAt(core, segment, err) ?? err })
         // Neither a copy nor a sync that was begun meanwhile has all of it.
         segments.noteDeletion(segment)
       })).catch((err) => {
@@ -45,6 +45,16 @@ async function deleteRecords ({ core, upkeep }, seqs) {
   }
 }
 
+/**
+ * The record may be in a segment that is missing.
+ * @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error | null}
+ */
+function missingAt ({ segments }, segment, err) {
+  const { file } = segment
+  const missing = isMissing(err) && file !== null ? findMissing(segment, file, segments) : null
+  return missing !== null && segment.base + err.offset >= missing.from ? missing.error : null
+}
+
 /** @type {(core: import('./core').Core, segment: import('./segments').Segment, err: any) => Error} */
 function describe ({ segments }, segment, err) {
   const cut = isMissing(err) ? segments.cutError('del', segment.base + err.offset) : null
@@ -56,7 +66,8 @@ async function checkRecords (core, segment, locals) {
   await core.segments.use(segment, async (log) => {
     // What `appendSync` has returned may be shown later.
     if (segment.isActive && locals.some((seq) => seq > log.since.value)) await call(log, 'sync')
-    for (const seq of locals) await call(log._getter, '_readRecord', seq)
+    const read = (/** @type {number} */ seq) => call(log._getter, '_readRecord', seq)
+    for (const seq of locals) await read(seq).catch((err) => { throw missingAt(core, segment, err) ?? err })
   }).catch((err) => {
     throw err instanceof LogError ? describe(core, segment, new LogError(err.code, err.message.replace(/^get: /, 'del: '), err)) : err
   })

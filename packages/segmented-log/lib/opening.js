@@ -236,6 +236,7 @@ function ignoreMissing (err) {
 
 exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
 exports.SLACK = SLACK
+exports.DAMAGE_DISTANCE = DAMAGE_DISTANCE
 exports.openFolder = openFolder
 exports.list = list
 exports.listSegments = listSegments

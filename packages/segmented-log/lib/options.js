@@ -1,14 +1,16 @@
 'use strict'
 // Checks the options of a segmented log, and divides them into those of the log and those of each segment.
 
+const { callbackify } = require('node:util')
 const { Folder, SharedCache, fileStorage, resolvePath } = require('@millrace/block-file')
-const { checkNames, misuse } = require('@millrace/errors')
-const { parseSignal } = require('@millrace/flow')
+const { LogError, checkNames, misuse } = require('@millrace/errors')
+const { call, parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
 const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
+const { isSegmentPath } = require('./names')
 const { parseTime } = require('./times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
@@ -86,7 +88,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   const place = createFolder(givenPath, options.storage ?? fileStorage, onMoved)
   const { storage } = place
   /** @type {any} */
-  const passedOn = { storage: createPlainStorage(storage) }
+  const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
   for (const name of PASSED_ON) if (options[name] !== undefined) passedOn[name] = options[name]
   return {
     isWriter: flags === 'r+',
@@ -128,6 +130,22 @@ function createFolder (givenPath, storage, onMoved) {
   const folder = resolvePath(givenPath, storage)
   if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
   return new Folder(storage, folder, onMoved)
+}
+
+/**
+ * A segment gets its first bytes before it gets its name, so an empty one has lost its records. It must not pass for a
+ * new file, which a log would begin.
+ * @param {import('@millrace/block-file').Storage} storage
+ * @returns {import('@millrace/block-file').Storage}
+ */
+function refuseEmptySegments (storage) {
+  const open = async (/** @type {string} */ path, /** @type {any} */ options) => {
+    const handle = await call(storage, 'open', path, options)
+    if (!isSegmentPath(path) || await call(handle, 'size') > 0) return handle
+    await call(handle, 'close')
+    throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
+  }
+  return { ...storage, open: callbackify(open) }
 }
 
 /** @param {unknown} compress @throws {TypeError} ERR_INVALID_ARGUMENT */

@@ -5,13 +5,16 @@
 // A segment is open only while a read is under way. If it was closed since, the reader begins anew in it, behind what
 // it has delivered. So a reader that is never read to its end keeps no file open.
 //
+// A segment that cannot be opened, or is missing between two others, is damage: the reader fails there, or counts what
+// is lost and goes on in the next one.
+//
 // Retention may leave only chosen records of a segment while it is read. A reader that was to deliver every record then
 // fails, as it does if the segment is gone.
 
 const { LogError } = require('@millrace/errors')
 const { toCallback } = require('@millrace/flow')
 const { openRange } = require('@millrace/offset-log/composing')
-const { SLACK } = require('./opening')
+const { DAMAGE_DISTANCE, SLACK } = require('./opening')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -21,6 +24,8 @@ const { SLACK } = require('./opening')
  * @typedef {import('./segments').Segment} Segment
  * @typedef {import('./segments').Segments} Segments
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
+ *
+ * @typedef {{ from: number, stop: number, size: number, error: LogError }} Missing  `size` in bytes
  *
  * @typedef {object} Within  of a read of a period
  * @property {import('./times').Times} times
@@ -70,6 +75,10 @@ class SegmentedReader {
   #wholeFrom
   /** What was lost in the readers before `#inner`. */
   #lostBefore = { count: 0, size: 0 }
+  /** Segments that are missing behind `#segment`. @type {Missing | null} */
+  #missing = null
+  /** Segments that are lost, or have lost those behind them. @type {Set<Segment>} */
+  #lostSegments = new Set()
   #within
 
   /**
@@ -130,7 +139,7 @@ class SegmentedReader {
     this.#withFile((err, file, done) => {
       if (err || !file) done(err)
       else this.#openInner(file, done)
-    }, (err) => err ? cb(err) : cb(null, this))
+    }, (err) => err && !this.#skipsLost(err) ? cb(err) : cb(null, this))
   }
 
   /**
@@ -145,6 +154,7 @@ class SegmentedReader {
       else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
       if (err && this.#range.reverse && isRetained(err)) this.#resumeBackwards(logEnd, cb)
+      else if (err && this.#skipsLost(err)) this.#goOn(logEnd, cb)
       else if (err || !run || run.count > 0) cb(err, run)
       else this.#goOn(logEnd, cb)
     })
@@ -188,7 +198,11 @@ class SegmentedReader {
     const { from, stop } = this.#range
     this.#lostBefore = this.lost
     this.#inner = null
-    const lostErr = this.#findLost(file)
+    const missing = findMissing(segment, file, this.#segments)
+    this.#missing = missing
+    // A reader that comes from the front meets them behind the records of this segment.
+    const isNext = missing !== null && (this.#range.reverse ? stop > missing.from : from >= missing.from)
+    const lostErr = isNext ? this.#meetMissing() : this.#findLost(file)
     if (lostErr) return cb(lostErr)
     const local = { from: Math.max(0, from - segment.base), stop: stop - segment.base }
     openRange(file, { ...this.#range, ...local }, (err, reader) => {
@@ -199,10 +213,43 @@ class SegmentedReader {
     })
   }
 
+  /**
+   * Whether the error is that of a segment that is lost, and the reader goes past it.
+   * @param {Error} err
+   */
+  #skipsLost (err) {
+    const segment = this.#segment
+    if (err !== segment.brokenError || !this.#skipsDamage) return false
+    if (!this.#lostSegments.has(segment)) this.#countLost(segment, sizeBetween(segment.base, segment.next))
+    return true
+  }
+
+  get #skipsDamage () {
+    return this.#range.skipsDamage ?? this.#segments.skipsDamage
+  }
+
+  /** @type {(segment: Segment, size: number) => void} */
+  #countLost (segment, size) {
+    this.#lostSegments.add(segment)
+    this.#lostBefore.count++
+    this.#lostBefore.size += size
+  }
+
+  /** Segments are missing behind this one, in the range. @returns {LogError | null}  null: they are skipped */
+  #meetMissing () {
+    const missing = this.#missing
+    this.#missing = null
+    if (missing === null || missing.stop <= this.#range.from || this.#lostSegments.has(this.#segment)) return null
+    if (!this.#skipsDamage) return missing.error
+    this.#countLost(this.#segment, missing.size)
+    return null
+  }
+
   /** @param {LogFile} file */
   #findLost (file) {
     const { reverse, from, stop } = this.#range
-    return this.#segments.wholeFrom > this.#segment.base ? null : lostError(this.#segment, file, reverse ? stop : from)
+    if (this.#segments.wholeFrom > this.#segment.base || this.#lostSegments.has(this.#segment)) return null
+    return lostError(this.#segment, file, reverse ? stop : from)
   }
 
   /** @type {(logEnd: number, cb: NextCallback) => void} */
@@ -257,6 +304,8 @@ class SegmentedReader {
     const next = this.#follower()
     const isPastEnd = next === null || (!this.#range.reverse && logEnd <= next.base)
     if (isPastEnd) return this.#end(cb)
+    const missingErr = this.#range.reverse ? null : this.#meetMissing()
+    if (missingErr) return cb(missingErr)
     // A reader that was slow must not step over segments that are gone.
     const { isOvertaken, base } = this.#segment
     const missed = isOvertaken ? base + 1 : next.base + 1
@@ -267,6 +316,7 @@ class SegmentedReader {
     if (base < this.#wholeFrom) this.#wholeFrom = this.#segments.wholeFrom
     this.#lostBefore = this.lost
     this.#inner = null
+    this.#missing = null
     this.#segment = next
     this.#generation = -1
     setImmediate(() => this.next(logEnd, cb))
@@ -295,6 +345,33 @@ class SegmentedReader {
     this.#range.keepsBytes = false
     this.#inner?.stopKeepingBytes()
   }
+}
+
+/**
+ * The seqs of segments that are missing behind a sealed one, whose next one begins so far behind its end that another
+ * one was between them; null if none is. Where the segment is damaged, its end is unknown.
+ * @param {Segment} segment
+ * @param {LogFile} file
+ * @param {Segments} segments
+ * @returns {Missing | null}
+ */
+function findMissing ({ base, next, path, log, keptUntilMs }, { end, store }, { wholeFrom }) {
+  if (next === null || keptUntilMs !== null || base < wholeFrom || log?.recovery?.damage.length > 0) return null
+  const from = base + Math.max(end, /** @type {any} */ (store).nextPosition) + SLACK
+  const distance = next.base - from
+  // Behind a newest segment that was damaged, the next one began far away.
+  if (distance < SLACK || distance >= DAMAGE_DISTANCE) return null
+  const error = new LogError('ERR_LOG_CORRUPT', `a segment is missing between ${path} and ${next.path}, and with it the records with seqs from ` +
+    `${from} to ${next.base}. Put it from a backup in its place, or read the others with onCorrupt: "skip"`,
+  { offset: from, path })
+  return { from, stop: next.base, size: sizeBetween(from, next), error }
+}
+
+/** Of the file of a lost segment, about. @type {(base: number, next: Segment | null) => number} */
+function sizeBetween (base, next) {
+  if (next === null) return 0
+  const size = next.base - SLACK - base
+  return Math.max(0, size >= DAMAGE_DISTANCE ? size - DAMAGE_DISTANCE : size)
 }
 
 /**
@@ -358,4 +435,5 @@ function openSegmentedRange (segments, range, within, cb) {
 exports.openSegmentedRange = openSegmentedRange
 exports.inSegment = inSegment
 exports.lostError = lostError
+exports.findMissing = findMissing
 exports.isMissing = isMissing

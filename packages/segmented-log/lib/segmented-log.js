@@ -13,6 +13,7 @@ const { Following } = require('./following')
 const { Holds } = require('./holds')
 const { list, openFolder } = require('./opening')
 const { parseOptions } = require('./options')
+const { findMissing } = require('./reader')
 const { Retention } = require('./retention')
 const { parseTimeBounds } = require('./times')
 
@@ -215,6 +216,20 @@ class Log extends BaseLog {
     return this._run('holds', cb, (cb) => toCallback(this.#holds.list(), cb))
   }
 
+  /** Where segments are missing between others. @returns {Promise<import('./reader').Missing[]>} */
+  async _findMissing () {
+    const { segments } = this.#core
+    const found = []
+    for (const segment of segments.list) {
+      if (segment.isActive) continue
+      const look = async (/** @type {any} */ log) => findMissing(segment, log._file, segments)
+      // One that cannot be opened is reported by those who read it.
+      const missing = await segments.use(segment, look).catch(() => null)
+      if (missing !== null) found.push(missing)
+    }
+    return found
+  }
+
   /** @param {(err: Error | null) => void} cb */
   _shutDown (cb) {
     toCallback(this.#closeSegments(), cb)
@@ -268,6 +283,23 @@ function SegmentedLog (path, options) {
   return new Log(path, options)
 }
 SegmentedLog.prototype = Log.prototype
+
+/**
+ * Finds where segments are missing between others, by what is left. The rest of the log may be damaged.
+ * @param {string} folder
+ * @param {import('@millrace/block-file').Storage} [storage]  the file system by default
+ * @returns {Promise<import('./reader').Missing[]>}
+ */
+async function findMissingSegments (folder, storage) {
+  const log = new Log(folder, { flags: 'r', ...(storage && { storage }) })
+  try {
+    await log.ready()
+    return await log._findMissing()
+  } finally {
+    await log.close()
+  }
+}
+exports.findMissingSegments = findMissingSegments
 describe(Log, 'SegmentedLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
 
 /** @type {import('./contract').SegmentedLogConstructor} */

@@ -13,6 +13,11 @@ const { errors } = require('@millrace/offset-log/composing')
  * @typedef {import('./names').SegmentName} SegmentName
  */
 
+/** A segment has at least this many bytes. */
+const HEAD_SIZE = 32 * 1024
+/** Errors of opening that say that there is no segment in the file: it is damaged, is another file, or is gone. */
+const BROKEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ENOENT', 'ERR_INVALID_ARGUMENT'])
+
 /** One file of the log. Its own seqs are `base` below those of the log. */
 class Segment {
   #parsed
@@ -39,6 +44,8 @@ class Segment {
     /** Whether appends may still go into it, and since when, by the steady clock. */
     this.isActive = false
     this.activeSinceMs = 0
+    /** Why its file could not be opened as a segment at the last attempt. @type {Error | null} */
+    this.brokenError = null
     /** Whether its file was removed, or is being removed. */
     this.isDropped = false
     /** Whether it was dropped before a reader in another process had seen all of its records. */
@@ -117,6 +124,11 @@ class Segments {
     this.#folder = folder
     this.#sealedOptions = sealedOptions
     this.#openCountMax = openCountMax
+  }
+
+  /** Whether reads go past damage, unless they say otherwise. */
+  get skipsDamage () {
+    return /** @type {any} */ (this.#sealedOptions).onCorrupt === 'skip'
   }
 
   get list () {
@@ -293,15 +305,22 @@ class Segments {
       await segment.closing?.catch(ignore)
       // Another log may have the folder now, and two that recover one file would harm it.
       if (this.#isEnded) throw errors.closedError('read', this.#folder)
-      const log = OffsetLog(segment.path, this.#sealedOptions)
+      const log = /** @type {any} */ (OffsetLog(segment.path, this.#sealedOptions))
       await log.ready()
+      const err = whyNoSegment(segment.path, log._file)
+      if (err !== null) {
+        await call(log, 'close')
+        throw err
+      }
       this.noteOpen(segment, log)
-      return /** @type {any} */ (log)._file
-    } catch (err) {
+      return log._file
+    } catch (/** @type {any} */ err) {
       this.#opened.delete(segment)
-      const isGone = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT'
+      const isGone = err.code === 'ENOENT'
       if (isGone) await this.refresh?.()
-      throw isGone && segment.isDropped ? this.cutError('stream', segment.base + 1) ?? err : err
+      const cut = isGone && segment.isDropped ? this.cutError('stream', segment.base + 1) : null
+      if (cut !== null || !BROKEN_CODES.has(err.code)) throw cut ?? err
+      throw (segment.brokenError = brokenError(segment, err))
     } finally {
       segment.opening = null
     }
@@ -313,6 +332,7 @@ class Segments {
     segment.log = log
     segment.file = log._file
     segment.isRetired = false
+    segment.brokenError = null
     segment.generation++
   }
 
@@ -407,6 +427,22 @@ class Segments {
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
     if (this.failure !== null) throw this.failure
   }
+}
+
+/** @type {(path: string, file: LogFile) => LogError | null} null if the file is a segment */
+function whyNoSegment (path, { store, blocks: { size } }) {
+  const isChecked = 'header' in store
+  if (isChecked && size.value >= HEAD_SIZE) return null
+  const found = isChecked ? `ends at ${size.value}, in its head` : `is a log in the framing ${store.name}; a segment is in the checked one`
+  return new LogError('ERR_LOG_CORRUPT', `${path} ${found}`, { path })
+}
+
+/** @type {(segment: Segment, cause: Error) => LogError} */
+function brokenError ({ base, next, path }, cause) {
+  const range = next === null ? `from ${base} on` : `from ${base} to ${next.base}`
+  return new LogError('ERR_LOG_CORRUPT', `${path} cannot be read as a segment, so the records with seqs ${range} are missing (${cause.message}). ` +
+    'Keep a copy of the file; put one from a backup in its place, or read the other segments with onCorrupt: "skip"',
+  { cause, offset: base, path })
 }
 
 /** @type {(path: string, cause: any) => Error} */

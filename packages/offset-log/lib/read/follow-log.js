@@ -5,7 +5,7 @@
 const { LogError } = require('@millrace/errors')
 const { trampoline } = require('@millrace/flow')
 const {
-  ChunkCursor, ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, haveSameJournals, readHead,
+  ChunkCursor, ENTRY, FRAME_LENGTH_MASK, FRAME_TYPES, HEAD_SIZE, LENGTH_SIZE, countErased, haveSameJournals, readHead,
   rememberErasures
 } = require('@millrace/framing')
 const { isWordsRecord } = require('../file-words')
@@ -29,6 +29,8 @@ class TailFollower {
     this._cursor = new ChunkCursor(this._window, { ...store.rules, verify: true }, store.unfinished, HEAD_SIZE)
     /** The bytes of the head at the last look. */
     this._head = head
+    /** How many records were deleted at the last look; null if unknown. */
+    this._erasedCount = store.erasedCount
     this._durable = store.durableLast
     /** A slot whose end has not been found yet. @type {import('@millrace/framing').Slot | null} */
     this._pendingSlot = null
@@ -69,7 +71,11 @@ class TailFollower {
     // The head cannot be read while it is being written. The next look finds it whole.
     if (head instanceof LogError) return
     this._pendingSlot = head.slot
-    if (haveSameJournals(before, bytes)) return
+    // A deletion may have begun and ended since the last look: then only the count tells.
+    const erasedCount = countErased(head) ?? this._erasedCount
+    const isSame = haveSameJournals(before, bytes) && (this._erasedCount ?? erasedCount) === erasedCount
+    this._erasedCount = erasedCount
+    if (isSame) return
     // There is a new deletion, so any cached byte may be outdated.
     store.unfinished.clear()
     rememberErasures(store, head.journals)

@@ -1,14 +1,15 @@
 'use strict'
 
+const { statSync } = require('node:fs')
 const { dirname, join } = require('node:path')
-const { misuse } = require('@millrace/errors')
+const { LogError, misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog, isFolder, storageOf } = require('../source')
 const { formatCount } = require('../text')
 
 /** Of a file in which nothing can be found. */
-const UNREADABLE = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT'])
+const UNREADABLE = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ERR_INVALID_ARGUMENT'])
 
 /** @typedef {import('@millrace/repair').Report} Report */
 
@@ -42,16 +43,27 @@ async function verifyFolder (shell, folder, options) {
   const { listSegments } = require('@millrace/segmented-log')
   const { listSlots } = require('../slots')
   const slots = listSlots(folder).map((slot) => join(folder, slot))
-  const paths = (await Promise.all((slots.length > 0 ? slots : [folder]).map((path) => listSegments(path)))).flat()
+  const folders = slots.length > 0 ? slots : [folder]
+  const paths = (await Promise.all(folders.map((path) => listSegments(path)))).flat()
   if (paths.length === 0) throw misuse(`${folder} is a folder without a segment of a log; check the path`)
   const segments = []
   for (const path of paths) {
     const report = await verifySegment(shell, path, options)
     if (report !== null) segments.push(report)
   }
-  const isSound = segments.every((report) => report.isSound)
-  if (options.json) shell.print(JSON.stringify({ path: folder, isSound, segments }))
+  const missing = (await Promise.all(folders.map(findMissing))).flat()
+  for (const { error } of missing) if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(error.message)))
+  const isSound = missing.length === 0 && segments.every((report) => report.isSound)
+  const ranges = missing.map(({ from, stop, error: { message } }) => ({ from, to: stop, error: message }))
+  if (options.json) shell.print(JSON.stringify({ path: folder, isSound, segments, missing: ranges }))
   return isSound ? 0 : 1
+}
+
+/** Where segments are missing between others. @param {string} folder */
+function findMissing (folder) {
+  const { findMissingSegments } = require('@millrace/segmented-log')
+  // If the newest one cannot be opened, its own report says so.
+  return findMissingSegments(folder).catch(() => [])
 }
 
 /**
@@ -60,6 +72,7 @@ async function verifyFolder (shell, folder, options) {
  */
 async function verifySegment (shell, path, options) {
   try {
+    checkSegment(path, options)
     return await verifyFile(shell, path, options)
   } catch (/** @type {any} */ err) {
     if (err.code === 'ENOENT') {
@@ -73,6 +86,17 @@ async function verifySegment (shell, path, options) {
     if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(err.message)))
     return { path, isSound: false, error: err.message }
   }
+}
+
+/**
+ * What is no file, or has no bytes, is no segment. A log of one file may be empty.
+ * @type {(path: string, options: Record<string, any>) => void}
+ */
+function checkSegment (path, { framing }) {
+  const stat = statSync(path)
+  const found = stat.isDirectory() ? 'is a folder' : 'has no bytes'
+  if (framing !== undefined || (!stat.isDirectory() && stat.size > 0)) return
+  throw new LogError('ERR_LOG_CORRUPT', `${path} ${found}, and is no segment: its records are lost. Put it from a backup in its place`, { path })
 }
 
 /** @param {string} path  of a segment, which may be compressed */

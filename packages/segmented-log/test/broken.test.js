@@ -1,0 +1,119 @@
+'use strict'
+// Segments that cannot be opened: every kind of broken file, at every place in the folder, for every way of reading.
+// Each read fails with ERR_LOG_CORRUPT, or goes past it and says how much was lost.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { OffsetLog } = require('@millrace/offset-log')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog, findMissingSegments } = require('..')
+
+/** What may become of a file. */
+const KINDS = {
+  'no bytes': (file) => fs.truncateSync(file, 0),
+  zeros: (file) => fs.writeFileSync(file, Buffer.alloc(fs.statSync(file).size)),
+  'no head': (file) => {
+    const bytes = fs.readFileSync(file)
+    fs.writeFileSync(file, bytes.fill(0, 0, 32 * 1024))
+  },
+  'a text': (file) => fs.writeFileSync(file, 'this is no log\n'.repeat(100)),
+  'cut off in its head': (file) => fs.truncateSync(file, 1000),
+  'a folder': (file) => {
+    fs.rmSync(file)
+    fs.mkdirSync(file)
+  },
+  'a log of flumelog-offset': async (file) => {
+    fs.rmSync(file)
+    const log = OffsetLog(file, { framing: 'offset32', codec: jsonCodec })
+    await log.append({ n: 'foreign' })
+    await log.close()
+  },
+  gone: (file) => fs.rmSync(file)
+}
+
+const SEGMENT_COUNT = 5
+const PER_SEGMENT = 3
+
+async function collect (source, items = []) {
+  for await (const item of source) items.push(item)
+  return items
+}
+
+/** A folder of segments with a few records each; the newest has some, too. */
+async function fill (folder) {
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  const seqs = []
+  for (let n = 0; n < SEGMENT_COUNT * PER_SEGMENT; n++) {
+    if (n > 0 && n % PER_SEGMENT === 0) await log.roll()
+    seqs.push(await log.append({ n, text: 'x'.repeat(1000) }))
+  }
+  const segments = await log.segments()
+  await log.close()
+  return { seqs, files: segments.map(({ path }) => path) }
+}
+
+/** The numbers of the records in a segment. @param {number} place */
+function numbersIn (place) {
+  return Array.from({ length: PER_SEGMENT }, (_, index) => place * PER_SEGMENT + index)
+}
+
+for (const [kind, damage] of Object.entries(KINDS)) {
+  for (const [place, flags] of [[0, 'r+'], [0, 'r'], [2, 'r+'], [2, 'r'], [SEGMENT_COUNT - 2, 'r+'], [SEGMENT_COUNT - 2, 'r']]) {
+    // Nothing tells that the first segment was not dropped.
+    if (kind === 'gone' && place === 0) continue
+    tape(`broken: segment ${place} is or has ${kind}, opened with ${flags}`, async (t) => {
+      const folder = path.join(temporaryFolder(), 'logs')
+      const { seqs, files } = await fill(folder)
+      await damage(files[place])
+      const before = kind === 'gone' || kind === 'a folder' ? null : fs.readFileSync(files[place])
+      const log = SegmentedLog(folder, { codec: jsonCodec, flags })
+      const gone = numbersIn(place)
+      const all = seqs.map((_, n) => n)
+      const left = all.filter((n) => !gone.includes(n))
+      const isCorrupt = (err, what) => t.equal(err?.code, 'ERR_LOG_CORRUPT', `${what}: ${err?.message}`)
+
+      for (const [name, options, good] of [
+        ['stream', {}, all.slice(0, gone[0])],
+        ['live', { live: true, limit: all.length }, all.slice(0, gone[0])],
+        ['reverse', { reverse: true }, all.slice(gone[gone.length - 1] + 1).reverse()]
+      ]) {
+        const items = []
+        isCorrupt(await failureOf(() => collect(log.stream({ seqs: false, ...options }), items)), name)
+        t.deepEqual(items.map(({ n }) => n), good, `${name}: all in front of it`)
+        const stream = log.stream({ seqs: false, onCorrupt: 'skip', ...options, ...(options.live && { limit: left.length }) })
+        const found = (await collect(stream)).map(({ n }) => n)
+        t.deepEqual(found, options.reverse ? [...left].reverse() : left, `${name}: all others`)
+        t.ok(stream.lost.count === 1 && stream.lost.size > 0, `${name}: lost ${JSON.stringify(stream.lost)}`)
+      }
+      isCorrupt(await failureOf(() => log.scan({}, () => {})), 'scan')
+      const { lost } = await log.scan({ onCorrupt: 'skip' }, () => {})
+      t.ok(lost.count === 1 && lost.size > 0, `scan: lost ${JSON.stringify(lost)}`)
+      isCorrupt(await failureOf(() => log.count()), 'count')
+      t.equal(await log.count({ onCorrupt: 'skip' }), left.length)
+      for (const n of all) {
+        if (gone.includes(n)) isCorrupt(await failureOf(() => log.get(seqs[n])), `get ${n}`)
+        else t.equal((await log.get(seqs[n])).n, n)
+      }
+      isCorrupt(await failureOf(() => log.getMany(seqs)), 'getMany')
+      t.deepEqual((await log.getMany(left.map((n) => seqs[n]))).map(({ n }) => n), left)
+      isCorrupt(await failureOf(() => log.first({ gte: seqs[gone[0]] })), 'first')
+      t.equal((await log.first({ gte: seqs[gone[0]], seqs: false, onCorrupt: 'skip' })).n, gone[gone.length - 1] + 1)
+      isCorrupt(await failureOf(() => log.last({ lte: seqs[gone[2]] })), 'last')
+      t.equal((await log.last({ lte: seqs[gone[2]], seqs: false, onCorrupt: 'skip' }))?.n, place === 0 ? undefined : gone[0] - 1)
+      t.equal((await findMissingSegments(folder)).length, kind === 'gone' ? 1 : 0)
+      if (flags === 'r+') {
+        isCorrupt(await failureOf(() => log.del(seqs[gone[0]])), 'del')
+        await log.del(seqs[left[0]])
+        await log.append({ n: 'later' })
+        await log.roll()
+        await log.append({ n: 'later still' })
+        await log.sync()
+        t.equal(await log.count({ onCorrupt: 'skip' }), left.length + 1)
+      }
+      await log.close()
+      if (before !== null) t.ok(fs.readFileSync(files[place]).equals(before), 'the file was not changed')
+    })
+  }
+}
