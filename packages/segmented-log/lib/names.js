@@ -81,11 +81,6 @@ function holdName (name, seq) {
   return `${name}.${String(seq).padStart(DIGITS, '0')}.hold`
 }
 
-/** Whether a path is that of a segment's file, or leads to the compressed one. @param {string} path */
-function isSegmentPath (path) {
-  return SEGMENT.test(path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1))
-}
-
 /** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
 function parseNames (names) {
   /** @type {Listing} */
@@ -148,6 +143,5 @@ exports.isKeptMark = isKeptMark
 exports.keptName = keptName
 exports.segmentName = segmentName
 exports.holdName = holdName
-exports.isSegmentPath = isSegmentPath
 exports.parseNames = parseNames
 exports.checkHoldName = checkHoldName

@@ -1,8 +1,9 @@
 'use strict'
 // Checks the options of a segmented log, and divides them into those of the log and those of each segment.
 
+const { basename } = require('node:path')
 const { callbackify } = require('node:util')
-const { Folder, SharedCache, fileStorage, resolvePath } = require('@millrace/block-file')
+const { Folder, SEGMENT_NAME, SharedCache, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { call, parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
@@ -10,7 +11,6 @@ const { Calendar } = require('./calendar')
 const { formats, isSupported } = require('./compressed/formats')
 const { createPlainStorage } = require('./compressed/storage')
 const { parseKeep } = require('./keeping')
-const { isSegmentPath } = require('./names')
 const { parseTime } = require('./times')
 
 const SEGMENT_SIZE = 64 * 1024 * 1024
@@ -141,7 +141,7 @@ function createFolder (givenPath, storage, onMoved) {
 function refuseEmptySegments (storage) {
   const open = async (/** @type {string} */ path, /** @type {any} */ options) => {
     const handle = await call(storage, 'open', path, options)
-    if (!isSegmentPath(path) || await call(handle, 'size') > 0) return handle
+    if (!SEGMENT_NAME.test(basename(path)) || await call(handle, 'size') > 0) return handle
     await call(handle, 'close')
     throw new LogError('ERR_LOG_CORRUPT', `open: ${path} has no bytes: its records are lost. Put a copy from a backup in its place`, { path })
   }
