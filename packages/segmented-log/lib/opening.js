@@ -14,6 +14,9 @@ const ATTEMPT_COUNT_MAX = 50
 /** Behind a damaged segment, more seqs are skipped than any record can have had that was shown and is lost. */
 const DAMAGE_DISTANCE = 2 ** 33
 
+/** Errors of opening that say that there is no segment in the file: it is damaged, is another file, or is gone. */
+const BROKEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ENOENT', 'ERR_INVALID_ARGUMENT'])
+
 /**
  * A segment's base is this much above the end of the segment before. While the next segment is made, `flushSync` may
  * still append to the one before.
@@ -81,7 +84,7 @@ async function list (folder, { storage, isWriter }) {
     if (code === 'ENOENT' && isWriter) return parseNames([])
     if (code !== 'ENOTDIR') throw err
     throw new LogError('ENOTDIR', `open: ${folder} is a file, and a segmented log is a folder. To go on with a log of ` +
-      `one file, make a folder and move the file into it, as ${segmentName(0, 0)}`, { cause: err, path: folder })
+      `one file of the checked framing, make a folder and move the file into it, as ${segmentName(0, 0)}`, { cause: err, path: folder })
   }
 }
 
@@ -104,7 +107,7 @@ async function openForReading (folder, options, found) {
     if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
     const log = OffsetLog(path.join(folder, last.name), options.active)
     try {
-      await log.ready()
+      await readySegment(log)
       return { segments, kept, log, recovery: log.recovery }
     } catch (err) {
       // The writer may have dropped it.
@@ -126,8 +129,49 @@ async function openForWriting (folder, options) {
   options.active.lock = place.lock ?? false
   const own = { mustExist: !isNew, signal: signal ?? undefined }
   const log = OffsetLog(path.join(folder, segments[segments.length - 1].name), { ...options.active, ...own })
-  await log.ready()
+  try {
+    await readySegment(log)
+  } catch (err) {
+    if (isNew || !BROKEN_CODES.has(/** @type {any} */ (err).code)) throw err
+    return beginBehind(folder, options, listing, /** @type {Error} */ (err))
+  }
   return settle(folder, options, listing, log)
+}
+
+/**
+ * The newest segment cannot be opened. It stays as it is, and another one is made behind it, with seqs that no record
+ * in it can have had.
+ * @type {(folder: string, options: Options, listing: Listing, err: Error) => Promise<Opened>}
+ */
+async function beginBehind (folder, options, listing, err) {
+  await finishKept(folder, options, listing)
+  await cleanUp(folder, options, listing)
+  const { segments, kept } = listing
+  const id = await findId(folder, options, segments)
+  const next = nameAt(segments[segments.length - 1].base + options.segmentSize + DAMAGE_DISTANCE + SLACK)
+  const log = await makeSegment(folder, next, options, { stats: async () => ({ id }) })
+  const damage = [{ what: err.message, offset: 0, size: 0 }]
+  return { segments: [...segments, next], kept, log, recovery: { offset: 0, size: 0, keptAt: null, damage, flaws: [] } }
+}
+
+/** Opens a segment's log, if it is one of the checked framing. @param {any} log */
+async function readySegment (log) {
+  await log.ready()
+  const { store, blocks: { path } } = log._file
+  if ('header' in store) return
+  await call(log, 'close')
+  throw new LogError('ERR_LOG_CORRUPT', `open: ${path} is a log in the framing ${store.name}, and a segment is in the checked one; convert it ` +
+    'with `millrace convert` first', { path })
+}
+
+/** @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<string | undefined>} of the log */
+async function findId (folder, { sealed }, segments) {
+  for (const { name } of [...segments].reverse()) {
+    const log = OffsetLog(path.join(folder, name), { ...sealed, flags: 'r', mustExist: false })
+    const id = await log.ready().then(() => log.stats()).then(({ id }) => id, () => null)
+    await log.close()
+    if (id !== null) return id
+  }
 }
 
 /** @type {(folder: string, segments: SegmentName[]) => void} throws ERR_LOG_CORRUPT */
@@ -236,6 +280,7 @@ function ignoreMissing (err) {
 
 exports.CHOSEN_SUFFIX = CHOSEN_SUFFIX
 exports.SLACK = SLACK
+exports.BROKEN_CODES = BROKEN_CODES
 exports.DAMAGE_DISTANCE = DAMAGE_DISTANCE
 exports.openFolder = openFolder
 exports.list = list

@@ -101,7 +101,11 @@ class Log extends BaseLog {
     if (segments.last.log.since.value !== -1) return -1
     for (let segment = segments.before(segments.last); segment !== null; segment = segments.before(segment)) {
       const { base } = segment
-      const since = await segments.use(segment, async (log) => log.since.value)
+      const since = await segments.use(segment, async (log) => log.since.value).catch((err) => {
+        // What it had is lost. Reads report it.
+        if (err === segment.brokenError) return -1
+        throw err
+      })
       if (since !== -1) return base + since
     }
     return -1

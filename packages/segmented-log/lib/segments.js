@@ -7,6 +7,7 @@ const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { errors } = require('@millrace/offset-log/composing')
+const { BROKEN_CODES } = require('./opening')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
@@ -15,8 +16,6 @@ const { errors } = require('@millrace/offset-log/composing')
 
 /** A segment has at least this many bytes. */
 const HEAD_SIZE = 32 * 1024
-/** Errors of opening that say that there is no segment in the file: it is damaged, is another file, or is gone. */
-const BROKEN_CODES = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR', 'ENOENT', 'ERR_INVALID_ARGUMENT'])
 
 /** One file of the log. Its own seqs are `base` below those of the log. */
 class Segment {

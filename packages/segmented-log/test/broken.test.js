@@ -117,3 +117,50 @@ for (const [kind, damage] of Object.entries(KINDS)) {
     })
   }
 }
+
+for (const [kind, damage] of Object.entries(KINDS)) {
+  // Nothing tells that there was another one.
+  if (kind === 'gone') continue
+  tape(`broken: the newest segment is or has ${kind}: another one begins behind it`, async (t) => {
+    const folder = path.join(temporaryFolder(), 'logs')
+    const { seqs, files } = await fill(folder)
+    const place = SEGMENT_COUNT - 1
+    await damage(files[place])
+    const before = kind === 'a folder' ? null : fs.readFileSync(files[place])
+    const reader = SegmentedLog(folder, { codec: jsonCodec, flags: 'r' })
+    const refused = await failureOf(() => reader.ready())
+    if (refused) t.ok(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR'].includes(refused.code), refused.message)
+    await reader.close()
+    for (let session = 0; session < 2; session++) {
+      const log = SegmentedLog(folder, { codec: jsonCodec })
+      await log.ready()
+      if (session === 0) t.ok(log.recovery.damage.length > 0, 'opening says so')
+      t.equal((await log.segments()).length, SEGMENT_COUNT + 1)
+      const seq = await log.append({ n: 'later' })
+      t.ok(seq > seqs[seqs.length - 1], 'no seq is given twice')
+      t.equal((await failureOf(() => collect(log.stream())))?.code, 'ERR_LOG_CORRUPT')
+      const stream = log.stream({ onCorrupt: 'skip', seqs: false })
+      const found = (await collect(stream)).map(({ n }) => n)
+      t.deepEqual(found.filter((n) => n !== 'later'), numbersIn(0).concat(numbersIn(1), numbersIn(2), numbersIn(3)))
+      t.equal(stream.lost.count, 1)
+      for (const n of numbersIn(place)) t.equal((await failureOf(() => log.get(seqs[n])))?.code, 'ERR_LOG_CORRUPT')
+      await log.close()
+    }
+    if (before !== null) t.ok(fs.readFileSync(files[place]).equals(before), 'the file was not changed')
+  })
+}
+
+tape('broken: the last sealed segment, in front of one without records', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const { files } = await fill(folder)
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  await log.roll()
+  await log.close()
+  fs.truncateSync(files[SEGMENT_COUNT - 1], 0)
+  for (const flags of ['r', 'r+']) {
+    const again = SegmentedLog(folder, { codec: jsonCodec, flags })
+    t.equal(await again.count({ onCorrupt: 'skip' }), (SEGMENT_COUNT - 1) * PER_SEGMENT)
+    t.equal((await failureOf(() => again.count()))?.code, 'ERR_LOG_CORRUPT')
+    await again.close()
+  }
+})
