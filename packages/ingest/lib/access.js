@@ -82,6 +82,24 @@ function checkScope (key, action, log) {
   throw new Problem(403, `this key may not ${action} ${log === '*' ? 'all logs' : JSON.stringify(log)}`, { code: 'scope' })
 }
 
+/**
+ * What is wrong with the keys, for whoever runs the server.
+ * @param {import('./keys').Keys} keys
+ * @param {import('./options').Options} options
+ * @returns {{ isClosed: boolean, text: string } | null}  `isClosed`: nobody is let in
+ */
+function whatIsWrong (keys, { hosts, keysFile }) {
+  if (keys.areNeeded) {
+    const reason = keys.isReadable ? `there is no key in ${keysFile}` : `${keysFile} cannot be read`
+    return keys.count > 0 ? null : { isClosed: true, text: `${reason}: every request is refused. Make a key: millrace keys create` }
+  }
+  const names = (hosts ?? []).filter((name) => !isLoopbackName(name.toLowerCase()))
+  if (names.length === 0) return null
+  const text = `there are no keys: everybody who reaches ${names.join(', ')} may read and write. ` +
+    'Make a key: millrace keys create; with --require-keys, nobody is let in without one'
+  return { isClosed: false, text }
+}
+
 /** So many requests a client in each window of time. */
 class RateLimit {
   #count
@@ -115,3 +133,4 @@ class RateLimit {
 }
 
 exports.AccessControl = AccessControl
+exports.whatIsWrong = whatIsWrong

@@ -4,6 +4,7 @@
 const path = require('node:path')
 const { fileStorage, writeWhole } = require('@millrace/block-file')
 const { call, toPromise } = require('@millrace/flow')
+const { whatIsWrong } = require('./access')
 const { unavailable } = require('./problem')
 const { docs } = require('./schemas')
 
@@ -16,7 +17,7 @@ const PROBE_MS = 1000
 const PROBE_MS_MAX = 3000
 
 /** @type {(routes: any, context: import('./plugin').Context) => void} */
-function addHealthRoutes (routes, { options, logs, metrics }) {
+function addHealthRoutes (routes, { options, keys, logs, metrics }) {
   const disk = new DiskProbe(options.folder, options.log.storage ?? fileStorage)
   const probed = { action: 'none', byAddress: true }
   routes.add('GET', '/healthz', probed, () => ({ status: 'alive' }), { doc: docs.healthz })
@@ -24,7 +25,10 @@ function addHealthRoutes (routes, { options, logs, metrics }) {
     if (!logs.isOpen) throw unavailable('the server is starting, is stopping, or another one has its folder')
     const failure = await disk.check()
     if (failure !== null) throw unavailable(`the disk fails (${failure})`)
-    return { status: 'ready' }
+    const wrong = whatIsWrong(keys, options)
+    // Paths are nobody's business.
+    if (wrong?.isClosed) throw unavailable('no API key is valid: every request is refused')
+    return { status: 'ready', ...(wrong && { warning: wrong.text }) }
   }, { doc: docs.readyz })
   routes.add('GET', '/metrics', { action: 'read', log: '*', byAddress: true }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const text = await metrics.format()

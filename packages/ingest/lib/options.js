@@ -15,7 +15,7 @@ const LIMITS = Object.freeze({
   /** bytes that all requests together may hold */
   requestsSize: 128 * MiB,
   /** records of a request */
-  batchCount: 10_000,
+  batchCount: 50_000,
   /** bytes of a record */
   recordSize: MiB,
   /** bytes of one log that may wait to be written */
@@ -75,6 +75,7 @@ const SERVER = Object.freeze({
  * @property {Partial<Limits>} [limits]
  * @property {Rate | null} [rate]  requests of a key, or of an address without keys; null, the default: no limit
  * @property {string | null} [keysFile]  `keys.json` in the folder by default
+ * @property {boolean} [requireKeys]  whether requests need a key also if there is no file of keys; false by default
  * @property {string[] | null} [hosts]  names of the server, as `Host` gives them, without a port
  * @property {(err: Error, log: string) => void} [onReport]  gets failures of the disk
  */
@@ -102,6 +103,7 @@ const DEFAULTS = Object.freeze({
   rate: /** @type {Rate | null} */ (null),
   hosts: /** @type {string[] | null} */ (null),
   keysFile: /** @type {string | null} */ (null),
+  requireKeys: false,
   onReport: warn,
   dictionary: false,
   bufferMs: 50,
@@ -118,11 +120,13 @@ const INGEST = ['folder', 'limits', ...Object.keys(DEFAULTS)]
 function parseOptions (options) {
   if (options === null || typeof options !== 'object') throw misuse(`ingest: expected options, got ${String(options)}`)
   const all = { ...DEFAULTS, ...options }
-  const { ack, floor, rate, hosts, log, dictionary, keysFile, onReport, bufferMs, openLogs, cache } = all
+  const { ack, floor, rate, hosts, log, dictionary, keysFile, requireKeys, onReport, bufferMs, openLogs, cache } = all
   for (const name of [ack, floor]) if (!ACKS.includes(name)) throw misuse(`ingest: ${String(name)} is no acknowledgement; use ${ACKS.join(', ')}`)
   if (rate !== null && !(rate.count >= 1 && rate.windowMs >= 1)) throw misuse('ingest: rate must have a count and windowMs, both at least 1')
   if (hosts !== null && !Array.isArray(hosts)) throw misuse('ingest: hosts must be a list of names')
-  if (typeof dictionary !== 'boolean') throw misuse(`ingest: dictionary must be true or false, got ${String(dictionary)}`)
+  for (const [name, value] of Object.entries({ dictionary, requireKeys })) {
+    if (typeof value !== 'boolean') throw misuse(`ingest: ${name} must be true or false, got ${String(value)}`)
+  }
   const folder = parseFolder(options.folder)
   checkNames('limits', options.limits ?? {}, Object.keys(LIMITS))
   const limits = checkNumbers('limits', /** @type {Limits} */ ({ ...LIMITS, ...options.limits }))
@@ -135,6 +139,7 @@ function parseOptions (options) {
     rate,
     hosts,
     onReport,
+    requireKeys,
     limits,
     keysFile: keysFile ?? path.join(folder, 'keys.json'),
     ...checkNumbers('ingest', { bufferMs, openLogs, cache })
@@ -192,5 +197,8 @@ function warn (err, log) {
 }
 
 exports.ACKS = ACKS
+exports.DEFAULTS = DEFAULTS
+exports.LIMITS = LIMITS
+exports.SERVER = SERVER
 exports.parseOptions = parseOptions
 exports.parseServerOptions = parseServerOptions

@@ -49,7 +49,7 @@ function createContext (given) {
     meter.failures++
     options.onReport(err, name)
   }
-  const keys = new Keys(options.keysFile, (err) => report('keys', err))
+  const keys = new Keys(options.keysFile, (err) => report('keys', err), options.requireKeys)
   const logs = new NamedLogs(options, report, meter)
   const turns = new Turns()
   const holds = new Holds(options.limits.requestsSize)

@@ -135,7 +135,7 @@ exports.docs = {
     }))
   },
   healthz: { summary: 'Whether the process answers', answers: ok('it does', object({ status: { const: 'alive' } })) },
-  readyz: { summary: 'Whether records can be stored', answers: ok('they can', object({ status: { const: 'ready' } })) },
+  readyz: { summary: 'Whether records can be stored', answers: ok('they can', object({ status: { const: 'ready' }, warning: { type: 'string' } }, ['warning'])) },
   metrics: {
     summary: 'What the server measures, for Prometheus',
     answers: { 200: { description: 'samples', content: { 'text/plain': { type: 'string' } } } }

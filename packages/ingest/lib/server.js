@@ -4,6 +4,7 @@
 const { isIP } = require('node:net')
 const { LogController, fastify } = require('fastify')
 const { misuse } = require('@millrace/errors')
+const { whatIsWrong } = require('./access')
 const { listKeys } = require('./keys')
 const { parseServerOptions } = require('./options')
 const { addRoutes, createContext } = require('./plugin')
@@ -63,11 +64,15 @@ function createIngest (given) {
     app,
     listen: async () => {
       const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-      if (!isLoopback && (await listKeys(context.options.keysFile)).length === 0) {
+      const { keysFile, requireKeys, onReport } = context.options
+      if (!isLoopback && !requireKeys && (await listKeys(keysFile)).length === 0) {
         throw misuse(`ingest: ${host} can be reached from other machines, and there are no keys. Make one with ` +
           '`millrace keys create`, or listen on 127.0.0.1')
       }
-      return app.listen({ host, port })
+      const url = await app.listen({ host, port })
+      const wrong = whatIsWrong(context.keys, context.options)
+      if (wrong) onReport(new Error(wrong.text), 'keys')
+      return url
     },
     ready: () => context.opened,
     close: async () => {

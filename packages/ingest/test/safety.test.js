@@ -62,6 +62,59 @@ tape('keys: without them, no address but the loopback', async (t) => {
   t.match((await failureOf(() => createKey(path.join(temporaryFolder(), 'k'), { scopes: ['all'] }))).message, /no scope/)
 })
 
+tape('keys: if they are lost, nobody is let in who needs one, or the server says what that means', async (t) => {
+  const ask = ({ url }, host, path) => rawRequest(url, { path, headers: { host } })
+  const store = async ({ url }, host, more) => {
+    const headers = { host, 'content-type': 'application/json', ...more }
+    return (await rawRequest(url, { path: '/v1/logs/a', method: 'POST', headers, body: '1' })).status
+  }
+  const name = 'logs.example.com'
+  const open = await serve(t, { hosts: [name] })
+  t.equal(await store(open, name), 200)
+  t.ok(open.reports.some(({ err, log }) => log === 'keys' && err.message.includes(name)), 'it says so at its start')
+  t.match(JSON.parse((await ask(open, name, '/readyz')).text).warning, /logs\.example\.com/)
+  const own = await serve(t)
+  t.deepEqual([own.reports, (await own.ask('/readyz')).body], [[], { status: 'ready' }], 'the loopback is no reason')
+  for (const options of [{}, { hosts: [name] }, { host: '0.0.0.0' }]) {
+    const folder = temporaryFolder()
+    const closed = await serve(t, { folder, requireKeys: true, ...options })
+    const host = options.hosts ? name : 'localhost'
+    t.equal(await store(closed, host), 401, 'without a file')
+    t.equal((await ask(closed, host, '/readyz')).status, 503)
+    t.equal((await ask(closed, host, '/healthz')).status, 200)
+    t.ok(closed.reports.some(({ log }) => log === 'keys'))
+    const { secret } = await createKey(path.join(folder, 'keys.json'), { scopes: ['write:*'] })
+    await until(async () => (await ask(closed, host, '/readyz')).status === 200)
+    t.equal(await store(closed, host, bearer(secret)), 200)
+  }
+})
+
+tape('keys: a file that is removed, emptied, cut or made unreadable while the server runs lets nobody in', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'keys.json')
+  const { secret } = await createKey(file, { scopes: ['write:*'] })
+  const text = fs.readFileSync(file, 'utf8')
+  const { post, reports } = await serve(t, { folder })
+  const status = async (headers) => (await post('/v1/logs/a', '1', headers)).status
+  const replace = (change) => { fs.rmSync(file, { recursive: true, force: true }); change() }
+  const states = [
+    ['removed', () => {}, 401], ['emptied', () => fs.writeFileSync(file, ''), 503],
+    ['cut', () => fs.writeFileSync(file, text.slice(0, 40)), 503],
+    ['without keys', () => fs.writeFileSync(file, '{"keys":[]}'), 401], ['a folder', () => fs.mkdirSync(file), 503],
+    ['of another form', () => fs.writeFileSync(file, '{"keys":[{"id":"a","hash":"b","scopes":[1]}]}'), 503],
+    ['null', () => fs.writeFileSync(file, '{"keys":[null]}'), 503]
+  ]
+  for (const [title, change, expected] of states) {
+    replace(change)
+    await until(async () => (await status(bearer(secret))) === expected)
+    t.equal(await status({}), expected, title)
+    replace(() => fs.writeFileSync(file, text))
+    await until(async () => (await status(bearer(secret))) === 200)
+    t.equal(await status({}), 401, `${title}, and restored`)
+  }
+  t.ok(reports.length < 20, `${reports.length} reports: each failure is said once`)
+})
+
 tape('foreign: other names, other sites and other methods are refused', async (t) => {
   const { url, post } = await serve(t)
   const { host } = new URL(url)

@@ -1,6 +1,7 @@
 'use strict'
 // The commands serve and keys.
 
+const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder, until } = require('@millrace/testkit')
@@ -47,4 +48,25 @@ tape('serve: takes records, and loses none when it is stopped; keys are made and
   const refused = await runCommand(['serve', folder, '--host', '0.0.0.0'])
   t.equal(refused.code, 2)
   t.match(refused.stderr, /keys create/)
+})
+
+tape('serve: options of a file are used, and one that is not known is refused', async (t) => {
+  const folder = temporaryFolder()
+  const file = path.join(folder, 'serve.json')
+  fs.writeFileSync(file, '{"require-keys": true, "host": "0.0.0.0", "ack": "synced"}')
+  const data = path.join(folder, 'data')
+  let child
+  const ended = runCommand(['serve', data, '--port', '0', '--config', file, '--host', '127.0.0.1'], {
+    input: null, onSpawn: (spawned) => { child = spawned }
+  })
+  const url = await new Promise((resolve) => child.stdout.once('data', (bytes) => resolve(String(bytes).trim())))
+  t.match(url, /127\.0\.0\.1/, 'a flag counts more')
+  const headers = { 'content-type': 'application/json' }
+  t.equal((await fetch(`${url}/v1/logs/a`, { method: 'POST', headers, body: '1' })).status, 401)
+  child.kill('SIGTERM')
+  t.match((await ended).stderr, /^millrace: keys: there is no key in /)
+  fs.writeFileSync(file, '{"require-key": true}')
+  const { code, stderr } = await runCommand(['serve', data, '--config', file])
+  t.equal(code, 2)
+  t.match(stderr, /did you mean require-keys\?/)
 })

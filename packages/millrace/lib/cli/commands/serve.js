@@ -1,30 +1,39 @@
 'use strict'
 
-const { misuse } = require('@millrace/errors')
+const fs = require('node:fs/promises')
 const { escapeControls } = require('@millrace/flow')
+const { parseSetting, resolveSettings, settings, showDefault, variableOf } = require('@millrace/ingest/settings')
 
-const PORT_MAX = 65535
-const ACKS = ['buffered', 'written', 'synced']
 const ACCESS_LOG_SIZE = 256 * 2 ** 20
-const DAY_MS = 24 * 3600 * 1000
+const VALUE_NAMES = { size: 'bytes', ms: 'ms', days: 'days', count: 'count', text: 'text', list: 'name', choice: 'choice', rate: 'count/ms', switch: '' }
+const CONFIG = 'config'
+
+const options = settings.map((setting) => {
+  const { name, kind, short, description, choices } = setting
+  const shown = showDefault(setting)
+  const flag = `${short ? `-${short}, ` : ''}--${name}`
+  return {
+    flags: kind === 'switch' ? flag : `${flag} <${VALUE_NAMES[kind]}>`,
+    description: `${description}${shown && `. Default: ${shown}`}`,
+    ...(choices && { choices }),
+    ...(kind === 'list' && { isList: true, parse: String }),
+    ...(!['list', 'switch', 'choice'].includes(kind) && { parse: (/** @type {string} */ text) => parseSetting(setting, text) })
+  }
+})
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'serve',
   summary: 'takes records over HTTP into the logs of a folder, and serves them',
   details: 'POST /v1/logs/NAME appends, GET /v1/logs/NAME reads. It listens on this machine only, unless there are keys ' +
-    '(see millrace keys). At SIGTERM it writes and syncs all that it has taken.',
+    '(see millrace keys). At SIGTERM it writes and syncs all that it has taken. Each option may also be given in the ' +
+    `environment (${variableOf('max-size')} for --max-size) or in a file of JSON ({"max-size": "1GiB"}), which --${CONFIG} or ` +
+    `${variableOf(CONFIG)} names. A flag counts more than the environment, and that more than the file. Sizes may end in KiB, ` +
+    'MiB or GiB, times in s, m, h or d.',
   arguments: [{ name: 'dir', description: 'the folder of the logs; it is made if it is missing' }],
   options: [
-    { flags: '-p, --port <port>', description: 'listen on this port; 0 takes any free port', parse: (text) => parseNumber(text, 0, PORT_MAX), default: 7700 },
-    { flags: '--host <address>', description: 'listen on this address; others than the loopback need keys', default: '127.0.0.1' },
-    { flags: '--host-name <name>', description: 'a name that requests may be sent to; if it is repeated, each of them', parse: String, isList: true },
-    { flags: '--ack <ack>', description: 'what is acknowledged if a client does not ask', choices: ACKS, default: 'written' },
-    { flags: '--floor <ack>', description: 'the least that is acknowledged, whatever a client asks', choices: ACKS, default: 'buffered' },
-    { flags: '--dictionary', description: 'store repeated texts once, in the files that begin from now on' },
-    { flags: '--max-size <bytes>', description: 'drop the oldest records of a log before its files become larger', parse: (text) => parseNumber(text, 2 ** 20, Infinity) },
-    { flags: '--access-log <folder>', description: 'write a line for each request into the log in this folder' },
-    { flags: '--max-age <days>', description: 'drop records that are older', parse: (text) => parseNumber(text, 1, Infinity) }
+    { flags: `--${CONFIG} <file>`, description: 'a file with options: a JSON object with the names of these flags', kind: 'file' },
+    ...options
   ],
   examples: [
     ['millrace serve data', 'serve the logs in the folder data on http://127.0.0.1:7700'],
@@ -34,16 +43,17 @@ exports.command = {
   async run ({ args, options, shell }) {
     // Help and completion load this file, and need no server.
     const { createIngest } = require('@millrace/ingest')
-    const { port, host, hostName, ack, floor, dictionary = false, maxSize, maxAge, accessLog: accessFolder } = options
-    const log = { ...(maxSize && { maxSize }), ...(maxAge && { maxAge: maxAge * DAY_MS }) }
+    const config = options[CONFIG] ?? process.env[variableOf(CONFIG)]
+    const file = config === undefined ? null : await fs.readFile(config, 'utf8')
+    const flags = Object.fromEntries(settings.map(({ name }) => [name, options[camelCase(name)]]))
+    const { accessLog: accessFolder, ...given } = resolveSettings({ flags, env: process.env, file })
     const onReport = (/** @type {Error} */ err, /** @type {string} */ name) => {
       shell.complain(`millrace: ${escapeControls(`${name}: ${err.message}`)}\n`)
     }
-    const hosts = hostName ?? null
     const { destination } = require('@millrace/pino')
     const accessLog = accessFolder && destination(accessFolder, { log: { maxSize: ACCESS_LOG_SIZE } })
-    const settings = { port, host, hosts, ack, floor, dictionary, log, onReport, ...(accessLog && { accessLog }) }
-    const server = createIngest({ folder: args.dir, ...settings })
+    const chosen = { ...given, onReport, ...(accessLog && { accessLog }) }
+    const server = createIngest({ folder: args.dir, ...chosen })
     try {
       shell.print(await server.listen())
       await shell.flush()
@@ -61,9 +71,7 @@ function aborted (shell) {
   return new Promise((resolve) => shell.onAbort(() => resolve(null)))
 }
 
-/** @type {(text: string, least: number, most: number) => number} */
-function parseNumber (text, least, most) {
-  const number = Number(text)
-  if (Number.isInteger(number) && number >= least && number <= most && text.trim() !== '') return number
-  throw misuse(`expected a whole number from ${least} on${most < Infinity ? `, up to ${most}` : ''}`)
+/** As commander names its options. @param {string} name */
+function camelCase (name) {
+  return name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
 }
