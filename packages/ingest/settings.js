@@ -68,6 +68,7 @@ const settings = Object.freeze([
   limit('pending-size', 'size', 'what may wait to be written into one log'),
   limit('logs', 'count', 'how many logs requests may make'),
   limit('events-per-day', 'count', 'different events of a day'),
+  limit('readers', 'count', 'requests that read a range'),
   limit('live-readers', 'count', 'live streams', { least: 0 }),
   limit('scan-size', 'size', 'what one reading request may read before it says where to go on'),
   limit('scan-ms', 'ms', 'how long one reading request may read'),
