@@ -183,7 +183,7 @@ function createHandle (fd, { dev, ino }) {
       else cb(null, !err && found.ino === ino && found.dev === dev)
     }),
     isAtSync: (path) => {
-      const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+      const found = lookNow(path)
       return found !== undefined && found.ino === ino && found.dev === dev
     },
     // A look at the file asks for its times too. Since Linux 6.13 the next write must then give it a new time, which
@@ -202,6 +202,15 @@ function createHandle (fd, { dev, ino }) {
           return false
         },
     close: (cb) => fs.close(fd, cb)
+  }
+}
+
+/** Undefined if nothing is there. @param {string} name */
+function lookNow (name) {
+  try {
+    return fs.statSync(name, { bigint: true, throwIfNoEntry: false })
+  } catch (err) {
+    if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOTDIR') throw err
   }
 }
 
@@ -347,7 +356,7 @@ async function openFolder (folder) {
         if (err && err.code !== 'ENOENT' && err.code !== 'ENOTDIR') cb(err)
         else cb(null, isSame(found))
       }),
-      isAtSync: (name) => isSame(fs.statSync(name, { bigint: true, throwIfNoEntry: false })),
+      isAtSync: (name) => isSame(lookNow(name)),
       close: (cb) => fd === null ? process.nextTick(cb, null) : fs.close(fd, cb)
     }
   } catch (err) {

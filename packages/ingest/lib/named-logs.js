@@ -4,9 +4,9 @@
 
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
-const { fileStorage } = require('@millrace/block-file')
+const { Folder, fileStorage, resolvePath } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
-const { call, isTooFarAhead, onAbort, toPromise } = require('@millrace/flow')
+const { atExit, call, isTooFarAhead, onAbort, toPromise } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
@@ -166,8 +166,11 @@ class NamedLogs {
   #known = new Set()
   /** @type {ReturnType<typeof OffsetLog> | null} */
   #owner = null
+  /** The server's folder: another one that gets its path is not touched. */
+  #place
   #abort = new AbortController()
   #waiting = new Waiting()
+  #forgetExit = () => {}
   #isOpen = false
   #isClosed = false
   /** @type {((name: string, err: Error) => void)} */
@@ -184,6 +187,7 @@ class NamedLogs {
     this.#report = report
     this.#meter = meter
     this.#cache = new SharedCache(options.cache)
+    this.#place = new Folder(options.log.storage ?? fileStorage, resolvePath(options.folder))
   }
 
   /** Waits, as long as it takes, until no other server has the folder. */
@@ -192,9 +196,10 @@ class NamedLogs {
     const { signal } = this.#abort
     this.#owner = OffsetLog(path.join(folder, OWNER_FILE), { codec: jsonCodec, lockTimeout: WAIT_MS, signal })
     await this.#owner.ready()
+    await this.#place.open()
     const names = await toPromise((/** @type {any} */ cb) => /** @type {any} */ (fileStorage).listFolder(folder, cb))
     for (const name of names) if (name.startsWith(PREFIX)) this.#known.add(name.slice(PREFIX.length))
-    process.on('exit', this.#flushAtExit)
+    this.#forgetExit = atExit(() => this.#flushAtExit())
     this.#isOpen = true
     this.#waiting.wake()
   }
@@ -317,10 +322,10 @@ class NamedLogs {
 
   /** @param {NamedLog} entry */
   async #openCounter ({ name, log }) {
-    const { folder, limits, log: { storage = fileStorage, maxSize = Infinity } } = this.#options
+    const { limits, log: { maxSize = Infinity } } = this.#options
     const counter = new Counter(log, {
-      storage,
-      folder: path.join(folder, COUNTS_FOLDER),
+      storage: this.#place.storage,
+      folder: path.join(this.#place.path, COUNTS_FOLDER),
       eventsPerDay: limits.eventsPerDay,
       unsavedSize: maxSize * UNSAVED_SHARE,
       onFailure: (err) => this.#report(name, err)
@@ -336,12 +341,13 @@ class NamedLogs {
 
   /** @param {string} name @returns {Promise<Log>} */
   async #openFolder (name) {
-    const { folder, log: options, dictionary, limits } = this.#options
+    const { log: options, dictionary, limits } = this.#options
     /** @type {any} */
-    const log = SegmentedLog(path.join(folder, PREFIX + name), {
+    const log = SegmentedLog(path.join(this.#place.path, PREFIX + name), {
       cache: this.#cache,
       openSegments: 2,
       ...options,
+      storage: this.#place.storage,
       codec: dictionary ? withDictionary(recordCodec) : recordCodec,
       strict: true,
       maxRecordSize: limits.recordSize + ENVELOPE_SIZE
@@ -398,7 +404,7 @@ class NamedLogs {
     await call(log, 'close').catch((err) => this.#report(name, err))
   }
 
-  #flushAtExit = () => {
+  #flushAtExit () {
     for (const { isReady, committer } of this.#open.values()) {
       try {
         if (isReady) committer.flushSync()
@@ -416,7 +422,8 @@ class NamedLogs {
     await Promise.allSettled([...this.#open.values()].map(({ ready }) => ready))
     for (const entry of [...this.#open.values()]) if (entry.isReady) await this.#closeLog(entry)
     await Promise.all(this.#closing.values())
-    process.off('exit', this.#flushAtExit)
+    this.#forgetExit()
+    await this.#place.close()
     await this.#owner?.close().catch((/** @type {any} */ err) => {
       if (err.code !== 'ABORT_ERR') this.#report(OWNER_FILE, err)
     })

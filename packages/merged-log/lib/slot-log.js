@@ -2,7 +2,7 @@
 // The writing side: claims the first slot that no process has, and appends to the log in it. The lock of that log
 // decides who has a slot, so a slot whose process was killed is free again.
 
-const { resolvePath } = require('@millrace/block-file')
+const { Folder, resolvePath } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
@@ -19,17 +19,22 @@ const NOT_OPEN = Object.freeze({ atomicBatch: true, durable: true, flushSync: fa
 
 class Log {
   #options
+  /** The folder of all slots: another one that gets its path is not touched. */
+  #place
   #lifecycle
   /** @type {Quota | null} */
   #quota = null
 
   /** @param {string | URL} givenPath  @param {SlotLogOptions} [options] */
   constructor (givenPath, options) {
-    this.#options = parseSlotOptions(options)
-    const folder = resolvePath(givenPath, this.#options.storage)
+    const parsed = parseSlotOptions(options)
+    const folder = resolvePath(givenPath, parsed.storage)
     if (typeof folder !== 'string' || folder === '') {
       throw misuse(`SlotLog: expected the path of a folder, got ${String(givenPath)}`)
     }
+    this.#place = new Folder(parsed.storage, folder)
+    const { storage } = this.#place
+    this.#options = { ...parsed, storage, segmented: { ...parsed.segmented, storage } }
     /** The folder of all slots. */
     this.filename = folder
     this.codec = this.#options.segmented.codec
@@ -38,7 +43,17 @@ class Log {
     /** The log in the slot; null until the log is ready. @type {OpenLog | null} */
     this.log = null
     this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
-    toCallback(this.#claim(), (err) => this.#lifecycle.opened(err))
+    toCallback(this.#open(), (err) => this.#lifecycle.opened(err))
+  }
+
+  async #open () {
+    try {
+      await this.#place.open({ createFolder: true })
+      await this.#claim()
+    } catch (err) {
+      await this.#place.close().catch(() => {})
+      throw err
+    }
   }
 
   async #claim () {
@@ -119,7 +134,7 @@ class Log {
   close (cb) {
     const shutDown = async () => {
       await this.#quota?.close()
-      await this.log?.close()
+      await this.log?.close().finally(() => this.#place.close())
     }
     return callbackOrPromise(cb, (cb) => this.#lifecycle.close((cb) => toCallback(shutDown(), cb), cb), 'close')
   }

@@ -2,6 +2,8 @@
 // What `info` says about a folder that several processes write: each slot, and who writes it.
 
 const fs = require('node:fs')
+const path = require('node:path')
+const { LOCK_FILE } = require('@millrace/block-file')
 const { countRecords, describeRange, describeSize } = require('./report')
 const { describeWriter, readWriter } = require('./writer-record')
 
@@ -25,10 +27,10 @@ async function describeSlot ({ slot, log }, isFull) {
   return {
     slot,
     segments: segments.length,
-    size: segments.reduce((sum, { path }) => sum + sizeOf(path), 0),
+    size: segments.reduce((sum, segment) => sum + sizeOf(segment.path), 0),
     first: first ?? -1,
     since: Number(log.since.value),
-    writer: readWriter(segments[segments.length - 1].path),
+    writer: readWriter(path.join(path.dirname(segments[0].path), LOCK_FILE)),
     damage: log.recovery?.damage ?? [],
     ...(isFull ? { records: await log.count() } : {})
   }

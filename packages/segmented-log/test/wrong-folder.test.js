@@ -1,0 +1,147 @@
+'use strict'
+// wrong-folder: the path of an open log leads to the folder of another log. Each way in which that happens meets each
+// call that makes, renames or removes files. Nothing of the other log is changed, and the process is told.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SegmentedLog } = require('..')
+
+const where = { path: ['i'], equals: 0 }
+const options = { codec: jsonCodec, segmentSize: 1 }
+const skip = process.platform === 'win32' && 'an open folder cannot be moved there'
+
+/** Three segments with a record each. */
+async function fill (folder, more = {}) {
+  const log = SegmentedLog(folder, { ...options, ...more })
+  const seqs = []
+  for (let i = 0; i < 3; i++) seqs.push(await log.append({ i }))
+  return { log, seqs }
+}
+
+/** All bytes in a folder. */
+function contents (folder) {
+  return fs.readdirSync(folder).sort().map((name) => `${name} ${fs.readFileSync(path.join(folder, name)).toString('base64')}`)
+}
+
+/** Each puts the folder of another log at the path. They return where the first one is then, and the other one. */
+const misfortunes = {
+  'a backup was restored at its path': (at, other) => {
+    fs.renameSync(at, `${at}.old`)
+    fs.renameSync(other, at)
+    return { own: `${at}.old`, other: at }
+  },
+  'a link above it was switched': (at, other) => {
+    const current = path.dirname(at)
+    const own = fs.realpathSync(at)
+    fs.mkdirSync(`${current}.next`)
+    fs.renameSync(other, path.join(`${current}.next`, path.basename(at)))
+    fs.unlinkSync(current)
+    fs.symlinkSync(`${current}.next`, current)
+    return { own, other: at }
+  },
+  'it was removed, and another one made': (at, other) => {
+    fs.rmSync(at, { recursive: true })
+    fs.renameSync(other, at)
+    return { own: null, other: at }
+  },
+  'a file took its place': (at, other) => {
+    fs.renameSync(at, `${at}.old`)
+    fs.writeFileSync(at, 'a file')
+    return { own: `${at}.old`, other }
+  },
+  'it was moved, and nothing is there': (at, other) => {
+    fs.renameSync(at, `${at}.old`)
+    return { own: `${at}.old`, other }
+  }
+}
+
+const actions = {
+  roll: ({ log }) => log.roll(),
+  append: ({ log }) => log.append({ i: 9 }),
+  'drop by hand': ({ log }) => log.dropBefore(Infinity),
+  'drop by limits': async ({ log }) => {
+    await log.append({ i: 9 })
+    await log.dropBefore(0)
+  },
+  keep: ({ log }) => log.dropBefore(0),
+  hold: ({ log }) => log.hold('a', 1),
+  'change a hold': ({ log }) => log.hold('held', 5),
+  release: ({ log }) => log.release('held'),
+  del: ({ log, seqs }) => log.del(seqs[0]),
+  sync: ({ log }) => log.sync(),
+  compress: async ({ log }) => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await log.sync()
+  },
+  close: async ({ log }) => {
+    await log.close()
+    throw Object.assign(new Error('there was nothing to tell'), { code: 'ERR_LOG_POISONED' })
+  }
+}
+const optionsOf = {
+  'drop by limits': { maxCount: 1 },
+  keep: { maxCount: 1, keep: { where } },
+  compress: { compress: 'gzip' }
+}
+
+for (const [what, strike] of Object.entries(misfortunes)) {
+  tape(`wrong-folder: ${what}: nothing of the other log is changed, and each call says so`, { skip }, async (t) => {
+    for (const [name, act] of Object.entries(actions)) {
+      const root = fs.realpathSync.native(temporaryFolder())
+      fs.mkdirSync(path.join(root, 'first'))
+      fs.symlinkSync('first', path.join(root, 'current'))
+      const at = path.join(root, 'current', 'logs')
+      const made = await fill(path.join(root, 'other'))
+      await made.log.close()
+      const own = await fill(at, name === 'compress' ? {} : optionsOf[name])
+      await own.log.hold('held', own.seqs[1])
+      await own.log.sync()
+      if (name === 'compress') {
+        await own.log.close()
+        Object.assign(own, { log: SegmentedLog(at, { ...options, ...optionsOf[name] }) })
+        await own.log.ready()
+      }
+      if (name === 'drop by limits' || name === 'keep') await own.log.release('held')
+      const after = strike(at, path.join(root, 'other'))
+      const before = contents(after.other)
+      const err = await failureOf(() => act(own))
+      t.equal(err?.code, 'ERR_LOG_POISONED', `${name}: ${err?.message}`)
+      if (name !== 'close') {
+        t.equal(err?.cause?.code ?? err?.cause?.cause?.code, 'ERR_FILE_MOVED')
+        t.equal((await failureOf(() => own.log.append({ i: 10 })))?.code, 'ERR_LOG_POISONED', 'and takes nothing more')
+      }
+      await own.log.close().catch(() => {})
+      t.deepEqual(contents(after.other), before, `${name}: the other log is as it was`)
+      if (after.own !== null) {
+        const log = SegmentedLog(after.own, options)
+        t.equal((await log.last()).value.i >= 2, true, 'its own records are where they were')
+        await log.close()
+      }
+      const again = SegmentedLog(after.other, options)
+      t.equal(await again.count(), 3, 'the other one can be opened')
+      await again.close()
+    }
+  })
+}
+
+tape('wrong-folder: a segment of another log is never removed, but named', async (t) => {
+  const root = temporaryFolder()
+  const other = await fill(path.join(root, 'other'))
+  await other.log.close()
+  const own = await fill(path.join(root, 'own'))
+  const [{ path: first }, { path: second }] = await own.log.segments()
+  const foreign = path.join(root, 'other', fs.readdirSync(path.join(root, 'other'))[0])
+  fs.copyFileSync(foreign, second)
+  const bytes = fs.readFileSync(second)
+  const err = await failureOf(() => own.log.dropBefore(Infinity))
+  t.equal(err?.code, 'ERR_LOG_FOREIGN_SEGMENT')
+  t.equal(err?.path, second)
+  t.ok(err?.message.includes(second), err?.message)
+  t.ok(fs.readFileSync(second).equals(bytes), 'it is as it was')
+  t.notOk(fs.existsSync(first), 'its own segments are dropped')
+  await own.log.append({ i: 4 })
+  await own.log.close()
+})
