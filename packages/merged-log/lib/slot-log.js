@@ -18,6 +18,7 @@ const { slotPath } = require('./slots')
 const NOT_OPEN = Object.freeze({ atomicBatch: true, durable: true, flushSync: false })
 
 class Log {
+  #given
   #options
   /** The folder of all slots: another one that gets its path is not touched. */
   #place
@@ -27,6 +28,7 @@ class Log {
 
   /** @param {string | URL} givenPath  @param {SlotLogOptions} [options] */
   constructor (givenPath, options) {
+    this.#given = options
     const parsed = parseSlotOptions(options)
     const folder = resolvePath(givenPath, parsed.storage)
     if (typeof folder !== 'string' || folder === '') {
@@ -111,6 +113,16 @@ class Log {
   /** @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
     return this.#pass('stats', cb)
+  }
+
+  /** Begins a segment in the slot. @type {(cb?: NodeCallback<void>) => any} */
+  roll (cb) {
+    return this.#pass('roll', cb)
+  }
+
+  /** Another log with the same options, in a slot of the same folder. Close this one first. @returns {Log} */
+  openAgain () {
+    return new Log(this.filename, this.#given)
   }
 
   /** @param {{ sync?: boolean | undefined }} [options] */

@@ -90,7 +90,7 @@ class DestinationStream extends EventEmitter {
 
   /** @param {string | URL | Log} target */
   #open (target) {
-    return openTarget(target, this.#options.log)
+    return openTarget(target, this.#options)
   }
 
   /** @returns {Writer} */

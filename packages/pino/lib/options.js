@@ -3,6 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { lines, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
+const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { createRedactor } = require('./patterns')
 const { Tee } = require('./tee')
@@ -11,6 +12,7 @@ const { Tee } = require('./tee')
 const SIZE_MAX = 2 ** 30
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 const LOCK_TIMEOUT_MS = 2000
+const SLOT_COUNT = 64
 /** The folder can be opened again at once: a new segment lies behind what cannot be written. */
 const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_READ_ONLY',
   'ERR_LOG_CORRUPT', 'ERR_LOG_FULL'])
@@ -26,6 +28,8 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  * Those of a log writer, except `codec` and `levels`, and:
  * @typedef {object} OwnOptions
  * @property {FolderOptions} [log]  options of the log, if the target is a folder
+ * @property {boolean | number} [slots]  lets several processes write the folder, so many at most, or 64: each gets a
+ *   `SlotLog`
  * @property {Record<string, number>} [levels]  levels of your own, beside those of pino
  * @property {boolean | PatternName[]} [redact]  secrets to find by their form: all kinds, or some; none by default
  * @property {string} [censor]  what stands in place of a secret; `[Redacted]` by default
@@ -44,6 +48,7 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
 /**
  * @typedef {object} ParsedOptions
  * @property {FolderOptions | undefined} log
+ * @property {number | undefined} slots  undefined if only one process writes
  * @property {LogWriterOptions & { levels: Record<string, number> }} writer
  * @property {((line: string) => string) | null} redact
  * @property {Tee | null} tee
@@ -56,44 +61,75 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  */
 function parseOptions (options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`destination: expected options, got ${String(options)}`)
-  const { log, levels = {}, redact = false, censor, tee, ...writer } = options
+  const { log, slots = false, levels = {}, redact = false, censor, tee, ...writer } = options
   const all = { handleSignals: true, ...writer, levels: { ...LEVELS, ...levels } }
   parseWriterOptions(all)
   return {
     log,
+    slots: parseSlots(slots),
     writer: all,
     redact: redact === false ? null : createRedactor(redact === true ? undefined : redact, censor).redact,
     tee: tee === undefined ? null : new Tee(tee)
   }
 }
 
+/** @param {unknown} slots @throws {TypeError} ERR_INVALID_ARGUMENT */
+function parseSlots (slots) {
+  if (slots === false) return undefined
+  if (slots === true) return SLOT_COUNT
+  if (Number.isInteger(slots) && Number(slots) >= 1) return Number(slots)
+  throw misuse(`destination: slots must be true, false or a whole number, got ${String(slots)}`)
+}
+
 /**
  * @param {unknown} target  a folder, or a Log
- * @param {FolderOptions} [options]
+ * @param {Pick<ParsedOptions, 'log' | 'slots'>} options
  * @returns {Target}
  */
-function openTarget (target, options) {
-  if (typeof target !== 'string' && !(target instanceof URL)) {
-    if (options !== undefined) throw misuse('destination: the option log is for a folder; a Log has its own options')
-    return { log: /** @type {Log} */ (target), isOwned: false }
-  }
-  const open = (/** @type {FolderOptions} */ more = {}) => {
-    return SegmentedLog(target, { maxSize: SIZE_MAX, ...options, ...more, codec: lines })
-  }
-  let log = open()
-  return {
-    log,
-    isOwned: true,
-    replace: async (err, attempt) => {
-      const isFirst = attempt === 1
-      // The same again would fail in the same way: in a while. Until then the lines are on standard error.
-      if (isFirst && !REOPENED.has(String(/** @type {Error & { code?: string }} */ (err).code))) return null
-      // Its failure is reported by the writer.
-      await log.close().catch(() => {})
-      // The lock of the log that was given up may be released later.
-      log = open(isFirst ? { lockTimeout: LOCK_TIMEOUT_MS } : {})
-      return log
-    }
+function openTarget (target, { log: options, slots }) {
+  if (typeof target !== 'string' && !(target instanceof URL)) return takeLog(target, { log: options, slots })
+  const all = { maxSize: SIZE_MAX, ...options, codec: lines }
+  const open = (/** @type {FolderOptions} */ more = {}) => slots === undefined
+    ? SegmentedLog(target, { ...all, ...more })
+    // Another slot is free, so there is no lock to wait for.
+    : SlotLog(target, { ...all, slots })
+  const log = open()
+  return { log, isOwned: true, replace: createReplace(log, open) }
+}
+
+/** @type {(target: unknown, options: Record<string, unknown>) => Target} */
+function takeLog (target, options) {
+  const log = /** @type {any} */ (target)
+  if (typeof log?.append !== 'function') throw misuse(`destination: expected a folder or a Log, got ${describeTarget(target)}`)
+  const misplaced = Object.keys(options).find((name) => options[name] !== undefined)
+  if (misplaced) throw misuse(`destination: the option ${misplaced} is for a folder; a Log has its own options`)
+  if (typeof log.openAgain !== 'function') return { log, isOwned: false }
+  return { log, isOwned: false, replace: createReplace(log, () => log.openAgain()) }
+}
+
+/** @param {unknown} target */
+function describeTarget (target) {
+  if (target === null || typeof target !== 'object') return String(target)
+  return `an object with ${Object.keys(target).join(', ') || 'no members'}`
+}
+
+/**
+ * Closes the log that cannot be used any more, and opens one in the same place.
+ * @param {Log} first
+ * @param {(more: FolderOptions) => Log} open
+ * @returns {NonNullable<LogWriterOptions['replace']>}
+ */
+function createReplace (first, open) {
+  let log = first
+  return async (err, attempt) => {
+    const isFirst = attempt === 1
+    // The same again would fail in the same way: in a while. Until then the lines are on standard error.
+    if (isFirst && !REOPENED.has(String(/** @type {Error & { code?: string }} */ (err).code))) return null
+    // Its failure is reported by the writer.
+    await new Promise((resolve) => log.close(resolve))
+    // The lock of the log that was given up may be released later.
+    log = open(isFirst ? { lockTimeout: LOCK_TIMEOUT_MS } : {})
+    return log
   }
 }
 

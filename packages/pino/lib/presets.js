@@ -74,9 +74,9 @@ function preset (name, target, options) {
     throw misuse(`preset: there is no ${String(name)}; there are ${Object.keys(presets).join(', ')}`)
   }
   const { logger, destination: { log, ...others } } = presets[name]
-  // A Log that is open has its limits already.
-  const isFolder = typeof target === 'string' || target instanceof URL
-  const to = destination(target, { ...others, ...(isFolder && log && { log }), ...options })
+  // A Log that is open has its limits already, and these are too small for many slots.
+  const isLimited = (typeof target === 'string' || target instanceof URL) && !options?.slots
+  const to = destination(target, { ...others, ...(isLimited && log && { log }), ...options })
   return [structuredClone(logger), to]
 }
 

@@ -43,7 +43,12 @@
 
 /**
  * @template [T=any]
- * @typedef {Omit<OneFileLog<T>, 'compactionProgress'> & SegmentMembers} SegmentedLog
+ * @typedef {{ openAgain: () => SegmentedLog<T> }} Again  in the same folder, with the same options
+ */
+
+/**
+ * @template [T=any]
+ * @typedef {Omit<OneFileLog<T>, 'compactionProgress'> & SegmentMembers & Again<T>} SegmentedLog
  */
 
 /**

@@ -24,6 +24,7 @@ const CALLS = ['roll', 'segments', 'dropBefore', 'hold', 'release', 'holds']
 
 /** @extends {BaseLog<Appending>} */
 class Log extends BaseLog {
+  #given
   #core
   #retention
   #holds
@@ -40,6 +41,7 @@ class Log extends BaseLog {
     const upkeep = new Upkeep(core, retention)
     const appender = new Appending(core, retention, upkeep)
     super({ file: core.file, appender, kind: 'a segmented log', instead: 'drop old segments, or copy the folder while the log is closed', calls: CALLS })
+    this.#given = options
     this.#core = core
     this.#retention = retention
     this.#holds = new Holds(core, retention)
@@ -173,6 +175,11 @@ class Log extends BaseLog {
     const { segments } = this.#core
     const stats = await call(segments.last.log, 'stats')
     return { ...stats, since: this.since.value, segmentCount: segments.count }
+  }
+
+  /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */
+  openAgain () {
+    return new Log(this.filename, this.#given)
   }
 
   /** Seals the newest segment, if it has a record, and begins the next one. @type {(cb?: NodeCallback<void>) => any} */
