@@ -1,22 +1,25 @@
 'use strict'
-// Secrets that are found by their form, wherever they are in a line: numbers of cards, tokens, email addresses, and
-// passwords in URLs. The line stays JSON.
+// Secrets that are found wherever they are in a line, by their form or by the name before them: numbers of cards,
+// tokens, email addresses, passwords in URLs, and members such as `password`. The line stays JSON.
 //
 // Time is linear in the length of a line: every repetition is bounded, or begins only where no other one does. Most
 // lines have no secret, so a line is first asked for what every secret has.
 
 const { misuse } = require('@millrace/errors')
+const { NAME_HINT, redactNamed } = require('./names')
 
-const KINDS = Object.freeze(['credentials', 'email', 'token', 'card'])
+const KINDS = Object.freeze(['name', 'credentials', 'email', 'token', 'card'])
 const LOCAL_LENGTH_MAX = 64
 const LOCAL = /[A-Za-z0-9._%+-]/
 const DOMAIN = /[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.[A-Za-z]{2,63}(?![A-Za-z0-9-])/y
-const CREDENTIALS = /:\/\/[^\s"\\/@:]{0,256}:[^\s"\\/@]{1,256}@/g
-const TOKEN_HINT = /eyJ|earer |AKIA|ASIA|AIza|xox|gh[pousr]_|hub_pat_|k_live_|k_test_|npm_|IVATE KEY/
+// A password may have an @, and an escaped quote or backslash.
+const CREDENTIALS = /:\/\/[^\s"\\/:]{0,256}:(?:[^\s"\\/]|\\["\\]){1,4096}@/g
+const TOKEN_HINT = /eyJ|earer |asic |AKIA|ASIA|AIza|xox|gh[pousr]_|hub_pat_|k_live_|k_test_|npm_|IVATE KEY/
 // At the beginning of a word. In a line, a word may follow an escape.
 const TOKEN = new RegExp(String.raw`(?:(?<![\w-])|(?<=\\(?:[bfnrt]|u[\da-f]{4})))(?:${[
   String.raw`eyJ[\w-]{8,4096}\.[\w-]{8,8192}(?:\.[\w-]{0,4096})?`,
   String.raw`(?<=[Bb]earer )(?=[A-Za-z._~+/=-]{0,8192}\d)[A-Za-z0-9._~+/=-]{8,8192}`,
+  String.raw`(?<=[Bb]asic )(?=[A-Za-z+/]{0,8192}[\d=])[A-Za-z0-9+/=]{8,8192}`,
   String.raw`(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)`,
   String.raw`AIza[\w-]{35}`,
   String.raw`xox[abeoprs]-[A-Za-z0-9-]{10,255}`,
@@ -31,7 +34,7 @@ const CARD = /(?:(?<![\w.])|(?<=\\(?:[bfnrt]|u[\da-f]{4})))[2-6]\d{3}(?:\d{9,15}
 /** How the numbers of the large networks begin, with their lengths. */
 const NETWORKS = /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|6(?:011|4[4-9]\d|5\d\d)\d{12}|62\d{14,17})$/
 
-/** @typedef {'credentials' | 'email' | 'token' | 'card'} PatternName */
+/** @typedef {'name' | 'credentials' | 'email' | 'token' | 'card'} PatternName */
 
 /**
  * @typedef {object} Redactor
@@ -51,14 +54,14 @@ function createRedactor (kinds = /** @type {PatternName[]} */ (KINDS), censor = 
   const mark = JSON.stringify(censor).slice(1, -1)
   const has = Object.fromEntries(KINDS.map((kind) => [kind, kinds.includes(/** @type {PatternName} */ (kind))]))
   const search = (/** @type {string} */ line) => {
-    let text = line
+    let text = has.name ? redactNamed(line, censor) : line
     if (has.credentials) text = text.replace(CREDENTIALS, () => `://${mark}@`)
     if (has.email) text = redactEmails(text, mark)
     if (has.token) text = redactTokens(text, mark)
     return has.card ? redactCards(text, mark) : text
   }
   const redact = (/** @type {string} */ line) => {
-    let text = line
+    let text = has.name && NAME_HINT.test(line) ? redactNamed(line, censor) : line
     if ((has.email || has.credentials) && text.includes('@')) {
       if (has.credentials) text = text.replace(CREDENTIALS, () => `://${mark}@`)
       if (has.email) text = redactEmails(text, mark)

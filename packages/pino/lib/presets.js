@@ -40,12 +40,12 @@ const presets = {
   },
   fastify: {
     logger: { level: 'info', redact },
-    destination: { redact: ['credentials', 'token', 'card'] }
+    destination: { redact: ['name', 'credentials', 'token', 'card'] }
   },
   serverless: {
     logger: { level: 'info', redact },
     // Nobody can read the disk of an instance that is gone.
-    destination: { tee: 'stdout', log: { maxSize: 32 * MIB } }
+    destination: { redact: true, tee: 'stdout', log: { maxSize: 32 * MIB } }
   },
   hardened: {
     logger: { level: 'info', redact },
