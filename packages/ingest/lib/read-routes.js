@@ -6,7 +6,7 @@ const { onAbort } = require('@millrace/flow')
 const { EventStream, HEADERS, sendBack, serveLive } = require('./live')
 const { allows } = require('./keys')
 const { sendProblem, toProblem } = require('./problem')
-const { describeGone, parseQuery, readLines } = require('./reading')
+const { LIGHT_LENGTH, describeGone, parseQuery, readLines } = require('./reading')
 const { docs } = require('./schemas')
 
 const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
@@ -22,7 +22,10 @@ const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
 function addReadRoutes (routes, context) {
   const { logs } = context
   routes.add('GET', '/v1/logs/:name', { action: 'read' }, async (/** @type {any} */ request, /** @type {any} */ reply) => {
-    const query = parseQuery(request.query)
+    // To prepare a long filter takes some ms, and many may come at once.
+    const prepare = async () => parseQuery(request.query)
+    const isHeavy = request.query.where?.length > LIGHT_LENGTH
+    const query = isHeavy ? await context.scans.run(1, prepare) : parseQuery(request.query)
     if (isLive(request)) {
       await serveLiveRequest(request, reply, query, context)
       return reply

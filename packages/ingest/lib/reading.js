@@ -323,6 +323,7 @@ async function describeGone ({ log }, err) {
 }
 
 exports.firstPiece = firstPiece
+exports.LIGHT_LENGTH = LIGHT_LENGTH
 exports.parseQuery = parseQuery
 exports.readLines = readLines
 exports.seqBefore = seqBefore
