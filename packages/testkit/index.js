@@ -10,6 +10,7 @@ const { CrashPoint, TEAR } = require('./lib/simulated-crash')
 const { SimulatedDisk } = require('./lib/simulated-disk')
 const { slowStorage } = require('./lib/slow-storage')
 const { createRandom, failureOf, fakeWallClock, inQuickRuns, isLongRun, stopClock, temporaryFolder, until } = require('./lib/tools')
+const { windowsStorage } = require('./lib/windows-storage')
 
 /** @typedef {import('./lib/simulated-crash').Choice} Choice */
 
@@ -29,6 +30,7 @@ exports.failureOf = failureOf
 exports.fakeWallClock = fakeWallClock
 exports.faultyStorage = faultyStorage
 exports.slowStorage = slowStorage
+exports.windowsStorage = windowsStorage
 exports.createRandom = createRandom
 exports.SimulatedDisk = SimulatedDisk
 exports.CrashPoint = CrashPoint

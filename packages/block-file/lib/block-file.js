@@ -467,7 +467,8 @@ class BlockFileHandle {
       this._file.handle = null
       this._file.cache.release()
       this._ownCache?.release()
-      if (handle === null) return cb(null)
+      // A replacement that could not open the file again leaves the lock.
+      if (handle === null) return lockHeld ? lockHeld.release(cb) : cb(null)
       // A span reader may still be reading. Its descriptor must not be closed, nor become that of another file.
       lock.write(0, Infinity, (release) => {
         release()

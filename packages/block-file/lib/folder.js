@@ -148,8 +148,8 @@ class Folder {
     try {
       if (this.#locked === null) return
       const { handle, path: file, isOwn } = this.#locked
-      // Whoever opens it now finds, once it has the lock, that the name is gone.
-      if (leavesNothing && isOwn) await call(this.storage, 'unlink', file).catch(() => {})
+      // Whoever opens it now finds, once it has the lock, that the name is gone. On Windows the file stays.
+      if (leavesNothing && isOwn && this.#inner.replacesOpenFiles !== false) await call(this.storage, 'unlink', file).catch(() => {})
       await close(handle, this.lock)
     } finally {
       // A descriptor that is closed may become that of another folder, so nothing may reach names through it any more.
@@ -178,7 +178,10 @@ class Folder {
     /** @type {any} */
     const inner = this.#inner
     /** @type {any} */
-    const bound = { open: (/** @type {any[]} */ ...args) => this.#open(...args) }
+    const bound = {
+      open: (/** @type {any[]} */ ...args) => this.#open(...args),
+      replacesOpenFiles: inner.replacesOpenFiles
+    }
     for (const name of UNCHANGED) if (inner[name]) bound[name] = inner[name].bind(inner)
     for (const [name, count] of Object.entries(OTHERS)) {
       if (inner[name]) bound[name] = (/** @type {any[]} */ ...args) => this.#pass(name, count, args)

@@ -13,6 +13,7 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
+const { patientStorage } = require('./patience')
 const { notAFile } = require('./whole-io')
 
 const { O_CREAT, O_DIRECTORY = 0, O_NONBLOCK, O_RDONLY, O_RDWR } = fs.constants
@@ -73,6 +74,8 @@ const LOOK_MS = 100
  * @typedef {object} Storage
  * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open
  * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
+ * @property {boolean} [replacesOpenFiles]  false if no file can be renamed, replaced or removed while it is open, as on
+ *   Windows: EPERM, EACCES or EBUSY. `patientStorage` then tries such calls again for a while
  * @property {(path: string, cb: Callback<void>) => void} unlink
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
  *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
@@ -253,8 +256,9 @@ async function copyOwnership (from, to) {
 }
 
 /** @type {Storage} */
-exports.fileStorage = {
+exports.fileStorage = patientStorage({
   open: callbackify(open),
+  replacesOpenFiles: process.platform !== 'win32',
   rename: fs.rename,
   unlink: fs.unlink,
   syncFolder: callbackify(syncFolder),
@@ -269,7 +273,7 @@ exports.fileStorage = {
   lock: callbackify(lock),
   hasKernelLocks: callbackify(hasKernelLocks),
   findHolder: callbackify(findHolder)
-}
+})
 
 // The kernel's lock on an open file belongs to the descriptor. So it ends with the process, and neither namespaces nor
 // other paths to the file get around it. Node.js has no call for it, but no native code is needed:

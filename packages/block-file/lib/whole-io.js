@@ -249,6 +249,30 @@ function notAFile (filePath, stat) {
   return new LogError(code, `open: ${filePath} is ${found}; give the path of a file`, { path: filePath })
 }
 
+/** @type {(path: string, outcome: string) => LogError} */
+function notLocked (path, outcome) {
+  return new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${path} cannot be locked (${outcome}): ` +
+    'another process has it open; try again', { path })
+}
+
+/** @param {string} path */
+function moved (path) {
+  return new LogError('ERR_FILE_MOVED', `${path} leads to another file now, or to none: the open file was renamed, ` +
+    'removed or replaced. Close it, and find out where it went before you open it again', { path })
+}
+
+/** @type {(cause: Error, path: string) => LogError} */
+function notReopened (cause, path) {
+  return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} was closed to be replaced, and could not be opened again ` +
+    `(${cause.message}). The file is whole; close what is open, and open it again`, { cause, path })
+}
+
+/** @type {(cause: Error, path: string) => LogError} */
+function nameNotSynced (cause, path) {
+  return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} has a new file, but its folder could not be synced ` +
+    `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })
+}
+
 // RangeLock keeps reads and overwrites of the same bytes apart, so that no reader sees a half-written range. Appends
 // need no lock: nobody reads past the file's size.
 
@@ -321,4 +345,8 @@ exports.fetch = fetch
 exports.fetchNow = fetchNow
 exports.closedError = closedError
 exports.rangeError = rangeError
+exports.notLocked = notLocked
+exports.moved = moved
+exports.notReopened = notReopened
+exports.nameNotSynced = nameNotSynced
 exports.RangeLock = RangeLock

@@ -7,7 +7,10 @@ const { performance } = require('node:perf_hooks')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback, toPromise, trampoline } = require('@millrace/flow')
 const { openSized } = require('./open')
-const { AdaptiveIo, closedError, rangeError, readWhole, readWholeSync, writeWhole, writeWholeSync } = require('./whole-io')
+const {
+  AdaptiveIo, closedError, moved, nameNotSynced, notLocked, notReopened, rangeError, readWhole, readWholeSync,
+  writeWhole, writeWholeSync
+} = require('./whole-io')
 
 // Reads and syncs of up to this many bytes bypass the thread pool, as long as the disk answers at once.
 const INLINE_SIZE_MAX = 64 * 1024
@@ -221,6 +224,7 @@ class Writer {
   /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
   async #replace (handle, from, check) {
     const { storage, path: filePath, lockHeld } = this._file
+    if (storage.replacesOpenFiles === false) return this.#replaceClosed(handle, from, check)
     const isExclusive = lockHeld?.kind === 'kernel' && !lockHeld.isOfFolder
     const next = await openSized(storage, from, { flags: 'r+', createFolder: false, mustExist: true, isExclusive })
     // No read may be running while the handle changes.
@@ -245,6 +249,32 @@ class Writer {
     await call(handle, 'close').catch(() => {})
     release()
     if (syncError) throw nameNotSynced(syncError, filePath)
+  }
+
+  // Where an open file cannot be replaced, and so has no lock of the kernel that closing it would end: both files are
+  // closed during the rename. Whatever ends this, one whole file has the name.
+  /** @type {(handle: StorageHandle, from: string, check: () => void) => Promise<void>} */
+  async #replaceClosed (handle, from, check) {
+    const { storage, path: filePath } = this._file
+    const release = await this.#excludeReaders(0, Infinity)
+    try {
+      await this.#checkName(handle)
+      if (storage.copyOwnership) await call(storage, 'copyOwnership', filePath, from)
+      check()
+      this._file.handle = null
+      /** @type {Error | null} */
+      const failure = await call(handle, 'close').then(() => call(storage, 'rename', from, filePath)).then(() => null, (err) => err)
+      const options = { flags: /** @type {const} */ ('r+'), createFolder: false, mustExist: true }
+      const opened = await openSized(storage, filePath, options).catch((err) => { throw notReopened(err, filePath) })
+      if (failure) {
+        this._file.handle = opened.handle
+        throw failure
+      }
+      this.#goOnWith(opened)
+      await call(storage, 'syncFolder', path.dirname(filePath)).catch((err) => { throw nameNotSynced(err, filePath) })
+    } finally {
+      release()
+    }
   }
 
   /** Continues with the file that has the name now, for reading. @param {Done} cb */
@@ -492,24 +522,6 @@ function truncate (handle, size, cb) {
     return cb(/** @type {Error} */ (err))
   }
   cb(null)
-}
-
-/** @type {(path: string, outcome: string) => LogError} */
-function notLocked (path, outcome) {
-  return new LogError('ERR_LOG_LOCKED', `replace: the file that is to become ${path} cannot be locked (${outcome}): ` +
-    'another process has it open; try again', { path })
-}
-
-/** @param {string} path */
-function moved (path) {
-  return new LogError('ERR_FILE_MOVED', `${path} leads to another file now, or to none: the open file was renamed, ` +
-    'removed or replaced. Close it, and find out where it went before you open it again', { path })
-}
-
-/** @type {(cause: Error, path: string) => LogError} */
-function nameNotSynced (cause, path) {
-  return new LogError('ERR_FILE_NOT_UNDONE', `replace: ${path} has a new file, but its folder could not be synced ` +
-    `(${cause.message}), so a power cut may bring the old one back; close the file and check the disk`, { cause, path })
 }
 
 exports.Writer = Writer

@@ -134,7 +134,7 @@ async function replaceFile (file, check) {
       store.reservation = before.reservation
       file.store = store
     } catch (err) {
-      failure = /** @type {Error} */ (err)
+      failure ??= /** @type {Error} */ (err)
     }
     // Poison before anything can be appended.
     if (failure) throw durability.poison(failure)

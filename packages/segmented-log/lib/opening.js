@@ -3,7 +3,7 @@
 // the holder makes, renames or removes files in the folder until it closes the log.
 
 const path = require('node:path')
-const { fileStorage } = require('@millrace/block-file')
+const { fileStorage, isHeld } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -234,7 +234,16 @@ async function finishKept (folder, options, listing) {
   const copies = beside.filter(({ of, suffix }) => `.${suffix}` === CHOSEN_SUFFIX && kept.has(of))
   const isThere = (/** @type {string} */ of) => segments.some(({ name }) => name === of)
   const unfinished = copies.filter(({ of }) => isThere(of))
-  for (const { name, of } of unfinished) await call(options.storage, 'rename', path.join(folder, name), path.join(folder, of))
+  for (const { name, of } of unfinished) {
+    try {
+      await call(options.storage, 'rename', path.join(folder, name), path.join(folder, of))
+    } catch (err) {
+      if (!isHeld(options.storage, err)) throw err
+      // A reader has the segment open. All of it is there, so it needs no mark. The copy is removed with the rest.
+      const marks = beside.filter((file) => file.of === of && isKeptMark(file.suffix))
+      for (const mark of marks) await call(options.storage, 'unlink', path.join(folder, mark.name)).catch(ignoreMissing)
+    }
+  }
   if (unfinished.length === 0) return
   await call(options.storage, 'syncFolder', folder)
   Object.assign(listing, await list(folder, options))
@@ -261,8 +270,7 @@ async function cleanUp (folder, options, { segments, beside: all }) {
       unclean.add(of)
       continue
     }
-    await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
-    hasRemoved = true
+    hasRemoved = await remove(options.storage, path.join(folder, name)) || hasRemoved
   }
   if (hasRemoved) await call(options.storage, 'syncFolder', folder)
   // To open and close a segment finishes what its writer could not.
@@ -270,6 +278,21 @@ async function cleanUp (folder, options, { segments, beside: all }) {
     const log = OffsetLog(path.join(folder, name), { ...options.active, mustExist: true })
     await log.ready()
     await log.close()
+  }
+}
+
+/**
+ * Removes what is no longer needed.
+ * @type {(storage: import('@millrace/block-file').Storage, file: string) => Promise<boolean>} false if somebody has it
+ *   open, and the system removes no open file: try again later
+ */
+async function remove (storage, file) {
+  try {
+    await call(storage, 'unlink', file).catch(ignoreMissing)
+    return true
+  } catch (err) {
+    if (isHeld(storage, err)) return false
+    throw err
   }
 }
 
@@ -287,4 +310,5 @@ exports.list = list
 exports.listSegments = listSegments
 exports.nameAt = nameAt
 exports.makeSegment = makeSegment
+exports.remove = remove
 exports.ignoreMissing = ignoreMissing

@@ -4,11 +4,12 @@
 // decisions are made from the names and sizes of the files, so what an earlier process left is counted too.
 
 const path = require('node:path')
+const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { ClockWatch, boundParts, call, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
-const { ignoreMissing, list } = require('./opening')
+const { ignoreMissing, list, remove } = require('./opening')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
 const OVERHEAD = 1.01
@@ -18,6 +19,8 @@ const TIMER_MS_MIN = 1000
 const TIMER_MS_MAX = 3_600_000
 /** Ends a copy when the log is closed. */
 const STOPPED = new Error('the retention was stopped')
+/** How often to try again to remove files that others have open. */
+const HELD_MS = 1000
 /** Age is looked at so often in the time that records are kept. */
 const LOOKS_PER_AGE = 10
 
@@ -78,6 +81,8 @@ class Retention {
   #turn = Promise.resolve()
   /** @type {NodeJS.Timeout | undefined} */
   #timer
+  /** @type {NodeJS.Timeout | undefined} */
+  #heldTimer
   /** @type {import('@millrace/flow').Obz<Dropped>} */
   dropped = createObservable()
   /** Room that the upkeep needs for a file that it is making. */
@@ -105,6 +110,7 @@ class Retention {
   /** @returns {Promise<void>} once nothing is being dropped */
   async stop () {
     clearInterval(this.#timer)
+    clearTimeout(this.#heldTimer)
     this.#isStopped = true
     await this.#turn.catch(() => {})
   }
@@ -208,7 +214,8 @@ class Retention {
       isLeft = await keepChosen(this.#core, segment, () => { if (this.#isStopped) throw STOPPED })
     } catch (err) {
       if (err === STOPPED) throw err
-      const isLost = isUrgent || isHopeless(err)
+      // A file that a reader has open can be neither replaced nor removed on some systems.
+      const isLost = (isUrgent && !isHeld(this.#core.options.storage, err)) || isHopeless(err)
       this.#warn(`the chosen records of ${segment.path} could not be copied (${reasonOf(err)}); ` +
         (isLost ? 'they are dropped with it' : 'it stays for now'))
       if (!isLost) return false
@@ -246,7 +253,7 @@ class Retention {
     while (sizeOf(segments.list) > goal) {
       const whole = segments.find(segments.wholeFrom)
       if (keep !== null && canDrop(whole)) {
-        await this.#keep(whole, round, true)
+        if (!await this.#keep(whole, round, true)) return
         await this.#boundKept(Infinity, round)
       } else if (!canDrop(segments.first) || !await this.#drop([segments.first], round)) return
     }
@@ -354,8 +361,7 @@ class Retention {
       foreign ??= found
       if (found === null) left.push(name)
     }
-    for (const name of left) await call(options.storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
-    if (left.length > 0) await call(options.storage, 'syncFolder', folder)
+    await this.#remove(left)
     listing.beside = listing.beside.filter((file) => !isLeft(file))
     return { listing, foreign }
   }
@@ -366,7 +372,7 @@ class Retention {
    * @type {(old: Segment[], round: Round) => Promise<boolean>} what must stay is left out; false if nothing was dropped
    */
   async #drop (old, round) {
-    const { folder, options: { storage, place }, segments } = this.#core
+    const { options: { place }, segments } = this.#core
     const dropped = []
     for (const segment of old) {
       if (segment.base >= round.droppableBase) continue
@@ -379,18 +385,32 @@ class Retention {
     await place.prove()
     for (const segment of dropped) round.noteDropped(segment)
     segments.drop(dropped)
-    const remove = async (/** @type {string[]} */ names) => {
-      for (const name of names) await call(storage, 'unlink', path.join(folder, name)).catch(ignoreMissing)
-      if (names.length > 0) await call(storage, 'syncFolder', folder)
-    }
     for (const segment of dropped) {
       const { name, fileName, keptUntilMs } = segment
       await segments.closeDropped([segment])
       const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
-      await remove([...beside.map(({ name }) => name), fileName])
+      if (!await this.#remove([...beside.map(({ name }) => name), fileName])) break
       // Without its mark, what is left of a segment would pass for all of it.
-      if (keptUntilMs !== null) await remove([keptName(name, keptUntilMs)])
+      if (keptUntilMs !== null) await this.#remove([keptName(name, keptUntilMs)])
     }
+    return true
+  }
+
+  /**
+   * Durably removes files, in this order. What others have open may stay, on some systems, and so does all behind it:
+   * then this is tried again later.
+   * @type {(names: string[]) => Promise<boolean>} whether all are gone
+   */
+  async #remove (names) {
+    const { folder, options: { storage } } = this.#core
+    for (const name of names) {
+      if (await remove(storage, path.join(folder, name))) continue
+      clearTimeout(this.#heldTimer)
+      this.#heldTimer = setTimeout(() => this.run().catch(() => {}), HELD_MS)
+      this.#heldTimer.unref?.()
+      return false
+    }
+    if (names.length > 0) await call(storage, 'syncFolder', folder)
     return true
   }
 

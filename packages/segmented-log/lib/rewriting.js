@@ -2,6 +2,7 @@
 // Replaces the file of a segment: by one with fewer records, by a compressed one, or by the plain one. The new file is
 // made beside the old one, whole and on stable storage, and renamed. So a crash leaves one of the two.
 
+const { isHeld } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { copyRecords } = require('@millrace/offset-log/composing')
 const { LogError } = require('@millrace/errors')
@@ -77,11 +78,18 @@ async function replaceFile (core, segment, { from, to, format, size }) {
   if (foreign !== null) throw foreign
   await call(storage, 'rename', from, to)
   await call(storage, 'syncFolder', folder)
+  if (before !== to) {
+    try {
+      await call(storage, 'unlink', before)
+    } catch (err) {
+      // A reader may have it open, and the system remove no open file. Then it stays the file of the segment.
+      if (isHeld(storage, err)) await call(storage, 'unlink', to)
+      throw err
+    }
+    await call(storage, 'syncFolder', folder)
+  }
   segment.format = format
   segment.size = size
-  if (before === to) return
-  await call(storage, 'unlink', before)
-  await call(storage, 'syncFolder', folder)
 }
 
 exports.rewriteSegment = rewriteSegment

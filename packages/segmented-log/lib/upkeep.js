@@ -3,6 +3,7 @@
 // them. A segment that is deleted from is inflated first, and compressed again later. If a crash leaves a plain and a
 // compressed file, opening removes the compressed one.
 
+const { isHeld } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/files')
 const { ignoreMissing } = require('./opening')
@@ -10,6 +11,8 @@ const { replaceFile } = require('./rewriting')
 
 /** A segment that was deleted from is probably deleted from again. */
 const CALM_MS = 2000
+/** If a reader has a segment open, and the system replaces no open file, each attempt waits twice as long. */
+const HELD_MS_MAX = 300_000
 
 /**
  * @typedef {import('./compressed/formats').Format} Format
@@ -32,6 +35,8 @@ class Upkeep {
   #changing = new Map()
   /** When each was deleted from, by the steady clock. @type {WeakMap<Segment, number>} */
   #changedAtMs = new WeakMap()
+  /** How long to leave alone those that readers had open. @type {WeakMap<Segment, number>} */
+  #heldMs = new WeakMap()
   /** Segments that stay as they are: not worth it, damaged, or failed. @type {WeakSet<Segment>} */
   #left = new WeakSet()
   /** Inflations run one at a time, and no compression meanwhile. @type {Promise<any>} */
@@ -76,7 +81,8 @@ class Upkeep {
       if (times?.has(segment) === false) return this.#begin(segment, () => times.note(segment))
       if (compress === null || segment.format !== null || this.#left.has(segment)) continue
       const changedAtMs = this.#changedAtMs.get(segment) ?? -Infinity
-      const waitMs = this.#changing.has(segment) ? CALM_MS : changedAtMs + CALM_MS - now
+      const calmMs = this.#heldMs.get(segment) ?? CALM_MS
+      const waitMs = this.#changing.has(segment) ? CALM_MS : changedAtMs + calmMs - now
       if (waitMs <= 0) return this.#begin(segment, () => this.#compress(segment))
       calmInMs = Math.min(calmInMs, waitMs)
     }
@@ -87,8 +93,12 @@ class Upkeep {
   #begin (segment, work) {
     this.#mustStop = false
     const done = work().catch((err) => {
-      if (err !== STOPPED && !segment.isDropped) return this.#warn(segment, err)
+      const mayPass = isHeld(this.#core.options.storage, err)
+      if (err !== STOPPED && !segment.isDropped && !mayPass) return this.#warn(segment, err)
       this.#left.delete(segment)
+      if (!mayPass) return
+      this.#changedAtMs.set(segment, performance.now())
+      this.#heldMs.set(segment, Math.min(2 * (this.#heldMs.get(segment) ?? CALM_MS), HELD_MS_MAX))
     }).finally(() => {
       this.#running = null
       this.schedule()

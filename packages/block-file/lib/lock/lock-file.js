@@ -7,6 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { call, pause, toCallback } = require('@millrace/flow')
+const { patiently } = require('../patience')
 const { notAFile } = require('../whole-io')
 const {
   askForLifeSign, checkLiveness, countsFailures, giveLifeSign, identifyMount, nameOfLocal, removeLifeSign, thisThread
@@ -86,7 +87,7 @@ async function openGuard (filePath) {
       close: async () => {
         await call(fs, 'close', fd)
         // If this fails, the next holder has the file already.
-        await patiently('unlink', guardPath).catch(() => {})
+        await changeName('unlink', guardPath).catch(() => {})
       }
     }
   } catch (/** @type {any} */ { code }) {
@@ -462,15 +463,14 @@ const READ_MODE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 const RECORD_SIZE_MAX = 64 * 1024
 const WAIT_MS = 2
 const WAIT_COUNT_MAX = 5
-const BUSY_COUNT_MAX = 50
 
 /** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
 const lockFiles = {
   write: (filePath, text) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode: MODE }),
   link: (from, to) => call(fs, 'link', from, to),
   copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
-  rename: (from, to) => patiently('rename', from, to),
-  unlink: (filePath) => patiently('unlink', filePath),
+  rename: (from, to) => changeName('rename', from, to),
+  unlink: (filePath) => changeName('unlink', filePath),
   read: readRecord,
   list: async (filePath) => {
     const folder = path.dirname(filePath)
@@ -533,20 +533,10 @@ function readSync (filePath) {
   }
 }
 
-/**
- * Windows refuses to rename or remove a file while another program, such as a virus scanner, looks at it.
- * @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>}
- */
-async function patiently (name, ...paths) {
-  for (let count = 1; ; count++) {
-    try {
-      return await call(fs, name, ...paths)
-    } catch (/** @type {any} */ err) {
-      const isBusy = process.platform === 'win32' && ['EPERM', 'EACCES', 'EBUSY'].includes(err.code)
-      if (!isBusy || count === BUSY_COUNT_MAX) throw err
-    }
-    await pause(WAIT_MS)
-  }
+/** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
+function changeName (name, ...paths) {
+  const run = () => call(fs, name, ...paths)
+  return process.platform === 'win32' ? patiently(run) : run()
 }
 
 // The messages that say who has a file open for writing, and what to do.

@@ -64,16 +64,15 @@ class TailCopy {
   async restore () {
     if (this.#wasClosed) return 0
     await call(this.#blocks, 'removeBeside', TAIL_SUFFIX + UNFINISHED_SUFFIX)
-    return await this.#withCopy(async (copy, range) => {
-      if (this.#isOutdated(range)) {
-        await this.#remove()
-        return 0
-      }
+    const end = await this.#withCopy(async (copy, range) => {
+      if (this.#isOutdated(range)) return 0
       // The process that renamed the copy may have been killed before it synced the folder.
       await call(this.#storage, 'syncFolder', path.dirname(this.#path))
       await this.#writeAnew(copy, range)
       return range.offset + range.size
-    }) ?? 0
+    })
+    if (end !== null) await this.#remove()
+    return end ?? 0
   }
 
   /**
@@ -228,6 +227,7 @@ class TailCopy {
     } finally {
       await call(copy, 'close')
     }
+    await this.#remove()
   }
 
   /** @type {(copy: BlockFileHandle, range: Range) => Promise<void>} */
@@ -235,10 +235,12 @@ class TailCopy {
     await call(this.#blocks, 'truncate', offset)
     await eachPart(copy, TAIL_HEADER_SIZE, TAIL_HEADER_SIZE + size, (bytes) => call(this.#blocks, 'append', bytes))
     await call(this.#blocks, 'sync')
-    await this.#remove()
   }
 
-  /** Syncs the folder. If a power cut brought the copy back, the next open would cut what was appended meanwhile. */
+  /**
+   * Call it once the copy is closed: Windows removes no open file. Syncs the folder. If a power cut brought the copy
+   * back, the next open would cut what was appended meanwhile.
+   */
   async #remove () {
     await call(this.#blocks, 'removeBeside', TAIL_SUFFIX)
     await call(this.#storage, 'syncFolder', path.dirname(this.#path))

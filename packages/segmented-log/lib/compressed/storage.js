@@ -271,7 +271,7 @@ function createPlainStorage (storage = fileStorage) {
   }
 
   /** @type {any} */
-  const plain = { open: callbackify(open) }
+  const plain = { open: callbackify(open), replacesOpenFiles: storage.replacesOpenFiles }
   for (const name of UNCHANGED) if (storage[name]) plain[name] = /** @type {Function} */ (storage[name]).bind(storage)
   if (storage.watch) plain.watch = watch
   return plain
