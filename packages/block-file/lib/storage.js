@@ -255,10 +255,11 @@ async function copyOwnership (from, to) {
   await fs.promises.chmod(to, mode & 0o7777)
 }
 
+const IS_WINDOWS = process.platform === 'win32'
 /** @type {Storage} */
-exports.fileStorage = patientStorage({
+const systemStorage = {
   open: callbackify(open),
-  replacesOpenFiles: process.platform !== 'win32',
+  replacesOpenFiles: !IS_WINDOWS,
   rename: fs.rename,
   unlink: fs.unlink,
   syncFolder: callbackify(syncFolder),
@@ -273,7 +274,8 @@ exports.fileStorage = patientStorage({
   lock: callbackify(lock),
   hasKernelLocks: callbackify(hasKernelLocks),
   findHolder: callbackify(findHolder)
-})
+}
+exports.fileStorage = IS_WINDOWS ? patientStorage(systemStorage) : systemStorage
 
 // The kernel's lock on an open file belongs to the descriptor. So it ends with the process, and neither namespaces nor
 // other paths to the file get around it. Node.js has no call for it, but no native code is needed:

@@ -535,8 +535,7 @@ function readSync (filePath) {
 
 /** @type {(name: 'rename' | 'unlink', ...paths: string[]) => Promise<any>} */
 function changeName (name, ...paths) {
-  const run = () => call(fs, name, ...paths)
-  return process.platform === 'win32' ? patiently(run) : run()
+  return process.platform === 'win32' ? patiently(() => call(fs, name, ...paths)) : call(fs, name, ...paths)
 }
 
 // The messages that say who has a file open for writing, and what to do.
