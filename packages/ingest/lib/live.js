@@ -18,7 +18,7 @@ const { showRecord } = require('./record')
 /** When a client comes back; later if there was no room for it. */
 const RETRY_MS = 1000
 const RETRY_LATER_MS = 2000
-/** So long a request waits for the first record of a log, which may never come, before it has to come back. */
+/** So long a request waits for the folder and for the first record of its log, before it has to come back. */
 const HOLD_MS = 15_000
 /** An id that moves without records is sent so often. */
 const CURSOR_MS = 1000
@@ -124,15 +124,13 @@ function markOf (type, id) {
  */
 async function serveLive (stream, logs, { name, lastId, from, filter, scans }) {
   const { signal } = stream
+  const timer = setTimeout(stream.end, HOLD_MS)
   await logs.whenOpen(signal)
   const isNew = !logs.names.has(name)
-  if (isNew && !signal.aborted) {
-    // Who has no place yet comes back to the begin, whenever the log is made.
-    if (!lastId && from === null) await stream.send('', -1)
-    const timer = setTimeout(stream.end, HOLD_MS)
-    await logs.whenKnown(name, signal)
-    clearTimeout(timer)
-  }
+  // Who has no place yet comes back to the begin, whenever the log is made.
+  if (isNew && !signal.aborted && !lastId && from === null) await stream.send('', -1)
+  await logs.whenKnown(name, signal)
+  clearTimeout(timer)
   if (signal.aborted) return
   const entry = await logs.acquire(name, false)
   // The log is replaced after a failure.
