@@ -127,9 +127,11 @@ tape('live: what was dropped is said, and the stream goes on', async (t) => {
   })
   for (const options of [{ lastId: String(lastId) }, { query: `?gt=${lastId}` }]) {
     const stream = listenIn(t, url, options)
-    await until(() => stream.values.length === left.length)
+    await until(() => stream.values.at(-1)?.n === 59)
     t.deepEqual([stream.marks[0].event, stream.marks[0].id], ['gone', String(lastId)])
-    t.deepEqual(stream.values.map(({ n }) => n), left.map(({ value }) => value.n))
+    // More may have been dropped meanwhile.
+    const ns = left.map(({ value }) => value.n).slice(-stream.values.length)
+    t.deepEqual(stream.values.map(({ n }) => n), ns)
   }
 })
 
