@@ -7,7 +7,7 @@ const {
   readUInt48BE, readUInt53BE, writeUInt53BE
 } = require('./lib/bytes')
 const { call, callbackOrPromise, createSettler, eachInOrder, rethrowAsync, toCallback, toPromise, trampoline } = require('./lib/callbacks')
-const { ClockWatch, boundParts, countSurelyOld, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
+const { ClockWatch, boundParts, countOld, isPlausible, isTooFarAhead, laterTime, oldUntil } = require('./lib/clock')
 const { describe } = require('./lib/describe')
 const { Lifecycle } = require('./lib/lifecycle')
 const { createObservable } = require('./lib/observable')
@@ -38,7 +38,7 @@ exports.atExit = atExit
 exports.describe = describe
 exports.escapeControls = escapeControls
 exports.boundParts = boundParts
-exports.countSurelyOld = countSurelyOld
+exports.countOld = countOld
 exports.isPlausible = isPlausible
 exports.isTooFarAhead = isTooFarAhead
 exports.laterTime = laterTime

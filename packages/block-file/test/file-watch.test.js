@@ -4,10 +4,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, stopClock, temporaryFolder, until } = require('@millrace/testkit')
 const { BlockFile, fileStorage } = require('..')
 
-/** @param {() => boolean} isTrue */
 /** A watch that announces nothing. */
 const silent = { ref () {}, unref () {}, close () {} }
 
@@ -75,10 +74,12 @@ tape('watch: one that missed a change is not trusted any more', async (t) => {
   const watch = (path, onEvent, cb) => process.nextTick(cb, null, { ...silent, isTrusted: true })
   const watched = await createWatched({ watch })
   t.equal(watched.watch._pollMs === 1000 || !watched.watch._watcher, true, 'trusted at first')
-  // The first look takes note of the file; a later one finds the change.
-  await new Promise((resolve) => setTimeout(resolve, 1200))
-  fs.appendFileSync(watched.file, 'a')
-  await until(() => watched.watch._hasMissed)
+  // The first look takes note of the file; a later one finds the change. On a busy machine looks are late.
+  await until(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1200))
+    fs.appendFileSync(watched.file, 'a')
+    return watched.watch._hasMissed
+  })
   t.equal(watched.watch._pollMs, 20, 'then looked at often')
   await watched.close()
 })
@@ -93,25 +94,43 @@ tape('watch: a change is announced once at a time, and none is lost', async (t) 
   fs.writeFileSync(file, '')
   const blocks = BlockFile(file, { flags: 'r', storage: { ...fileStorage, watch } })
   await new Promise((resolve) => blocks.ready(resolve))
+  const clock = stopClock(t)
+  const timers = holdTimers(t)
   /** @type {Array<() => void>} */
   const running = []
   const watched = blocks.watch((done) => running.push(done))
   await until(() => running.length === 1)
   announce()
   announce()
-  await new Promise((resolve) => setTimeout(resolve, 30))
-  t.equal(running.length, 1, 'not before the first is done')
+  t.deepEqual(timers.map(({ ms }) => ms), [20], 'not before the first is done: only the timer of the next look')
   running[0]()
-  await until(() => running.length === 2)
+  t.equal(timers.length, 2, 'a moment later')
+  clock.pass(timers[1].ms)
+  timers[1].run()
+  t.equal(running.length, 2)
   running[1]()
-  await new Promise((resolve) => setTimeout(resolve, 30))
-  t.equal(running.length, 2, 'two that came meanwhile are one')
+  t.deepEqual([running.length, timers.length], [2, 2], 'two that came meanwhile are one')
   watched.close()
+  clock.pass(1000)
   announce()
-  await new Promise((resolve) => setTimeout(resolve, 30))
-  t.equal(running.length, 2, 'none after close')
+  t.deepEqual([running.length, timers.length], [2, 2], 'none after close')
+  timers.restore()
   await new Promise((resolve) => blocks.close(resolve))
 })
+
+/** Timers that are set from now on do not run. What `until` waits by goes on. */
+function holdTimers (t) {
+  const { setTimeout } = globalThis
+  const restore = () => { globalThis.setTimeout = setTimeout }
+  const timers = Object.assign([], { restore })
+  globalThis.setTimeout = (run, ms) => {
+    const timer = { run, ms, unref () {} }
+    timers.push(timer)
+    return timer
+  }
+  t.teardown(restore)
+  return timers
+}
 
 tape('watch: closed before the system answered', async (t) => {
   let isClosed = false

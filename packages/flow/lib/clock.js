@@ -8,7 +8,8 @@
 //
 //   - no part is older than the plausible times before it: times count as their running maximum;
 //   - a part is old only if a plausible time after it is old too;
-//   - the clock of now is believed once the log has lived with it for a while: see `believedNow`.
+//   - the clock of now is believed once the log has lived with it for a while: see `believedNow`;
+//   - if clocks were set back again and again, only time that has surely passed since then counts: see `sureTimes`.
 
 const FLOOR_MS = Date.UTC(2021, 0, 1)
 /** Names of segments have years of four digits. */
@@ -20,6 +21,8 @@ const GAP_MS_MAX = 2 * DAY_MS
 const GAPS_PER_AGE = 2
 /** After a gap, the clock of now is believed when it has gone on for so long a part of the gap that is allowed. */
 const LIVED_PER_GAP = 0.5
+/** Once clocks were set back again and again, a step counts if so many steps before and after it go forward too. */
+const FORWARD_STEPS = 4
 
 /** @type {(ms: number, nowMs: number) => boolean} both in ms since 1970; false for NaN */
 function isPlausible (ms, nowMs) {
@@ -47,12 +50,20 @@ function isTooFarAhead (ms, nowMs) {
 
 /**
  * When the parts of a log were written.
+ * @typedef {object} Bounds
+ * @property {number[]} from  no record of the part was written before it; -Infinity if no clock has said so
+ * @property {number[]} to  nor after it; Infinity if it is not known yet
+ * @property {number[]} sureMs  how much time has surely passed since the part; Infinity if clocks were not set back
+ *   again and again since then
+ */
+
+/**
  * @param {number[]} begunMs  when each part was begun, by the clock of then, in the order of the parts
  * @param {number} nowMs
- * @returns {{ from: number[], to: number[] }}  `from`: no record of the part was written before it; -Infinity if no
- *   clock has said so. `to`: nor after it; Infinity if it is not known yet
+ * @param {number} [livedMs]  for how long the clock has been watched without a jump
+ * @returns {Bounds}
  */
-function boundParts (begunMs, nowMs) {
+function boundParts (begunMs, nowMs, livedMs = 0) {
   let latest = -Infinity
   const from = begunMs.map((ms) => {
     if (isPlausible(ms, nowMs)) latest = Math.max(latest, ms)
@@ -65,7 +76,32 @@ function boundParts (begunMs, nowMs) {
     to[index] = next
     if (isPlausible(begunMs[index], nowMs)) next = from[index]
   }
-  return { from, to }
+  return { from, to, sureMs: sureTimes(begunMs, nowMs, livedMs) }
+}
+
+/**
+ * How much time has surely passed since each part, if clocks were set back again and again since then: only steps among
+ * others that go forward count, and each for two days at most.
+ * @type {(begunMs: number[], nowMs: number, livedMs: number) => number[]}
+ */
+function sureTimes (begunMs, nowMs, livedMs) {
+  const times = [...begunMs, nowMs]
+  // A clock that has not been set says nothing.
+  for (let index = begunMs.length - 1; index >= 0; index--) if (!isSet(times[index])) times[index] = times[index + 1]
+  const steps = begunMs.map((_, index) => times[index + 1] - times[index])
+  const backs = steps.flatMap((stepMs, index) => stepMs < -AHEAD_MS ? index : [])
+  // What one clock has got wrong once, the other rules see.
+  const lastRepeated = backs.findLast((back, nth) => back - backs[nth - 1] <= 2 * FORWARD_STEPS) ?? -1
+  const isTrusted = (/** @type {number} */ index) => index + FORWARD_STEPS < steps.length &&
+    !backs.some((back) => Math.abs(back - index) <= FORWARD_STEPS)
+  const sureMs = new Array(steps.length).fill(Infinity)
+  if (lastRepeated === -1) return sureMs
+  let sumMs = Math.max(0, Math.min(livedMs, steps[steps.length - 1]))
+  for (let index = steps.length - 1; index >= 0; index--) {
+    if (index <= lastRepeated) sureMs[index] = sumMs
+    if (isTrusted(index)) sumMs += Math.min(GAP_MS_MAX, Math.max(0, steps[index]))
+  }
+  return sureMs
 }
 
 /**
@@ -80,12 +116,19 @@ function boundParts (begunMs, nowMs) {
  */
 function believedNow (knownMs, nowMs, ageMs, livedMs) {
   const gapMs = gapOf(ageMs)
-  let sinceMs = nowMs
+  let endMs = nowMs
+  let laterMs = 0
   let index = knownMs.length - 1
-  for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) sinceMs = Math.min(sinceMs, knownMs[index])
-  const witnessedMs = Math.max(nowMs - sinceMs, livedMs)
-  const isBelieved = index < 0 || knownMs[index] === -Infinity || witnessedMs >= LIVED_PER_GAP * gapMs
-  return isBelieved ? nowMs : Math.min(nowMs, knownMs[index] + witnessedMs)
+  for (let gaps = 0; ; gaps++) {
+    let sinceMs = endMs
+    for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) sinceMs = Math.min(sinceMs, knownMs[index])
+    const witnessedMs = Math.max(endMs - sinceMs, gaps === 0 ? livedMs : 0)
+    const isFirst = index < 0 || knownMs[index] === -Infinity
+    const isBelieved = isFirst || gaps === FORWARD_STEPS || laterMs + witnessedMs >= LIVED_PER_GAP * gapMs
+    if (isBelieved) return Math.min(nowMs, endMs + laterMs)
+    laterMs += witnessedMs
+    endMs = knownMs[index]
+  }
 }
 
 /** @param {number} ageMs */
@@ -112,7 +155,7 @@ class ClockWatch {
 
 /**
  * The times before which the parts of a log count as older than an age.
- * @param {{ from: number[], to: number[] }} bounds  of the parts
+ * @param {Pick<Bounds, 'from'>} bounds  of the parts
  * @param {number} nowMs
  * @param {number} ageMs
  * @param {number} [livedMs]
@@ -123,28 +166,16 @@ function oldUntil ({ from }, nowMs, ageMs, livedMs = 0) {
 }
 
 /**
- * How many of the first parts of a log are old, also if clocks jumped again and again: once a clock was set back, only
- * steps of up to two days between two parts count as time that has passed.
- * @type {(begunMs: number[], nowMs: number, ageMs: number) => number}
+ * How many of the first parts of a log are surely older than an age.
+ * @type {(bounds: Bounds, oldMs: number, ageMs: number) => number}  `oldMs`: see `oldUntil`
  */
-function countSurelyOld (begunMs, nowMs, ageMs) {
-  const bounds = boundParts(begunMs, nowMs)
-  const oldMs = oldUntil(bounds, nowMs, ageMs)
-  let sureMs = 0
-  let wasSetBack = false
-  let nextMs = nowMs
-  for (let index = begunMs.length - 1; index > 0; index--) {
-    const stepMs = nextMs - begunMs[index]
-    nextMs = begunMs[index]
-    wasSetBack ||= stepMs < -AHEAD_MS || begunMs[index] < begunMs[index - 1] - AHEAD_MS
-    if (stepMs > 0 && stepMs <= GAP_MS_MAX) sureMs += stepMs
-    if (bounds.to[index - 1] <= oldMs && (!wasSetBack || sureMs >= ageMs)) return index
-  }
-  return 0
+function countOld ({ to, sureMs }, oldMs, ageMs) {
+  // The last one may still get records.
+  return Math.max(0, to.findIndex((ms, index) => !(ms <= oldMs && sureMs[index] >= ageMs)))
 }
 
 exports.ClockWatch = ClockWatch
-exports.countSurelyOld = countSurelyOld
+exports.countOld = countOld
 exports.boundParts = boundParts
 exports.isPlausible = isPlausible
 exports.isTooFarAhead = isTooFarAhead

@@ -3,7 +3,7 @@
 // marks in the log itself, so it is known after a crash too.
 
 const crypto = require('node:crypto')
-const { countSurelyOld } = require('@millrace/flow')
+const { boundParts, countOld, oldUntil } = require('@millrace/flow')
 const { Problem } = require('./problem')
 const { findPeriod, seqBefore } = require('./reading')
 const { decodeRecord } = require('./record')
@@ -103,7 +103,8 @@ class Idempotency {
     const segments = await log.segments()
     const nowMs = Date.now()
     const oldMs = nowMs - this.#ageMs
-    let index = countSurelyOld(segments.map(({ created }) => created.getTime()), nowMs, this.#ageMs)
+    const bounds = boundParts(segments.map(({ created }) => created.getTime()), nowMs)
+    let index = countOld(bounds, oldUntil(bounds, nowMs, this.#ageMs), this.#ageMs)
     const isOld = async (/** @type {number} */ index) => {
       const period = await findPeriod(entry, { base: segments[index].base, next: segments[index + 1].base }, Infinity)
       return period.to <= oldMs

@@ -50,6 +50,8 @@ class Input {
   timeMs = NaN
   /** The latest time in the slot so far, or if the stream is reversed, the earliest. */
   orderMs
+  /** When it was read, by the steady clock. */
+  readyMs = 0
 
   /**
    * @param {Merge} merge
@@ -95,6 +97,7 @@ class Input {
       this.item = item
       this.#order()
       this.state = 'ready'
+      this.readyMs = performance.now()
       this.#merge.go()
     })
   }
@@ -153,6 +156,8 @@ class Merge {
   #mustGoAgain = false
   /** @type {NodeJS.Timeout | undefined} */
   #timer
+  /** The time of the last record that was delivered, in ms since 1970. */
+  #deliveredMs = -Infinity
   #forgetSignal
   #onClose
   /** @type {import('./options').Position} */
@@ -269,7 +274,7 @@ class Merge {
     const first = this.#findFirst()
     const isWaiting = inputs.some(({ state }) => state === 'waiting')
     if (first === null) return isWaiting ? this.#wait(KEEP_ALIVE_MS) : this.#close(true)
-    const waitMs = isWaiting ? this.#waitMsFor(first.timeMs) : 0
+    const waitMs = isWaiting ? this.#waitMsFor(first) : 0
     if (waitMs > 0) this.#wait(waitMs)
     else this.#deliver(first)
   }
@@ -287,12 +292,16 @@ class Merge {
     return first
   }
 
-  /** How long other slots may still get a record that belongs before one of this time. @param {number} timeMs */
-  #waitMsFor (timeMs) {
+  /** How long other slots may still get a record that belongs before this one. @param {Input} input */
+  #waitMsFor ({ timeMs, readyMs }) {
     const { latenessMs } = this.#options
+    // The clock was frozen or set back: what belongs before is late already.
+    if (timeMs <= this.#deliveredMs) return 0
     const waitMs = timeMs + latenessMs - Date.now()
     // A time so far ahead says that the clock was set back: there is nothing to wait for.
-    return waitMs > 2 * latenessMs ? 0 : waitMs
+    if (waitMs > 2 * latenessMs) return 0
+    // The wall clock may stand still.
+    return Math.min(waitMs, readyMs + latenessMs - performance.now())
   }
 
   /** @param {number} ms */
@@ -311,6 +320,7 @@ class Merge {
     this.#asking = null
     this.#left--
     this.position[slot] = seq
+    this.#deliveredMs = timeMs
     const key = hasSeqs || !hasValues ? `${slot}:${seq}` : ''
     // Before the answer: reading on may answer at once, and whoever asks again must find the next record.
     if (this.#left > 0) input.advance()

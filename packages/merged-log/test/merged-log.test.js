@@ -6,7 +6,7 @@ const tape = require('tape')
 const { Forwarder } = require('@millrace/forwarder')
 const { jsonCodec } = require('@millrace/json-codec')
 const { LogWriter } = require('@millrace/log-writer')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, fakeWallClock, temporaryFolder, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const codec = jsonCodec
@@ -176,6 +176,25 @@ tape('live: waits for older records of other slots, but not longer than lateness
   await merged.close()
   await following
   await closeAll([a, b, c])
+})
+
+tape('live: a wall clock that stands still, or goes back, stops nothing', async (t) => {
+  const folder = newFolder()
+  const wall = fakeWallClock(t, Date.UTC(2026, 0, 1))
+  const [a, b] = await makeSlots(folder, [[], []])
+  const merged = MergedLog(folder, { codec, latenessMs: 20 })
+  const seen = []
+  const source = merged.stream({ live: true, seqs: false })
+  const following = (async () => { for await (const { n } of source) seen.push(n) })()
+  for (let n = 0; n < 6; n++) {
+    await a.append({ n, time: Date.now() })
+    if (n > 2) wall.pass(-5)
+  }
+  await until(() => seen.length === 6)
+  t.deepEqual(seen, [0, 1, 2, 3, 4, 5])
+  await merged.close()
+  await following
+  await closeAll([a, b])
 })
 
 tape('live: a stream that has given everything ends when the log is closed', async (t) => {

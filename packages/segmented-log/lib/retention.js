@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
-const { ClockWatch, boundParts, call, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
+const { ClockWatch, boundParts, call, countOld, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
 const { ignoreMissing, list, remove } = require('./opening')
@@ -268,18 +268,16 @@ class Retention {
     const keptAge = keep?.maxAge ?? Infinity
     if (Math.min(maxAge, keptAge) === Infinity) return { old: 0, oldKept: 0 }
     const nowMs = Date.now()
-    const bounds = boundParts(list.map(({ createdMs }) => createdMs), nowMs)
-    const { from, to } = bounds
     const livedMs = this.#clock.lived(nowMs, Math.min(maxAge, keptAge))
-    const oldMs = oldUntil(bounds, nowMs, maxAge, livedMs)
+    const bounds = boundParts(list.map(({ createdMs }) => createdMs), nowMs, livedMs)
+    const { from, to, sureMs } = bounds
     const oldKeptMs = oldUntil(bounds, nowMs, keptAge, livedMs)
     return {
-      // The last one may still get records.
-      old: to.findIndex((ms) => !(ms <= oldMs)),
+      old: countOld(bounds, oldUntil(bounds, nowMs, maxAge, livedMs), maxAge),
       oldKept: list.findIndex(({ keptUntilMs }, index) => {
         if (keptUntilMs === null) return true
         const isBorneOut = isPlausible(keptUntilMs, nowMs) && keptUntilMs >= from[index] && keptUntilMs <= to[index]
-        return !((isBorneOut ? keptUntilMs : to[index]) <= oldKeptMs)
+        return !((isBorneOut ? keptUntilMs : to[index]) <= oldKeptMs && sureMs[index] >= keptAge)
       })
     }
   }
