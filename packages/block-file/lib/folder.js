@@ -192,7 +192,7 @@ class Folder {
         toCallback(this.#change(args[0], () => this.#call(name, count, args)), cb)
       }
     }
-    for (const name of ['syncFolderSync', 'makeFolderSync']) {
+    for (const name of ['unlinkSync', 'syncFolderSync', 'makeFolderSync']) {
       if (!inner[name]) continue
       bound[name] = (/** @type {string} */ file) => {
         if (this.#isInside(file)) {

@@ -77,6 +77,7 @@ const LOOK_MS = 100
  * @property {boolean} [replacesOpenFiles]  false if no file can be renamed, replaced or removed while it is open, as on
  *   Windows: EPERM, EACCES or EBUSY. `patientStorage` then tries such calls again for a while
  * @property {(path: string, cb: Callback<void>) => void} unlink
+ * @property {(path: string) => void} [unlinkSync]  throws on failure. Without it, a quota waits for names to be removed
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
  *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
  *   and NTFS keeps names in a journal of its own
@@ -262,6 +263,7 @@ const systemStorage = {
   replacesOpenFiles: !IS_WINDOWS,
   rename: fs.rename,
   unlink: fs.unlink,
+  unlinkSync: fs.unlinkSync,
   syncFolder: callbackify(syncFolder),
   syncFolderSync,
   listFolder: fs.readdir,

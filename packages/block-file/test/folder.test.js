@@ -78,6 +78,7 @@ const changes = {
   open: (storage, of) => call(storage, 'open', of('new'), { flags: 'r+', createFolder: true }),
   rename: (storage, of) => call(storage, 'rename', of('a'), of('b')),
   unlink: (storage, of) => call(storage, 'unlink', of('a')),
+  unlinkSync: async (storage, of) => storage.unlinkSync(of('a')),
   syncFolder: (storage, of) => call(storage, 'syncFolder', path.dirname(of('a'))),
   syncFolderSync: async (storage, of) => storage.syncFolderSync(path.dirname(of('a'))),
   makeFolderSync: async (storage, of) => storage.makeFolderSync(of('inner/a'))

@@ -203,7 +203,8 @@ class Delivery {
     } catch (err) {
       // The appends that have failed are called back, and counted there.
       this.#isFailing = this.#inFlight.size > 0
-      this.report(/** @type {Failure} */ (err))
+      // A log that has to wait for its next segment is not ill: what it was handed follows.
+      if (isLast || /** @type {Failure} */ (err).code !== 'ERR_LOG_NOT_READY') this.report(/** @type {Failure} */ (err))
       return false
     }
     return true

@@ -75,7 +75,7 @@ function countFiles (folder) {
 
 const modes = {
   'begins and compresses segments': { segmentSize: 64 * 1024, compress: 'gzip' },
-  'also drops segments': { segmentSize: 64 * 1024, compress: 'gzip', maxSize: 1024 * 1024 }
+  'also drops segments': { segmentSize: 64 * 1024, compress: 'gzip', maxSize: 4 * 1024 * 1024 }
 }
 
 for (const [what, options] of Object.entries(modes)) {

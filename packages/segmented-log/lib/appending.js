@@ -95,7 +95,14 @@ class Appending {
       lifecycle.leave()
       return process.nextTick(cb, segments.failure)
     }
-    if (this.#rolling === null && !this.#isFull(size)) return this.#appendTo(segments.last, records, cb)
+    if (this.#rolling === null && !this.#isFull(size)) {
+      if (this.#fits(records, size)) return this.#appendTo(segments.last, records, cb)
+      // If the next segment could not be made, it is tried again later.
+      if (this.#retryAtMs > 0) {
+        lifecycle.leave()
+        return process.nextTick(cb, this.#noRoom('append'))
+      }
+    }
     this.#queue.push({ records, size, cb })
     this.#queuedSize += size
     if (this.#rolling === null) this.roll().catch(() => {})
@@ -141,6 +148,28 @@ class Appending {
     return (segmentAge < Infinity && Math.abs(now - createdMs) >= segmentAge) ||
       performance.now() - last.activeSinceMs >= segmentAge ||
       (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
+  }
+
+  /**
+   * Whether the quota lets the newest segment take records. That drops the oldest segments, if it must.
+   * @type {(records: Buffer | Buffer[], size: number) => boolean}
+   */
+  #fits (records, size) {
+    const { segments: { last: { log, file } }, options: { limits: { maxSize } } } = this.#core
+    if (maxSize === Infinity) return true
+    const { store, end } = /** @type {any} */ (file)
+    const { pendingSize } = log
+    const framed = pendingSize + size + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
+    const isRolling = this.#rolling !== null || this.#retryAtMs > 0
+    // A batch that is too large for any segment gets one of its own.
+    const isEmpty = end <= HEAD_SIZE && pendingSize === 0
+    return this.#retention.fitsNow(store.end + store.writeSizeMax(framed), isRolling) || isEmpty
+  }
+
+  /** @param {string} name */
+  #noRoom (name) {
+    const { folder, options: { limits: { maxSize } } } = this.#core
+    return errors.notReady(folder, `has no room left in its maxSize (${maxSize}) until the next segment is made`, name)
   }
 
   /** Seals the newest segment and makes the next one. @returns {Promise<void>} */
@@ -215,11 +244,21 @@ class Appending {
   flushSync (options) {
     const { last } = this.#core.segments
     this.#checkRoom('flushSync', [])
-    for (const { records, size, cb } of this.#queue.splice(0)) {
-      this.#queuedSize -= size
-      this.#appendTo(last, records, cb)
+    let isWhole = true
+    while (isWhole && this.#queue.length > 0) {
+      const [{ records, size }] = this.#queue
+      isWhole = this.#fits(records, size)
+      if (isWhole) this.#takeFirst()
     }
     last.log.flushSync(options)
+    if (!isWhole) throw this.#noRoom('flushSync')
+  }
+
+  /** Hands the first append that waits to the newest segment, full or not. */
+  #takeFirst () {
+    const { records, size, cb } = /** @type {Waiting} */ (this.#queue.shift())
+    this.#queuedSize -= size
+    this.#appendTo(this.#core.segments.last, records, cb)
   }
 
   /**
@@ -232,6 +271,7 @@ class Appending {
     if (this.#queue.length > 0) this.flushSync(WRITTEN)
     this.#checkRoom('appendSync', records)
     if (this.#rolling === null && this.#isFull(size)) this.roll().catch(() => {})
+    if (!this.#fits(records, size)) throw this.#noRoom('appendSync')
     return this.#seqOf(last, last.log._appendRecordsNow(records, isSynced))
   }
 
@@ -249,6 +289,9 @@ class Appending {
 
   #flushAtExit () {
     try {
+      // Rather too large than lost: the next opening makes room.
+      this.#checkRoom('flushSync', [])
+      while (this.#queue.length > 0) this.#takeFirst()
       this.flushSync()
     } catch {
       // Nobody is left to report to.

@@ -150,6 +150,7 @@ class Core {
     this.#activeFile = log._file
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
+    segment.isOwn = true
     segment.activeSinceMs = performance.now()
     segments.noteOpen(segment, log)
     this.#forget()

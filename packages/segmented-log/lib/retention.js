@@ -15,6 +15,8 @@ const { ignoreMissing, list, remove } = require('./opening')
 const OVERHEAD = 1.01
 const RESERVE_SIZE = 128 * 1024
 const LANE_COUNT = 8
+/** One run makes so many of the oldest segments ready to be dropped without waiting. */
+const PROVEN_COUNT = 8
 const TIMER_MS_MIN = 1000
 const TIMER_MS_MAX = 3_600_000
 /** Ends a copy when the log is closed. */
@@ -87,6 +89,12 @@ class Retention {
   dropped = createObservable()
   /** Room that the upkeep needs for a file that it is making. */
   #reservedSize = 0
+  /** Of the files that are no segments, at the last look, in bytes; null before. @type {number | null} */
+  #besideSize = null
+  /** Up to this size the newest segment may grow with the files that are there. */
+  #allowed = { segment: /** @type {Segment | null} */ (null), size: 0 }
+  /** Segments that were dropped without waiting, and were not told of yet. @type {Segment[]} */
+  #droppedNow = []
   #clock = new ClockWatch()
   #isStopped = false
   #hasWarned = false
@@ -96,12 +104,14 @@ class Retention {
     this.#core = core
   }
 
-  start () {
+  /** @returns {Promise<void>} once it is known what the quota has room for */
+  async start () {
     const { limits: { maxSize, maxAge, maxCount }, keep } = this.#core.options
     const age = Math.min(maxAge, keep?.maxAge ?? Infinity)
     if (Math.min(maxSize, age, maxCount, keep?.maxSize ?? Infinity) === Infinity) return
-    this.run().catch(() => {})
-    if (age === Infinity) return
+    const first = this.run().catch(() => {})
+    if (maxSize < Infinity) await first
+    if (age === Infinity || this.#isStopped) return
     const ms = Math.min(TIMER_MS_MAX, Math.max(TIMER_MS_MIN, age / LOOKS_PER_AGE))
     this.#timer = setInterval(() => this.run().catch(() => {}), ms)
     this.#timer.unref?.()
@@ -127,6 +137,7 @@ class Retention {
    */
   async reserve (size) {
     this.#reservedSize = size
+    this.#allowed.segment = null
     const { limits: { maxSize } } = this.#core.options
     if (maxSize === Infinity || size === 0) return true
     return this.inTurn(async () => {
@@ -139,6 +150,74 @@ class Retention {
   async makeRoom () {
     if (this.#core.options.limits.maxSize === Infinity) return
     await this.inTurn(() => this.#run(true, 0)).catch(() => {})
+  }
+
+  /**
+   * Whether the newest segment may become so large, beside the next one that is being made. If the quota needs room,
+   * the oldest segments are dropped before this returns. With `keep` none is: copying chosen records takes waiting.
+   * @type {(size: number, isRolling: boolean) => boolean} `size` in bytes
+   */
+  fitsNow (size, isRolling) {
+    const { segments: { last }, options: { limits: { maxSize } } } = this.#core
+    if (maxSize === Infinity || (!isRolling && size <= this.#fullSize)) return true
+    const allowed = this.#allowed
+    if (allowed.segment === last && size <= allowed.size) return true
+    for (;;) {
+      allowed.segment = last
+      allowed.size = this.#findAllowedSize()
+      if (size <= allowed.size) return true
+      if (!this.#dropFirstNow()) return false
+    }
+  }
+
+  /** @returns {number} -1 if the size of a file is not known yet */
+  #findAllowedSize () {
+    const { segments: { list }, options: { keep, limits: { maxSize } } } = this.#core
+    if (this.#besideSize === null || list.some(({ size, isActive }) => size === null && !isActive)) return -1
+    const nextSize = this.#fullSize * (keep === null ? 1 : 2)
+    return maxSize - sizeOf(list) - this.#besideSize - this.#reservedSize - nextSize - RESERVE_SIZE
+  }
+
+  /** @returns {boolean} false if the oldest segment must stay, or cannot be removed without waiting */
+  #dropFirstNow () {
+    const { folder, segments, options: { keep, storage } } = this.#core
+    const { first } = segments
+    const isBusy = first.barrier !== null || first.keptUntilMs !== null || keep !== null
+    if (!first.isOwn || isBusy || !storage.unlinkSync || !storage.syncFolderSync) return false
+    if (!this.#isDroppableNow(first)) return false
+    try {
+      storage.unlinkSync(first.filePath)
+    } catch (/** @type {any} */ err) {
+      if (segments.failure !== null) throw segments.failure
+      // Retention may be removing it now. Some systems do not remove what is open.
+      if (err.code !== 'ENOENT') return false
+    }
+    segments.drop([first])
+    if (this.#droppedNow.push(first) === 1) this.run().catch(() => {})
+    segments.closeDropped([first]).catch(() => {})
+    storage.syncFolderSync(folder)
+    return true
+  }
+
+  /** The segment of the last durable record stays. @param {Segment} segment */
+  #isDroppableNow ({ next }) {
+    const { segments: { last }, durable } = this.#core
+    if (next === null) return false
+    if (Number(durable.value) < last.base) last.log.flushSync({ sync: true })
+    return Number(durable.value) >= next.base
+  }
+
+  /** Of a segment that is full, in bytes. */
+  get #fullSize () {
+    return this.#core.options.segmentSize * OVERHEAD + RESERVE_SIZE
+  }
+
+  /** Segments may be dropped without waiting later, so it is known before whose they are. */
+  async #proveOldest () {
+    for (const segment of this.#core.segments.list.slice(0, PROVEN_COUNT)) {
+      if (segment.isOwn || segment.isActive) continue
+      segment.isOwn = await this.#core.findForeign([segment.fileName]) === null
+    }
   }
 
   /** @param {unknown} seq @returns {Promise<Dropped>} */
@@ -171,6 +250,7 @@ class Retention {
     if (needsSizes) await this.#measure(all)
     const round = new Round(listing)
     round.foreign = foreign
+    for (const segment of this.#droppedNow.splice(0)) round.noteDropped(segment)
     // The segment of the last durable record stays, and so does all behind it: `since` never falls, even if a power cut
     // takes what is not durable.
     round.droppableBase = all.find(({ next }) => next === null || next.base > this.#core.durable.value)?.base ?? 0
@@ -187,7 +267,10 @@ class Retention {
       await this.#keepOf(all.slice(0, Math.min(old, unheld)), round)
       await this.#boundKept(unheldBase, round)
     }
-    if (limits.maxSize < Infinity) await this.#enforceQuota(makesRoom || keep !== null, round)
+    if (limits.maxSize < Infinity) {
+      await this.#enforceQuota(makesRoom || keep !== null, round)
+      await this.#proveOldest()
+    }
     const dropped = round.describe(segments.wholeFrom)
     if (dropped.count > 0) this.dropped.set(dropped)
     if (round.foreign === null) return dropped
@@ -300,15 +383,18 @@ class Retention {
 
   /** @type {(makesRoom: boolean, listing: import('./names').Listing) => Promise<number>} in bytes */
   async #measureFolder (makesRoom, { beside: all, others }) {
-    const { folder, segments: { list, last }, options: { keep, segmentSize } } = this.#core
+    const { folder, segments, options: { keep } } = this.#core
     // There is room for the file that is being made.
     const beside = all.filter(({ suffix }) => this.#reservedSize === 0 || !suffix.endsWith('.new'))
     const names = [...beside.map(({ name }) => name), ...others]
     const besideSizes = await this.#sizesOf(names.map((name) => path.join(folder, name)))
+    // Another segment may have begun meanwhile, and the one before may be closed.
+    const { list, last } = segments
     const lastSize = /** @type {any} */ (last.file).store.end
     // The newest segment may still grow.
-    const fullSize = segmentSize * OVERHEAD + RESERVE_SIZE
-    let total = besideSizes.reduce((sum, size) => sum + size, 0)
+    const fullSize = this.#fullSize
+    let total = this.#besideSize = besideSizes.reduce((sum, size) => sum + size, 0)
+    this.#allowed.segment = null
     total += makesRoom ? lastSize + fullSize : Math.max(lastSize, fullSize)
     // Chosen records are copied before their segment is dropped.
     if (keep !== null) total += fullSize
@@ -381,7 +467,8 @@ class Retention {
     if (dropped.length === 0) return false
     // Nothing is dropped from the list that cannot be removed.
     await place.prove()
-    for (const segment of dropped) round.noteDropped(segment)
+    // An append may have dropped some meanwhile.
+    for (const segment of dropped) if (!segment.isDropped) round.noteDropped(segment)
     segments.drop(dropped)
     for (const segment of dropped) {
       const { name, fileName, keptUntilMs } = segment

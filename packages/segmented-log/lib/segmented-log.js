@@ -92,7 +92,7 @@ class Log extends BaseLog {
     this.recovery = opened.recovery
     this.supports.flushSync = log.supports.flushSync
     if (options.isWriter) {
-      this.#retention.start()
+      await this.#retention.start()
       this.#upkeep.start()
     } else this.#following = new Following(this.#core)
   }

@@ -45,6 +45,8 @@ class Segment {
     this.activeSinceMs = 0
     /** Why its file could not be opened as a segment at the last attempt. @type {Error | null} */
     this.brokenError = null
+    /** Whether its file is known to be of this log. */
+    this.isOwn = false
     /** Whether its file was removed, or is being removed. */
     this.isDropped = false
     /** Whether it was dropped before a reader in another process had seen all of its records. */

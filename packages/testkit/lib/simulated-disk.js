@@ -60,6 +60,7 @@ class SimulatedDisk {
       open: this._open.bind(this),
       rename: this._rename.bind(this),
       unlink: this._unlink.bind(this),
+      unlinkSync: this._unlinkSync.bind(this),
       syncFolder: this._syncFolder.bind(this),
       syncFolderSync: this._syncFolderSync.bind(this),
       listFolder: this._listFolder.bind(this)
@@ -74,6 +75,11 @@ class SimulatedDisk {
   /** What a reader would see, as a copy. @type {(file: string) => Buffer} */
   read (file) {
     return this._inode(file).contents()
+  }
+
+  /** Of a file, in bytes. @type {(file: string) => number} */
+  size (file) {
+    return this._inode(file).cacheSize
   }
 
   /** Creates a durable file. @type {(file: string, bytes: Uint8Array) => void} */
@@ -224,10 +230,18 @@ class SimulatedDisk {
 
   /** @type {(file: string, cb: Callback) => void} */
   _unlink (file, cb) {
-    this._answer({ name: 'unlink', path: file }, cb, () => {
-      if (!this._names.has(file)) throw diskError('ENOENT', 'unlink', file)
-      this._changeNames(path.dirname(file), [[file, null]])
-    })
+    this._answer({ name: 'unlink', path: file }, cb, () => this._removeName(file))
+  }
+
+  /** @param {string} file */
+  _unlinkSync (file) {
+    this._perform({ name: 'unlink', path: file }, () => this._removeName(file))
+  }
+
+  /** @param {string} file */
+  _removeName (file) {
+    if (!this._names.has(file)) throw diskError('ENOENT', 'unlink', file)
+    this._changeNames(path.dirname(file), [[file, null]])
   }
 
   /** @type {(folder: string, cb: Callback) => void} */

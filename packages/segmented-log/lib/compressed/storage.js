@@ -14,7 +14,7 @@ const { readIndex } = require('./member-index')
 
 /** Of the members that all files of a storage keep inflated, together. */
 const CACHE_SIZE = 1024 * 1024
-const UNCHANGED = /** @type {const} */ (['rename', 'unlink', 'syncFolder', 'syncFolderSync', 'listFolder', 'makeFolderSync',
+const UNCHANGED = /** @type {const} */ (['rename', 'unlink', 'unlinkSync', 'syncFolder', 'syncFolderSync', 'listFolder', 'makeFolderSync',
   'toAbsolute', 'realPath', 'copyOwnership', 'lock', 'hasKernelLocks', 'findHolder'])
 
 /**
