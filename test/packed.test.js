@@ -21,7 +21,7 @@ const publicNames = new Set([...manifests.values()].map(({ name }) => name))
 /** Besides the package itself and its manifest. */
 const SUBPATHS = {
   framing: ['./survey'],
-  ingest: ['./guard'],
+  ingest: ['./guard', './settings'],
   'log-writer': ['./threads'],
   'offset-log': ['./composing', './copying', './millrace-worker'],
   pino: ['./transport']

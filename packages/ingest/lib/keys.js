@@ -35,7 +35,7 @@ class ActiveKey {
     this.otlpLog = otlpLog
   }
 
-  /** Aborted when the key is revoked. */
+  /** Aborted when the key is revoked. @returns {AbortSignal} */
   get ended () {
     return this.#ending.signal
   }

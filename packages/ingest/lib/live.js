@@ -72,7 +72,7 @@ class EventStream {
     }, heartbeatMs).unref()
   }
 
-  /** Aborted when the stream is to end, for whatever reason. */
+  /** Aborted when the stream is to end, for whatever reason. @returns {AbortSignal} */
   get signal () {
     return this.#gone.signal
   }

@@ -66,7 +66,7 @@ class NamedLog {
     this.name = name
   }
 
-  /** Aborted if the log fails, and another one takes its place. */
+  /** Aborted if the log fails, and another one takes its place. @returns {AbortSignal} */
   get broken () {
     return this.#breaking.signal
   }
