@@ -15,7 +15,7 @@ const names = fs.readdirSync(path.join(root, 'packages'))
 // The front door is published under the name of the project itself.
 const publishedName = (name) => name === 'millrace' ? name : `@millrace/${name}`
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|settings|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|threads|transport|lib\/.+)\.d\.ts|docs\/[\w-]+\.md|images\/[\w-]+\.svg)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|settings|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|settings|threads|transport|lib\/.+)\.d\.ts|docs\/[\w-]+\.md|images\/[\w-]+\.svg)$/
 const OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
