@@ -2,7 +2,7 @@
 // Writes the records of an application into one log: in batches, with policies for flushing and for a full queue.
 
 const { LogWriter } = require('./lib/log-writer')
-const { parseOptions, warnOnce } = require('./lib/options')
+const { optionNames, parseOptions, warnOnce } = require('./lib/options')
 const { lines, preEncoded } = require('./lib/pre-encoded')
 
 /**
@@ -20,5 +20,6 @@ const { lines, preEncoded } = require('./lib/pre-encoded')
 exports.LogWriter = LogWriter
 exports.lines = lines
 exports.preEncoded = preEncoded
+exports.optionNames = optionNames
 exports.parseOptions = parseOptions
 exports.warnOnce = warnOnce

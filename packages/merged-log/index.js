@@ -2,6 +2,7 @@
 // One log that several processes write: each its own slot of a folder. Readers get the slots merged by time.
 
 const { MergedLog } = require('./lib/merged-log')
+const { slotOptionNames } = require('./lib/options')
 const { SlotLog } = require('./lib/slot-log')
 
 /**
@@ -14,3 +15,4 @@ const { SlotLog } = require('./lib/slot-log')
 
 exports.MergedLog = MergedLog
 exports.SlotLog = SlotLog
+exports.slotOptionNames = slotOptionNames

@@ -4,6 +4,7 @@
 const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
 const { listSegments } = require('./lib/opening')
+const { optionNames } = require('./lib/options')
 const { SegmentedLog, findMissingSegments } = require('./lib/segmented-log')
 
 /**
@@ -18,4 +19,5 @@ exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog
 exports.createPlainStorage = createPlainStorage
 exports.findMissingSegments = findMissingSegments
+exports.optionNames = optionNames
 exports.listSegments = listSegments

@@ -58,17 +58,58 @@ function misuse (message) {
 }
 
 /**
- * Refuses a misspelt option. An unknown option that is undefined counts as missing.
+ * Refuses an option that is misspelt, or that belongs elsewhere. An unknown option that is undefined counts as missing.
  * @param {string} call  which got the options
  * @param {object} options
  * @param {readonly string[]} known
+ * @param {Readonly<Record<string, readonly string[]>>} [elsewhere]  by place, such as `log`: the options that belong
+ *   there
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function checkNames (call, options, known) {
+function checkNames (call, options, known, elsewhere = {}) {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || known.includes(name)) continue
-    throw misuse(`${call}: there is no option ${name}; there are ${known.join(', ')}`)
+    throw misuse(`${call}: there is no option ${name}; ${suggest(name, known, elsewhere)}there are ${known.join(', ')}`)
   }
+}
+
+/**
+ * What may have been meant.
+ * @type {(name: string, known: readonly string[], elsewhere: Readonly<Record<string, readonly string[]>>) => string}
+ */
+function suggest (name, known, elsewhere) {
+  const places = Object.entries(elsewhere)
+  const right = places.filter(([, names]) => names.includes(name)).map(([place]) => place)
+  if (right.length > 0) return `it belongs into ${right.join(' or ')}; `
+  const close = known.find((other) => isClose(name, other))
+  if (close !== undefined) return `did you mean ${close}? If not, `
+  for (const [place, names] of places) {
+    const there = names.find((other) => isClose(name, other))
+    if (there !== undefined) return `did you mean ${there}, which belongs into ${place}? If not, `
+  }
+  return ''
+}
+
+/**
+ * Whether one was meant as the other: other cases or signs, or one or two letters.
+ * @type {(a: string, b: string) => boolean}
+ */
+function isClose (a, b) {
+  const [one, other] = [a, b].map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''))
+  return one === other || (Math.min(one.length, other.length) > 2 && countEdits(one, other) <= (one.length > 5 ? 2 : 1))
+}
+
+/** How many letters were added, left out or changed. @type {(a: string, b: string) => number} */
+function countEdits (a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, count) => count)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1]))
+    }
+    row = next
+  }
+  return row[b.length]
 }
 
 /** The text of anything that was thrown, even if turning it into text throws. @type {(thrown: unknown) => string} */

@@ -10,6 +10,11 @@ const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'fsync', 're
 const BATCH = { count: 500, size: 2 ** 20, ageMs: 1000 }
 const BACKOFF = { minMs: 200, maxMs: 60_000 }
 const LAG_MS = 1000
+const ELSEWHERE = {
+  batch: Object.keys(BATCH),
+  backoff: Object.keys(BACKOFF),
+  'the options of the sink': ['url', 'headers', 'gzip', 'timeoutMs', 'format', 'map', 'resource']
+}
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
@@ -92,7 +97,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  */
 function parseOptions (log, options) {
   if (typeof log?.scan !== 'function' || typeof log.stream !== 'function') throw misuse('Forwarder: expected a log')
-  checkObject('Forwarder', options, KNOWN)
+  checkObject('Forwarder', options, KNOWN, ELSEWHERE)
   const {
     sink, name = 'default', path, start = 'first', batch, backoff, fsync = 'interval', refused, timeOf = readTime,
     lagMs = LAG_MS, onReport = null, unref = false, storage = fileStorage
@@ -166,10 +171,10 @@ function readTime (value) {
   return findTime(value)?.ms
 }
 
-/** @type {(what: string, given: object, known: string[]) => void} */
-function checkObject (what, given, known) {
+/** @type {(what: string, given: object, known: string[], elsewhere?: Record<string, string[]>) => void} */
+function checkObject (what, given, known, elsewhere) {
   if (given === null || typeof given !== 'object') throw misuse(`${what}: expected an object, got ${String(given)}`)
-  checkNames(what, given, known)
+  checkNames(what, given, known, elsewhere)
 }
 
 /** @type {(name: string, value: unknown, allowed: unknown[]) => void} */

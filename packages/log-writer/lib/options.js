@@ -10,8 +10,19 @@ const EAGER = Object.freeze({ error: 'written', fatal: 'synced' })
 const PROTECT = ['error', 'fatal']
 const WHEN_FULL = ['write-through', 'wait', 'drop-new', 'drop-old']
 const EAGERNESS = ['written', 'synced']
-const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'levels', 'handleSignals', 'codec', 'replace',
-  'onReport', 'onDrop', 'standardError']
+/** The names of all options. */
+const optionNames = Object.freeze(['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'levels', 'handleSignals', 'codec', 'replace',
+  'onReport', 'onDrop', 'standardError'])
+
+const BATCH = Object.freeze({ count: 512, bytes: 64 * 1024, ageMs: 100 })
+const QUEUE = Object.freeze({ count: 8192, bytes: 1024 * 1024 })
+/** What belongs elsewhere. */
+const ELSEWHERE = Object.freeze({
+  batch: Object.keys(BATCH),
+  queue: Object.keys(QUEUE),
+  'the options of the log': ['maxSize', 'maxAge', 'maxCount', 'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'keep', 'fsync',
+    'cache', 'storage', 'maxRecordSize', 'maxPendingSize', 'lockTimeout', 'slots', 'mode']
+})
 
 /** @typedef {'write-through' | 'wait' | 'drop-new' | 'drop-old'} WhenFull */
 /** @typedef {'written' | 'synced'} Eagerness */
@@ -48,43 +59,44 @@ const KNOWN = ['batch', 'queue', 'whenFull', 'protect', 'eager', 'level', 'level
 
 /**
  * @param {LogWriterOptions & Record<string, unknown>} [options]
+ * @param {string} [call]  that they were given to
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
-function parseOptions (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`LogWriter: expected options, got ${String(options)}`)
-  checkNames('LogWriter', options, KNOWN)
+function parseOptions (options = {}, call = 'LogWriter') {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  checkNames(call, options, optionNames, ELSEWHERE)
   const { whenFull = 'write-through', handleSignals = false } = options
   /** @type {{ encode: (value: any) => Uint8Array | string }} */
   const codec = options.codec ?? jsonCodec
   if (!WHEN_FULL.includes(whenFull)) {
-    throw misuse(`LogWriter: whenFull must be one of ${WHEN_FULL.join(', ')}, got ${String(whenFull)}`)
+    throw misuse(`${call}: whenFull must be one of ${WHEN_FULL.join(', ')}, got ${String(whenFull)}`)
   }
   if (typeof handleSignals !== 'boolean') {
-    throw misuse(`LogWriter: handleSignals must be true or false, got ${String(handleSignals)}`)
+    throw misuse(`${call}: handleSignals must be true or false, got ${String(handleSignals)}`)
   }
-  if (typeof codec?.encode !== 'function') throw misuse('LogWriter: codec must have the function encode')
+  if (typeof codec?.encode !== 'function') throw misuse(`${call}: codec must have the function encode`)
   return {
-    batch: parseLimits('batch', options.batch, { count: 512, bytes: 64 * 1024, ageMs: 100 }),
-    queue: parseLimits('queue', options.queue, { count: 8192, bytes: 1024 * 1024 }),
+    batch: parseLimits(`${call}: batch`, options.batch, BATCH),
+    queue: parseLimits(`${call}: queue`, options.queue, QUEUE),
     whenFull,
-    levels: parseLevels(options),
+    levels: parseLevels(call, options),
     handleSignals,
     codec,
-    ...parseHelpers(options)
+    ...parseHelpers(call, options)
   }
 }
 
-/** @param {LogWriterOptions} options */
-function parseLevels ({ levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity, handleSignals }) {
+/** @param {string} call  @param {LogWriterOptions} options */
+function parseLevels (call, { levels = LEVELS, eager = EAGER, protect = PROTECT, level = -Infinity, handleSignals }) {
   const isKnown = (/** @type {string} */ name) => Object.hasOwn(levels, name)
-  parseLevelNumbers('LogWriter', levels)
+  parseLevelNumbers(call, levels)
   for (const [name, how] of Object.entries(eager)) {
-    if (!EAGERNESS.includes(how)) throw misuse(`LogWriter: eager.${name} must be written or synced, got ${String(how)}`)
+    if (!EAGERNESS.includes(how)) throw misuse(`${call}: eager.${name} must be written or synced, got ${String(how)}`)
   }
   // The defaults name levels that other tables of levels may not have.
   const named = [...eager === EAGER ? [] : Object.keys(eager), ...protect === PROTECT ? [] : protect]
   const unknown = named.find((name) => !isKnown(name))
-  if (unknown !== undefined) throw misuse(`LogWriter: there is no level ${unknown}; add it to the option levels`)
+  if (unknown !== undefined) throw misuse(`${call}: there is no level ${unknown}; add it to the option levels`)
   /** @type {Eagerness | null} */
   const eagerByDefault = handleSignals ? 'written' : null
   return { levels, eager, eagerByDefault, protect, level }
@@ -98,13 +110,13 @@ function parseLevelNumbers (call, levels) {
   return levels
 }
 
-/** @param {LogWriterOptions} options */
-function parseHelpers (options) {
+/** @param {string} call  @param {LogWriterOptions} options */
+function parseHelpers (call, options) {
   const { replace, onReport = warnOnce(), onDrop = () => {}, standardError = descriptor } = options
-  if (replace !== undefined && typeof replace !== 'function') throw misuse('LogWriter: replace must be a function')
-  if (typeof onReport !== 'function') throw misuse('LogWriter: onReport must be a function')
-  if (typeof onDrop !== 'function') throw misuse('LogWriter: onDrop must be a function')
-  if (typeof standardError?.write !== 'function') throw misuse('LogWriter: standardError must have the function write')
+  if (replace !== undefined && typeof replace !== 'function') throw misuse(`${call}: replace must be a function`)
+  if (typeof onReport !== 'function') throw misuse(`${call}: onReport must be a function`)
+  if (typeof onDrop !== 'function') throw misuse(`${call}: onDrop must be a function`)
+  if (typeof standardError?.write !== 'function') throw misuse(`${call}: standardError must have the function write`)
   return { replace, onReport, onDrop, standardError: standardError === process.stderr ? descriptor : standardError }
 }
 
@@ -116,13 +128,13 @@ function parseHelpers (options) {
  * @returns {Limits}
  */
 function parseLimits (name, given = {}, defaults) {
-  if (given === null || typeof given !== 'object') throw misuse(`LogWriter: ${name} must be an object, got ${String(given)}`)
-  checkNames(`LogWriter: ${name}`, given, Object.keys(defaults))
+  if (given === null || typeof given !== 'object') throw misuse(`${name} must be an object, got ${String(given)}`)
+  checkNames(name, given, Object.keys(defaults))
   /** @type {any} */
   const limits = { ...defaults }
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined) continue
-    if (typeof value !== 'number' || !(value >= 1)) throw misuse(`LogWriter: ${name}.${key} must be 1 or more, got ${String(value)}`)
+    if (typeof value !== 'number' || !(value >= 1)) throw misuse(`${name}.${key} must be 1 or more, got ${String(value)}`)
     limits[key] = value
   }
   return limits
@@ -143,6 +155,7 @@ function warnOnce () {
   }
 }
 
+exports.optionNames = optionNames
 exports.parseOptions = parseOptions
 exports.parseLevelNumbers = parseLevelNumbers
 exports.warnOnce = warnOnce

@@ -4,6 +4,7 @@
 const { fileStorage } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
+const { optionNames } = require('@millrace/segmented-log')
 const { toInstant } = require('@millrace/where')
 
 const SLOTS = 64
@@ -19,6 +20,8 @@ const KEY = /^(\d{1,6}):(\d{1,16})$/
 /** Given to each slot's log as they are. */
 const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
   'openSegments', 'maxAge', 'storage', 'signal']
+/** The names of all options of a slot. */
+const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
 const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
 const OF_READ = ['where', 'onCorrupt', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after', 'unref']
 
@@ -74,7 +77,7 @@ const OF_READ = ['where', 'onCorrupt', 'signal', 'limit', 'reverse', 'live', 'ol
  */
 function parseSlotOptions (options = {}) {
   checkObject('SlotLog', options)
-  checkNames('SlotLog', options, [...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
+  checkNames('SlotLog', options, slotOptionNames, { MergedLog: ['time', 'latenessMs', 'onCorrupt'], SegmentedLog: optionNames })
   const slotCount = parseNumber('SlotLog: slots', options.slots, SLOTS, 1)
   const quotaMin = slotCount * QUOTA_PER_SLOT_MIN
   const { maxSize = Infinity, storage = fileStorage } = options
@@ -101,7 +104,7 @@ function parseSlotOptions (options = {}) {
  */
 function parseMergedOptions (options = {}) {
   checkObject('MergedLog', options)
-  checkNames('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'])
+  checkNames('MergedLog', options, [...OF_READER, 'time', 'latenessMs', 'cache'], { SlotLog: slotOptionNames })
   return {
     timeOf: parseTime(options.time),
     latenessMs: parseNumber('MergedLog: latenessMs', options.latenessMs, LATENESS_MS, 0),
@@ -205,6 +208,7 @@ function parseNumber (what, value, byDefault, least) {
   throw misuse(`${what} must be a number, at least ${least}, got ${String(value)}`)
 }
 
+exports.slotOptionNames = slotOptionNames
 exports.parseSlotOptions = parseSlotOptions
 exports.parseMergedOptions = parseMergedOptions
 exports.parseRead = parseRead

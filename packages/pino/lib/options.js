@@ -1,10 +1,10 @@
 'use strict'
 // Checks the options of a destination: some are its own, and the others are those of the log writer.
 
-const { misuse } = require('@millrace/errors')
-const { lines, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
-const { SlotLog } = require('@millrace/merged-log')
-const { SegmentedLog } = require('@millrace/segmented-log')
+const { checkNames, misuse } = require('@millrace/errors')
+const { lines, optionNames: writerNames, parseOptions: parseWriterOptions } = require('@millrace/log-writer')
+const { SlotLog, slotOptionNames } = require('@millrace/merged-log')
+const { SegmentedLog, optionNames: segmentedNames } = require('@millrace/segmented-log')
 const { createRedactor } = require('./patterns')
 const { Tee } = require('./tee')
 
@@ -13,6 +13,17 @@ const SIZE_MAX = 2 ** 30
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 const LOCK_TIMEOUT_MS = 2000
 const SLOT_COUNT = 64
+// First those of the destination itself. A line is stored as it is, and a drop is an event.
+const NAMES = ['log', 'slots', 'redact', 'censor', 'tee', ...writerNames.filter((name) => !['codec', 'onDrop'].includes(name))]
+const OF_FOLDER = segmentedNames.filter((name) => name !== 'codec')
+const OF_SLOT = slotOptionNames.filter((name) => !['codec', 'slots'].includes(name))
+const ELSEWHERE = {
+  log: OF_FOLDER,
+  batch: ['bytes', 'count', 'ageMs'],
+  queue: ['bytes', 'count'],
+  'the options of pino': ['name', 'base', 'timestamp', 'formatters', 'serializers', 'customLevels', 'useOnlyCustomLevels', 'mixin',
+    'messageKey', 'errorKey', 'nestedKey', 'hooks', 'transport', 'msgPrefix', 'depthLimit', 'edgeLimit', 'enabled', 'safe', 'crlf']
+}
 /** The folder can be opened again at once: a new segment lies behind what cannot be written. */
 const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UNDONE', 'ERR_LOG_READ_ONLY',
   'ERR_LOG_CORRUPT', 'ERR_LOG_FULL'])
@@ -55,15 +66,33 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  */
 
 /**
+ * Refuses names that are not known.
+ * @param {DestinationOptions} [options]
+ * @param {string} [call]  that they were given to
+ */
+function checkOptions (options = {}, call = 'destination') {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  checkNames(call, options, NAMES, ELSEWHERE)
+  const { log = {}, slots } = options
+  if (log === null || typeof log !== 'object') throw misuse(`${call}: log must be an object of options, got ${String(log)}`)
+  const isFolder = slots === undefined || slots === false
+  checkNames(`${call}: log`, log, isFolder ? OF_FOLDER : OF_SLOT, {
+    keep: ['where'],
+    [`the options of ${call}, beside log`]: NAMES,
+    ...(!isFolder && { 'a folder that only one process writes': OF_FOLDER })
+  })
+}
+
+/**
  * Checks the options before anything is opened.
  * @param {DestinationOptions} [options]
  * @returns {ParsedOptions}
  */
 function parseOptions (options = {}) {
-  if (options === null || typeof options !== 'object') throw misuse(`destination: expected options, got ${String(options)}`)
+  checkOptions(options)
   const { log, slots = false, levels = {}, redact = false, censor, tee, ...writer } = options
   const all = { handleSignals: true, ...writer, levels: { ...LEVELS, ...levels } }
-  parseWriterOptions(all)
+  parseWriterOptions(all, 'destination')
   return {
     log,
     slots: parseSlots(slots),
@@ -133,5 +162,6 @@ function createReplace (first, open) {
   }
 }
 
+exports.checkOptions = checkOptions
 exports.openTarget = openTarget
 exports.parseOptions = parseOptions

@@ -3,6 +3,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { destination } = require('./destination')
+const { checkOptions } = require('./options')
 
 const MIB = 2 ** 20
 
@@ -73,6 +74,7 @@ function preset (name, target, options) {
   if (!Object.hasOwn(presets, name)) {
     throw misuse(`preset: there is no ${String(name)}; there are ${Object.keys(presets).join(', ')}`)
   }
+  checkOptions(options, 'preset')
   const { logger, destination: { log, ...others } } = presets[name]
   // A Log that is open has its limits already, and these are too small for many slots.
   const isLimited = (typeof target === 'string' || target instanceof URL) && !options?.slots

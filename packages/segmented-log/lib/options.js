@@ -26,8 +26,9 @@ const QUOTA_MIN = 1024 * 1024
 
 /** Options that every segment gets as they are. */
 const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
-const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
-  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep']
+/** The names of all options. */
+const optionNames = Object.freeze([...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
+  'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep'])
 
 /**
  * @template [T=any]
@@ -68,7 +69,7 @@ const KNOWN = [...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'loc
 // eslint-disable-next-line complexity -- a default for each option
 function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   if (options === null || typeof options !== 'object') throw misuse(`SegmentedLog: expected options, got ${String(options)}`)
-  checkNames('SegmentedLog', options, KNOWN)
+  checkNames('SegmentedLog', options, optionNames, { keep: ['where'] })
   const {
     flags = 'r+', cache = CACHE_SIZE, maxPendingSize = Infinity, onCorrupt = 'error', strict = false, signal,
     segmentDay
@@ -164,4 +165,5 @@ function parseNumber (name, value, byDefault, least) {
   throw misuse(`SegmentedLog: ${name} must be a number, at least ${least}, got ${String(value)}`)
 }
 
+exports.optionNames = optionNames
 exports.parseOptions = parseOptions
