@@ -76,7 +76,9 @@ serverTest(tape, 'stream: a full one refuses, and keeps what it has', (t) => wit
   await log.append(['a', 'b'])
   t.equal(await codeOf(() => log.append(['c', 'd'])), 'ERR_LOG_FULL')
   const results = await Promise.allSettled(['c', 'd'].map((value) => log.append(value)))
-  t.deepEqual(results.map(({ status, reason }) => reason?.code ?? status), ['fulfilled', 'ERR_LOG_FULL'])
+  const states = results.map(({ status, reason }) => reason?.code ?? status)
+  // Without atomic batches the first record of the batch has taken the room.
+  t.deepEqual(states, [log.supports.atomicBatch ? 'fulfilled' : 'ERR_LOG_FULL', 'ERR_LOG_FULL'])
   t.equal(await log.count(), 3)
 }))
 

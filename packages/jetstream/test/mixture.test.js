@@ -3,6 +3,7 @@
 // message is delayed at random, so calls overlap: an answer is right if it was true at some time between the question
 // and the answer. `MILLRACE_CALLS=200000` makes so many calls.
 
+const { performance } = require('node:perf_hooks')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { createRandom, failureOf, inQuickRuns, until } = require('@millrace/testkit')
@@ -310,6 +311,7 @@ tape(`mixture: ${CALLS} calls beside each other are answered with what was true,
     await within(round.close())
     server.deleteStream(round.name)
     made += round.calls
+    if (number % 50 === 49) t.comment(`${made} calls, ${Math.round(performance.now() / 1000)} s`)
     differences.push(...round.differences.map((difference) => `round ${number}: ${difference}`))
   }
   server.close()
