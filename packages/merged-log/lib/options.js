@@ -23,7 +23,7 @@ const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize'
 /** The names of all options of a slot. */
 const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
 const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
-const OF_READ = ['where', 'onCorrupt', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after', 'unref']
+const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after', 'unref']
 
 /** @typedef {import('@millrace/segmented-log').SegmentedLogOptions} SegmentedLogOptions */
 
@@ -129,14 +129,14 @@ function parseRead (call, options = {}, known = OF_READ) {
   const bound = ['gt', 'gte', 'lt', 'lte'].find((name) => options[name] !== undefined)
   if (bound !== undefined) throw misuse(`${call}: slots have no seqs in common, so there is no bound ${bound}; use after`)
   checkNames(call, options, known)
-  const { where, onCorrupt } = options
+  const { where, onCorrupt, onRetained } = options
   const reverse = Boolean(options.reverse)
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   if (live && reverse) throw misuse(`${call}: a live stream cannot be reversed; leave out live, old or reverse`)
   return {
     /** For the streams of the slots. */
-    of: { where, onCorrupt, reverse },
+    of: { where, onCorrupt, onRetained, reverse },
     after: parsePosition(call, options.after),
     limit: parseLimit(call, options.limit),
     reverse,

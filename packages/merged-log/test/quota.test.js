@@ -5,7 +5,7 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { MergedLog, SlotLog } = require('..')
 
 const MiB = 2 ** 20
@@ -51,4 +51,26 @@ tape('quota: all slots together stay below it, the oldest records go first, and 
   t.ok(peak <= 2 * MiB, `${peak} bytes at most`)
   await merged.close()
   await b.close()
+})
+
+tape('retained: a stream that resumes where a slot has dropped records fails, or goes on if it may miss some', async (t) => {
+  const folder = path.join(temporaryFolder(), 'slots')
+  const writer = SlotLog(folder, { codec: jsonCodec })
+  for (let n = 0; n < 3; n++) {
+    await writer.append({ n, time: n })
+    await writer.log.roll()
+  }
+  const merged = MergedLog(folder, { codec: jsonCodec })
+  const { seq } = await merged.first()
+  const after = { 0: Number(seq.split(':')[1]) }
+  await writer.log.dropBefore(writer.log.since.value)
+  const read = async (options) => {
+    const found = []
+    for await (const { value } of merged.stream({ after, ...options })) found.push(value.n)
+    return found
+  }
+  await until(async () => (await failureOf(() => read()))?.code === 'ERR_LOG_SEQ_RETAINED')
+  t.deepEqual(await read({ onRetained: 'skip' }), [2])
+  await merged.close()
+  await writer.close()
 })
