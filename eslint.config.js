@@ -13,6 +13,18 @@ module.exports = [
     }
   },
   {
+    // Tests of programs that use a log replace these, as jest and sinon do by default. What is taken when a module is
+    // loaded goes on.
+    files: ['packages/*/lib/**/*.js', 'packages/*/*.js'],
+    ignores: ['packages/testkit/**', 'packages/millrace/viewer/**'],
+    rules: {
+      'no-restricted-globals': ['error',
+        ...['setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval']
+          .map((name) => ({ name, message: 'Take it from node:timers.' }))],
+      'no-restricted-properties': ['error', { object: 'process', property: 'nextTick', message: 'Take it from node:process.' }]
+    }
+  },
+  {
     // For a browser. Its names are known to the types, and uPlot is the name of a class.
     files: ['**/*.mjs'],
     rules: { 'no-undef': 'off', 'new-cap': 'off', 'accessor-pairs': 'off' }

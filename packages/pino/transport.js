@@ -1,6 +1,8 @@
 'use strict'
 // The target of `pino.transport`: the destination in the worker thread that thread-stream makes.
 
+const { nextTick } = require('node:process')
+const { setTimeout } = require('node:timers')
 const { parentPort } = require('node:worker_threads')
 const { misuse } = require('@millrace/errors')
 const { warnOnce } = require('@millrace/log-writer')
@@ -28,7 +30,7 @@ async function transport (options) {
   const to = destination(folder, { ...own, onReport: warnOnce() })
   retryFlush(to)
   // In the next tick: thread-stream listens first, and misses no message.
-  process.nextTick(() => parentPort?.on('message', (message) => {
+  nextTick(() => parentPort?.on('message', (message) => {
     if (message?.code === 'PINO_CONFIG') to.emit('message', message)
   }))
   await to.ready()

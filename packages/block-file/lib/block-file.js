@@ -2,6 +2,7 @@
 // BlockFile: opens the file, checks arguments, and hands each call to the reader, the writer or a scan.
 
 const { basename, dirname } = require('node:path')
+const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const {
   createObservable, Lifecycle, parseSignal, SyncBudget, readUInt32BE, readUInt48BE, readUInt53BE, toCallback
@@ -516,7 +517,7 @@ class BlockFileHandle {
     try {
       value = decode(bytes, offset)
     } catch (err) {
-      return process.nextTick(cb, err)
+      return nextTick(cb, err)
     }
     this._turns.deliver(cb, value)
   }

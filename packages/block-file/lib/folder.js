@@ -11,6 +11,7 @@
 // after each change. A folder that is put in its place between the two gets that one change, which then fails.
 
 const path = require('node:path')
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { close, open } = require('./open')
@@ -203,9 +204,9 @@ class Folder {
       }
     }
     bound.realPath = (/** @type {string} */ file, /** @type {any} */ cb) => {
-      if (this.#handle !== null && this.#isInside(file)) process.nextTick(cb, null, this.#realPathOf(file))
+      if (this.#handle !== null && this.#isInside(file)) nextTick(cb, null, this.#realPathOf(file))
       else if (inner.realPath) inner.realPath(file, cb)
-      else process.nextTick(cb, null, file)
+      else nextTick(cb, null, file)
     }
     if (inner.lock) {
       bound.lock = (/** @type {string} */ file, /** @type {any} */ request, /** @type {any} */ cb) => {

@@ -2,6 +2,7 @@
 // SpanReader: a moving window for reading a range of the file in order, in either direction. It bypasses the cache and
 // reads large spans into one reused buffer. Unused bytes move to the side where the next span adjoins.
 
+const { setImmediate } = require('node:timers')
 const { allocateShared, TimeSlice, trampoline } = require('@millrace/flow')
 const { Admission, Slab } = require('./block-cache')
 const { fetch, fetchNow } = require('./whole-io')

@@ -7,6 +7,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
 const { fileURLToPath } = require('node:url')
 const { callbackify } = require('node:util')
 const { misuse, reasonOf } = require('@millrace/errors')
@@ -365,7 +366,7 @@ async function openFolder (folder) {
         else cb(null, isSame(found))
       }),
       isAtSync: (name) => isSame(lookNow(name)),
-      close: (cb) => fd === null ? process.nextTick(cb, null) : fs.close(fd, cb)
+      close: (cb) => fd === null ? nextTick(cb, null) : fs.close(fd, cb)
     }
   } catch (err) {
     if (fd !== null) await call(fs, 'close', fd).catch(() => {})

@@ -4,6 +4,7 @@
 
 const path = require('node:path')
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback, toPromise, trampoline } = require('@millrace/flow')
 const { openSized } = require('./open')
@@ -493,7 +494,7 @@ class Writer {
       /** @type {Done} */
       const finish = (err, result) => {
         // In the next tick, so that a callback that throws cannot stop the queue.
-        process.nextTick(task.cb, err ?? null, result)
+        nextTick(task.cb, err ?? null, result)
         next()
       }
       const { handle, path } = this._file

@@ -1,6 +1,7 @@
 'use strict'
 // Callbacks: loops over steps that call back, and conversions between callbacks and promises.
 
+const { nextTick } = require('node:process')
 const { misuse } = require('@millrace/errors')
 
 /** @template T @typedef {(err: Error | null, result?: T) => void} Callback */
@@ -86,7 +87,7 @@ function toPromise (run) {
  * @type {<T>(promise: Promise<T>, cb: (err: any, result?: any) => void) => void}
  */
 function toCallback (promise, cb) {
-  promise.then((result) => process.nextTick(cb, null, result), (err) => process.nextTick(cb, err))
+  promise.then((result) => nextTick(cb, null, result), (err) => nextTick(cb, err))
 }
 
 /** Calls a method that takes a callback last. @type {(object: any, name: string, ...args: any[]) => Promise<any>} */
@@ -103,7 +104,7 @@ function rethrowAsync (run) {
   try {
     run()
   } catch (err) {
-    process.nextTick(() => { throw err })
+    nextTick(() => { throw err })
   }
 }
 

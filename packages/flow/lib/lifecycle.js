@@ -2,6 +2,8 @@
 // The lifecycle of whatever opens, works and closes. Calls wait until it is open and fail once it is closed. Each call
 // calls back exactly once. Closing waits for the calls that are running.
 
+const { nextTick } = require('node:process')
+const { setImmediate } = require('node:timers')
 const { misuse } = require('@millrace/errors')
 const { rethrowAsync } = require('./callbacks')
 
@@ -73,7 +75,7 @@ class Lifecycle {
    */
   run (name, cb, action) {
     if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)
-    if (this.isClosed) return process.nextTick(cb, this.#closedError(name))
+    if (this.isClosed) return nextTick(cb, this.#closedError(name))
     this.enter()
     let hasEnded = false
     /** @type {Callback<T>} */
@@ -82,7 +84,7 @@ class Lifecycle {
       hasEnded = true
       this.leave()
       // In the next tick: a caller that recurses on errors must not overflow the stack.
-      if (err) process.nextTick(cb, err)
+      if (err) nextTick(cb, err)
       else cb(null, /** @type {T} */ (result))
     }
     const begin = (/** @type {Error | null} */ err) => {
@@ -127,9 +129,9 @@ class Lifecycle {
       this.isOpen = false
       this.#whenIdle = () => shutDown(resolve)
       if (this.#whenOpen) this.#whenOpen.push(() => this.#tellIdle())
-      else process.nextTick(() => this.#tellIdle())
+      else nextTick(() => this.#tellIdle())
     })
-    this.#closing.then((err) => process.nextTick(cb, err))
+    this.#closing.then((err) => nextTick(cb, err))
   }
 
   #tellIdle () {

@@ -1,6 +1,7 @@
 'use strict'
 // The option `signal`: an AbortSignal that ends a call, and the error of a call that it has ended.
 
+const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { rethrowAsync } = require('./callbacks')
 
@@ -80,12 +81,12 @@ function listen (signal) {
  */
 function abortable (name, signal, cb, run) {
   if (signal === null) return run(cb)
-  if (signal.aborted) return process.nextTick(cb, abortError(name, signal))
+  if (signal.aborted) return nextTick(cb, abortError(name, signal))
   let hasEnded = false
   const forget = onAbort(signal, () => {
     hasEnded = true
     // Not from here: `abort` is not to run callbacks of others before it returns.
-    process.nextTick(cb, abortError(name, signal))
+    nextTick(cb, abortError(name, signal))
   })
   run((err, result) => {
     if (hasEnded) return

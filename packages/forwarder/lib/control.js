@@ -2,6 +2,7 @@
 // What a forwarder is doing, and how it is stopped: waits that anything may end, pausing, closing, and trying again.
 
 const { performance } = require('node:perf_hooks')
+const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { createObservable } = require('@millrace/flow')
 const { classify, delayOf } = require('./outcomes')
 

@@ -2,6 +2,7 @@
 // The forwarder: opens the cursor, reads what lies behind it, makes batches, and has them delivered, one at a time.
 
 const { performance } = require('node:perf_hooks')
+const { clearInterval, setInterval } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
 const { Control, Retrier } = require('./control')
@@ -496,8 +497,7 @@ class LogForwarder {
     const isLogClosed = /** @type {any} */ (error)?.code === 'ERR_LOG_CLOSED'
     const isTold = error !== null && (isFatal(error) || (isLogClosed && !this.#isDrained))
     if (isTold) this.#reporter.tell({ what: 'stopped', message: `stopped: ${error.message}`, error })
-    const err = this.#failure ?? closedError('drained', this.#options.name)
-    for (const { reject } of this.#waiting.splice(0)) reject(err)
+    for (const { reject } of this.#waiting.splice(0)) reject(error ?? closedError('drained', this.#options.name))
     // Nothing is left to do, but somebody else may want the cursor.
     if (this.#failure) this.close().catch(() => {})
   }

@@ -1,6 +1,7 @@
 'use strict'
 // Watches the log that is forwarded: tells when it has more, when it was closed, and which log takes its place.
 
+const { clearInterval, setInterval } = require('node:timers')
 const { onAbort } = require('@millrace/flow')
 
 /** A log says nothing when it is closed, so it is asked so often. */

@@ -2,6 +2,8 @@
 // Group commit: the batches of all requests of a turn of the event loop go to the log with one write. Those that ask
 // for a sync wait for one another, and share a write and a sync.
 
+const { nextTick } = require('node:process')
+const { clearTimeout, setImmediate, setTimeout } = require('node:timers')
 const { setImmediate: nextTurn } = require('node:timers/promises')
 const { unavailable } = require('./problem')
 
@@ -199,7 +201,7 @@ class Committer {
   get #nowMs () {
     if (this.#tickMs === 0) {
       this.#tickMs = performance.now()
-      process.nextTick(this.#endTick)
+      nextTick(this.#endTick)
     }
     return this.#tickMs
   }

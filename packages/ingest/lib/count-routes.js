@@ -2,6 +2,7 @@
 // GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
 
 const { Readable } = require('node:stream')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { toPromise } = require('@millrace/flow')
 const { expectNoBody } = require('./body')
 const { formatDay, parseDay } = require('./counts/tally')

@@ -2,6 +2,7 @@
 // GET /healthz, /readyz and /metrics: for whoever starts, watches and measures the server.
 
 const path = require('node:path')
+const { setTimeout } = require('node:timers')
 const { fileStorage, writeWhole } = require('@millrace/block-file')
 const { call, toPromise } = require('@millrace/flow')
 const { whatIsWrong } = require('./access')

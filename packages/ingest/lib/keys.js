@@ -5,6 +5,7 @@
 const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 
 const SECRET_SIZE = 32

@@ -11,6 +11,7 @@
 // `gone` says that records were dropped before the client had seen them, or that the log does not know its id.
 
 const { once } = require('node:events')
+const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { onAbort } = require('@millrace/flow')
 const { firstPiece } = require('./reading')
 const { showRecord } = require('./record')

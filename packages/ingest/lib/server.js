@@ -2,6 +2,7 @@
 // A server of its own around the plugin: what it refuses before a request is one, where it listens, and how it ends.
 
 const { isIP } = require('node:net')
+const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { LogController, fastify } = require('fastify')
 const { misuse } = require('@millrace/errors')
 const { whatIsWrong } = require('./access')

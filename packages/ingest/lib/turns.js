@@ -2,6 +2,8 @@
 // Shares the event loop: requests say how many bytes they are about to work on, and those for which a turn has no more
 // room wait for a later one, in the order in which they came. So no body, however it is made, holds up the others.
 
+const { setImmediate } = require('node:timers')
+
 /** So many bytes are worked on between two turns of the event loop. */
 const TURN_SIZE = 2 ** 20
 

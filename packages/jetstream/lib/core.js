@@ -2,6 +2,8 @@
 // What the parts of one open log share. To the streams, scans and reads of offset-log the stream looks like one file.
 
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
+const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { Lifecycle, createObservable, pause, toCallback } = require('@millrace/flow')
 const { KeepAlive, errors } = require('@millrace/offset-log/composing')
@@ -119,7 +121,7 @@ class Core {
     this.#isWaking = true
     setImmediate(() => {
       this.#isWaking = false
-      for (const stream of this.waitingStreams) process.nextTick(() => stream.wake())
+      for (const stream of this.waitingStreams) nextTick(() => stream.wake())
     })
   }
 

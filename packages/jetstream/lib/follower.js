@@ -2,6 +2,7 @@
 // Follows the stream, so that `since` moves with the appends of others too: asks a consumer for the headers of new
 // records. A consumer that falls silent, with its server or because somebody deleted it, is replaced by another one.
 
+const { clearTimeout, setTimeout } = require('node:timers')
 const { pause } = require('@millrace/flow')
 const { createInbox, nanos } = require('@nats-io/transport-node')
 const { parseReply } = require('./pulling')

@@ -1,6 +1,7 @@
 'use strict'
 // JetStreamLog, the Log contract over a stream of NATS JetStream: what it adds to the calls of every log.
 
+const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortable, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, errors, sizeOf } = require('@millrace/offset-log/composing')
@@ -109,7 +110,7 @@ class Log extends BaseLog {
     const { lifecycle } = this.#core
     const publisher = this._appender
     const { overload } = publisher
-    if (overload !== null) return process.nextTick(cb, overload)
+    if (overload !== null) return nextTick(cb, overload)
     /** @type {Buffer[]} */
     let records
     try {

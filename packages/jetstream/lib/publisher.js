@@ -6,6 +6,7 @@
 // nothing that it has already.
 
 const { randomBytes } = require('node:crypto')
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { rethrowAsync } = require('@millrace/flow')
 const { errors: { overloaded } } = require('@millrace/offset-log/composing')
@@ -81,7 +82,7 @@ class Publisher {
   free (size) {
     this.#pendingSize -= size
     if (this.needsDrain) return
-    for (const cb of this.#draining.splice(0)) process.nextTick(cb)
+    for (const cb of this.#draining.splice(0)) nextTick(cb)
   }
 
   /** @type {(records: Buffer[], ids: readonly string[] | null, done: Done) => void} */
@@ -89,7 +90,7 @@ class Publisher {
     const { since } = this.#core
     const err = this.#core.failure ?? this.#checkSizes(records)
     if (err !== null) return done(err)
-    if (records.length === 0) return process.nextTick(done, null, since.value)
+    if (records.length === 0) return nextTick(done, null, since.value)
     const messages = records.map((data, index) => ({ data, id: ids?.[index] ?? `${this.#writer}.${this.#count++}` }))
     const size = records.reduce((sum, { length }) => sum + length, 0)
     this.#queue.push({ messages, size, isOnce: ids !== null, done })

@@ -3,6 +3,7 @@
 // forgotten once nobody asks it any more. If it is lost, with the server that had it, another one continues.
 
 const { performance } = require('node:perf_hooks')
+const { clearInterval, setInterval } = require('node:timers')
 const { createInbox, nanos, TimeoutError, NoRespondersError } = require('@nats-io/transport-node')
 
 /** The server forgets the consumer if nobody has asked it for so long. */

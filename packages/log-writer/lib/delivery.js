@@ -11,6 +11,8 @@
 // While it is opening, records wait. While it is diverted, they go to standard error at once, and `replace` is asked
 // again and again.
 
+const { nextTick } = require('node:process')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { checkCodec } = require('./pre-encoded')
 const { descriptor } = require('./standard-error')
@@ -233,7 +235,7 @@ class Delivery {
         return false
       }
       this.#take(batch)
-      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
+      nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
       throw err
     }
     this.#hold(batch, 1)
@@ -252,7 +254,7 @@ class Delivery {
     try {
       log.append(batch.records, (err) => this.#answered(batch, err, log))
     } catch (err) {
-      process.nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
+      nextTick(() => this.#answered(batch, /** @type {Error} */ (err), log))
     }
   }
 

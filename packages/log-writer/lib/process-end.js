@@ -6,6 +6,7 @@
 // when `write` returns. So nothing has to be done when a signal comes, and it does what it would do without a writer.
 
 const os = require('node:os')
+const { nextTick } = require('node:process')
 const { isMainThread } = require('node:worker_threads')
 
 /**
@@ -43,7 +44,7 @@ function endProcess1 (signal) {
 function onNewListener (event, listener) {
   if (listener === endProcess1 || !SIGNALS.some((signal) => signal === event)) return
   // Later: Node.js stops to listen to a signal when its last listener goes.
-  process.nextTick(() => process.off(/** @type {NodeJS.Signals} */ (event), endProcess1))
+  nextTick(() => process.off(/** @type {NodeJS.Signals} */ (event), endProcess1))
 }
 
 function standIn () {

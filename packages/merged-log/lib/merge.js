@@ -6,6 +6,7 @@
 // The order within a slot never changes: if a record's time is earlier than that of a record before it in the slot,
 // because the clock was set back, the later of the two counts for both.
 
+const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { abortError, onAbort, toCallback } = require('@millrace/flow')
 

@@ -4,6 +4,7 @@
 // still there after a while, nobody has the slot, and whoever gets its lock drops them.
 
 const path = require('node:path')
+const { clearInterval, setInterval } = require('node:timers')
 const { call } = require('@millrace/flow')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')

@@ -3,6 +3,8 @@
 // `fsync: 'always'` one sync serves the whole group.
 
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
+const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { ScratchBuffer } = require('@millrace/flow')
 const { overloaded, tooLargeToAppend } = require('./errors')
@@ -94,7 +96,7 @@ class Appender {
     this.#pendingSize -= size
     this.#overload = null
     if (this.#draining.length === 0 || this.needsDrain) return
-    for (const cb of this.#draining) process.nextTick(cb)
+    for (const cb of this.#draining) nextTick(cb)
     this.#draining = []
   }
 
@@ -108,7 +110,7 @@ class Appender {
     const size = dataSize + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
     // The exact bound is computed only for large appends.
     const sizeMax = size <= WRITE_SIZE_MAX ? 0 : store.writeSizeMax(size)
-    if (sizeMax > BATCH_SIZE_MAX) return process.nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
+    if (sizeMax > BATCH_SIZE_MAX) return nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
     this.#waiting.groupFor(size).add(records, size, done)
     this.#pendingSize += size
     lifecycle.enter()
@@ -138,7 +140,7 @@ class Appender {
   #start () {
     if (this.#isBusy) return
     this.#isBusy = true
-    process.nextTick(this.#writeNext)
+    nextTick(this.#writeNext)
   }
 
   #writeNext = () => {
@@ -151,7 +153,7 @@ class Appender {
       return
     }
     // The log is poisoned, or the group only waits for earlier appends.
-    if (durability.error || taken.size === 0) return process.nextTick(this.#callBack, taken, durability.error, 0)
+    if (durability.error || taken.size === 0) return nextTick(this.#callBack, taken, durability.error, 0)
     const group = store.writeSizeMax(taken.size) > store.room ? this.#cutToRoom(taken) : taken
     if (group.count === 0) return this.#goOn()
     const sizeMax = store.writeSizeMax(group.size)
@@ -175,7 +177,7 @@ class Appender {
       this.#noteWritten(framed)
       if (durability.mode !== 'always') {
         this.#show(framed)
-        return process.nextTick(this.#callBack, group, null, 0)
+        return nextTick(this.#callBack, group, null, 0)
       }
       const show = () => this.#show(framed)
       durability.sync((err) => err ? this.#failed(group, err) : this.#callBack(group, null, 0), show)
@@ -198,12 +200,12 @@ class Appender {
     store.show(framed)
     since.set(framed.seq)
     // Before the appends call back, as in flumelog-offset: a view of flumedb then has a record when its append is done.
-    for (const stream of waitingStreams) process.nextTick(() => stream.wake())
+    for (const stream of waitingStreams) nextTick(() => stream.wake())
   }
 
   /** @type {(group: AppendGroup, err: Error) => void} */
   #failed (group, err) {
-    process.nextTick(this.#callBack, group, this.#file.durability.noteFailedWrite(err), 0)
+    nextTick(this.#callBack, group, this.#file.durability.noteFailedWrite(err), 0)
   }
 
   /**
@@ -228,7 +230,7 @@ class Appender {
     } finally {
       // If a callback throws, the others still run.
       if (index < count) {
-        process.nextTick(this.#callBack, group, err, index)
+        nextTick(this.#callBack, group, err, index)
       } else {
         this.#waiting.giveBack(group)
         this.#goOn()
@@ -237,7 +239,7 @@ class Appender {
   }
 
   #goOn () {
-    if (performance.now() - this.#turnStartMs < TURN_MS) return process.nextTick(this.#writeNext)
+    if (performance.now() - this.#turnStartMs < TURN_MS) return nextTick(this.#writeNext)
     setImmediate(() => {
       this.#turnStartMs = performance.now()
       this.#writeNext()
@@ -396,7 +398,7 @@ class Appender {
       this.#taken = []
       this.#takenIndex = 0
     }
-    process.nextTick(this.#callBack, group, err, 0)
+    nextTick(this.#callBack, group, err, 0)
   }
 
   /** @type {(size: number, before: number) => LogError} */
@@ -422,7 +424,7 @@ class Appender {
         continue
       }
       const err = this.#full(size, kept.size)
-      process.nextTick(() => {
+      nextTick(() => {
         lifecycle.leave()
         this.free(size)
         done(err)

@@ -3,6 +3,7 @@
 // pass the call to the part that does the work. A log brings the parts and the calls that differ. What it cannot do is
 // refused here.
 
+const { nextTick } = require('node:process')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, callbackOrPromise, createSettler } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
@@ -77,7 +78,7 @@ class BaseLog {
   /** @type {(values: unknown, cb: Callback<number>) => void} */
   _append (values, cb) {
     const overload = this._appender.overload
-    if (overload !== null) return process.nextTick(cb, overload)
+    if (overload !== null) return nextTick(cb, overload)
     let records
     try {
       // Encoded now: the caller may change the value afterwards, and if encoding fails, only this append fails.

@@ -3,6 +3,8 @@
 // the next one.
 
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 
 // With `fsync: 'interval'`, a power cut may take what was appended in this time.
@@ -81,7 +83,7 @@ class Durability {
    * @param {() => void} [show]  makes records readable, before `durable` advances to them
    */
   sync (cb, show = () => {}) {
-    if (this.error) return process.nextTick(cb, this.error)
+    if (this.error) return nextTick(cb, this.error)
     this.join(cb, show)
     this.start()
   }
@@ -187,7 +189,7 @@ class Durability {
         checkpoints.synced(mark, needsSlot)
         this.#durable.set(Math.max(mark.since, this.#syncedSince))
       }
-      for (const { cb } of waiting) process.nextTick(cb, error)
+      for (const { cb } of waiting) nextTick(cb, error)
       this.#run()
     })
   }
@@ -238,7 +240,7 @@ class Durability {
       this.#running.push(...waiting)
     } else {
       this.#durable.set(mark.since)
-      for (const { cb } of waiting) process.nextTick(cb, null)
+      for (const { cb } of waiting) nextTick(cb, null)
     }
   }
 }

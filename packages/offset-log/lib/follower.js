@@ -3,6 +3,8 @@
 // wakes live streams.
 
 const { performance } = require('node:perf_hooks')
+const { nextTick } = require('node:process')
+const { setTimeout } = require('node:timers')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call, pause } = require('@millrace/flow')
@@ -117,7 +119,7 @@ class Follower {
       const waiting = this.#waiting.splice(0)
       const err = this.failure = await this.#look().then(() => null, (err) => err)
       if (err && !lifecycle.isClosed) for (const stream of waitingStreams) stream.close(err)
-      for (const cb of waiting) process.nextTick(cb, err)
+      for (const cb of waiting) nextTick(cb, err)
     }
     this.#isBusy = false
   }
@@ -197,7 +199,7 @@ class Follower {
     const file = this.#file
     if (since > file.since.value) {
       file.since.set(since)
-      for (const stream of file.waitingStreams) process.nextTick(() => stream.wake())
+      for (const stream of file.waitingStreams) nextTick(() => stream.wake())
     }
     const shown = Math.min(durable, file.since.value)
     if (shown > this.#durable.value) this.#durable.set(shown)

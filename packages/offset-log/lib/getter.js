@@ -1,6 +1,8 @@
 'use strict'
 // Gets single records. If the store finds the record at once, as it nearly always does, nothing waits.
 
+const { nextTick } = require('node:process')
+const { setImmediate } = require('node:timers')
 const { SyncBudget } = require('@millrace/flow')
 const { deleted } = require('./errors')
 
@@ -52,7 +54,7 @@ class Getter {
       if (codec.keepsBytes) value = codec.decodeKept(peek.take(), seq)
       else value = codec.decode(peek.bytes, peek.start, peek.end, seq)
     } catch (err) {
-      return process.nextTick(cb, /** @type {Error} */ (err))
+      return nextTick(cb, /** @type {Error} */ (err))
     }
     cb(null, value)
   }

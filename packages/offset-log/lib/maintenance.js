@@ -3,6 +3,7 @@
 // appends wait for the rest of the copy, and the new file replaces the old one, which is unchanged until then.
 // Deletions wait during a compaction, and while threads read.
 
+const { nextTick } = require('node:process')
 const { call, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
@@ -302,7 +303,7 @@ class Replacement {
     this.isRenaming = false
     const waiting = this.#waiting ?? []
     this.#waiting = null
-    for (const run of waiting) process.nextTick(run)
+    for (const run of waiting) nextTick(run)
   }
 
   /** @param {() => void} run  called at once, unless the file is being replaced */

@@ -1,6 +1,7 @@
 'use strict'
 // Offers a log as Node.js streams, and as a pull-stream sink.
 
+const { nextTick } = require('node:process')
 const { Readable, Writable } = require('node:stream')
 const { LogError, asError, checkNames, misuse } = require('@millrace/errors')
 const { abortError, onAbort, parseSignal, trampoline } = require('@millrace/flow')
@@ -240,7 +241,7 @@ class Intake {
     if (this.#items.length === 0) return this.#end ? this.#finish(this.#end === true ? null : this.#end) : undefined
     this.#isAppending = true
     // Items that the source delivers in one turn are appended together.
-    process.nextTick(() => {
+    nextTick(() => {
       const items = this.#items
       this.#items = []
       appendInOrder(this.#log, items, (err) => {
@@ -281,7 +282,7 @@ function createSink (log, done = throwAsync) {
 
 /** Without a callback, an error must still not be lost. @type {Done} */
 function throwAsync (err) {
-  if (err) process.nextTick(() => { throw err })
+  if (err) nextTick(() => { throw err })
 }
 
 exports.createReadable = createReadable

@@ -2,6 +2,7 @@
 // OffsetLog, the Log contract over one file: what it adds to the calls of every log. contract.js describes the public
 // methods.
 
+const { nextTick } = require('node:process')
 const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, createObservable, describe, Lifecycle, toCallback } = require('@millrace/flow')
@@ -79,10 +80,10 @@ class Log extends BaseLog {
   /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch */
   _appendRecords (records, cb) {
     const err = this._writeError('append') ?? this._foreignError
-    if (err) return process.nextTick(cb, err)
+    if (err) return nextTick(cb, err)
     if (Array.isArray(records)) return this._appendBatch(records, cb)
     const recordErr = this._checkRecord(records)
-    if (recordErr) process.nextTick(cb, recordErr)
+    if (recordErr) nextTick(cb, recordErr)
     else this._appender.append(records, records.length, cb)
   }
 
@@ -91,7 +92,7 @@ class Log extends BaseLog {
     let dataSize = 0
     for (let index = 0; index < records.length; index++) {
       const recordErr = this._checkRecord(records[index])
-      if (recordErr) return process.nextTick(cb, ofBatch(recordErr, index))
+      if (recordErr) return nextTick(cb, ofBatch(recordErr, index))
       dataSize += records[index].length
     }
     if (records.length === 0) cb(null, this.since.value)

@@ -1,6 +1,8 @@
 'use strict'
 // Delivers the records of a range one by one, to pull-streams, async iterators and streams of Node.js.
 
+const { nextTick } = require('node:process')
+const { clearInterval, setImmediate, setInterval } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')
@@ -97,7 +99,7 @@ class RecordStream {
     if (this.#reader) return this.#deliver()
     // Not at once: flumeview-reduce sets its initial value only after its first read has returned, and so would lose a
     // record that is delivered during that read.
-    process.nextTick(() => this.#open())
+    nextTick(() => this.#open())
   }
 
   /** Called if an async iterator or a Readable reads: the stream then keeps the process running, unless `unref`. */

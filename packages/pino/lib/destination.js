@@ -2,7 +2,9 @@
 // The destination: an object with the methods that pino calls, in front of a log writer.
 
 const { EventEmitter } = require('node:events')
+const { nextTick } = require('node:process')
 const { StringDecoder } = require('node:string_decoder')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { misuse } = require('@millrace/errors')
 const { LogWriter, warnOnce } = require('@millrace/log-writer')
 const { checkLine, looksWhole, trimEnd } = require('./lines')
@@ -102,7 +104,7 @@ class DestinationStream extends EventEmitter {
       ...this.#options.writer,
       onDrop: (record) => this.emit('drop', Buffer.from(record).toString())
     })
-    this.#target.log.ready(() => process.nextTick(() => this.emit('ready')))
+    this.#target.log.ready(() => nextTick(() => this.emit('ready')))
     return writer
   }
 

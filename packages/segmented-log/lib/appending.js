@@ -5,6 +5,7 @@
 // exists, so a crash takes only the end of the log, never its middle. If the next segment cannot be made, appends go on
 // in the segment before.
 
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { atExit, call, laterTime } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
@@ -93,14 +94,14 @@ class Appending {
     const { segments, lifecycle } = this.#core
     if (segments.failure !== null) {
       lifecycle.leave()
-      return process.nextTick(cb, segments.failure)
+      return nextTick(cb, segments.failure)
     }
     if (this.#rolling === null && !this.#isFull(size)) {
       if (this.#fits(records, size)) return this.#appendTo(segments.last, records, cb)
       // If the next segment could not be made, it is tried again later.
       if (this.#retryAtMs > 0) {
         lifecycle.leave()
-        return process.nextTick(cb, this.#noRoom('append'))
+        return nextTick(cb, this.#noRoom('append'))
       }
     }
     this.#queue.push({ records, size, cb })

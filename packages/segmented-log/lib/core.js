@@ -2,6 +2,7 @@
 // What the parts of one open segmented log share. To the streams, scans and reads of offset-log it looks like one file.
 
 const path = require('node:path')
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { Lifecycle, createObservable } = require('@millrace/flow')
 const { KeepAlive, errors, peekId } = require('@millrace/offset-log/composing')
@@ -169,7 +170,7 @@ class Core {
   #show (seq) {
     if (seq === this.since.value) return
     this.since.set(seq)
-    for (const stream of this.waitingStreams) process.nextTick(() => stream.wake())
+    for (const stream of this.waitingStreams) nextTick(() => stream.wake())
   }
 
   /** Sets `since` and `durable` when the log opens. @param {number} sinceBefore */

@@ -11,6 +11,7 @@
 // Retention may leave only chosen records of a segment while it is read. A reader that was to deliver every record then
 // fails, as it does if the segment is gone.
 
+const { setImmediate } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 const { toCallback } = require('@millrace/flow')
 const { openRange } = require('@millrace/offset-log/composing')

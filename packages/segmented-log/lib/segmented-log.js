@@ -2,6 +2,7 @@
 // SegmentedLog, the Log contract over a folder of segments: what it adds to the calls of every log.
 
 const path = require('node:path')
+const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { BaseLog, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
@@ -116,7 +117,7 @@ class Log extends BaseLog {
   /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} */
   _appendRecords (records, cb) {
     const err = this._writeError('append')
-    if (err) return process.nextTick(cb, err)
+    if (err) return nextTick(cb, err)
     this._appender.append(records, sizeOf(records), cb)
   }
 

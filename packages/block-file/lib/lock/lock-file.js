@@ -5,6 +5,8 @@
 const crypto = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
+const { nextTick } = require('node:process')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { call, pause, toCallback } = require('@millrace/flow')
 const { patiently } = require('../patience')
@@ -296,7 +298,7 @@ class FileLock {
 
   /** @param {Done} cb */
   noteFile (cb) {
-    if (this.#file.inode !== null) return process.nextTick(cb, null)
+    if (this.#file.inode !== null) return nextTick(cb, null)
     this.#change(async () => this.#record(await identify(this.#file.path, this.#reached)), cb)
   }
 
@@ -416,7 +418,7 @@ class CoveredLock {
 
   /** The folder stays locked. @param {Done} cb */
   release (cb) {
-    process.nextTick(cb, null)
+    nextTick(cb, null)
   }
 
   releaseSync () {

@@ -5,6 +5,7 @@
 const http = require('node:http')
 const https = require('node:https')
 const { performance } = require('node:perf_hooks')
+const { clearTimeout, setTimeout } = require('node:timers')
 const { promisify } = require('node:util')
 const zlib = require('node:zlib')
 const { misuse, reasonOf } = require('@millrace/errors')

@@ -6,6 +6,7 @@
 // Batches that this process writes are counted without reading them again, as long as it is known what the log has.
 // After a failed write it is not: then the counter reads the log again from the cursor on.
 
+const { clearTimeout, setTimeout } = require('node:timers')
 const { call } = require('@millrace/flow')
 const { Problem, unavailable } = require('../problem')
 const { decodeRecord } = require('../record')

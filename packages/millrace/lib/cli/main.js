@@ -1,6 +1,7 @@
 'use strict'
 // From the words on the command line to an exit code: 0 all well, 1 a problem was found, 2 misuse.
 
+const { setImmediate } = require('node:timers')
 const { Command, CommanderError } = require('commander')
 const { escapeControls } = require('@millrace/flow')
 const { version } = require('../../package.json')

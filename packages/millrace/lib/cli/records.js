@@ -1,6 +1,7 @@
 'use strict'
 // Which records a command reads, and how it prints them: options, lines, and the way of the lines to the output.
 
+const { clearTimeout, setTimeout } = require('node:timers')
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')

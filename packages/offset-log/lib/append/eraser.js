@@ -2,6 +2,7 @@
 // Deletes records in place: zeros replace the record, and its chunks get new checksums. A durable journal comes first,
 // so if a crash interrupts the writes, the next open finishes them. See docs/format.md.
 
+const { nextTick } = require('node:process')
 const { call, toPromise } = require('@millrace/flow')
 const {
   CHUNK_FLAGS, CHUNK_HEADER_SIZE, ChunkHeader, FRAME_TYPES, JOURNAL_POSITIONS, LENGTH_SIZE, PAGE_SIZE, PATCH_COUNT_MAX,
@@ -64,11 +65,11 @@ class Eraser {
           for (const [seq, frame] of await findFrames(this.#store, call.seqs)) found.set(seq, frame)
           good.push(call)
         } catch (err) {
-          process.nextTick(call.cb, err)
+          nextTick(call.cb, err)
         }
       }
       const err = await this.#eraseAll(found).then(() => null, (err) => err)
-      for (const { cb } of good) process.nextTick(cb, err)
+      for (const { cb } of good) nextTick(cb, err)
     }
     this.#isBusy = false
   }

@@ -1,6 +1,7 @@
 'use strict'
 // Runs in a worker thread. Opens the log as a reader, and answers requests, each with what a task makes of a partition.
 
+const { setImmediate } = require('node:timers')
 const { isMainThread, workerData } = require('node:worker_threads')
 const { LogError, misuse } = require('@millrace/errors')
 const { call, toPromise } = require('@millrace/flow')

@@ -5,6 +5,7 @@
 // A member that does not inflate to what the index says reads as zeros. The log's own checksums then report the damage,
 // with its place in the log, and readers that skip damage skip it.
 
+const { nextTick } = require('node:process')
 const { callbackify } = require('node:util')
 const { fileStorage, readWhole, readWholeSync } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
@@ -196,7 +197,7 @@ async function createHandle (handle, path, format, cache) {
   const named = (/** @type {string} */ name) => name.endsWith(format.suffix) ? name : name + format.suffix
   const refuse = (/** @type {(err: Error) => void} */ cb) => {
     const message = `${path} is compressed, and cannot be written; a segmented log inflates it first`
-    process.nextTick(cb, new LogError('EROFS', message, { path }))
+    nextTick(cb, new LogError('EROFS', message, { path }))
   }
   const { plainSize } = index
   return {
@@ -205,7 +206,7 @@ async function createHandle (handle, path, format, cache) {
     write: (buf, offset, length, position, cb) => refuse(cb),
     truncate: (size, cb) => refuse(cb),
     sync: (cb) => handle.sync(cb),
-    size: (cb) => process.nextTick(cb, null, plainSize),
+    size: (cb) => nextTick(cb, null, plainSize),
     stat: stat && ((cb) => stat.call(handle, (err, state) => cb(err, state && { ...state, size: plainSize }))),
     tryLock: tryLock?.bind(handle),
     isAt: isAt && ((name, cb) => isAt.call(handle, named(name), cb)),

@@ -1,6 +1,7 @@
 'use strict'
 
 const fs = require('node:fs')
+const { clearInterval, setInterval } = require('node:timers')
 const { setTimeout: wait } = require('node:timers/promises')
 const { escapeControls } = require('@millrace/flow')
 const {

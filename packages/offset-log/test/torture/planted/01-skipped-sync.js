@@ -6,5 +6,5 @@ exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/offset-log/lib/durability.js',
   find: 'blocks.sync((err) => {',
-  replace: 'process.nextTick((err) => {'
+  replace: 'nextTick((err) => {'
 }]

@@ -5,6 +5,6 @@ exports.why = 'a crash leaves a log with half a head, which nobody can open'
 exports.oracle = 'torture'
 exports.patches = [{
   file: 'packages/block-file/lib/open.js',
-  find: 'filePath}.new`',
-  replace: 'filePath}`'
+  find: 'const temporary = filePath + TEMPORARY',
+  replace: 'const temporary = filePath'
 }]

@@ -6,5 +6,5 @@ exports.oracle = 'calls'
 exports.patches = [{
   file: 'packages/block-file/lib/writer.js',
   find: 'truncate(handle, size, (undoErr) => {',
-  replace: 'process.nextTick((undoErr) => {'
+  replace: 'nextTick((undoErr) => {'
 }]

@@ -6,5 +6,5 @@ exports.oracle = 'disk'
 exports.patches = [{
   file: 'packages/block-file/lib/storage.js',
   find: 'sync: (cb) => fs.fdatasync(fd, cb),',
-  replace: 'sync: (cb) => process.nextTick(cb, null),'
+  replace: 'sync: (cb) => nextTick(cb, null),'
 }]

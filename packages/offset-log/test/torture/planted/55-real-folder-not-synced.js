@@ -6,5 +6,5 @@ exports.oracle = 'disk'
 exports.patches = [{
   file: 'packages/block-file/lib/storage.js',
   find: 'syncFolder: callbackify(syncFolder),',
-  replace: 'syncFolder: (_, cb) => process.nextTick(cb, null),'
+  replace: 'syncFolder: (_, cb) => nextTick(cb, null),'
 }]
