@@ -4,7 +4,6 @@
 // are watched in a simpler way.
 
 const fs = require('node:fs')
-const { clearTimeout, setTimeout } = require('node:timers')
 const { toCallback } = require('@millrace/flow')
 const { nameOfLocal } = require('./lock/liveness')
 

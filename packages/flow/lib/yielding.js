@@ -3,7 +3,7 @@
 // whose callbacks may run before they return.
 
 const { performance } = require('node:perf_hooks')
-const { setImmediate, setTimeout } = require('node:timers')
+const { setImmediate } = require('node:timers')
 
 // Short enough that the block stays unnoticed even if a garbage collection or the compilation of a filter adds to it.
 const SLICE_MS = 2

@@ -4,7 +4,6 @@
 
 const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
-const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError } = require('@millrace/errors')
 
 // With `fsync: 'interval'`, a power cut may take what was appended in this time.

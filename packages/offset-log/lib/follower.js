@@ -4,7 +4,6 @@
 
 const { performance } = require('node:perf_hooks')
 const { nextTick } = require('node:process')
-const { setTimeout } = require('node:timers')
 const { fileStorage } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call, pause } = require('@millrace/flow')

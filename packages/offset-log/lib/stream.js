@@ -2,7 +2,7 @@
 // Delivers the records of a range one by one, to pull-streams, async iterators and streams of Node.js.
 
 const { nextTick } = require('node:process')
-const { clearInterval, setImmediate, setInterval } = require('node:timers')
+const { setImmediate } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort, Piece, TimeSlice, trampoline } = require('@millrace/flow')
 const { closedError } = require('./errors')

@@ -4,7 +4,6 @@
 // decisions are made from the names and sizes of the files, so what an earlier process left is counted too.
 
 const path = require('node:path')
-const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { ClockWatch, boundParts, call, countOld, createObservable, isPlausible, oldUntil } = require('@millrace/flow')

@@ -3,7 +3,6 @@
 // them. A segment that is deleted from is inflated first, and compressed again later. If a crash leaves a plain and a
 // compressed file, opening removes the compressed one.
 
-const { clearTimeout, setTimeout } = require('node:timers')
 const { isHeld } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { compressFile, inflateFile } = require('./compressed/files')

@@ -14,7 +14,7 @@ const PROGRAM = `
   const { jsonCodec } = require('@millrace/json-codec')
   const watchdog = setTimeout(() => { console.log('hangs'); process.exit(1) }, 60_000)
   const stop = clearTimeout
-  for (const name of process.argv[2].split(',')) globalThis[name] = () => {}
+  for (const name of process.argv[2].split(',')) globalThis[name] = () => ({ unref () {}, ref () {} })
   async function use (log) {
     const seq = await log.append({ n: 1 })
     await log.append([{ n: 2 }, { n: 3 }])

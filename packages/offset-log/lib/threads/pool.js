@@ -6,7 +6,6 @@
 // partition.
 
 const path = require('node:path')
-const { clearTimeout, setTimeout } = require('node:timers')
 const { MessageChannel, receiveMessageOnPort, Worker } = require('node:worker_threads')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortError, onAbort } = require('@millrace/flow')
