@@ -12,7 +12,6 @@
 // again and again.
 
 const { nextTick } = require('node:process')
-const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError, reasonOf } = require('@millrace/errors')
 const { checkCodec } = require('./pre-encoded')
 const { descriptor } = require('./standard-error')

@@ -1,7 +1,6 @@
 'use strict'
 // The writer: takes records, decides what a full queue does with them, and counts what became of each.
 
-const { clearTimeout, setTimeout } = require('node:timers')
 const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { Delivery } = require('./delivery')
 const { GapCounter } = require('./gap')

@@ -1,7 +1,7 @@
 'use strict'
 // The owner's side: takes the records of worker threads out of their rings, and gives them to one log writer.
 
-const { clearImmediate, clearTimeout, setImmediate, setTimeout } = require('node:timers')
+const { clearImmediate, setImmediate } = require('node:timers')
 const { MessageChannel, threadId } = require('node:worker_threads')
 const { checkNames, misuse } = require('@millrace/errors')
 const {

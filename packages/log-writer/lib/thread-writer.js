@@ -2,7 +2,6 @@
 // The writer of a worker thread: puts records into a ring of shared memory. The thread that owns the log takes them
 // out.
 
-const { setTimeout } = require('node:timers')
 const { threadId } = require('node:worker_threads')
 const { checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
