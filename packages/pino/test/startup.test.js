@@ -60,14 +60,6 @@ const causes = {
     const other = destination(folder)
     await other.ready()
     return () => other.close()
-  },
-  'its segment has 10 bytes': async (folder) => {
-    const earlier = destination(folder)
-    pino(earlier).info('x')
-    await earlier.close()
-    const [file] = fs.readdirSync(folder).filter((name) => name.endsWith('.log')).map((name) => path.join(folder, name))
-    fs.truncateSync(file, 10)
-    return () => fs.rmSync(file)
   }
 }
 
