@@ -2,7 +2,7 @@
 // The one error class and the table of codes. Code that handles failures branches on codes, never on messages.
 
 const { codes } = require('./lib/codes')
-const { LogError, asError, checkNames, misuse, reasonOf } = require('./lib/log-error')
+const { LogError, asError, checkNames, countEdits, misuse, reasonOf } = require('./lib/log-error')
 
 /**
  * @typedef {import('./lib/log-error').ErrorCode} ErrorCode
@@ -18,6 +18,7 @@ const { LogError, asError, checkNames, misuse, reasonOf } = require('./lib/log-e
 exports.LogError = LogError
 exports.misuse = misuse
 exports.checkNames = checkNames
+exports.countEdits = countEdits
 exports.asError = asError
 exports.reasonOf = reasonOf
 exports.codes = codes

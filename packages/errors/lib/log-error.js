@@ -130,5 +130,6 @@ function asError (thrown, what) {
 exports.LogError = LogError
 exports.misuse = misuse
 exports.checkNames = checkNames
+exports.countEdits = countEdits
 exports.reasonOf = reasonOf
 exports.asError = asError

@@ -2,6 +2,8 @@
 // The operators of a condition: what each may be given, and when it holds for a value. The order of values is defined
 // here, and nowhere else.
 
+const { countEdits } = require('@millrace/errors')
+
 /** @typedef {string | number | boolean | null} Primitive */
 /** @typedef {import('./where').Condition} Condition */
 
@@ -61,23 +63,10 @@ function suggest (name) {
   if (Object.hasOwn(ALIASES, plain)) return ALIASES[plain]
   if (plain.length > SUGGESTED_LENGTH_MAX) return undefined
   const near = [...OPERATORS, ...COMBINERS, 'path']
-    .map((operator) => ({ operator, distance: measureDistance(plain, operator) }))
+    .map((operator) => ({ operator, distance: countEdits(plain, operator) }))
     .sort((a, b) => a.distance - b.distance)[0]
   // Of a short name everything is near.
   return near.distance <= Math.min(SUGGESTED_DISTANCE_MAX, near.operator.length - 2) ? near.operator : undefined
-}
-
-/** How many characters to add, leave out or replace. @type {(a: string, b: string) => number} */
-function measureDistance (a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1]))
-    }
-    row = next
-  }
-  return row[b.length]
 }
 
 /** @param {unknown} value @returns {value is Primitive} */
