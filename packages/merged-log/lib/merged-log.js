@@ -139,7 +139,9 @@ class Log {
     const { timeOf, latenessMs } = this.#options
     const open = (/** @type {Merge} */ merge) => this.#run('stream', undefined, async () => {
       if (read.live) this.#merges.add(merge)
-      return this.#slots
+      // A list of its own: closing empties the other one before the stream looks at it, and a stream without slots ends
+      // as if there were no records.
+      return [...this.#slots]
     })
     const refine = (/** @type {Error} */ err) => {
       const isClosed = this.#lifecycle.isClosed && /** @type {LogError} */ (err).code === 'ERR_LOG_CLOSED'

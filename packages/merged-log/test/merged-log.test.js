@@ -212,6 +212,22 @@ tape('live: a stream that has given everything ends when the log is closed', asy
   await closeAll(slots)
 })
 
+tape('close: a stream that was begun just before fails, or gives everything; it does not end as if there were nothing', async (t) => {
+  const folder = newFolder()
+  const logs = await makeSlots(folder, [[{ n: 0, time: 1 }], [{ n: 1, time: 2 }]])
+  for (const reverse of [false, true]) {
+    for (const read of ['stream', 'toReadable']) {
+      const merged = MergedLog(folder, { codec })
+      await merged.ready()
+      const reading = collect(merged[read]({ reverse })).then((items) => `${items.length} records`, ({ code }) => code)
+      await merged.close()
+      const end = await reading
+      t.ok(['2 records', 'ERR_LOG_CLOSED'].includes(end), `${read} ${reverse ? 'backwards' : 'forwards'}: ${end}`)
+    }
+  }
+  await closeAll(logs)
+})
+
 tape('writers: a log writer appends to a slot, from its first line on', async (t) => {
   const folder = newFolder()
   const log = SlotLog(folder)
