@@ -446,3 +446,22 @@ async function makeJournaled (isTorn) {
   disk.put(FILE, bytes)
   return { disk, records }
 }
+
+tape('erase: deletions behind one whose sync failed write no journal, which would damage the chunk at the next open', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = OffsetLog(FILE, { storage: disk.storage, framing: 'checked', fsync: 'never' })
+  const records = await appendAll(log, [100, 100, 100])
+  await log.sync()
+  disk.decide = ({ name }) => name === 'sync' ? { losesPages: true } : {}
+  const deletions = records.map(({ seq }) => failureOf(() => log.del(seq)))
+  for (const failure of await Promise.all(deletions)) t.equal(failure?.code, 'ERR_LOG_POISONED')
+  disk.decide = () => ({})
+  await log.close().catch(() => {})
+  const again = OffsetLog(FILE, { storage: disk.storage })
+  await again.ready()
+  t.deepEqual(again.recovery?.damage ?? [], [])
+  // The journal of the first one was written.
+  records[0].isErased = true
+  await check(t, again, records)
+  await again.close()
+})

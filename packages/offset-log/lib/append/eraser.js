@@ -105,6 +105,8 @@ class Eraser {
     const store = this.#store
     const { blocks, pages, file: { durability }, rules: { salt } } = store
     const entries = changes.map(({ entry }) => entry)
+    // The journal before may be unfinished. Another one for the same chunk would not fit to it.
+    if (durability.error) throw durability.error
     const erased = entries.reduce((sum, { patches }) => sum + patches.length, 0)
     const erasedCount = store.erasedCount === null ? null : store.erasedCount + erased
     const round = this.round + 1
