@@ -231,6 +231,26 @@ for (const framing of FRAMINGS) {
   })
 }
 
+tape('stream: backwards down to a bound, no other record is left out if records are deleted meanwhile', async (t) => {
+  for (const framing of FRAMINGS) {
+    const log = OffsetLog('/folder/log', { storage: new SimulatedDisk().storage, framing })
+    const left = []
+    for (let count = 0; count < 60; count++) left.push(await log.append(Buffer.alloc(40, 'x')))
+    for (let deletedAt = 0; deletedAt < 50; deletedAt++) {
+      const [bound] = left
+      const expected = [...left].reverse()
+      const found = []
+      for await (const { seq } of log.stream({ reverse: true, gte: bound })) {
+        found.push(seq)
+        if (found.length === deletedAt) await log.del(left.pop())
+      }
+      if (found.join() !== expected.join()) t.fail(`${framing}: ${found.length} of ${expected.length}, deleted after ${deletedAt}`)
+    }
+    t.pass(framing)
+    await log.close()
+  }
+})
+
 tape('stream and scan: a bound or a limit that is no number is refused, whatever else is asked', async (t) => {
   const log = open('checked')
   await log.append([1, 2, 3])

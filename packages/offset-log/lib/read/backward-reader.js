@@ -63,6 +63,17 @@ class BackwardReader extends RecordReader {
   rewindTo (index) {
     const seq = this._records.seqs[index]
     this._stop = seq + 1
+    this._rereadFound()
+  }
+
+  /** Records were deleted, perhaps some of those that were found and not delivered. */
+  _rereadStale () {
+    if (this._foundCount > 0) this._rereadFound()
+    else this._reread(this._page)
+  }
+
+  /** Reads the page again that was read last: what was found there is not all delivered. */
+  _rereadFound () {
     this._isDone = false
     this._error = null
     this._reread(this._foundPage)
@@ -78,7 +89,7 @@ class BackwardReader extends RecordReader {
     const limit = this._store.toPhysicalEnd(logEnd)
     chunk.clear()
     for (;;) {
-      if (this._isStale) this._reread(this._foundCount > 0 ? this._foundPage : this._page)
+      if (this._isStale) this._rereadStale()
       if (this._foundCount > 0) {
         this._deliver()
         return cb(null, chunk)
