@@ -3,6 +3,7 @@
 
 const { Admission, BlockCache, Slab } = require('./lib/block-cache')
 const { BlockFile } = require('./lib/block-file')
+const { parseFileMode, withFileMode } = require('./lib/file-mode')
 const { FolderWatch } = require('./lib/file-watch')
 const { Folder, LOCK_FILE, SEGMENT_NAME } = require('./lib/folder')
 const { SharedCache } = require('./lib/shared-cache')
@@ -38,6 +39,8 @@ exports.Slab = Slab
 exports.fileStorage = fileStorage
 exports.patientStorage = patientStorage
 exports.isHeld = isHeld
+exports.parseFileMode = parseFileMode
+exports.withFileMode = withFileMode
 exports.resolvePath = resolvePath
 exports.readWhole = readWhole
 exports.readWholeSync = readWholeSync

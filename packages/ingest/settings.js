@@ -59,6 +59,7 @@ const settings = Object.freeze([
   ofLogs('max-count', 'count', 'drop the oldest files of a log beyond so many'),
   ofLogs('segment-size', 'size', 'begin a new file before one becomes larger'),
   ofLogs('compress', 'choice', 'compress files that are complete', { choices: ['gzip', 'zstd'] }),
+  ofLogs('file-mode', 'text', 'the mode of new files in octal, such as 640, less the umask; 600 by default', { path: 'log.mode' }),
   own('access-log', 'text', 'write a line for each request into the log in this folder'),
   limit('body-size', 'size', 'a body, as it is sent'),
   limit('inflated-size', 'size', 'a body, unpacked'),

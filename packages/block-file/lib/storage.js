@@ -69,6 +69,7 @@ const LOOK_MS = 100
  * @property {boolean} [mustExist]  with `r+`: create nothing; ENOENT if the file is missing
  * @property {boolean} [isExclusive]  with `r+`: `tryLock` will be called. On some systems `open` itself takes the lock;
  *   its error then has the property `lockOutcome`, 'busy' or 'refused'
+ * @property {number} [mode]  of a file that is made, less the bits of the umask; 0600 by default
  */
 
 /**
@@ -116,6 +117,7 @@ const LOOK_MS = 100
 /**
  * @typedef {object} LockRequest
  * @property {boolean} createFolder
+ * @property {number} [mode]  of the record, less the bits of the umask; 0644 by default
  * @property {boolean} [isKernelHeld]  whether `tryLock` has locked the file; the record then only names the holder
  * @property {bigint} [inode]  of the file that `tryLock` has locked
  * @property {string} [at]  another path to the file, through an open folder
@@ -220,11 +222,11 @@ function lookNow (name) {
 }
 
 /** @param {string} filePath  @param {OpenOptions} options */
-async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false }) {
+async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false, mode = FILE_MODE }) {
   const isMade = flags === 'r+' && !mustExist
   if (isMade && createFolder) await makeFolder(path.dirname(filePath))
-  const mode = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
-  const fd = await call(fs, 'open', filePath, mode, FILE_MODE).catch(throwLockOutcome)
+  const how = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
+  const fd = await call(fs, 'open', filePath, how, mode).catch(throwLockOutcome)
   try {
     const stat = await call(fs, 'fstat', fd, { bigint: true })
     if (!stat.isFile()) throw notAFile(filePath, stat)

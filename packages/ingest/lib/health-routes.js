@@ -3,7 +3,7 @@
 
 const path = require('node:path')
 const { setTimeout } = require('node:timers')
-const { fileStorage, writeWhole } = require('@millrace/block-file')
+const { writeWhole } = require('@millrace/block-file')
 const { call, toPromise } = require('@millrace/flow')
 const { whatIsWrong } = require('./access')
 const { unavailable } = require('./problem')
@@ -19,7 +19,7 @@ const PROBE_MS_MAX = 3000
 
 /** @type {(routes: any, context: import('./plugin').Context) => void} */
 function addHealthRoutes (routes, { options, keys, logs, metrics }) {
-  const disk = new DiskProbe(options.folder, options.log.storage ?? fileStorage)
+  const disk = new DiskProbe(options.folder, options.storage)
   const probed = { action: 'none', byAddress: true }
   routes.add('GET', '/healthz', probed, () => ({ status: 'alive' }), { doc: docs.healthz })
   routes.add('GET', '/readyz', probed, async () => {

@@ -187,14 +187,15 @@ class NamedLogs {
     this.#report = report
     this.#meter = meter
     this.#cache = new SharedCache(options.cache)
-    this.#place = new Folder(options.log.storage ?? fileStorage, resolvePath(options.folder))
+    this.#place = new Folder(options.storage, resolvePath(options.folder))
   }
 
   /** Waits, as long as it takes, until no other server has the folder. */
   async open () {
-    const { folder } = this.#options
+    const { folder, mode } = this.#options
     const { signal } = this.#abort
-    this.#owner = OffsetLog(path.join(folder, OWNER_FILE), { codec: jsonCodec, lockTimeout: WAIT_MS, signal })
+    const options = { codec: jsonCodec, lockTimeout: WAIT_MS, signal, ...(mode !== undefined && { mode }) }
+    this.#owner = OffsetLog(path.join(folder, OWNER_FILE), options)
     await this.#owner.ready()
     await this.#place.open()
     const names = await toPromise((/** @type {any} */ cb) => /** @type {any} */ (fileStorage).listFolder(folder, cb))

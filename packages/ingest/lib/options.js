@@ -3,6 +3,7 @@
 
 const path = require('node:path')
 const { fileURLToPath } = require('node:url')
+const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
 const { misuse } = require('@millrace/errors')
 
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
@@ -135,6 +136,8 @@ function parseOptions (options) {
     ack,
     floor,
     log: /** @type {LogOptions} */ ({ segmentDay: 'UTC', ...log }),
+    storage: parseStorage(log),
+    mode: /** @type {LogOptions} */ (log).mode,
     dictionary,
     rate,
     hosts,
@@ -147,6 +150,11 @@ function parseOptions (options) {
 }
 
 /** @typedef {ReturnType<typeof parseOptions>} Options */
+
+/** Of all files but that of the keys. @param {LogOptions} log */
+function parseStorage ({ storage = fileStorage, mode }) {
+  return mode === undefined ? storage : withFileMode(storage, parseFileMode('ingest: log', mode))
+}
 
 /** @param {unknown} folder */
 function parseFolder (folder) {

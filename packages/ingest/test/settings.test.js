@@ -1,9 +1,12 @@
 'use strict'
 // The options of a server by flag, environment and file: the same names, the same values, the same refusals.
 
+const fs = require('node:fs')
+const path = require('node:path')
 const tape = require('tape')
 const { DEFAULTS, LIMITS, SERVER, parseServerOptions } = require('../lib/options')
 const { parseSetting, resolveSettings, settings, variableOf } = require('../settings')
+const { createIngest } = require('..')
 const { serve } = require('./helpers')
 
 const MIB = 2 ** 20
@@ -122,4 +125,23 @@ tape('limits: a Collector\'s batch of 12,000 records is taken by default, and 64
   const { status, text } = await raised.post('/v1/logs/a', large, { 'content-type': 'application/x-ndjson' })
   t.equal(status, 200, text)
   t.equal((await collector.post('/v1/logs/a', large, { 'content-type': 'application/x-ndjson' })).status, 413)
+})
+
+tape('settings: the mode is that of every file but the keys', { skip: process.platform === 'win32' }, async (t) => {
+  const { post, ask, folder, server } = await serve(t, resolveSettings({ flags: {}, env: { MILLRACE_SERVE_FILE_MODE: '640' } }))
+  t.equal((await post('/v1/logs/a', '1')).status, 200)
+  t.equal((await post('/v1/se/app/started', '')).status, 200)
+  t.equal((await ask('/readyz')).status, 200)
+  const shown = () => {
+    const all = fs.readdirSync(folder, { recursive: true })
+    const files = all.filter((name) => fs.statSync(path.join(folder, name)).isFile())
+    return files.map((name) => `${name} ${(fs.statSync(path.join(folder, name)).mode & 0o777).toString(8)}`)
+  }
+  const whileOpen = shown()
+  t.ok(whileOpen.length >= 5, whileOpen.join())
+  t.deepEqual(whileOpen.filter((line) => !line.endsWith(' 640')), [])
+  await server.close()
+  t.ok(shown().some((name) => name.includes('counts')), shown().join())
+  t.deepEqual(shown().filter((line) => !line.endsWith(' 640')), [])
+  t.throws(() => createIngest({ folder, log: { mode: 640 } }), { code: 'ERR_INVALID_ARGUMENT' })
 })

@@ -1,7 +1,7 @@
 'use strict'
 // Checks the options of both logs and of a merged read, and fills in the defaults.
 
-const { fileStorage } = require('@millrace/block-file')
+const { fileStorage, parseFileMode } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { optionNames } = require('@millrace/segmented-log')
@@ -19,7 +19,7 @@ const KEY = /^(\d{1,6}):(\d{1,16})$/
 
 /** Given to each slot's log as they are. */
 const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize', 'cache', 'segmentAge', 'segmentDay',
-  'openSegments', 'maxAge', 'storage', 'signal']
+  'openSegments', 'maxAge', 'storage', 'mode', 'signal']
 /** The names of all options of a slot. */
 const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
 const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
@@ -38,7 +38,8 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
 
 /**
  * @typedef {Pick<SegmentedLogOptions, 'codec' | 'fsync' | 'verify' | 'maxRecordSize' | 'maxPendingSize' | 'cache' |
- *   'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'signal'> & OwnSlotOptions} SlotLogOptions
+ *   'segmentAge' | 'segmentDay' | 'openSegments' | 'maxAge' | 'storage' | 'mode' | 'signal'> &
+ *   OwnSlotOptions} SlotLogOptions
  */
 
 /**
@@ -80,7 +81,8 @@ function parseSlotOptions (options = {}) {
   checkNames('SlotLog', options, slotOptionNames, { MergedLog: ['time', 'latenessMs', 'onCorrupt'], SegmentedLog: optionNames })
   const slotCount = parseNumber('SlotLog: slots', options.slots, SLOTS, 1)
   const quotaMin = slotCount * QUOTA_PER_SLOT_MIN
-  const { maxSize = Infinity, storage = fileStorage } = options
+  const { maxSize = Infinity, storage = fileStorage, mode } = options
+  if (mode !== undefined) parseFileMode('SlotLog', mode)
   if (!(typeof maxSize === 'number' && maxSize >= quotaMin)) {
     throw misuse(`SlotLog: maxSize must be at least ${quotaMin} (1 MiB for each of ${slotCount} slots), got ${String(maxSize)}; ` +
       'raise it, or lower slots')

@@ -32,6 +32,7 @@ const ATTEMPT_COUNT_MAX = 50
  * @property {boolean} skipsDamage  the default for streams and scans
  * @property {boolean} isStrict  whether unknown options of reads are refused
  * @property {import('@millrace/block-file').Storage | undefined} storage
+ * @property {boolean} isOnFileSystem  whether its path leads to the file for everybody
  * @property {number} end  the lowest seq above all readable records
  * @property {number} writtenSince  seq of the last record written, synced or not
  * @property {import('@millrace/flow').Obz<number>} since

@@ -3,7 +3,7 @@
 // methods.
 
 const { nextTick } = require('node:process')
-const { BlockFile, fileStorage, resolvePath } = require('@millrace/block-file')
+const { BlockFile, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, createObservable, describe, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
@@ -252,7 +252,7 @@ class Log extends BaseLog {
     this._isWritable = this._readOnlyError('') === null
     const { codec, store } = this._file
     // Threads open the file by its path, from the file system.
-    const threads = (this._file.storage ?? fileStorage) === fileStorage
+    const { isOnFileSystem: threads } = this._file
     Object.assign(this.supports, store.supports, { threads, flushSync: this._file.blocks.hasSyncCalls })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // No writer can append to a damaged log, so nothing can follow.
@@ -304,6 +304,7 @@ function createFile (path, parsed, durable) {
     skipsDamage: parsed.skipsDamage,
     isStrict: parsed.isStrict,
     storage: parsed.storage,
+    isOnFileSystem: parsed.isOnFileSystem,
     end: 0,
     writtenSince: -1,
     since: createObservable(),

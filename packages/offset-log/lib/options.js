@@ -1,6 +1,7 @@
 'use strict'
 // Checks the options of an offset log and fills in the defaults.
 
+const { fileStorage, parseFileMode, withFileMode } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('./codec')
@@ -14,7 +15,7 @@ const CORRUPT_MODES = ['error', 'skip']
 const ID = /^[0-9a-f]{32}$/
 const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize',
   'onCorrupt',
-  'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage']
+  'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage', 'mode']
 
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
@@ -45,6 +46,8 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
  *   stream keep the process running; false by default, as flumedb and its views expect
  * @property {AbortSignal} [signal]  an abort fails opening with ABORT_ERR, and does nothing to an open log
  * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
+ * @property {number | string} [mode]  of the files that are made, such as 0o640 or '640', less the bits of the umask;
+ *   0o600 by default
  */
 
 /**
@@ -58,8 +61,10 @@ function parseOptions (options = {}) {
   const {
     codec, id, framing = 'checked', maxRecordSize = RECORD_SIZE_MAX, maxPendingSize = Infinity, blockSize, flags, cache = CACHE_SIZE,
     fsync = 'interval', verify = true, onCorrupt = 'error', lock = true, lockTimeout, mustExist, errorIfExists, strict = false,
-    signal, storage
+    signal
   } = options
+  const { storage: given = fileStorage, mode } = options
+  const storage = mode === undefined ? given : withFileMode(given, parseFileMode('OffsetLog', mode))
   checkOneOf('framing', framing, FRAMINGS)
   checkOneOf('fsync', fsync, FSYNC_MODES)
   checkOneOf('onCorrupt', onCorrupt, CORRUPT_MODES)
@@ -88,6 +93,7 @@ function parseOptions (options = {}) {
     maxRecordSize,
     maxPendingSize,
     storage,
+    isOnFileSystem: given === fileStorage,
     blocks: {
       flags,
       mustExist,

@@ -101,3 +101,20 @@ tape('slots: what cannot be is refused', async (t) => {
   t.equal(to.log.slot, 0, 'a preset takes slots')
   await to.close()
 })
+
+for (const options of [{}, { slots: 2 }]) {
+  const title = `destination: the option mode of the log is that of all files in the folder${options.slots ? ', with slots' : ''}`
+  tape(title, { skip: process.platform === 'win32' }, async (t) => {
+    const folder = newFolder()
+    const to = destination(folder, { ...options, log: { mode: '0640' } })
+    pino(to).info('hello')
+    await to.ready()
+    await to.writer.flush()
+    const all = fs.readdirSync(folder, { recursive: true })
+    const names = all.filter((name) => fs.statSync(path.join(folder, name)).isFile())
+    t.ok(names.length >= 3, names.join())
+    for (const name of names) t.equal((fs.statSync(path.join(folder, name)).mode & 0o777).toString(8), '640', name)
+    await to.close()
+    t.throws(() => destination(newFolder(), { ...options, log: { mode: 640 } }), { code: 'ERR_INVALID_ARGUMENT' })
+  })
+}

@@ -232,10 +232,12 @@ const CHOSEN_SUFFIX = '.chosen.new'
 async function finishKept (folder, options, listing) {
   const { beside, kept, segments } = listing
   const copies = beside.filter(({ of, suffix }) => `.${suffix}` === CHOSEN_SUFFIX && kept.has(of))
-  const isThere = (/** @type {string} */ of) => segments.some(({ name }) => name === of)
-  const unfinished = copies.filter(({ of }) => isThere(of))
+  const segmentOf = (/** @type {string} */ of) => segments.find(({ name }) => name === of)
+  const unfinished = copies.filter(({ of }) => segmentOf(of) !== undefined)
   for (const { name, of } of unfinished) {
     try {
+      const before = path.join(folder, of + (segmentOf(of)?.format?.suffix ?? ''))
+      await keepOwnership(options.storage, before, path.join(folder, name))
       await call(options.storage, 'rename', path.join(folder, name), path.join(folder, of))
     } catch (err) {
       if (!isHeld(options.storage, err)) throw err
@@ -247,6 +249,18 @@ async function finishKept (folder, options, listing) {
   if (unfinished.length === 0) return
   await call(options.storage, 'syncFolder', folder)
   Object.assign(listing, await list(folder, options))
+}
+
+/** Errors of whoever may not give a file away, and of file systems without owners and modes. */
+const NOT_GIVEN = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/**
+ * Gives a file that takes the place of another one its owner and mode, as far as this process may.
+ * @type {(storage: import('@millrace/block-file').Storage, before: string, file: string) => Promise<void>}
+ */
+async function keepOwnership (storage, before, file) {
+  if (!storage.copyOwnership) return
+  await call(storage, 'copyOwnership', before, file).catch((err) => { if (!NOT_GIVEN.includes(err.code)) throw err })
 }
 
 /** Files that are being made, were not removed yet, or mean nothing beside the lock of the folder. */
@@ -311,4 +325,5 @@ exports.listSegments = listSegments
 exports.nameAt = nameAt
 exports.makeSegment = makeSegment
 exports.remove = remove
+exports.keepOwnership = keepOwnership
 exports.ignoreMissing = ignoreMissing

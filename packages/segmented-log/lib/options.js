@@ -3,7 +3,7 @@
 
 const { basename } = require('node:path')
 const { callbackify } = require('node:util')
-const { Folder, SEGMENT_NAME, SharedCache, fileStorage, resolvePath } = require('@millrace/block-file')
+const { Folder, SEGMENT_NAME, SharedCache, fileStorage, parseFileMode, resolvePath, withFileMode } = require('@millrace/block-file')
 const { LogError, checkNames, misuse } = require('@millrace/errors')
 const { call, parseSignal } = require('@millrace/flow')
 const { RecordCodec } = require('@millrace/offset-log/composing')
@@ -27,7 +27,7 @@ const QUOTA_MIN = 1024 * 1024
 /** Options that every segment gets as they are. */
 const PASSED_ON = /** @type {const} */ (['codec', 'fsync', 'verify', 'onCorrupt', 'strict', 'maxRecordSize', 'blockSize'])
 /** The names of all options. */
-const optionNames = Object.freeze([...PASSED_ON, 'storage', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
+const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'cache', 'maxPendingSize', 'lockTimeout', 'mustExist', 'errorIfExists', 'signal',
   'segmentSize', 'segmentAge', 'segmentDay', 'compress', 'time', 'openSegments', 'maxSize', 'maxAge', 'maxCount', 'maxHeldSize', 'keep'])
 
 /**
@@ -86,7 +86,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
   const codec = new RecordCodec(options.codec)
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
-  const place = createFolder(givenPath, options.storage ?? fileStorage, onMoved)
+  const place = createFolder(givenPath, parseStorage(options), onMoved)
   const { storage } = place
   /** @type {any} */
   const passedOn = { storage: refuseEmptySegments(createPlainStorage(storage)) }
@@ -131,6 +131,11 @@ function createFolder (givenPath, storage, onMoved) {
   const folder = resolvePath(givenPath, storage)
   if (typeof folder !== 'string' || folder === '') throw misuse(`SegmentedLog: expected the path of a folder, got ${String(givenPath)}`)
   return new Folder(storage, folder, onMoved)
+}
+
+/** @param {SegmentedLogOptions} options @throws {TypeError} ERR_INVALID_ARGUMENT */
+function parseStorage ({ storage = fileStorage, mode }) {
+  return mode === undefined ? storage : withFileMode(storage, parseFileMode('SegmentedLog', mode))
 }
 
 /**

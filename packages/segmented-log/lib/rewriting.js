@@ -6,7 +6,7 @@ const { isHeld } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { copyRecords } = require('@millrace/offset-log/composing')
 const { LogError } = require('@millrace/errors')
-const { ignoreMissing } = require('./opening')
+const { ignoreMissing, keepOwnership } = require('./opening')
 
 /** Deletions meanwhile make the copy useless; it is made again. */
 const ATTEMPT_COUNT_MAX = 5
@@ -76,6 +76,7 @@ async function replaceFile (core, segment, { from, to, format, size }) {
   const before = segment.filePath
   const foreign = await core.findForeign([segment.fileName])
   if (foreign !== null) throw foreign
+  await keepOwnership(storage, before, from)
   await call(storage, 'rename', from, to)
   await call(storage, 'syncFolder', folder)
   if (before !== to) {

@@ -40,7 +40,7 @@ const RETRY_MS = 1000
  * @throws {LogError} ERR_LOG_LOCKED if another holder has it
  */
 async function lockFile (filePath, request, folder) {
-  const { inode, at = filePath } = request
+  const { inode, at = filePath, mode } = request
   const reached = path.join(folder.reach ?? path.dirname(at), path.basename(filePath))
   const [file, localFileSystem] = await Promise.all([identify(filePath, reached), nameOfLocal(path.dirname(reached))])
   const self = { ...thisThread(), localFileSystem }
@@ -49,6 +49,7 @@ async function lockFile (filePath, request, folder) {
   const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, crypto.randomBytes(8).toString('hex'))
   // Of the file that the kernel's lock is on. A new file has it before it has its name.
   const lockedInode = isKernelHeld ? String(inode ?? file.inode) : null
+  const files = folder.reach === null ? provenFiles(folder, path.dirname(at)) : lockFiles
   const lock = new FileLock({
     self,
     file,
@@ -57,7 +58,8 @@ async function lockFile (filePath, request, folder) {
     company: { guard, lifeSign },
     folder: request.folder === undefined ? folder : null,
     world: {
-      ...(folder.reach === null ? provenFiles(folder, path.dirname(at)) : lockFiles),
+      ...files,
+      ...(mode !== undefined && { write: (filePath, text) => files.write(filePath, text, mode) }),
       isKernelHeld,
       mark: inode === undefined ? null : inode.toString(16).padStart(16, '0'),
       checkLiveness: (holder) => checkHolder(holder, { self, file, lockedInode, reached })
@@ -465,9 +467,14 @@ const RECORD_SIZE_MAX = 64 * 1024
 const WAIT_MS = 2
 const WAIT_COUNT_MAX = 5
 
-/** @type {Omit<import('./acquire').World, 'checkLiveness'>} */
+/**
+ * @typedef {Omit<import('./acquire').World, 'checkLiveness' | 'write'> &
+ *   { write: (filePath: string, text: string, mode?: number) => Promise<void> }} LockFiles
+ */
+
+/** @type {LockFiles} */
 const lockFiles = {
-  write: (filePath, text) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode: MODE }),
+  write: (filePath, text, mode = MODE) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode }),
   link: (from, to) => call(fs, 'link', from, to),
   copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
   rename: (from, to) => changeName('rename', from, to),
@@ -488,7 +495,7 @@ const lockFiles = {
 
 /**
  * For systems that cannot reach names through an open folder: before a change the path must still lead to it.
- * @type {(folder: FolderHandle, at: string) => Omit<import('./acquire').World, 'checkLiveness'>}
+ * @type {(folder: FolderHandle, at: string) => LockFiles}
  */
 function provenFiles (folder, at) {
   /** @type {(change: (...args: any[]) => Promise<void>) => (...args: any[]) => Promise<void>} */

@@ -4,7 +4,6 @@
 
 const path = require('node:path')
 const { fileURLToPath } = require('node:url')
-const { fileStorage } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { checkSkipping } = require('../range')
@@ -162,8 +161,8 @@ function parseTask (task) {
  * @param {import('../load').LogFile} file
  * @returns {LogError | null}  why other threads cannot read the log
  */
-function findObstacle ({ storage }) {
-  if (!storage || storage === fileStorage) return null
+function findObstacle ({ isOnFileSystem }) {
+  if (isOnFileSystem) return null
   return new LogError('ERR_NOT_SUPPORTED', 'scan: other threads can open files, but not the storage of this log; ' +
     'leave out threads')
 }

@@ -51,7 +51,8 @@ exports.command = {
       shell.complain(`millrace: ${escapeControls(`${name}: ${err.message}`)}\n`)
     }
     const { destination } = require('@millrace/pino')
-    const accessLog = accessFolder && destination(accessFolder, { log: { maxSize: ACCESS_LOG_SIZE } })
+    const ofAccess = { maxSize: ACCESS_LOG_SIZE, ...(given.log?.mode && { mode: given.log.mode }) }
+    const accessLog = accessFolder && destination(accessFolder, { log: ofAccess })
     const chosen = { ...given, onReport, ...(accessLog && { accessLog }) }
     const server = createIngest({ folder: args.dir, ...chosen })
     try {

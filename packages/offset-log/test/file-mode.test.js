@@ -1,0 +1,80 @@
+'use strict'
+// The option `mode`: every file that a log makes has it, also copies.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { failureOf, temporaryFolder } = require('@millrace/testkit')
+const { OffsetLog } = require('..')
+
+const isWindows = process.platform === 'win32'
+const COUNT = path.join(__dirname, 'threads', 'count-records.js')
+const modeOf = (file) => fs.statSync(file).mode & 0o777
+
+for (const framing of ['checked', 'offset32']) {
+  tape(`mode: a log, its lock, the copy of a torn end, a compacted file and a snapshot have it (${framing})`, { skip: isWindows }, async (t) => {
+    const folder = path.join(temporaryFolder(), 'folder')
+    const file = path.join(folder, 'log')
+    const before = process.umask(0o022)
+    try {
+      const first = OffsetLog(file, { framing, mode: '640' })
+      const seqs = []
+      for (let i = 0; i < 20; i++) seqs.push(await first.append(Buffer.alloc(2000, i + 1)))
+      await first.close()
+      fs.appendFileSync(file, framing === 'checked' ? 'torn' : Buffer.from([0, 0, 1, 0, 1, 2, 3]))
+      const log = OffsetLog(file, { framing, mode: 0o640 })
+      await log.ready()
+      t.ok(fs.readdirSync(folder).some((name) => name.includes('.cut-')), 'a torn end was cut')
+      if (framing === 'checked') {
+        t.equal(log.supports.threads, true, 'other threads read it')
+        const { results } = await log.scan({ threads: 2 }, COUNT)
+        t.ok(results.length > 0)
+      }
+      await log.del(seqs[3])
+      if (log.supports.compact) await log.compact()
+      if (log.supports.snapshot) await log.snapshot(path.join(folder, 'copy'))
+      const names = fs.readdirSync(folder)
+      t.ok(names.includes('log') && names.includes('log.lock'))
+      for (const name of names) t.equal(modeOf(path.join(folder, name)), 0o640, name)
+      await log.close()
+    } finally {
+      process.umask(before)
+    }
+  })
+}
+
+tape('mode: a file that exists keeps its own, also when it is compacted', { skip: isWindows }, async (t) => {
+  const file = path.join(temporaryFolder(), 'log')
+  const first = OffsetLog(file)
+  const seq = await first.append(Buffer.alloc(2000, 1))
+  await first.append(Buffer.alloc(2000, 2))
+  await first.close()
+  t.equal(modeOf(file), 0o600)
+  fs.chmodSync(file, 0o660)
+  const log = OffsetLog(file, { mode: 0o644 })
+  await log.del(seq)
+  await log.compact()
+  t.equal(modeOf(file), 0o660)
+  await log.close()
+})
+
+tape('mode: what is no mode is refused', async (t) => {
+  for (const mode of [640, 0o200, '0888', null]) {
+    t.equal((await failureOf(async () => OffsetLog(path.join(temporaryFolder(), 'log'), { mode })))?.code, 'ERR_INVALID_ARGUMENT')
+  }
+})
+
+tape('mode: a storage with methods of a class keeps them', async (t) => {
+  class Storage {
+    open (path, options, cb) {
+      t.equal(options.mode, 0o640)
+      process.nextTick(cb, Object.assign(new Error('not here'), { code: 'EIO' }))
+    }
+
+    rename () {}
+    unlink () {}
+    syncFolder () {}
+  }
+  const log = OffsetLog('/log', { mode: 0o640, storage: new Storage() })
+  t.equal((await failureOf(() => log.ready()))?.code, 'EIO')
+})
