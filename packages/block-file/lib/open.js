@@ -4,13 +4,13 @@
 // - A new file is written under a temporary name, synced, and renamed. So it has all of its first bytes or does not
 //   exist.
 // - If the kernel has a lock: the lock is on the file itself, so it is taken after opening. The path may lead to
-// another
-//   file by then, so it is looked up again.
+//   another file by then, so it is looked up again.
 // - If it has none: the record beside the file is the lock, and is taken before anything is created or changed.
 // - If the file belongs to a folder that is locked, that lock covers it, and nothing more is locked.
 
 const { performance } = require('node:perf_hooks')
 const path = require('node:path')
+const { nextTick } = require('node:process')
 const { LogError } = require('@millrace/errors')
 const { abortError, call, pause, toPromise } = require('@millrace/flow')
 const { writeWhole } = require('./whole-io')
@@ -84,12 +84,24 @@ async function open (storage, givenPath, request) {
 async function openCovered (storage, filePath, request, folderLock) {
   const { handle, size } = await openOrCreate(storage, filePath, request)
   try {
-    const lock = folderLock.cover ? await call(folderLock, 'cover', filePath) : folderLock
+    const lock = folderLock.cover ? await call(folderLock, 'cover', filePath) : standInFor(folderLock)
     return { handle, size, path: filePath, lock, past: await findPast(lock, handle) }
   } catch (err) {
     await call(handle, 'close').catch(() => {})
     throw err
   }
+}
+
+/**
+ * For a storage whose locks know nothing of folders: the lock of a folder, as that of one file in it. Whoever closes
+ * the file does not release the folder.
+ * @type {(folderLock: StorageLock) => StorageLock}
+ */
+function standInFor (folderLock) {
+  const done = (/** @type {import('@millrace/errors').NodeCallback<any>} */ cb) => nextTick(cb, null)
+  const { kind = 'file', blindSpot = null } = folderLock
+  const releaseSync = () => folderLock.releaseSync?.()
+  return { kind, blindSpot, isOfFolder: true, noteFile: done, forgetFile: done, release: done, releaseSync }
 }
 
 /** @type {(lock: StorageLock, handle: StorageHandle) => Promise<import('./storage').Past>} */

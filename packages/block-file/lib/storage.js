@@ -152,7 +152,7 @@ const LOOK_MS = 100
  * @property {(isIntact: boolean, cb: Callback<void>) => void} [markIntact]  notes whether everything that was ever
  *   shown of the file is in the file or the page cache
  * @property {(path: string, cb: Callback<StorageLock>) => void} [cover]  if the locked file stands for its folder: the
- *   same lock, as that of another file in the folder
+ *   same lock, as that of another file in the folder. Without it, nothing is known of such a file's past
  * @property {boolean} [isOfFolder]  whether it is such a lock: the file itself is not locked
  * @property {(cb: Callback<void>) => void} release  wherever the file's folder is now
  * @property {() => void} [releaseSync]  for an `exit` handler; throws on failure

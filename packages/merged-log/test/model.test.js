@@ -31,10 +31,7 @@ function withSlots (storage, disk) {
       locked.delete(file)
       answer(cb)
     }
-    const held = { kind: 'file', noteFile: answer, forgetFile: answer, release }
-    // The lock of a file that stands for its folder is that of the other files, too.
-    const cover = (file, cb) => process.nextTick(cb, null, { ...held, isOfFolder: true, release: answer })
-    process.nextTick(cb, null, { ...held, cover })
+    process.nextTick(cb, null, { kind: 'file', noteFile: answer, forgetFile: answer, release })
   }
 
   const listFolder = (folder, cb) => process.nextTick(() => {

@@ -8,8 +8,9 @@ const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
-const { SegmentedLog } = require('..')
+const { OffsetLog } = require('@millrace/offset-log')
+const { SimulatedDisk, failureOf, temporaryFolder, until } = require('@millrace/testkit')
+const { SegmentedLog, listSegments } = require('..')
 
 const CHILD = path.join(__dirname, 'follower-child.js')
 const COUNT = 40
@@ -35,6 +36,46 @@ async function numbersOf (stream) {
   for await (const { n } of stream) numbers.push(n)
   return numbers
 }
+
+/** A storage whose locks know nothing of folders. */
+function withSimpleLocks (disk) {
+  const locked = new Set()
+  const lock = (file, request, cb) => {
+    if (locked.has(file)) return process.nextTick(cb, Object.assign(new Error('locked'), { code: 'ERR_LOG_LOCKED' }))
+    locked.add(file)
+    const done = (cb) => process.nextTick(cb, null)
+    const release = (cb) => {
+      locked.delete(file)
+      done(cb)
+    }
+    process.nextTick(cb, null, { noteFile: done, forgetFile: done, release })
+  }
+  const listFolder = (folder, cb) => process.nextTick(cb, null, disk.list().map((file) => path.basename(file)))
+  return { locked, storage: { ...disk.storage, listFolder, lock } }
+}
+
+tape('sharing: a storage whose locks have no `cover` keeps the folder locked when segments begin and are closed', async (t) => {
+  const { locked, storage } = withSimpleLocks(new SimulatedDisk())
+  const options = { codec: jsonCodec, storage, openSegments: 1 }
+  const log = SegmentedLog('/logs', options)
+  for (let n = 0; n < 4; n++) {
+    await log.append({ n })
+    await log.roll()
+    t.deepEqual([...locked], ['/logs/writer'], `after roll ${n}`)
+  }
+  t.equal((await failureOf(() => SegmentedLog('/logs', options).ready()))?.code, 'ERR_LOG_LOCKED')
+  t.deepEqual(await numbersOf(log.stream({ seqs: false })), [0, 1, 2, 3])
+  await log.close()
+  t.equal(locked.size, 0)
+  const next = SegmentedLog('/logs', options)
+  await next.append({ n: 4 })
+  t.equal(await next.count(), 5)
+  await next.close()
+  const alone = OffsetLog((await listSegments('/logs', storage))[0], { codec: jsonCodec, storage })
+  t.equal(await alone.count(), 1)
+  await alone.close()
+  t.equal(locked.size, 0)
+})
 
 tape('sharing: a second writer is refused, in this process and another, and waits if asked', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
