@@ -155,6 +155,7 @@ class SegmentedReader {
       else this.#openInner(file, (err) => err ? done(err) : this.#read(logEnd, done))
     }, (err, run) => {
       if (err && this.#range.reverse && isRetained(err)) this.#resumeBackwards(logEnd, cb)
+      else if (err && this.#range.skipsRetained && isRetained(err)) this.#resumeBehind(logEnd, cb)
       else if (err && this.#skipsLost(err)) this.#goOn(logEnd, cb)
       else if (err || !run || run.count > 0) cb(err, run)
       else this.#goOn(logEnd, cb)
@@ -165,11 +166,24 @@ class SegmentedReader {
   #resumeBackwards (logEnd, cb) {
     const { stop } = this.#range
     if (this.#segments.retainedError('stream', stop) !== null) return this.#end(cb)
+    this.#enter(findBackwards(this.#segments, stop))
+    this.next(logEnd, cb)
+  }
+
+  /** The segment was dropped, and the reader may miss its records. @type {Reader['next']} */
+  #resumeBehind (logEnd, cb) {
+    const segment = this.#segments.find(this.#range.from)
+    this.#enter(segment)
+    if (logEnd <= segment.base || segment.base >= this.#range.stop) return this.#end(cb)
+    this.next(logEnd, cb)
+  }
+
+  /** @param {Segment} segment  to read from now on */
+  #enter (segment) {
     this.#lostBefore = this.lost
     this.#inner = null
-    this.#segment = findBackwards(this.#segments, stop)
+    this.#segment = segment
     this.#generation = -1
-    this.next(logEnd, cb)
   }
 
   /** @param {NextCallback} cb */
@@ -315,11 +329,8 @@ class SegmentedReader {
     if (err) return cb(err)
     // So far it has delivered chosen records only.
     if (base < this.#wholeFrom) this.#wholeFrom = this.#segments.wholeFrom
-    this.#lostBefore = this.lost
-    this.#inner = null
     this.#missing = null
-    this.#segment = next
-    this.#generation = -1
+    this.#enter(next)
     setImmediate(() => this.next(logEnd, cb))
   }
 

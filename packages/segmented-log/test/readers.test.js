@@ -222,3 +222,31 @@ tape('close: since and durable follow what it still acknowledges (since-closing)
     }
   }
 })
+
+tape('readers: a stream that may miss records goes on behind a segment that is dropped while it reads', async (t) => {
+  for (const onRetained of ['skip', 'error']) {
+    const storage = new SimulatedDisk().storage
+    const log = SegmentedLog(FOLDER, { segmentSize: 2 ** 24, openSegments: 1, cache: 0, storage })
+    for (let n = 0; n < 32; n++) {
+      await log.append(Buffer.alloc(SIZE, n))
+      if (n % 8 === 7) await log.roll()
+    }
+    await log.append(Buffer.alloc(SIZE, 32))
+    const stream = log.stream({ gt: -1, seqs: false, onRetained })[Symbol.asyncIterator]()
+    const first = await stream.next()
+    const segments = await log.segments()
+    const [, , { base }] = segments
+    await log.dropBefore(base)
+    const rest = []
+    const err = await failureOf(async () => {
+      for (let item = await stream.next(); !item.done; item = await stream.next()) rest.push(item.value[0])
+    })
+    t.equal(first.value[0], 0)
+    if (onRetained === 'error') t.equal(err?.code, 'ERR_LOG_SEQ_RETAINED')
+    else {
+      t.equal(err?.stack, undefined)
+      t.deepEqual(rest.filter((n) => n >= 16), Array.from({ length: 17 }, (_, index) => 16 + index))
+    }
+    await log.close()
+  }
+})
