@@ -1,16 +1,48 @@
 'use strict'
 // The crash test for as long as you like: simulated power cuts and kills before the steps of appending, rolling,
 // deleting, dropping, compressing and inflating. Usage: npm run torture:segments -- [--seconds 600] [--seed 1]
+//
+// With --disk: a real ext4 on disks that lose unflushed bytes and fail for a moment. It needs Linux, root, FUSE and
+// loop devices; if they are missing, it ends with 3. Options: --states 500, --seed, --workers 2, --stop, and --only
+// and --record as a failure prints them; --log is the package to load instead of the one that ships.
 
+const path = require('node:path')
 const { parseArgs } = require('node:util')
 const { createRandom } = require('@millrace/testkit')
+const { UnableError, runDisk } = require('../../offset-log/test/torture/disk')
 const { runRound } = require('./crash-story')
 
+const SUBJECT = path.join(__dirname, 'disk', 'index.js')
+const NUMBERS = ['seconds', 'seed', 'states', 'workers']
+const STATES = 500
+
 async function main () {
-  const { values } = parseArgs({ options: { seconds: { type: 'string' }, seed: { type: 'string' } } })
-  const seconds = Number(values.seconds ?? 600)
-  const seed = Number(values.seed ?? Date.now() % 2 ** 31)
-  if (!(seconds > 0) || !Number.isSafeInteger(seed)) throw new Error('expected a number of seconds and a seed')
+  const { disk, stop, only, record, log, ...numbers } = parseOptions()
+  if (!disk) return torture({ seconds: 600, ...numbers })
+  const logModule = log && path.resolve(log)
+  const given = { states: STATES, workers: 2, ...numbers, only, record, logModule, stop }
+  const { failures } = await runDisk({ subject: SUBJECT, ...given })
+  process.exitCode = failures.length > 0 ? 1 : 0
+}
+
+function parseOptions () {
+  const texts = Object.fromEntries([...NUMBERS, 'only', 'record', 'log'].map((name) => [name, { type: 'string' }]))
+  const { values } = parseArgs({ options: { ...texts, disk: { type: 'boolean' }, stop: { type: 'boolean' } } })
+  const { disk, stop, only, record, log, ...others } = /** @type {any} */ (values)
+  const misfit = Object.keys(values).find((name) => disk ? name === 'seconds' : !['seconds', 'seed'].includes(name))
+  if (misfit) throw new Error(`--${misfit} is for the torture ${disk ? 'without' : 'with'} --disk`)
+  if (only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(only)) throw new Error(`--only needs history.generation.state, got ${only}`)
+  const numbers = { seed: Date.now() % 2 ** 31 }
+  for (const [name, text] of Object.entries(others)) {
+    numbers[name] = Number(text)
+    const isWrong = name === 'seed' ? !Number.isSafeInteger(numbers[name]) : !(numbers[name] > 0)
+    if (isWrong) throw new Error(`--${name} needs a number, got ${text}`)
+  }
+  return { disk, stop, only, record, log, ...numbers }
+}
+
+/** @param {{ seconds: number, seed: number }} options */
+async function torture ({ seconds, seed }) {
   console.log(`seed ${seed}, ${seconds} seconds`)
   const random = createRandom(seed)
   const endMs = performance.now() + 1000 * seconds
@@ -28,5 +60,5 @@ async function main () {
 
 main().catch((err) => {
   console.error(`torture: ${err.message}`)
-  process.exitCode = 2
+  process.exitCode = err instanceof UnableError ? 3 : 2
 })

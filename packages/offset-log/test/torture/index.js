@@ -3,13 +3,11 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { UnableError, runDisk } = require('./disk')
 const { HELP, UsageError, parseArguments } = require('./options')
 const { MisfitError } = require('./replay')
 const { printFailure, printFigures } = require('./report')
 const { OFFSET_LOG, runTorture } = require('./run-torture')
-
-/** This machine cannot do it. */
-class UnableError extends Error {}
 
 main(process.argv.slice(2)).then((hasFailed) => {
   process.exitCode = hasFailed ? 1 : 0
@@ -38,19 +36,11 @@ async function main (args) {
   if (!fs.existsSync(logModule)) throw new UsageError(`--log: there is no ${logModule}`)
   if (kill) return hasFailures(await require('./kill').runKill({ rounds: kill, logModule, ...seedOf(others) }))
   if (planted) return hasFailures(await require('./planted').runPlanted({ only, ...seedOf(others) }))
-  if (disk) return hasFailures(await runOnDisk({ states, only, record, logModule, stop, ...others }))
+  if (disk) return hasFailures(await runDisk({ states, only, record, logModule, stop, ...others }))
   if (replay) return require('./run-replay').runReplay(replay, logModule)
   const result = await runTorture({ ...others, logModule, stopAtFailure: stop, onFailure: printFailure })
   printFigures(result.figures)
   return hasFailures(result)
-}
-
-/** @param {object} options */
-function runOnDisk (options) {
-  const { runDisk, whyNot } = require('./disk')
-  const obstacle = whyNot()
-  if (obstacle) throw new UnableError(`--disk cannot be run here: ${obstacle}`)
-  return runDisk(options)
 }
 
 /** @param {{ seed?: number }} options */

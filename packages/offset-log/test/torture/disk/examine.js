@@ -10,7 +10,6 @@ const { checkNowhere } = require('../erased')
 const { pickWeighted, seededRandom } = require('../seeded')
 const { Violation } = require('../violation')
 
-const LOG_NAME = 'log'
 // What may lie beside a log that is closed: what the file system has, what the sessions make, and bytes that recovery
 // has cut and keeps.
 const BESIDE = /^(lost\+found|neighbour|other|log|log\.cut-\d+(-\d+)?)$/
@@ -19,17 +18,14 @@ const CACHE_SIZE = 256 * 1024
 const FSYNC_WEIGHTS = [[4, 'interval'], [1, 'always'], [3, 'never']]
 
 /**
- * @param {object} state
- * @param {string} state.root  where the disk is mounted
- * @param {any} state.offsetLog  the package, and `verify`
- * @param {import('../ledger').Expectation} state.expectation
- * @param {number[]} state.seed  of what is done
- * @returns {Promise<{ count: number, hasRecovered: boolean }>}
+ * @param {import('./history').SubjectState} state
+ * @returns {Promise<{ hasRecovered: boolean }>}
  * @throws {Violation}
  */
-async function examineLog ({ root, offsetLog, expectation, seed }) {
+async function examineLog ({ root, file, logModule, story, at, seed }) {
   const random = seededRandom(...seed)
-  const file = path.join(root, LOG_NAME)
+  const expectation = story.ledgerAt(at).expect(at, false)
+  const offsetLog = { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) }
   const open = (options) => openLog(offsetLog, file, options)
   if (random(4) === 0) await readOnly(open, file, expectation)
   const log = await open({ fsync: pickWeighted(random, FSYNC_WEIGHTS) })
@@ -45,7 +41,7 @@ async function examineLog ({ root, offsetLog, expectation, seed }) {
     await checkAgain(open, after)
     checkBeside(root)
     await checkSound(offsetLog, file)
-    return { count: found.length, hasRecovered }
+    return { hasRecovered }
   } finally {
     await log.close().catch(() => {})
   }
@@ -134,5 +130,5 @@ function filesIn (root) {
   return files.map((where) => ({ where, bytes: fs.readFileSync(where) }))
 }
 
-exports.LOG_NAME = LOG_NAME
+exports.filesIn = filesIn
 exports.examineLog = examineLog

@@ -10,12 +10,10 @@ const os = require('node:os')
 const path = require('node:path')
 const { mixSeed, pickWeighted, seededRandom } = require('../seeded')
 const { Violation } = require('../violation')
-const { LOG_NAME, examineLog } = require('./examine')
 const { makeFileSystem } = require('./mounts')
 const { AFTER_ALL, DiskRecord, now } = require('./record')
-const { Story } = require('./story')
 
-const SESSION = path.join(__dirname, 'session.js')
+const LOG_NAME = 'log'
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 const FSYNC_MODES = ['always', 'interval', 'never']
 const DATA_MODES = /** @type {const} */ (['ordered', 'writeback'])
@@ -42,6 +40,27 @@ const EXIT_KILLED = 'SIGKILL'
  */
 
 /**
+ * What is tortured.
+ * @typedef {object} Subject
+ * @property {string} logModule  the package that ships
+ * @property {string} command  how the torture is run
+ * @property {string} session  the script of a session
+ * @property {(random: (limit: number) => number) => any} pickSettings  of a log: the same for all sessions of a history
+ * @property {(salt: number, settings: any) => import('./story').Story} createStory
+ * @property {(logModule: string, file: string) => any} open  a new log in the file, or folder, of this name
+ * @property {(state: SubjectState) => Promise<{ hasRecovered: boolean }>} examine  throws a Violation
+ *
+ * @typedef {object} SubjectState
+ * @property {string} root  where the disk is mounted
+ * @property {string} file  of the log
+ * @property {string} logModule
+ * @property {any} settings
+ * @property {import('./story').Story} story
+ * @property {number} at  when the power went
+ * @property {number[]} seed  of what is done
+ */
+
+/**
  * @typedef {object} Failure
  * @property {string} kind
  * @property {string} message
@@ -55,6 +74,7 @@ const EXIT_KILLED = 'SIGKILL'
  * @property {import('./mounts').Mounts} mounts
  * @property {string} folder  of one's own
  * @property {string} logModule
+ * @property {Subject} subject
  * @property {(id: string | null) => void} boot  changes the id of the running kernel for processes that begin; null: as
  *   it is for this one
  * @property {() => boolean} goesOn  false ends it early
@@ -85,7 +105,10 @@ class History {
     this._generations = 1 + random(GENERATIONS_MAX)
     /** A disk may also go away and come back under the running kernel. */
     this._hasReboots = random(3) > 0
-    this._story = new Story(mixSeed(seed, index, 1) >>> 1)
+    this._salt = mixSeed(seed, index, 1) >>> 1
+    this._settings = context.subject.pickSettings(seededRandom(seed, index, 6))
+    this._story = context.subject.createStory(this._salt, this._settings)
+    this._file = path.join(context.mounts.root, LOG_NAME)
     this._image = path.join(context.folder, 'base')
     this._next = path.join(context.folder, 'next')
     this._crashed = path.join(context.folder, 'crashed')
@@ -134,19 +157,19 @@ class History {
     this._context.boot(this._hasReboots ? `${crypto.randomUUID()}\n` : null)
     fs.rmSync(mounts.control, { force: true })
     await mounts.mountRecorded(this._image, this._fileSystem, /** @type {any} */ (this._metadata))
-    const file = path.join(mounts.root, LOG_NAME)
     const neighbour = random(2) === 0 ? new Neighbour(path.join(mounts.root, 'other')) : null
     try {
       const count = 1 + random(4)
       const faultAt = fault === null ? -1 : random(count)
       for (let index = 0; index < count; index++) {
-        if (faultAt >= 0 && index > faultAt && random(2) === 0) await mounts.forgetPages(file).catch(() => {})
+        if (faultAt >= 0 && index > faultAt && random(2) === 0) await mounts.forgetPages(this._file).catch(() => {})
         this._story.add([{ what: 'begin', at: now(), fsync, hasLostPower: index === 0 }])
         await this._runSession({
           logModule,
-          file,
+          file: this._file,
+          settings: this._settings,
           fsync,
-          salt: mixSeed(this._seed[0], this._seed[1], 1) >>> 1,
+          salt: this._salt,
           seed: [...this._seed, generation, index, 2],
           firstId: this._story.nextId,
           steps: 2 + random(22),
@@ -194,7 +217,7 @@ class History {
 
   /** @param {import('./session').SessionOptions} options */
   async _runSession (options) {
-    const args = ['--pdeathsig', 'KILL', process.execPath, SESSION, JSON.stringify(options)]
+    const args = ['--pdeathsig', 'KILL', process.execPath, this._context.subject.session, JSON.stringify(options)]
     const child = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
     let told = ''
     let errors = ''
@@ -248,15 +271,17 @@ class History {
    * @param {{ generation: number, state: number, plan: Plan }} where
    */
   async _examine (image, at, { generation, state, plan: { fsync, fault } }) {
-    const { mounts, logModule, onState } = this._context
-    const expectation = this._story.ledgerAt(at).expect(at, false)
+    const { mounts, logModule, subject, onState } = this._context
     fs.writeFileSync(this._crashed, image)
     await mounts.mountImage(this._crashed, this._fileSystem)
     try {
-      const { hasRecovered } = await examineLog({
+      const { hasRecovered } = await subject.examine({
         root: mounts.root,
-        offsetLog: { ...require(logModule), ...require(require.resolve('@millrace/repair', { paths: [logModule] })) },
-        expectation,
+        file: this._file,
+        logModule,
+        settings: this._settings,
+        story: this._story,
+        at,
         seed: [...this._seed, generation, state, 5]
       })
       const digest = crypto.createHash('sha256').update(image).digest('hex').slice(0, 16)

@@ -9,7 +9,7 @@ const path = require('node:path')
 const { STORY_NAME } = require('./history')
 const { whyNot } = require('./mounts')
 
-const PACKAGE = path.join(__dirname, '..', '..', '..')
+const ONE_FILE = path.join(__dirname, 'one-file.js')
 const LANE = path.join(__dirname, 'lane.js')
 const STATES = 2000
 const MEMORY = '/dev/shm'
@@ -23,6 +23,9 @@ const NAMED = {
   'half a commit': 'half commits'
 }
 
+/** This machine cannot do it. */
+class UnableError extends Error {}
+
 /**
  * @typedef {{ kind: string, message: string, history: number, generation: number, state: number | null,
  *   record: string | null }} DiskFailure
@@ -30,6 +33,7 @@ const NAMED = {
 
 /**
  * @param {object} [options]
+ * @param {string} [options.subject]  the module of what is tortured, a Subject; the log of one file by default
  * @param {number} [options.states]  how many to examine
  * @param {number} [options.seed]
  * @param {number} [options.workers]  lanes
@@ -39,12 +43,17 @@ const NAMED = {
  * @param {(line: string) => void} [options.print]
  * @param {string} [options.record]  a folder that a failure has left, to examine its states again
  * @returns {Promise<{ failures: DiskFailure[], figures: Record<string, any> }>}
+ * @throws {UnableError}
  */
 async function runDisk (options = {}) {
-  const { states = STATES, workers = 2, logModule = PACKAGE, stop = false, record, print = console.log } = options
+  const obstacle = whyNot()
+  if (obstacle) throw new UnableError(`--disk cannot be run here: ${obstacle}`)
+  const { subject = ONE_FILE, states = STATES, workers = 2, stop = false, record, print = console.log } = options
+  const { command, logModule: shipped } = require(subject)
+  const { logModule = shipped } = options
   const kept = record === undefined ? null : readKept(record)
   const { seed, only } = { seed: newSeed(), ...options, ...kept }
-  const campaign = new Campaign({ states, seed, stop, print })
+  const campaign = new Campaign({ states, seed, stop, command, print })
   const folder = fs.mkdtempSync(path.join(fs.existsSync(MEMORY) ? MEMORY : os.tmpdir(), 'millrace-disk-'))
   try {
     const place = only === undefined ? null : parsePlace(only)
@@ -52,7 +61,7 @@ async function runDisk (options = {}) {
     await Promise.all(Array.from({ length: count }, (_, first) => {
       const own = path.join(folder, String(first))
       fs.mkdirSync(own)
-      const shared = { logModule, seed, stride: count, only: place, record: record ?? null }
+      const shared = { subject, logModule, seed, stride: count, only: place, record: record ?? null }
       return campaign.runLane({ ...shared, folder: own, first })
     }))
   } finally {
@@ -82,8 +91,11 @@ function parsePlace (only) {
 }
 
 class Campaign {
-  /** @param {{ states: number, seed: number, stop: boolean, print: (line: string) => void }} options */
-  constructor ({ states, seed, stop, print }) {
+  /**
+   * @param {{ states: number, seed: number, stop: boolean, command: string, print: (line: string) => void }} options
+   */
+  constructor ({ states, seed, stop, command, print }) {
+    this._command = command
     this._statesMax = states
     this._seed = seed
     this._stop = stop
@@ -141,9 +153,9 @@ class Campaign {
     const { kind, message, history, generation, state, record } = failure
     const place = [history, generation, ...(state === null ? [] : [state])].join('.')
     this._print(`FAILED  state ${place}: ${kind}: ${message}`)
-    this._print(`  npm run torture -- --disk --seed ${this._seed} --only ${place}`)
+    this._print(`  ${this._command} --seed ${this._seed} --only ${place}`)
     // When the kernel writes what is never quite the same again.
-    if (record) this._print(`  npm run torture -- --disk --record ${record}`)
+    if (record) this._print(`  ${this._command} --record ${record}`)
   }
 
   printFigures () {
@@ -162,5 +174,6 @@ class Campaign {
   }
 }
 
+exports.UnableError = UnableError
 exports.runDisk = runDisk
 exports.whyNot = whyNot

@@ -11,6 +11,7 @@ const { Mounts } = require('./mounts')
 /**
  * @typedef {object} LaneOptions
  * @property {string} folder  of its own
+ * @property {string} subject  the module of what is tortured
  * @property {string} logModule
  * @property {number} seed
  * @property {number} first  number of the first history
@@ -20,11 +21,13 @@ const { Mounts } = require('./mounts')
  */
 
 /** @param {LaneOptions} options */
-async function run ({ folder, logModule, seed, first, stride, only, record }) {
+async function run ({ folder, subject: subjectModule, logModule, seed, first, stride, only, record }) {
+  /** @type {import('./history').Subject} */
+  const subject = require(subjectModule)
   const state = { isOver: false }
   process.on('message', () => { state.isOver = true })
   process.on('disconnect', () => process.exit(1))
-  await learnBoot(logModule, folder)
+  await learnBoot(subject.open(logModule, path.join(folder, 'first')))
   const bootId = fs.readFileSync(BOOT_ID, 'latin1')
   const bootFile = path.join(folder, 'boot-id')
   fs.writeFileSync(bootFile, bootId)
@@ -36,6 +39,7 @@ async function run ({ folder, logModule, seed, first, stride, only, record }) {
     const history = new History(seed, index, {
       mounts: new Mounts(own),
       folder: own,
+      subject,
       logModule,
       boot: (id) => fs.writeFileSync(bootFile, id ?? bootId),
       goesOn: () => !state.isOver,
@@ -53,11 +57,9 @@ async function run ({ folder, logModule, seed, first, stride, only, record }) {
 
 /**
  * A process learns once which kernel it runs under. This one keeps what it has learned, and the sessions get other ids.
- * @param {string} logModule
- * @param {string} folder
+ * @param {any} log  a new one
  */
-async function learnBoot (logModule, folder) {
-  const log = require(logModule).OffsetLog(path.join(folder, 'first'))
+async function learnBoot (log) {
   await log.ready()
   await log.close()
 }

@@ -140,8 +140,12 @@ class Mounts {
     await unmount(this.root)
   }
 
-  /** @param {string} file  whose clean pages leave the cache */
+  /** @param {string} file  whose clean pages leave the cache; or a folder with such files */
   async forgetPages (file) {
+    if (fs.statSync(file).isDirectory()) {
+      for (const name of fs.readdirSync(file)) await this.forgetPages(path.join(file, name))
+      return
+    }
     await run('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none'])
   }
 }

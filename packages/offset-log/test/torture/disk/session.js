@@ -1,7 +1,8 @@
 'use strict'
 // One process on the recorded disk: opens the log, does what its seed says, and ends, by itself or not. It tells its
 // parent each thing that it asks and each answer, at once, with the time: what the parent knows was so before the end.
-// Usage, by history.js: node session.js <JSON of SessionOptions>, with the pipe as file descriptor 3
+// What is done with one kind of log is in the script that history.js starts with the JSON of SessionOptions, and with
+// the pipe as file descriptor 3.
 
 const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -20,7 +21,8 @@ const SIZES = [[5, 60], [6, 700], [4, 5000], [2, 30_000], [1, 120_000]]
 /**
  * @typedef {object} SessionOptions
  * @property {string} logModule
- * @property {string} file  of the log
+ * @property {string} file  of the log, or its folder
+ * @property {any} settings  of the log, the same for all sessions of a history
  * @property {string} fsync
  * @property {number} salt  of the records
  * @property {number[]} seed  of what is done
@@ -45,6 +47,7 @@ function createRecord (salt, id, size) {
   return bytes
 }
 
+/** Make a class of it for a kind of log. */
 class Session {
   /** @param {SessionOptions} options */
   constructor (options) {
@@ -61,6 +64,51 @@ class Session {
     this._known = []
     /** How much waits for its answer. */
     this._patience = [30, 70, 100][this._random(3)]
+  }
+
+  /**
+   * A log as this session uses it.
+   * @returns {any}
+   */
+  _createLog () {
+    throw new Error('a kind of log says how it is opened')
+  }
+
+  /**
+   * What a step may be, and how often.
+   * @returns {Array<[weight: number, step: () => Promise<void>]>}
+   */
+  _steps () {
+    return [
+      [40, this._append], [12, this._del], [12, this._sync], [5, this._syncNeighbour], [5, this._writeBack],
+      [6, this._pause], [4, this._reopen]
+    ]
+  }
+
+  /**
+   * The bytes of a record.
+   * @param {number} id
+   * @param {number} size
+   */
+  _createRecord (id, size) {
+    return createRecord(this._options.salt, id, size)
+  }
+
+  /**
+   * More to tell of a log that was opened.
+   * @returns {Promise<object>}
+   */
+  async _describe () {
+    return {}
+  }
+
+  /**
+   * Whether a failure is none of the disk.
+   * @param {string} what  the call
+   * @param {string} code
+   */
+  _isHarmless (what, code) {
+    return false
   }
 
   async run () {
@@ -81,17 +129,16 @@ class Session {
   }
 
   async _open () {
-    const { logModule, file, fsync } = this._options
-    const { OffsetLog } = require(logModule)
+    const { fsync } = this._options
     this._hasFailed = false
     this._isOpen = true
     this._tell({ what: 'opening' })
-    const log = this._log = OffsetLog(file, { fsync, cache: CACHE_SIZE })
+    const log = this._log = this._createLog()
     try {
       await log.ready()
       if (log.recovery?.damage?.length > 0) throw new Error(`damage is seen: ${JSON.stringify(log.recovery)}`)
       const found = await this._readAll()
-      this._tell({ what: 'opened', found })
+      this._tell({ what: 'opened', found, ...await this._describe() })
       this._known = found.map(([seq, id]) => ({ id, seq }))
     } catch (err) {
       this._tell({ what: 'refused', code: err.code, message: err.stack, isExpected: this._mayFail })
@@ -110,7 +157,7 @@ class Session {
       for (let index = 0; index < count; index++) {
         const bytes = buffer.subarray(starts[index], ends[index])
         const [id, size] = bytes.length < STAMP_SIZE ? [-1, -1] : [bytes.readUInt32BE(0), bytes.readUInt32BE(4)]
-        const isOurs = size === bytes.length && createRecord(this._options.salt, id, size).equals(bytes)
+        const isOurs = size === bytes.length && this._createRecord(id, size).equals(bytes)
         found.push([seqs[index], isOurs ? id : -1, bytes.length])
       }
     })
@@ -131,11 +178,7 @@ class Session {
   }
 
   async _step () {
-    const step = pickWeighted(this._random, [
-      [40, this._append], [12, this._del], [12, this._sync], [6, this._compact], [5, this._syncNeighbour],
-      [5, this._writeBack], [6, this._pause], [4, this._reopen]
-    ])
-    await step.call(this)
+    await pickWeighted(this._random, this._steps()).call(this)
   }
 
   /**
@@ -151,10 +194,9 @@ class Session {
       this._tell({ what: 'answer', request, seq: typeof answer === 'number' ? answer : null })
       onAnswer(answer)
     }, (err) => {
-      // A compaction that is cut short by closing is no failure.
-      const isCutShort = what === 'compact' && err.code === 'ERR_LOG_CLOSED'
-      if (!isCutShort) this._hasFailed = true
-      this._tell({ what: 'failure', request, code: err.code, message: err.stack, isExpected: this._mayFail || isCutShort })
+      const isHarmless = this._isHarmless(what, err.code)
+      if (!isHarmless) this._hasFailed = true
+      this._tell({ what: 'failure', request, code: err.code, message: err.stack, isExpected: this._mayFail || isHarmless })
     })
     this._pending.add(answered)
     answered.then(() => this._pending.delete(answered))
@@ -167,7 +209,7 @@ class Session {
     const records = Array.from({ length: count }, () => {
       return [this._nextId++, STAMP_SIZE + random(pickWeighted(random, SIZES))]
     })
-    const values = records.map(([id, size]) => createRecord(this._options.salt, id, size))
+    const values = records.map(([id, size]) => this._createRecord(id, size))
     await this._ask('append', { records }, () => this._log.append(count === 1 ? values[0] : values), (seq) => {
       this._known.push({ id: records[count - 1][0], seq })
     })
@@ -183,10 +225,6 @@ class Session {
 
   async _sync () {
     await this._ask('sync', {}, () => this._log.sync())
-  }
-
-  async _compact () {
-    await this._ask('compact', {}, () => this._log.compact())
   }
 
   /** Another file of the same file system is synced, and with it the journal of them all. */
@@ -259,16 +297,19 @@ class Session {
 /** @type {NodeJS.Timeout} */
 let watchdog
 
-if (require.main === module) {
+/** @param {new (options: SessionOptions) => Session} Kind  runs it as the arguments of this process say */
+function runSession (Kind) {
   watchdog = setTimeout(() => {
     console.error('a session does not end')
     process.exit(7)
   }, LIFE_MS_MAX)
-  new Session(JSON.parse(process.argv[2])).run().then(() => clearTimeout(watchdog), (err) => {
+  new Kind(JSON.parse(process.argv[2])).run().then(() => clearTimeout(watchdog), (err) => {
     fs.writeSync(2, `${err.stack}\n`)
     process.exit(8)
   })
 }
 
-exports.STAMP_SIZE = STAMP_SIZE
+exports.CACHE_SIZE = CACHE_SIZE
+exports.Session = Session
 exports.createRecord = createRecord
+exports.runSession = runSession

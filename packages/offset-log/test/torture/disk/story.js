@@ -55,10 +55,41 @@ class Story {
    * @throws {Violation}
    */
   ledgerAt (at) {
-    const telling = new Telling((id, size) => this._entry(id, size))
+    return this.tellingAt(at).ledger
+  }
+
+  /**
+   * @param {number} at
+   * @returns {Telling}
+   * @throws {Violation}
+   */
+  tellingAt (at) {
+    const telling = this._createTelling((id, size) => this._entry(id, size))
     for (const event of this.events) if (event.at <= at) telling.take(event)
-    telling.ledger.settle()
-    return telling.ledger
+    telling.settle()
+    return telling
+  }
+
+  /** @param {(id: number, size: number) => RecordEntry} createEntry */
+  _createTelling (createEntry) {
+    return new Telling(createEntry)
+  }
+
+  /**
+   * @param {number} id
+   * @param {number} size
+   * @returns {Buffer}
+   */
+  _createRecord (id, size) {
+    return createRecord(this._salt, id, size)
+  }
+
+  /**
+   * @param {number} id
+   * @param {Buffer} bytes
+   */
+  _createEntry (id, bytes) {
+    return new RecordEntry(id, bytes, 'random')
   }
 
   /**
@@ -66,9 +97,9 @@ class Story {
    * @param {number} size
    */
   _entry (id, size) {
-    const bytes = this._bytes.get(id) ?? createRecord(this._salt, id, size)
+    const bytes = this._bytes.get(id) ?? this._createRecord(id, size)
     this._bytes.set(id, bytes)
-    return new RecordEntry(id, bytes, 'random')
+    return this._createEntry(id, bytes)
   }
 }
 
@@ -87,7 +118,12 @@ class Telling {
     this._answers = new Map()
   }
 
-  /** @param {StoryEvent} event */
+  /** Works out what was promised by now. */
+  settle () {
+    this.ledger.settle()
+  }
+
+  /** @param {any} event  a StoryEvent */
   take (event) {
     const { what, at } = event
     switch (what) {
@@ -117,7 +153,7 @@ class Telling {
 
   /** @param {number} at */
   _end (at) {
-    this.ledger.settle()
+    this.settle()
     this._answers.clear()
     this._endedAt = at
     // What the page cache shows after a failure may not be on the disk, and the log knows it.
@@ -128,10 +164,18 @@ class Telling {
   _opened ({ at, found = [] }) {
     const isKill = !this._hasLostPower && !this._hasFault
     const expectation = this.ledger.expect(this._endedAt, isKill)
-    const matched = compare(expectation, found.map((item) => this._found(item)))
+    const matched = this._compare(expectation, found.map((item) => this._found(item)))
     for (const [record, seq] of matched) record.seq = seq
     this.ledger.reopened(expectation, new Set(matched.keys()), at)
     this._hasLostPower = false
+  }
+
+  /**
+   * @param {import('../ledger').Expectation} expectation
+   * @param {import('../compare').Found[]} found
+   */
+  _compare (expectation, found) {
+    return compare(expectation, found)
   }
 
   /** @param {[seq: number, id: number, size: number]} item */
@@ -200,3 +244,4 @@ class Telling {
 }
 
 exports.Story = Story
+exports.Telling = Telling
