@@ -55,15 +55,17 @@ function isTooFarAhead (ms, nowMs) {
  * @property {number[]} to  nor after it; Infinity if it is not known yet
  * @property {number[]} sureMs  how much time has surely passed since the part; Infinity if clocks were not set back
  *   again and again since then
+ * @property {number[]} ranMs  for how long this process has run since it began the part; NaN if another one did
  */
 
 /**
  * @param {number[]} begunMs  when each part was begun, by the clock of then, in the order of the parts
  * @param {number} nowMs
  * @param {number} [livedMs]  for how long the clock has been watched without a jump
+ * @param {number[]} [ranMs]  see `Bounds`; by default other processes began all parts
  * @returns {Bounds}
  */
-function boundParts (begunMs, nowMs, livedMs = 0) {
+function boundParts (begunMs, nowMs, livedMs = 0, ranMs = begunMs.map(() => NaN)) {
   let latest = -Infinity
   const from = begunMs.map((ms) => {
     if (isPlausible(ms, nowMs)) latest = Math.max(latest, ms)
@@ -76,7 +78,7 @@ function boundParts (begunMs, nowMs, livedMs = 0) {
     to[index] = next
     if (isPlausible(begunMs[index], nowMs)) next = from[index]
   }
-  return { from, to, sureMs: sureTimes(begunMs, nowMs, livedMs) }
+  return { from, to, sureMs: sureTimes(begunMs, nowMs, livedMs), ranMs }
 }
 
 /**
@@ -107,27 +109,33 @@ function sureTimes (begunMs, nowMs, livedMs) {
 /**
  * The clock of now, as far as the log bears it out. If the clock says that nothing happened for longer than
  * `gapOf(ageMs)`, the machine was off, or the clock is ahead. Until it has gone on for half as long, only the time
- * since then counts.
- * @param {number[]} knownMs  plausible times of the log, sorted
+ * since then counts: by the steady clock, if this process has run since then, and otherwise by the log.
+ * @param {Pick<Bounds, 'from' | 'ranMs'>} bounds
  * @param {number} nowMs
  * @param {number} ageMs  what is asked for is whether something is so old
  * @param {number} livedMs  for how long the clock has been watched without a jump
  * @returns {number}
  */
-function believedNow (knownMs, nowMs, ageMs, livedMs) {
+function believedNow ({ from: knownMs, ranMs }, nowMs, ageMs, livedMs) {
   const gapMs = gapOf(ageMs)
   let endMs = nowMs
+  let endRanMs = 0
   let laterMs = 0
   let index = knownMs.length - 1
   for (let gaps = 0; ; gaps++) {
     let sinceMs = endMs
-    for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) sinceMs = Math.min(sinceMs, knownMs[index])
-    const witnessedMs = Math.max(endMs - sinceMs, gaps === 0 ? livedMs : 0)
+    let spanMs = 0
+    for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) {
+      sinceMs = Math.min(sinceMs, knownMs[index])
+      spanMs = Number.isNaN(ranMs[index]) ? endMs - sinceMs : ranMs[index] - endRanMs
+    }
+    const witnessedMs = Math.max(spanMs, gaps === 0 ? livedMs : 0)
     const isFirst = index < 0 || knownMs[index] === -Infinity
     const isBelieved = isFirst || gaps === FORWARD_STEPS || laterMs + witnessedMs >= LIVED_PER_GAP * gapMs
     if (isBelieved) return Math.min(nowMs, endMs + laterMs)
     laterMs += witnessedMs
     endMs = knownMs[index]
+    endRanMs = ranMs[index] || 0
   }
 }
 
@@ -155,14 +163,14 @@ class ClockWatch {
 
 /**
  * The times before which the parts of a log count as older than an age.
- * @param {Pick<Bounds, 'from'>} bounds  of the parts
+ * @param {Pick<Bounds, 'from' | 'ranMs'>} bounds  of the parts
  * @param {number} nowMs
  * @param {number} ageMs
  * @param {number} [livedMs]
  * @returns {number}  parts that were written up to this time are old; -Infinity if none is
  */
-function oldUntil ({ from }, nowMs, ageMs, livedMs = 0) {
-  return ageMs === Infinity ? -Infinity : believedNow(from, nowMs, ageMs, livedMs) - ageMs
+function oldUntil (bounds, nowMs, ageMs, livedMs = 0) {
+  return ageMs === Infinity ? -Infinity : believedNow(bounds, nowMs, ageMs, livedMs) - ageMs
 }
 
 /**

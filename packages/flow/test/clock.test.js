@@ -48,6 +48,18 @@ tape('clock: a part is old only if what comes before and after it and the clock 
   t.end()
 })
 
+tape('clock: what this process has begun after a jump counts by the steady clock', (t) => {
+  const begun = [0, 1, 2, 30, 31.2].map((day) => T + day * DAY)
+  const oldOf = (...ranMs) => {
+    const bounds = boundParts(begun, T + 31.5 * DAY, 0, ranMs)
+    return countOldOf(bounds, oldUntil(bounds, T + 31.5 * DAY, 5 * DAY), 5 * DAY)
+  }
+  t.equal(oldOf(NaN, NaN, NaN, NaN, NaN), 2, 'by names a day has passed since the jump')
+  t.equal(oldOf(NaN, NaN, NaN, 8 * HOUR, 4 * HOUR), 0, 'the clock has jumped twice within hours')
+  t.equal(oldOf(NaN, NaN, NaN, 36 * HOUR, 7 * HOUR), 2)
+  t.end()
+})
+
 tape('clock: with clocks that are set back again and again, only steps that may be right count', (t) => {
   const days = (...numbers) => numbers.map((day) => T + day * DAY)
   t.equal(countOld(days(0, 1, 2, 3), T + 3 * DAY, 2 * DAY), 1)

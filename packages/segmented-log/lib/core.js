@@ -146,13 +146,16 @@ class Core {
    */
   activate (segment, log) {
     const { segments, since, durable } = this
-    if (this.#active !== null) this.#active.isActive = false
+    segment.activeSinceMs = performance.now()
+    if (this.#active !== null) {
+      this.#active.isActive = false
+      segment.begunAtMs = segment.activeSinceMs
+    }
     this.#active = segment
     this.#activeFile = log._file
     if (since.value !== undefined) this.sinceBefore = since.value
     segment.isActive = true
     segment.isOwn = true
-    segment.activeSinceMs = performance.now()
     segments.noteOpen(segment, log)
     this.#forget()
     const stops = [

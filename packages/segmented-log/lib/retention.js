@@ -352,7 +352,8 @@ class Retention {
     if (Math.min(maxAge, keptAge) === Infinity) return { old: 0, oldKept: 0 }
     const nowMs = Date.now()
     const livedMs = this.#clock.lived(nowMs, Math.min(maxAge, keptAge))
-    const bounds = boundParts(list.map(({ createdMs }) => createdMs), nowMs, livedMs)
+    const ranMs = list.map(({ begunAtMs }) => performance.now() - begunAtMs)
+    const bounds = boundParts(list.map(({ createdMs }) => createdMs), nowMs, livedMs, ranMs)
     const { from, to, sureMs } = bounds
     const oldKeptMs = oldUntil(bounds, nowMs, keptAge, livedMs)
     return {

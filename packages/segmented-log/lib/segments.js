@@ -43,6 +43,8 @@ class Segment {
     /** Whether appends may still go into it, and since when, by the steady clock. */
     this.isActive = false
     this.activeSinceMs = 0
+    /** When this process began it, by the steady clock; NaN if another one did. */
+    this.begunAtMs = NaN
     /** Why its file could not be opened as a segment at the last attempt. @type {Error | null} */
     this.brokenError = null
     /** Whether its file is known to be of this log. */
