@@ -10,10 +10,11 @@ const { parseArgs } = require('node:util')
 const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   A file runs if its path has one of the parts; without parts every file runs.
   --long         many more of the random cases
+  --long-in PART the same for the files whose path has the part; may be given many times
   --jetstream    also the tests that need a NATS server
   --repeat N     each file N times, to find what fails by chance
   --busy N       beside N busy loops, as on a machine that others use
-  --silent-s N   ends a file that prints nothing for N seconds (120; 600 with --long)`
+  --silent-s N   ends a file that prints nothing for N seconds (120; 600 in the long form)`
 
 const root = path.join(__dirname, '..')
 /** How long a file that is ended has for its own clean-up, before it is killed. */
@@ -22,7 +23,10 @@ const GRACE_MS = 2000
 const { options, parts } = parseCommand(process.argv.slice(2))
 main()
 
-/** @typedef {{ long: boolean, jetstream: boolean, repeat: number, busy: number, silentMs: number }} Options */
+/**
+ * @typedef {{ longIn: string[], jetstream: boolean, repeat: number, busy: number, silentS: number | null }} Options
+ *   `longIn`: parts of paths
+ */
 
 /** An unknown option ends the process. @type {(args: string[]) => { options: Options, parts: string[] }} */
 function parseCommand (args) {
@@ -32,19 +36,21 @@ function parseCommand (args) {
       allowPositionals: true,
       options: {
         long: { type: 'boolean', default: false },
+        'long-in': { type: 'string', multiple: true, default: [] },
         jetstream: { type: 'boolean', default: false },
         repeat: { type: 'string', default: '1' },
         busy: { type: 'string', default: '0' },
         'silent-s': { type: 'string' }
       }
     })
-    const silentS = readCount('silent-s', values['silent-s'] ?? (values.long ? '600' : '120'), 1)
+    const silent = values['silent-s']
     const options = {
-      long: values.long,
+      // Every path has the empty part.
+      longIn: values.long ? [''] : values['long-in'],
       jetstream: values.jetstream,
       repeat: readCount('repeat', values.repeat, 1),
       busy: readCount('busy', values.busy, 0),
-      silentMs: silentS * 1000
+      silentS: silent === undefined ? null : readCount('silent-s', silent, 1)
     }
     return { options, parts: positionals }
   } catch (err) {
@@ -62,7 +68,7 @@ function readCount (name, text, least) {
 
 async function main () {
   const all = findTestFiles()
-  const unmatched = parts.filter((part) => !all.some((file) => file.includes(part)))
+  const unmatched = [...parts, ...options.longIn].filter((part) => !all.some((file) => file.includes(part)))
   if (unmatched.length > 0) {
     console.error(`no test file matches: ${unmatched.join(' ')}`)
     process.exit(2)
@@ -97,15 +103,17 @@ function findTestFiles () {
 
 /**
  * @typedef {{ code: number | null, output: string, passed: number, failed: number, ms: number,
- *   isSilent: boolean }} Result
+ *   silentS: number | null }} Result  `silentS`: it was ended because it was silent for so long
  * @param {string} file
  * @returns {Promise<Result>}
  */
 function runTestFile (file) {
   return new Promise((resolve) => {
     const startedMs = performance.now()
+    const isLong = options.longIn.some((part) => file.includes(part))
+    const silentS = options.silentS ?? (isLong ? 600 : 120)
     const env = { ...process.env }
-    if (options.long) env.MILLRACE_TESTS = 'long'
+    if (isLong) env.MILLRACE_TESTS = 'long'
     if (options.jetstream) env.MILLRACE_JETSTREAM = '1'
     // Of a group of its own, so that the processes that it started end with it. A terminal's Ctrl-C does not reach
     // the group: the runner passes it on.
@@ -131,13 +139,13 @@ function runTestFile (file) {
         child.stderr.destroy()
       }, GRACE_MS).unref()
     }
-    let timer = setTimeout(end, options.silentMs)
+    let timer = setTimeout(end, silentS * 1000)
     /** @type {Buffer[]} */
     const chunks = []
     const onData = (/** @type {Buffer} */ chunk) => {
       chunks.push(chunk)
       clearTimeout(timer)
-      if (!isSilent) timer = setTimeout(end, options.silentMs)
+      if (!isSilent) timer = setTimeout(end, silentS * 1000)
     }
     child.stdout.on('data', onData)
     child.stderr.on('data', onData)
@@ -147,7 +155,8 @@ function runTestFile (file) {
       const output = Buffer.concat(chunks).toString()
       const count = (/** @type {RegExp} */ pattern) => (output.match(pattern) ?? []).length
       const ms = Math.round(performance.now() - startedMs)
-      resolve({ code, output, passed: count(/^ok \d/gm), failed: count(/^not ok \d/gm), ms, isSilent })
+      const passed = count(/^ok \d/gm)
+      resolve({ code, output, passed, failed: count(/^not ok \d/gm), ms, silentS: isSilent ? silentS : null })
     })
   })
 }
@@ -164,7 +173,7 @@ function report (file, result, totals) {
   totals.passed += result.passed
   totals.failed += failed
   if (failed) console.log(result.output)
-  if (result.isSilent) console.log(`ended ${file}: it printed nothing for ${options.silentMs / 1000} s`)
+  if (result.silentS) console.log(`ended ${file}: it printed nothing for ${result.silentS} s`)
   const skipped = new Set(Array.from(result.output.matchAll(/^ok \d+ (.*?) ?# SKIP/gm), ([, why]) => why))
   for (const why of failed ? [] : skipped) console.log(`skipped in ${file}: ${why}`)
   console.log(`${failed ? 'FAILED' : 'ok'}  ${file}  ${result.passed} passed, ${failed} failed, ${result.ms} ms`)

@@ -44,6 +44,18 @@ tape('runner: an option that it does not know, and a path that matches nothing, 
   t.end()
 })
 
+tape('runner: --long-in runs some files in their long form', (t) => {
+  const saying = 'console.log("ok 1 " + process.env.MILLRACE_TESTS + "\\n1..1"); process.exitCode = 1'
+  const folder = makeHouse({ 'great.test.js': saying, 'small.test.js': saying })
+  const { text } = run(folder, ['--long-in', 'great'])
+  t.deepEqual(text.match(/(ok 1|FAILED) .*?(long|undefined|great|small)/g).sort(), [
+    'FAILED  packages/one/test/great', 'FAILED  packages/one/test/small', 'ok 1 long', 'ok 1 undefined'
+  ])
+  t.equal(run(folder, ['--long-in', 'absent']).status, 2)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
 tape('runner: --repeat runs each file so many times, beside busy loops that end with it', (t) => {
   const folder = makeHouse({ 'good.test.js': PASSING })
   const { status, text } = run(folder, ['--repeat', '3', '--busy', '2'])
