@@ -13,8 +13,12 @@ const { lines, preEncoded } = require('./lib/pre-encoded')
  * @typedef {import('./lib/gap').Gap} Gap
  * @typedef {import('./lib/log-writer').Counters} Counters
  * @typedef {import('./lib/log-writer').Log} Log
- * @typedef {import('./lib/log-writer').OpenWriter} OpenWriter
  * @typedef {import('./lib/options').StandardError} StandardError
+ */
+
+/**
+ * @template {Log} [L=Log]
+ * @typedef {import('./lib/log-writer').OpenWriter<L>} OpenWriter
  */
 
 exports.LogWriter = LogWriter

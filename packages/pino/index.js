@@ -7,12 +7,18 @@ const { preset } = require('./lib/presets')
 const { formatPretty } = require('./lib/pretty')
 
 /**
- * @typedef {import('./lib/destination').Destination} Destination
  * @typedef {import('./lib/destination').DestinationOptions} DestinationOptions
+ * @typedef {import('./lib/options').Log} Log
+ * @typedef {import('./lib/presets').LoggerOptions} LoggerOptions
  * @typedef {import('./lib/patterns').PatternName} PatternName
  * @typedef {import('./lib/presets').PresetName} PresetName
  * @typedef {import('./lib/pretty').PrettyOptions} PrettyOptions
  * @typedef {import('./lib/tee').TeeTarget} TeeTarget
+ */
+
+/**
+ * @template {Log} [L=import('@millrace/segmented-log').SegmentedLog]
+ * @typedef {import('./lib/destination').Destination<L>} Destination
  */
 
 exports.destination = destination

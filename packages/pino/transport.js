@@ -12,7 +12,7 @@ const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 5000
 
 /**
- * @typedef {import('./lib/destination').Destination} Destination
+ * @typedef {import('./lib/destination').Destination<any>} Destination
  * @typedef {import('./lib/destination').DestinationOptions} Options
  * @typedef {Omit<Options, 'replace' | 'onReport' | 'standardError'>} PassedOptions
  * @typedef {PassedOptions & { folder: string }} TransportOptions  they must be cloneable

@@ -14,6 +14,7 @@ const { SegmentedLog, findMissingSegments } = require('./lib/segmented-log')
 
 /** @typedef {import('./lib/retention').Dropped} Dropped */
 /** @typedef {import('./lib/holds').Hold} Hold */
+/** @typedef {import('./lib/contract').SegmentInfo} SegmentInfo */
 
 exports.SharedCache = SharedCache
 exports.SegmentedLog = SegmentedLog

@@ -22,8 +22,11 @@ import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-l
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
 import type { Recovery } from '@millrace/offset-log'
+import pino from 'pino'
 import { destination, formatPretty, levelFilter, preset, timeFilter } from '@millrace/pino'
-import type { Destination, DestinationOptions } from '@millrace/pino'
+import type { Destination, DestinationOptions, Log } from '@millrace/pino'
+import { SegmentedLog } from '@millrace/segmented-log'
+import type { Hold, SegmentInfo } from '@millrace/segmented-log'
 import { repair, verify } from '@millrace/repair'
 import type { RepairReport, Report } from '@millrace/repair'
 import { matches, parseWhere } from '@millrace/where'
@@ -440,13 +443,49 @@ export async function loggingWithPino () {
   to.reopen(new URL('file:///logs'))
   destination(OffsetLog('a.log', { codec: lines }), { redact: ['card', 'email'], tee: process.stdout })
   is<boolean>()(await to.drain({ withinMs: 100, forwarder: Forwarder(OffsetLog('a.log'), { sink: () => {} }) }))
+  // The log of a destination is of the kind that its target has.
+  is<SegmentedLog>()(to.log)
+  is<SegmentedLog>()(to.writer.log)
+  for await (const { msg } of to.log.stream({ seqs: false, where: [timeFilter({ since: 0 }), levelFilter('warn')] })) is<any>()(msg)
+  for await (const { msg } of to.log.stream({ seqs: false, where: levelFilter('warn') })) is<any>()(msg)
+  const countAll = async (where: Where) => await to.log.count({ where }) + await OffsetLog<Message>('a.log', { codec: jsonCodec }).count({ where })
+  is<number>()(await countAll([]))
+  const { password } = await to.log.last({ seqs: false })
+  is<number>()(await to.log.count())
+  const held: Hold[] = await to.log.holds()
+  const segments: SegmentInfo[] = await to.log.segments()
+  is<any>()([password, held, segments].at(0))
+  Forwarder(to.log, { sink: otlpSink('http://collector:4318/v1/logs') })
+  const ofSlots = destination('logs', { slots: 16, log: { maxSize: 2 ** 28, mode: 0o640 } })
+  is<SlotLog>()(ofSlots.log)
+  is<number | null>()(ofSlots.log.slot)
+  is<Destination<SlotLog>>()(destination(SlotLog('logs', { codec: lines, mode: '640' })))
+  is<Destination<OffsetLog<any>>>()(destination(OffsetLog<any>('a.log', { codec: lines })))
+  is<SegmentedLog<Message>>()(destination(SegmentedLog<Message>('logs', { codec: jsonCodec }), { tee: 'pretty' }).log)
+  const slot: SlotLog = SlotLog('logs')
+  const merged: MergedLog = MergedLog('logs')
+  is<SegmentedLog | null>()(slot.log)
+  is<string>()(merged.filename)
+
+  // What pino asks of its options and its streams.
+  const logger = pino({ level: 'info' }, to)
+  logger.info({ user: 'ada' }, 'hello')
+  pino(...preset('production', 'logs')).info('hello')
   const [loggerOptions, production] = preset('production', 'logs', { tee: 'stdout' })
+  pino(loggerOptions, production).info(loggerOptions.redact?.censor)
+  pino(pino.multistream([{ stream: to, level: 'info' }, { stream: process.stdout }])).info('to both')
+  process.stdin.pipe(to)
+  is<Destination<SlotLog>>()(preset('production', 'logs', { slots: true })[1])
+  const anyLog: Destination<Log> = ofSlots
   is<string>()(loggerOptions.level)
   is<Destination>()(production)
   is<string>()(formatPretty({ level: 30 }, { colors: true }))
   OffsetLog<any>('a.log', { codec: lines }).stream({ where: [timeFilter({ since: new Date() }), levelFilter('warn')] })
   await to.close()
+  await anyLog.close()
 
+  // @ts-expect-error a slot is only written: MergedLog reads
+  ofSlots.log.stream()
   // @ts-expect-error
   preset('strict', 'logs')
   // @ts-expect-error

@@ -16,7 +16,12 @@ const { RecordQueue } = require('./record-queue')
  * @typedef {import('./options').LogWriterOptions} LogWriterOptions
  * @typedef {{ sync?: boolean | undefined }} FlushOptions
  * @typedef {string | number} LevelName  a name or a number
- * @typedef {Writer} OpenWriter  what LogWriter gives
+ */
+
+/**
+ * What LogWriter gives.
+ * @template {Log} [L=Log]
+ * @typedef {Writer<L>} OpenWriter
  */
 
 /**
@@ -37,6 +42,9 @@ const { RecordQueue } = require('./record-queue')
 // and a start must not drop any.
 const OPENING_SIZE_MAX = 64 * 1024 * 1024
 
+/**
+ * @template {Log} [L=Log]  the kind of log that is written
+ */
 class Writer {
   #options
   #levels
@@ -95,9 +103,9 @@ class Writer {
     this.#delivery.begin()
   }
 
-  /** The log that is written now. */
+  /** The log that is written now. @returns {L} */
   get log () {
-    return this.#delivery.log
+    return /** @type {any} */ (this.#delivery.log)
   }
 
   /** Whether a signal takes no record. */
@@ -469,5 +477,10 @@ function LogWriter (log, options) {
 }
 LogWriter.prototype = Writer.prototype
 
-/** @type {{ new (log: Log, options?: LogWriterOptions): Writer, (log: Log, options?: LogWriterOptions): Writer }} */
+/**
+ * @type {{
+ *   new <L extends Log>(log: L, options?: LogWriterOptions): Writer<L>
+ *   <L extends Log>(log: L, options?: LogWriterOptions): Writer<L>
+ * }}
+ */
 exports.LogWriter = /** @type {any} */ (LogWriter)

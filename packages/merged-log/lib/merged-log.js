@@ -15,6 +15,7 @@ const { listSlots, slotPath } = require('./slots')
 /** @typedef {import('./options').MergedLogOptions} MergedLogOptions */
 /** @typedef {import('./options').MergedReadOptions} MergedReadOptions */
 /** @typedef {import('./merge').OpenSlot} OpenSlot */
+/** What MergedLog gives. @typedef {Log} MergedLog */
 /** @typedef {string | { slot: number, seq: number }} Key  of a record; as a text, '0:4096' */
 
 /**

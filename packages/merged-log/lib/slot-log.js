@@ -13,7 +13,7 @@ const { slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').SlotLogOptions} SlotLogOptions */
-/** @typedef {Omit<import('@millrace/offset-log').OffsetLog<any>, 'compactionProgress'>} OpenLog */
+/** What SlotLog gives. @typedef {Log} SlotLog */
 
 const NOT_OPEN = Object.freeze({ atomicBatch: true, durable: true, flushSync: false })
 
@@ -42,7 +42,7 @@ class Log {
     this.codec = this.#options.segmented.codec
     /** Null until the log is ready. @type {number | null} */
     this.slot = null
-    /** The log in the slot; null until the log is ready. @type {OpenLog | null} */
+    /** The log in the slot; null until the log is ready. @type {SegmentedLog | null} */
     this.log = null
     this.#lifecycle = new Lifecycle((name) => errors.closedError(name, folder))
     toCallback(this.#open(), (err) => this.#lifecycle.opened(err))
@@ -135,7 +135,7 @@ class Log {
     return this.#logNow('appendSync').appendSync(values, options)
   }
 
-  /** @param {string} name  of the call, which cannot wait for the log @returns {OpenLog} */
+  /** @param {string} name  of the call, which cannot wait for the log @returns {SegmentedLog} */
   #logNow (name) {
     if (this.#lifecycle.openError !== null) throw this.#lifecycle.openError
     if (this.log === null) throw errors.notReady(this.filename, 'is being opened', name)

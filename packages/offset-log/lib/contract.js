@@ -32,10 +32,11 @@
 /** @typedef {import('@millrace/where').Where} Where */
 
 /**
- * A filter whose paths lead through the type of the values.
+ * A filter whose paths lead through the type of the values. W is alone in its union: otherwise the compiler takes the
+ * first kind of filter for the type of a variable that may have any kind.
  * @template T
  * @template W
- * @typedef {{ where?: (W & import('@millrace/where').Checked<T, W>) | undefined }} Filtered
+ * @typedef {{ where?: W | undefined } & { where?: import('@millrace/where').Checked<T, W> | undefined }} Filtered
  */
 
 /**

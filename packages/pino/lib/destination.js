@@ -19,11 +19,15 @@ const REST_LENGTH_MAX = 1024 * 1024
 /**
  * @typedef {import('./options').DestinationOptions} DestinationOptions
  * @typedef {import('./options').Log} Log
- * @typedef {import('@millrace/log-writer').OpenWriter} Writer
  * @typedef {{ [HOOKS]?: { streamWrite?: unknown } }} Logger
  * @typedef {{ levels?: { values: Record<string, number> }, messageKey?: string }} PinoConfig
  */
 
+/** @template {Log} [L=Log] @typedef {import('@millrace/log-writer').OpenWriter<L>} Writer */
+
+/**
+ * @template {Log} [L=Log]  the kind of log that is written
+ */
 class DestinationStream extends EventEmitter {
   #options
   /** @type {import('./options').Target} */
@@ -80,14 +84,14 @@ class DestinationStream extends EventEmitter {
     this.#isAnnounced = true
   }
 
-  /** The log writer, with its counters and levels. @returns {Writer} */
+  /** The log writer, with its counters and levels. @returns {Writer<L>} */
   get writer () {
-    return this.#writer
+    return /** @type {any} */ (this.#writer)
   }
 
-  /** The log that is written now. @returns {Log} */
+  /** The log that is written now. @returns {L} */
   get log () {
-    return this.#writer.log
+    return this.writer.log
   }
 
   /** @param {string | URL | Log} target */
@@ -235,11 +239,12 @@ class DestinationStream extends EventEmitter {
 
   /** Flushes and closes. Emits `finish` and `close`. */
   end () {
-    if (this.#closing) return
+    if (this.#closing) return this
     this.close().then(() => {
       this.emit('finish')
       this.emit('close')
     })
+    return this
   }
 
   /** The same, without `finish`. Nothing that was written is lost. */
@@ -325,6 +330,22 @@ function destination (target, options) {
   return new DestinationStream(target, options)
 }
 
-/** @typedef {DestinationStream} Destination */
+/**
+ * @template {Log} [L=import('@millrace/segmented-log').SegmentedLog]
+ * @typedef {DestinationStream<L>} Destination
+ */
 
-exports.destination = destination
+/**
+ * By the target: `log` is a segmented log in a folder, the log of a slot if several processes write the folder, or the
+ * log that was given.
+ * @typedef {{
+ *   (target: string | URL, options: DestinationOptions & { slots: number | true }):
+ *     Destination<import('@millrace/merged-log').SlotLog>
+ *   (target: string | URL, options?: DestinationOptions): Destination
+ *   <L extends Log>(target: L, options?: DestinationOptions): Destination<L>
+ *   (target: string | URL | Log, options?: DestinationOptions): Destination<Log>
+ * }} CreateDestination
+ */
+
+/** @type {CreateDestination} */
+exports.destination = /** @type {any} */ (destination)

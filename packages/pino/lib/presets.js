@@ -19,11 +19,8 @@ const REDACTED = [
 
 /**
  * @typedef {import('./options').DestinationOptions} DestinationOptions
- * @typedef {object} LoggerOptions  those of pino that presets set
- * @property {string} level
- * @property {{ paths: string[], censor: string }} [redact]
- * @property {null} [base]
- *
+ * @typedef {{ level: string, redact?: { paths: string[], censor: string }, base?: null }} LoggerOptions  those of pino
+ *   that presets set
  * @typedef {{ logger: LoggerOptions, destination: DestinationOptions }} Preset
  */
 
@@ -68,7 +65,7 @@ const presets = {
  * @param {PresetName} name
  * @param {string | URL | import('./options').Log} target
  * @param {DestinationOptions} [options]  in place of those of the preset
- * @returns {[LoggerOptions, import('./destination').Destination]}  the arguments of `pino`
+ * @returns {[LoggerOptions, import('./destination').Destination<any>]}  the arguments of `pino`
  */
 function preset (name, target, options) {
   if (!Object.hasOwn(presets, name)) {
@@ -82,4 +79,19 @@ function preset (name, target, options) {
   return [structuredClone(logger), to]
 }
 
-exports.preset = preset
+/**
+ * @typedef {import('./options').Log} Log
+ * @typedef {{
+ *   (name: PresetName, target: string | URL, options: DestinationOptions & { slots: number | true }):
+ *     [LoggerOptions, import('./destination').Destination<import('@millrace/merged-log').SlotLog>]
+ *   (name: PresetName, target: string | URL, options?: DestinationOptions):
+ *     [LoggerOptions, import('./destination').Destination]
+ *   <L extends Log>(name: PresetName, target: L, options?: DestinationOptions):
+ *     [LoggerOptions, import('./destination').Destination<L>]
+ *   (name: PresetName, target: string | URL | Log, options?: DestinationOptions):
+ *     [LoggerOptions, import('./destination').Destination<Log>]
+ * }} CreatePreset
+ */
+
+/** @type {CreatePreset} */
+exports.preset = /** @type {any} */ (preset)

@@ -20,6 +20,7 @@ const { parseTimeBounds } = require('./times')
 
 /** @template T @typedef {import('@millrace/flow').Callback<T>} Callback */
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
+/** @template [T=any] @typedef {import('./contract').SegmentedLog<T>} SegmentedLog */
 
 const CALLS = ['roll', 'segments', 'dropBefore', 'hold', 'release', 'holds']
 
