@@ -8,7 +8,7 @@ const { call, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
-const { peekId } = require('./recover/identify')
+const { isCopyOf } = require('./recover/identify')
 
 const SUFFIX = '.compacting'
 // Appends wait once less than this is left to copy.
@@ -231,18 +231,17 @@ class Maintenance {
 }
 
 /**
- * Removes the file of an interrupted or failed compaction. A file of that name that is not ours stays. Ours has the
- * log's id, or zeros in its place after a power cut.
+ * Removes the file of an interrupted or failed compaction. A file of that name that is not ours stays.
  * @type {(file: LogFile) => Promise<void>}
  */
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
-  const { id } = /** @type {CheckedStore} */ (store).header
-  const found = await peekId(blocks.realPath + SUFFIX, storage).catch((err) => {
-    if (err.code === 'ENOENT') return null
+  const { header } = /** @type {CheckedStore} */ (store)
+  const isOurs = await isCopyOf(blocks.realPath + SUFFIX, storage, { ...header, hasGaps: true }).catch((err) => {
+    if (err.code === 'ENOENT') return false
     throw err
   })
-  if (found !== null && (found.isEmpty || found.id?.equals(id))) await call(blocks, 'removeBeside', SUFFIX)
+  if (isOurs) await call(blocks, 'removeBeside', SUFFIX)
 }
 
 // Lets deletions and threads that read take turns: a thread cannot see that another thread is changing bytes. A

@@ -285,7 +285,11 @@ const cutHeads = {
   'all of the head is zeros': (bytes) => bytes.fill(0, 0, 32768),
   'the first copy of the header is zeros': (bytes) => bytes.fill(0, 0, 4096),
   'the second copy of the header is zeros': (bytes) => bytes.fill(0, 8192, 12288),
-  'both copies of the header are zeros': (bytes) => bytes.fill(0, 0, 4096).fill(0, 8192, 12288)
+  'both copies of the header are zeros': (bytes) => bytes.fill(0, 0, 4096).fill(0, 8192, 12288),
+  'both copies of the header are torn': (bytes) => {
+    for (let at = 0; at < 12288; at += 3) bytes[at] = 0
+    return bytes
+  }
 }
 
 for (const [what, cut] of Object.entries(cutHeads)) {
@@ -296,6 +300,8 @@ for (const [what, cut] of Object.entries(cutHeads)) {
     const names = () => fs.readdirSync(folder).filter((name) => !name.endsWith('.lock'))
     let log = OffsetLog(file)
     for (let i = 0; i < 20; i++) await log.append(Buffer.alloc(1000, 1))
+    // Now the head is as compactions write it.
+    await log.compact()
     await log.close()
     const left = cut(fs.readFileSync(file))
     fs.writeFileSync(beside, left)

@@ -6,7 +6,8 @@ const { BlockFile } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const {
-  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, hasMagic, offsetFramings
+  AREA_SIZE, FRAME_HEAD_SIZE, HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader, encodeFileHeader, hasMagic,
+  offsetFramings
 } = require('@millrace/framing')
 
 /**
@@ -81,30 +82,50 @@ const PEEK_SIZE = HEADER_POSITIONS[HEADER_POSITIONS.length - 1] + AREA_SIZE
 /**
  * @param {string} path
  * @param {import('@millrace/block-file').Storage | undefined} storage
- * @returns {Promise<{ id: Buffer | null, isEmpty: boolean }>}  `id`: of the checked log, null if neither header can be
- *   read. `isEmpty`: both header areas are zeros, as a power cut can leave them
+ * @returns {Promise<{ id: Buffer | null }>}  of the checked log, null if neither header can be read
  * @throws ENOENT if there is no such file
  */
 async function peekId (path, storage) {
+  return { id: findId(await readHeaderAreas(path, storage)) }
+}
+
+/**
+ * Whether a file is a copy that this log has begun: it has the log's id, or a power cut has torn its head. Then each
+ * byte of its headers is the one that the log has written, or still zero.
+ * @param {string} path
+ * @param {import('@millrace/block-file').Storage | undefined} storage
+ * @param {import('@millrace/framing').FileHeader} header  as in the copy
+ * @returns {Promise<boolean>}
+ * @throws ENOENT if there is no such file
+ */
+async function isCopyOf (path, storage, header) {
+  const areas = await readHeaderAreas(path, storage)
+  if (findId(areas)?.equals(header.id)) return true
+  const written = Buffer.alloc(AREA_SIZE)
+  encodeFileHeader(header).copy(written)
+  return areas.every((area) => area.every((byte, index) => byte === 0 || byte === written[index]))
+}
+
+/** @type {(path: string, storage: import('@millrace/block-file').Storage | undefined) => Promise<Buffer[]>} */
+async function readHeaderAreas (path, storage) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
   try {
     await call(blocks, 'ready')
     const bytes = Buffer.alloc(PEEK_SIZE)
     await call(blocks, 'readInto', bytes.subarray(0, Math.min(blocks.size.value, PEEK_SIZE)), 0)
-    const areas = HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
-    const ids = areas.map((area) => idOf(area.subarray(0, HEADER_SIZE)))
-    const isEmpty = areas.every((area) => area.every((byte) => byte === 0))
-    return { id: ids.find((id) => id !== null) ?? null, isEmpty }
+    return HEADER_POSITIONS.map((position) => bytes.subarray(position, position + AREA_SIZE))
   } finally {
     await call(blocks, 'close').catch(() => {})
   }
 }
 
-/** @param {Buffer} bytes  a header */
-function idOf (bytes) {
-  const header = decodeFileHeader(bytes)
-  return header !== null && 'id' in header ? header.id : null
+/** @param {Buffer[]} areas @returns {Buffer | null} */
+function findId (areas) {
+  const headers = areas.map((area) => decodeFileHeader(area.subarray(0, HEADER_SIZE)))
+  const found = headers.find((header) => header !== null && 'id' in header)
+  return found !== undefined && found !== null && 'id' in found ? found.id : null
 }
 
 exports.detectFraming = detectFraming
+exports.isCopyOf = isCopyOf
 exports.peekId = peekId
