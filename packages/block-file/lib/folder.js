@@ -59,6 +59,8 @@ class Folder {
   /** @type {Promise<void> | null} */
   #closing = null
   #isClosed = false
+  /** Whether the folder's lock is being taken. */
+  #isLocking = false
   /** Calls through the open folder. @type {Set<Promise<any>>} */
   #running = new Set()
   /** Set once the path has led elsewhere. @type {LogError | null} */
@@ -93,7 +95,9 @@ class Folder {
       }
       if (!lock || !inner.lock) return
       const isOwn = !await this.#hasLockFile()
+      this.#isLocking = true
       const opened = await open(this.storage, path.join(this.path, LOCK_FILE), { ...OF_LOCK_FILE, lockTimeout, signal })
+      this.#isLocking = false
       this.#locked = { handle: opened.handle, path: opened.path, isOwn }
       this.lock = opened.lock
       await this.prove()
@@ -244,8 +248,11 @@ class Folder {
 
   /** @type {(handle: { isAt: any }, name: string) => Promise<boolean>} */
   async #isAt (handle, name) {
-    if (!await call(handle, 'isAt', name)) return false
-    return this.#handle === null || !this.#isInside(name) || call(this.#handle, 'isAt', this.path)
+    const isThere = await call(handle, 'isAt', name)
+    if (this.#handle === null || !this.#isInside(name)) return isThere
+    // Whoever takes the lock looks again if another process has replaced its file. Here there is nothing to wait for.
+    if (this.#isLocking) await this.prove()
+    return isThere && call(this.#handle, 'isAt', this.path)
   }
 
   /** @param {string} name */

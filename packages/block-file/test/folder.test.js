@@ -192,6 +192,24 @@ tape('folder: one writer at a time, in this process and however it is opened', a
   }
 })
 
+tape('folder: moved while its lock is being taken: the error says so, at once', async (t) => {
+  for (const storage of [fileStorage, recordStorage]) {
+    const at = path.join(newFolder(), 'made')
+    fs.mkdirSync(at)
+    const moving = (file, options, cb) => storage.open(file, options, (err, handle) => {
+      if (handle && options.flags === 'r+' && fs.existsSync(at)) fs.renameSync(at, `${at}.old`)
+      cb(err, handle)
+    })
+    const began = performance.now()
+    const folder = new Folder({ ...storage, open: moving }, at)
+    const failure = await failureOf(() => folder.open({ lock: true, lockTimeout: 600_000 }))
+    t.equal(failure?.code, 'ERR_FILE_MOVED')
+    t.ok(performance.now() - began < 300_000)
+    t.notOk(fs.existsSync(at), 'nothing is made')
+    t.notOk(fs.readdirSync(`${at}.old`).some((name) => name.endsWith('.lock')), 'no lock is left')
+  }
+})
+
 tape('folder: a segment that lies alone is locked, and nothing is left beside it', async (t) => {
   for (const storage of [fileStorage, recordStorage]) {
     const file = path.join(newFolder(), 'alone', SEGMENT)
