@@ -72,6 +72,8 @@ class SegmentsTelling extends Telling {
      * @type {Map<number, { seq: number, commit: number, place: number }>}
      */
     this._readers = new Map()
+    /** What there was when the log was opened. @type {Map<any, number>} */
+    this._matched = new Map()
     /** What is asked: the call and its event. @type {Map<number, any>} */
     this._asked = new Map()
   }
@@ -113,6 +115,18 @@ class SegmentsTelling extends Telling {
     // What was not answered before a kill may not be on the disk yet.
     if (this._hasLostPower) this.possibleHolds = new Set([holds[0] ?? null])
     super._opened(event)
+    this._noteLost(event.at)
+  }
+
+  /** Limits drop from the front, so what is missing at the end was lost. @param {number} at */
+  _noteLost (at) {
+    const { commits } = this.ledger
+    const last = commits.findLastIndex(({ records }) => records.some((record) => this._matched.has(record)))
+    for (const commit of commits.slice(last + 1)) {
+      if (!commit.records.some((record) => record.ownStatusAt(at, false) === 'there')) continue
+      commit.droppedAt = Math.min(commit.droppedAt, at)
+      commit.isUncertain = false
+    }
   }
 
   /** @param {number[]} seqs  of the holds that there are */
@@ -123,9 +137,9 @@ class SegmentsTelling extends Telling {
   }
 
   _compare (expectation, found) {
-    const matched = compare(expectation, found)
-    checkWhole(expectation, matched, this._settings.keeps, this._endedAt, !this._hasLostPower && !this._hasFault)
-    return matched
+    this._matched = compare(expectation, found)
+    checkWhole(expectation, this._matched, this._settings.keeps, this._endedAt, !this._hasLostPower && !this._hasFault)
+    return this._matched
   }
 
   /** @returns {(commit: any) => boolean}  whether a hold keeps its records */
@@ -233,13 +247,20 @@ function lastSeq (records) {
  */
 function checkWhole ({ commits }, matched, keeps, at, isKill) {
   const isThere = ({ record }) => matched.has(record)
+  const isMissing = (entry) => entry.record.ownStatusAt(at, isKill) === 'there' && !isThere(entry)
+  // The segment of the last durable record is never dropped.
+  const newest = commits.findLast(({ isRequired }) => isRequired)
+  if (newest?.records.some(isMissing) && !newest.commit.isUncertain) {
+    const { id, seq } = newest.records[0].record
+    throw new Violation('promised lost', `record ${id} at ${seq}, of the last commit that was promised, is missing`)
+  }
   const isWhole = (entry) => isThere(entry) && !(keeps && isChosen(entry.record.id))
   const first = commits.findIndex(({ records }) => records.some(isWhole))
   if (first === -1) return
   const last = commits.findLastIndex(({ records }) => records.some(isThere))
   for (const [index, { records, isRequired, isOptional, commit }] of commits.entries()) {
     if (index <= first || isOptional || commit.isUncertain || !(isRequired || index < last)) continue
-    const hole = records.find((entry) => entry.record.ownStatusAt(at, isKill) === 'there' && !isThere(entry))
+    const hole = records.find(isMissing)
     if (!hole) continue
     const { id, seq } = hole.record
     throw new Violation('promised lost', `record ${id} at ${seq} is missing, and only segments in front may be dropped`)
