@@ -471,14 +471,22 @@ class Retention {
     // An append may have dropped some meanwhile.
     for (const segment of dropped) if (!segment.isDropped) round.noteDropped(segment)
     segments.drop(dropped)
-    for (const segment of dropped) {
-      const { name, fileName, keptUntilMs } = segment
-      await segments.closeDropped([segment])
-      const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
-      if (!await this.#remove([...beside.map(({ name }) => name), fileName])) break
-      // Without its mark, what is left of a segment would pass for all of it.
-      if (keptUntilMs !== null) await this.#remove([keptName(name, keptUntilMs)])
-    }
+    for (const segment of dropped) if (!await this.#removeSegment(segment, round)) break
+    return true
+  }
+
+  /** @type {(segment: Segment, round: Round) => Promise<boolean>} false if others have it open: tried again later */
+  async #removeSegment (segment, round) {
+    const { options: { storage }, segments } = this.#core
+    const { name, fileName, keptUntilMs } = segment
+    const beside = round.listing.beside.filter(({ of, suffix }) => of === name && !isKeptMark(suffix))
+    const remove = () => this.#remove([...beside.map(({ name }) => name), fileName])
+    await segments.closeDropped([segment])
+    // Where no open file can be removed, the reads that are under way come first.
+    const isWaiting = storage.replacesOpenFiles === false
+    if (!await (isWaiting ? segments.exclusively(segment, remove) : remove())) return false
+    // Without its mark, what is left of a segment would pass for all of it.
+    if (keptUntilMs !== null) await this.#remove([keptName(name, keptUntilMs)])
     return true
   }
 

@@ -284,6 +284,23 @@ class Segments {
   }
 
   /**
+   * Runs an action that opens the segment's file by itself. `exclusively` waits for it.
+   * @template T
+   * @param {Segment} segment
+   * @param {() => Promise<T>} action
+   * @returns {Promise<T>}
+   */
+  async useFile (segment, action) {
+    while (segment.barrier !== null) await segment.barrier
+    segment.pinCount++
+    try {
+      return await action()
+    } finally {
+      this.unpin(segment)
+    }
+  }
+
+  /**
    * Runs an action while the segment is closed and nobody uses its file.
    * @type {<T>(segment: Segment, action: () => Promise<T>) => Promise<T>}
    */

@@ -118,7 +118,8 @@ class Upkeep {
     this.#left.add(segment)
     const { changeCount } = segment
     const check = () => {
-      if (this.#mustStop || segment.isDropped || segment.changeCount !== changeCount) throw STOPPED
+      const isWanted = segment.barrier === null && !segment.isDropped && segment.changeCount === changeCount
+      if (this.#mustStop || !isWanted) throw STOPPED
     }
     const isSound = await segments.use(segment, async (log) => {
       if (!log.recovery?.damage.length) await call(log, 'sync')
@@ -135,7 +136,7 @@ class Upkeep {
     try {
       if (!await this.#retention.reserve(plainSize)) return
       check()
-      const size = await compressFile(storage, { from, to }, format, check)
+      const size = await segments.useFile(segment, () => compressFile(storage, { from, to }, format, check))
       if (size === null) return
       await this.#replace(segment, { to: compressedPath, format, size, changeCount })
     } finally {
@@ -190,7 +191,8 @@ class Upkeep {
     const { format, filePath: from, path: plainPath, changeCount } = segment
     // Another deletion may have inflated it, or retention dropped it.
     if (format === null || segment.isDropped) return
-    const size = await inflateFile(storage, { from, to: `${plainPath}.new` }, format)
+    const files = { from, to: `${plainPath}.new` }
+    const size = await segments.useFile(segment, () => inflateFile(storage, files, format))
     await this.#replace(segment, { to: plainPath, format: null, size, changeCount }).catch((err) => {
       if (err !== STOPPED) throw err
     })

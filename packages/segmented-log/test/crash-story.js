@@ -1,9 +1,10 @@
 'use strict'
 // A life of a log, with a power cut and a kill before every step that changes the disk. For the crash test, and for the
-// torture.
+// torture. With the rules of Windows, too: then a log must never be in its own way.
 
 const { setTimeout: sleep } = require('node:timers/promises')
-const { SimulatedDisk } = require('@millrace/testkit')
+const { patientStorage } = require('@millrace/block-file')
+const { SimulatedDisk, createRandom, windowsStorage } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const FOLDER = '/logs'
@@ -43,9 +44,11 @@ class Story {
   }
 }
 
-/** @type {(disk: SimulatedDisk, story: Story, random: (limit: number) => number, options: object) => Promise<void>} */
-async function live (disk, story, random, options) {
-  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+/**
+ * @type {(storage: object, story: Story, random: (limit: number) => number, options: object) => Promise<void>}
+ */
+async function live (storage, story, random, options) {
+  const log = SegmentedLog(FOLDER, { ...options, storage })
   const seqs = []
   // Opening may have begun to drop what an earlier session was to drop.
   for await (const { seq, value } of log.stream({ onRetained: 'skip' })) seqs[numberOf(value)] = seq
@@ -108,8 +111,9 @@ function numberOf (value) {
 }
 
 /** What is wrong with the log; null if it is what the story allows, can go on, and leaves nothing behind. */
-async function check (disk, story, { keep, maxCount, ...options }) {
-  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+async function check (disk, story, { keep, maxCount, ...options }, storageOf) {
+  const storage = storageOf(disk)
+  const log = SegmentedLog(FOLDER, { ...options, storage })
   const seqs = []
   const numbers = []
   for await (const { seq, value } of log.stream()) {
@@ -134,16 +138,16 @@ async function check (disk, story, { keep, maxCount, ...options }) {
   }
   const strange = files.filter((file) => !NAMES.test(file) || files.includes(`${file}.gz`) || isMarkOfNothing(file))
   if (strange.length > 0) return `left behind: ${strange}`
-  const again = SegmentedLog(FOLDER, { ...options, storage: disk.crash(() => 0).storage })
+  const again = SegmentedLog(FOLDER, { ...options, storage: storageOf(disk.crash(() => 0)) })
   const count = await again.count()
   await again.close()
   if (count !== numbers.length + 2) return `${count} records after a second crash`
-  return keep ? checkKept(disk, numbers.filter(isChosen), { keep, maxCount, ...options }) : null
+  return keep ? checkKept(numbers.filter(isChosen), { keep, maxCount, storage, ...options }) : null
 }
 
 /** Goes on as before the crash, and drops what has to go. */
-async function checkKept (disk, expected, options) {
-  const log = SegmentedLog(FOLDER, { ...options, storage: disk.storage })
+async function checkKept (expected, options) {
+  const log = SegmentedLog(FOLDER, options)
   await log.release('h')
   await log.dropBefore(0)
   const segments = await log.segments()
@@ -186,10 +190,12 @@ function compare (numbers, { appended, promised, droppable, deleted: [asked,, mu
 
 /**
  * @param {(limit: number) => number} random
- * @param {{ imageEvery?: number }} [options]  one step in so many is an image
+ * @param {{ imageEvery?: number, isWindows?: boolean }} [options]  one step in so many is an image
  * @returns {Promise<{ imageCount: number, faults: string[] }>}
  */
-async function runRound (random, { imageEvery = 3 } = {}) {
+async function runRound (random, { imageEvery = 3, isWindows = false } = {}) {
+  const faults = []
+  const storageOf = isWindows ? createWindows(random, faults) : (disk) => disk.storage
   const compress = random(3) > 0 ? 'gzip' : false
   const time = random(2) === 0 ? (value) => numberOf(value) : undefined
   const keeping = random(2) === 0 ? { keep: { where: chosen }, maxCount: 1 + random(3) } : {}
@@ -205,17 +211,29 @@ async function runRound (random, { imageEvery = 3 } = {}) {
       if (random(imageEvery) === 0) take(`${call.name} of ${call.path}`)
     }
   })
+  const storage = storageOf(disk)
   // A second session compresses at once what the first one has inflated.
-  for (let session = 0; session < 2; session++) await live(disk, story, random, options)
+  for (let session = 0; session < 2; session++) await live(storage, story, random, options)
   take('the end')
-  const faults = []
   for (const { disk, story, name } of images) {
     for (const [kind, after, expected] of [['power cut', disk.crash(random), story], ['kill', disk, story.afterKill()]]) {
-      const fault = await check(after, expected, options).catch((err) => err.stack)
+      const fault = await check(after, expected, options, storageOf).catch((err) => err.stack)
       if (fault) faults.push(`${kind} before ${name} (${JSON.stringify(options)}): ${fault}`)
     }
   }
   return { imageCount: 2 * images.length, faults }
+}
+
+/**
+ * @param {(limit: number) => number} random
+ * @param {string[]} faults  gets those of a log that is in its own way
+ * @returns {(disk: SimulatedDisk) => object}  makes the storage of a disk that nobody has open
+ */
+function createWindows (random, faults) {
+  return ({ storage }) => patientStorage(windowsStorage(storage, {
+    random: createRandom(random(2 ** 31)),
+    onViolation: ({ message }) => faults.push(message)
+  }))
 }
 
 exports.runRound = runRound

@@ -1,6 +1,7 @@
 'use strict'
 // The crash test for as long as you like: simulated power cuts and kills before the steps of appending, rolling,
 // deleting, dropping, compressing and inflating. Usage: npm run torture:segments -- [--seconds 600] [--seed 1]
+// With --windows, under the rules of Windows: no file is replaced or removed while it is open.
 //
 // With --disk: a real ext4 on disks that lose unflushed bytes and fail for a moment. It needs Linux, root, FUSE and
 // loop devices; if they are missing, it ends with 3. Options: --states 500, --seed, --workers 2, --stop, and --only
@@ -17,8 +18,8 @@ const NUMBERS = ['seconds', 'seed', 'states', 'workers']
 const STATES = 500
 
 async function main () {
-  const { disk, stop, only, record, log, ...numbers } = parseOptions()
-  if (!disk) return torture({ seconds: 600, ...numbers })
+  const { disk, windows, stop, only, record, log, ...numbers } = parseOptions()
+  if (!disk) return torture({ seconds: 600, isWindows: windows, ...numbers })
   const logModule = log && path.resolve(log)
   const given = { states: STATES, workers: 2, ...numbers, only, record, logModule, stop }
   const { failures } = await runDisk({ subject: SUBJECT, ...given })
@@ -27,9 +28,11 @@ async function main () {
 
 function parseOptions () {
   const texts = Object.fromEntries([...NUMBERS, 'only', 'record', 'log'].map((name) => [name, { type: 'string' }]))
-  const { values } = parseArgs({ options: { ...texts, disk: { type: 'boolean' }, stop: { type: 'boolean' } } })
-  const { disk, stop, only, record, log, ...others } = /** @type {any} */ (values)
-  const misfit = Object.keys(values).find((name) => disk ? name === 'seconds' : !['seconds', 'seed'].includes(name))
+  const switches = Object.fromEntries(['disk', 'windows', 'stop'].map((name) => [name, { type: 'boolean' }]))
+  const { values } = parseArgs({ options: /** @type {any} */ ({ ...texts, ...switches }) })
+  const { disk, windows, stop, only, record, log, ...others } = /** @type {any} */ (values)
+  const simulated = ['seconds', 'windows']
+  const misfit = Object.keys(values).find((name) => name !== 'seed' && Boolean(disk) === simulated.includes(name))
   if (misfit) throw new Error(`--${misfit} is for the torture ${disk ? 'without' : 'with'} --disk`)
   if (only !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(only)) throw new Error(`--only needs history.generation.state, got ${only}`)
   const numbers = { seed: Date.now() % 2 ** 31 }
@@ -38,18 +41,18 @@ function parseOptions () {
     const isWrong = name === 'seed' ? !Number.isSafeInteger(numbers[name]) : !(numbers[name] > 0)
     if (isWrong) throw new Error(`--${name} needs a number, got ${text}`)
   }
-  return { disk, stop, only, record, log, ...numbers }
+  return { disk, windows, stop, only, record, log, ...numbers }
 }
 
-/** @param {{ seconds: number, seed: number }} options */
-async function torture ({ seconds, seed }) {
+/** @param {{ seconds: number, seed: number, isWindows: boolean }} options */
+async function torture ({ seconds, seed, isWindows }) {
   console.log(`seed ${seed}, ${seconds} seconds`)
   const random = createRandom(seed)
   const endMs = performance.now() + 1000 * seconds
   let imageCount = 0
   let faultCount = 0
   for (let round = 1; performance.now() < endMs; round++) {
-    const result = await runRound(random, { imageEvery: 1 })
+    const result = await runRound(random, { imageEvery: isWindows ? 8 : 1, isWindows })
     imageCount += result.imageCount
     faultCount += result.faults.length
     for (const fault of result.faults) console.log(`round ${round}: ${fault}`)

@@ -183,3 +183,55 @@ tape('as on Windows: open: a reader has a segment open of which only chosen reco
   await reader.close()
   await again.close()
 })
+
+/** Opening a file of this kind waits for `act`. */
+function atOpen (storage, pattern, act) {
+  const open = (file, options, cb) => {
+    if (!pattern.test(file)) return storage.open(file, options, cb)
+    Promise.resolve(act()).then(() => storage.open(file, options, cb))
+  }
+  return { ...storage, open }
+}
+
+const turns = async (count) => {
+  for (; count > 0; count--) await new Promise(setImmediate)
+}
+
+tape('as on Windows: a segment that is being compressed is dropped only when nothing reads it', async (t) => {
+  const disk = new SimulatedDisk()
+  const first = SegmentedLog(FOLDER, { codec, storage: createStorage(t, disk) })
+  await fill(first, 20)
+  const all = await collect(first.stream())
+  await first.close()
+  let dropping = null
+  const storage = atOpen(createStorage(t, disk), /\.gz\.new$/, () => {
+    dropping ??= log.dropBefore(all[10].seq)
+    return turns(50)
+  })
+  const log = SegmentedLog(FOLDER, { codec, storage, compress: 'gzip', openSegments: 1 })
+  await until(() => dropping !== null)
+  t.equal((await dropping).count, 2)
+  t.deepEqual(await collect(log.stream({ gt: -1 })), all.slice(10))
+  await log.close()
+  t.notOk(disk.list().some((file) => file.endsWith('.new')), 'nothing is left')
+})
+
+tape('as on Windows: chosen records take the place of a segment only when it is not being compressed', async (t) => {
+  const disk = new SimulatedDisk()
+  const first = SegmentedLog(FOLDER, { codec, storage: createStorage(t, disk) })
+  await fill(first, 20)
+  const all = await collect(first.stream())
+  await first.close()
+  const copying = { hasBegun: false }
+  const own = atOpen(createStorage(t, disk), /\.chosen\.new$/, () => { copying.hasBegun = true })
+  const storage = atOpen(own, /\.gz\.new$/, async () => {
+    await until(() => copying.hasBegun)
+    await turns(1000)
+  })
+  const log = SegmentedLog(FOLDER, { codec, storage, compress: 'gzip', keep, maxCount: 2, openSegments: 1 })
+  await log.dropBefore(0)
+  const isChosen = ({ value }) => value.startsWith('1')
+  t.deepEqual((await collect(log.stream())).filter(isChosen), all.filter(isChosen))
+  await log.close()
+  t.notOk(disk.list().some((file) => file.endsWith('.new')), 'nothing is left')
+})
