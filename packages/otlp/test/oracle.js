@@ -11,7 +11,9 @@ const Request = root.lookupType('ExportLogsServiceRequest')
 const LIMITS = [31n, 32n, 53n, 63n].flatMap((bits) => [2n ** bits - 1n, -(2n ** bits)])
 const INTEGERS = [0n, 1n, -1n, 127n, 128n, -128n, 2n ** 53n, ...LIMITS]
 const DOUBLES = [0, -0, 1, -1.5, 1e300, 5e-324, NaN, Infinity, -Infinity, 2 ** 60, 0.1]
-const TEXTS = ['', 'a', 'service.name', '__proto__', 'constructor', '0', '\u20ac', '\ud83d\ude00', '"', '\\', '\n', '\u2028',
+// None ends with a backslash: after such a name, JSON.parse of V8 13.6 (Node.js 24) reads another one that ends with a
+// quotation mark as if it ended with a backslash, too.
+const TEXTS = ['', 'a', 'service.name', '__proto__', 'constructor', '0', '\u20ac', '\ud83d\ude00', '"', '\\.', '\n', '\u2028',
   'x'.repeat(200), '1234567890123456789', ' 1234567890123456789,']
 const TIMES = [0n, 1n, 999999999n, 1000000000n, 1544712660300000000n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 64n - 1n]
 
