@@ -1,14 +1,13 @@
 'use strict'
 // GET /v1/se/counts: how often each event happened, by UTC day of receipt. POST counts again what the log has.
 
-const { Readable } = require('node:stream')
 const { clearTimeout, setTimeout } = require('node:timers')
 const { toPromise } = require('@millrace/flow')
 const { expectNoBody } = require('./body')
 const { formatDay, parseDay } = require('./counts/tally')
 const { EVENTS } = require('./named-logs')
 const { Problem, toProblem, unavailable } = require('./problem')
-const { LINES_TYPE } = require('./read-routes')
+const { LINES_TYPE, sendLines } = require('./read-routes')
 const { docs } = require('./schemas')
 
 /**
@@ -37,11 +36,8 @@ function addCountRoutes (routes, context) {
         logs.release(entry)
         return reply.send()
       }
-      const body = Readable.from(linesOf(counter, query, limits.scanMs), { objectMode: false, highWaterMark: 1 })
-      body.once('close', () => logs.release(entry))
-      reply.raw.once('close', () => body.destroy())
-      reply.raw.setTimeout(limits.stallMs, () => reply.raw.destroy())
-      return reply.send(body)
+      sendLines(reply, linesOf(counter, query, limits.scanMs), limits.stallMs, () => logs.release(entry))
+      return reply
     } catch (err) {
       logs.release(entry)
       throw err

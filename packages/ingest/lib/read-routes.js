@@ -77,14 +77,29 @@ async function send ({ method, apiKey }, reply, { entry, query, context, release
     reply.header('Content-Type', LINES_TYPE).send()
     return
   }
-  const body = Readable.from(continued(first.value ?? '', lines), { objectMode: false, highWaterMark: 1 })
-  body.once('close', () => {
+  sendLines(reply, continued(first.value ?? '', lines), limits.stallMs, () => {
     forget()
     gone.abort()
     release()
   })
-  reply.raw.once('close', () => body.destroy())
-  reply.raw.setTimeout(limits.stallMs, () => reply.raw.destroy())
+}
+
+/**
+ * Sends lines as they are made. A client that takes none of them for so long is cut off.
+ * @type {(reply: any, lines: AsyncIterable<string>, stallMs: number, onEnd: () => void) => void}
+ */
+function sendLines (reply, lines, stallMs, onEnd) {
+  const { raw } = reply
+  const { socket } = raw
+  const { timeout } = socket
+  const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
+  body.once('close', onEnd)
+  raw.once('close', () => {
+    body.destroy()
+    // The connection may stay for other requests.
+    socket.setTimeout(timeout)
+  })
+  raw.setTimeout(stallMs, () => raw.destroy())
   reply.header('Content-Type', LINES_TYPE).send(body)
 }
 
@@ -159,4 +174,5 @@ function sendFailure (err, request, reply) {
 }
 
 exports.LINES_TYPE = LINES_TYPE
+exports.sendLines = sendLines
 exports.addReadRoutes = addReadRoutes

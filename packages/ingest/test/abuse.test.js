@@ -2,6 +2,7 @@
 // Clients that are slow, half there or too many: memory stays bounded, others are served, and each limit refuses.
 
 const fs = require('node:fs')
+const http = require('node:http')
 const net = require('node:net')
 const { setTimeout: sleep } = require('node:timers/promises')
 const zlib = require('node:zlib')
@@ -55,6 +56,23 @@ for (const [kind, headers] of [['lines', ''], ['server-sent events', 'Accept: te
     for (const socket of sockets) socket.destroy()
   })
 }
+
+tape('a connection that was read from is not cut off later, when it has nothing to take', async (t) => {
+  const { url, post } = await serve(t, { limits: { stallMs: 100 } })
+  await post('/v1/logs/se', '{"source":"s","event":"e"}')
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = (path) => new Promise((resolve, reject) => {
+    const request = http.get(url + path, { agent }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode, isReused: request.reusedSocket }))
+    }).on('error', reject)
+  })
+  t.deepEqual(await ask('/v1/logs/se'), { status: 200, isReused: false })
+  for (const path of ['/v1/se/counts', '/v1/logs/se', '/v1/logs']) {
+    await sleep(400)
+    t.deepEqual(await ask(path), { status: 200, isReused: true }, path)
+  }
+  agent.destroy()
+})
 
 tape('half-sent requests hold nobody up, and end with 408', async (t) => {
   const { url, post } = await serve(t, { requestMs: 1500 })

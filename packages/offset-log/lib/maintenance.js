@@ -8,7 +8,7 @@ const { call, toCallback, toPromise } = require('@millrace/flow')
 const { closedError } = require('./errors')
 const { Compactor } = require('./compactor')
 const { openChecked } = require('./recover/open-checked')
-const { isCopyOf } = require('./recover/identify')
+const { areOfCopy, readHeaderAreas } = require('./recover/identify')
 
 const SUFFIX = '.compacting'
 // Appends wait once less than this is left to copy.
@@ -236,11 +236,11 @@ class Maintenance {
  */
 async function removeLeftover ({ blocks, store, storage }) {
   if (!store.supports.compact) return
-  const { header } = /** @type {CheckedStore} */ (store)
-  const isOurs = await isCopyOf(blocks.realPath + SUFFIX, storage, { ...header, hasGaps: true }).catch((err) => {
-    if (err.code === 'ENOENT') return false
+  const areas = await readHeaderAreas(blocks.realPath + SUFFIX, storage).catch((err) => {
+    if (err.code === 'ENOENT') return null
     throw err
   })
+  const isOurs = areas !== null && areOfCopy(areas, { .../** @type {CheckedStore} */(store).header, hasGaps: true })
   if (isOurs) await call(blocks, 'removeBeside', SUFFIX)
 }
 

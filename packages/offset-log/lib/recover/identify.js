@@ -92,21 +92,21 @@ async function peekId (path, storage) {
 /**
  * Whether a file is a copy that this log has begun: it has the log's id, or a power cut has torn its head. Then each
  * byte of its headers is the one that the log has written, or still zero.
- * @param {string} path
- * @param {import('@millrace/block-file').Storage | undefined} storage
- * @param {import('@millrace/framing').FileHeader} header  as in the copy
- * @returns {Promise<boolean>}
- * @throws ENOENT if there is no such file
+ * @type {(areas: Buffer[], header: import('@millrace/framing').FileHeader) => boolean} `header`: as in the copy
  */
-async function isCopyOf (path, storage, header) {
-  const areas = await readHeaderAreas(path, storage)
+function areOfCopy (areas, header) {
   if (findId(areas)?.equals(header.id)) return true
   const written = Buffer.alloc(AREA_SIZE)
   encodeFileHeader(header).copy(written)
   return areas.every((area) => area.every((byte, index) => byte === 0 || byte === written[index]))
 }
 
-/** @type {(path: string, storage: import('@millrace/block-file').Storage | undefined) => Promise<Buffer[]>} */
+/**
+ * @param {string} path
+ * @param {import('@millrace/block-file').Storage | undefined} storage
+ * @returns {Promise<Buffer[]>}  where the headers of a checked log would be; bytes that the file lacks are zeros
+ * @throws ENOENT if there is no such file
+ */
 async function readHeaderAreas (path, storage) {
   const blocks = BlockFile(path, { flags: 'r', cache: 0, storage })
   try {
@@ -127,5 +127,6 @@ function findId (areas) {
 }
 
 exports.detectFraming = detectFraming
-exports.isCopyOf = isCopyOf
+exports.areOfCopy = areOfCopy
 exports.peekId = peekId
+exports.readHeaderAreas = readHeaderAreas
