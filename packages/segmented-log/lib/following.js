@@ -55,7 +55,8 @@ class Following {
     segments.closeDropped(dropped)
     for (const segment of segments.list) {
       const untilMs = kept.get(segment.name)
-      if (untilMs !== undefined && segment.keptUntilMs === null) segments.mark(segment, untilMs)
+      // The file of the newest one that is open has every record. It is marked once the next one is open.
+      if (untilMs !== undefined && segment.keptUntilMs === null && !segment.isActive) segments.mark(segment, untilMs)
     }
   }
 

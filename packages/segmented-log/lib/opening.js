@@ -105,6 +105,8 @@ async function openForReading (folder, options, found) {
     const { segments, kept } = attempt === 1 ? found : await list(folder, options)
     const last = segments[segments.length - 1]
     if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
+    // The writer may have begun the next segment while the folder was listed.
+    if (kept.has(last.name) && attempt < ATTEMPT_COUNT_MAX) continue
     const log = OffsetLog(path.join(folder, last.name), options.active)
     try {
       await readySegment(log)
@@ -183,8 +185,8 @@ function checkBases (folder, segments) {
 }
 
 /**
- * Cleans up. If the newest segment is damaged or compressed, it takes no appends, so another one is made behind it. A
- * compressed one is the newest only if somebody has removed those behind it.
+ * Cleans up. If the newest segment is damaged or compressed, or has only chosen records, it takes no appends, so
+ * another one is made behind it. The latter two are the newest only if somebody has removed those behind them.
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
@@ -192,8 +194,8 @@ async function settle (folder, options, listing, log) {
   await cleaning.catch((err) => call(log, 'close').then(() => { throw err }))
   const { recovery } = log
   const { segments, kept } = listing
-  const { format } = segments[segments.length - 1]
-  if (!recovery?.damage.length && format === null) return { segments, kept, log, recovery }
+  const { format, name } = segments[segments.length - 1]
+  if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
   const { blocks, store } = log._file
   const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
   const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE

@@ -150,7 +150,9 @@ class Segments {
   get wholeFrom () {
     if (this.#wholeFrom === null) {
       const { list } = this
-      this.#wholeFrom = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1].base
+      const whole = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1]
+      // Somebody may have removed the segments behind a kept one.
+      this.#wholeFrom = whole?.base ?? Infinity
     }
     return this.#wholeFrom
   }
@@ -182,6 +184,7 @@ class Segments {
     const segment = this.#create(name)
     if (this.#list.length > 0) this.last.next = segment
     this.#list.push(segment)
+    if (this.#wholeFrom === Infinity) this.#wholeFrom = null
     return segment
   }
 
@@ -352,6 +355,8 @@ class Segments {
     segment.log = log
     segment.file = log._file
     segment.isRetired = false
+    // Whoever reads on from the file before is told of what this one lacks.
+    segment.isOvertaken = false
     segment.brokenError = null
     segment.generation++
   }
