@@ -2,13 +2,13 @@
 // What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
-const { createFileHeader, encodeHead } = require('@millrace/framing')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const { copyRecords } = require('./lib/compactor')
 const errors = require('./lib/errors')
 const { Getter } = require('./lib/getter')
 const { createReadable, createSink, createWritable } = require('./lib/node-streams')
+const { createNewFile, openNew } = require('./lib/offset-log')
 const { parseFlush } = require('./lib/options')
 const { openRange, parseRange } = require('./lib/range')
 const reads = require('./lib/reads')
@@ -32,10 +32,10 @@ exports.RecordRun = RecordRun
 exports.errors = errors
 exports.Getter = Getter
 exports.copyRecords = copyRecords
-/** The bytes of a log without records. @type {(codec: string, id: Buffer | null) => Buffer} */
-exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
 exports.createReadable = createReadable
 exports.createSink = createSink
+exports.createNewFile = createNewFile
+exports.openNew = openNew
 exports.createWritable = createWritable
 exports.openRange = openRange
 exports.parseFlush = parseFlush

@@ -43,6 +43,8 @@ const CACHE_SIZE_MAX = 2 ** 31
  * @property {boolean} [mustExist]  fail with ENOENT if there is no file, and create none; false by default
  * @property {boolean} [errorIfExists]  fail with EEXIST if there is a file; false by default
  * @property {AbortSignal} [signal]  ends waiting for a lock, with ABORT_ERR; has no effect on an open file
+ * @property {import('./new-file').NewFile | null} [made]  gets this path and is opened before the constructor returns,
+ *   which throws if that fails
  * @property {import('./storage').Storage} [storage]  the file system by default
  */
 
@@ -70,7 +72,7 @@ const CACHE_SIZE_MAX = 2 ** 31
 class BlockFileHandle {
   /** @param {string | URL} givenPath  @param {BlockFileOptions} [options] */
   constructor (givenPath, options) {
-    const { blockSize, cache, storage, ...request } = parseOptions(givenPath, options)
+    const { blockSize, cache, storage, made, ...request } = parseOptions(givenPath, options)
     const path = resolvePath(givenPath, storage)
     const { flags, createFolder, mustExist, signal } = request
     try {
@@ -113,17 +115,25 @@ class BlockFileHandle {
     this.past = 'unknown'
     // Of a segment that somebody opens alone, the lock is that of its folder.
     const isMember = flags === 'r+' && request.lock === true && SEGMENT_NAME.test(basename(path))
+    if (made !== null) {
+      this.#begin(made.openNow(path, request.lock))
+      return
+    }
     toCallback((isMember ? openMember : open)(storage, path, request), (err, opened) => {
-      if (err) return this._lifecycle.opened(err)
-      const { handle, size, path, lock, past } = opened
-      // The process that created the file may have failed to sync its name. One more sync costs little.
-      const hasUnsyncedName = this.flags === 'r+'
-      Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
-      this.realPath = path
-      this.past = past
-      this.size.set(size)
-      this._lifecycle.opened(null)
+      if (err) this._lifecycle.opened(err)
+      else this.#begin(opened)
     })
+  }
+
+  /** @param {import('./open').Opened} opened */
+  #begin ({ handle, size, path, lock, past }) {
+    // The process that created the file may have failed to sync its name. One more sync costs little.
+    const hasUnsyncedName = this.flags === 'r+'
+    Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
+    this.realPath = path
+    this.past = past
+    this.size.set(size)
+    this._lifecycle.opened(null)
   }
 
   /** Overwrites and truncations so far. Bytes that were read before the last one may be stale. */
@@ -541,7 +551,7 @@ function parseOptions (path, options = {}) {
   if (options === null || typeof options !== 'object') throw misuse(`BlockFile: expected options, got ${String(options)}`)
   const {
     blockSize = BLOCK_SIZE, flags = 'r+', cache = CACHE_SIZE, createFolder = false, initial = null,
-    lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage
+    lock = false, lockTimeout = 0, mustExist = false, errorIfExists = false, storage = fileStorage, made = null
   } = options
   if (!(path instanceof URL) && (typeof path !== 'string' || path === '')) throw misuse(`BlockFile: expected a path, got ${String(path)}`)
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
@@ -566,7 +576,7 @@ function parseOptions (path, options = {}) {
   if (typeof storage?.open !== 'function') throw misuse('BlockFile: storage must have the function open')
   const signal = options.signal === undefined ? null : parseSignal('BlockFile', options.signal)
   const request = { flags, createFolder, initial, lock, lockTimeout, mustExist, errorIfExists, signal }
-  return { ...request, blockSize, cache, storage }
+  return { ...request, blockSize, cache, storage, made }
 }
 
 /** @param {Buffer} bytes */

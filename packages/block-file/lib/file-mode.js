@@ -33,6 +33,8 @@ function withFileMode (storage, mode) {
   /** @type {import('./storage').Storage} */
   const outer = Object.create(storage)
   outer.open = (path, options, cb) => storage.open(path, { ...options, mode }, cb)
+  const { openSync } = storage
+  if (openSync) outer.openSync = (path, options) => openSync.call(storage, path, { ...options, mode })
   if (storage.lock) outer.lock = (path, request, cb) => storage.lock?.(path, { ...request, mode }, cb)
   return outer
 }

@@ -32,6 +32,7 @@ const SEGMENT_NAME = /^\d{16}-\d{8}T\d{9}Z\.log(\.gz|\.zst)?$/
 
 /** Calls that change names, and how many of their arguments are paths. */
 const CHANGES = { rename: 2, unlink: 1, syncFolder: 1 }
+const CHANGES_NOW = { openSync: 1, renameSync: 2, unlinkSync: 1, syncFolderSync: 1, makeFolderSync: 1 }
 const OTHERS = { listFolder: 1, copyOwnership: 2, watch: 1, hasKernelLocks: 1, openFolder: 1 }
 const UNCHANGED = ['toAbsolute', 'findHolder']
 
@@ -197,15 +198,8 @@ class Folder {
         toCallback(this.#change(args[0], () => this.#call(name, count, args)), cb)
       }
     }
-    for (const name of ['unlinkSync', 'syncFolderSync', 'makeFolderSync']) {
-      if (!inner[name]) continue
-      bound[name] = (/** @type {string} */ file) => {
-        if (this.#isInside(file)) {
-          this.#checkOpen()
-          this.proveSync()
-        }
-        inner[name](this.#reach(file))
-      }
+    for (const [name, count] of Object.entries(CHANGES_NOW)) {
+      if (inner[name]) bound[name] = (/** @type {any[]} */ ...args) => this.#changeNow(name, count, args)
     }
     bound.realPath = (/** @type {string} */ file, /** @type {any} */ cb) => {
       if (this.#handle !== null && this.#isInside(file)) nextTick(cb, null, this.#realPathOf(file))
@@ -229,21 +223,43 @@ class Folder {
   /** @param {any[]} args  of `storage.open` */
   #open (...[file, options, cb]) {
     const isMaking = options.flags === 'r+' && !options.mustExist
-    const run = async () => {
-      const handle = await this.#call('open', 1, [file, options])
-      // Whoever syncs the file looks where its path leads. The folder's path may have been another one.
-      const { isAt, isAtSync } = handle
-      if (isAt) {
-        handle.isAt = (/** @type {string} */ name, /** @type {any} */ cb) => {
-          toCallback(this.#isAt({ isAt: isAt.bind(handle) }, name), cb)
-        }
-      }
-      if (isAtSync) {
-        handle.isAtSync = (/** @type {string} */ name) => isAtSync.call(handle, name) && this.#isHereSync(name)
-      }
-      return handle
-    }
+    const run = async () => this.#adaptHandle(await this.#call('open', 1, [file, options]))
     toCallback(isMaking ? this.#change(file, run) : run(), cb)
+  }
+
+  /**
+   * Calls the given storage without waiting; the first `count` arguments are paths.
+   * @type {(name: string, count: number, args: any[]) => any}
+   */
+  #changeNow (name, count, args) {
+    const isInside = this.#isInside(args[0])
+    if (isInside) {
+      this.#checkOpen()
+      this.proveSync()
+    }
+    const reach = this.#handle?.reach ?? null
+    const reached = args.map((arg, index) => index < count ? this.#reach(arg) : arg)
+    try {
+      const result = /** @type {any} */ (this.#inner)[name](...reached)
+      if (name === 'openSync') return this.#adaptHandle(result)
+      if (isInside && this.#handle !== null && reach === null) this.proveSync()
+      return result
+    } catch (err) {
+      throw this.#describe(err, reach)
+    }
+  }
+
+  /**
+   * Whoever syncs a file looks where its path leads. The folder's path may have been another one.
+   * @param {StorageHandle} handle
+   */
+  #adaptHandle (handle) {
+    const { isAt, isAtSync } = handle
+    if (isAt) {
+      handle.isAt = (name, cb) => toCallback(this.#isAt({ isAt: isAt.bind(handle) }, name), /** @type {any} */ (cb))
+    }
+    if (isAtSync) handle.isAtSync = (name) => isAtSync.call(handle, name) && this.#isHereSync(name)
+    return handle
   }
 
   /** @type {(handle: { isAt: any }, name: string) => Promise<boolean>} */

@@ -331,16 +331,27 @@ async function openSized (storage, filePath, options) {
  */
 async function createFile (storage, filePath, { createFolder, bytes, isThere }) {
   const temporary = filePath + TEMPORARY
+  await makeNameless(storage, temporary, { createFolder, bytes }, async () => {
+    if (isThere && storage.copyOwnership) await call(storage, 'copyOwnership', filePath, temporary)
+  })
+  await call(storage, 'rename', temporary, filePath)
+  await call(storage, 'syncFolder', path.dirname(filePath))
+}
+
+/**
+ * Makes a file under its temporary name, with its first bytes, on stable storage. If that fails, the file is removed.
+ * @type {(storage: Storage, temporary: string, options: { createFolder: boolean, bytes: Buffer },
+ *   complete?: () => Promise<void>) => Promise<void>}
+ */
+async function makeNameless (storage, temporary, { createFolder, bytes }, complete = async () => {}) {
   try {
     const handle = await call(storage, 'open', temporary, { flags: 'r+', createFolder })
     await inTurn(() => fill(handle, bytes), () => call(handle, 'close'))
-    if (isThere && storage.copyOwnership) await call(storage, 'copyOwnership', filePath, temporary)
+    await complete()
   } catch (err) {
     await call(storage, 'unlink', temporary).catch(() => {})
     throw err
   }
-  await call(storage, 'rename', temporary, filePath)
-  await call(storage, 'syncFolder', path.dirname(filePath))
 }
 
 /** Replaces the contents of a file and syncs them. @type {(handle: StorageHandle, bytes: Buffer) => Promise<void>} */
@@ -373,4 +384,5 @@ async function close (handle, lock) {
 
 exports.open = open
 exports.openSized = openSized
+exports.makeNameless = makeNameless
 exports.close = close

@@ -78,6 +78,9 @@ const LOOK_MS = 100
  * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
  * @property {boolean} [replacesOpenFiles]  false if no file can be renamed, replaced or removed while it is open, as on
  *   Windows: EPERM, EACCES or EBUSY. `patientStorage` then tries such calls again for a while
+ * @property {(path: string, options: OpenOptions) => StorageHandle} [openSync]  throws on failure; never makes the
+ *   folder. Without this call or the next one, no file can get its name and be opened without waiting
+ * @property {(from: string, to: string) => void} [renameSync]  throws on failure
  * @property {(path: string, cb: Callback<void>) => void} unlink
  * @property {(path: string) => void} [unlinkSync]  throws on failure. Without it, a quota waits for names to be removed
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
@@ -153,6 +156,7 @@ const LOOK_MS = 100
  *   shown of the file is in the file or the page cache
  * @property {(path: string, cb: Callback<StorageLock>) => void} [cover]  if the locked file stands for its folder: the
  *   same lock, as that of another file in the folder. Without it, nothing is known of such a file's past
+ * @property {(path: string) => StorageLock} [coverSync]  the same; throws on failure
  * @property {boolean} [isOfFolder]  whether it is such a lock: the file itself is not locked
  * @property {(cb: Callback<void>) => void} release  wherever the file's folder is now
  * @property {() => void} [releaseSync]  for an `exit` handler; throws on failure
@@ -237,6 +241,20 @@ async function open (filePath, { flags, createFolder, mustExist = false, isExclu
   }
 }
 
+/** @param {string} filePath  @param {OpenOptions} options */
+function openSync (filePath, { flags, mustExist = false, mode = FILE_MODE }) {
+  const isMade = flags === 'r+' && !mustExist
+  const fd = fs.openSync(filePath, (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0), mode)
+  try {
+    const stat = fs.fstatSync(fd, { bigint: true })
+    if (!stat.isFile()) throw notAFile(filePath, stat)
+    return createHandle(fd, stat)
+  } catch (err) {
+    fs.closeSync(fd)
+    throw err
+  }
+}
+
 /** @param {string} filePath  @param {LockRequest} request */
 async function lock (filePath, request) {
   const at = path.dirname(request.at ?? filePath)
@@ -264,7 +282,9 @@ const IS_WINDOWS = process.platform === 'win32'
 const systemStorage = {
   open: callbackify(open),
   replacesOpenFiles: !IS_WINDOWS,
+  openSync,
   rename: fs.rename,
+  renameSync: fs.renameSync,
   unlink: fs.unlink,
   unlinkSync: fs.unlinkSync,
   syncFolder: callbackify(syncFolder),

@@ -76,7 +76,9 @@ if (CAN_MOUNT) {
 const inFolder = (at) => (name) => path.join(at, name)
 const changes = {
   open: (storage, of) => call(storage, 'open', of('new'), { flags: 'r+', createFolder: true }),
+  openSync: async (storage, of) => storage.openSync(of('new'), { flags: 'r+', createFolder: false }),
   rename: (storage, of) => call(storage, 'rename', of('a'), of('b')),
+  renameSync: async (storage, of) => storage.renameSync(of('a'), of('b')),
   unlink: (storage, of) => call(storage, 'unlink', of('a')),
   unlinkSync: async (storage, of) => storage.unlinkSync(of('a')),
   syncFolder: (storage, of) => call(storage, 'syncFolder', path.dirname(of('a'))),

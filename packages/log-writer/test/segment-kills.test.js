@@ -19,6 +19,7 @@ const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
 /** What appears in the folder, or goes, when the process is killed. */
 const MOMENTS = { 'a segment': /\.log$/, 'a compressed file in the making': /\.gz\.new$/, 'a compressed file': /\.gz$/ }
 const PATIENCE_MS = 3000
+const MIB = 2 ** 20
 
 /**
  * Runs a process, and kills it in some ms after `moment`.
@@ -73,9 +74,15 @@ function countFiles (folder) {
   return { all: names.length, compressed: names.filter((name) => name.endsWith('.gz')).length }
 }
 
+/** Of the files together, in bytes. */
+function sizeOf (folder) {
+  return fs.readdirSync(folder).reduce((sum, name) => sum + fs.statSync(path.join(folder, name)).size, 0)
+}
+
 const modes = {
   'begins and compresses segments': { segmentSize: 64 * 1024, compress: 'gzip' },
-  'also drops segments': { segmentSize: 64 * 1024, compress: 'gzip', maxSize: 4 * 1024 * 1024 }
+  'also drops segments': { segmentSize: 64 * 1024, compress: 'gzip', maxSize: 4 * 1024 * 1024 },
+  'has a quota of a fraction of a second': { segmentSize: 64 * 1024, compress: 'gzip', maxSize: MIB }
 }
 
 for (const [what, options] of Object.entries(modes)) {
@@ -83,12 +90,13 @@ for (const [what, options] of Object.entries(modes)) {
     const random = createRandom(seed)
     const folder = path.join(temporaryFolder(), 'logs')
     const told = new Map()
-    let compressedMax = 0
+    let [compressedMax, sizeMax] = [0, 0]
     for (let round = 0; round < KILL_COUNT; round++) {
       const moment = Object.values(MOMENTS)[random(3)]
       const ofRound = await runAndKill(folder, `p${round}`, options, moment, random(10))
       for (const [thread, n] of ofRound) told.set(thread, n)
       compressedMax = Math.max(compressedMax, countFiles(folder).compressed)
+      sizeMax = Math.max(sizeMax, sizeOf(folder))
       if (round % 10 < 9 && round < KILL_COUNT - 1) continue
       const threads = await readThreads(t, folder, `after ${round + 1} kills`)
       // What was dropped are the oldest records: a thread of which none is left wrote nothing in the segments that are.
@@ -97,6 +105,8 @@ for (const [what, options] of Object.entries(modes)) {
       t.notOk([...ofRound.keys()].some((thread) => !threads.has(thread)), 'the newest records are there')
       if (!options.maxSize) t.notOk([...threads.values()].some(({ first }) => first > 0), 'each thread from its first record')
     }
-    t.ok(KILL_COUNT < 5 || compressedMax > 0, `segments were compressed meanwhile, up to ${compressedMax} at once`)
+    t.ok(sizeMax <= (options.maxSize ?? Infinity), `${sizeMax} bytes at most`)
+    // What goes within a fraction of a second need not be compressed before.
+    t.ok(KILL_COUNT < 5 || compressedMax > 0 || options.maxSize === MIB, `segments were compressed meanwhile, up to ${compressedMax} at once`)
   })
 }

@@ -3,7 +3,7 @@
 // of one open log share.
 
 const { abortError, call, pause, toPromise } = require('@millrace/flow')
-const { openChecked } = require('./recover/open-checked')
+const { openChecked, openNewChecked } = require('./recover/open-checked')
 const { detectFraming } = require('./recover/identify')
 const { offsetFramings } = require('@millrace/framing')
 const { openOffset } = require('./recover/open-offset')
@@ -119,6 +119,19 @@ async function load (file, framing, signal) {
 }
 
 /**
+ * The same without waiting, for a file that was just made.
+ * @type {(file: LogFile, bytes: Buffer) => void} `bytes`: all that the file has
+ */
+function loadNew (file, bytes) {
+  const { blocks, durability, since } = file
+  const store = file.store = openNewChecked(file, bytes)
+  file.writtenSince = store.last
+  if (durability.mode === 'always') blocks.reserve(store.reserveSize)
+  since.set(store.last)
+  durability.begin(store.durableLast)
+}
+
+/**
  * Another process may be writing the file, so a fault counts only if it looks the same twice.
  * @type {(file: LogFile, framing: string) => Promise<{ store: Store, recovery: Recovery | null }>}
  */
@@ -155,4 +168,5 @@ async function openStore (file, framing) {
 }
 
 exports.load = load
+exports.loadNew = loadNew
 exports.openSteadily = openSteadily

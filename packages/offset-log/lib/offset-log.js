@@ -3,7 +3,7 @@
 // methods.
 
 const { nextTick } = require('node:process')
-const { BlockFile, resolvePath } = require('@millrace/block-file')
+const { BlockFile, NewFile, resolvePath } = require('@millrace/block-file')
 const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, createObservable, describe, Lifecycle, toCallback } = require('@millrace/flow')
 const { Appender } = require('./appender')
@@ -11,7 +11,7 @@ const { BaseLog } = require('./base-log')
 const { closedError, notReady, ofBatch, tooLargeToAppend } = require('./errors')
 const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
-const { load } = require('./load')
+const { load, loadNew } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
 const { parseFlush, parseOptions } = require('./options')
 const { KeepAlive } = require('./stream')
@@ -32,13 +32,14 @@ class Log extends BaseLog {
   /**
    * @param {string | URL} givenPath
    * @param {OffsetLogOptions} [options]
+   * @param {NewFile | null} [made]  the file of a new log: it is named and opened before this returns
    */
-  constructor (givenPath, options) {
+  constructor (givenPath, options, made = null) {
     const parsed = parseOptions(options)
     const path = resolvePath(givenPath, parsed.storage)
     /** @type {Obz<number>} */
     const durable = createObservable()
-    const file = createFile(path, parsed, durable)
+    const file = createFile(path, parsed, durable, made)
     const appender = new Appender(file)
     super({ file, appender, kind: 'this log', instead: 'open it as the log of one file' })
     this.filename = path
@@ -72,6 +73,11 @@ class Log extends BaseLog {
     this._openLog = null
     /** If opening was aborted: resolves once it has ended and the file is closed. @type {Promise<void> | null} */
     this._abandoned = null
+    if (made !== null) {
+      loadNew(file, made.bytes)
+      this._loaded(null, null)
+      return
+    }
     const loading = load(file, parsed.framing, parsed.signal)
     if (parsed.signal === null) toCallback(loading, (err, recovery) => this._loaded(err, recovery ?? null))
     else this._loadUnless(parsed.signal, loading)
@@ -291,11 +297,14 @@ class Log extends BaseLog {
   }
 }
 
-/** @type {(path: string, parsed: ReturnType<typeof parseOptions>, durable: Obz<number>) => LogFile} */
-function createFile (path, parsed, durable) {
+/**
+ * @type {(path: string, parsed: ReturnType<typeof parseOptions>, durable: Obz<number>, made: NewFile | null) =>
+ *   LogFile}
+ */
+function createFile (path, parsed, durable, made) {
   /** @type {any} */
   const file = {
-    blocks: BlockFile(path, parsed.blocks),
+    blocks: BlockFile(path, { ...parsed.blocks, made }),
     store: null,
     codec: parsed.codec,
     maxRecordSize: parsed.maxRecordSize,
@@ -335,7 +344,27 @@ function OffsetLog (path, options) {
   return new Log(path, options)
 }
 OffsetLog.prototype = Log.prototype
+
+/**
+ * The file of a log that does not exist yet. `prepare` does most of the work; `openNew` then takes little time.
+ * @param {string} temporary  its path until then, in the folder of the log
+ * @param {OffsetLogOptions} options  of the log
+ * @returns {NewFile | null}  null if the storage cannot name and open a file without waiting
+ */
+function createNewFile (temporary, options) {
+  const { storage, blocks: { initial, lock } } = parseOptions(options)
+  if (initial === null || !NewFile.isPossible(storage, lock)) return null
+  return new NewFile(storage, temporary, initial())
+}
+
+/** @type {(path: string, options: OffsetLogOptions, made: NewFile) => Log} open; throws if that fails */
+function openNew (path, options, made) {
+  return new Log(path, options, made)
+}
 describe(Log, 'OffsetLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
+
+exports.createNewFile = createNewFile
+exports.openNew = openNew
 
 /** @type {import('./contract').OffsetLogConstructor} */
 exports.OffsetLog = /** @type {any} */ (OffsetLog)

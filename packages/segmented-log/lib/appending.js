@@ -4,12 +4,17 @@
 // While the next segment is made, appends wait in a queue. The segment before is on stable storage before the next one
 // exists, so a crash takes only the end of the log, never its middle. If the next segment cannot be made, appends go on
 // in the segment before.
+//
+// The file of the next segment is prepared under another name. Then it gets its name, is opened, and is the newest one,
+// all in one turn. So a caller that cannot wait may do the same at any moment: see `#switchNow`. What is under way then
+// finds that there is another segment, and ends. Where the storage has no calls for that, all of it takes waiting.
 
 const { nextTick } = require('node:process')
+const { setImmediate: nextTurn } = require('node:timers/promises')
 const { LogError } = require('@millrace/errors')
 const { atExit, call, laterTime } = require('@millrace/flow')
 const { errors } = require('@millrace/offset-log/composing')
-const { SLACK, makeSegment, nameAt } = require('./opening')
+const { SLACK, createNext, makeSegment, nameAt, openSegment } = require('./opening')
 
 /** The end of a segment that never had a record. */
 const HEAD_SIZE = 32 * 1024
@@ -20,12 +25,19 @@ const RETRY_MS = 1000
 /** More than the framing adds to a record. */
 const FRAMED_MAX = 1.01
 const FRAME_OVERHEAD_MAX = 100
+/** Segments of this size are synced without waiting if they get appends without waiting. */
+const QUICK_SIZE = 1024 * 1024
+/** A segment that is so many times as large as it should be is sealed before the next append without waiting. */
+const LATE_SIZE = 3
 const WRITTEN = Object.freeze({ sync: false })
 /** More than this need not wait, as in a log of one file. */
 const DRAIN_SIZE = 2 ** 20
 
 /**
  * @typedef {import('./core').Core} Core
+ * @typedef {import('./segments').Segment} Segment
+ * @typedef {import('./names').SegmentName} SegmentName
+ * @typedef {import('@millrace/block-file').NewFile} NewFile
  * @typedef {(err: Error | null, seq?: number) => void} Done
  * @typedef {{ records: Buffer | Buffer[], size: number, cb: Done }} Waiting
  */
@@ -46,6 +58,10 @@ class Appending {
   #hasWarned = false
   /** @type {Array<() => void>} */
   #draining = []
+  /** The file of the next segment, while that is being made. @type {NewFile | null} */
+  #next = null
+  /** The newest segment, if it has got records without waiting. @type {Segment | null} */
+  #eager = null
 
   /**
    * @param {Core} core
@@ -138,7 +154,7 @@ class Appending {
     return store.end + pendingSize + size > segmentSize || end > LOCAL_END_MAX || this.#isOver(last)
   }
 
-  /** Whether the age or the day of a segment has ended. @param {import('./segments').Segment} last */
+  /** Whether the age or the day of a segment has ended. @param {Segment} last */
   #isOver (last) {
     const { segmentAge, calendar } = this.#core.options
     if (segmentAge === Infinity && calendar === null) return false
@@ -167,6 +183,18 @@ class Appending {
     return this.#retention.fitsNow(store.end + store.writeSizeMax(framed), isRolling) || isEmpty
   }
 
+  /**
+   * The same for a caller that cannot wait. That begins the next segment at once, if the newest one is too large.
+   * @type {(records: Buffer | Buffer[], size: number) => boolean}
+   */
+  #fitsNow (records, size) {
+    const { segments: { last }, options: { segmentSize, limits: { maxSize } } } = this.#core
+    if (maxSize === Infinity) return true
+    const isLate = /** @type {any} */ (last.file).store.end > LATE_SIZE * segmentSize
+    if (isLate) this.#switchNow()
+    return this.#fits(records, size) || (this.#switchNow() && this.#fits(records, size))
+  }
+
   /** @param {string} name */
   #noRoom (name) {
     const { folder, options: { limits: { maxSize } } } = this.#core
@@ -183,40 +211,122 @@ class Appending {
   }
 
   async #roll () {
-    const core = this.#core
-    const { segments, folder, options } = core
+    const { segments, options } = this.#core
     const before = segments.last
-    const file = /** @type {import('./core').LogFile} */ (before.file)
+    const next = this.#next = createNext(options, before, '')
     // The end of the process flushes what the newest segment has, but does not know the queue.
     const forget = atExit(() => this.#flushAtExit())
     try {
-      await call(before.log, 'sync')
-      await this.#retention.makeRoom()
-      const base = before.base + Math.max(file.end, /** @type {any} */ (file.store).nextPosition) + SLACK
-      if (base > BASE_MAX) throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
-      this.#nextBase = base
-      const name = nameAt(base)
-      const log = await makeSegment(folder, name, options, before.log)
-      // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
-      const isDurable = () => (before.log.durable.value ?? -1) === file.writtenSince
-      if (!isDurable()) await call(before.log, 'sync')
-      if (!isDurable()) before.log.flushSync()
-      core.activate(segments.add(name), log)
-      this.#nextBase = null
-      this.#hasWarned = false
-      this.#retryAtMs = 0
+      if (next === null) await this.#makeNext(before)
+      else await this.#prepareNext(before, next)
     } catch (err) {
-      this.#retryAtMs = performance.now() + RETRY_MS
-      this.#warn(/** @type {Error} */ (err))
+      if (segments.last !== before) return
+      this.#noteFailure(/** @type {Error} */ (err))
       throw err
     } finally {
-      this.#nextBase = null
+      this.#next = this.#nextBase = null
       forget()
+      await next?.discard().catch(() => {})
     }
-    before.size = file.store.end
+  }
+
+  /** @type {(before: Segment, next: NewFile) => Promise<void>} */
+  async #prepareNext (before, next) {
+    const { segments, folder, options } = this.#core
+    const { log } = before
+    // While a sync is under way, nobody knows what is durable, and `#switchNow` is not possible. A program that appends
+    // without waiting could fill the quota in that time.
+    const isQuick = this.#eager === before && options.segmentSize <= QUICK_SIZE
+    if (this.#eager === before) await nextTurn()
+    if (!isQuick && segments.last === before) await call(log, 'sync')
+    if (segments.last === before) await this.#retention.makeRoom()
+    if (segments.last === before) await next.prepare()
+    // What was appended meanwhile without waiting must be durable too. Somebody may do that all the time.
+    while (segments.last === before && !this.#seal(before)) await call(log, 'sync')
+    if (segments.last === before) this.#beginNext(before, (name) => openSegment(folder, name, options, next))
+  }
+
+  /** The same if the storage can neither name nor open a file without waiting. @param {Segment} before */
+  async #makeNext (before) {
+    const { folder, options } = this.#core
+    await call(before.log, 'sync')
+    await this.#retention.makeRoom()
+    const name = nameAt(this.#nextBase = this.#baseBehind(before))
+    const log = await makeSegment(folder, name, options, before.log)
+    if (!isDurable(before)) await call(before.log, 'sync')
+    if (!isDurable(before)) before.log.flushSync()
+    this.#beginNext(before, () => log, name)
+  }
+
+  /**
+   * Puts all that the newest segment has on stable storage.
+   * @param {Segment} before
+   * @returns {boolean}  false if a sync is under way: then nobody knows what is durable
+   */
+  #seal (before) {
+    if (before.log.pendingSize > 0 || !isDurable(before)) before.log.flushSync()
+    return isDurable(before)
+  }
+
+  /** @param {Segment} before @returns {number} the base of the next segment */
+  #baseBehind ({ base: before, file }) {
+    const { end, store: { nextPosition } } = /** @type {any} */ (file)
+    const base = before + Math.max(end, nextPosition) + SLACK
+    if (base <= BASE_MAX) return base
+    const { folder } = this.#core
+    throw new LogError('ERR_LOG_FULL', `append: the seqs of ${folder} are used up; convert the log into a new one`, { path: folder })
+  }
+
+  /** @type {(before: Segment, open: (name: SegmentName) => any, name?: SegmentName) => void} `before` is durable */
+  #beginNext (before, open, name = nameAt(this.#baseBehind(before))) {
+    const { segments } = this.#core
+    const { blocks, store } = /** @type {import('./core').LogFile} */ (before.file)
+    const log = open(name)
+    this.#core.activate(segments.add(name), log)
+    this.#nextBase = null
+    this.#hasWarned = false
+    this.#retryAtMs = 0
+    if (blocks.isIdle && blocks.canWriteNow) blocks.trimNow()
+    before.size = store.end
     segments.retire(before)
     this.#retention.run().catch(() => {})
     this.#upkeep.schedule()
+  }
+
+  /**
+   * Seals the newest segment and begins the next one, before it returns.
+   * @returns {boolean}  false if that takes waiting, or fails
+   */
+  #switchNow () {
+    const { segments: { last }, folder, options } = this.#core
+    const { durability, blocks, store } = /** @type {import('./core').LogFile} */ (last.file)
+    if (this.#isEmpty(last) || performance.now() < this.#retryAtMs) return false
+    if (durability.error !== null || !durability.isIdle || !blocks.canWriteNow) return false
+    // A segment without records takes any. So there must be room for it.
+    if (!this.#retention.fitsNow(store.end, true)) return false
+    const next = this.#next?.isPrepared ? this.#next : createNext(options, last, '.now')
+    if (next === null) return false
+    try {
+      if (!this.#seal(last)) return false
+      this.#beginNext(last, (name) => openSegment(folder, name, options, next))
+      return true
+    } catch (/** @type {any} */ err) {
+      if (next !== this.#next) next.discard().catch(() => {})
+      if (durability.error !== null) throw err
+      this.#noteFailure(err)
+      return false
+    }
+  }
+
+  /** @param {Segment} segment */
+  #isEmpty ({ log, file }) {
+    return /** @type {import('./core').LogFile} */ (file).end <= HEAD_SIZE && log.pendingSize === 0
+  }
+
+  /** @param {Error} err  why the next segment could not be made */
+  #noteFailure (err) {
+    this.#retryAtMs = performance.now() + RETRY_MS
+    this.#warn(err)
   }
 
   /** @param {Error} err */
@@ -243,15 +353,15 @@ class Appending {
    * @param {{ sync?: boolean | undefined }} [options]
    */
   flushSync (options) {
-    const { last } = this.#core.segments
+    const { segments } = this.#core
     this.#checkRoom('flushSync', [])
     let isWhole = true
     while (isWhole && this.#queue.length > 0) {
       const [{ records, size }] = this.#queue
-      isWhole = this.#fits(records, size)
+      isWhole = this.#fitsNow(records, size)
       if (isWhole) this.#takeFirst()
     }
-    last.log.flushSync(options)
+    segments.last.log.flushSync(options)
     if (!isWhole) throw this.#noRoom('flushSync')
   }
 
@@ -268,11 +378,13 @@ class Appending {
    * @type {(records: Buffer | Buffer[], size: number, isSynced: boolean) => number}
    */
   appendNow (records, size, isSynced) {
-    const { last } = this.#core.segments
+    const { segments } = this.#core
     if (this.#queue.length > 0) this.flushSync(WRITTEN)
     this.#checkRoom('appendSync', records)
+    this.#eager = segments.last
     if (this.#rolling === null && this.#isFull(size)) this.roll().catch(() => {})
-    if (!this.#fits(records, size)) throw this.#noRoom('appendSync')
+    if (!this.#fitsNow(records, size)) throw this.#noRoom('appendSync')
+    const { last } = segments
     return this.#seqOf(last, last.log._appendRecordsNow(records, isSynced))
   }
 
@@ -309,6 +421,11 @@ class Appending {
   async settled () {
     while (this.#rolling !== null) await this.#rolling.catch(() => {})
   }
+}
+
+/** @param {Segment} segment */
+function isDurable ({ log, file }) {
+  return (log.durable.value ?? -1) === /** @type {import('./core').LogFile} */ (file).writtenSince
 }
 
 /** At most: the size of the frames, pages and commits that hold the records. @param {Buffer | Buffer[]} records */

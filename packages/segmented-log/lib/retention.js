@@ -7,9 +7,11 @@ const path = require('node:path')
 const { isHeld } = require('@millrace/block-file')
 const { misuse, reasonOf } = require('@millrace/errors')
 const { ClockWatch, boundParts, call, countOld, createObservable, isPlausible, oldUntil } = require('@millrace/flow')
+const { formats } = require('./compressed/formats')
 const { isHopeless, keepChosen } = require('./keeping')
 const { isKeptMark, keptName } = require('./names')
 const { ignoreMissing, list, remove } = require('./opening')
+const { canDropBusy } = require('./rewriting')
 
 /** What a segment may take beyond its size: headers of pages, and room that its writer reserves behind the end. */
 const OVERHEAD = 1.01
@@ -182,15 +184,21 @@ class Retention {
   #dropFirstNow () {
     const { folder, segments, options: { keep, storage } } = this.#core
     const { first } = segments
-    const isBusy = first.barrier !== null || first.keptUntilMs !== null || keep !== null
+    const isReplaced = first.barrier !== null && !canDropBusy(storage)
+    const isBusy = isReplaced || first.keptUntilMs !== null || keep !== null
     if (!first.isOwn || isBusy || !storage.unlinkSync || !storage.syncFolderSync) return false
     if (!this.#isDroppableNow(first)) return false
-    try {
-      storage.unlinkSync(first.filePath)
-    } catch (/** @type {any} */ err) {
-      if (segments.failure !== null) throw segments.failure
-      // Retention may be removing it now. Some systems do not remove what is open.
-      if (err.code !== 'ENOENT') return false
+    // While its file is being replaced, it has two.
+    const both = ['', ...formats.map(({ suffix }) => suffix)].map((suffix) => first.path + suffix)
+    const names = first.barrier === null ? [first.filePath] : both
+    for (const name of names) {
+      try {
+        storage.unlinkSync(name)
+      } catch (/** @type {any} */ err) {
+        if (segments.failure !== null) throw segments.failure
+        // Retention may be removing it now. Some systems do not remove what is open.
+        if (err.code !== 'ENOENT') return false
+      }
     }
     segments.drop([first])
     if (this.#droppedNow.push(first) === 1) this.run().catch(() => {})
@@ -203,7 +211,7 @@ class Retention {
   #isDroppableNow ({ next }) {
     const { segments: { last }, durable } = this.#core
     if (next === null) return false
-    if (Number(durable.value) < last.base) last.log.flushSync({ sync: true })
+    if (Number(durable.value) < next.base) last.log.flushSync({ sync: true })
     return Number(durable.value) >= next.base
   }
 

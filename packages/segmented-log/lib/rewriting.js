@@ -70,19 +70,24 @@ async function rewriteSegment (core, segment, { suffix, check, decide, ...choice
  * @param {Core} core
  * @param {Segment} segment
  * @param {{ from: string, to: string, format: import('./compressed/formats').Format | null, size: number }} file
+ * @returns {Promise<boolean>}  false if an append that does not wait has dropped the segment
  */
 async function replaceFile (core, segment, { from, to, format, size }) {
   const { folder, options: { storage } } = core
   const before = segment.filePath
   const foreign = await core.findForeign([segment.fileName])
   if (foreign !== null) throw foreign
-  await keepOwnership(storage, before, from)
-  await call(storage, 'rename', from, to)
+  await keepOwnership(storage, before, from).catch((err) => { if (!segment.isDropped) throw err })
+  if (!await giveName(core, segment, from, to)) {
+    await call(storage, 'unlink', from).catch(ignoreMissing)
+    return false
+  }
   await call(storage, 'syncFolder', folder)
   if (before !== to) {
     try {
       await call(storage, 'unlink', before)
     } catch (err) {
+      if (segment.isDropped) return false
       // A reader may have it open, and the system remove no open file. Then it stays the file of the segment.
       if (isHeld(storage, err)) await call(storage, 'unlink', to)
       throw err
@@ -91,7 +96,28 @@ async function replaceFile (core, segment, { from, to, format, size }) {
   }
   segment.format = format
   segment.size = size
+  return true
+}
+
+/**
+ * What was dropped must not come back. While a renaming takes waiting, nobody drops the segment.
+ * @type {(core: Core, segment: Segment, from: string, to: string) => Promise<boolean>}
+ */
+async function giveName ({ options: { storage } }, segment, from, to) {
+  if (segment.isDropped) return false
+  if (canDropBusy(storage)) storage.renameSync?.(from, to)
+  else await call(storage, 'rename', from, to)
+  return true
+}
+
+/**
+ * Whether a segment may be dropped while its file is being replaced.
+ * @param {import('@millrace/block-file').Storage} storage
+ */
+function canDropBusy ({ renameSync, replacesOpenFiles }) {
+  return renameSync !== undefined && replacesOpenFiles !== false
 }
 
 exports.rewriteSegment = rewriteSegment
 exports.replaceFile = replaceFile
+exports.canDropBusy = canDropBusy

@@ -213,7 +213,7 @@ class Upkeep {
         await call(storage, 'unlink', from).catch(ignoreMissing)
         throw STOPPED
       }
-      await replaceFile(this.#core, segment, { from, ...file })
+      if (!await replaceFile(this.#core, segment, { from, ...file })) throw STOPPED
       this.#left.delete(segment)
     }))
   }

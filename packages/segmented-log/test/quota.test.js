@@ -2,14 +2,18 @@
 // The folder stays within `maxSize` at every moment, however a program appends and however often it yields. What does
 // not fit without waiting is refused with a code, so nothing is lost silently.
 
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { setImmediate: nextTurn } = require('node:timers/promises')
+const { Worker } = require('node:worker_threads')
 const tape = require('tape')
-const { fileStorage } = require('@millrace/block-file')
+const { SEGMENT_NAME, fileStorage } = require('@millrace/block-file')
 const { SimulatedDisk, createRandom, failureOf, slowStorage, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
+const CHILD = path.join(__dirname, 'quota-child.js')
 const MIB = 2 ** 20
 const RECORD_SIZE = 2000
 
@@ -20,10 +24,17 @@ function record (i) {
   return buf
 }
 
+/** Compression may still make room for itself, and drop what is being read. */
 async function collectNumbers (log) {
-  const numbers = []
-  for await (const value of log.stream({ seqs: false })) numbers.push(value.readUInt32BE())
-  return numbers
+  for (;;) {
+    const numbers = []
+    try {
+      for await (const value of log.stream({ seqs: false })) numbers.push(value.n ?? value.readUInt32BE())
+      return numbers
+    } catch (err) {
+      if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
+    }
+  }
 }
 
 /** How programs append, each with the numbers of the records that the log took. */
@@ -99,30 +110,48 @@ function createAppend (log, taken, codes) {
   }
 }
 
-async function run (t, name, storage, folder, watch) {
+async function run (t, name, storage, folder, watch, options = {}) {
   for (const maxSize of [MIB, 2 * MIB]) {
-    const log = SegmentedLog(`${folder}-${maxSize}`, { storage, maxSize })
+    const log = SegmentedLog(`${folder}-${maxSize}`, { storage, maxSize, ...options })
     await log.ready()
     const stop = watch(log.filename)
     const taken = []
     const codes = new Set()
     await programs[name](log, createAppend(log, taken, codes))
-    codes.delete('ERR_LOG_NOT_READY')
-    t.deepEqual([...codes], [], 'what was refused says that it can be tried again')
+    if (mayRefuse(options)) codes.delete('ERR_LOG_NOT_READY')
+    t.deepEqual([...codes], [], mayRefuse(options) ? 'what was refused says that it can be tried again' : 'nothing is refused')
     await log.append(record(9999))
     taken.push(9999)
     const most = stop()
     t.ok(most <= maxSize, `${name}: ${most} bytes at most of ${maxSize}`)
-    const kept = (await collectNumbers(log)).filter((number) => number < 10_000)
-    taken.sort((a, b) => a - b)
-    t.deepEqual(kept, taken.slice(-kept.length), `the newest ${kept.length} of ${taken.length} are kept`)
+    const isOld = (number) => number % 10 === 7 && options.keep !== undefined
+    const kept = (await collectNumbers(log)).filter((number) => number < 10_000 && !isOld(number))
+    const wanted = taken.filter((number) => !isOld(number)).sort((a, b) => a - b)
+    t.deepEqual(kept, wanted.slice(-kept.length), `the newest ${kept.length} of ${taken.length} are kept`)
     t.ok(kept.length > 0)
     await log.close()
   }
 }
 
-for (const name of Object.keys(programs)) {
-  tape(`quota: ${name}, watched at each change of the disk`, async (t) => {
+/** Chosen records cannot be copied without waiting. */
+const mayRefuse = ({ keep }) => keep !== undefined
+const codec = {
+  name: 'numbered',
+  buffer: true,
+  encode: (bytes) => bytes,
+  decode: (bytes) => ({ n: bytes.readUInt32BE(), last: String(bytes.readUInt32BE() % 10) })
+}
+const keep = { where: { path: ['last'], equals: '7' } }
+const cases = [
+  ...Object.keys(programs).map((name) => [name, '', {}]),
+  ['appendSync that yields rarely', ', compressed', { compress: 'gzip' }],
+  ['appendSync that yields often', ', compressed', { compress: 'gzip' }],
+  ['appendSync that yields rarely', ', with chosen records', { codec, keep }],
+  ['appendSync, and append if that is refused, as a logger does', ', with chosen records', { codec, keep }]
+]
+
+for (const [name, how, options] of cases) {
+  tape(`quota: ${name}${how}, watched at each change of the disk`, async (t) => {
     const disk = new SimulatedDisk()
     await run(t, name, disk.storage, '/logs', (folder) => {
       let most = 0
@@ -134,7 +163,7 @@ for (const name of Object.keys(programs)) {
         disk.onChange = null
         return most
       }
-    })
+    }, options)
   })
 }
 
@@ -171,3 +200,60 @@ for (const [disk, storage] of [['a', fileStorage], ['a slow', slow]]) {
     await log.close()
   })
 }
+
+tape('quota: a writer in a worker thread, watched from outside', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const worker = new Worker(CHILD, { workerData: { folder, maxSize: MIB, count: 3000, size: RECORD_SIZE } })
+  let most = 0
+  let isRunning = true
+  worker.once('exit', () => { isRunning = false })
+  const answer = once(worker, 'message')
+  const look = () => {
+    if (fs.existsSync(folder)) most = Math.max(most, sizeOf(folder))
+    if (isRunning) setImmediate(look)
+  }
+  look()
+  const [{ codes }] = await answer
+  t.deepEqual(codes, [], 'nothing is refused')
+  t.ok(most <= MIB && most > MIB / 4, `${most} bytes at most`)
+  const log = SegmentedLog(folder)
+  const kept = await collectNumbers(log)
+  t.equal(kept.at(-1), 2999)
+  t.equal(kept.at(-1) - kept[0], kept.length - 1, `the newest ${kept.length} are there`)
+  await log.close()
+})
+
+tape('quota: another process follows, and sees neither too much nor what is no segment', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SegmentedLog(folder, { maxSize: MIB, compress: 'gzip' })
+  await log.append(record(0))
+  const child = fork(CHILD, [folder, '2500'])
+  const ended = once(child, 'exit')
+  await once(child, 'message')
+  let answer = null
+  child.on('message', (message) => { answer = message })
+  let most = 0
+  for (let i = 1; i <= 2500; i++) {
+    log.appendSync(record(i), { sync: false })
+    most = Math.max(most, sizeOf(folder))
+    if (i % 50 === 0) await nextTurn()
+  }
+  const [code] = await ended
+  t.equal(code, 0)
+  t.ok(most <= MIB, `${most} bytes at most`)
+  t.ok(answer.names.length > 0 && answer.names.every((name) => SEGMENT_NAME.test(path.basename(name))))
+  await log.close()
+  const left = fs.readdirSync(folder).filter((name) => !SEGMENT_NAME.test(name))
+  t.deepEqual(left, ['writer'], 'nothing else is left')
+})
+
+tape('quota: segments stay small, and much of the quota stays in use, however long the program does not yield', async (t) => {
+  const disk = new SimulatedDisk()
+  const log = SegmentedLog('/logs', { storage: disk.storage, maxSize: 4 * MIB, segmentSize: MIB / 4 })
+  await log.ready()
+  for (let i = 0; i < 6000; i++) log.appendSync(record(i))
+  const sizes = disk.list().filter((file) => file.endsWith('.log')).map((file) => disk.size(file))
+  t.ok(Math.max(...sizes) <= MIB, `${sizes}`)
+  t.ok(sizes.reduce((sum, size) => sum + size) > 2 * MIB)
+  await log.close()
+})

@@ -21,7 +21,9 @@ function faultyStorage (inner, decide) {
       cb(err, opened && wrap(opened, decide))
     }))
   }
-  const faulty = { ...inner, open: opening('open', faultyHandle) }
+  // What is opened without waiting would have no faults.
+  const { openSync, renameSync, ...rest } = inner
+  const faulty = { ...rest, open: opening('open', faultyHandle) }
   if (inner.lock) faulty.lock = opening('lock', faultyLock)
   return faulty
 }

@@ -58,7 +58,9 @@ class SimulatedDisk {
     this._nameChanges = new Map()
     this.storage = {
       open: this._open.bind(this),
+      openSync: this._openSync.bind(this),
       rename: this._rename.bind(this),
+      renameSync: this._renameSync.bind(this),
       unlink: this._unlink.bind(this),
       unlinkSync: this._unlinkSync.bind(this),
       syncFolder: this._syncFolder.bind(this),
@@ -208,24 +210,40 @@ class SimulatedDisk {
   }
 
   /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }, cb: Callback) => void} */
-  _open (file, { flags, mustExist }, cb) {
-    this._answer({ name: 'open', path: file }, cb, () => {
-      if (!this._names.has(file)) {
-        if (flags === 'r' || mustExist) throw diskError('ENOENT', 'open', file)
-        this._announce({ name: 'create', path: file })
-        this._changeNames(path.dirname(file), [[file, new Inode()]])
-      }
-      return this._createHandle(file, this._inode(file))
-    })
+  _open (file, options, cb) {
+    this._answer({ name: 'open', path: file }, cb, () => this._openFile(file, options))
+  }
+
+  /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }) => Record<string, any>} */
+  _openSync (file, options) {
+    return this._perform({ name: 'open', path: file }, () => this._openFile(file, options))
+  }
+
+  /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }) => Record<string, any>} */
+  _openFile (file, { flags, mustExist }) {
+    if (!this._names.has(file)) {
+      if (flags === 'r' || mustExist) throw diskError('ENOENT', 'open', file)
+      this._announce({ name: 'create', path: file })
+      this._changeNames(path.dirname(file), [[file, new Inode()]])
+    }
+    return this._createHandle(file, this._inode(file))
   }
 
   /** Both names must be in one folder. @type {(from: string, to: string, cb: Callback) => void} */
   _rename (from, to, cb) {
-    this._answer({ name: 'rename', path: from }, cb, () => {
-      const inode = this._names.get(from)
-      if (!inode) throw diskError('ENOENT', 'rename', from)
-      this._changeNames(path.dirname(to), [[from, null], [to, inode]])
-    })
+    this._answer({ name: 'rename', path: from }, cb, () => this._changeName(from, to))
+  }
+
+  /** @type {(from: string, to: string) => void} */
+  _renameSync (from, to) {
+    this._perform({ name: 'rename', path: from }, () => this._changeName(from, to))
+  }
+
+  /** @type {(from: string, to: string) => void} */
+  _changeName (from, to) {
+    const inode = this._names.get(from)
+    if (!inode) throw diskError('ENOENT', 'rename', from)
+    this._changeNames(path.dirname(to), [[from, null], [to, inode]])
   }
 
   /** @type {(file: string, cb: Callback) => void} */

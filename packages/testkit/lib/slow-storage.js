@@ -36,7 +36,8 @@ function slowStorage (inner, random, { isBlocking = true } = {}) {
   })
   // The rest of a lock needs the lock itself.
   const adaptLock = (/** @type {any} */ lock) => Object.assign(lock, slowCalls(lock, LOCK_CALLS, random))
-  return { ...inner, ...slowCalls(inner, STORAGE_CALLS, random, { open: adaptHandle, lock: adaptLock }) }
+  const openSync = inner.openSync && ((/** @type {any[]} */ ...args) => adaptHandle(inner.openSync(...args)))
+  return { ...inner, openSync, ...slowCalls(inner, STORAGE_CALLS, random, { open: adaptHandle, lock: adaptLock }) }
 }
 
 /**

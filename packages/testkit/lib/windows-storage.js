@@ -96,13 +96,20 @@ function windowsStorage (inner, { random = null, onViolation = () => {} } = {}) 
       }
     }
   }
-  const { openFolder, hasKernelLocks, lock, findHolder, ...rest } = inner
+  const { openFolder, hasKernelLocks, lock, findHolder, openSync, renameSync, ...rest } = inner
   return {
     ...rest,
     replacesOpenFiles: false,
     open,
     rename: change('rename', 2),
     unlink: change('unlink', 1),
+    ...(inner.unlinkSync && {
+      unlinkSync: (/** @type {string} */ file) => {
+        const err = whyNot(file)
+        if (err) throw err
+        inner.unlinkSync(file)
+      }
+    }),
     syncFolder: (/** @type {string} */ folder, /** @type {any} */ cb) => process.nextTick(cb, null),
     ...(inner.syncFolderSync && { syncFolderSync: () => {} })
   }

@@ -321,6 +321,12 @@ class FileLock {
     toCallback(identify(filePath, reached).then((file) => new CoveredLock(this, file, reached)), cb)
   }
 
+  /** @param {string} filePath @returns {StorageLock} */
+  coverSync (filePath) {
+    const reached = path.join(path.dirname(this.#reached), path.basename(filePath))
+    return new CoveredLock(this, describeFile(filePath, fs.statSync(reached, { bigint: true })), reached)
+  }
+
   /** @param {Done} cb */
   release (cb) {
     this.#change(async () => {
@@ -441,14 +447,15 @@ async function identify (filePath, reached) {
     if (err.code !== 'ENOENT') throw err
     return null
   })
+  return describeFile(filePath, stat)
+}
+
+/** @type {(filePath: string, stat: fs.BigIntStats | null) => FileIdentity} */
+function describeFile (filePath, stat) {
   if (stat && !stat.isFile()) throw notAFile(filePath, stat)
   // An empty file may be replaced by one that has its first bytes.
   const isKnown = stat !== null && stat.size > 0n
-  return {
-    path: filePath,
-    device: isKnown ? String(stat.dev) : null,
-    inode: isKnown ? String(stat.ino) : null
-  }
+  return { path: filePath, device: isKnown ? String(stat.dev) : null, inode: isKnown ? String(stat.ino) : null }
 }
 
 /** @param {string} filePath */

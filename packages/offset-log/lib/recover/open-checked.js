@@ -60,6 +60,19 @@ async function openChecked (file) {
   return { store, recovery: saysAnything(recovery) ? recovery : null }
 }
 
+/**
+ * Opens a file that was just made, and has nothing but its head: there is nothing to recover. Sets `file.end`.
+ * @type {(file: LogFile, bytes: Buffer) => CheckedStore} `bytes`: the head
+ */
+function openNewChecked (file, bytes) {
+  const head = readHead(bytes, file.blocks.path)
+  if (head instanceof LogError) throw head
+  const store = new CheckedStore(file, head)
+  store.erasedCount = countErased(head)
+  store.setEnd(store.tail)
+  return store
+}
+
 /** @param {Recovery} recovery */
 function saysAnything ({ size, damage, flaws, uncopied, unrestored }) {
   return size > 0 || damage.length > 0 || flaws.length > 0 || Boolean(uncopied ?? unrestored)
@@ -213,3 +226,4 @@ async function findContentEnd (blocks, start, end) {
 }
 
 exports.openChecked = openChecked
+exports.openNewChecked = openNewChecked
