@@ -66,6 +66,44 @@ tape('layers: only block-file touches the file system', (t) => {
   t.end()
 })
 
+/** Who waits uses `performance.now()`. These read the wall clock, which may say anything, and why. */
+const wallClockReaders = {
+  'block-file/lib/lock/lock-file.js': 'for people: since when a lock is held',
+  'flow/lib/clock.js': 'the rule on wall clocks; it compares them with the steady clock',
+  'forwarder/lib/lag.js': 'the age that is shown, if the time of the record is plausible',
+  'forwarder/lib/refused-records.js': 'stamps a record',
+  'forwarder/lib/sinks/http-post.js': 'a Retry-After that is a date, if the answer has no Date; at most a day',
+  'forwarder/lib/sinks/otlp-record.js': 'stamps a record',
+  'ingest/lib/idempotency.js': 'which segments are old, by the rule of flow',
+  'ingest/lib/keys.js': 'stamps a key',
+  'ingest/lib/named-logs.js': 'stamps records, by the rule of flow',
+  'log-writer/lib/gap.js': 'stamps a record',
+  'log-writer/lib/log-writer.js': 'stamps a record',
+  'log-writer/lib/shared-writer.js': 'stamps a record',
+  'log-writer/lib/thread-writer.js': 'stamps a record',
+  'merged-log/lib/merge.js': 'which times are plausible; how long to wait, but no longer than by the steady clock',
+  'merged-log/lib/quota.js': 'which segments are old, by the rule of flow',
+  'millrace/lib/cli/times.js': 'what a person calls an hour ago',
+  'pino/lib/lines.js': 'stamps a record',
+  'segmented-log/lib/appending.js': 'the day and age of a segment, by the rule of flow',
+  'segmented-log/lib/keeping.js': 'until when a segment was written, by the rule of flow',
+  'segmented-log/lib/opening.js': 'stamps a segment',
+  'segmented-log/lib/retention.js': 'which segments are old, by the rule of flow'
+}
+
+tape('layers: only these files read the wall clock', (t) => {
+  const found = Object.keys(layerOf).flatMap((name) => {
+    const files = fs.readdirSync(path.join(packages, name), { recursive: true }).map((file) => file.split(path.sep).join('/'))
+    const sources = files.filter((file) => /\.m?js$/.test(file) && !/^(test|node_modules|types)\//.test(file))
+    return sources.map((file) => `${name}/${file}`)
+  }).filter((file) => {
+    const code = fs.readFileSync(path.join(packages, file), 'utf8').replace(/^\s*(\/\/|\*|\/\*).*$/gm, '')
+    return /\bDate\.now\b|\bnew Date(\(\)|\b(?!\())|(?<!new )\bDate\(\)/.test(code)
+  })
+  t.deepEqual(found.sort(), Object.keys(wallClockReaders).sort())
+  t.end()
+})
+
 tape('layers: every package is placed', (t) => {
   t.deepEqual(fs.readdirSync(packages).sort(), [...Object.keys(layerOf), 'testkit'].sort())
   t.end()

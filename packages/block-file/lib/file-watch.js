@@ -116,12 +116,14 @@ class FileWatch {
   #poll () {
     const { handle } = this.#file
     if (handle === null || this.#isBusy) return this.#schedulePoll()
-    this.#readState(handle, (state, isFresh) => {
+    this.#readState(handle, (state) => {
       const hasChanged = state !== this.#state
       const wasFresh = this.#isFresh
       if (hasChanged && this.#state !== '') this.#suspect()
       this.#state = state
-      this.#isFresh = isFresh
+      // File system clocks tick every few ms: two changes within one tick give the same time. So a change that was seen
+      // just now may hide another one.
+      this.#isFresh = hasChanged
       if (hasChanged || wasFresh) this.#announce()
       this.#schedulePoll()
     })
@@ -139,14 +141,13 @@ class FileWatch {
   }
 
   // Gives an empty state if it is unknown.
-  /** @type {(handle: import('./storage').StorageHandle, tell: (state: string, isFresh: boolean) => void) => void} */
+  /** @type {(handle: import('./storage').StorageHandle, tell: (state: string) => void) => void} */
   #readState (handle, tell) {
-    if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size), false))
+    if (!handle.stat) return handle.size((err, size) => tell(err ? '' : String(size)))
     handle.stat((err, state) => {
-      if (err || !state) return tell('', false)
+      if (err || !state) return tell('')
       const { size, modifiedNs, nameCount } = state
-      // File system clocks tick every few ms: two changes within one tick give the same time.
-      tell(`${size} ${modifiedNs} ${nameCount}`, Date.now() - Number(modifiedNs / 1_000_000n) < POLL_MS)
+      tell(`${size} ${modifiedNs} ${nameCount}`)
     })
   }
 }

@@ -56,6 +56,8 @@ function isTooFarAhead (ms, nowMs) {
  * @property {number[]} sureMs  how much time has surely passed since the part; Infinity if clocks were not set back
  *   again and again since then
  * @property {number[]} ranMs  for how long this process has run since it began the part; NaN if another one did
+ *
+ * @typedef {Pick<Bounds, 'from'> & Partial<Pick<Bounds, 'ranMs'>>} Known
  */
 
 /**
@@ -110,13 +112,13 @@ function sureTimes (begunMs, nowMs, livedMs) {
  * The clock of now, as far as the log bears it out. If the clock says that nothing happened for longer than
  * `gapOf(ageMs)`, the machine was off, or the clock is ahead. Until it has gone on for half as long, only the time
  * since then counts: by the steady clock, if this process has run since then, and otherwise by the log.
- * @param {Pick<Bounds, 'from' | 'ranMs'>} bounds
+ * @param {Known} bounds
  * @param {number} nowMs
  * @param {number} ageMs  what is asked for is whether something is so old
  * @param {number} livedMs  for how long the clock has been watched without a jump
  * @returns {number}
  */
-function believedNow ({ from: knownMs, ranMs }, nowMs, ageMs, livedMs) {
+function believedNow ({ from: knownMs, ranMs = [] }, nowMs, ageMs, livedMs) {
   const gapMs = gapOf(ageMs)
   let endMs = nowMs
   let endRanMs = 0
@@ -127,7 +129,7 @@ function believedNow ({ from: knownMs, ranMs }, nowMs, ageMs, livedMs) {
     let spanMs = 0
     for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) {
       sinceMs = Math.min(sinceMs, knownMs[index])
-      spanMs = Number.isNaN(ranMs[index]) ? endMs - sinceMs : ranMs[index] - endRanMs
+      spanMs = Number.isNaN(ranMs[index] ?? NaN) ? endMs - sinceMs : ranMs[index] - endRanMs
     }
     const witnessedMs = Math.max(spanMs, gaps === 0 ? livedMs : 0)
     const isFirst = index < 0 || knownMs[index] === -Infinity
@@ -163,7 +165,7 @@ class ClockWatch {
 
 /**
  * The times before which the parts of a log count as older than an age.
- * @param {Pick<Bounds, 'from' | 'ranMs'>} bounds  of the parts
+ * @param {Known} bounds  of the parts, sorted
  * @param {number} nowMs
  * @param {number} ageMs
  * @param {number} [livedMs]

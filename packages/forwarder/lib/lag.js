@@ -3,6 +3,7 @@
 // when the forwarder reads it, or before that, by a scan that runs ahead and decodes nothing.
 
 const { performance } = require('node:perf_hooks')
+const { isPlausible } = require('@millrace/flow')
 
 /** @typedef {{ records: number, size: number }} Amount  `size` is in bytes of the log */
 /** @typedef {Amount & { seq: number }} Mark  what was ever counted, up to and with the record at `seq` */
@@ -173,7 +174,8 @@ function findAgeMs (oldest, timeOf, readMs) {
   } catch {
     // The record may have any shape.
   }
-  return Math.max(0, Math.round(Number.isFinite(time) ? Date.now() - time : performance.now() - readMs))
+  const nowMs = Date.now()
+  return Math.max(0, Math.round(isPlausible(time, nowMs) ? nowMs - time : performance.now() - readMs))
 }
 
 exports.LagCounter = LagCounter

@@ -28,7 +28,7 @@ class GapCounter {
 
   /**
    * @param {import('./levels').Level} level
-   * @param {number} time
+   * @param {number} time  by the steady clock
    * @param {string} reason
    */
   add (level, time, reason) {
@@ -44,15 +44,17 @@ class GapCounter {
     const count = this.#count
     const levels = Object.fromEntries(this.#levels)
     const reason = [...this.#reasons].join(',')
+    const time = Date.now()
+    const toWallMs = (/** @type {number} */ steadyMs) => Math.round(time - (performance.now() - steadyMs))
     /** @type {Gap} */
-    const gap = { count, levels, reason, from: this.#from, to: this.#to }
+    const gap = { count, levels, reason, from: toWallMs(this.#from), to: toWallMs(this.#to) }
     this.#count = 0
     this.#levels.clear()
     this.#reasons.clear()
     this.#from = Infinity
     this.#to = -Infinity
     const what = reason === 'diverted' ? 'went to standard error' : `were dropped: ${reason}`
-    return { level: WARN, time: Date.now(), msg: `${count} records ${what}`, gap }
+    return { level: WARN, time, msg: `${count} records ${what}`, gap }
   }
 }
 

@@ -132,7 +132,7 @@ class Writer {
       return true
     }
     const bytes = this.#encode(record, one)
-    const time = Date.now()
+    const time = performance.now()
     const hasRoom = this.#hasRoom(bytes.length, 1)
     if (hasRoom || this.#makeRoom(bytes.length, one)) {
       if (!this.#tailGap.isEmpty) this.#pushGap(this.#tailGap)
@@ -274,14 +274,14 @@ class Writer {
   /** @param {GapCounter} gap  in front of what is queued */
   #putGapFirst (gap) {
     const records = [this.#encodeOwn(gap.take())]
-    this.#queue.putBack({ records, levels: [null], times: [Date.now()] })
+    this.#queue.putBack({ records, levels: [null], times: [performance.now()] })
     this.#acceptedCount++
     this.#gapCount++
   }
 
   /** @param {GapCounter} gap  behind what is queued */
   #pushGap (gap) {
-    this.#push(this.#encodeOwn(gap.take()), null, Date.now())
+    this.#push(this.#encodeOwn(gap.take()), null, performance.now())
     this.#gapCount++
   }
 
@@ -299,7 +299,7 @@ class Writer {
       // If the batch that the timer was started for has been written meanwhile, the oldest record is younger. If not,
       // the clock is not asked: it may stand still, for example in a test.
       const isOld = this.#queue.count === 0 || this.#delivery.settledCount === settledCount
-      const restMs = isOld ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - Date.now()
+      const restMs = isOld ? 0 : this.#queue.oldestTime + this.#options.batch.ageMs - performance.now()
       if (restMs > 0 && restMs <= this.#options.batch.ageMs) return this.#startTimer(restMs)
       this.#delivery.pump()
     }, ms).unref()

@@ -30,7 +30,7 @@ class RecordQueue {
   count = 0
   size = 0
 
-  /** When the oldest record was submitted. */
+  /** When the oldest record was submitted, by the steady clock. */
   get oldestTime () {
     return this.#times[this.#head & (this.#times.length - 1)]
   }

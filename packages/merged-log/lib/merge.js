@@ -8,7 +8,7 @@
 
 const { clearTimeout, setTimeout } = require('node:timers')
 const { LogError } = require('@millrace/errors')
-const { abortError, onAbort, toCallback } = require('@millrace/flow')
+const { abortError, isPlausible, onAbort, toCallback } = require('@millrace/flow')
 
 const SECOND_READ = 'stream: a second read was requested before the first one finished'
 /** A live stream that waits for a record keeps the process running with a timer, which does nothing else. */
@@ -53,6 +53,8 @@ class Input {
   orderMs
   /** When it was read, by the steady clock. */
   readyMs = 0
+  /** Whether the slot had a time that may be right. Then those that cannot be do not move its order. */
+  #hasPlausible = false
 
   /**
    * @param {Merge} merge
@@ -106,8 +108,13 @@ class Input {
   #order () {
     const { item: { value } } = this
     this.timeMs = this.#merge.timeOf(value)
+    if (!Number.isFinite(this.timeMs)) return
+    const mayBeRight = isPlausible(this.timeMs, Date.now())
+    if (!mayBeRight && this.#hasPlausible) return
+    const isFirst = mayBeRight && !this.#hasPlausible
+    this.#hasPlausible ||= mayBeRight
     const isEarlier = this.timeMs < this.orderMs
-    if (Number.isFinite(this.timeMs) && isEarlier === this.#read.reverse) this.orderMs = this.timeMs
+    if (isFirst || isEarlier === this.#read.reverse) this.orderMs = this.timeMs
   }
 
   /** @param {Error | true} end */

@@ -5,7 +5,7 @@
 
 const path = require('node:path')
 const { clearInterval, setInterval } = require('node:timers')
-const { call } = require('@millrace/flow')
+const { ClockWatch, boundParts, call, oldUntil } = require('@millrace/flow')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')
 
@@ -16,13 +16,15 @@ const GRACE_MS = 2.5 * LOOK_MS
 const GROWTH = 2
 /** The name of every file of a segment begins with its base and the time when it was made. */
 const BASE_LENGTH = 16
-const SEGMENT = /^(\d{16})-(\d{8}T\d{9}Z)\.log/
+const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log/
 
 /**
  * @typedef {object} SlotSegment
  * @property {number} slot
  * @property {number} base
- * @property {string} created  as in the name, or that of an earlier segment of the slot if the clock was set back
+ * @property {number} createdMs  as in the name
+ * @property {number} fromMs  no record is older, as far as clocks can be believed; -Infinity if that is unknown
+ * @property {number} toMs  nor younger; Infinity if that is unknown
  * @property {number} size  of its files, in bytes
  * @property {SlotSegment | null} next  the one behind it in the slot; null if it is the newest one
  *
@@ -40,6 +42,7 @@ class Quota {
   /** @type {Promise<void> | null} */
   #looking = null
   #isClosed = false
+  #clock = new ClockWatch()
   #timer
   #forget
 
@@ -106,7 +109,15 @@ class Quota {
     const before = this.#sizes
     this.#sizes = new Map()
     const lists = await Promise.all(slots.map((slot) => this.#measureSlot(slot, before)))
-    return lists.flat().sort((a, b) => a.created < b.created ? -1 : Number(a.created > b.created))
+    const nowMs = Date.now()
+    for (const list of lists) {
+      // Segments go in the order of their slot, whatever the clock did.
+      const { from, to } = boundParts(list.map(({ createdMs }) => createdMs), nowMs)
+      list.forEach((segment, index) => { Object.assign(segment, { fromMs: from[index], toMs: to[index] }) })
+    }
+    // What began at an unknown time counts as begun when the next one was.
+    const orderOf = (/** @type {SlotSegment} */ { fromMs, toMs }) => fromMs > -Infinity ? fromMs : Math.min(toMs, nowMs)
+    return lists.flat().sort((a, b) => orderOf(a) - orderOf(b))
   }
 
   /** @type {(slot: number, knownSizes: Map<string, number>) => Promise<SlotSegment[]>} */
@@ -118,18 +129,17 @@ class Quota {
     /** @type {SlotSegment[]} */
     const segments = []
     for (const name of names) {
-      const [, base, created] = SEGMENT.exec(name) ?? []
+      const [base, year, month, day, ...time] = (SEGMENT.exec(name) ?? []).slice(1).map(Number)
       let last = segments[segments.length - 1]
-      if (last === undefined || last.base !== Number(base)) {
-        // Segments go in the order of their slot, whatever the clock did.
-        const notEarlier = last !== undefined && last.created > created ? last.created : created
-        const next = { slot, base: Number(base), created: notEarlier, size: 0, next: null }
+      if (last === undefined || last.base !== base) {
+        const createdMs = Date.UTC(year, month - 1, day, ...time)
+        const next = { slot, base, createdMs, fromMs: -Infinity, toMs: Infinity, size: 0, next: null }
         if (last !== undefined) last.next = next
         segments.push(last = next)
       }
       const file = path.join(folder, name)
       const size = knownSizes.get(file) ?? await sizeOf(file, storage)
-      if (base !== newest) this.#sizes.set(file, size)
+      if (base !== Number(newest)) this.#sizes.set(file, size)
       last.size += size
     }
     return segments
@@ -143,9 +153,11 @@ class Quota {
     const { maxSize, segmentSize, segmented: { maxAge = Infinity } } = this.#options
     const slotCount = new Set(segments.map(({ slot }) => slot)).size
     let excess = total + slotCount * GROWTH * segmentSize - maxSize
-    const oldest = maxAge === Infinity ? '' : compactTime(Date.now() - maxAge)
-    return segments.filter(({ next, size }) => {
-      if (next === null || !(excess > 0 || next.created < oldest)) return false
+    const nowMs = Date.now()
+    const from = segments.map(({ fromMs }) => fromMs).sort((a, b) => a - b)
+    const oldMs = oldUntil({ from }, nowMs, maxAge, this.#clock.lived(nowMs, maxAge))
+    return segments.filter(({ next, size, toMs }) => {
+      if (next === null || !(excess > 0 || toMs <= oldMs)) return false
       excess -= size
       return true
     })
@@ -197,11 +209,6 @@ async function sizeOf (file, storage) {
   } catch {
     return 0
   }
-}
-
-/** As in the names of segments. @param {number} ms */
-function compactTime (ms) {
-  return new Date(Math.max(0, ms)).toISOString().replace(/[-:.]/g, '')
 }
 
 exports.Quota = Quota

@@ -44,6 +44,8 @@ class Follower {
   #waiting = []
   #isBusy = false
   #isQuiet = false
+  /** When the file was changed, by its own clock, and when that was first seen, by the steady one. */
+  #modified = { ms: NaN, seenMs: 0 }
   /** Why the last look failed: a live stream that comes to the end would wait for nothing. @type {Error | null} */
   failure = null
   /** How far an end that is being written anew has come, and since when. */
@@ -132,7 +134,9 @@ class Follower {
         blocks.refresh((err, state) => err || !state ? reject(err) : resolve(state), file.store.end)
       })
       if (lifecycle.isClosed) return
-      this.#isQuiet = Date.now() - state.modifiedMs > QUIET_MS
+      const nowMs = performance.now()
+      if (state.modifiedMs !== this.#modified.ms) this.#modified = { ms: state.modifiedMs, seenMs: nowMs }
+      this.#isQuiet = nowMs - this.#modified.seenMs > QUIET_MS
       if (state.place === 'detached') throw detachedError(blocks.path)
       if (state.place === 'gone') {
         await this.#reopen()

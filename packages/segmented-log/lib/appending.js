@@ -162,9 +162,10 @@ class Appending {
     // A clock that is a few seconds back at midnight does not go back to yesterday.
     const now = laterTime(createdMs, Date.now())
     // A clock that was set back, or stands still, must not keep a segment for years.
-    return (segmentAge < Infinity && Math.abs(now - createdMs) >= segmentAge) ||
-      performance.now() - last.activeSinceMs >= segmentAge ||
-      (calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs)))
+    if (segmentAge < Infinity) {
+      if (Math.abs(now - createdMs) >= segmentAge || performance.now() - last.activeSinceMs >= segmentAge) return true
+    }
+    return calendar !== null && calendar.today(now) !== (last.day ??= calendar.dayOf(createdMs))
   }
 
   /**

@@ -7,7 +7,7 @@ const { matches, parseWhere } = require('@millrace/where')
 /** @typedef {(limit: number) => number} Random  a whole number below the limit */
 
 /** Keys that objects, arrays or strings have without having them; those that need escapes; digits. */
-const KEYS = ['a', 'b', 'key', 'root', '__proto__', 'constructor', 'length', '0', '1', '', 'a.b', 'a/b', '"', '\\', 'é', '😀',
+const KEYS = ['a', 'b', 'key', 'root', 'time', 'level', 'value', '__proto__', 'constructor', 'length', '0', '1', '', 'a.b', 'a/b', '"', '\\', 'é', '😀',
   '\ufffd', '\ud800', 'byteLength', 'x'.repeat(40)]
 const TEXTS = ['', 'a', 'b', 'post', 'po', 'a/b', '"', '\\', 'é', 'éa', '😀', '😁', '\ud83d', '\ude00', '\ufffd', '\uffff', '\ue000',
   '\u0000', '\n', '2024-01-01', '2024-01-02T03:04:05Z', '%' + 'aB3+'.repeat(11) + '.sha256', '%' + 'aB3/'.repeat(11) + '.sha256',
@@ -56,7 +56,7 @@ function makeCondition (random, value, depth) {
   const part = pick(random, listParts(value))
   const path = makePath(random, part.path)
   const known = isPrimitive(part.value) && random(4) > 0 ? part.value : pick(random, SCALARS)
-  switch (random(7)) {
+  switch (random(8)) {
     case 0: return { path, equals: known }
     case 1: return { path, exists: random(2) === 0 }
     case 2: {
@@ -65,8 +65,16 @@ function makeCondition (random, value, depth) {
     }
     case 3: return { path, prefix: cut(random, typeof known === 'string' ? known : pick(random, TEXTS)) }
     case 4: return makeMember(random, part, path, depth)
+    case 5: return makeLogCondition(random, random(2) === 0 ? [] : path)
     default: return { path, ...makeBounds(random, known) }
   }
+}
+
+/** @type {(random: Random, path: any) => any} */
+function makeLogCondition (random, path) {
+  const names = BOUND_NAMES.filter(() => random(3) > 0).map((side) => pick(random, side))
+  if (random(2) === 0) return { path, level: Object.fromEntries(names.map((name) => [name, pick(random, [10, 30, 40, 'error', 55])])) }
+  return { path, time: Object.fromEntries(names.map((name) => [name, pick(random, [0, 100, 1e12, '2024-01-02', 5e14])])) }
 }
 
 /** @type {(random: Random, part: { value: any }, path: any, depth: number) => any} */

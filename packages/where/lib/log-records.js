@@ -6,7 +6,7 @@
 // What is nearer to the root counts first, and there the name that is further up in the tables.
 
 const { toLevel } = require('./levels')
-const { SECONDS_MIN, ofNumber, toInstant, toLeadingInstant } = require('./times')
+const { SECONDS_MIN, toInstant, toLeadingInstant } = require('./times')
 
 /** Fields of a time, the first ones first. */
 const TIME_NAMES = ('time timestamp ts t timeunixnano realtimetimestamp sourcerealtimetimestamp eventtime asctime datetime ' +
@@ -44,6 +44,7 @@ const LEVEL_NAMES = [
 const WRAPPERS = ('log value body jsonpayload message msg meta metadata context record event data payload fields attributes ' +
   'properties basedata datetime level time').split(' ')
 const DEPTH_MAX = 4
+const ENVELOPE = ['time', 'idempotency', 'value']
 const JSON_LENGTH_MAX = 1024 * 1024
 const TEXT_LENGTH_MAX = 200
 const DAY_LENGTH = '2026-11-23'.length
@@ -107,8 +108,19 @@ function timeIn (record, depth, path) {
   }
   const key = findKey(fields, rankTime)
   if (key === null) return inWrappers(fields, depth, path, timeIn)
-  const instant = withTimeOfDay(fields, key) ?? toInstant(fields[key]) ?? ofNumber(fields[key])
-  return instant && { ...instant, path: [...path, key] }
+  const value = fields[key]
+  const isOfReceipt = depth === 0 && typeof value === 'number' && isEnvelope(fields)
+  const known = isOfReceipt ? null : withTimeOfDay(fields, key) ?? toInstant(value)
+  return { ...known ?? { ms: Math.floor(value), nanoseconds: 0 }, path: [...path, key] }
+}
+
+/**
+ * What is around the records that clients send to ingest: its time is that of the receipt, in ms, however wrong the
+ * clock was.
+ * @param {any} fields
+ */
+function isEnvelope (fields) {
+  return Object.hasOwn(fields, 'value') && Object.keys(fields).every((key) => ENVELOPE.includes(key))
 }
 
 /**
@@ -135,7 +147,7 @@ function rankTime (fields, key, limit) {
   if (rank < 0 || rank >= limit) return Infinity
   const value = fields[key]
   if (toInstant(value) !== null) return rank
-  // A clock that begins at 1970; but where another field has a time, it is a duration.
+  // Ms of a clock that begins at 1970; but where another field has a time, it is a duration.
   const isLoose = rank < LOOSE_COUNT && typeof value === 'number' && value >= 0 && value < SECONDS_MIN
   return isLoose ? rank + TIME_NAMES.length : Infinity
 }
@@ -301,8 +313,8 @@ function levelAt (value, isRecord) {
 /** The same of the time, in ms since 1970. @type {(value: unknown, isRecord: boolean) => number | null} */
 function timeAt (value, isRecord) {
   if (isRecord) return findTime(value)?.ms ?? null
-  const own = toInstant(value) ?? (typeof value === 'number' && value >= 0 ? ofNumber(value) : null)
-  return own?.ms ?? findTime(value)?.ms ?? null
+  const isEarly = typeof value === 'number' && value >= 0 && value < SECONDS_MIN
+  return isEarly ? Math.floor(value) : toInstant(value)?.ms ?? findTime(value)?.ms ?? null
 }
 
 exports.findLevel = findLevel

@@ -155,7 +155,6 @@ function toNanoseconds ({ ms, nanoseconds }) {
   return String(BigInt(ms) * 1_000_000n + BigInt(nanoseconds))
 }
 
-exports.ofNumber = ofNumber
 exports.toInstant = toInstant
 exports.toLeadingInstant = toLeadingInstant
 exports.toNanoseconds = toNanoseconds

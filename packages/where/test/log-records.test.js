@@ -117,7 +117,8 @@ tape('log records: what says no time or level, has none', (t) => {
     { message: 'ERROR: of another program' }, { a: { level: 50, time: MS } }, Buffer.from([255, 254]), new Date(NaN)]
   for (const record of none) t.deepEqual([findTime(record), findLevel(record)], [null, null], JSON.stringify(record))
   t.equal(findTime({ time: 0.35, timestamp: MS }).ms, MS, 'a duration')
-  t.equal(findTime({ time: 35 }).ms, 35_000, 'a clock that begins at 1970')
+  t.equal(findTime({ time: 35 }).ms, 35, 'a clock that begins at 1970')
+  t.equal(findTime({ time: 2e8, value: { time: MS } }).ms, 2e8, 'ingest, on such a clock')
   t.end()
 })
 

@@ -146,7 +146,7 @@ class ViewedLog {
     const { where, texts } = this.parseQuery(query)
     const needles = texts.map((text) => Buffer.from(text))
     const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...(where ? { where } : {}) }
-    let [found, sentMs] = [0, 0]
+    let [found, sentMs] = [0, -Infinity]
     let seq = this.#since
     await this.#log.scan({ ...range, ...this.#skip, signal }, (/** @type {Run} */ run) => {
       for (let index = 0; index < run.count && found < count; index++) {
@@ -156,8 +156,8 @@ class ViewedLog {
         send({ row: this.#toRow(run, index) })
       }
       if (run.count > 0) seq = run.seqs[run.count - 1]
-      if (Date.now() - sentMs >= UPDATE_MS) {
-        sentMs = Date.now()
+      if (performance.now() - sentMs >= UPDATE_MS) {
+        sentMs = performance.now()
         send({ seq })
       }
       return found < count
@@ -207,7 +207,7 @@ class ViewedLog {
     const since = this.#since
     /** @type {import('./timeline').Sample[]} */
     let samples = []
-    let [stride, count, sentMs] = [1, 0, Date.now()]
+    let [stride, count, sentMs] = [1, 0, performance.now()]
     await this.#log.scan({ ...this.#skip, lte: since, signal }, (/** @type {Run} */ run) => {
       for (let index = 0; index < run.count; index++) {
         if (count++ % stride !== 0) continue
@@ -218,8 +218,8 @@ class ViewedLog {
         stride *= 2
         samples = samples.filter((_, index) => index % 2 === 0).map((sample) => ({ ...sample, count: stride }))
       }
-      if (Date.now() - sentMs < UPDATE_MS) return
-      sentMs = Date.now()
+      if (performance.now() - sentMs < UPDATE_MS) return
+      sentMs = performance.now()
       send({ count, done: run.seqs[run.count - 1] / Math.max(1, since) })
     })
     if (samples.length > 0) {
@@ -255,12 +255,12 @@ class ViewedLog {
       job.latest = answer
       for (const listener of job.listeners) listener(answer)
     }
-    let sentMs = 0
+    let sentMs = -Infinity
     this.#verifyFiles({
       onDamage: (range) => { for (const listener of job.listeners) listener({ damage: range }) },
       onProgress: (done) => {
-        if (Date.now() - sentMs < UPDATE_MS) return
-        sentMs = Date.now()
+        if (performance.now() - sentMs < UPDATE_MS) return
+        sentMs = performance.now()
         tell({ done })
       }
     }).then((report) => tell({ report }), (err) => tell({ error: err.message })).finally(() => {
