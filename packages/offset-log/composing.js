@@ -2,6 +2,7 @@
 // What a log that is not one file is made with: for @millrace/segmented-log, @millrace/merged-log and
 // @millrace/jetstream, which go with this version. No promise to anybody else.
 
+const { createFileHeader, encodeHead } = require('@millrace/framing')
 const { BaseLog, sizeOf } = require('./lib/base-log')
 const { RecordCodec } = require('./lib/codec')
 const { copyRecords } = require('./lib/compactor')
@@ -32,6 +33,8 @@ exports.RecordRun = RecordRun
 exports.errors = errors
 exports.Getter = Getter
 exports.copyRecords = copyRecords
+/** The bytes of a log without records. @type {(codec: string, id: Buffer | null) => Buffer} */
+exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
 exports.createReadable = createReadable
 exports.createSink = createSink
 exports.createNewFile = createNewFile

@@ -19,12 +19,13 @@ const PROBE_MS_MAX = 3000
 
 /** @type {(routes: any, context: import('./plugin').Context) => void} */
 function addHealthRoutes (routes, { options, keys, logs, metrics }) {
-  const disk = new DiskProbe(options.folder, options.storage)
+  const disk = new DiskProbe(options.folder, logs.storage)
   const probed = { action: 'none', byAddress: true }
   routes.add('GET', '/healthz', probed, () => ({ status: 'alive' }), { doc: docs.healthz })
   routes.add('GET', '/readyz', probed, async () => {
     if (!logs.isOpen) throw unavailable('the server is starting, is stopping, or another one has its folder')
     const failure = await disk.check()
+    if (failure === 'ERR_FILE_MOVED') throw unavailable('the folder of the server was moved, removed or replaced')
     if (failure !== null) throw unavailable(`the disk fails (${failure})`)
     const wrong = whatIsWrong(keys, options)
     // Paths are nobody's business.

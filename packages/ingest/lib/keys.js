@@ -6,12 +6,16 @@ const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
 const { clearTimeout, setTimeout } = require('node:timers')
+const { fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
+const { call, toPromise } = require('@millrace/flow')
 
 const SECRET_SIZE = 32
 const PREFIX = 'mr_'
 const POLL_MS = 500
 const SCOPE = /^(read|write):([a-z0-9][a-z0-9_-]{0,63}|[a-z0-9_-]{0,63}\*)$/
+
+/** @typedef {import('@millrace/block-file').Storage} Storage */
 
 /**
  * @typedef {object} Key
@@ -55,6 +59,7 @@ class ActiveKey {
 /** Keys of a file, as a server needs them. */
 class Keys {
   #file
+  #storage
   /** By hash; null if there was no file, so that no key is needed. @type {Map<string, ActiveKey> | null} */
   #byHash = null
   /** Aborted when keys become necessary. */
@@ -69,12 +74,13 @@ class Keys {
   #report
 
   /**
-   * @param {string} file
+   * @param {{ file: string, storage?: Storage }} place  of the file
    * @param {(err: Error) => void} [report]
    * @param {boolean} [areRequired]  whether requests need a key also if there is no file
    */
-  constructor (file, report = () => {}, areRequired = false) {
+  constructor ({ file, storage = fileStorage }, report = () => {}, areRequired = false) {
     this.#file = file
+    this.#storage = storage
     this.#report = report
     if (areRequired) this.#byHash = new Map()
   }
@@ -132,21 +138,11 @@ class Keys {
     return secret === undefined ? null : this.#byHash?.get(hashOf(secret)) ?? null
   }
 
-  async #look () {
-    try {
-      const { ino, mtimeMs, ctimeMs, size } = await fs.stat(this.#file)
-      return [ino, mtimeMs, ctimeMs, size].join()
-    } catch (/** @type {any} */ err) {
-      if (err.code === 'ENOENT') return ''
-      throw err
-    }
-  }
-
   async #read () {
     try {
-      const state = await this.#look()
+      const { state, text } = await look(this.#storage, this.#file, this.#state)
       if (state === this.#state) return
-      const keys = await readKeys(this.#file)
+      const keys = text === null ? null : parseKeys(this.#file, text)
       if (keys !== null || this.areNeeded) this.#replaceBy(keys ?? [])
       this.#isReadable = true
       this.#state = state
@@ -233,6 +229,34 @@ async function readKeys (file) {
     if (err.code === 'ENOENT') return null
     throw err
   }
+  return parseKeys(file, text)
+}
+
+/**
+ * What a file has, if it is another one than before, or was changed.
+ * @type {(storage: Storage, file: string, before: string | null) => Promise<{ state: string, text: string | null }>}
+ *   `text`: null if there is no file, or if it is as before
+ */
+async function look (storage, file, before) {
+  const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false }).catch((err) => {
+    if (err.code === 'ENOENT') return null
+    throw err
+  })
+  if (handle === null) return { state: '', text: null }
+  try {
+    const { inode, modifiedNs, changedNs, size } = handle.stat ? await call(handle, 'stat') : { size: await call(handle, 'size') }
+    const state = [inode, modifiedNs, changedNs, size].join()
+    if (state === before) return { state, text: null }
+    const bytes = Buffer.alloc(size)
+    const count = await toPromise((/** @type {any} */ cb) => readWhole(handle, bytes, 0, cb))
+    return { state, text: bytes.toString('utf8', 0, count) }
+  } finally {
+    await call(handle, 'close').catch(() => {})
+  }
+}
+
+/** @type {(file: string, text: string) => Key[]} */
+function parseKeys (file, text) {
   try {
     const { keys } = JSON.parse(text)
     if (keys.every(isKey)) return keys

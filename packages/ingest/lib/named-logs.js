@@ -4,9 +4,9 @@
 
 const path = require('node:path')
 const { setTimeout: sleep } = require('node:timers/promises')
-const { Folder, fileStorage, resolvePath } = require('@millrace/block-file')
+const { Folder, resolvePath } = require('@millrace/block-file')
 const { withDictionary } = require('@millrace/dictionary')
-const { atExit, call, isTooFarAhead, onAbort, toPromise } = require('@millrace/flow')
+const { atExit, call, isTooFarAhead, onAbort } = require('@millrace/flow')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog, SharedCache } = require('@millrace/segmented-log')
@@ -198,11 +198,16 @@ class NamedLogs {
     this.#owner = OffsetLog(path.join(folder, OWNER_FILE), options)
     await this.#owner.ready()
     await this.#place.open()
-    const names = await toPromise((/** @type {any} */ cb) => /** @type {any} */ (fileStorage).listFolder(folder, cb))
+    const names = await call(this.storage, 'listFolder', folder)
     for (const name of names) if (name.startsWith(PREFIX)) this.#known.add(name.slice(PREFIX.length))
     this.#forgetExit = atExit(() => this.#flushAtExit())
     this.#isOpen = true
     this.#waiting.wake()
+  }
+
+  /** Of the server's folder, and of what is in it, wherever its path leads once it is open. */
+  get storage () {
+    return this.#place.storage
   }
 
   get isOpen () {

@@ -49,8 +49,8 @@ function createContext (given) {
     meter.failures++
     options.onReport(err, name)
   }
-  const keys = new Keys(options.keysFile, (err) => report('keys', err), options.requireKeys)
   const logs = new NamedLogs(options, report, meter)
+  const keys = new Keys({ file: options.keysFile, storage: logs.storage }, (err) => report('keys', err), options.requireKeys)
   const turns = new Turns()
   const holds = new Holds(options.limits.requestsSize)
   const scans = new Scans(options.limits.readers)

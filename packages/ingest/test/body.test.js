@@ -38,7 +38,7 @@ class Gatherer {
 
 function createContext (limits = {}) {
   const options = { limits: { bodySize: 10, inflatedSize: 100, ...limits } }
-  return { options, turns: new Turns(), holds: new Holds(4 * MIB), keys: new Keys('none') }
+  return { options, turns: new Turns(), holds: new Holds(4 * MIB), keys: new Keys({ file: 'none' }) }
 }
 
 async function receive (context, headers, act) {

@@ -124,7 +124,9 @@ class Core {
     const { segments } = this
     const retained = typeof seq === 'number' ? segments.retainedError('get', seq) : null
     if (retained) return cb(retained)
-    const segment = typeof seq === 'number' ? segments.find(seq) : segments.last
+    const found = typeof seq === 'number' ? segments.find(seq) : segments.last
+    // What a stand-in would have is lost with the segment before it.
+    const segment = found.logOptions === null ? found : segments.lastFile
     segments.pin(segment, (err, file) => {
       const done = (/** @type {Error | null} */ err, /** @type {any} */ found) => {
         // Nothing tells a deleted record from one that retention has left out.

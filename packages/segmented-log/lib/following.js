@@ -6,7 +6,12 @@ const path = require('node:path')
 const { FolderWatch } = require('@millrace/block-file')
 const { call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { list } = require('./opening')
+const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
+
+/**
+ * @typedef {import('./names').SegmentName} SegmentName
+ * @typedef {import('./segments').Segment} Segment
+ */
 
 class Following {
   #core
@@ -31,15 +36,15 @@ class Following {
   async #look () {
     if (this.#isClosed) return
     const { folder, options, segments } = this.#core
-    const { last } = segments
+    const { last, lastFile } = segments
     const listing = await list(folder, options)
     const { segments: found, kept } = listing
-    const first = found.findIndex(({ base }) => base >= last.base)
+    const first = found.findIndex(({ base }) => base >= lastFile.base)
     if (first === -1) return
     // Records that were appended behind the last look may have been dropped already.
-    if (found[first].base > last.base || kept.has(last.name)) last.isOvertaken = true
+    if (found[first].base > lastFile.base || kept.has(lastFile.name)) last.isOvertaken = true
     for (const name of found.slice(first)) {
-      if (name.base > segments.last.base) await this.#continueIn(name)
+      if (name.base > segments.lastFile.base) await this.#continueIn(name, found)
       // At once: a stream that goes on must find what was dropped.
       this.#noteDropped(listing)
     }
@@ -55,21 +60,49 @@ class Following {
     segments.closeDropped(dropped)
     for (const segment of segments.list) {
       const untilMs = kept.get(segment.name)
-      if (untilMs !== undefined && segment.keptUntilMs === null) segments.mark(segment, untilMs)
+      // The file of the newest one that is open has every record. It is marked once the next one is open.
+      if (untilMs !== undefined && segment.keptUntilMs === null && !segment.isActive) segments.mark(segment, untilMs)
     }
   }
 
-  /** @param {import('./names').SegmentName} name */
-  async #continueIn (name) {
+  /** @type {(name: SegmentName, found: SegmentName[]) => Promise<void>} `found`: all that are there */
+  async #continueIn (name, found) {
     const { folder, segments, options } = this.#core
-    const { last: before } = segments
     // Its writer synced it before it made the next one, so one look finds all of its records.
-    const { follower } = /** @type {any} */ (before.file)
-    if (follower !== null && !before.isOvertaken) await call(follower, 'refresh')
+    const { isOvertaken, file } = segments.last
+    const { follower } = /** @type {any} */ (file)
+    if (follower !== null && !isOvertaken) await call(follower, 'refresh')
     const log = OffsetLog(path.join(folder, name.name), options.active)
-    await log.ready()
+    try {
+      await readySegment(log)
+    } catch (/** @type {any} */ err) {
+      if (err.code === 'ENOENT' || !BROKEN_CODES.has(err.code)) throw err
+      return this.#standBehind(name, found)
+    }
     if (this.#isClosed) return log.close()
-    this.#core.activate(segments.add(name), log)
+    const before = segments.dropStandIn()
+    this.#activate(before, name, log, null)
+  }
+
+  /** The segment cannot be opened. @type {(name: SegmentName, found: SegmentName[]) => Promise<void>} */
+  async #standBehind (name, found) {
+    const { folder, segments, options } = this.#core
+    const known = found.slice(0, found.indexOf(name) + 1)
+    const { segments: names, log, logOptions } = await standBehind(folder, options, known)
+    if (this.#isClosed) return log.close()
+    const before = segments.dropStandIn()
+    const broken = segments.add(name)
+    if (before.logOptions !== null) before.next = broken
+    this.#activate(before, names[names.length - 1], log, logOptions)
+  }
+
+  /** @type {(before: Segment, name: SegmentName, log: any, logOptions: object | null) => void} */
+  #activate (before, name, log, logOptions) {
+    const { segments } = this.#core
+    const segment = segments.add(name)
+    segment.logOptions = logOptions
+    if (before.next === null) before.next = segment
+    this.#core.activate(segment, log)
     segments.retire(before)
   }
 

@@ -9,6 +9,7 @@ const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openNew } = require('@millrace/offset-log/composing')
 const { isKeptMark, parseNames, segmentName } = require('./names')
+const { HEAD_SIZE, createStandIn } = require('./stand-in')
 
 /** How often to look again while the writer drops the newest segment that was found. */
 const ATTEMPT_COUNT_MAX = 50
@@ -34,6 +35,7 @@ const SLACK = 2 ** 26
  * @property {Map<string, number>} kept  as in the listing
  * @property {any} log  of the last one
  * @property {any} recovery  what opening found wrong; null if nothing
+ * @property {object} [logOptions]  of the last one, if it is a stand-in
  */
 
 /** @type {(folder: string, options: Options) => Promise<Opened>} */
@@ -106,15 +108,38 @@ async function openForReading (folder, options, found) {
     const { segments, kept } = attempt === 1 ? found : await list(folder, options)
     const last = segments[segments.length - 1]
     if (last === undefined) throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}`, { path: folder })
+    // The writer may have begun the next segment while the folder was listed.
+    if (kept.has(last.name) && attempt < ATTEMPT_COUNT_MAX) continue
     const log = OffsetLog(path.join(folder, last.name), options.active)
     try {
       await readySegment(log)
       return { segments, kept, log, recovery: log.recovery }
     } catch (err) {
+      const { code = '' } = /** @type {NodeJS.ErrnoException} */ (err)
       // The writer may have dropped it.
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'ENOENT' || attempt === ATTEMPT_COUNT_MAX) throw err
+      if (code === 'ENOENT' && attempt < ATTEMPT_COUNT_MAX) continue
+      if (code === 'ENOENT' || !BROKEN_CODES.has(code)) throw err
+      return { ...await standBehind(folder, options, segments), kept, recovery: recoveryOf(/** @type {Error} */ (err)) }
     }
   }
+}
+
+/**
+ * The newest segment cannot be opened for reading: a stand-in is the newest one, so that others are read.
+ * @type {(folder: string, options: Options, segments: SegmentName[]) =>
+ *   Promise<{ segments: SegmentName[], log: any, logOptions: object }>}
+ */
+async function standBehind (folder, options, segments) {
+  const { size, logOptions } = await createStandIn(folder, options, segments)
+  const next = nameAt(segments[segments.length - 1].base + size + SLACK)
+  const log = OffsetLog(path.join(folder, next.name), logOptions)
+  await log.ready()
+  return { segments: [...segments, next], log, logOptions }
+}
+
+/** @param {Error} err  of the newest segment, which cannot be opened */
+function recoveryOf ({ message }) {
+  return { offset: 0, size: 0, keptAt: null, damage: [{ what: message, offset: 0, size: 0 }], flaws: [] }
 }
 
 /** The folder is locked. @type {(folder: string, options: Options) => Promise<Opened>} */
@@ -151,18 +176,24 @@ async function beginBehind (folder, options, listing, err) {
   const id = await findId(folder, options, segments)
   const next = nameAt(segments[segments.length - 1].base + options.segmentSize + DAMAGE_DISTANCE + SLACK)
   const log = await makeSegment(folder, next, options, { stats: async () => ({ id }) })
-  const damage = [{ what: err.message, offset: 0, size: 0 }]
-  return { segments: [...segments, next], kept, log, recovery: { offset: 0, size: 0, keptAt: null, damage, flaws: [] } }
+  return { segments: [...segments, next], kept, log, recovery: recoveryOf(err) }
 }
 
-/** Opens a segment's log, if it is one of the checked framing. @param {any} log */
+/**
+ * Waits until the log of a segment is open.
+ * @param {any} log
+ * @throws {LogError} ERR_LOG_CORRUPT if the file is no segment
+ */
 async function readySegment (log) {
   await log.ready()
-  const { store, blocks: { path } } = log._file
-  if ('header' in store) return
+  const { store, blocks: { path, size } } = log._file
+  const isChecked = 'header' in store
+  if (isChecked && size.value >= HEAD_SIZE) return
   await call(log, 'close')
-  throw new LogError('ERR_LOG_CORRUPT', `open: ${path} is a log in the framing ${store.name}, and a segment is in the checked one; convert it ` +
-    'with `millrace convert` first', { path })
+  const found = isChecked
+    ? `ends at ${size.value}, in its head`
+    : `is a log in the framing ${store.name}, and a segment is in the checked one; convert it with \`millrace convert\` first`
+  throw new LogError('ERR_LOG_CORRUPT', `open: ${path} ${found}`, { path })
 }
 
 /** @type {(folder: string, options: Options, segments: SegmentName[]) => Promise<string | undefined>} of the log */
@@ -184,8 +215,8 @@ function checkBases (folder, segments) {
 }
 
 /**
- * Cleans up. If the newest segment is damaged or compressed, it takes no appends, so another one is made behind it. A
- * compressed one is the newest only if somebody has removed those behind it.
+ * Cleans up. If the newest segment is damaged or compressed, or has only chosen records, it takes no appends, so
+ * another one is made behind it. The latter two are the newest only if somebody has removed those behind them.
  * @type {(folder: string, options: Options, listing: Listing, log: any) => Promise<Opened>}
  */
 async function settle (folder, options, listing, log) {
@@ -193,8 +224,8 @@ async function settle (folder, options, listing, log) {
   await cleaning.catch((err) => call(log, 'close').then(() => { throw err }))
   const { recovery } = log
   const { segments, kept } = listing
-  const { format } = segments[segments.length - 1]
-  if (!recovery?.damage.length && format === null) return { segments, kept, log, recovery }
+  const { format, name } = segments[segments.length - 1]
+  if (!recovery?.damage.length && format === null && !kept.has(name)) return { segments, kept, log, recovery }
   const { blocks, store } = log._file
   const wholeSize = Math.max(blocks.size.value, store.missing?.end ?? 0)
   const end = Math.max(store.nextPosition, wholeSize + store.tail.shift) + DAMAGE_DISTANCE
@@ -345,6 +376,8 @@ exports.SLACK = SLACK
 exports.BROKEN_CODES = BROKEN_CODES
 exports.DAMAGE_DISTANCE = DAMAGE_DISTANCE
 exports.openFolder = openFolder
+exports.readySegment = readySegment
+exports.standBehind = standBehind
 exports.list = list
 exports.listSegments = listSegments
 exports.nameAt = nameAt

@@ -367,8 +367,10 @@ class SegmentedReader {
  * @param {Segments} segments
  * @returns {Missing | null}
  */
-function findMissing ({ base, next, path, log, keptUntilMs }, { end, store }, { wholeFrom }) {
-  if (next === null || keptUntilMs !== null || base < wholeFrom || log?.recovery?.damage.length > 0) return null
+function findMissing ({ base, next, path, log, logOptions, keptUntilMs }, { end, store }, { wholeFrom }) {
+  // Nothing is behind a stand-in but what its writer has made since.
+  if (next === null || logOptions !== null || keptUntilMs !== null || base < wholeFrom) return null
+  if (log?.recovery?.damage.length > 0) return null
   const from = base + Math.max(end, /** @type {any} */ (store).nextPosition) + SLACK
   const distance = next.base - from
   // Behind a newest segment that was damaged, the next one began far away.

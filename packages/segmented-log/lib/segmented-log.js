@@ -84,6 +84,7 @@ class Log extends BaseLog {
     const opened = await openFolder(folder, options)
     const { log } = opened
     segments.begin(opened.segments, opened.kept)
+    segments.last.logOptions = opened.logOptions ?? null
     this.#core.activate(segments.last, log)
     try {
       this.#core.begin(await this.#findSinceBefore())
@@ -180,7 +181,7 @@ class Log extends BaseLog {
   async #describe () {
     const { segments } = this.#core
     const stats = await call(segments.last.log, 'stats')
-    return { ...stats, since: this.since.value, segmentCount: segments.count }
+    return { ...stats, since: this.since.value, segmentCount: segments.fileCount }
   }
 
   /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */
@@ -206,7 +207,7 @@ class Log extends BaseLog {
     const { folder, options, segments } = this.#core
     const listing = await list(folder, options)
     const formats = new Map(listing.segments.map(({ name, format }) => [name, format]))
-    return segments.list.map(({ name, base, createdMs, format, keptUntilMs }) => {
+    return segments.list.slice(0, segments.fileCount).map(({ name, base, createdMs, format, keptUntilMs }) => {
       const { suffix = '', name: compressed = null } = formats.get(name) ?? format ?? {}
       const isKept = keptUntilMs !== null
       return { path: path.join(folder, name + suffix), base, created: new Date(createdMs), compressed, kept: isKept }

@@ -7,15 +7,12 @@ const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { errors } = require('@millrace/offset-log/composing')
-const { BROKEN_CODES } = require('./opening')
+const { BROKEN_CODES, readySegment } = require('./opening')
 
 /**
  * @typedef {import('@millrace/offset-log/composing').LogFile} LogFile
  * @typedef {import('./names').SegmentName} SegmentName
  */
-
-/** A segment has at least this many bytes. */
-const HEAD_SIZE = 32 * 1024
 
 /** One file of the log. Its own seqs are `base` below those of the log. */
 class Segment {
@@ -69,6 +66,8 @@ class Segment {
     this.isRetired = false
     /** Rises whenever records are deleted or left out: a copy that was begun before is useless then. */
     this.changeCount = 0
+    /** Of the log of a stand-in, which has no file; null of a segment. @type {object | null} */
+    this.logOptions = null
     /** If only chosen records are left: when the last one may have been appended. @type {number | null} */
     this.keptUntilMs = null
   }
@@ -150,7 +149,9 @@ class Segments {
   get wholeFrom () {
     if (this.#wholeFrom === null) {
       const { list } = this
-      this.#wholeFrom = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1].base
+      const whole = list[list.findLastIndex(({ keptUntilMs }) => keptUntilMs !== null) + 1]
+      // Somebody may have removed the segments behind a kept one.
+      this.#wholeFrom = whole?.base ?? Infinity
     }
     return this.#wholeFrom
   }
@@ -161,6 +162,24 @@ class Segments {
 
   get count () {
     return this.#names.length + this.#list.length
+  }
+
+  /** How many have a file. */
+  get fileCount () {
+    return this.count - (this.last.logOptions === null ? 0 : 1)
+  }
+
+  /** The newest one that has a file. */
+  get lastFile () {
+    const { last } = this
+    return last.logOptions === null ? last : this.before(last) ?? last
+  }
+
+  /** Takes a stand-in off the list; readers that are in it go on behind it. */
+  dropStandIn () {
+    const { last } = this
+    if (last.logOptions !== null && this.count > 1) this.#list = this.list.filter((segment) => segment !== last)
+    return last
   }
 
   /** @param {SegmentName[]} names  of all segments, when the log opens  @param {Map<string, number>} kept */
@@ -182,6 +201,7 @@ class Segments {
     const segment = this.#create(name)
     if (this.#list.length > 0) this.last.next = segment
     this.#list.push(segment)
+    if (this.#wholeFrom === Infinity) this.#wholeFrom = null
     return segment
   }
 
@@ -325,13 +345,8 @@ class Segments {
       await segment.closing?.catch(ignore)
       // Another log may have the folder now, and two that recover one file would harm it.
       if (this.#isEnded) throw errors.closedError('read', this.#folder)
-      const log = /** @type {any} */ (OffsetLog(segment.path, this.#sealedOptions))
-      await log.ready()
-      const err = whyNoSegment(segment.path, log._file)
-      if (err !== null) {
-        await call(log, 'close')
-        throw err
-      }
+      const log = /** @type {any} */ (OffsetLog(segment.path, segment.logOptions ?? this.#sealedOptions))
+      await readySegment(log)
       this.noteOpen(segment, log)
       return log._file
     } catch (/** @type {any} */ err) {
@@ -352,6 +367,8 @@ class Segments {
     segment.log = log
     segment.file = log._file
     segment.isRetired = false
+    // Whoever reads on from the file before is told of what this one lacks.
+    segment.isOvertaken = false
     segment.brokenError = null
     segment.generation++
   }
@@ -451,17 +468,9 @@ class Segments {
   }
 }
 
-/** @type {(path: string, file: LogFile) => LogError | null} null if the file is a segment */
-function whyNoSegment (path, { store, blocks: { size } }) {
-  const isChecked = 'header' in store
-  if (isChecked && size.value >= HEAD_SIZE) return null
-  const found = isChecked ? `ends at ${size.value}, in its head` : `is a log in the framing ${store.name}; a segment is in the checked one`
-  return new LogError('ERR_LOG_CORRUPT', `${path} ${found}`, { path })
-}
-
 /** @type {(segment: Segment, cause: Error) => LogError} */
 function brokenError ({ base, next, path }, cause) {
-  const range = next === null ? `from ${base} on` : `from ${base} to ${next.base}`
+  const range = next === null || next.logOptions !== null ? `from ${base} on` : `from ${base} to ${next.base}`
   return new LogError('ERR_LOG_CORRUPT', `${path} cannot be read as a segment, so the records with seqs ${range} are missing (${cause.message}). ` +
     'Keep a copy of the file; put one from a backup in its place, or read the other segments with onCorrupt: "skip"',
   { cause, offset: base, path })

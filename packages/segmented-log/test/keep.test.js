@@ -362,3 +362,63 @@ tape('keep: misuse is refused', async (t) => {
   t.throws(() => SegmentedLog('/tmp/never', { maxAge: 10, keep: { where, maxAge: 10 } }), /above maxAge/)
   t.throws(() => SegmentedLog('/tmp/never', { maxSize: 2 ** 20, keep: { where, maxSize: 2 ** 21 } }), /above maxSize/)
 })
+
+tape('keep: a process that follows meets a thinned out segment before it has opened the next one', async (t) => {
+  const disk = new SimulatedDisk()
+  const keep = { where: { path: ['level'], equals: 'error' } }
+  const writer = SegmentedLog('/logs', { codec: jsonCodec, storage: disk.storage, maxCount: 1, keep })
+  for (let n = 0; n < 6; n++) await writer.append({ n, level: n % 3 === 0 ? 'error' : 'info' })
+  await writer.sync()
+  const held = { isHeld: false, waiting: [] }
+  const open = (file, options, cb) => {
+    const run = () => disk.storage.open(file, options, cb)
+    if (held.isHeld && file.endsWith('.log')) held.waiting.push(run)
+    else run()
+  }
+  const follower = SegmentedLog('/logs', { codec: jsonCodec, storage: { ...disk.storage, open }, flags: 'r' })
+  const numbers = async (options) => {
+    const found = []
+    for await (const { n } of follower.stream({ seqs: false, ...options })) found.push(n)
+    return found
+  }
+  t.deepEqual(await numbers(), [0, 1, 2, 3, 4, 5])
+  held.isHeld = true
+  await writer.roll()
+  await writer.append({ n: 6, level: 'info' })
+  await writer.dropBefore(0)
+  t.equal(await writer.count(), 3)
+  await until(() => held.waiting.length > 0)
+  t.deepEqual(await numbers({ onRetained: 'skip' }), [0, 1, 2, 3, 4, 5], 'its file is still open')
+  held.isHeld = false
+  for (const run of held.waiting) run()
+  await until(async () => (await numbers({ onRetained: 'skip' })).includes(6))
+  t.deepEqual(await numbers(), [0, 3, 6])
+  await follower.close()
+  await writer.close()
+})
+
+tape('keep: a log whose newest segment is a thinned out one goes on behind it', async (t) => {
+  const disk = new SimulatedDisk()
+  const keep = { where: { path: ['level'], equals: 'error' } }
+  const options = { codec: jsonCodec, storage: disk.storage, maxCount: 1, keep }
+  const first = SegmentedLog('/logs', options)
+  for (let n = 0; n < 6; n++) await first.append({ n, level: n % 3 === 0 ? 'error' : 'info' })
+  await first.roll()
+  await first.append({ n: 6, level: 'info' })
+  await first.dropBefore(0)
+  const [, { path }] = await first.segments()
+  await first.close()
+  await new Promise((resolve) => disk.storage.unlink(path, resolve))
+  const numbers = async (log) => {
+    const found = []
+    for await (const { n } of log.stream({ seqs: false })) found.push(n)
+    return found
+  }
+  const reader = SegmentedLog('/logs', { ...options, flags: 'r' })
+  t.deepEqual(await numbers(reader), [0, 3])
+  await reader.close()
+  const log = SegmentedLog('/logs', options)
+  await log.append({ n: 7, level: 'info' })
+  t.deepEqual(await numbers(log), [0, 3, 7])
+  await log.close()
+})

@@ -12,7 +12,8 @@ const { LogError } = require('@millrace/errors')
 /** Node.js has zstd since 22.15. @type {any} */
 const { zstdCompress, zstdDecompress, zstdDecompressSync } = /** @type {any} */ (zlib)
 const {
-  ZSTD_c_checksumFlag: CHECKSUM, ZSTD_c_windowLog: WINDOW_LOG, ZSTD_d_windowLogMax: INFLATING_WINDOW_LOG_MAX
+  ZSTD_e_flush: ZSTD_FLUSH, ZSTD_c_checksumFlag: CHECKSUM,
+  ZSTD_c_windowLog: WINDOW_LOG, ZSTD_d_windowLogMax: INFLATING_WINDOW_LOG_MAX
 } = /** @type {any} */ (zlib.constants)
 /** The logarithm of the largest member. A frame that asks for more memory is hostile. */
 const WINDOW_LOG_MAX = 18
@@ -40,7 +41,7 @@ const ZSTD_PREFIX_SIZE = 8
  * @property {(data: Buffer) => Buffer} wrap  an empty member that carries up to 64,000 bytes of data
  * @property {(bytes: Buffer) => Promise<Buffer>} compress
  * @property {(bytes: Buffer, size: number) => Promise<Buffer>} inflate  `size`: what comes out; more is an error
- * @property {(bytes: Buffer, size: number) => Buffer} inflateSync
+ * @property {(bytes: Buffer, size: number, isCutOff?: boolean) => Buffer} inflateSync  `isCutOff`: it may lack its end
  */
 
 /** @type {Format} */
@@ -56,7 +57,9 @@ const gzip = {
   },
   compress: promisify(zlib.gzip),
   inflate: (bytes, size) => gunzip(bytes, sizesFor(size)),
-  inflateSync: (bytes, size) => zlib.gunzipSync(bytes, sizesFor(size))
+  inflateSync: (bytes, size, isCutOff = false) => {
+    return zlib.gunzipSync(bytes, { ...sizesFor(size), ...(isCutOff && { finishFlush: zlib.constants.Z_SYNC_FLUSH }) })
+  }
 }
 
 /** @type {(bytes: Buffer, options: zlib.ZlibOptions) => Promise<Buffer>} */
@@ -79,7 +82,9 @@ const zstd = {
     params: { [CHECKSUM]: 1, [WINDOW_LOG]: WINDOW_LOG_MAX }
   }),
   inflate: (bytes, size) => promisify(zstdDecompress)(bytes, zstdOptions(size)),
-  inflateSync: (bytes, size) => zstdDecompressSync(bytes, zstdOptions(size))
+  inflateSync: (bytes, size, isCutOff = false) => {
+    return zstdDecompressSync(bytes, { ...zstdOptions(size), ...(isCutOff && { finishFlush: ZSTD_FLUSH }) })
+  }
 }
 
 /** @param {number} size */
@@ -94,6 +99,31 @@ function zstdOptions (size) {
 
 const formats = [gzip, zstd]
 
+/**
+ * What a damaged member still has: all that comes out in front of the damage, then zeros.
+ * @type {(format: Format, bytes: Buffer, size: number) => Buffer}
+ */
+function inflateDamaged (format, bytes, size) {
+  /** @type {Buffer} */
+  let found = Buffer.alloc(0)
+  // The longest part that is sound.
+  for (let low = 0, high = bytes.length; low < high;) {
+    const middle = (low + high + 1) >>> 1
+    try {
+      found = format.inflateSync(bytes.subarray(0, middle), size, true)
+      low = middle
+    } catch {
+      high = middle - 1
+    }
+  }
+  return Buffer.concat([found], size)
+}
+
+/** Whether inflating failed because of the bytes, and would fail again. @param {{ code?: string }} err */
+function isDamage ({ code = '' }) {
+  return /^(Z|ZSTD)_/i.test(code) ? !/mem/i.test(code) : code === 'ERR_BUFFER_TOO_LARGE'
+}
+
 /** @param {Format} format */
 function isSupported (format) {
   return format === gzip || zstdCompress !== undefined
@@ -107,5 +137,7 @@ function checkSupported (format, path) {
 }
 
 exports.formats = formats
+exports.inflateDamaged = inflateDamaged
+exports.isDamage = isDamage
 exports.isSupported = isSupported
 exports.checkSupported = checkSupported

@@ -2,15 +2,15 @@
 // A storage that shows compressed files as the plain ones. If `events.log` is missing and `events.log.gz` is there, a
 // reader of `events.log` gets its bytes, one member at a time. So the log, `verify` and `repair` work on it unchanged.
 //
-// A member that does not inflate to what the index says reads as zeros. The log's own checksums then report the damage,
-// with its place in the log, and readers that skip damage skip it.
+// A member that does not inflate to what the index says is read up to its damage, the rest as zeros. The log's own
+// checksums then report the damage, with its place in the log, and readers that skip damage skip it.
 
 const { nextTick } = require('node:process')
 const { callbackify } = require('node:util')
 const { fileStorage, readWhole, readWholeSync } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback, toPromise } = require('@millrace/flow')
-const { checkSupported, formats } = require('./formats')
+const { checkSupported, formats, inflateDamaged, isDamage } = require('./formats')
 const { readIndex } = require('./member-index')
 
 /** Of the members that all files of a storage keep inflated, together. */
@@ -147,26 +147,35 @@ class MemberReader {
   async #inflate (member) {
     const { compressed, position, size } = this.#describe(member)
     await toPromise((cb) => readWhole(this.#handle, compressed, position, cb))
-    const bytes = await this.#format.inflate(compressed, size).catch(() => null)
-    return this.#keep(member, bytes, size)
+    const whole = this.#format.inflate(compressed, size)
+    const bytes = await whole.catch((err) => this.#inflateDamaged(err, compressed, size))
+    return this.#keep(member, bytes, compressed, size)
   }
 
   /** @param {number} member */
   #inflateSync (member) {
     const { compressed, position, size } = this.#describe(member)
     readWholeSync(this.#handle, compressed, position)
-    let bytes = null
+    let bytes
     try {
       bytes = this.#format.inflateSync(compressed, size)
-    } catch {
-      // It reads as zeros.
+    } catch (err) {
+      bytes = this.#inflateDamaged(err, compressed, size)
     }
-    return this.#keep(member, bytes, size)
+    return this.#keep(member, bytes, compressed, size)
   }
 
-  /** @type {(member: number, bytes: Buffer | null, size: number) => Buffer} */
-  #keep (member, bytes, size) {
-    return this.#cache.put(this.#key(member), bytes?.length === size ? bytes : Buffer.alloc(size))
+  /** @type {(err: any, compressed: Buffer, size: number) => Buffer} */
+  #inflateDamaged (err, compressed, size) {
+    // If memory was short, for example, the member may be sound.
+    if (!isDamage(err)) throw err
+    return inflateDamaged(this.#format, compressed, size)
+  }
+
+  /** @type {(member: number, bytes: Buffer, compressed: Buffer, size: number) => Buffer} */
+  #keep (member, bytes, compressed, size) {
+    const whole = bytes.length === size ? bytes : inflateDamaged(this.#format, compressed, size)
+    return this.#cache.put(this.#key(member), whole)
   }
 }
 

@@ -23,8 +23,8 @@ exports.scenarios = {
       { processes: [ALL, SHORT], interruptions: 1, lockTimeout: 2000 }
     ],
     long: [
-      { processes: [ALL, ALL], interruptions: 3, deaths: 1 },
-      { processes: [ALL, ALL], interruptions: 1, deaths: 2, lockTimeout: 2000 },
+      { processes: [ALL, ALL], interruptions: 2, deaths: 1 },
+      { processes: [SHORT, SHORT], interruptions: 1, deaths: 2, lockTimeout: 2000 },
       { processes: [SHORT, SHORT, SHORT], interruptions: 1, deaths: 1 }
     ]
   },
@@ -33,7 +33,7 @@ exports.scenarios = {
       { before: KILLED, processes: [SHORT, SHORT], interruptions: 0, deaths: 1 }
     ],
     long: [
-      { before: KILLED, processes: [ALL, ALL], interruptions: 2, deaths: 1 },
+      { before: KILLED, processes: [ALL, ALL], interruptions: 1, deaths: 1 },
       { before: KILLED, processes: [SHORT, SHORT, SHORT], interruptions: 1, deaths: 1 }
     ]
   },
@@ -43,7 +43,7 @@ exports.scenarios = {
       { before: KILLED, processes: [SHORT, SHORT], interruptions: 0, deaths: 1, hasKernelLocks: false }
     ],
     long: [
-      { processes: [ALL, ALL], interruptions: 3, deaths: 1, hasKernelLocks: false },
+      { processes: [ALL, ALL], interruptions: 2, deaths: 1, hasKernelLocks: false },
       { before: KILLED, processes: [SHORT, SHORT, SHORT], interruptions: 1, deaths: 1, hasKernelLocks: false },
       { before: CLOSED, processes: [ALL, MEMBER], interruptions: 2, deaths: 1, hasKernelLocks: false }
     ]
@@ -63,7 +63,7 @@ exports.scenarios = {
       { before: KILLED, processes: [MEMBER, MEMBER], interruptions: 0, deaths: 1 }
     ],
     long: [
-      { before: CLOSED, processes: [ALL, MEMBER], interruptions: 3, deaths: 1 },
+      { before: CLOSED, processes: [ALL, MEMBER], interruptions: 2, deaths: 1 },
       { before: KILLED, processes: [ALL, MEMBER, MEMBER], interruptions: 1, deaths: 1, lockTimeout: 2000 }
     ]
   },
@@ -73,7 +73,7 @@ exports.scenarios = {
       { before: UNLOCKED, processes: [SHORT, MEMBER], interruptions: 1 }
     ],
     long: [
-      { before: UNLOCKED, processes: [ALL, MEMBER], interruptions: 3, deaths: 1 },
+      { before: UNLOCKED, processes: [ALL, MEMBER], interruptions: 2, deaths: 1 },
       { before: UNLOCKED, processes: [SHORT, MEMBER, MEMBER], interruptions: 2 },
       { before: UNLOCKED, processes: [SHORT, MEMBER, MEMBER], interruptions: 1, hasKernelLocks: false }
     ]

@@ -214,6 +214,7 @@ function createHandle ({ world, process, node, name, inode, isAt, step }) {
   }
   const handle = {
     pid: process.pid,
+    inode: inode.name,
     read: (buf, offset, length, position, cb) => {
       nextTick(() => ifAlive(() => cb(null, read(buf, offset, length, position))))
     },

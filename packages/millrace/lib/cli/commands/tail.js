@@ -144,7 +144,8 @@ async function readLast (log, end, { lines, grep, ...options }, shell) {
 function reportDamagedEnd (shell, log) {
   const [damage] = log.recovery?.damage ?? []
   if (damage === undefined) return false
-  const what = `${log.filename} is damaged, ${describeRange(damage)}`
+  // What cannot be opened has no range.
+  const what = `${log.filename} is damaged${damage.size > 0 ? `, ${describeRange(damage)}` : `: ${damage.what}`}`
   shell.complain(`millrace: ${escapeControls(what)}; millrace verify lists the damage, millrace repair saves the rest\n`)
   return true
 }

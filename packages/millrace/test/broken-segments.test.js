@@ -1,0 +1,71 @@
+'use strict'
+// Commands on a folder in which a segment cannot be opened: what is before it is printed, and the exit code says that
+// it is damaged; with --skip-damage, what is behind it, too.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { temporaryFolder } = require('@millrace/testkit')
+const { runCommand } = require('./run-command')
+
+const KINDS = {
+  'no bytes': (file) => fs.truncateSync(file, 0),
+  'no head': (file) => fs.writeFileSync(file, fs.readFileSync(file).fill(0, 0, 32 * 1024)),
+  'a text': (file) => fs.writeFileSync(file, 'this is no log\n'.repeat(100)),
+  'a folder': (file) => {
+    fs.rmSync(file)
+    fs.mkdirSync(file)
+  },
+  gone: (file) => fs.rmSync(file)
+}
+const PLACES = { first: 0, middle: 1, newest: 2 }
+const PER_SEGMENT = 3
+const COUNT = PER_SEGMENT * 3
+
+async function fill (folder) {
+  const log = SegmentedLog(folder, { codec: jsonCodec })
+  for (let n = 0; n < COUNT; n++) {
+    if (n > 0 && n % PER_SEGMENT === 0) await log.roll()
+    await log.append({ n })
+  }
+  const segments = await log.segments()
+  await log.close()
+  return segments.map(({ path }) => path)
+}
+
+const print = (numbers) => numbers.map((n) => `{"n":${n}}\n`).join('')
+
+for (const [kind, damage] of Object.entries(KINDS)) {
+  for (const [where, place] of Object.entries(PLACES)) {
+    // Nothing tells that it was not dropped, or that there was another one.
+    if (kind === 'gone' && where !== 'middle') continue
+    tape(`broken segment: cat, count, verify and tail where the ${where} one is or has ${kind}`, async (t) => {
+      const folder = path.join(temporaryFolder(), 'logs')
+      const files = await fill(folder)
+      damage(files[place])
+      const all = Array.from({ length: COUNT }, (_, n) => n)
+      const before = all.slice(0, place * PER_SEGMENT)
+      const left = all.filter((n) => Math.floor(n / PER_SEGMENT) !== place)
+      const runs = [
+        [['cat', folder], print(before)],
+        [['cat', folder, '--skip-damage'], print(left)],
+        [['count', folder], ''],
+        [['count', folder, '--skip-damage'], `${left.length}\n`],
+        [['verify', folder, '--quiet'], ''],
+        // It reads backwards, and what it was asked for lies before the newest segment.
+        [['tail', folder, '-n', '20'], where === 'newest' ? print(left) : ''],
+        [['tail', folder, '-n', '20', '--skip-damage'], print(left)]
+      ]
+      const results = await Promise.all(runs.map(([words]) => runCommand(words)))
+      for (const [index, { code, stdout, stderr }] of results.entries()) {
+        const [[name, , ...more], expected] = runs[index]
+        const what = [name, ...more].join(' ')
+        t.equal(code, 1, `${what}: ${stderr}`)
+        t.equal(stdout, expected, what)
+        if (name !== 'verify') t.ok(stderr.startsWith('millrace: ') && !/bytes 0 to 0/.test(stderr), `${what}: says so`)
+      }
+    })
+  }
+}

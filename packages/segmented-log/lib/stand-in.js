@@ -1,0 +1,84 @@
+'use strict'
+// A segment without records and without a file. If the newest segment cannot be opened, a log that is open for reading
+// has a stand-in behind it, as a writer would make a segment there. It ends when the writer has made one.
+
+const { nextTick } = require('node:process')
+const path = require('node:path')
+const { call } = require('@millrace/flow')
+const { OffsetLog } = require('@millrace/offset-log')
+const { encodeEmpty } = require('@millrace/offset-log/composing')
+
+/** A segment has at least this many bytes. */
+const HEAD_SIZE = 32 * 1024
+
+/**
+ * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
+ * @typedef {import('./names').SegmentName} SegmentName
+ * @typedef {import('@millrace/block-file').Storage} Storage
+ * @typedef {import('@millrace/block-file').StorageHandle} StorageHandle
+ */
+
+/**
+ * @param {string} folder
+ * @param {Options} options
+ * @param {SegmentName[]} segments  the last one cannot be opened
+ * @returns {Promise<{ size: number, logOptions: object }>}  `size`: of the file of the broken one, in bytes; at least
+ *   that of a segment without records. `logOptions`: they open the stand-in, by any path
+ */
+async function createStandIn (folder, options, segments) {
+  const { id, codec } = await findLike(folder, options, segments.slice(0, -1))
+  const bytes = encodeEmpty(codec ?? '', id === null ? null : Buffer.from(id, 'hex'))
+  const { name, format } = segments[segments.length - 1]
+  const size = await sizeOf(options.storage, path.join(folder, name + (format?.suffix ?? '')))
+  return { size: Math.max(size, HEAD_SIZE), logOptions: { ...options.active, storage: storageOf(bytes) } }
+}
+
+/**
+ * The id and the codec of the segments that can be opened.
+ * @type {(folder: string, options: Options, segments: SegmentName[]) =>
+ *   Promise<{ id: string | null, codec: string | null }>}
+ */
+async function findLike (folder, { sealed }, segments) {
+  for (const { name } of [...segments].reverse()) {
+    const log = OffsetLog(path.join(folder, name), { ...sealed, flags: 'r', mustExist: false })
+    const found = await log.ready().then(() => log.stats()).catch(() => null)
+    await log.close()
+    if (found !== null && found.id !== null) return found
+  }
+  return { id: null, codec: null }
+}
+
+/** @type {(storage: Storage, file: string) => Promise<number>} 0 if it is no file */
+async function sizeOf (storage, file) {
+  try {
+    const handle = await call(storage, 'open', file, { flags: 'r', createFolder: false })
+    return await call(handle, 'size').finally(() => call(handle, 'close'))
+  } catch {
+    return 0
+  }
+}
+
+/**
+ * Of one file, which is never changed.
+ * @param {Buffer} bytes
+ * @returns {any}
+ */
+function storageOf (bytes) {
+  const handle = {
+    /** @type {StorageHandle['readSync']} */
+    readSync: (buf, offset, length, position) => bytes.copy(buf, offset, position, position + length),
+    /** @type {StorageHandle['read']} */
+    read: (buf, offset, length, position, cb) => nextTick(cb, null, handle.readSync(buf, offset, length, position)),
+    /** @type {StorageHandle['size']} */
+    size: (cb) => nextTick(cb, null, bytes.length),
+    /** @type {StorageHandle['close']} */
+    close: (cb) => nextTick(cb, null)
+  }
+  return {
+    open: (/** @type {any[]} */ ...args) => nextTick(args[2], null, handle),
+    watch: (/** @type {any[]} */ ...args) => nextTick(args[2], null, { isTrusted: true, close: () => {} })
+  }
+}
+
+exports.HEAD_SIZE = HEAD_SIZE
+exports.createStandIn = createStandIn
