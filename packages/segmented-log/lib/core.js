@@ -51,6 +51,8 @@ class Core {
 
   /** The folder was moved or replaced: nobody would find what is appended. @param {Error} cause  ERR_FILE_MOVED */
   noteMoved (cause) {
+    // A reader's streams are told by those who follow.
+    if (!this.options.isWriter) return
     this.segments.failure ??= new LogError('ERR_LOG_POISONED', `${cause.message}; the log takes no more changes`,
       { cause, path: this.folder })
   }

@@ -36,6 +36,7 @@ class Following {
   async #look () {
     if (this.#isClosed) return
     const { folder, options, segments } = this.#core
+    await options.place.prove().catch((err) => this.#failMoved(err))
     const { last, lastFile } = segments
     const listing = await list(folder, options)
     const { segments: found, kept } = listing
@@ -48,6 +49,16 @@ class Following {
       // At once: a stream that goes on must find what was dropped.
       this.#noteDropped(listing)
     }
+  }
+
+  /** Nothing follows in the folder that was moved: who waits for it is told. @type {(err: any) => never} */
+  #failMoved (err) {
+    const { file, waitingStreams } = this.#core
+    if (err.code === 'ERR_FILE_MOVED') {
+      Object.assign(file, { follower: { failure: err } })
+      for (const stream of [...waitingStreams]) stream.close(err)
+    }
+    throw err
   }
 
   /** @param {import('./names').Listing} listing */

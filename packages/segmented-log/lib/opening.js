@@ -46,7 +46,7 @@ async function openFolder (folder, options) {
     const listing = await list(folder, options)
     checkPresence(folder, options, listing)
     if (signal?.aborted) throw abortError('open', signal)
-    if (!isWriter) return openForReading(folder, options, listing)
+    if (!isWriter) return readFolder(folder, options)
   }
   try {
     await place.open({ createFolder: !mustExist, lock: true, lockTimeout, signal })
@@ -100,6 +100,21 @@ async function list (folder, { storage, isWriter }) {
 async function listSegments (folder, storage = fileStorage) {
   const { segments } = await list(folder, { storage, isWriter: false })
   return segments.map(({ name, format }) => path.join(folder, name + (format?.suffix ?? '')))
+}
+
+/** @type {(folder: string, options: Options) => Promise<Opened>} */
+async function readFolder (folder, options) {
+  const { place } = options
+  await place.open()
+  try {
+    // Another folder may have come to the path since it was looked at.
+    const listing = await list(folder, options)
+    checkPresence(folder, options, listing)
+    return await openForReading(folder, options, listing)
+  } catch (err) {
+    await place.close().catch(() => {})
+    throw err
+  }
 }
 
 /** @type {(folder: string, options: Options, found: Listing) => Promise<Opened>} */

@@ -127,6 +127,38 @@ for (const [what, strike] of Object.entries(misfortunes)) {
   })
 }
 
+const readsOf = process.platform !== 'linux' && 'names are reached through an open folder on Linux'
+for (const [what, strike] of Object.entries(misfortunes)) {
+  // Its bytes are gone, but those of the newest segment.
+  if (what.startsWith('it was removed')) continue
+  tape(`wrong-folder: ${what}: a reader goes on with its own records, and a live stream is told`, { skip: readsOf }, async (t) => {
+    const root = fs.realpathSync.native(temporaryFolder())
+    fs.mkdirSync(path.join(root, 'first'))
+    fs.symlinkSync('first', path.join(root, 'current'))
+    const at = path.join(root, 'current', 'logs')
+    for (const [folder, from] of [[at, 0], [path.join(root, 'other'), 100]]) {
+      const log = SegmentedLog(folder, options)
+      for (let i = from; i < from + 3; i++) await log.append({ i })
+      await log.close()
+    }
+    const reader = SegmentedLog(at, { ...options, flags: 'r', openSegments: 1 })
+    const numbers = async (more) => {
+      const found = []
+      for await (const { i } of reader.stream({ seqs: false, ...more })) found.push(i)
+      return found
+    }
+    t.deepEqual(await numbers(), [0, 1, 2])
+    const waiting = failureOf(() => numbers({ live: true }))
+    strike(at, path.join(root, 'other'))
+    t.equal((await waiting)?.code, 'ERR_FILE_MOVED', 'who waits')
+    t.equal((await failureOf(() => numbers({ live: true })))?.code, 'ERR_FILE_MOVED', 'who comes later')
+    t.deepEqual(await numbers(), [0, 1, 2])
+    t.deepEqual(await numbers({ reverse: true }), [2, 1, 0])
+    t.equal((await reader.segments()).length, 3)
+    await reader.close()
+  })
+}
+
 tape('wrong-folder: a segment of another log is never removed, but named', async (t) => {
   const root = temporaryFolder()
   const other = await fill(path.join(root, 'other'))
