@@ -273,7 +273,10 @@ class SegmentedReader {
     const segment = this.#segment
     const { end } = /** @type {LogFile} */ (segment.file)
     const localEnd = logEnd - segment.base
-    inner.next(segment.next === null ? localEnd : Math.min(localEnd, end), (err, run) => {
+    // The end that the log had when the reader began may be amid a chunk of a file that was written anew.
+    const isSealed = segment.next !== null
+    const sealedEnd = segment.keptUntilMs === null ? Math.min(localEnd, end) : end
+    inner.next(isSealed ? sealedEnd : localEnd, (err, run) => {
       if (err || !run) return cb(inSegment(err, segment))
       this.#whenConfirmed(segment, () => this.#deliver(segment, run, cb))
     })

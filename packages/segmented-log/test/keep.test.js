@@ -422,3 +422,29 @@ tape('keep: a log whose newest segment is a thinned out one goes on behind it', 
   t.deepEqual(await numbers(log), [0, 3, 7])
   await log.close()
 })
+
+tape('keep: a stream that began while a segment was the newest one goes on in what is left of it', async (t) => {
+  for (const others of [1, 40]) {
+    const log = SegmentedLog('/logs', {
+      codec: jsonCodec,
+      storage: new SimulatedDisk().storage,
+      maxCount: 1,
+      keep: { where: { path: ['level'], equals: 'error' } },
+      openSegments: 1,
+      cache: 0
+    })
+    const pad = 'x'.repeat(100_000)
+    for (let n = 0; n < 8; n++) await log.append({ n, level: 'error', pad })
+    await log.roll()
+    for (let n = 8; n < 12; n++) await log.append({ n, level: n % 2 === 0 ? 'error' : 'info' })
+    const stream = log.stream({ onRetained: 'skip', seqs: false })[Symbol.asyncIterator]()
+    const numbers = [(await stream.next()).value.n]
+    for (let n = 12; n < 12 + others; n++) await log.append({ n, level: n % 2 === 0 ? 'error' : 'info' })
+    await log.roll()
+    await log.append({ n: 99, level: 'info' })
+    await log.dropBefore(0)
+    for (let item = await stream.next(); !item.done; item = await stream.next()) numbers.push(item.value.n)
+    t.deepEqual(numbers.slice(0, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 10])
+    await log.close()
+  }
+})
