@@ -14,7 +14,7 @@ const logs = loadLogs()
 for (const [title, { quick, long }] of Object.entries(scenarios)) {
   tape(`folder lock: ${title}: never two writers, never none, nothing lost, nothing said that is wrong`, async (t) => {
     for (const scenario of isLongRun ? [...quick, ...long] : quick) {
-      const { states, ends, violation, history } = await explore(scenario, logs)
+      const { states, ends, violation, history } = await explore(scenario, logs, (states) => t.comment(`${states} states so far`))
       t.equal(violation, null, `${JSON.stringify(scenario)}: ${states} states, ${ends} ends${history.map((line) => `\n  ${line}`).join('')}`)
     }
   })

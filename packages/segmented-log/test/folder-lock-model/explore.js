@@ -4,13 +4,16 @@
 
 const { Model, Violation, takeTime } = require('./model')
 
+const STATES_PER_TELL = 10_000
+
 /**
  * @param {import('./model').Scenario} scenario
  * @param {{ SegmentedLog: any, OffsetLog: any }} logs
+ * @param {(states: number) => void} [tell]  called now and then
  * @returns {Promise<{ states: number, ends: number, violation: string | null, history: string[] }>}  `history` leads to
  *   the violation
  */
-async function explore (scenario, logs) {
+async function explore (scenario, logs, tell = () => {}) {
   const giveBack = takeTime()
   /** By state: the fewest interruptions after which it was reached. */
   const seen = new Map()
@@ -26,6 +29,7 @@ async function explore (scenario, logs) {
           const key = `${at.last} ${model.key()}`
           if ((seen.get(key) ?? Infinity) <= at.count) break
           seen.set(key, at.count)
+          if (seen.size % STATES_PER_TELL === 0) tell(seen.size)
           const next = nextOf(model, at).filter(({ count }) => count <= scenario.interruptions)
           if (next.length === 0) {
             ends++

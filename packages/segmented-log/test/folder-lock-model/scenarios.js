@@ -64,7 +64,7 @@ exports.scenarios = {
     ],
     long: [
       { before: CLOSED, processes: [ALL, MEMBER], interruptions: 2, deaths: 1 },
-      { before: KILLED, processes: [ALL, MEMBER, MEMBER], interruptions: 1, deaths: 1, lockTimeout: 2000 }
+      { before: KILLED, processes: [SHORT, MEMBER, MEMBER], interruptions: 0, deaths: 1, lockTimeout: 2000 }
     ]
   },
   'a folder that has no lock file yet': {
@@ -84,8 +84,8 @@ exports.scenarios = {
       { before: CLOSED, processes: [SHORT, ['move'], short('/moved')], interruptions: 0 }
     ],
     long: [
-      { before: CLOSED, processes: [ALL, ['move'], ALL], interruptions: 1, deaths: 1 },
-      { before: KILLED, processes: [SHORT, ['move'], short('/moved'), MEMBER], interruptions: 1 },
+      { before: CLOSED, processes: [ALL, ['move'], SHORT], interruptions: 1 },
+      { before: KILLED, processes: [SHORT, ['move'], short('/moved'), MEMBER], interruptions: 0 },
       { before: CLOSED, processes: [ALL, ['move'], short('/moved')], interruptions: 1, hasKernelLocks: false }
     ]
   }
