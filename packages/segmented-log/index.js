@@ -5,7 +5,7 @@ const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
 const { listSegments } = require('./lib/opening')
 const { optionNames } = require('./lib/options')
-const { SegmentedLog, findMissingSegments } = require('./lib/segmented-log')
+const { SegmentedLog, findMissingSegments, setMaxSize } = require('./lib/segmented-log')
 
 /**
  * @template [T=any]
@@ -22,3 +22,5 @@ exports.createPlainStorage = createPlainStorage
 exports.findMissingSegments = findMissingSegments
 exports.optionNames = optionNames
 exports.listSegments = listSegments
+// For @millrace/merged-log.
+exports.setMaxSize = setMaxSize

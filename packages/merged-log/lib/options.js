@@ -97,6 +97,8 @@ function parseSlotOptions (options = {}) {
   const maxHeldSize = options.maxHeldSize ?? (maxSize < Infinity ? segmentSize : undefined)
   /** @type {SegmentedLogOptions} */
   const segmented = { ...pick(options, OF_WRITER), segmentSize, maxHeldSize }
+  // A program that never yields lets nobody look at the other slots, but its own one must not exceed the quota.
+  if (maxSize < Infinity) segmented.maxSize = maxSize
   return { slotCount, maxSize, segmentSize, storage, segmented }
 }
 

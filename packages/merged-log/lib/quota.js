@@ -6,7 +6,7 @@
 const path = require('node:path')
 const { clearInterval, setInterval } = require('node:timers')
 const { ClockWatch, boundParts, call, oldUntil } = require('@millrace/flow')
-const { SegmentedLog } = require('@millrace/segmented-log')
+const { SegmentedLog, setMaxSize } = require('@millrace/segmented-log')
 const { listNames, listSlots, slotPath } = require('./slots')
 
 const LOOK_MS = 2000
@@ -14,6 +14,10 @@ const LOOK_MS = 2000
 const GRACE_MS = 2.5 * LOOK_MS
 /** Segments that a slot may write until the next look has dropped what has to go. */
 const GROWTH = 2
+/** A log that keeps to a quota sets so much aside. Whoever is at it all the same marks what others have to drop. */
+const ASIDE_SIZE = 256 * 1024
+/** A slot can go on with this much and `GROWTH` segments, however much the others have. */
+const OWN_SIZE_MIN = 512 * 1024
 /** The name of every file of a segment begins with its base and the time when it was made. */
 const BASE_LENGTH = 16
 const SEGMENT = /^(\d{16})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.log/
@@ -84,6 +88,7 @@ class Quota {
     const { maxSize, segmentSize } = this.#options
     const segments = await this.#measure()
     const total = segments.reduce((sum, { size }) => sum + size, 0)
+    this.#boundOwn(segments)
     const marked = this.#mark(segments, total)
     const own = marked.filter(({ slot }) => slot === this.#own.slot)
     // If others are slow to drop theirs, the disk is bounded all the same.
@@ -97,6 +102,19 @@ class Quota {
     const bases = own.map(({ next }) => /** @type {SlotSegment} */ (next).base)
     if (own.length > 0) await this.#own.log.dropBefore(Math.max(...bases))
     await this.#dropForeign(marked)
+  }
+
+  /**
+   * Until the next look, the own slot may fill what the others leave, at most. So it keeps within the quota even if
+   * its process leaves no time for a look.
+   * @param {SlotSegment[]} segments
+   */
+  #boundOwn (segments) {
+    const { maxSize, segmentSize } = this.#options
+    if (maxSize === Infinity) return
+    const others = segments.reduce((sum, { slot, size }) => slot === this.#own.slot ? sum : sum + size, 0)
+    const least = OWN_SIZE_MIN + GROWTH * segmentSize
+    setMaxSize(this.#own.log, Math.min(maxSize, Math.max(least, maxSize - others)))
   }
 
   /**
@@ -152,7 +170,7 @@ class Quota {
   #mark (segments, total) {
     const { maxSize, segmentSize, segmented: { maxAge = Infinity } } = this.#options
     const slotCount = new Set(segments.map(({ slot }) => slot)).size
-    let excess = total + slotCount * GROWTH * segmentSize - maxSize
+    let excess = total + slotCount * GROWTH * segmentSize + ASIDE_SIZE - maxSize
     const nowMs = Date.now()
     const from = segments.map(({ fromMs }) => fromMs).sort((a, b) => a - b)
     const oldMs = oldUntil({ from }, nowMs, maxAge, this.#clock.lived(nowMs, maxAge))

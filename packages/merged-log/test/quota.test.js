@@ -53,6 +53,25 @@ tape('quota: all slots together stay below it, the oldest records go first, and 
   await b.close()
 })
 
+tape('quota: a slot whose process appends without waiting, and never yields, stays below it', async (t) => {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SlotLog(folder, options)
+  await log.ready()
+  let peak = 0
+  for (let n = 0; n < 4000; n++) {
+    log.appendSync({ n, time: n, text: 'x'.repeat(2000) }, { sync: false })
+    if (n % 20 === 0) peak = Math.max(peak, sizeOf(folder))
+  }
+  t.ok(peak <= 2 * MiB && peak > MiB / 2, `${peak} bytes at most`)
+  await log.close()
+  t.ok(sizeOf(folder) <= 2 * MiB)
+  const merged = MergedLog(folder, { codec: jsonCodec })
+  const [{ value: first }, { value: last }] = [await merged.first(), await merged.last()]
+  t.equal(last.n, 3999)
+  t.equal(await merged.count(), last.n - first.n + 1, 'the newest are there')
+  await merged.close()
+})
+
 tape('retained: a stream that resumes where a slot has dropped records fails, or goes on if it may miss some', async (t) => {
   const folder = path.join(temporaryFolder(), 'slots')
   const writer = SlotLog(folder, { codec: jsonCodec })

@@ -148,6 +148,11 @@ class Retention {
     })
   }
 
+  /** The quota was changed. */
+  noteLimit () {
+    this.#allowed.segment = null
+  }
+
   /** Drops so much that there is room for one more segment. It never fails: the quota is enforced again later. */
   async makeRoom () {
     if (this.#core.options.limits.maxSize === Infinity) return

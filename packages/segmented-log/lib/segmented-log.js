@@ -184,6 +184,15 @@ class Log extends BaseLog {
     return { ...stats, since: this.since.value, segmentCount: segments.fileCount }
   }
 
+  /**
+   * Changes the quota, for whoever keeps several logs within one.
+   * @type {(log: Log, maxSize: number) => void} of a log with the option `maxSize`
+   */
+  static setMaxSize (log, maxSize) {
+    log.#core.options.limits.maxSize = maxSize
+    log.#retention.noteLimit()
+  }
+
   /** Another log in the same folder, with the same options. Close this one first. @returns {Log} */
   openAgain () {
     return new Log(this.filename, this.#given)
@@ -319,6 +328,9 @@ async function findMissingSegments (folder, storage) {
 }
 exports.findMissingSegments = findMissingSegments
 describe(Log, 'SegmentedLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
+
+/** @type {(log: any, maxSize: number) => void} see `Log.setMaxSize` */
+exports.setMaxSize = (log, maxSize) => Log.setMaxSize(log, maxSize)
 
 /** @type {import('./contract').SegmentedLogConstructor} */
 exports.SegmentedLog = /** @type {any} */ (SegmentedLog)
