@@ -91,13 +91,13 @@ async function send ({ method, apiKey }, reply, { entry, query, context, release
 function sendLines (reply, lines, stallMs, onEnd) {
   const { raw } = reply
   const { socket } = raw
-  const { timeout } = socket
+  const { timeout = 0 } = socket
   const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
   body.once('close', onEnd)
   raw.once('close', () => {
     body.destroy()
-    // The connection may stay for other requests.
-    socket.setTimeout(timeout)
+    // The connection may stay for other requests. One that fastify injects has none.
+    socket.setTimeout?.(timeout)
   })
   raw.setTimeout(stallMs, () => raw.destroy())
   reply.header('Content-Type', LINES_TYPE).send(body)
