@@ -125,14 +125,15 @@ function parseFilter (text) {
 async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
   const budget = { scanSize, endMs: performance.now() + scanMs }
   /** @type {Progress} */
-  const progress = { high: query.to, count: 0, size: 0, text: '' }
+  const progress = { high: query.to, count: 0, size: 0, text: '', isSent: false }
   for (;;) {
     try {
       return yield * readOn(entry, query, progress, { budget, scans, signal })
     } catch (/** @type {any} */ err) {
-      // Who names no first seq reads what is left: that the oldest segment is dropped meanwhile makes no gap then.
-      const hasNoGap = query.from === null && (query.isReverse || progress.count === 0)
-      if (err.code !== 'ERR_LOG_SEQ_RETAINED' || !hasNoGap) throw err
+      // Who names no first seq reads what is left: that the oldest segments are dropped meanwhile makes no gap then.
+      const hasNoGap = query.from === null && (query.isReverse || !progress.isSent)
+      if (err.code !== 'ERR_LOG_SEQ_RETAINED' || !hasNoGap || performance.now() > budget.endMs) throw err
+      if (!query.isReverse) Object.assign(progress, { count: 0, text: '' })
     }
   }
 }
@@ -143,6 +144,7 @@ async function * readLines (entry, query, { scanSize, scanMs }, scans, signal) {
  * @property {number} count  of records so far
  * @property {number} size  about what was read for them, in bytes
  * @property {string} text  lines that no chunk has yet
+ * @property {boolean} isSent  whether a chunk has lines
  *
  * @param {NamedLog} entry
  * @param {Query} query
@@ -179,6 +181,7 @@ async function * readOn (entry, query, progress, { budget, scans, signal }) {
     const isOver = progress.size >= budget.scanSize || performance.now() > budget.endMs
     if (isOver && left.low <= left.high) return yield `${progress.text}${endLine('budget', next())}`
     if (progress.text.length < CHUNK_LENGTH) continue
+    progress.isSent = true
     yield progress.text
     progress.text = ''
   }
