@@ -214,7 +214,7 @@ class SimulatedDisk {
     this._answer({ name: 'open', path: file }, cb, () => this._openFile(file, options))
   }
 
-  /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }) => Record<string, any>} */
+  /** @type {(file: string, options: { flags: string, mustExist?: boolean | undefined }) => any} */
   _openSync (file, options) {
     return this._perform({ name: 'open', path: file }, () => this._openFile(file, options))
   }
