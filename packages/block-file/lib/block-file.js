@@ -115,25 +115,20 @@ class BlockFileHandle {
     this.past = 'unknown'
     // Of a segment that somebody opens alone, the lock is that of its folder.
     const isMember = flags === 'r+' && request.lock === true && SEGMENT_NAME.test(basename(path))
-    if (made !== null) {
-      this.#begin(made.openNow(path, request.lock))
-      return
+    /** @type {Callback<import('./open').Opened>} */
+    const begin = (err, opened) => {
+      if (err) return this._lifecycle.opened(err)
+      const { handle, size, path, lock, past } = opened
+      // The process that created the file may have failed to sync its name. One more sync costs little.
+      const hasUnsyncedName = flags === 'r+'
+      Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
+      this.realPath = path
+      this.past = past
+      this.size.set(size)
+      this._lifecycle.opened(null)
     }
-    toCallback((isMember ? openMember : open)(storage, path, request), (err, opened) => {
-      if (err) this._lifecycle.opened(err)
-      else this.#begin(opened)
-    })
-  }
-
-  /** @param {import('./open').Opened} opened */
-  #begin ({ handle, size, path, lock, past }) {
-    // The process that created the file may have failed to sync its name. One more sync costs little.
-    const hasUnsyncedName = this.flags === 'r+'
-    Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
-    this.realPath = path
-    this.past = past
-    this.size.set(size)
-    this._lifecycle.opened(null)
+    if (made !== null) begin(null, made.openNow(path, request.lock))
+    else toCallback((isMember ? openMember : open)(storage, path, request), begin)
   }
 
   /** Overwrites and truncations so far. Bytes that were read before the last one may be stale. */

@@ -484,8 +484,8 @@ const lockFiles = {
   write: (filePath, text, mode = MODE) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode }),
   link: (from, to) => call(fs, 'link', from, to),
   copy: (from, to) => call(fs, 'copyFile', from, to, COPYFILE_EXCL),
-  rename: (from, to) => changeName('rename', from, to),
-  unlink: (filePath) => changeName('unlink', filePath),
+  rename: changeName.bind(null, 'rename'),
+  unlink: changeName.bind(null, 'unlink'),
   read: readRecord,
   list: async (filePath) => {
     const folder = path.dirname(filePath)
