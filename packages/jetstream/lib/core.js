@@ -188,3 +188,5 @@ function checkSeq (seq) {
 }
 
 exports.Core = Core
+exports.DEPOSED_MS_MAX = DEPOSED_MS_MAX
+exports.LOOK_AGAIN_MS = LOOK_AGAIN_MS

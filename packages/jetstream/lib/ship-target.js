@@ -12,6 +12,7 @@ const { refused } = require('@millrace/forwarder')
 const { pause } = require('@millrace/flow')
 const { headers } = require('@nats-io/transport-node')
 const { ATTEMPT_MS_MAX, parseAnswer } = require('./connection')
+const { DEPOSED_MS_MAX, LOOK_AGAIN_MS } = require('./core')
 const { NUMBER, numberOf, wrap } = require('./failures')
 const { Puller } = require('./pulling')
 const { mayDrop, mayExpire } = require('./opening')
@@ -59,11 +60,9 @@ class ShipTarget {
   async readEnd () {
     const core = this.#core
     await this.#ready().catch((err) => { throw this.#failed(err) })
-    const { connection: { manager }, options: { stream, subject }, opened } = core
+    const { opened } = core
     return this.#call(async () => {
-      const { config, state: { first_seq: first, last_seq: since } } = await core.look('ship')
-      const ask = () => manager.streams.getMessage(stream, { last_by_subj: subject })
-      const message = since === 0 ? null : await core.ask('ship', ask)
+      const { config, state: { first_seq: first, last_seq: since }, message } = await this.#look()
       const last = message === null ? null : this.#toShipped(message.seq, message.header, message.data)
       if (last === null && since > 0) this.#useOtherIds()
       return {
@@ -75,6 +74,25 @@ class ShipTarget {
         keeps: mayExpire(config) ? 'none' : mayDrop(config) ? 'last' : 'all'
       }
     })
+  }
+
+  /**
+   * The stream, and the last record of it. A server that was its leader, and does not know yet that others have deposed
+   * it, may say an older record. Then both are asked again.
+   */
+  async #look () {
+    const core = this.#core
+    const { connection: { manager }, options: { stream, subject } } = core
+    const ask = () => manager.streams.getMessage(stream, { last_by_subj: subject })
+    const deadlineMs = performance.now() + DEPOSED_MS_MAX
+    for (;;) {
+      const { config, state } = await core.look('ship')
+      const message = state.last_seq === 0 ? null : await core.ask('ship', ask)
+      const isWhole = state.messages > 0 && !state.num_deleted
+      const isBehind = config.num_replicas > 1 && isWhole && (message?.seq ?? 0) < state.last_seq
+      if (!isBehind || performance.now() > deadlineMs) return { config, state, message }
+      await pause(LOOK_AGAIN_MS)
+    }
   }
 
   /** @type {Target['append']} */

@@ -8,6 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { createRandom, failureOf, until } = require('@millrace/testkit')
 const { JetStreamLog } = require('..')
 const { startFakeServer } = require('./fake/server')
+const { checkShipped, closeAll, fill, kindsOf, makeSource, shipTo } = require('./ship-helpers')
 
 /** Holds back answers of one kind. */
 class Hold {
@@ -133,6 +134,25 @@ tape('a leader that was replaced, and does not know it, is not believed', withFa
   stream().config.num_replicas = 1
   server.staleBy = 2
   t.equal(await codeOf(() => log.get(9)), 'ERR_LOG_REPLACED', 'a server that is alone is')
+}))
+
+tape('ship: an older record as the last one, of a leader that was deposed, is no other shipper', withFake(async ({ t, hold, server, open }) => {
+  const source = await makeSource(10)
+  const target = open({ replicas: 3, timeout: 500 })
+  const shipper = shipTo(source, target)
+  await shipper.drained()
+  hold.begin('PUBLISH')
+  await fill(source, 10, 10)
+  await hold.held()
+  server.deposed = { count: 2, last: 10 }
+  // The records have arrived, and the shipper gets no answer.
+  await until(() => shipper.reports.length > 0)
+  hold.end()
+  await shipper.drained()
+  t.deepEqual(kindsOf(shipper), ['retry', 'recovered'])
+  t.ok(server.deposed.count < 1, 'it was asked again')
+  await checkShipped(t, source, target, 20)
+  await closeAll(shipper, source)
 }))
 
 const seed = Date.now() % 2 ** 31

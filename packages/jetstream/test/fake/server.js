@@ -41,6 +41,8 @@ class FakeServer {
 
   /** How many records the one that says how a stream is does not know of: a leader that was replaced. */
   staleBy = 0
+  /** So many answers to what the last record is are those of a leader that others have deposed, and say this seq. */
+  deposed = { count: 0, last: 0 }
   /** @type {Map<string, FakeStream>} */
   streams = new Map()
 
@@ -169,7 +171,8 @@ const HANDLERS = {
   'STREAM.DELETE' (stream) { return { success: this.deleteStream(stream.config.name) } },
   'STREAM.PURGE' (stream, request) { return { success: true, purged: stream.purge(request) } },
   'STREAM.MSG.GET' (stream, request) {
-    const message = stream.get(request)
+    const isOld = request.last_by_subj !== undefined && this.deposed.count-- > 0
+    const message = stream.get(isOld ? { seq: this.deposed.last } : request)
     return message === undefined ? { error: NOT_FOUND } : { message: toStored(stream, message) }
   },
   'STREAM.MSG.DELETE' (stream, { seq }) { return stream.delete(seq) ? { success: true } : { error: SEQ_NOT_FOUND } },
