@@ -120,7 +120,7 @@ class BlockFileHandle {
       if (err) return this._lifecycle.opened(err)
       const { handle, size, path, lock, past } = opened
       // The process that created the file may have failed to sync its name. One more sync costs little.
-      const hasUnsyncedName = flags === 'r+'
+      const hasUnsyncedName = this.flags === 'r+'
       Object.assign(this._file, { handle, path, lockHeld: lock, hasUnsyncedName })
       this.realPath = path
       this.past = past
