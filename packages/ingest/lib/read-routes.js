@@ -90,7 +90,8 @@ async function send ({ method, apiKey }, reply, { entry, query, context, release
  */
 function sendLines (reply, lines, stallMs, onEnd) {
   const { raw } = reply
-  const { socket } = raw
+  // The answer to a request that waits in line has no socket yet.
+  const { socket } = reply.request.raw
   const { timeout = 0 } = socket
   const body = Readable.from(lines, { objectMode: false, highWaterMark: 1 })
   body.once('close', onEnd)

@@ -74,6 +74,14 @@ tape('a connection that was read from is not cut off later, when it has nothing 
   agent.destroy()
 })
 
+tape('a range is read by a request that waits in line behind another one on its connection', async (t) => {
+  const { url, post } = await serve(t)
+  await post('/v1/logs/a', '"one"')
+  const socket = connect(url, get('/v1/logs/a') + get('/v1/logs/a') + get('/v1/logs/a', 'Connection: close\r\n'))
+  const answer = await answerOf(socket)
+  t.deepEqual(answer.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200'])
+})
+
 tape('half-sent requests hold nobody up, and end with 408', async (t) => {
   const { url, post } = await serve(t, { requestMs: 1500 })
   const head = 'POST /v1/logs/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{'
