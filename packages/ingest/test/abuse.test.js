@@ -77,7 +77,8 @@ tape('a connection that was read from is not cut off later, when it has nothing 
 tape('a range is read by a request that waits in line behind another one on its connection', async (t) => {
   const { url, post } = await serve(t)
   await post('/v1/logs/a', '"one"')
-  const socket = connect(url, get('/v1/logs/a') + get('/v1/logs/a') + get('/v1/logs/a', 'Connection: close\r\n'))
+  const write = get('/v1/se/source/event?ack=synced').replace('GET', 'PUT')
+  const socket = connect(url, write + get('/v1/logs/a') + get('/v1/logs/a', 'Connection: close\r\n'))
   const answer = await answerOf(socket)
   t.deepEqual(answer.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200'])
 })
