@@ -122,7 +122,7 @@ class RecordCutter {
   #passJson (chunk, from) {
     if (this.#place === INSIDE) return this.#passValue(chunk, from, chunk.length)
     const byte = chunk[from]
-    if (IS_SPACE[byte] === 1 || this.#isMark(byte, from)) return from + 1
+    if (this.#isMark(byte, from) || IS_SPACE[byte] === 1) return from + 1
     const place = this.#place
     if (place === BEFORE && byte === OPEN_BRACKET) {
       this.#isArray = true
@@ -147,11 +147,12 @@ class RecordCutter {
       return found
     }
     const byte = chunk[from]
+    if (this.#isMark(byte, from)) return from + 1
     if (byte === NEWLINE) {
       this.#place = BEFORE
       this.#line++
       this.#lineOffset = this.#offset + from + 1
-    } else if (IS_SPACE[byte] === 0 && !this.#isMark(byte, from)) {
+    } else if (IS_SPACE[byte] === 0) {
       if (this.#place !== BEFORE) throw this.#unexpected(byte, from)
       this.#beginValue(from)
       return from
@@ -165,8 +166,9 @@ class RecordCutter {
    */
   #isMark (byte, from) {
     const at = this.#offset + from
+    if (at >= MARK.length) return false
     if (at === 0) this.#hasMark = byte === MARK[0]
-    if (at >= MARK.length || !this.#hasMark) return false
+    if (!this.#hasMark) return false
     if (byte !== MARK[at]) throw this.#wrong('it is not UTF-8', at)
     return true
   }

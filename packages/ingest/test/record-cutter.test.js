@@ -102,6 +102,18 @@ function makeBody (random, type) {
   return `${space()}${JSON.stringify(random(4) === 0 ? values[0] ?? 1 : values, null, random(3))}${space()}`
 }
 
+tape('cut: a byte-order mark that is torn is refused, also if a space or a new line comes in its place', (t) => {
+  for (const type of [JSON_TYPE, LINES_TYPE]) {
+    for (const torn of [[0xef, 0x20], [0xef, 0xbb, 0x0a], [0xef, 0xbb, 0x0d], [0xef, 0x0a, 0xbf], [0xef, 0xbb]]) {
+      const bytes = Buffer.from([...torn, 0x31])
+      t.equal(cut(bytes, type), 400, torn.join())
+      t.equal(cut(bytes, type, [1, 2]), 400)
+    }
+    t.deepEqual(cut(Buffer.from('\ufeff 1'), type), ['1'])
+  }
+  t.end()
+})
+
 tape('cut: random bodies, damaged and in pieces, against the slow way', (t) => {
   const seed = Date.now() % 1e9
   const random = createRandom(seed)

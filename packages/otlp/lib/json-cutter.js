@@ -114,7 +114,7 @@ class JsonCutter {
   #step (chunk, at) {
     if (this.#place === IN_NAME || this.#place === IN_VALUE) return this.#passValue(chunk, at)
     const byte = chunk[at]
-    if (IS_SPACE[byte] === 1 || this.#isMark(byte, this.#offset + at)) return at + 1
+    if (this.#isMark(byte, this.#offset + at) || IS_SPACE[byte] === 1) return at + 1
     return this.#place >= ITEM_OR_END ? this.#stepInList(byte, at) : this.#stepInObject(byte, at)
   }
 
@@ -150,8 +150,9 @@ class JsonCutter {
 
   /** Of a byte-order mark, which JSON does not have. @type {(byte: number, at: number) => boolean} */
   #isMark (byte, at) {
+    if (at >= MARK.length) return false
     if (at === 0) this.#hasMark = byte === MARK[0]
-    if (at >= MARK.length || !this.#hasMark) return false
+    if (!this.#hasMark) return false
     if (byte !== MARK[at]) throw wrong('it is not UTF-8', at)
     return true
   }

@@ -67,6 +67,15 @@ function outcomeOf (act) {
 /** Whether a member comes twice: then an earlier one is checked here, too, though the last one counts. */
 const isDoubled = (bytes) => /"(resourceLogs|scopeLogs|logRecords|resource|scope|schemaUrl)".*"\1"/s.test(bytes.toString())
 
+tape('steps: a byte-order mark that is torn is refused, also if a space or a new line comes in its place', (t) => {
+  for (const torn of [[0xef, 0x20], [0xef, 0xbb, 0x0a], [0xef, 0x0a, 0xbf]]) {
+    const bytes = Buffer.concat([Buffer.from(torn), Buffer.from('{"resourceLogs":[]}')])
+    t.equal(outcomeOf(() => read('json', bytes)), 'ERR_CODEC_DECODE', torn.join())
+    t.equal(outcomeOf(() => read('json', bytes, { cuts: [1, 2] })), 'ERR_CODEC_DECODE')
+  }
+  t.end()
+})
+
 tape('steps: random requests in random pieces', (t) => {
   const seed = Date.now() % 1e9
   const random = createRandom(seed)
