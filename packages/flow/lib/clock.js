@@ -55,7 +55,7 @@ function isTooFarAhead (ms, nowMs) {
  * @property {number[]} to  nor after it; Infinity if it is not known yet
  * @property {number[]} sureMs  how much time has surely passed since the part; Infinity if clocks were not set back
  *   again and again since then
- * @property {number[]} ranMs  for how long this process has run since it began the part; NaN if another one did
+ * @property {number[]} ranMs  for how long this process has run since it began the part; none, or NaN, if another did
  *
  * @typedef {Pick<Bounds, 'from'> & Partial<Pick<Bounds, 'ranMs'>>} Known
  */
@@ -67,7 +67,7 @@ function isTooFarAhead (ms, nowMs) {
  * @param {number[]} [ranMs]  see `Bounds`; by default other processes began all parts
  * @returns {Bounds}
  */
-function boundParts (begunMs, nowMs, livedMs = 0, ranMs = begunMs.map(() => NaN)) {
+function boundParts (begunMs, nowMs, livedMs = 0, ranMs = []) {
   let latest = -Infinity
   const from = begunMs.map((ms) => {
     if (isPlausible(ms, nowMs)) latest = Math.max(latest, ms)
@@ -129,7 +129,7 @@ function believedNow ({ from: knownMs, ranMs = [] }, nowMs, ageMs, livedMs) {
     let spanMs = 0
     for (; index >= 0 && sinceMs - knownMs[index] <= gapMs; index--) {
       sinceMs = Math.min(sinceMs, knownMs[index])
-      spanMs = Number.isNaN(ranMs[index] ?? NaN) ? endMs - sinceMs : ranMs[index] - endRanMs
+      spanMs = ranMs[index] >= 0 ? ranMs[index] - endRanMs : endMs - sinceMs
     }
     const witnessedMs = Math.max(spanMs, gaps === 0 ? livedMs : 0)
     const isFirst = index < 0 || knownMs[index] === -Infinity
