@@ -2,7 +2,7 @@
 // The suites that every log and every codec must pass, and tools that damage files, storages and disks.
 
 const { testCodec } = require('./lib/codec-suite')
-const { flip, garble, misdirect, splice, swap, truncate, zero } = require('./lib/damage')
+const { flip, garble, misdirect, replacements, splice, swap, truncate, zero } = require('./lib/damage')
 const { makeFilter, makeValue, runFilterCases } = require('./lib/filter-cases')
 const { faultyStorage } = require('./lib/faulty-storage')
 const { testLog } = require('./lib/log-suite')
@@ -26,6 +26,7 @@ exports.splice = splice
 exports.garble = garble
 exports.swap = swap
 exports.misdirect = misdirect
+exports.replacements = replacements
 exports.failureOf = failureOf
 exports.fakeWallClock = fakeWallClock
 exports.faultyStorage = faultyStorage

@@ -2,24 +2,13 @@
 // A forwarder on a folder in which a segment cannot be opened: it goes past it, says so, and sends everything else. It
 // goes past a broken newest segment once a writer appends behind it.
 
-const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { temporaryFolder, until } = require('@millrace/testkit')
+const { replacements, temporaryFolder, until } = require('@millrace/testkit')
 const { Forwarder } = require('..')
 
-const KINDS = {
-  'no bytes': (file) => fs.truncateSync(file, 0),
-  'no head': (file) => fs.writeFileSync(file, fs.readFileSync(file).fill(0, 0, 32 * 1024)),
-  'a text': (file) => fs.writeFileSync(file, 'this is no log\n'.repeat(100)),
-  'a folder': (file) => {
-    fs.rmSync(file)
-    fs.mkdirSync(file)
-  },
-  gone: (file) => fs.rmSync(file)
-}
 const PLACES = { first: 0, middle: 1, newest: 2 }
 const PER_SEGMENT = 3
 const COUNT = PER_SEGMENT * 3
@@ -36,7 +25,7 @@ async function fill (folder) {
   return segments.map(({ path }) => path)
 }
 
-for (const [kind, damage] of Object.entries(KINDS)) {
+for (const [kind, damage] of Object.entries(replacements)) {
   for (const [where, place] of Object.entries(PLACES)) {
     // Nothing tells that it was not dropped, or that there was another one.
     if (kind === 'gone' && where !== 'middle') continue

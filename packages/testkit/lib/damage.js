@@ -93,6 +93,19 @@ function misdirect (path, from, to, size) {
   edit(path, (bytes) => bytes.copy(bytes, to, from, from + size))
 }
 
+/** What may be in the place of a log, so that it cannot be opened. @type {Record<string, (path: string) => void>} */
+const replacements = {
+  'no bytes': (path) => truncate(path, 0),
+  'no head': (path) => zero(path, 0, 32 * 1024),
+  'a text': (path) => fs.writeFileSync(path, 'this is no log\n'.repeat(100)),
+  'a folder': (path) => {
+    fs.rmSync(path)
+    fs.mkdirSync(path)
+  },
+  gone: (path) => fs.rmSync(path)
+}
+
+exports.replacements = replacements
 exports.flip = flip
 exports.truncate = truncate
 exports.zero = zero
