@@ -1,5 +1,5 @@
 'use strict'
-// The house as docs/architecture.md draws it: a package imports only lower layers, never sideways or up.
+// The house as docs/internals/architecture.md draws it: a package imports only lower layers, never sideways or up.
 
 const fs = require('node:fs')
 const path = require('node:path')

@@ -1,6 +1,6 @@
 'use strict'
-// What docs/operating.md promises, tried: a paragraph for every code, a restore, files that go away under a reader, and
-// the example for Electron.
+// What docs/guides/operating.md promises, tried: a paragraph for every code, a restore, files that go away under a
+// reader, and the example for Electron.
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
@@ -13,7 +13,7 @@ const { verify } = require('@millrace/repair')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { examplesOf } = require('./readme-examples')
 
-const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'operating.md'), 'utf8')
+const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'guides', 'operating.md'), 'utf8')
 const OF_FILE_SYSTEM = ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EPERM', 'EROFS', 'EMFILE', 'EEXIST', 'ENOENT', 'EISDIR']
 
 tape('operating: every error code has one paragraph that says what to do', (t) => {

@@ -93,7 +93,7 @@ function deadLinks (markdown, file, files) {
 }
 
 tape('packed: links lead to the registry, or to the repository once it has an address', (t) => {
-  const markdown = 'See [errors](../errors/README.md#the-codes), [what\nsurvives](../../docs/durability.md#syncs), [data](../../data),\n' +
+  const markdown = 'See [errors](../errors/README.md#the-codes), [what\nsurvives](../../docs/guides/durability.md#syncs), [data](../../data),\n' +
     '[`obz`](https://www.npmjs.com/package/obz), [API](#api), `[no](../link.md)`.\n![Time](../../images/a.svg)\n```js\n// [nor](../this.md)\n```\n'
   const file = 'packages/framing/README.md'
   const edition = { version: '1.2.3', address: null, travelsAs: (path) => path === file ? 'README.md' : null }
@@ -102,7 +102,7 @@ tape('packed: links lead to the registry, or to the repository once it has an ad
     '[`obz`](https://www.npmjs.com/package/obz), [API](#api), `[no](../link.md)`.\n\n```js\n// [nor](../this.md)\n```\n')
   const at = 'https://example.org/owner/name'
   t.equal(rewriteLinks(markdown, file, { ...edition, address: at }), `See [errors](${at}/blob/v1.2.3/packages/errors/README.md#the-codes), [what\n` +
-    `survives](${at}/blob/v1.2.3/docs/durability.md#syncs), [data](${at}/tree/v1.2.3/data),\n` +
+    `survives](${at}/blob/v1.2.3/docs/guides/durability.md#syncs), [data](${at}/tree/v1.2.3/data),\n` +
     '[`obz`](https://www.npmjs.com/package/obz), [API](#api), `[no](../link.md)`.\n' +
     `![Time](${at}/raw/v1.2.3/images/a.svg)\n\`\`\`js\n// [nor](../this.md)\n\`\`\`\n`)
   const travels = { ...edition, travelsAs: (path) => path === 'packages/millrace/README.md' ? 'README.md' : path.startsWith('docs/') ? path : null }

@@ -6,11 +6,12 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
+const { listDocuments } = require('../scripts/pages')
 const { examplesOf, promisedOutput } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
 const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md',
-  ...fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
+  ...listDocuments(),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 
 /** The examples of this one need a server: its package's own tests run them. */

@@ -8,6 +8,7 @@ const tape = require('tape')
 const ts = require('typescript')
 const { temporaryFolder } = require('@millrace/testkit')
 const { stagePackages } = require('../scripts/pack/prepare')
+const { listDocuments } = require('../scripts/pages')
 const { examplesOf } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
@@ -15,7 +16,7 @@ const names = fs.readdirSync(path.join(root, 'packages'))
 // The front door is published under the name of the project itself.
 const publishedName = (name) => name === 'millrace' ? name : `@millrace/${name}`
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|settings|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|settings|threads|transport|lib\/.+)\.d\.ts|docs\/[\w-]+\.md|images\/[\w-]+\.svg)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|settings|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|settings|threads|transport|lib\/.+)\.d\.ts|docs\/(?:[\w-]+\/)?[\w-]+\.md|images\/[\w-]+\.svg)$/
 const OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -130,12 +131,11 @@ function readmeExamples () {
 /** What only TypeScript asks of a program: types of parameters, a look if a value is there, declarations of others. */
 const NOT_IN_JAVASCRIPT = new Set([2307, 2531, 2532, 7005, 7006, 7016, 7031, 7034, 7053, 18047, 18048])
 /** Their examples take members out of what may not be there, or is not known. */
-const CARELESS = ['docs/operating.md', 'packages/forwarder/README.md', 'packages/framing/README.md', 'packages/ingest/README.md']
+const CARELESS = ['docs/guides/operating.md', 'packages/forwarder/README.md', 'packages/framing/README.md', 'packages/ingest/README.md']
 
 /** The examples in JavaScript, as modules whose types are checked. */
 function javaScriptExamples () {
-  const docs = fs.readdirSync(path.join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-  const pages = ['README.md', ...names.map((name) => `packages/${name}/README.md`), ...docs]
+  const pages = ['README.md', ...names.map((name) => `packages/${name}/README.md`), ...listDocuments()]
   return pages.filter((page) => !CARELESS.includes(page) && fs.existsSync(path.join(root, page))).flatMap((page) => {
     return examplesOf(fs.readFileSync(path.join(root, page), 'utf8')).map((example, index) => {
       const module = `js-${page.replace(/\W/g, '-')}-${index}.${/^import /m.test(example) ? 'mjs' : 'cjs'}`

@@ -14,7 +14,7 @@ const { withFolder } = require('../lib/work-file')
 const { RECORD_SIZE } = require('./works')
 
 const WORKS = require.resolve('./works')
-const DOCUMENT = path.join('docs', 'scale.md')
+const DOCUMENT = path.join('docs', 'guides', 'scale.md')
 const MARKED = /<!-- bench:jetstream -->[^]*<!-- bench:jetstream end -->/
 const TIMEOUT_MS = 60_000
 const GOAL = 0.8
@@ -56,7 +56,7 @@ const peers = loadParts(require.resolve('./clients'))
 const COMMAND = {
   name: 'bench:jetstream',
   about: `Publishes and consumes with a JetStreamLog and with a bare client, on one NATS server and on three, all on this
-machine. Writes data/jetstream.csv and images/jetstream.*, and the table in docs/scale.md. Ends with exit code 1 when the
+machine. Writes data/jetstream.csv and images/jetstream.*, and the table in docs/guides/scale.md. Ends with exit code 1 when the
 log has less than ${GOAL} of the bare client's rate.`,
   options: {
     rows: { takes: 'LIST', about: 'rows, or sites', standard: 'all', read: toParts(rows, undefined, groups) },

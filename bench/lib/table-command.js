@@ -11,7 +11,7 @@ const { gatherFacts, readCsv } = require('./report')
 const { UserError } = require('./run')
 const { Results, drawTables, formatTable, fromSheet, listAbsent, toMeasured, toSheet } = require('./tables')
 
-const DOCUMENT = path.join('docs', 'performance.md')
+const DOCUMENT = path.join('docs', 'internals', 'performance.md')
 
 /** @typedef {import('./tables').Row} Row */
 /** @typedef {import('./report').Facts} Facts */

@@ -21,9 +21,9 @@ one-consume,bare,1,4000
 
 tape('jetstream: the table and the chart are made from the CSV file', (t) => {
   const out = makeFolder(t)
-  for (const name of ['data', 'docs']) fs.mkdirSync(path.join(out, name))
+  for (const name of ['data', 'docs/guides']) fs.mkdirSync(path.join(out, name), { recursive: true })
   fs.writeFileSync(path.join(out, 'data', 'jetstream.csv'), SHEET)
-  const page = path.join(out, 'docs', 'scale.md')
+  const page = path.join(out, 'docs', 'guides', 'scale.md')
   fs.writeFileSync(page, 'before\n<!-- bench:jetstream -->\nold\n<!-- bench:jetstream end -->\nafter\n')
   const { status, stdout, stderr } = runJetstream('--draw', '--out', out)
   t.equal(status, 0, stderr)

@@ -6,6 +6,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { emitTypes } = require('../emit-types')
+const { listDocuments } = require('../pages')
 const { linksOf, rewriteLinks } = require('./links')
 
 const root = path.join(__dirname, '..', '..')
@@ -45,10 +46,10 @@ function preparePackage (name, folder) {
 
 /** @returns {string[]}  the documents and the pictures in them, as paths from the root */
 function findDocuments () {
-  const pages = fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`)
+  const pages = listDocuments()
   const pictures = pages.flatMap((page) => {
     const links = linksOf(fs.readFileSync(path.join(root, page), 'utf8'))
-    return links.filter((link) => link.endsWith('.svg')).map((link) => path.posix.join('docs', link))
+    return links.filter((link) => link.endsWith('.svg')).map((link) => path.posix.join(path.posix.dirname(page), link))
   })
   return [...pages, ...new Set(pictures)]
 }

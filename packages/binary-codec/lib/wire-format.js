@@ -1,6 +1,6 @@
 'use strict'
 // The numbers that the writer and every reader share, and tags; and what to say where there is none.
-// docs/binary-format.md describes the format.
+// docs/internals/binary-format.md describes the format.
 //
 // A tag is one varint that holds a payload's length and type. Little-endian groups of 7 bits, the high bit set on all
 // but the last byte, never longer than needed: so a tag's size follows from its value, and no reader keeps state.

@@ -45,7 +45,7 @@ for (const [name, hex, value] of EXAMPLES) {
 }
 
 tape('extension: the description of the format has these bytes', (t) => {
-  const description = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'docs', 'binary-format.md'), 'utf8')
+  const description = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'docs', 'internals', 'binary-format.md'), 'utf8')
   for (const [name, hex] of [...EXAMPLES, FLOAT16]) {
     t.ok(description.split('\n').some((line) => line.includes(`\`${name}\``) && line.includes(`\`${hex}\``)), name)
   }

@@ -1,7 +1,7 @@
 'use strict'
 // A record to its packed bytes and back. A packed record is a row of pieces: words by their ids, whole numbers, and
 // other bytes as they are. The pieces of any record add up to exactly its bytes, whatever these mean; where to cut is
-// guessed from how JSON looks. docs/format.md describes the bytes.
+// guessed from how JSON looks. docs/internals/format.md describes the bytes.
 
 const { LogError } = require('@millrace/errors')
 const { allocateShared, putUint32 } = require('@millrace/flow')

@@ -1,5 +1,5 @@
 'use strict'
-// The records that hold the words of a file. docs/format.md describes their bytes.
+// The records that hold the words of a file. docs/internals/format.md describes their bytes.
 
 const { LogError } = require('@millrace/errors')
 const { WORD_SIZE_MAX } = require('./dictionary')

@@ -1,6 +1,6 @@
 'use strict'
 // Reads and writes the 40 bytes in front of a chunk's payload, and checks a chunk as far as that needs no neighbour.
-// docs/format.md lists the fields.
+// docs/internals/format.md lists the fields.
 
 const { Piece, putUint16, putUint32, putUint48 } = require('@millrace/flow')
 const { crc32, crc32OfFew } = require('./crc32')

@@ -122,7 +122,8 @@ function unknownFormat (path, what) {
     'does not know; nothing was written. Open it with the version that made it', { offset: 0, path })
 }
 
-// The file header, 64 bytes, identifies a file. It is written once, in two copies. docs/format.md lists its fields.
+// The file header, 64 bytes, identifies a file. It is written once, in two copies. docs/internals/format.md lists its
+// fields.
 
 const MAGIC = Buffer.from([0x89, 0x46, 0x4c, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const VERSION = 1
@@ -194,7 +195,7 @@ function decodeFileHeader (bytes) {
 }
 
 // A checkpoint slot says what was on stable storage when it was written. Two slots take turns, so that a torn write of
-// one leaves the other. docs/format.md lists the fields.
+// one leaves the other. docs/internals/format.md lists the fields.
 
 /**
  * @typedef {object} Slot

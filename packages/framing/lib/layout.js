@@ -1,6 +1,6 @@
 'use strict'
-// The constants of the checked framing, which its readers and writers share, and the grid of its pages. docs/format.md
-// explains them.
+// The constants of the checked framing, which its readers and writers share, and the grid of its pages.
+// docs/internals/format.md explains them.
 
 /** Bytes of a page; no chunk crosses its end. Fixed by the version of the format, independent of the block size. */
 exports.PAGE_SIZE = 16 * 1024

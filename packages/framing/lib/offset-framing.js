@@ -1,6 +1,6 @@
 'use strict'
 // Writes and walks the frames of offset32, offset48 and offset53, byte for byte those of flumelog-offset 3 (see
-// docs/format.md), without any I/O:
+// docs/internals/format.md), without any I/O:
 //
 //   frame := <size u32BE> data <size u32BE> <end u32BE | u48BE | u53BE>
 //

@@ -1,5 +1,5 @@
 'use strict'
-// The checksum, by whatever means it is made: always the one of docs/format.md.
+// The checksum, by whatever means it is made: always the one of docs/internals/format.md.
 
 const { spawnSync } = require('node:child_process')
 const path = require('node:path')

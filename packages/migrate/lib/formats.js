@@ -1,6 +1,6 @@
 'use strict'
 // Names the formats that can be read, and walks one block of the two formats that have blocks: bytes in, positions of
-// records out. docs/format.md describes both.
+// records out. docs/internals/format.md describes both.
 
 // Of a record's size; in async-append-only-log, also of the zero that ends a block.
 const SIZE_SIZE = 2

@@ -30,7 +30,7 @@ async function writeBlock (format, records) {
   return { block: bytes.subarray(0, BLOCK_SIZE), seqs: seqs.filter((seq) => seq < BLOCK_SIZE), bytes }
 }
 
-tape('walkAlignedBlock: the block that docs/format.md shows', (t) => {
+tape('walkAlignedBlock: the block that docs/internals/format.md shows', (t) => {
   const block = Buffer.alloc(32)
   Buffer.from('020068690200' + '0300796f210300' + '1f00', 'hex').copy(block)
   block.writeUInt32LE(13, 28)
@@ -41,7 +41,7 @@ tape('walkAlignedBlock: the block that docs/format.md shows', (t) => {
   t.end()
 })
 
-tape('walkAppendOnlyBlock: the block that docs/format.md shows', (t) => {
+tape('walkAppendOnlyBlock: the block that docs/internals/format.md shows', (t) => {
   const block = Buffer.alloc(32)
   Buffer.from('02006869' + '0300796f21', 'hex').copy(block)
   const walk = walkAppendOnlyBlock(block, 32)

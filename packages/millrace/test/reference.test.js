@@ -11,7 +11,7 @@ const { createReference } = require('../lib/cli/reference')
 const { runCommand } = require('./run-command')
 
 tape('reference: the page is that of these commands', (t) => {
-  const page = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'docs', 'command.md'), 'utf8')
+  const page = fs.readFileSync(path.join(__dirname, '..', '..', '..', 'docs', 'reference', 'command.md'), 'utf8')
   t.equal(page, createReference(commandNames.map(loadCommand)), 'npm run reference writes it')
   t.end()
 })

@@ -1,5 +1,6 @@
 'use strict'
-// The checked framing against docs/format.md: what is written reads by that page, and what that page allows is read.
+// The checked framing against docs/internals/format.md: what is written reads by that page, and what that page allows
+// is read.
 
 const fs = require('node:fs')
 const path = require('node:path')

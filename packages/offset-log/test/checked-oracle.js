@@ -1,5 +1,6 @@
 'use strict'
-// A slow, obvious decoder of the checked framing, written from docs/format.md alone: it shares no line with lib/.
+// A slow, obvious decoder of the checked framing, written from docs/internals/format.md alone: it shares no line with
+// lib/.
 
 const HEAD_SIZE = 32768
 const PAGE_SIZE = 16384
@@ -19,7 +20,7 @@ function crc (bytes, seed = 0) {
 }
 
 function check (isTrue, message) {
-  if (!isTrue) throw new Error(`by docs/format.md: ${message}`)
+  if (!isTrue) throw new Error(`by docs/internals/format.md: ${message}`)
 }
 
 function isZero (bytes) {

@@ -396,7 +396,7 @@ async function describe (log, records) {
   return found
 }
 
-tape('journal: one that is made from docs/format.md alone is carried out', async (t) => {
+tape('journal: one that is made from docs/internals/format.md alone is carried out', async (t) => {
   for (const flags of ['r', 'r+']) {
     for (const isTorn of [false, true]) {
       const { disk, records } = await makeJournaled(isTorn)

@@ -42,7 +42,7 @@ const rows = {
   'exit-hook': async () => (await import('exit-hook')).default((code) => tell(`exit-hook: ${code}`)),
   death: () => require('death')({ SIGHUP: true })((by) => { tell(`death: ${by}`); process.exit(4) }),
   'a second copy': () => logToSecondCopy(),
-  'the recipe of operating.md': () => runRecipe('docs/operating.md', /(async function shutDown[^`]+)```/),
+  'the recipe of operating.md': () => runRecipe('docs/guides/operating.md', /(async function shutDown[^`]+)```/),
   'the recipe of offset-log': () => runRecipe('packages/offset-log/README.md', /(\/\/ Shutdown[^`]+)```/)
 }
 

@@ -1,6 +1,6 @@
 'use strict'
-// A checked log as its parts, by docs/format.md alone: whatever is changed in them, the rest is made to fit again,
-// checksums, chain, places and slots, unless that is what was changed.
+// A checked log as its parts, by docs/internals/format.md alone: whatever is changed in them, the rest is made to
+// fit again, checksums, chain, places and slots, unless that is what was changed.
 
 const { crc32 } = require('node:zlib')
 const { writeNumber } = require('../numbers')

@@ -1,5 +1,6 @@
 'use strict'
-// Sound logs to start from: as writers left them, at every moment of a session, and made by hand from docs/format.md.
+// Sound logs to start from: as writers left them, at every moment of a session, and made by hand from
+// docs/internals/format.md.
 
 const { crc32 } = require('node:zlib')
 const { LogBuilder, buildRandomLog } = require('../../../packages/offset-log/test/checked-builder')

@@ -91,7 +91,7 @@ class Chain {
 
 // Finds chunks that verify although nothing proves that they stayed in the log. When recovery takes a write back, the
 // next write has a higher epoch. If a disk brings the old write back, and the chunk behind the new one is damaged too,
-// nothing is left that contradicts the old one. See docs/format.md, "Chunks that nothing dates".
+// nothing is left that contradicts the old one. See docs/internals/format.md, "Chunks that nothing dates".
 
 /**
  * @typedef {{ offset: number, size: number, seqs: { from: number, to: number } }} UnanchoredRange

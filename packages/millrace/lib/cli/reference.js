@@ -8,7 +8,7 @@ const { commonOptions } = require('./definition')
 const HEAD = `# The command
 
 \`millrace\` reads, checks and changes logs from the shell. It comes with the package
-[millrace](../packages/millrace/README.md): \`npx millrace\`.
+[millrace](../../packages/millrace/README.md): \`npx millrace\`.
 
 This page is made from the commands themselves: \`npm run reference\` writes it.
 
@@ -35,7 +35,7 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
   Dots join the steps of a path, and whole numbers are indexes of arrays: \`mentions.0.link\`. A key with a dot or an
   operator in it is written as a JSON string, as in \`'content."a.b"=1'\`. If the right side parses as JSON, it is JSON,
   otherwise a text: \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts.
-  [@millrace/where](../packages/where/README.md) says how values are ordered.
+  [@millrace/where](../../packages/where/README.md) says how values are ordered.
 - **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
   a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),
   \`{"$bigint":"1"}\`, \`{"$date":"2026-01-01T00:00:00.000Z"}\`, \`{"$number":"NaN"}\`, \`{"$undefined":true}\`. A record of
@@ -44,7 +44,7 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
   bidirectional text are printed as escapes, such as \`\\u001b\`. \`--raw\` into a file or a pipe is the only output with
   such characters. Colours and progress bars are for terminals only; \`NO_COLOR\` turns colours off.
 - **Times and levels.** \`--since\`, \`--until\`, \`--level\` and \`--pretty\` know the records of many loggers:
-  [@millrace/where](../packages/where/README.md#times-and-levels) says which. A time without a zone is in UTC, in records
+  [@millrace/where](../../packages/where/README.md#times-and-levels) says which. A time without a zone is in UTC, in records
   and on the command line, whatever the zone of the machine; \`--pretty\` prints UTC. Records are compared one by one, so
   their times may be out of order, and clocks may have been wrong. A record without a time passes neither \`--since\` nor
   \`--until\`, and one without a level does not pass \`--level\`: the command says on standard error how many of the

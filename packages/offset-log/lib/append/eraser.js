@@ -1,6 +1,6 @@
 'use strict'
 // Deletes records in place: zeros replace the record, and its chunks get new checksums. A durable journal comes first,
-// so if a crash interrupts the writes, the next open finishes them. See docs/format.md.
+// so if a crash interrupts the writes, the next open finishes them. See docs/internals/format.md.
 
 const { nextTick } = require('node:process')
 const { call, toPromise } = require('@millrace/flow')

@@ -5,7 +5,7 @@
 // lacks, but the kernel counts them as clean. On ext4 their blocks also stay marked as never written: writing the same
 // bytes in place, with a successful fdatasync, does not bring them to the disk. To cut the file and write the bytes
 // anew does. So `TailCopy` copies them to `<log>.tail` first. If it is interrupted, the next open finishes its work
-// from the copy. See docs/format.md.
+// from the copy. See docs/internals/format.md.
 
 const path = require('node:path')
 const { BlockFile, fileStorage } = require('@millrace/block-file')

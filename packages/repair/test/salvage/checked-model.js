@@ -1,6 +1,6 @@
 'use strict'
-// What is in a healthy file of the checked framing, and where: written from docs/format.md, slow and obvious. From it
-// follows what a repair of the same file, damaged, must give back, and what it may.
+// What is in a healthy file of the checked framing, and where: written from docs/internals/format.md, slow and
+// obvious. From it follows what a repair of the same file, damaged, must give back, and what it may.
 
 const { decodeChunks } = require('../../../offset-log/test/checked-oracle')
 

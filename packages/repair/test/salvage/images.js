@@ -135,7 +135,7 @@ function finish (name, bytes, promisedEnd, { earlier = [], appended = new Map(),
   }
 }
 
-/** By an oracle that takes nothing but what docs/format.md allows. */
+/** By an oracle that takes nothing but what docs/internals/format.md allows. */
 function readRecords (out) {
   const { frames } = decodeLog(out)
   return new Map(frames.filter(({ isErased }) => !isErased).map(({ seq, data }) => [seq, data]))

@@ -1,5 +1,6 @@
 'use strict'
-// Logs of the legacy framings, to be hurt; what is in them is read by a decoder written from docs/format.md alone.
+// Logs of the legacy framings, to be hurt; what is in them is read by a decoder written from docs/internals/format.md
+// alone.
 
 const { SimulatedDisk, createRandom } = require('@millrace/testkit')
 const { OffsetLog } = require('@millrace/offset-log')
@@ -56,7 +57,7 @@ async function makeOffsetImage (framing, sizes, erased) {
   }
 }
 
-/** Whether a frame could begin there, by docs/format.md alone. */
+/** Whether a frame could begin there, by docs/internals/format.md alone. */
 function isWholeFrame (bytes, start, framing) {
   const endSize = END_SIZES[framing]
   if (start + 8 + endSize > bytes.length) return false
@@ -83,7 +84,7 @@ function decodeFrames (bytes, framing) {
     const end = start + 8 + size + endSize
     const field = bytes.subarray(end - endSize, end)
     const isRight = bytes.readUInt32BE(start + 4 + size) === size && BigInt(`0x${field.toString('hex')}`) === BigInt(end)
-    if (!isRight) throw new Error(`by docs/format.md: the frame at ${start}`)
+    if (!isRight) throw new Error(`by docs/internals/format.md: the frame at ${start}`)
     frames.push({ start, end, data, isErased: data.every((byte) => byte === 0) })
     start = end
   }
