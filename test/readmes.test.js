@@ -14,10 +14,10 @@ const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.m
   ...listDocuments(),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 
-/** The examples of this one need a server: its package's own tests run them. */
-const withServer = 'packages/jetstream/README.md'
+/** Other tests run the examples of these: the first one's need a server, and the second one's build on each other. */
+const RUN_ELSEWHERE = ['packages/jetstream/README.md', 'docs/start.md']
 
-for (const readme of readmes.filter((readme) => readme !== withServer)) {
+for (const readme of readmes.filter((readme) => !RUN_ELSEWHERE.includes(readme))) {
   tape(`${readme}: its examples run as printed`, (t) => {
     const examples = examplesOf(fs.readFileSync(path.join(root, readme), 'utf8'))
     for (const [index, example] of examples.entries()) {
