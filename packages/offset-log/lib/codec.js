@@ -10,13 +10,22 @@ const { ofBatch } = require('./errors')
 /**
  * @template [T=any]
  * @typedef {object} Codec
- * @property {string} [name]
- * @property {(value: T) => Buffer | Uint8Array | string} encode
- * @property {(bytes: any) => T} decode  gets a Buffer that it may keep, or a string if `buffer` is false
- * @property {boolean} [buffer]
- * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  must not keep bytes of `buf`
- * @property {(where: import('@millrace/where').Filter[]) => RecordFilter} [compile]
- * @property {boolean} [dictionary]  whether new files have a dictionary, see @millrace/dictionary
+ * @property {string} [name]  At most 20 bytes of UTF-8. A checked log stores it, and opens with no codec of another
+ *   name: one log must not have records of two codecs. A codec without a name opens any log; any codec opens a log that
+ *   stores no name. Without a codec, or with one named `bytes`, the records of any log can be read as bytes and
+ *   deleted, and the log can be compacted; appending then fails with ERR_CODEC_MISMATCH.
+ * @property {(value: T) => Buffer | Uint8Array | string} encode  Makes the bytes of a value; text becomes UTF-8. If it
+ *   throws, the append fails with ERR_CODEC_ENCODE. If it passes bytes through, the caller must not change them until
+ *   the append has called back.
+ * @property {(bytes: any) => T} decode  Gets a Buffer that it may keep if `buffer` is true, else a string. If it
+ *   throws, the read fails with ERR_CODEC_DECODE.
+ * @property {boolean} [buffer]  True gives `decode` Buffers in place of strings; false by default.
+ * @property {(buf: Buffer, start: number, end: number) => T} [decodeRange]  Like `decode`, for a range of a larger
+ *   Buffer. It must not keep bytes of `buf`.
+ * @property {(where: import('@millrace/where').Filter[]) => RecordFilter} [compile]  Makes a filter that works on the
+ *   bytes, so that records that do not match need not be decoded.
+ * @property {boolean} [dictionary]  True gives new files a dictionary, in which texts that repeat are stored once: see
+ *   `withDictionary` of @millrace/dictionary.
  */
 
 /**

@@ -12,7 +12,9 @@
  * @typedef {Omit<RangeOptions, 'live' | 'old' | 'ref' | 'unref'>} ScanOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'cache'>} CountOptions
  * @typedef {Omit<CountOptions, 'limit'>} OneOptions  of `first` and `last`
- * @typedef {RangeOptions & { highWaterMark?: number | undefined }} ReadableOptions
+ * @typedef {RangeOptions & ReadAhead} ReadableOptions
+ * @typedef {object} ReadAhead
+ * @property {number} [highWaterMark]  How many records the stream reads ahead.
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & ThreadOptions} ThreadedScanOptions
@@ -82,7 +84,9 @@
 /** @template T @typedef {{ seq: number, value: T }} Entry */
 
 /**
- * A pull-stream source that is also async-iterable, once.
+ * A pull-stream source that is also async-iterable. It delivers its records once: a second loop over it fails with
+ * ERR_STREAM_USED. `lost` counts ranges of the file that were skipped as damaged, `undecodable` records that were
+ * skipped because they did not decode.
  * @template Item
  * @typedef {{
  *   (abort: Error | boolean | null, cb?: (end: Error | true | null, item: Item) => void): void
@@ -94,7 +98,7 @@
  */
 
 /**
- * A Readable of Node.js, with the type of its items.
+ * A Readable of Node.js in object mode, with the type of its items. Its end does not close the log.
  * @template Item
  * @typedef {{
  *   [Symbol.asyncIterator]: () => AsyncIterableIterator<Item>
@@ -104,7 +108,7 @@
  */
 
 /**
- * A pull-stream sink.
+ * A pull-stream sink, which appends what it reads; an array is a batch.
  * @template T
  * @typedef {(source: (abort: any, cb: (end: any, value?: T | readonly T[]) => void) => void) => void} Sink
  */
@@ -136,7 +140,8 @@
  */
 
 /**
- * Reads one record of a range; undefined if the range is empty.
+ * Reads one record of a range; undefined if the range is empty. It takes the bounds, `where`, `onCorrupt`,
+ * `onRetained`, `signal`, `seqs` and `values`.
  * @template T
  * @typedef {Method<[], Entry<T> | undefined> &
  *   FilteredMethod<T, OneOptions & ValueShape, T | undefined> &
@@ -157,8 +162,9 @@
  */
 
 /**
- * A run of records. Record `i` is the bytes of `buffer` from `starts[i]` to `ends[i]`, for `i` below `count`; the
- * arrays may be longer. The log reuses the buffer and the arrays after the call.
+ * A run of records. Record `i`, for `i` below `count`, is the bytes of `buffer` from `starts[i]` to `ends[i]`, and its
+ * seq is `seqs[i]`. The arrays are longer than `count`. The log reuses the buffer and the arrays as soon as the call
+ * returns.
  * @typedef {'buffer' | 'count' | 'seqs' | 'starts' | 'ends'} RunField
  * @typedef {Readonly<Pick<import('./record-run').RecordRun, RunField>>} RecordRun
  */
@@ -185,8 +191,8 @@
  */
 
 /**
- * Delivers many undecoded records per call. If the function returns false, the scan ends. With `threads` the task is
- * the path or the URL of a module.
+ * Delivers many undecoded records per call. If the function returns false, the scan ends. With the option `threads` the
+ * task is the path or the URL of a module, which each of the worker threads loads; the range is divided between them.
  * @template T
  * @typedef {FilteredMethod<T, ThreadedScanOptions, ThreadedScanResult, [task: string | URL]> &
  *   FilteredMethod<T, PlainScanOptions, { lost: Lost }, [onRecords: (records: RecordRun) => unknown]>} Scan
@@ -194,61 +200,90 @@
 
 /**
  * @typedef {object} Supports  what this log can do, of the things that some logs cannot
- * @property {boolean} atomicBatch  a batch survives a crash as a whole or not at all
- * @property {boolean} compact
- * @property {boolean} snapshot
- * @property {boolean} durable
- * @property {boolean} flushSync
- * @property {boolean} onCorrupt  `'skip'` is possible: reads can continue behind damage
- * @property {boolean} threads  scans over threads
+ * @property {boolean} atomicBatch  Batches are atomic: a batch survives a crash as a whole or not at all.
+ * @property {boolean} compact  `compact` is possible.
+ * @property {boolean} snapshot  `snapshot` is possible.
+ * @property {boolean} durable  `durable` says which records are on stable storage.
+ * @property {boolean} flushSync  `flushSync` and `appendSync` are possible.
+ * @property {boolean} onCorrupt  `onCorrupt: 'skip'` is possible: reads can continue after damage.
+ * @property {boolean} threads  Scans over threads are possible.
  */
 
 /**
  * @template T
  * @typedef {object} LogMembers
- * @property {string} filename  the absolute path: a later change of the working folder does not matter
- * @property {Codec<T>} codec  as it was given; one that leaves bytes as they are if none was
- * @property {Observable<number>} since  undefined until loaded, -1 when empty, then the seq of the last record
- * @property {Observable<number>} durable  up to this seq all records are on stable storage; -1 if none.
- *   Never above `since`
- * @property {Observable<Progress>} compactionProgress  of the running or the last compaction
- * @property {Supports} supports  set once loaded
- * @property {Recovery | null} recovery  what opening found wrong; null if nothing. Set once loaded
- * @property {{ del: 'async' }} methods  flumedb offers these methods of the log as its own
- * @property {Method<[], void>} ready  waits until the log is loaded and recovered
- * @property {Append<T>} append  returns the seq of the last record; `since` has reached it. An array is a batch
- * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  returns the value; fails
- *   with `flumelog:deleted` if the record was deleted
- * @property {GetMany<T>} getMany  returns the values in the order of the seqs; undefined for a deleted record
- * @property {ReadOne<T>} first  returns the first record of a range
- * @property {ReadOne<T>} last  returns the last record of a range
- * @property {Method<[], number> & FilteredMethod<T, CountOptions, number>} count  counts the records of a range. It
- *   reads all of them
- * @property {Stream<T>} stream  delivers the records of a range one by one
- * @property {ToReadable<T>} toReadable  like `stream`, as a Readable of Node.js
- * @property {Scan<T>} scan  like `stream`, with many records per call
- * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  appends what is written to it
- * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  makes a sink that appends what it reads.
- *   It calls `done` once all is appended, or after a failure
- * @property {Method<[], void>} drained  waits until `needsDrain` is false
- * @property {Method<[seqs: number | readonly number[]], void>} del  erases records: overwrites their
- *   bytes. `since` does not move
- * @property {Method<[], void>} sync  waits until all earlier appends and deletions are on stable storage
- * @property {(options?: { sync?: boolean | undefined }) => void} flushSync  writes all earlier appends before it
- *   returns, and syncs. `sync: false` leaves out the sync. Callbacks run later. For `exit` handlers
- * @property {(values: T | readonly T[], options?: { sync?: boolean | undefined }) => number} appendSync  appends
- *   behind all earlier appends before it returns the seq, and syncs. `sync: false` leaves out the sync. Needs
- *   `supports.flushSync`
- * @property {Method<[], Stats>} stats  returns what is known without reading the log
- * @property {Method<[], number | null>} measureReclaimable  returns the bytes that a compaction would free; null if
- *   damage prevents it. Reads all of a checked log
- * @property {Method<[], Compacted>} compact  frees the space of deleted records. Seqs do not change; appends and reads
- *   continue, deletions wait
+ * @property {string} filename  The absolute path. A relative path is resolved at once, so a later `process.chdir`
+ *   changes nothing.
+ * @property {Codec<T>} codec  The codec that was given; without one, a codec that leaves bytes as they are.
+ * @property {Observable<number>} since  Undefined until loaded, -1 when empty, then the seq of the last record.
+ * @property {Observable<number>} durable  The seq up to which everything is on stable storage; -1 if nothing is. It is
+ *   never above `since`.
+ * @property {Observable<Progress>} compactionProgress  Of the running or the last compaction, in bytes.
+ * @property {Supports} supports  What this log can do. Calls that need what is false fail with ERR_NOT_SUPPORTED. Set
+ *   once loaded.
+ * @property {Recovery | null} recovery  What opening found wrong; null if nothing. Set once loaded.
+ * @property {{ del: 'async' }} methods  flumedb offers these methods of the log as its own.
+ * @property {Method<[], void>} ready  Waits until the log is loaded and recovered. It fails if opening failed; then
+ *   every other call fails with the same error, and if no call reports it before the next turn of the event loop, the
+ *   process emits the warning `FailedOpenWarning` with the error's code.
+ * @property {Append<T>} append  Adds a record, or an array of them as an atomic batch, and returns the seq of the last
+ *   one. `since` has reached it when the call ends. Concurrent calls share a write. If a value cannot be encoded, only
+ *   this call fails, and `index` of the error is its place in the batch. A value that is an array itself must be put
+ *   into an array.
+ * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  Reads one record and
+ *   returns its value, which the log never changes later. It fails with `flumelog:deleted` if the record was deleted,
+ *   with ERR_LOG_SEQ_LOST if a power cut took it, and with ERR_RECORD_NOT_FOUND if no record begins at the seq. The
+ *   option `signal` ends the call.
+ * @property {GetMany<T>} getMany  Reads many records and returns their values in the order of the seqs; undefined for a
+ *   deleted record. If a seq fails, the call fails, and `index` of the error is its place in the list.
+ * @property {ReadOne<T>} first  Reads the first record of a range; undefined if there is none.
+ * @property {ReadOne<T>} last  Reads the last record of a range; undefined if there is none.
+ * @property {Method<[], number> & FilteredMethod<T, CountOptions, number>} count  Counts the records of a range. It
+ *   reads all of them. It takes the bounds, `where`, `onCorrupt`, `onRetained`, `signal` and `limit`.
+ * @property {Stream<T>} stream  Delivers the records of a range one by one, as a source that is a pull-stream and
+ *   async-iterable. A stream that is not live delivers only records that the log had at the call. Each read decodes one
+ *   record, and loads no more of the file than the blocks around it; a stream that nothing reads costs nothing. A value
+ *   lives as long as you keep it, but Buffers share memory with up to 64 KiB of neighbouring records: if you keep few
+ *   of many, copy these with `Buffer.from`. The shared memory cannot be transferred to a worker thread.
+ * @property {ToReadable<T>} toReadable  Like `stream`, as a Readable of Node.js in object mode. If a record holds
+ *   `null`, `toReadable({ seqs: false })` fails with ERR_NOT_SUPPORTED, because `null` ends a stream of Node.js.
+ * @property {Scan<T>} scan  Reads the same range with many records per call, not decoded and not copied: the fastest
+ *   way to read a log. The result has `lost`. With `threads` it spreads the range over worker threads.
+ * @property {(options?: WritableOptions) => import('node:stream').Writable} toWritable  Makes a Writable of Node.js in
+ *   object mode, which appends the values in order; an array is a batch. If a value cannot be appended, the log has all
+ *   values before it and none after it. Its end does not close the log.
+ * @property {(done?: (err: Error | null) => void) => Sink<T>} toSink  Makes a pull-stream sink that appends what it
+ *   reads. It calls `done` once all is appended, or after a failure.
+ * @property {Method<[], void>} drained  Waits until `needsDrain` is false. A program that appends without waiting for
+ *   each append should await it now and then: what waits to be written is in memory.
+ * @property {Method<[seqs: number | readonly number[]], void>} del  Deletes a record or several: overwrites their bytes
+ *   with zeros. `since` does not move. In a checked log the bytes are gone from the file after the next `sync`. After a
+ *   crash each of the records is either as it was or deleted.
+ * @property {Method<[], void>} sync  Waits until everything appended and deleted so far is on stable storage.
+ * @property {(options?: { sync?: boolean | undefined }) => void} flushSync  Writes everything appended so far before it
+ *   returns, and syncs it, for `exit` handlers and the like. The callbacks of the appends run later, in their order.
+ *   `sync: false` leaves out the sync: the records then survive a killed process, but not a power cut. It does not wait
+ *   for deletions. It throws ERR_LOG_NOT_READY while the log is being opened or a compaction replaces its file,
+ *   ERR_LOG_CLOSED if the log is closed and no earlier append waits, ERR_NOT_SUPPORTED if the storage has no
+ *   synchronous calls, the error of opening, and that of a write or sync that fails, which the appends get too.
+ * @property {(values: T | readonly T[], options?: { sync?: boolean | undefined }) => number} appendSync  Appends a
+ *   record or a batch after all earlier appends and returns the seq of the last one; it writes, syncs and throws as
+ *   `flushSync` does. With `sync: false` it is the fastest way to have a record in the file before the next line of the
+ *   program runs. If it throws, its records are not in the log, except with ERR_LOG_POISONED after a failed sync: then
+ *   a power cut may take them.
+ * @property {Method<[], Stats>} stats  Describes the log, without reading it.
+ * @property {Method<[], number | null>} measureReclaimable  Returns how many bytes a compaction would give back; null
+ *   if damage makes that unknown. It reads the whole log.
+ * @property {Method<[], Compacted>} compact  Gives back the space of deleted records; checked framing only. Every
+ *   record keeps its seq, and deleted ones still fail with `flumelog:deleted`. `since` and `durable` do not fall.
+ *   Appends and reads continue, deletions wait. The new file needs room beside the old one. After a crash the log is
+ *   the old file or the new one, as a whole.
  * @property {Method<[path: string | URL], void> & Method<[path: string | URL, options: SnapshotOptions | undefined],
- *   void>} snapshot  makes a cleanly closed log of all records that are readable now, on stable storage. Appends and
- *   deletions continue. EEXIST if there is something at the path; ERR_LOG_CORRUPT if the log is damaged
- * @property {Method<[], void>} close  waits for earlier calls, syncs, ends live streams and closes the file.
- *   Later calls wait for the same end
+ *   void>} snapshot  Copies the log while it is in use, on stable storage and as if it was closed cleanly: all records
+ *   that are readable at the call, with the same seqs. It verifies what it copies. It fails with EEXIST if something is
+ *   at the path, and with ERR_LOG_CORRUPT if the log is damaged.
+ * @property {Method<[], void>} close  Waits for all earlier calls, then ends live streams, syncs the log and releases
+ *   the lock. A stream that has more to read fails with ERR_LOG_CLOSED. A second call waits for the same end.
  */
 
 /**
@@ -258,18 +293,23 @@
  */
 
 /**
- * `pendingSize` counts the bytes of the appends that have not called back. While `needsDrain` is true, a caller that
- * does not await its appends should await `drained`. `await using` closes the log.
+ * A log of one file. Every method takes a node callback last; without one it returns a promise. Methods are bound to
+ * their log. `await using log = OffsetLog(path)` closes the log at the end of the block.
  * @template [T=any]
- * @typedef {LogMembers<T> & {
- *   readonly pendingSize: number
- *   readonly needsDrain: boolean
- *   [Symbol.asyncDispose]: () => Promise<void>
- * }} OffsetLog
+ * @typedef {LogMembers<T> & Readonly<Waiting> & { [Symbol.asyncDispose]: () => Promise<void> }} OffsetLog
  */
 
 /**
- * With or without `new`. The codec determines the type of the values; without a codec they are Buffers.
+ * @typedef {object} Waiting  what waits to be appended
+ * @property {number} pendingSize  The bytes of all appends that have not called back.
+ * @property {boolean} needsDrain  True while more than 1 MiB waits, or more than half of `maxPendingSize` if that is
+ *   less: a caller that does not await its appends should then await `drained`.
+ */
+
+/**
+ * Opens or creates a log, with or without `new`, and returns it at once: it loads in the background, and calls wait
+ * until it is loaded. The path may be a `file:` URL. An unknown option is misuse. The codec determines the type of the
+ * values; without a codec they are Buffers. `OffsetLog<Message>(path, { codec })` takes and gives values of that type.
  * @typedef {{
  *   new <T>(path: string | URL, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
  *   new (path: string | URL, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>

@@ -75,17 +75,19 @@ const ATTEMPT_COUNT_MAX = 50
 
 /**
  * @typedef {object} Recovery  what opening found and did
- * @property {number} offset  where the log ends now, if a torn end was found
- * @property {number} size  of the torn end, in bytes; 0 if there was none
- * @property {string | null} keptAt  the file that the torn end was copied to before it was cut; null if nothing was cut
- * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  an end that an earlier session left
- *   unsynced, and that could not be copied and made durable: the log is read-only
- * @property {{ offset: number, size: number, path: string } | null} [unrestored]  of a log opened for reading: an end
- *   that only the file `path` has, because an open for writing was interrupted while it wrote these bytes anew
- * @property {Array<{ what: string, offset: number, size: number }>} damage  what was durable and has changed: the log
- *   is read-only
- * @property {Array<{ what: string, offset: number, size: number }>} flaws  unusable parts of the head that have another
- *   copy: the next close mends them
+ * @property {number} offset  Where the log ends now, if a torn end was found.
+ * @property {number} size  Of the torn end, in bytes; 0 if there was none.
+ * @property {string | null} keptAt  The file that has the torn bytes, which were copied before they were cut; null if
+ *   nothing was cut.
+ * @property {{ offset: number, size: number, cause: Error } | null} [uncopied]  An unsynced end of an earlier session
+ *   that opening could not copy and make durable. The log is read-only. The next open for writing tries again.
+ * @property {{ offset: number, size: number, path: string } | null} [unrestored]  Of a log opened for reading: an
+ *   earlier open for writing was interrupted while it wrote these bytes anew from the file `path`. The log is read
+ *   without them. The next open for writing restores them.
+ * @property {Array<{ what: string, offset: number, size: number }>} damage  Ranges that have changed since they were on
+ *   stable storage. The log is read-only.
+ * @property {Array<{ what: string, offset: number, size: number }>} flaws  Unusable parts of the head that have another
+ *   copy, so that opening can do without. Closing the log repairs them.
  */
 
 /**

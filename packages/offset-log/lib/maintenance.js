@@ -23,15 +23,21 @@ const ROUND_COUNT_MAX = 20
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ sizeBefore: number, size: number }} Compacted  sizes of the file, in bytes
  * @typedef {object} LogStats
- * @property {string} framing
- * @property {string | null} codec  the name of the codec that the log was made with; null if the log says none
- * @property {string | null} id  names the log: 32 hex digits, also in its copies; null if the framing stores none
- * @property {number} size  of the log, in bytes
- * @property {number} since
- * @property {number} blockSize  in bytes
- * @property {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }} lock  what keeps other writers out, and
- *   what it cannot keep out
- * @property {object} cache
+ * @property {string} framing  One of the four framings.
+ * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
+ * @property {string | null} id  Names the log, in 32 hex digits. Snapshots, compacted and repaired logs keep it. Null
+ *   in the offset framings, which store none.
+ * @property {number} size  Of the file, in bytes.
+ * @property {number} since  As `log.since`.
+ * @property {number} blockSize  Of a block or page, in bytes.
+ * @property {{ kind: 'kernel' | 'file' | 'none', blindSpot: string | null }} lock  What keeps other writers out, and a
+ *   description of what it cannot keep out; null if there is nothing. `docs/guides/sharing.md` explains both.
+ * @property {CacheStats} cache  How well the cache works.
+ * @typedef {object} CacheStats
+ * @property {number} hitCount  How many reads the cache has answered.
+ * @property {number} missCount  How many it has not.
+ * @property {number} slotCount  How many blocks fit into it.
+ * @property {number} blockSize  Of a block, in bytes.
  * @typedef {{ doneSize: number, totalSize: number, isDone: boolean }} Progress  in bytes of the log
  */
 

@@ -18,9 +18,9 @@ const { RecordStream } = require('./stream')
 
 /**
  * @typedef {object} WritableOptions
- * @property {number} [highWaterMark]  how many values may wait before `write` returns false; 128 by default
- * @property {boolean} [flush]  true syncs the log before `finish`; false by default
- * @property {AbortSignal} [signal]  an abort destroys the stream
+ * @property {number} [highWaterMark]  How many values may wait before `write` returns false; 128 by default.
+ * @property {boolean} [flush]  True syncs the log before `'finish'`; false by default.
+ * @property {AbortSignal} [signal]  An abort destroys the stream.
  */
 
 // So many values are appended together: one write, and one sync, serves all of them.

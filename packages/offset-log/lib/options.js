@@ -22,32 +22,49 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
 /**
  * @template [T=any]
  * @typedef {object} OffsetLogOptions
- * @property {import('./codec').Codec<T>} [codec]  by default values are Buffers
- * @property {FramingName} [framing]  of a new file, checked by default; that of an existing file is detected
- * @property {string} [id]  of a new file in the checked framing, 32 hex digits; random by default. The files of one
- *   segmented log share it
- * @property {number} [blockSize]  unit of caching in the offset framings, in bytes; 64 KiB by default
- * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder; `r` never writes anything
- * @property {number | import('@millrace/block-file').SharedCacheHandle} [cache]  memory for cached pages or blocks, in
- *   bytes; 16 MiB by default. Or a SharedCache, for all logs that get it
- * @property {import('./durability').FsyncMode} [fsync]  when appends go to stable storage: before each calls back
- *   (always), within a second (interval, the default), or only with `sync` and `close` (never)
- * @property {boolean} [verify]  false skips the checksums of the checked framing; true by default
- * @property {boolean} [lock]  false takes no lock, for a caller that keeps other writers out itself; true by default
- * @property {number} [lockTimeout]  ms to wait for another writer to close the log; 0, the default, fails at once
- * @property {number} [maxRecordSize]  in bytes; 2^30 by default
- * @property {number} [maxPendingSize]  in bytes; Infinity by default. While this much waits to be appended, further
- *   appends fail with ERR_LOG_OVERLOADED
- * @property {'error' | 'skip'} [onCorrupt]  what streams and scans do at damage: end with ERR_LOG_CORRUPT, the default,
- *   or continue behind it and count what was lost. The offset framings cannot skip
- * @property {boolean} [mustExist]  true fails with ENOENT if there is no file, and creates none; false by default
- * @property {boolean} [errorIfExists]  true fails with EEXIST if there is a file; false by default
- * @property {boolean} [strict]  true refuses unknown options of `stream`, `scan` and `get`, and lets every waiting live
- *   stream keep the process running; false by default, as flumedb and its views expect
- * @property {AbortSignal} [signal]  an abort fails opening with ABORT_ERR, and does nothing to an open log
- * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
- * @property {number | string} [mode]  of the files that are made, such as 0o640 or '640', less the bits of the umask;
- *   0o600 by default
+ * @property {import('./codec').Codec<T>} [codec]  Turns values into bytes and back. Without a codec values are Buffers.
+ *   A checked log stores the name of the codec that it was made with; opening it with a codec of another name fails
+ *   with ERR_CODEC_MISMATCH and changes nothing.
+ * @property {FramingName} [framing]  The format of a new file, `checked` by default. The format of an existing file is
+ *   detected. The offset framings `offset32`, `offset48` and `offset53` are those of flumelog-offset: they have no
+ *   checksums and mark no batches. `offset32` ends at 4 GiB.
+ * @property {string} [id]  Names a new log, in 32 hex digits; random by default. An existing log keeps its own. The
+ *   offset framings store none. The files of one segmented log share it.
+ * @property {number} [blockSize]  The unit of caching in the offset framings, in bytes; 64 KiB by default. The checked
+ *   framing always has pages of 16 KiB.
+ * @property {'r' | 'r+'} [flags]  `r+`, the default, creates the file and its folder. `r` never writes, repairs or
+ *   creates anything, takes no lock, and follows the process that writes the log.
+ * @property {number | import('@millrace/block-file').SharedCacheHandle} [cache]  How much memory keeps pages or blocks
+ *   for `get`, in bytes; 16 MiB by default. It begins with 64 KiB and grows as it is used. Or a `SharedCache(size)`,
+ *   for many logs, which together stay below its size.
+ * @property {import('./durability').FsyncMode} [fsync]  When appends go to stable storage. `always`: before each calls
+ *   back; appends that wait at the same time share a sync, and readers in this process see a record only once it is
+ *   durable. `interval`, the default: within about a second. `never`: only with `sync` and `close`.
+ * @property {boolean} [verify]  False skips the checksums of the checked framing; true by default.
+ * @property {boolean} [lock]  False takes no lock, for a program that keeps other writers out itself: two writers
+ *   damage a log. True by default.
+ * @property {number} [lockTimeout]  How many ms to wait until another writer closes the log. With 0, the default,
+ *   opening fails at once with ERR_LOG_LOCKED.
+ * @property {number} [maxRecordSize]  In bytes; 2^30 by default. A larger record fails with ERR_RECORD_TOO_LARGE, and
+ *   so does a batch that is larger than 2 GiB with its frames.
+ * @property {number} [maxPendingSize]  In bytes; Infinity by default. While this much or more waits to be appended,
+ *   `append` fails with ERR_LOG_OVERLOADED and writes nothing; `toWritable` and `toSink` wait instead. It is a limit
+ *   for programs with many callers, such as a server: if only one caller appends, and awaits each append, none is
+ *   refused.
+ * @property {'error' | 'skip'} [onCorrupt]  What streams and scans do at damage: end with ERR_LOG_CORRUPT, the default,
+ *   or continue after it and count what was lost. Only the checked framing can skip.
+ * @property {boolean} [mustExist]  True fails with ENOENT if there is no file, and makes nothing; false by default.
+ * @property {boolean} [errorIfExists]  True fails with EEXIST if there is a file, and does not change it; false by
+ *   default.
+ * @property {boolean} [strict]  True refuses unknown options of `stream`, `scan` and `get`, and lets every waiting live
+ *   stream keep the process running. False, the default, is for flumedb and its views, which pass options of their own.
+ * @property {AbortSignal} [signal]  If it is aborted while the log opens, every call fails with ABORT_ERR. It does
+ *   nothing to an open log.
+ * @property {import('@millrace/block-file').Storage} [storage]  Replaces the file system.
+ * @property {number | string} [mode]  The mode of the files that the log makes, such as 0o640 or '640': the log,
+ *   copies, snapshots, what `compact` writes, and the record of the lock. 0o600 by default, and 0o644 for that record.
+ *   The umask takes its bits away. The owner must be allowed to read and write. A file that exists keeps its mode, also
+ *   when it is compacted: use `chmod`. Folders are made as the umask says.
  */
 
 /**

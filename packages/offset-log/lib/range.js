@@ -26,31 +26,39 @@ const LENIENT = ['stream', 'scan']
 
 /**
  * @typedef {object} RangeOptions
- * @property {number} [gt]  seqs above; any number, not only a record's seq
- * @property {number} [gte]  seqs at or above
- * @property {number} [lt]  seqs below
- * @property {number} [lte]  seqs at or below
- * @property {boolean} [reverse]  last record first
- * @property {number} [limit]  how many records at most; -1 for no limit
- * @property {boolean} [live]  continue with records that are appended later
- * @property {boolean} [old]  false leaves out the records present at the call; implies `live`
- * @property {boolean} [ref]  true keeps the process running while a live pull-stream waits for an append. Async
- *   iterators, and all streams of a log that was opened with `strict: true` or `flags: 'r'`, do so without `ref`
- * @property {boolean} [unref]  true lets the process end while the live stream waits
- * @property {boolean} [cache]  has no effect: streams do not use the cache. Accepted for flume
- * @property {'error' | 'skip'} [onCorrupt]  what to do at damage: end with ERR_LOG_CORRUPT, or continue behind it and
- *   count what was lost. By default as the log was opened
- * @property {'error' | 'skip'} [onRetained]  what to do if the range begins at a seq that a segmented log has dropped:
- *   end with ERR_LOG_SEQ_RETAINED, the default, or begin at the next record that is kept
- * @property {AbortSignal} [signal]  an abort ends the read with ABORT_ERR
- * @property {{ gt?: Time, gte?: Time, lt?: Time, lte?: Time }} [time]  only records of this period; of a segmented log
- *   that was opened with the option `time`
- * @property {import('@millrace/where').Where} [where]  only records that match this filter, see @millrace/where
+ * @property {number} [gt]  Only seqs above this one. A bound may be any number, not only a record's seq.
+ * @property {number} [gte]  Only seqs at or above this one.
+ * @property {number} [lt]  Only seqs below this one.
+ * @property {number} [lte]  Only seqs at or below this one.
+ * @property {boolean} [reverse]  True delivers the last record first; false by default.
+ * @property {number} [limit]  How many records to deliver at most; -1, the default, for no limit.
+ * @property {boolean} [live]  True continues with records that are appended later; false by default. Streams only.
+ * @property {boolean} [old]  False begins with the first record that is appended after the call, and implies `live`;
+ *   true by default. Streams only.
+ * @property {boolean} [ref]  True keeps the process running while a live pull-stream waits for an append. Async
+ *   iterators, a live `toReadable`, and all streams of a log that was opened with `strict: true` or `flags: 'r'` do so
+ *   without `ref`, as a socket does. Other pull-streams do not: programs on flumedb would never end.
+ * @property {boolean} [unref]  True lets the process end while the live stream waits; false by default.
+ * @property {boolean} [cache]  It has no effect: streams do not use the cache. Accepted for flume.
+ * @property {'error' | 'skip'} [onCorrupt]  What to do at damage: end with ERR_LOG_CORRUPT, or continue after it and
+ *   count what was lost, in `lost`. By default as the log was opened. Reading continues at the next chunk that is
+ *   surely in its place; in a compacted log this may be the next page, so that up to 16 KiB of good records are skipped
+ *   too. A stream also skips records whose bytes are sound but do not decode, and counts them in `undecodable`; `count`
+ *   and `scan` decode nothing, so they count and deliver such records.
+ * @property {'error' | 'skip'} [onRetained]  What to do if the range begins at a seq that a segmented log has dropped:
+ *   end with ERR_LOG_SEQ_RETAINED, the default, or begin at the next record that is kept. It has no effect on a log of
+ *   one file.
+ * @property {AbortSignal} [signal]  An abort ends the call or the stream with ABORT_ERR, whose `cause` is the signal's
+ *   reason. Other calls and streams of the log continue. A `Readable` is destroyed at once, even if it is paused.
+ * @property {{ gt?: Time, gte?: Time, lt?: Time, lte?: Time }} [time]  Only records of this period; of a segmented log
+ *   that was opened with the option `time`. Each bound is optional. Records without a time are in no period.
+ * @property {import('@millrace/where').Where} [where]  Only records that match this filter: a condition on a field, or
+ *   several, combined with `any`, `all` and `not`, or in a list. A record that does not decode never matches.
  */
 
 /**
- * `seqs: false` delivers values, `values: false` delivers seqs. ReadOptions is a union, so that the compiler can narrow
- * a variable of this type to the shape that was assigned to it.
+ * Streams deliver `{ seq, value }`. `seqs: false` delivers values alone, `values: false` seqs alone. ReadOptions is a
+ * union, so that the compiler can narrow a variable of this type to the shape that was assigned to it.
  * @typedef {{ seqs?: true | undefined, values?: true | undefined }} EntryShape
  * @typedef {{ seqs: false, values?: boolean | undefined }} ValueShape
  * @typedef {{ seqs?: true | undefined, values: false }} SeqShape

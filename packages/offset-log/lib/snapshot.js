@@ -25,9 +25,10 @@ const ATTEMPTS_MAX = 5
 
 /**
  * @typedef {object} SnapshotOptions
- * @property {AbortSignal | undefined} [signal]  ends the copy; the call fails with ABORT_ERR and leaves nothing
- * @property {((progress: CopyProgress) => void) | undefined} [onProgress]  gets the progress now and then. What it
- *   throws ends the copy
+ * @property {AbortSignal | undefined} [signal]  An abort ends the copy: the call fails with ABORT_ERR and leaves
+ *   nothing.
+ * @property {((progress: CopyProgress) => void) | undefined} [onProgress]  Gets the progress now and then, in bytes.
+ *   What it throws ends the copy.
  */
 
 /**

@@ -118,8 +118,8 @@ const THREAD_COUNT_MAX = 256
 
 /**
  * @typedef {object} ThreadOptions
- * @property {number} threads  how many worker threads to spread the scan over
- * @property {unknown} [parameters]  what the task is made with: anything that can be cloned
+ * @property {number} threads  How many worker threads to spread the scan over, 1 to 256.
+ * @property {unknown} [parameters]  An argument for the task in each thread: anything that can be cloned.
  * @typedef {{ threads: number, task: string, parameters: unknown }} Plan  `task`: the absolute path of a module
  */
 
