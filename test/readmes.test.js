@@ -33,6 +33,15 @@ for (const readme of readmes.filter((readme) => !RUN_ELSEWHERE.includes(readme))
   })
 }
 
+tape('cookbook: each page is one program of at most 80 lines', (t) => {
+  for (const page of listDocuments().filter((page) => /^docs\/cookbook\/(?!README)/.test(page))) {
+    const examples = examplesOf(fs.readFileSync(path.join(root, page), 'utf8'))
+    t.equal(examples.length, 1, page)
+    t.ok(examples[0].split('\n').length <= 81, page)
+  }
+  t.end()
+})
+
 tape('documents: links between them lead somewhere', (t) => {
   for (const readme of readmes) {
     const markdown = fs.readFileSync(path.join(root, readme), 'utf8')
