@@ -15,11 +15,14 @@ const RETRY_MS_MAX = 5000
  * @typedef {import('./lib/destination').Destination<any>} Destination
  * @typedef {import('./lib/destination').DestinationOptions} Options
  * @typedef {Omit<Options, 'replace' | 'onReport' | 'standardError'>} PassedOptions
- * @typedef {PassedOptions & { folder: string }} TransportOptions  they must be cloneable
+ * @typedef {PassedOptions & { folder: string }} TransportOptions  `folder`, and those options of a
+ *   destination that can be cloned
  */
 
 /**
- * Opens the destination. An event `error` would destroy the logger, and so would a failed flush: failures are warnings.
+ * The target of `pino.transport`: a destination in a worker thread. Use it as a single target without a `level`.
+ * Failures do not become `error` events, which would destroy the logger: the first one with each code is a warning of
+ * the process, and the lines are kept and tried again. `flush` calls back once they are in the log.
  * @param {TransportOptions} options
  * @returns {Promise<Destination>}
  */

@@ -6,7 +6,10 @@ const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:t
 const { createObservable } = require('@millrace/flow')
 const { classify, delayOf } = require('./outcomes')
 
-/** @typedef {'opening' | 'idle' | 'sending' | 'waiting' | 'paused' | 'closed'} State */
+/**
+ * What a forwarder does. `waiting`: for the next try.
+ * @typedef {'opening' | 'idle' | 'sending' | 'waiting' | 'paused' | 'closed'} State
+ */
 
 class Control {
   /** @type {import('@millrace/flow').Obz<State>} */

@@ -28,7 +28,8 @@ const CHECK_MS = 2000
 /**
  * @typedef {import('./reading').Entry} Entry
  * @typedef {import('./options').ForwarderOptions} ForwarderOptions
- * @typedef {{ records: number, size: number, ageMs: number }} Lag  behind the log; `size` in bytes of the log
+ * @typedef {{ records: number, size: number, ageMs: number }} Lag  how far the sink is behind the log: how many
+ *   records, how many bytes they have in the log, and the age of the oldest one in ms
  * @typedef {{ seq: number, resolve: () => void, reject: (err: Error) => void }} Waiter
  */
 
@@ -115,22 +116,34 @@ class LogForwarder {
     })
   }
 
-  /** @returns {import('@millrace/flow').Observable<import('./control').State>} */
+  /**
+   * What the forwarder does, as an observable.
+   * @returns {import('@millrace/flow').Observable<import('./control').State>}
+   */
   get state () {
     return this.#control.state
   }
 
-  /** @returns {import('@millrace/flow').Observable<Lag>} */
+  /** How far the sink is behind, as an observable. @returns {import('@millrace/flow').Observable<Lag>} */
   get lag () {
     return this.#lag
   }
 
-  /** @returns {Promise<void>}  fails as opening did */
+  /**
+   * Waits until the cursor is open. It fails with `ERR_LOG_LOCKED` if another forwarder holds the cursor; `err.holder`
+   * says who.
+   * @returns {Promise<void>}
+   */
   ready () {
     return toPromise((cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)))
   }
 
-  /** Waits until everything that the log has now is done with. @returns {Promise<void>} */
+  /**
+   * Waits until everything that the log had at the call is forwarded or set aside. It fails with `ERR_LOG_CLOSED` if
+   * the log was closed before, with `ERR_FORWARDER_CLOSED` if the forwarder was, and with the reason if a shipper has
+   * stopped.
+   * @returns {Promise<void>}
+   */
   async drained () {
     if (this.#failure) throw this.#failure
     await this.ready()
@@ -144,20 +157,22 @@ class LogForwarder {
     })
   }
 
-  /** Begins no further batch; waits for the one that is being sent. @returns {Promise<void>} */
+  /** Sends no further batch; waits for the one that is being sent. @returns {Promise<void>} */
   async pause () {
     await this.ready()
     await this.#control.pause()
   }
 
-  /** @returns {Promise<void>} */
+  /** Goes on after `pause`. @returns {Promise<void>} */
   async resume () {
     await this.ready()
     this.#control.resume()
   }
 
   /**
-   * @param {{ drain?: number | undefined }} [options]  `drain`: for how many ms to go on, at most
+   * Goes on for at most `drain` ms, or until everything is forwarded. Then it aborts what is being sent, and syncs and
+   * closes the cursor. It does not close the log. `await using` calls it.
+   * @param {{ drain?: number | undefined }} [options]  `drain`: 0 by default
    * @returns {Promise<{ isDrained: boolean }>}  whether everything is done with that the log had
    */
   async close (options = {}) {
@@ -173,7 +188,7 @@ class LogForwarder {
     await this.close()
   }
 
-  /** @returns {ForwarderStats} */
+  /** What was done so far. @returns {ForwarderStats} */
   stats () {
     const { forwarded = 0, refused = 0, seq = -1 } = this.#progress?.position ?? {}
     const { failureCount: failures, lastError } = this.#retrier
@@ -524,7 +539,9 @@ function closedError (call, name) {
  */
 
 /**
- * With or without `new`. The forwarder begins at once.
+ * Makes a forwarder, with or without `new`. It begins at once, and sends one batch at a time in the order of the log.
+ * If the log has a method `hold`, the forwarder says with it that the record at its cursor and all after it are still
+ * needed. Only the process that writes the log can hold.
  * @typedef {{
  *   new <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder
  *   <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder

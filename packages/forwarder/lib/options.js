@@ -18,14 +18,18 @@ const ELSEWHERE = {
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
+ * A record as a sink gets it. `value` is what the codec of the log gives: bytes, if the log was opened without one.
  * @template [T=any]
  * @typedef {{ seq: number, value: T }} SinkRecord
  */
 
 /**
  * @typedef {object} SendContext
- * @property {string} key  names this batch, and no other one
- * @property {string} log  the id of the log, or of the cursor if the log has none. With the seq it names a record
+ * @property {string} key  names this batch, and no other one: `<id of the log>-<first seq>-<last seq>`. Where the batch
+ *   ends is noted in the cursor before it is sent. If the process is killed, the same batch comes again with the same
+ *   key. After a power cut, or with a damaged cursor, earlier batches come again, perhaps divided in another way
+ * @property {string} log  the id of the log. A log in an offset framing has none: then its cursor makes one up. The id
+ *   and the seq together name a record: a sink that must take each record once remembers both
  * @property {AbortSignal} signal  aborted when the forwarder is closed
  */
 
@@ -55,8 +59,12 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * @template [T=any]
- * @typedef {(records: Array<SinkRecord<T>>, context: SendContext) => unknown} Send  returns an Accepted or a promise of
- *   one
+ * @typedef {(records: Array<SinkRecord<T>>, context: SendContext) => unknown} Send  takes a batch. It may return a
+ *   promise. If it succeeds, all records are forwarded; if it gives `{ refused: [{ index, message }] }`, these records
+ *   are set aside. What it throws decides what follows: `refused(message)` halves the batch until the refused records
+ *   are known, and sets these aside; `tooLarge(message)` halves the batch, and makes smaller ones from then on;
+ *   `unavailable(message, { retryAfterMs })` waits at least that long, then sends the same batch again; anything else
+ *   waits as `backoff` says, then sends the same batch again
  */
 
 /**
@@ -75,19 +83,37 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 /**
  * @template [T=any]
  * @typedef {object} ForwarderOptions
- * @property {Sink<T> | Send<T>} sink
- * @property {string | undefined} [name]  of the cursor; 'default' by default
- * @property {string | URL | undefined} [path]  of the files, without their endings; `<log.filename>.<name>` by default
- * @property {'first' | 'next' | undefined} [start]  where to begin without a cursor
- * @property {{ count?: number, size?: number, ageMs?: number } | undefined} [batch]
- * @property {{ minMs?: number, maxMs?: number } | undefined} [backoff]
- * @property {'always' | 'interval' | undefined} [fsync]
- * @property {object | import('./refused-records').OnRefused | undefined} [refused]  a log or a function
- * @property {((value: T) => number | undefined) | false | undefined} [timeOf]  ms since 1970
- * @property {number | undefined} [lagMs]
- * @property {((report: import('./reports').Report) => void) | undefined} [onReport]
- * @property {boolean | undefined} [unref]
- * @property {import('@millrace/block-file').Storage | undefined} [storage]
+ * @property {Sink<T> | Send<T>} sink  where the records go: a function, or what `httpSink`, `otlpSink` or
+ *   `writableSink` makes. Required
+ * @property {string | undefined} [name]  the name of the cursor, `'default'` by default: 1 to 64 letters, digits, `_`
+ *   and `-`. Several forwarders of one log need different names
+ * @property {string | URL | undefined} [path]  where the forwarder keeps its files, `<path>.cursor` and
+ *   `<path>.refused`; `<log.filename>.<name>` by default. Remove the cursor to forward everything again
+ * @property {'first' | 'next' | undefined} [start]  where a forwarder without a cursor begins: at the first record of
+ *   the log (the default), or with the first one that is appended from now on
+ * @property {{ count?: number, size?: number, ageMs?: number } | undefined} [batch]  a batch is sent when it has
+ *   `count` records (500 by default) or `size` bytes (1 MiB), or when its first record has waited for `ageMs`
+ *   (1,000). A larger record is a batch of its own. The forwarder holds one or a few batches in memory: at most
+ *   `size` bytes, or 1 MiB if that is more, as they are in the log
+ * @property {{ minMs?: number, maxMs?: number } | undefined} [backoff]  how long to wait after a failed try. The time
+ *   is random, between 0 and a limit that starts at `minMs` (200 by default) and doubles with each failure in a row
+ *   up to `maxMs` (60,000). If the sink said how long to wait, it is at least that long, but at most a day
+ * @property {'always' | 'interval' | undefined} [fsync]  when the cursor goes to stable storage: after every batch, or
+ *   about once a second and at `close` (`'interval'`, the default). What is not synced comes again after a power cut
+ * @property {object | import('./refused-records').OnRefused | undefined} [refused]  where refused records go: a log,
+ *   or a function that gets each entry. By default a log of its own, `<path>.refused`, which appears with the first
+ *   one
+ * @property {((value: T) => number | undefined) | false | undefined} [timeOf]  gives the time of a record, in ms since
+ *   1970, for the age in `lag`. By default the time is found where a logger writes it; false: no age
+ * @property {number | undefined} [lagMs]  how often the backlog is counted, in ms: 1,000 by default, 0 never. Counting
+ *   reads the backlog once, without decoding it
+ * @property {((report: import('./reports').Report) => void) | undefined} [onReport]  gets the reports. Without it they
+ *   become warnings of the process with the type `ForwarderWarning`: `retry` for the first failure in a row, `refused`
+ *   at most once in 10 s, and `recovered` never
+ * @property {boolean | undefined} [unref]  true lets the process end while the forwarder waits: what is left is
+ *   forwarded after the next start. False by default
+ * @property {import('@millrace/block-file').Storage | undefined} [storage]  replaces the file system, for the files of
+ *   the forwarder
  */
 
 /**

@@ -9,7 +9,8 @@ const RETRY_AFTER_MS_MAX = 24 * 60 * 60 * 1000
 /** @typedef {InstanceType<typeof LogError>} SinkError */
 
 /**
- * The sink refuses these records for good. The forwarder finds out which ones, and sets them aside.
+ * Makes the error that a sink throws if it refuses records for good (`ERR_SINK_REFUSED`). The forwarder halves the
+ * batch until it knows which records are refused, and sets these aside.
  * @param {string} message
  * @param {{ cause?: unknown }} [details]
  * @returns {SinkError}
@@ -20,7 +21,8 @@ function refused (message, details = {}) {
 }
 
 /**
- * The batch is too large for the sink. The forwarder halves it, and makes smaller ones from then on.
+ * Makes the error that a sink throws if a batch is too large for it (`ERR_SINK_TOO_LARGE`). The forwarder halves the
+ * batch, and makes smaller ones from then on.
  * @param {string} message
  * @param {{ cause?: unknown }} [details]
  * @returns {SinkError}
@@ -31,9 +33,11 @@ function tooLarge (message, details = {}) {
 }
 
 /**
- * The sink cannot take the batch now. The forwarder sends it again later.
+ * Makes the error that a sink throws if it cannot take the batch now (`ERR_SINK_UNAVAILABLE`). The forwarder waits, and
+ * sends the same batch again.
  * @param {string} message
- * @param {{ retryAfterMs?: number | undefined, cause?: unknown }} [details]  `retryAfterMs`: the least time to wait
+ * @param {{ retryAfterMs?: number | undefined, cause?: unknown }} [details]  `retryAfterMs`: the least time to wait, in
+ *   ms; more than a day counts as a day
  * @returns {SinkError & { retryAfterMs?: number }}
  */
 function unavailable (message, details = {}) {

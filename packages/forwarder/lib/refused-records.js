@@ -7,6 +7,9 @@ const { OffsetLog } = require('@millrace/offset-log')
 const { readBytes } = require('./reading')
 
 /**
+ * An entry of the log of refused records. It is on stable storage before the cursor passes the record: after a crash it
+ * may be there twice, but never missing. A record that the codec cannot decode has an entry, too. To send refused
+ * records again, make a forwarder for this log: its sink gets the entries.
  * @typedef {object} RefusedRecord
  * @property {string} log  the id of the log, or of the cursor if the log has none
  * @property {number} seq

@@ -5,16 +5,22 @@ const { performance } = require('node:perf_hooks')
 const { rethrowAsync } = require('@millrace/flow')
 
 /**
- * @typedef {{ what: 'cursor', message: string, from: number | null, to: number }} CursorReport  `from` is null if the
- *   cursor says no seq
- * @typedef {{ what: 'retry', message: string, error: Error, attempt: number, delayMs: number }} RetryReport
- * @typedef {{ what: 'recovered', message: string, attempts: number, downMs: number }} RecoveredReport
+ * @typedef {{ what: 'cursor', message: string, from: number | null, to: number }} CursorReport  the forwarder begins
+ *   elsewhere than its cursor says: the cursor is damaged, belongs to another log, or names a record that the log does
+ *   not have. `from` is null if the cursor says no seq
+ * @typedef {{ what: 'retry', message: string, error: Error, attempt: number, delayMs: number }} RetryReport  a try has
+ *   failed; the next one is in `delayMs`
+ * @typedef {{ what: 'recovered', message: string, attempts: number, downMs: number }} RecoveredReport  the sink accepts
+ *   again
  * @typedef {{ what: 'refused', message: string, seq: number, error: Error | null, count: number }} RefusedReport
- *   `seq` is the first record that may be one of the `count` refused ones
- * @typedef {{ what: 'skipped', message: string, from: number, to: number, records: number | null }} SkippedReport
+ *   a record was set aside. `seq` is the first record that may be one of the `count` refused ones
+ * @typedef {{ what: 'skipped', message: string, from: number, to: number, records: number | null }} SkippedReport  the
+ *   log no longer has what came next, because of its limits or of damage. The records between the seqs `from` and `to`
+ *   were not forwarded: `records` says how many, or is null if some were dropped before the backlog was counted
  * @typedef {{ what: 'target', message: string, from: number, to: number }} TargetReport  the sink no longer has what it
- *   accepted
- * @typedef {{ what: 'stopped', message: string, error: Error }} StoppedReport
+ *   accepted, as a target of `ship` that was reset: the forwarder goes on after the seq `to`
+ * @typedef {{ what: 'stopped', message: string, error: Error }} StoppedReport  a shipper has stopped, because nothing
+ *   that it could do would help. Or the log was closed before everything was sent, and no log writer opens it again
  * @typedef {CursorReport | RetryReport | RecoveredReport | RefusedReport | SkippedReport | TargetReport |
  *   StoppedReport} Report
  */

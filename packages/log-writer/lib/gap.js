@@ -2,11 +2,13 @@
 // What was dropped, to be written into the log: how many records, of which levels, why and when.
 
 /**
- * @typedef {object} Gap  the field `gap` of a gap record
- * @property {number} count
+ * The field `gap` of a gap record, `{ level: 40, time, msg, gap }`: the log itself says what is missing in it.
+ * @typedef {object} Gap
+ * @property {number} count  how many records
  * @property {Record<string, number>} levels  how many of each level
- * @property {string} reason  'drop-new', 'drop-old', 'refused', 'standard-error' (nobody reads it) or, if they were not
- *   dropped but went to standard error, 'diverted'; several are joined with a comma
+ * @property {string} reason  why; several are joined with commas. `'drop-new'` and `'drop-old'`: the queue was full.
+ *   `'refused'`: the log refused the record, such as a record that is too large. `'standard-error'`: it should have
+ *   gone to standard error, and nobody reads that. `'diverted'`: it was not dropped, but went to standard error
  * @property {number} from  when the first dropped record was submitted, in ms since 1970
  * @property {number} to  when the last one was
  */

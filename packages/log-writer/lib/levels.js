@@ -8,12 +8,12 @@ const LEVEL_COUNT_MAX = 100
 const OTHER = 'other'
 
 /**
- * @typedef {object} Counts  submitted = written + dropped + filtered + queued
- * @property {number} submitted
- * @property {number} written
- * @property {number} dropped
- * @property {number} filtered
- * @property {number} queued
+ * @typedef {object} Counts  exact counts of records: submitted = written + dropped + filtered + queued
+ * @property {number} submitted  given to `write`
+ * @property {number} written  in the log, or on standard error
+ * @property {number} dropped  by `whenFull`, or because the log or standard error did not take them
+ * @property {number} filtered  below the level of the writer, or of a level that is disabled
+ * @property {number} queued  waiting in memory
  */
 
 class Level {

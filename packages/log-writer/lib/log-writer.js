@@ -14,7 +14,7 @@ const { RecordQueue } = require('./record-queue')
  * @typedef {import('./delivery').Log} Log
  * @typedef {import('./levels').Level} Level
  * @typedef {import('./options').LogWriterOptions} LogWriterOptions
- * @typedef {{ sync?: boolean | undefined }} FlushOptions
+ * @typedef {{ sync?: boolean | undefined }} FlushOptions  `sync`: whether to sync, too; true by default
  * @typedef {string | number} LevelName  a name or a number
  */
 
@@ -26,13 +26,13 @@ const { RecordQueue } = require('./record-queue')
 
 /**
  * @typedef {object} Counters
- * @property {Record<string, import('./levels').Counts>} levels
- * @property {import('./levels').Counts} total
- * @property {{ count: number, bytes: number }} queuePeak
+ * @property {Record<string, import('./levels').Counts>} levels  of each level
+ * @property {import('./levels').Counts} total  of all levels
+ * @property {{ count: number, bytes: number }} queuePeak  how much waited in memory at most
  * @property {number} full  how often a record met a full queue
  * @property {number} writeThrough  how often a caller wrote for that reason
  * @property {number} eager  how often a caller wrote for a record of an eager level
- * @property {number} gaps  gap records
+ * @property {number} gaps  how many gap records were made
  * @property {number} failures  of writes, and of opening a log
  * @property {number} replaced  how many logs took the place of another
  * @property {number} diverted  how many of the written records went to standard error
@@ -113,16 +113,24 @@ class Writer {
     return this.#options.handleSignals
   }
 
-  /** What SIGKILL can take. */
+  /**
+   * What SIGKILL can take: the option `queue`, and the age of a batch. While the event loop turns and the disk is not
+   * too slow, only the batch that is being filled is in memory. With `whenFull: 'wait'`, or while the log cannot be
+   * written, it can be twice the count and the bytes.
+   */
   get bound () {
     const { queue: { count, bytes }, batch: { ageMs } } = this.#options
     return { count, bytes, ageMs }
   }
 
   /**
+   * Adds a record. Never throws because of the log or the record: a record that cannot be encoded is replaced by one
+   * that says why.
    * @param {unknown} record  a string or bytes are stored as they are; anything else is encoded now
-   * @param {LevelName} [level]
-   * @returns {boolean}  false if the caller should await `drained`
+   * @param {LevelName} [level]  `'info'` by default. A level that the writer does not know is neither eager nor
+   *   protected
+   * @returns {boolean}  false if the queue was full at the call: `whenFull` says what became of the record, and
+   *   `await drained()` slows the caller down
    */
   write (record, level = 'info') {
     const one = this.#levels.of(level)
@@ -324,7 +332,8 @@ class Writer {
   }
 
   /**
-   * Waits until all earlier records are in the log.
+   * Waits until all earlier records are in the log, and synced. It fails if they could not be written now; they are
+   * kept. If no log can be used at all, they go to standard error, and it succeeds.
    * @param {FlushOptions} [options]
    * @returns {Promise<void>}
    */
@@ -350,7 +359,7 @@ class Writer {
   }
 
   /**
-   * The same before it returns. Never throws.
+   * Writes all earlier records to the log, and syncs it, before it returns. Never throws.
    * @param {FlushOptions} [options]
    * @returns {boolean}  false if something is not in the log
    */
@@ -358,7 +367,7 @@ class Writer {
     return this.#delivery.flushNow(parseFlush('flushSync', options).sync, true)
   }
 
-  /** @returns {Promise<void>}  resolves when the queue is half empty */
+  /** Waits until the queue is at most half full. @returns {Promise<void>} */
   drained () {
     return new Promise((resolve) => {
       this.#draining.push(resolve)
@@ -379,22 +388,22 @@ class Writer {
     this.#levels.addMissing(parseLevelNumbers('addLevels', levels))
   }
 
-  /** @param {LevelName} level */
+  /** Lets records of one level through from now on. @param {LevelName} level */
   enable (level) {
     this.#levels.of(level).isEnabled = true
   }
 
-  /** @param {LevelName} level */
+  /** Filters the records of one level from now on. @param {LevelName} level */
   disable (level) {
     this.#levels.of(level).isEnabled = false
   }
 
-  /** @param {LevelName} level */
+  /** Whether records of a level are let through. @param {LevelName} level */
   isEnabled (level) {
     return this.#levels.of(level).isEnabled
   }
 
-  /** @returns {Counters} */
+  /** Counts what became of the records, exactly. @returns {Counters} */
   counters () {
     const { failureCount, replacedCount, divertedCount } = this.#delivery
     return {
@@ -411,7 +420,8 @@ class Writer {
   }
 
   /**
-   * Flushes. Later records go to standard error.
+   * Flushes. It does not close the log that was given, only logs that came from `replace`. Later records go to standard
+   * error.
    * @returns {Promise<void>}
    */
   close () {
@@ -467,8 +477,11 @@ function toBytes (encoded) {
 }
 
 /**
- * With or without `new`.
- * @param {Log} log  open or being opened
+ * Makes a writer, with or without `new`. If a log cannot be used any more, the writer goes on with the one that
+ * `replace` gives; who reads the old one finds the next one in its property `replacedBy`, a promise, of null if the
+ * writer is closed.
+ * @param {Log} log  open or being opened: until it is open, records wait in memory, also eager ones. It was opened with
+ *   the codec `lines`, or with one of `preEncoded`
  * @param {LogWriterOptions} [options]
  * @returns {Writer}
  */

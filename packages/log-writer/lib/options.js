@@ -24,31 +24,60 @@ const ELSEWHERE = Object.freeze({
     'cache', 'storage', 'maxRecordSize', 'maxPendingSize', 'lockTimeout', 'slots', 'mode']
 })
 
-/** @typedef {'write-through' | 'wait' | 'drop-new' | 'drop-old'} WhenFull */
-/** @typedef {'written' | 'synced'} Eagerness */
+/**
+ * What `write` does when the queue is full. `'write-through'`: the caller writes all that waits, at once; nothing is
+ * dropped, and a fast caller is slowed down to the speed of the disk. `'wait'`: `write` returns false, and the caller
+ * should await `drained()`; if it goes on, `write` writes all that waits once twice the limits are reached.
+ * `'drop-new'`: drops the new record. `'drop-old'`: drops the oldest record that waits.
+ *
+ * If the log cannot be written at all, such as on a full disk, `'write-through'` and `'wait'` keep up to twice the
+ * limits, and then drop as `'drop-new'` does. While the log is being opened, they keep up to 64 MiB, and the rest goes
+ * to standard error.
+ * @typedef {'write-through' | 'wait' | 'drop-new' | 'drop-old'} WhenFull
+ */
+
+/**
+ * What is true of a record of an eager level when `write` returns, if the log is open and can be written. `'written'`:
+ * the kernel has it, with all records before it, so it survives SIGKILL. `'synced'`: it survives a power cut.
+ * @typedef {'written' | 'synced'} Eagerness
+ */
 
 /**
  * @typedef {object} LogWriterOptions
  * @property {{ count?: number | undefined, bytes?: number | undefined, ageMs?: number | undefined }} [batch]  when
- *   waiting records are written: at so many (512), so many bytes (64 KiB), or so long after the oldest (100 ms)
- * @property {{ count?: number | undefined, bytes?: number | undefined }} [queue]  how much may wait in memory; 8192
- *   records and 1 MiB by default
- * @property {WhenFull} [whenFull]  what `write` does when the queue is full; `write-through` by default
- * @property {string[]} [protect]  levels that are never dropped: error and fatal by default
- * @property {Record<string, Eagerness>} [eager]  levels whose records are in the kernel (written) or on the disk
- *   (synced) before `write` returns. By default error is written and fatal is synced
- * @property {string | number} [level]  records below it are filtered; trace by default
- * @property {Record<string, number>} [levels]  names and numbers; those of pino by default
- * @property {boolean} [handleSignals]  whether a signal takes no record: each one is in the kernel before `write`
- *   returns; false by default
+ *   waiting records are written: when there are `count` (512 by default), when they have `bytes` (64 KiB), or when the
+ *   oldest has waited for `ageMs` (100)
+ * @property {{ count?: number | undefined, bytes?: number | undefined }} [queue]  how much may wait in memory: `count`
+ *   records (8,192 by default) and `bytes` (1 MiB)
+ * @property {WhenFull} [whenFull]  what `write` does when the queue is full; `'write-through'` by default
+ * @property {string[]} [protect]  levels whose records are never dropped: `['error', 'fatal']` by default. Others are
+ *   dropped for them, or the caller writes through. If the log cannot be written at all, those that do not fit go to
+ *   standard error
+ * @property {Record<string, Eagerness>} [eager]  levels whose records are in the kernel (`'written'`) or on the disk
+ *   (`'synced'`) before `write` returns: `{ error: 'written', fatal: 'synced' }` by default; `{}` for none. `'written'`
+ *   costs a write of the system for each record, `'synced'` also a sync. While the log is being opened, eager records
+ *   wait, too
+ * @property {string | number} [level]  records below this level are filtered; `'trace'` by default
+ * @property {Record<string, number>} [levels]  names and numbers of the levels. By default those of pino:
+ *   `{ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }`
+ * @property {boolean} [handleSignals]  true makes every level that `eager` does not name `'written'`, so a signal takes
+ *   no record, not even SIGKILL. The writer listens to no signal; only as process 1 of a container, where a signal
+ *   without a listener does nothing, it ends the process at SIGTERM, SIGINT and SIGHUP, unless the program listens
+ *   itself. False by default
  * @property {{ encode: (value: any) => Uint8Array | string }} [codec]  for records that are neither strings nor bytes;
  *   JSON by default
- * @property {(err: Error, attempt: number) => any} [replace]  returns a Log to use in place of one that cannot be
- *   used, a promise of it, or null. It is called again, at longer and longer intervals, until a log can be used
- * @property {(err: Error & { code?: string }) => void} [onReport]  gets each failure. By default the first one with
- *   each code is a warning
- * @property {(record: Uint8Array, level: string) => void} [onDrop]  gets each record that is dropped
- * @property {StandardError} [standardError]  takes what no log takes; `process.stderr` by default
+ * @property {(err: Error, attempt: number) => any} [replace]  returns a Log to use in place of one that could not be
+ *   opened, or is locked, damaged, poisoned or closed: a Log, a promise of one, or null. `attempt` counts the calls
+ *   since a log was written. If it gives null, or five logs in a row fail, records go to standard error, and it is
+ *   called again after 100 ms, then at longer intervals up to 5 s, until a log can be used. Without it there is no way
+ *   back
+ * @property {(err: Error & { code?: string }) => void} [onReport]  gets each failure, and `ERR_LOG_WAS_DIVERTED` when a
+ *   log can be used again. By default the first one with each code is a warning of the process
+ * @property {(record: Uint8Array, level: string) => void} [onDrop]  gets the bytes and the level of each record that is
+ *   dropped
+ * @property {StandardError} [standardError]  takes what no log takes. By default the descriptor 2: records are written
+ *   to it synchronously. If it is a pipe that nobody reads for a second, records are dropped and counted until somebody
+ *   does
  */
 
 /**

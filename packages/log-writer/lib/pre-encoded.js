@@ -6,6 +6,8 @@ const { misuse } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 
 /**
+ * Makes a codec for the log of a writer out of any codec. The writer hands bytes to the log: another codec would encode
+ * them again, so `LogWriter` refuses a log with one (`ERR_INVALID_ARGUMENT`). Readers may use the original codec.
  * @template {{ encode: (value: any) => any }} C
  * @param {C} codec
  * @returns {C}  the same codec, but a Uint8Array is a record that is encoded already
@@ -35,6 +37,10 @@ function checkCodec ({ codec }) {
 }
 
 exports.preEncoded = preEncoded
-/** Records of JSON; a Uint8Array is JSON text already. @type {typeof jsonCodec} */
+/**
+ * The codec for a log of JSON records that a writer writes: `jsonCodec`, but a Uint8Array is JSON text already. Readers
+ * may use `jsonCodec`.
+ * @type {typeof jsonCodec}
+ */
 exports.lines = preEncoded(jsonCodec)
 exports.checkCodec = checkCodec

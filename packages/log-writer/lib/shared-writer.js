@@ -211,7 +211,10 @@ class SharedWriter {
     process.prependListener('exit', this.#onExit)
   }
 
-  /** @returns {Channel}  for one thread */
+  /**
+   * Makes a ring, a piece of shared memory, for one thread.
+   * @returns {Channel}
+   */
   connect () {
     const connection = new Connection(this.#writer, this.#options, (ended) => {
       if (!this.#connections.delete(ended)) return
@@ -221,7 +224,10 @@ class SharedWriter {
     return connection.channel
   }
 
-  /** Of all threads together: submitted = taken + queued + dropped + diverted. */
+  /**
+   * Counts the records of all threads together: submitted = taken + queued + dropped + diverted. `taken`: handed to the
+   * log writer, whose own counters count them from then on.
+   */
   counters () {
     const total = { ...this.#ended }
     for (const { ring } of this.#connections) add(total, countersOf(ring))
@@ -241,7 +247,9 @@ function add (total, more) {
 }
 
 /**
- * Lets worker threads write to a log writer.
+ * Lets worker threads write to a log writer. Each record is in the log once, whole, and in the order of its thread. A
+ * record is safe from `worker.terminate()` and from an error in the thread once `write` has returned. When the process
+ * exits, what is in the rings is written first; a signal that ends the process takes it.
  * @param {Target} writer
  * @param {{ size?: number, levels?: Record<string, number> }} [options]  `size` in bytes, of each thread's ring: a
  *   power of two, 1 MiB by default. `levels` as those of the writer

@@ -22,7 +22,9 @@ const EAGER = ['error', 'fatal']
  * @typedef {import('./shared-writer').Channel} Channel
  *
  * @typedef {object} ThreadWriterOptions
- * @property {'wait' | 'drop-new'} [whenFull]  what `write` does when the ring is full; `wait` by default
+ * @property {'wait' | 'drop-new'} [whenFull]  what `write` does when the ring is full. `'wait'`, the default: the
+ *   thread is blocked until the owner's event loop turns, so an owner that waits for the thread synchronously waits
+ *   without end. `'drop-new'`: drops the record, and the owner writes a gap record
  * @property {string[]} [eager]  levels whose records the owner has taken before `write` returns: error and fatal by
  *   default, and all of them if the log writer has `handleSignals`
  * @property {number} [eagerMs]  for how long `write` waits for that at most; 1000 by default
@@ -68,8 +70,9 @@ class Writer {
   }
 
   /**
+   * Puts a record into the ring. After the owner has closed its side, records go to standard error.
    * @param {unknown} record  a string or bytes are stored as they are; anything else is encoded now
-   * @param {string | number} [level]
+   * @param {string | number} [level]  `'info'` by default
    * @returns {boolean}  false if the record was dropped
    */
   write (record, level = 'info') {
@@ -200,8 +203,8 @@ class Writer {
   }
 
   /**
-   * Waits until everything is in the log, and synced.
-   * @param {{ timeoutMs?: number | undefined }} [options]
+   * Blocks the thread until everything is in the log, and synced.
+   * @param {{ timeoutMs?: number | undefined }} [options]  5,000 by default
    * @returns {boolean}  false if it is not, or not in time
    */
   flushSync ({ timeoutMs = 5000 } = {}) {
@@ -221,7 +224,7 @@ class Writer {
     return Atomics.load(words, FLUSHED) === 1
   }
 
-  /** Of this thread: submitted = taken + queued + dropped + diverted. */
+  /** Counts the records of this thread: submitted = taken + queued + dropped + diverted. */
   counters () {
     return countersOf(this.#ring)
   }

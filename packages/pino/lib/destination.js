@@ -120,7 +120,11 @@ class DestinationStream extends EventEmitter {
   }
 
   /**
-   * Takes a line of pino; or text that may hold several lines, and parts of lines.
+   * Takes a line of pino; or text of others that may hold several lines, and parts of lines. A line is stored as its
+   * bytes are, without the end of line. Text that is not a JSON object becomes the `msg` of one. Of pino's lines only
+   * the first one of each logger is parsed to find that out, and of later ones the first and the last character are
+   * looked at; with a hook `streamWrite` every line is parsed. The level of a line that is not from pino is found in
+   * it.
    * @param {string | Uint8Array} chunk
    * @returns {boolean}  false: wait for `drain`
    */
@@ -194,7 +198,10 @@ class DestinationStream extends EventEmitter {
     this.emit('drain')
   }
 
-  /** Calls back when all earlier lines are synced. @param {((err?: Error) => void) | null} [cb] */
+  /**
+   * Calls back when all earlier lines are synced. `logger.flush(cb)` calls it.
+   * @param {((err?: Error) => void) | null} [cb]
+   */
   flush (cb) {
     if (cb != null && typeof cb !== 'function') throw misuse('flush: the callback must be a function')
     this.#writeRest()
@@ -232,12 +239,15 @@ class DestinationStream extends EventEmitter {
     return this.#options.tee?.skippedCount ?? 0
   }
 
-  /** Resolves when the log is open. @returns {Promise<void>} */
+  /**
+   * Waits until the log is open, or opening has failed. It never fails: the event `error` has the reason.
+   * @returns {Promise<void>}
+   */
   ready () {
     return new Promise((resolve) => this.log.ready(() => resolve()))
   }
 
-  /** Flushes and closes. Emits `finish` and `close`. */
+  /** Writes what waits, and closes. Emits `finish` and `close`. Later lines go to standard error. */
   end () {
     if (this.#closing) return this
     this.close().then(() => {
@@ -253,7 +263,7 @@ class DestinationStream extends EventEmitter {
     this.close().then(() => this.emit('close'))
   }
 
-  /** @returns {Promise<void>} */
+  /** Writes what waits, and closes. Later lines go to standard error. @returns {Promise<void>} */
   close () {
     this.#closing ??= this.#close()
     return this.#closing
@@ -321,8 +331,13 @@ async function closeTarget (writer, { log, isOwned }) {
 }
 
 /**
+ * Makes a destination for pino in this process. Events: `ready` (the log is open, or opening has failed), `drain`
+ * (there is room again after `write` returned false, or `reopen` is done), `drop` (a line was dropped; the listener
+ * gets it), `error` (a failure; if nobody listens, the first one with each code is a warning of the process), `finish`
+ * and `close` (after `end`).
  * @param {string | URL | Log} target  a folder, for a segmented log; or a Log that was opened with the codec `lines` of
- *   `@millrace/log-writer`
+ *   `@millrace/log-writer`. A Log has its own limits, and is not closed, unless it cannot be used any more: then the
+ *   destination closes it, and opens it again with the same options
  * @param {DestinationOptions} [options]
  * @returns {DestinationStream}
  */

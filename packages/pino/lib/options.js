@@ -36,15 +36,25 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  */
 
 /**
- * Those of a log writer, except `codec` and `levels`, and:
+ * Those of a log writer, except `codec`, `levels` and `onDrop`, and these. `handleSignals` is true by default: a line
+ * is in the file when the call returns. `onReport` takes the place of the event `error`.
  * @typedef {object} OwnOptions
- * @property {FolderOptions} [log]  options of the log, if the target is a folder
- * @property {boolean | number} [slots]  lets several processes write the folder, so many at most, or 64: each gets a
- *   `SlotLog`
- * @property {Record<string, number>} [levels]  levels of your own, beside those of pino
- * @property {boolean | PatternName[]} [redact]  secrets to find by their form: all kinds, or some; none by default
- * @property {string} [censor]  what stands in place of a secret; `[Redacted]` by default
- * @property {import('./tee').TeeTarget} [tee]  where lines go besides
+ * @property {FolderOptions} [log]  options of the segmented log, if the target is a folder: when segments begin, and
+ *   when the oldest go. `{ maxSize: 2 ** 30 }` by default: all files in the folder together are never larger. If you
+ *   give `log` without `maxSize`, the default stays; `{ maxSize: undefined }` keeps all. With `slots` it has the
+ *   options of a slot
+ * @property {boolean | number} [slots]  lets several processes write the folder, such as the workers of a cluster: so
+ *   many at most, or 64 with true. Each gets a `SlotLog`, and `maxSize` is for all together. False by default: one
+ *   process at a time writes the folder, and the lines of a second one go to standard error until the first one ends
+ * @property {Record<string, number>} [levels]  names and numbers of levels of your own, beside those of pino. Those of
+ *   pino's `customLevels` are known without it. Each is treated as the standard level at or below it
+ * @property {boolean | PatternName[]} [redact]  secrets to find by their form, anywhere in a line: true for all kinds,
+ *   or a list of some; false by default
+ * @property {string} [censor]  what stands in place of a secret; `'[Redacted]'` by default
+ * @property {import('./tee').TeeTarget} [tee]  where lines go besides: `'stdout'`, `'stderr'`, `'pretty'` (standard
+ *   output, for people) or a Writable. If its reader is behind by more than 1 MiB, or is gone, lines are left out
+ *   there, and `teeSkippedCount` counts them. On Linux, Node.js writes to a pipe synchronously: then a slow reader
+ *   makes the program wait
  */
 
 /** @typedef {OwnOptions & Omit<LogWriterOptions, 'codec' | 'levels' | 'onDrop'>} DestinationOptions */

@@ -34,7 +34,16 @@ const CARD = /(?:(?<![\w.])|(?<=\\(?:[bfnrt]|u[\da-f]{4})))[2-6]\d{3}(?:\d{9,15}
 /** How the numbers of the large networks begin, with their lengths. */
 const NETWORKS = /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}|6(?:011|4[4-9]\d|5\d\d)\d{12}|62\d{14,17})$/
 
-/** @typedef {'name' | 'credentials' | 'email' | 'token' | 'card'} PatternName */
+/**
+ * A kind of secret. `'name'`: the values of members whose names end in `password`, `passwd`, `passphrase`, `pwd`,
+ * `secret`, `token`, `apiKey`, `privateKey`, `secretKey`, `accessKey`, `authorization`, `cookie`, `credential`,
+ * `cardNumber`, `sessionId`, `cvv` and the like, in any case, with `_` or `-`, and in the plural; members named `pass`,
+ * `pin`, `otp`, `jwt` and `ssn`; and what follows such a name and `=` in a text. `'card'`: numbers of cards of the
+ * large networks, with a right check digit. `'token'`: JSON web tokens, `Bearer` tokens, `Basic` passwords, private
+ * keys, and tokens of AWS, GitHub, Google, npm, Slack and Stripe. `'email'`: email addresses. `'credentials'`: user and
+ * password in a URL.
+ * @typedef {'name' | 'credentials' | 'email' | 'token' | 'card'} PatternName
+ */
 
 /**
  * @typedef {object} Redactor

@@ -59,12 +59,30 @@ const presets = {
   }
 }
 
-/** @typedef {'development' | 'production' | 'fastify' | 'serverless' | 'hardened' | 'minimal'} PresetName */
+/**
+ * All presets but `development` set the level `info`.
+ *
+ * - `development`, for your own machine: level `debug`; lines also on standard output, for people; 16 MiB on disk.
+ * - `production`, for a service: all kinds of redaction.
+ * - `fastify`, for a service on Fastify: the same, but email addresses stay.
+ * - `serverless`, for a function that is frozen after each call: all redaction; lines also on standard output; 32 MiB
+ * on disk.
+ *   Call `await to.drain({ withinMs })` before the function returns.
+ * - `hardened`, for an audit: all redaction; an error is synced when the call returns; warnings are never dropped.
+ * - `minimal`, for tools: no redaction, no `pid` and `hostname`; lines are written in batches, also errors; a queue of
+ * 256
+ *   KiB; 16 MiB on disk.
+ *
+ * With `slots`, every preset has 1 GiB on disk.
+ * @typedef {'development' | 'production' | 'fastify' | 'serverless' | 'hardened' | 'minimal'} PresetName
+ */
 
 /**
+ * Gives the two arguments of `pino`, its options and a destination, for one kind of program:
+ * `pino(...preset('production', 'logs'))`.
  * @param {PresetName} name
  * @param {string | URL | import('./options').Log} target
- * @param {DestinationOptions} [options]  in place of those of the preset
+ * @param {DestinationOptions} [options]  of `destination`. Each one replaces that of the preset as a whole
  * @returns {[LoggerOptions, import('./destination').Destination<any>]}  the arguments of `pino`
  */
 function preset (name, target, options) {

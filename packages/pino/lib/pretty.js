@@ -31,6 +31,8 @@ const withColors = (style, text) => `\u001b[${CODES[style]}m${text}\u001b[0m`
 const plain = (style, text) => text
 
 /**
+ * Formats a record for people, as `--pretty` prints it. Times are in UTC. Times and levels of other loggers are found,
+ * too.
  * @param {any} record  a line of pino, parsed
  * @param {PrettyOptions} [options]
  * @returns {string}  one line or several. Control characters are spelled out

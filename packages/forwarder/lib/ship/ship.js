@@ -13,7 +13,9 @@ const BATCH_AGE_MS = 50
 /**
  * @template [T=any]
  * @typedef {Omit<import('../options').ForwarderOptions<T>, 'sink'> & { refill?: boolean | undefined }} ShipOptions
- *   `refill`: whether to ship again what the target has lost; true by default
+ *   the options of a forwarder except `sink`, and `refill`: whether to ship again what the target has lost, true by
+ *   default. False: the shipper then stops with `ERR_SHIP_TARGET_LOST`. `name` is `'ship'` by default: a log that is
+ *   shipped into two targets needs two names. `batch.ageMs` is 50 by default
  */
 
 class Shipper extends LogForwarder {
@@ -34,7 +36,7 @@ class Shipper extends LogForwarder {
   }
 
   /**
-   * Compares what was shipped with the source.
+   * Compares what was shipped with the source, as `verifyShipped` does, up to the record that was shipped last.
    * @param {import('./verify-shipped').VerifyOptions} [options]
    */
   verify (options = {}) {
@@ -56,10 +58,32 @@ function createSink (source, target, refill) {
 }
 
 /**
- * The shipper begins at once.
+ * Copies each record of a log into another one, once and in order, and goes on with those that are appended. The
+ * shipper begins at once. It has the methods and observables of a forwarder, and `verify`.
+ *
+ * Each record in the target says where it came from: `{ log, seq, value }`, with the id of the source and the seq
+ * there. If the source gives bytes and the target has no codec, 24 bytes come before them: the id (16 bytes) and the
+ * seq (8 bytes, big-endian). So the shipper reads in the target what has arrived: when it begins, and after an append
+ * that failed.
+ *
+ * - The target has more than the cursor says, or there is no cursor: it goes on after the target's last record.
+ * - The target has less than it once had: it reports `target`, and ships again what is missing (see `refill`).
+ * - The target ends with a record of another log, or others append to it: it stops with `ERR_SHIP_TARGET_TAKEN`.
+ * - The source has no record, or another one, at the seq of the target's last record, as after an older copy of the
+ *   source was restored: it stops with `ERR_SHIP_SOURCE_CHANGED`.
+ * - The target cannot be opened, is closed, poisoned or full: it stops with `ERR_SHIP_TARGET_FAILED`. For a full
+ *   stream of JetStream it waits.
+ * - After any other failure of the target it waits, looks at the target, and goes on.
+ *
+ * A shipper that stops reports `stopped`, and `drained` fails with the error. A record that was deleted before its
+ * turn is not shipped; one that is deleted later stays in the target. If a power cut takes records from the source
+ * that were shipped already, the target keeps them. A source with a method `hold` keeps what the target does not have
+ * yet, or may lose in a power cut, within the limits of the source; the shipper calls `sync` of the target before a
+ * hold moves on.
  * @template [T=any]
  * @param {import('../forwarder').ForwardedLog} log
- * @param {object} target  a log
+ * @param {object} target  a log of any kind. A copy of a log has the same id: never ship a log and its copy into one
+ *   target
  * @param {ShipOptions<T>} [options]
  * @returns {Shipper}
  */

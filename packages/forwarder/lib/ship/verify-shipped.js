@@ -11,7 +11,12 @@ const RANGE_COUNT = 10_000
 const DIFFERENCE_COUNT_MAX = 100
 
 /** @typedef {import('./log-sink').ShippedRecord} ShippedRecord */
-/** @typedef {{ lte?: number, rangeCount?: number, signal?: AbortSignal }} VerifyOptions */
+/**
+ * @typedef {object} VerifyOptions
+ * @property {number} [lte]  the last seq of the source to compare; by default the last one that it has
+ * @property {number} [rangeCount]  how many records of the source make one of the `ranges`; 10,000 by default
+ * @property {AbortSignal} [signal]  ends the comparison
+ */
 
 /**
  * @typedef {object} ShippedRange
@@ -38,12 +43,13 @@ const DIFFERENCE_COUNT_MAX = 100
 
 /**
  * @typedef {object} ShippedReport
- * @property {boolean} isSame  whether the target has every record of the source, once, in order, and no other one
- * @property {number} source  records
- * @property {number} target  records
- * @property {Record<DifferenceKind, number>} counts
+ * @property {boolean} isSame  whether the target has every record of the source up to `lte`, once, in order, and no
+ *   other one. Records that the source has lost since do not make it false
+ * @property {number} source  how many records of the source were compared
+ * @property {number} target  how many records of the target were compared
+ * @property {Record<DifferenceKind, number>} counts  how many records there are of each kind of difference
  * @property {Difference[]} differences  the first 100
- * @property {ShippedRange[]} ranges
+ * @property {ShippedRange[]} ranges  counts and digests of both sides, in ranges of `rangeCount` records
  * @property {{ count: number, size: number }} lost  damaged ranges of the source, and their bytes
  */
 
@@ -135,9 +141,10 @@ class Side {
 }
 
 /**
+ * Reads a log and the log that it was shipped into, and compares them.
  * @param {any} log  the source
  * @param {any} target  a log
- * @param {VerifyOptions} [options]  `lte`: the last seq of the source that must be there; by default the last one
+ * @param {VerifyOptions} [options]
  * @returns {Promise<ShippedReport>}
  */
 async function verifyShipped (log, target, options = {}) {

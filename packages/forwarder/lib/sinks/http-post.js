@@ -29,11 +29,14 @@ const CONTINUE_MS = 1000
 /**
  * @typedef {Record<string, string>} Headers
  * @typedef {object} HttpOptions
- * @property {Headers | (() => Headers | Promise<Headers>) | undefined} [headers]  a function is called before every try
- * @property {boolean | undefined} [gzip]
- * @property {number | undefined} [timeoutMs]  of a whole request and its answer; 30,000 by default
- * @property {number[] | undefined} [refusedStatus]  answers that refuse the records for good; 400 and 422 by default
- * @property {import('node:http').Agent | undefined} [agent]
+ * @property {Headers | (() => Headers | Promise<Headers>) | undefined} [headers]  a function is called before every
+ *   try, and may return a promise: for tokens that expire
+ * @property {boolean | undefined} [gzip]  true compresses the batches; false by default
+ * @property {number | undefined} [timeoutMs]  for a request and its whole answer, in ms; 30,000 by default
+ * @property {number[] | undefined} [refusedStatus]  the answers that refuse records for good; `[400, 422]` by
+ *   default. If your server answers 500 because of a record, add 500, or the record blocks the rest
+ * @property {import('node:http').Agent | undefined} [agent]  for a proxy, or certificates; by default an agent that
+ *   keeps one connection open
  */
 
 /** @typedef {{ status: number, headers: import('node:http').IncomingHttpHeaders, body: Buffer }} Answer */

@@ -10,11 +10,20 @@ const { formatAll, toLine } = require('./lines')
  * @typedef {import('../options').SinkRecord} SinkRecord
  * @typedef {import('./http-post').HttpOptions & {
  *   format?: ((record: SinkRecord, log: string) => unknown) | undefined
- * }} HttpSinkOptions  `format` returns what becomes a line of JSON
+ * }} HttpSinkOptions  `format` gets a record and the id of the log, and returns what becomes a line of JSON
  */
 
 /**
- * @param {string | URL} url
+ * Makes a sink that sends each batch as a POST with a line of JSON for each record (`application/x-ndjson`). The header
+ * `Idempotency-Key: "<key>"` has the key of the batch. The bytes of a log without a codec are sent as they are.
+ *
+ * A whole answer 2xx accepts the batch. 400 and 422 refuse records. 413 makes smaller batches. 429 and 503 with
+ * `Retry-After` wait at least that long; a date is compared with the answer's `Date`. After any other answer, no
+ * answer or a part of one, the batch is sent again. So a wrong token (401) or a wrong path (404) sets nothing aside:
+ * the records wait until it is corrected. Redirects are not followed. An answer that comes before the whole batch was
+ * read counts; if the connection is reset before the answer is there, the next try asks the server first (`Expect:
+ * 100-continue`).
+ * @param {string | URL} url  http: or https:
  * @param {HttpSinkOptions} [options]
  * @returns {import('../options').Sink}
  */

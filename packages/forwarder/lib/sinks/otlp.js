@@ -20,10 +20,12 @@ const SCOPE = { name: '@millrace/forwarder' }
 
 /**
  * @typedef {object} OwnOptions
- * @property {Record<string, unknown> | undefined} [resource]  attributes of all records, such as `service.name`
- * @property {{ name: string, version?: string, attributes?: Record<string, unknown> } | undefined} [scope]
- * @property {((logRecord: LogRecord, record: SinkRecord) => LogRecord) | undefined} [map]  may change what is sent
- * @property {Encoding | undefined} [encoding]  `json` by default
+ * @property {Record<string, unknown> | undefined} [resource]  attributes of all records. Give `service.name` at least
+ * @property {{ name: string, version?: string, attributes?: Record<string, unknown> } | undefined} [scope]  the
+ *   instrumentation scope. By default its name is the record's `name`, as pino writes it
+ * @property {((logRecord: LogRecord, record: SinkRecord) => LogRecord) | undefined} [map]  may change what is sent. A
+ *   log record has the form of the JSON encoding of OTLP
+ * @property {Encoding | undefined} [encoding]  `'json'` by default; `'protobuf'` takes about half the bytes
  * @typedef {import('./http-post').HttpOptions & OwnOptions} OtlpSinkOptions
  */
 
@@ -40,6 +42,21 @@ const WRITERS = {
 }
 
 /**
+ * Makes a sink that sends logs by OTLP/HTTP to an OpenTelemetry Collector, to `@millrace/ingest`, or to another
+ * server that takes it. Its options are those of `httpSink` except `format`, and its own.
+ *
+ * The time and the level are found wherever a logger writes them: they become `timeUnixNano`, to the nanosecond if
+ * the record has it, and `severityNumber` with `severityText`. A number that could have come from several scales
+ * stays an attribute; an unknown name is sent as `severityText`. `msg` or `message` becomes `body`. `trace_id`,
+ * `span_id` and `trace_flags`, also in camelCase, become `traceId`, `spanId` and `flags` if they are valid. `err` or
+ * `error` becomes the attributes `exception.type`, `exception.message` and `exception.stacktrace`; `hostname` and
+ * `pid` the resource attributes `host.name` and `process.pid`. All other fields become attributes; objects and arrays
+ * stay nested. The attribute `log.record.uid` is the id of the log and the seq.
+ *
+ * Answers count as for `httpSink`: other failures than 429, 502, 503 and 504 are tried again, too, although OTLP does
+ * not ask for it, so that a token that has expired loses nothing. If a collector accepts a batch but rejects some of
+ * its records (a partial success), it does not say which ones, and OTLP forbids another try: the forwarder counts
+ * them, and notes the range of seqs in the log of refused records.
  * @param {string | URL} url  of the collector; without a path, `/v1/logs` is added
  * @param {OtlpSinkOptions} [options]
  * @returns {import('../options').Sink}

@@ -82,8 +82,12 @@ async function writeAll (stream, chunks, signal) {
 }
 
 /**
- * @param {Writable | (() => Writable)} stream  or a function that makes one, and after a failure another
- * @param {{ format?: ((record: SinkRecord) => any) | undefined }} [options]
+ * Makes a sink that writes a line of JSON for each record, or the values themselves to a stream in object mode. A
+ * batch is forwarded when the stream has called back for its last chunk.
+ * @param {Writable | (() => Writable)} stream  or a function that makes one, such as `() => net.connect(5170)`: it is
+ *   called again after a failure. A stream that failed is destroyed, so without a function nothing more is sent
+ * @param {{ format?: ((record: SinkRecord) => any) | undefined }} [options]  `format` returns the chunk for a record,
+ *   which is written as it is: add the end of line yourself
  * @returns {import('../options').Sink}
  */
 function writableSink (stream, options = {}) {
