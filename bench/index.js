@@ -4,10 +4,10 @@
 
 const path = require('node:path')
 const { runCases } = require('./layers/cases')
-const { describeReport, drawCharts, formatTable, gatherCells, readSheets, toSheets } = require('./layers/report')
+const { describeReport, drawCharts, formatMarkdownTable, formatTable, gatherCells, readSheets, toSheets } = require('./layers/report')
 const { countOption, readOptions, runCommand, toInteger, toNames, toParts, toPath } = require('./lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('./lib/logs')
-const { gatherFacts } = require('./lib/report')
+const { createFinder, describeFacts, gatherFacts, readCsv } = require('./lib/report')
 const { writePage } = require('./page')
 const { UserError, loadParts } = require('./lib/run')
 
@@ -88,6 +88,7 @@ async function run (options, generated) {
   const lines = [formatTable(cells), '', `${facts.machine}, Node ${facts.node}`, facts.input]
   if (skipped > 0) lines.push(`out of time: ${skipped} second or third runs were left out; --runs 3 insists on them`)
   return {
+    isPartial: Object.keys(/** @type {any} */ (options).given).some((name) => !['draw', 'out', 'runs'].includes(name)),
     sheets: options.draw ? {} : toSheets(options, measurements, facts),
     charts: await drawCharts(cells, facts, (line) => lines.push(line)),
     pages: { report: await writePage(describeReport(cells, facts)) },
@@ -105,8 +106,43 @@ async function measure (options, generated) {
   return { measurements, facts, skipped }
 }
 
+/** The tables and figures for pages. @type {Record<string, import('./figures/sources').Source>} */
+const sources = {
+  layers: {
+    sheet: layers[0].name,
+    open (folder) {
+      const { measurements, facts } = readSheets({ layers, stacks }, folder)
+      const about = describeFacts({ ...facts, input: undefined })
+      return { facts, tables: { '': () => [formatMarkdownTable(gatherCells({ layers, stacks }, measurements)), about].join('\n\n') } }
+    }
+  },
+  ...Object.fromEntries(layers.map(({ name }) => [name, createLayerSource(name)]))
+}
+
+/**
+ * Its figures are found by the block size in KiB and the stack.
+ * @type {(layer: string) => import('./figures/sources').Source}
+ */
+function createLayerSource (layer) {
+  return {
+    sheet: layer,
+    open (folder) {
+      const { facts, rows } = readCsv(path.join(folder, `${layer}.csv`))
+      const valuesOf = createFinder(rows, (row) => [`${Number(row.block_size) / KIB} ${row.stack}`], ({ ms }) => Number(ms))
+      return {
+        facts,
+        find (key) {
+          const values = valuesOf(key)
+          return values.length > 0 ? { values, unit: 'ms' } : undefined
+        }
+      }
+    }
+  }
+}
+
 if (require.main === module) runCommand(COMMAND)
 
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.sources = sources
 exports.layers = layers
 exports.stacks = stacks

@@ -5,7 +5,7 @@
 
 const { countOption, readOptions, runCommand } = require('../lib/command')
 const { loadParts } = require('../lib/run')
-const { createTableCommand } = require('../lib/table-command')
+const { createSource, createTableCommand } = require('../lib/table-command')
 const { tables } = require('./tables')
 
 /** @typedef {import('../lib/tables').Row} Row */
@@ -27,7 +27,7 @@ const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3
 const COMMAND = createTableCommand({
   name: 'ingest',
   about: `Sends events over HTTP to Millrace, to the same fastify server that does nothing, and to one that buffers for
-better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latency.*, and the tables in the documentation.
+better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latency.*, and the tables in pages.
 Ends with exit code 1 when a goal is missed by more than 10%.`,
   tables,
   peers,
@@ -78,6 +78,7 @@ function adapt (row, { seconds, stored, logs, readers }) {
 if (require.main === module) runCommand(COMMAND)
 
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.source = createSource({ name: 'ingest', tables, peers })
 exports.adapt = adapt
 exports.peers = peers
 exports.tables = tables

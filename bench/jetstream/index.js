@@ -8,14 +8,12 @@ const path = require('node:path')
 const { startCluster, startServer } = require('../../packages/jetstream/test/server')
 const { describeSetting, drawBars, drawChart } = require('../lib/charts')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
-const { formatCount, gatherFacts, median, readCsv } = require('../lib/report')
+const { createFinder, describeFacts, formatCount, formatMarkdown, gatherFacts, median, readCsv } = require('../lib/report')
 const { UserError, loadParts, rotate, runTask, takeTurns } = require('../lib/run')
 const { withFolder } = require('../lib/work-file')
 const { RECORD_SIZE } = require('./works')
 
 const WORKS = require.resolve('./works')
-const DOCUMENT = path.join('docs', 'guides', 'scale.md')
-const MARKED = /<!-- bench:jetstream -->[^]*<!-- bench:jetstream end -->/
 const TIMEOUT_MS = 60_000
 const GOAL = 0.8
 const CONSUME_COUNT = 100_000
@@ -56,8 +54,8 @@ const peers = loadParts(require.resolve('./clients'))
 const COMMAND = {
   name: 'bench:jetstream',
   about: `Publishes and consumes with a JetStreamLog and with a bare client, on one NATS server and on three, all on this
-machine. Writes data/jetstream.csv and images/jetstream.*, and the table in docs/guides/scale.md. Ends with exit code 1 when the
-log has less than ${GOAL} of the bare client's rate.`,
+machine. Writes data/jetstream.csv and images/jetstream.*, and the table in pages. Ends with exit code 1 when the log
+has less than ${GOAL} of the bare client's rate.`,
   options: {
     rows: { takes: 'LIST', about: 'rows, or sites', standard: 'all', read: toParts(rows, undefined, groups) },
     runs: countOption('how many turns each client takes in a row', { initial: 6, standard: '6' }),
@@ -69,13 +67,11 @@ log has less than ${GOAL} of the bare client's rate.`,
 
 /** @type {(options: any, generated: string) => Promise<import('../lib/command').Results>} */
 async function run (options, generated) {
-  const { rates, facts } = options.draw ? readSheet(generated) : await measure(options, generated)
+  const { rates, facts } = options.draw ? readSheet(path.join(generated, '..')) : await measure(options, generated)
   const shown = rows.filter(({ name }) => rates.has(`${name} millrace`))
-  const table = formatTable(shown, rates)
-  const about = `\`${facts.command}\` on ${facts.machine}, Node ${facts.node}; ${facts.packages}.`
-  if (options.given.rows === undefined) writeDocument(path.join(generated, '..', '..', DOCUMENT), [table, about])
   return {
-    table: [table, about].join('\n\n'),
+    table: [formatTable(shown, rates), describeFacts(facts)].join('\n\n'),
+    isPartial: options.given.rows !== undefined,
     sheets: options.draw ? {} : { jetstream: toSheet(shown, rates, facts) },
     charts: { jetstream: await draw(shown, rates, facts) },
     isFailure: !options.draw && shown.some(({ name }) => ratioOf(rates, name) < GOAL)
@@ -129,19 +125,12 @@ function formatTable (shown, rates) {
     const figures = peers.map((peer) => formatRate(median(rates.get(`${name} ${peer.name}`) ?? [NaN])))
     return [site.label, label, ...figures, `${ratioOf(rates, name).toFixed(2)}x`]
   })
-  return [heads, ['---', '---', '--:', '--:', '--:'], ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
+  return formatMarkdown(heads, lines, (column) => column < 2)
 }
 
 /** @param {number} rate */
 function formatRate (rate) {
   return formatCount(Math.round(Number(rate.toPrecision(3))))
-}
-
-/** @type {(file: string, parts: string[]) => void} */
-function writeDocument (file, parts) {
-  if (!fs.existsSync(file)) return
-  const marked = ['<!-- bench:jetstream -->', ...parts, '<!-- bench:jetstream end -->'].join('\n\n')
-  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(MARKED, () => marked))
 }
 
 /** @type {(shown: Row[], rates: Rates, facts: import('../lib/report').Facts) => import('../lib/report').Sheet} */
@@ -154,15 +143,33 @@ function toSheet (shown, rates, facts) {
   }
 }
 
-/** @param {string} generated */
-function readSheet (generated) {
-  const file = path.join(generated, '..', 'jetstream.csv')
+/** @param {string} folder */
+function readSheet (folder) {
+  const file = path.join(folder, 'jetstream.csv')
   if (!fs.existsSync(file)) throw new UserError('--draw: there is no data/jetstream.csv; measure first')
   const sheet = readCsv(file)
   /** @type {Rates} */
   const rates = new Map()
   for (const { row, peer, rate } of sheet.rows) rates.set(`${row} ${peer}`, [...rates.get(`${row} ${peer}`) ?? [], Number(rate)])
-  return { rates, facts: sheet.facts }
+  return { rates, facts: sheet.facts, lines: sheet.rows }
+}
+
+/** The table and figures for pages. @type {import('../figures/sources').Source} */
+const source = {
+  sheet: 'jetstream',
+  open (folder) {
+    const { rates, facts, lines } = readSheet(folder)
+    const shown = rows.filter(({ name }) => rates.has(`${name} millrace`))
+    const valuesOf = createFinder(lines, ({ row, peer }) => [`${row} ${peer}`], ({ rate }) => Number(rate))
+    return {
+      facts,
+      tables: { '': () => [formatTable(shown, rates), describeFacts(facts)].join('\n\n') },
+      find (key) {
+        const values = valuesOf(key)
+        return values.length > 0 ? { values, unit: 'rate' } : undefined
+      }
+    }
+  }
 }
 
 /** @type {(shown: Row[], rates: Rates, facts: import('../lib/report').Facts) => Promise<string>} */
@@ -203,4 +210,5 @@ function toBars ({ name }, label, rates) {
 
 if (require.main === module) runCommand(COMMAND)
 
+exports.source = source
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)

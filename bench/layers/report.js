@@ -7,7 +7,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { add, describeRuns, describeSetting, drawBars, drawChart, drawLines, write } = require('../lib/charts')
 const { readSource } = require('../lib/logs')
-const { alignColumns, formatCount, formatKib, formatMs, formatRatio, formatSize, readCsv, summarize } = require('../lib/report')
+const { alignColumns, formatCount, formatKib, formatMarkdown, formatMs, formatRatio, formatSize, readCsv, summarize } = require('../lib/report')
 const { UserError } = require('../lib/run')
 
 /** @typedef {import('./cases').Measurement} Measurement */
@@ -73,6 +73,14 @@ function formatTable (cells) {
     parts.push('', '~ read the first 64 MiB only, once, and scaled to the whole log')
   }
   return parts.join('\n')
+}
+
+/** For pages: at one block size. @param {Cells} cells */
+function formatMarkdownTable (cells) {
+  const blockSize = chooseBlockSize(cells.blockSizes)
+  const heads = cells.stacks.flatMap(({ label }, index) => index === 0 ? [label] : [label, 'ratio'])
+  const lines = cells.layers.map((layer) => [`\`${layer.name}\``, layer.meaning, ...formatRow(cells, layer, blockSize).slice(1)])
+  return formatMarkdown([`ms, ${formatKib(blockSize)}`, '', ...heads], lines, (column) => column < 2)
 }
 
 /**
@@ -334,6 +342,7 @@ function drawBarChart (cells, words) {
 
 exports.gatherCells = gatherCells
 exports.formatTable = formatTable
+exports.formatMarkdownTable = formatMarkdownTable
 exports.toSheets = toSheets
 exports.readSheets = readSheets
 exports.drawCharts = drawCharts

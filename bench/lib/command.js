@@ -1,10 +1,11 @@
 'use strict'
-// What the three commands share: options, read from a table that --help is made from too; parts that are picked by
+// What the commands share: options, read from a table that --help is made from too; parts that are picked by
 // name; where the outputs go, and how a command ends.
 
 const fs = require('node:fs')
 const path = require('node:path')
 const { parseArgs } = require('node:util')
+const { writePages } = require('../figures/pages')
 const { saveChart } = require('./charts')
 const { alignColumns, formatCsv } = require('./report')
 const { MeasureError, UserError, loadParts } = require('./run')
@@ -36,6 +37,7 @@ const ROOT = path.join(__dirname, '..', '..')
  * @property {Record<string, import('./report').Sheet>} sheets  CSV files by their names
  * @property {Record<string, string | undefined>} charts  SVG by their names; undefined where there is nothing to draw
  * @property {Record<string, string>} [pages]  HTML by their names
+ * @property {boolean} [isPartial]  if not all was measured that pages show
  * @property {boolean} [isFailure]
  */
 
@@ -79,7 +81,7 @@ async function measure ({ run }, { out = ROOT, ...options }) {
     throw new UserError(`--out: ${/** @type {Error} */ (err).message}`)
   }
   const [data, images, generated] = folders
-  const { table, sheets, charts, pages = {}, isFailure } = await run(options, generated)
+  const { table, sheets, charts, pages = {}, isPartial, isFailure } = await run(options, generated)
   console.log(table)
   const texts = [
     ...Object.entries(sheets).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)]),
@@ -89,6 +91,8 @@ async function measure ({ run }, { out = ROOT, ...options }) {
   const files = texts.map(([file]) => file)
   for (const [name, svg] of Object.entries(charts)) if (svg) files.push(...saveChart(images, name, svg))
   if (files.length > 0) console.log(`written: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
+  if (isPartial) console.log('pages keep their figures, because only a part was measured')
+  else for (const page of writePages(out)) console.log(`written: ${page}`)
   return isFailure ? 1 : 0
 }
 

@@ -134,9 +134,9 @@ function formatCsv ({ facts: { command, machine, node, packages, input }, notes,
 }
 
 /**
- * What formatCsv made: the facts, and each row by its columns.
+ * What formatCsv made: the facts, all lines before the columns, and each row by its columns.
  * @param {string} file
- * @returns {{ facts: Facts, rows: Array<Record<string, string>> }}
+ * @returns {{ facts: Facts, notes: string[], rows: Array<Record<string, string>> }}
  */
 function readCsv (file) {
   const lines = fs.readFileSync(file, 'utf8').trim().split('\n')
@@ -145,8 +145,35 @@ function readCsv (file) {
   const [command, machine, node, packages, input] = ['command', 'machine', 'node', 'packages', 'input'].map(factOf)
   return {
     facts: { command, machine, node, packages, input },
+    notes: lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
     rows: rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])))
   }
+}
+
+/** A line below a table. @param {Facts} facts */
+function describeFacts ({ command, machine, node, packages, input }) {
+  return `\`${command}\` on ${machine}, Node ${node}; ${packages}.${input ? ` ${input}.` : ''}`
+}
+
+/**
+ * @param {string[]} heads
+ * @param {string[][]} lines
+ * @param {(column: number) => boolean} [isWords]  which columns are words; the first by default
+ */
+function formatMarkdown (heads, lines, isWords = (column) => column === 0) {
+  const rule = heads.map((_, column) => isWords(column) ? '---' : '--:')
+  return [heads, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
+}
+
+/**
+ * What a bench reads of a file in which each line is a run: the values of the lines that a key names.
+ * @param {Array<Record<string, string>>} rows
+ * @param {(row: Record<string, string>) => string[]} keysOf  the keys of a line
+ * @param {(row: Record<string, string>) => number} valueOf
+ * @returns {(key: string) => number[]}
+ */
+function createFinder (rows, keysOf, valueOf) {
+  return (key) => rows.filter((row) => keysOf(row).includes(key)).map(valueOf)
 }
 
 exports.median = median
@@ -160,3 +187,6 @@ exports.alignColumns = alignColumns
 exports.gatherFacts = gatherFacts
 exports.formatCsv = formatCsv
 exports.readCsv = readCsv
+exports.describeFacts = describeFacts
+exports.formatMarkdown = formatMarkdown
+exports.createFinder = createFinder

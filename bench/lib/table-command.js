@@ -7,11 +7,9 @@ const path = require('node:path')
 const { runCells } = require('./cells')
 const { countOption, toParts } = require('./command')
 const { compareRuns, profileRows } = require('./inspect')
-const { gatherFacts, readCsv } = require('./report')
+const { createFinder, describeFacts, gatherFacts, readCsv } = require('./report')
 const { UserError } = require('./run')
 const { Results, drawTables, formatTable, fromSheet, listAbsent, toMeasured, toSheet } = require('./tables')
-
-const DOCUMENT = path.join('docs', 'internals', 'performance.md')
 
 /** @typedef {import('./tables').Row} Row */
 /** @typedef {import('./report').Facts} Facts */
@@ -68,44 +66,54 @@ async function run (command, options, generated) {
   const shown = tables.filter(({ rows }) => rows.some(({ name }) => results.measured.some(({ row }) => row === name)))
   const rows = tables.flatMap(({ rows }) => rows)
   const texts = shown.map((table) => [`## ${table.title}: ${table.about}`, formatTable(table, peers, results)].join('\n\n'))
-  const isWhole = options.given.rows === undefined && options.given.peers === undefined
-  if (isWhole) writeDocument(path.join(generated, '..', '..', DOCUMENT), command, shown, results, facts)
   if (options.against) texts.push(`## Against the earlier run\n\n${compareRuns(results, options.against, rows, peers)}`)
   const verdicts = rows.flatMap((row) => row.lines.flatMap((line) => results.judge(row, line)))
   const charts = Object.entries(drawings).map(async ([name, drawing]) => {
     return [name, await drawTables(results, tables, peers, facts, drawing)]
   })
   return {
-    table: [...texts, ...listAbsent(results, rows, peers), describe(facts)].join('\n\n'),
+    table: [...texts, ...listAbsent(results, rows, peers), describeFacts(facts)].join('\n\n'),
+    isPartial: options.given.rows !== undefined || options.given.peers !== undefined,
     sheets: options.draw ? {} : { [name]: toSheet(results, tables, facts) },
     charts: Object.fromEntries(await Promise.all(charts)),
     isFailure: !options.draw && verdicts.some(({ verdict }) => verdict === 'missed')
   }
 }
 
-/** @param {Facts} facts */
-function describe ({ command, machine, node, packages }) {
-  return `\`${command}\` on ${machine}, Node ${node}; ${packages}.`
-}
-
 /**
- * Puts the tables between their marks in the documentation, if it is where the outputs go.
- * @param {string} file
- * @param {TableCommand} command
- * @param {import('./tables').Table[]} shown
- * @param {Results} results
- * @param {Facts} facts
+ * The tables and figures of such a command, for pages.
+ * @param {Pick<TableCommand, 'name' | 'tables' | 'peers'>} command
+ * @returns {import('../figures/sources').Source}
  */
-function writeDocument (file, { name, peers }, shown, results, facts) {
-  if (!fs.existsSync(file)) return
-  const marked = new RegExp(`<!-- bench:${name} (\\w+) -->[^]*?<!-- bench:${name} end -->`, 'g')
-  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(marked, (whole, title) => {
-    const table = shown.find(({ name }) => name === title)
-    if (table === undefined) return whole
-    const absent = listAbsent(results, table.rows, peers)
-    const parts = [formatTable(table, peers, results), ...absent, describe(facts)]
-    return [`<!-- bench:${name} ${title} -->`, ...parts, `<!-- bench:${name} end -->`].join('\n\n')
-  }))
+function createSource ({ name, tables, peers }) {
+  const lines = new Map(tables.flatMap(({ rows }) => rows.flatMap((row) => row.lines.map((line, index) => {
+    return [`${row.name} ${line.figure}`, { ...line, isFirst: index === 0 }]
+  }))))
+  const lineOf = (/** @type {Record<string, string>} */ { row, figure }) => lines.get(`${row} ${figure}`)
+  return {
+    sheet: name,
+    open (folder) {
+      const sheet = readCsv(path.join(folder, `${name}.csv`))
+      const results = new Results(fromSheet(sheet))
+      const rows = sheet.rows.filter(({ value }) => value !== '')
+      const keysOf = (/** @type {Record<string, string>} */ one) => {
+        const { row, figure, peer } = one
+        return [`${row} ${figure} ${peer}`, ...lineOf(one)?.isFirst ? [`${row} ${peer}`] : []]
+      }
+      const valuesOf = createFinder(rows, keysOf, ({ value }) => Number(value))
+      return {
+        facts: sheet.facts,
+        tables: Object.fromEntries(tables.map((table) => [table.name, () => {
+          const absent = listAbsent(results, table.rows, peers)
+          return [formatTable(table, peers, results), ...absent, describeFacts(sheet.facts)].join('\n\n')
+        }])),
+        find (key) {
+          const unit = lineOf(rows.find((row) => keysOf(row).includes(key)) ?? {})?.unit
+          return unit && { values: valuesOf(key), unit }
+        }
+      }
+    }
+  }
 }
 
 /** @type {(command: TableCommand, options: any, generated: string) => Promise<{ results: Results, facts: Facts }>} */
@@ -120,15 +128,16 @@ async function measure ({ works, adapt }, options, generated) {
 function readSheet (name, generated) {
   const file = path.join(generated, '..', `${name}.csv`)
   if (!fs.existsSync(file)) throw new UserError(`--draw: there is no data/${name}.csv; measure first`)
-  const { facts, rows } = readCsv(file)
-  return { results: new Results(fromSheet(rows)), facts }
+  const sheet = readCsv(file)
+  return { results: new Results(fromSheet(sheet)), facts: sheet.facts }
 }
 
 /** @param {string | undefined} file @returns {Results | undefined} */
 function readEarlier (file) {
   if (file === undefined) return undefined
   if (!fs.existsSync(file)) throw new UserError(`--against: there is no file ${file}`)
-  return new Results(fromSheet(readCsv(file).rows))
+  return new Results(fromSheet(readCsv(file)))
 }
 
+exports.createSource = createSource
 exports.createTableCommand = createTableCommand

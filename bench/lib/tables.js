@@ -272,8 +272,11 @@ function toSheet ({ measured }, tables, facts) {
   const rows = tables.flatMap(({ rows }) => rows)
   return {
     facts,
-    notes: rows.filter(({ name }) => measured.some(({ row }) => row === name))
-      .map(({ name, lost, lines: [{ what }] }) => `row ${name}: ${what}; SIGKILL takes at most: ${lost}`),
+    notes: [
+      ...rows.filter(({ name }) => measured.some(({ row }) => row === name))
+        .map(({ name, lost, lines: [{ what }] }) => `row ${name}: ${what}; SIGKILL takes at most: ${lost}`),
+      ...new Set(measured.flatMap(({ row, peer, absent }) => absent === undefined ? [] : `absent: ${row} of ${peer}: ${absent}`))
+    ],
     columns: 'row,figure,peer,run,value',
     rows: measured.flatMap(({ row, figure, peer, values }) => {
       if (values.length === 0) return [[row, figure, peer, 'absent', '']]
@@ -282,13 +285,21 @@ function toSheet ({ measured }, tables, facts) {
   }
 }
 
-/** @type {(lines: Array<Record<string, string>>) => Measured[]} from what `readCsv` returns */
-function fromSheet (lines) {
+/**
+ * @param {{ notes?: string[], rows: Array<Record<string, string>> }} sheet  from `readCsv`
+ * @returns {Measured[]}
+ */
+function fromSheet ({ notes = [], rows: lines }) {
+  const absences = new Map(notes.flatMap((note) => {
+    const [, key, reason] = /^absent: (\S+ of \S+): (.*)$/.exec(note) ?? []
+    return key ? [[key, reason]] : []
+  }))
   /** @type {Map<string, Measured>} */
   const measured = new Map()
   for (const { row, figure, peer, value } of lines) {
     const key = `${row} ${figure} ${peer}`
-    const one = measured.get(key) ?? { row, figure, peer, values: [] }
+    const absent = absences.get(`${row} of ${peer}`)
+    const one = measured.get(key) ?? { row, figure, peer, values: [], ...(absent && { absent }) }
     measured.set(key, one)
     if (value !== '') one.values.push(Number(value))
   }
@@ -335,6 +346,7 @@ async function drawTables (results, tables, peers, facts, { unit, subject, kinds
 }
 
 exports.Results = Results
+exports.formatValue = format
 exports.toMeasured = toMeasured
 exports.formatTable = formatTable
 exports.listAbsent = listAbsent

@@ -2,11 +2,12 @@
 // `npm run bench:limits`: measures what must hold. Each figure is compared with another one of the same run. Exit
 // codes: 0 done; 1 a goal was missed by more than 10%, or a measurement failed; 2 a wrong option.
 
+const path = require('node:path')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('../lib/logs')
-const { gatherFacts } = require('../lib/report')
+const { createFinder, describeFacts, gatherFacts, readCsv } = require('../lib/report')
 const { loadParts } = require('../lib/run')
-const { drawGrowth, drawLimits, formatTable, judge, toSheet } = require('./report')
+const { drawGrowth, drawLimits, formatMarkdownTable, formatTable, fromSheet, judge, toSheet } = require('./report')
 const { runRows } = require('./run')
 
 const CHAPTERS = ['scans', 'queries', 'opening', 'appends', 'event-loop', 'gets', 'memory', 'growth']
@@ -15,7 +16,8 @@ const PACKAGES = ['@millrace/offset-log', '@millrace/block-file', '@millrace/jso
 
 /** @type {Map<string, import('./rows/shared').Row[]>} */
 const chapters = new Map(CHAPTERS.map((name) => [name, loadParts(require.resolve(`./rows/${name}`))]))
-const pickRows = toParts([...chapters.values()].flat(), (part) => typeof part.peer === 'function', chapters)
+const allRows = [...chapters.values()].flat()
+const pickRows = toParts(allRows, (part) => typeof part.peer === 'function', chapters)
 
 /** @type {import('../lib/command').Command} */
 const COMMAND = {
@@ -42,7 +44,12 @@ async function run (options, generated) {
   const facts = gatherFacts(options.command, PACKAGES, source ? describeSource(source) : 'no log of the bench')
   const growth = results.filter(({ row }) => row.growth)
   const limits = results.filter(({ row }) => !row.growth)
+  const isWhole = (/** @type {typeof results} */ measured, /** @type {boolean} */ isGrowth) => {
+    const all = allRows.filter(({ growth }) => Boolean(growth) === isGrowth)
+    return measured.length === 0 || measured.length === all.length
+  }
   return {
+    isPartial: options.given.records !== undefined || !isWhole(limits, false) || !isWhole(growth, true),
     table: `${formatTable(results)}\n\n${facts.machine}, Node ${facts.node}\n${facts.packages}`,
     sheets: {
       ...(limits.length > 0 && { limits: toSheet(limits, facts) }),
@@ -53,6 +60,40 @@ async function run (options, generated) {
   }
 }
 
+/** The tables and figures for pages. @type {(sheet: string) => import('../figures/sources').Source} */
+function createSource (sheet) {
+  return {
+    sheet,
+    open (folder) {
+      const { facts, rows: lines } = readCsv(path.join(folder, `${sheet}.csv`))
+      const results = fromSheet(lines, allRows)
+      const about = describeFacts({ ...facts, input: undefined })
+      const runs = lines.filter(({ run }) => run !== 'median')
+      return {
+        facts,
+        tables: Object.fromEntries([...new Map([['', allRows], ...chapters])].map(([chapter, rows]) => {
+          return [chapter, () => [formatMarkdownTable(results.filter(({ row }) => rows.includes(row))), about].join('\n\n')]
+        })),
+        find: (key) => findFigure(runs, key)
+      }
+    }
+  }
+}
+
+/**
+ * `ROW ours`, `ROW peer`, `ROW ratio`, which is ours by the peer, or `ROW speed`, which is the peer by ours.
+ * @type {(runs: Array<Record<string, string>>, key: string) => import('../figures/sources').Found | undefined}
+ */
+function findFigure (runs, key) {
+  const [name, column] = key.split(' ')
+  const isRatio = column === 'ratio' || column === 'speed'
+  const found = isRatio || column === 'ours' || column === 'peer' ? runs.filter(({ row }) => row === name) : []
+  if (found.length === 0) return undefined
+  const valuesOf = createFinder(found, () => [column], (row) => column === 'speed' ? 1 / Number(row.ratio) : Number(row[column]))
+  return { values: valuesOf(column), unit: isRatio ? 'ratio' : /** @type {'ms' | 'bytes'} */ (found[0].unit) }
+}
+
 if (require.main === module) runCommand(COMMAND)
 
+exports.sources = { limits: createSource('limits'), growth: createSource('growth') }
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)

@@ -1,11 +1,11 @@
 'use strict'
-// Turns the rounds of the rows into verdicts, a table, data/limits.csv and two charts. images/limits shows the ways to
+// Turns the rounds of the rows into verdicts, tables, data/limits.csv and two charts. images/limits shows the ways to
 // read a log as multiples of the bare loop, beside their goals and peers. images/growth shows how scans, opening and
 // memory change as a log grows.
 
 const { describeSetting, drawBars, drawChart, drawLines } = require('../lib/charts')
 const { readSource } = require('../lib/logs')
-const { alignColumns, formatCount, formatSize, median, summarize } = require('../lib/report')
+const { alignColumns, formatCount, formatMarkdown, formatSize, median, summarize } = require('../lib/report')
 
 /** @typedef {import('./rows/shared').Row} Row */
 /** @typedef {import('./run').Result} Result */
@@ -72,6 +72,42 @@ function formatTable (results) {
     'medians; ratio: ours to the peer, or how many times as fast, the median of the rounds', '', ...lines,
     ...(notes.length > 0 ? ['', ...notes] : [])
   ].join('\n')
+}
+
+/** For pages: without the rows that did not run. @type {(results: Result[]) => string} */
+function formatMarkdownTable (results) {
+  const lines = results.filter(({ rounds }) => rounds.length > 0).map((result) => [`\`${result.row.name}\``, ...formatRow(result)])
+  /** @type {Map<string, string[]>} what any way must do: the rows, with the bound of each */
+  const bounds = new Map()
+  for (const result of results) {
+    const { name, faster, bound: { what } = { what: '' } } = result.row
+    const bound = judge(result)?.bound
+    if (bound === undefined) continue
+    const text = faster ? `${formatSpeed(1 / bound)}× at most` : `${bound.toFixed(2)}× at least`
+    bounds.set(what, [...bounds.get(what) ?? [], `\`${name}\` ${text}`])
+  }
+  return [
+    formatMarkdown(['row', ...HEADS.slice(0, -1), 'verdict'], lines, (column) => column < 2 || column === HEADS.length),
+    ...[...bounds].map(([what, rows]) => `What is possible, if the only work is to ${what}: ${rows.join(', ')}.`)
+  ].join('\n\n')
+}
+
+/**
+ * The inverse of toSheet.
+ * @param {Array<Record<string, string>>} lines
+ * @param {Row[]} rows
+ * @returns {Result[]}  of the rows that the lines have
+ */
+function fromSheet (lines, rows) {
+  const side = (/** @type {string} */ value) => ({ value: Number(value), first: NaN, answer: {} })
+  return rows.filter(({ name }) => lines.some(({ row }) => row === name)).map((row) => ({
+    row,
+    setting: undefined,
+    absent: undefined,
+    rounds: lines.filter((line) => line.row === row.name && line.run !== 'median').map(({ ours, peer, bound }) => {
+      return { ours: side(ours), peer: side(peer), ...(bound !== '' && { bound: side(bound) }) }
+    })
+  }))
 }
 
 /** @type {(result: Result) => string[]} */
@@ -261,6 +297,8 @@ async function drawGrowth (results, facts) {
 
 exports.judge = judge
 exports.formatTable = formatTable
+exports.formatMarkdownTable = formatMarkdownTable
+exports.fromSheet = fromSheet
 exports.toSheet = toSheet
 exports.drawLimits = drawLimits
 exports.drawGrowth = drawGrowth

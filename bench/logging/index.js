@@ -6,7 +6,7 @@
 const { readOptions, runCommand } = require('../lib/command')
 const { formatCount } = require('../lib/report')
 const { loadParts } = require('../lib/run')
-const { createTableCommand } = require('../lib/table-command')
+const { createSource, createTableCommand } = require('../lib/table-command')
 
 /** @type {import('../lib/tables').Table[]} */
 const tables = ['solidlog', 'logsystem', 'fapilog'].map((name) => require(`./tables/${name}`).table)
@@ -33,7 +33,7 @@ const drawing = {
 const COMMAND = createTableCommand({
   name: 'logging',
   about: `Logs the same records with Millrace, other loggers and a database, as the benchmarks of SolidLog, LogSystem
-and fapilog do. Writes data/logging.csv and images/logging.*, and the tables in the documentation. Ends with exit code 1
+and fapilog do. Writes data/logging.csv and images/logging.*, and the tables in pages. Ends with exit code 1
 when a goal is missed by more than 10%.`,
   tables,
   peers,
@@ -46,6 +46,7 @@ when a goal is missed by more than 10%.`,
 if (require.main === module) runCommand(COMMAND)
 
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.source = createSource({ name: 'logging', tables, peers })
 exports.tables = tables
 exports.peers = peers
 exports.drawing = drawing

@@ -3,12 +3,13 @@
 // failed, or the peers disagree; 2 a wrong option.
 
 const fs = require('node:fs')
+const path = require('node:path')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { findSource } = require('../lib/logs')
-const { formatCount, gatherFacts } = require('../lib/report')
+const { createFinder, formatCount, gatherFacts, readCsv } = require('../lib/report')
 const { loadParts } = require('../lib/run')
 const { withFolder } = require('../lib/work-file')
-const { drawPeers, formatTable, toSheet } = require('./report')
+const { drawPeers, formatShortTable, formatTable, fromSheet, ratesOf, toSheet } = require('./report')
 const { runCases } = require('./run')
 
 // All of them are in memory while they are appended.
@@ -59,12 +60,51 @@ async function run (options, generated) {
   return {
     table: `\n${formatTable(cells, facts)}\n`,
     sheets: { peers: toSheet(cells, facts) },
+    isPartial: options.given.only !== undefined || options.given.records !== undefined,
     charts: { peers: await drawPeers(cells, facts) }
+  }
+}
+
+/** The tables and figures for pages. @type {Record<string, import('../figures/sources').Source>} */
+const sources = {
+  peers: {
+    sheet: 'peers',
+    open (folder) {
+      const sheet = readCsv(path.join(folder, 'peers.csv'))
+      const cells = fromSheet(sheet, peers, jobs)
+      return {
+        facts: sheet.facts,
+        tables: { '': () => formatTable(cells, sheet.facts), short: () => formatShortTable(cells) },
+        find (key) {
+          const cell = cells.find(({ column, peer, way }) => {
+            const name = `${column} ${peer.name}`
+            return key === `${name} ${way}` || (key === name && (way === '' || way === peer.ways[0]))
+          })
+          return cell && cell.runs.length > 0 ? { values: ratesOf(cell), unit: 'rate' } : undefined
+        }
+      }
+    }
+  },
+  // An older run, when bench-flumelog was a command of its own.
+  flumelog: {
+    sheet: 'flumelog',
+    open (folder) {
+      const { facts, rows } = readCsv(path.join(folder, 'flumelog.csv'))
+      const valuesOf = createFinder(rows, (row) => [`${row.case} ${row.log}`], (row) => Number(row.ops_per_second))
+      return {
+        facts,
+        find (key) {
+          const values = valuesOf(key)
+          return values.length > 0 ? { values, unit: 'rate' } : undefined
+        }
+      }
+    }
   }
 }
 
 if (require.main === module) runCommand(COMMAND)
 
 exports.parseOptions = (/** @type {string[]} */ argv) => readOptions(COMMAND, argv)
+exports.sources = sources
 exports.peers = peers
 exports.jobs = jobs

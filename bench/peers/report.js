@@ -1,8 +1,9 @@
 'use strict'
-// Turns runs into rates: the Markdown table of the README, data/peers.csv and the chart.
+// Turns runs into rates: the Markdown tables, data/peers.csv and the chart. Tables can be made from the CSV file again.
 
 const { describeSetting, drawBars, drawChart } = require('../lib/charts')
-const { formatCount, median } = require('../lib/report')
+const { describeFacts, formatCount, formatMarkdown, median } = require('../lib/report')
+const { listCells } = require('./run')
 
 /** @typedef {import('./run').Cell} Cell */
 /** @typedef {import('../stores').Peer} Peer */
@@ -16,6 +17,11 @@ const WAYS = {
   json_extract: 'json_extract',
   parsed: 'JSON.parse',
   index: 'json_extract, indexed'
+}
+/** For who wants to see whether it is worth reading on. */
+const SHORT = {
+  peers: ['checked', 'sqlite', 'lmdb', 'leveldb'],
+  jobs: { append: 'append', 'durable-1': 'append, each synced', scan: 'read all', query: 'filter, no index', get: 'get by key' }
 }
 const KINDS = { millrace: 'Millrace', flume: 'other logs', database: 'databases' }
 
@@ -94,16 +100,59 @@ function formatTable (cells, facts) {
     failures.set(by, (failures.get(by) ?? new Set()).add(`\`${job.name}\``))
   }
   return [
-    ...[
+    formatMarkdown(
       ['thousands of records a second', ...columns.map((name) => `\`${name}\``), ...(hasWays ? ['queried by'] : [])],
-      ['---', ...columns.map(() => '--:'), ...(hasWays ? ['---'] : [])],
-      ...lines
-    ].map((line) => `| ${line.join(' | ')} |`),
+      lines,
+      (column) => column === 0 || column > columns.length
+    ),
     '',
-    `\`${facts.command}\` on ${facts.machine}, Node ${facts.node}; ${facts.packages}. ${facts.input}.`,
+    describeFacts(facts),
     ...absent.map(({ peer, reason }) => `\nAbsent: ${peer.label}: ${reason}`),
     ...[...failures].map(([by, names]) => `\nNo ${[...names].join(', ')} by ${by}`)
   ].join('\n')
+}
+
+/**
+ * The stores that most people choose from, at the jobs that most programs have.
+ * @param {Cell[]} cells
+ */
+function formatShortTable (cells) {
+  const own = cells.filter(({ peer }) => SHORT.peers.includes(peer.name))
+  const rows = listRows(own).filter(({ peer, way }) => way === peer.ways[0])
+  const rateOf = (/** @type {Row} */ row, /** @type {string} */ column) => {
+    const rates = ratesOf(row.cells.find((cell) => cell.column === column))
+    return rates.length > 0 ? median(rates) : undefined
+  }
+  const columns = Object.keys(SHORT.jobs)
+  const lines = rows.map((row) => [row.peer.kind === 'millrace' ? KINDS.millrace : row.peer.label, ...columns.map((column) => {
+    const best = Math.max(...rows.map((one) => rateOf(one, column) ?? 0))
+    const rate = rateOf(row, column)
+    return rate === undefined ? '-' : rate === best ? `**${formatRate(rate)}**` : formatRate(rate)
+  })])
+  return formatMarkdown(['thousands of records a second', ...Object.values(SHORT.jobs)], lines)
+}
+
+/**
+ * The inverse of toSheet: the cells of the peers and jobs that the sheet has.
+ * @param {ReturnType<import('../lib/report').readCsv>} sheet
+ * @param {Peer[]} peers
+ * @param {import('./jobs').Job[]} jobs
+ * @returns {Cell[]}
+ */
+function fromSheet ({ notes, rows }, peers, jobs) {
+  const cells = peers.flatMap((peer) => jobs.flatMap((job) => listCells(peer, job)))
+  for (const { job, peer, way, records, ms } of rows) {
+    const cell = cells.find((one) => {
+      return one.job.name === job && one.peer.name === peer && (one.job.cases ? one.column : one.way) === way
+    })
+    cell?.runs.push({ records: Number(records), ms: Number(ms), first: null, answer: {} })
+  }
+  for (const cell of cells) {
+    const begin = `absent: ${cell.job.name} of ${cell.peer.name}: `
+    const reason = notes.find((note) => note.startsWith(begin))?.slice(begin.length)
+    cell.absent = cell.runs.length === 0 ? reason : undefined
+  }
+  return cells.filter(({ runs, absent }) => runs.length > 0 || absent !== undefined)
 }
 
 /** Every run of every case. @type {(cells: Cell[], facts: Facts) => import('../lib/report').Sheet} */
@@ -165,9 +214,12 @@ async function drawPeers (cells, facts) {
   }, (canvas) => drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3, labelWidth: 168, valueWidth: 56 }))
 }
 
+exports.ratesOf = ratesOf
 exports.formatRate = formatRate
 exports.listRows = listRows
 exports.listAbsent = listAbsent
 exports.formatTable = formatTable
+exports.formatShortTable = formatShortTable
+exports.fromSheet = fromSheet
 exports.toSheet = toSheet
 exports.drawPeers = drawPeers

@@ -119,4 +119,5 @@ async function attempt (peer, cells, { task, job, way = '', reads }, { folder: r
   }
 }
 
+exports.listCells = listCells
 exports.runCases = runCases

@@ -31,12 +31,12 @@ tape('logging: a small run counts every record, judges, and leaves its table, CS
   const documents = path.join(out, 'docs', 'internals')
   fs.mkdirSync(documents, { recursive: true })
   const page = path.join(documents, 'performance.md')
-  fs.writeFileSync(page, 'before\n<!-- bench:logging solidlog -->\nold\n<!-- bench:logging end -->\nafter\n')
+  fs.writeFileSync(page, 'before\n<!-- figures: logging solidlog -->\nold\n<!-- figures end -->\nafter\n')
   const drawn = runLogging('--draw', '--out', out)
   t.equal(drawn.status, 0, drawn.stderr)
   t.equal(drawn.stdout.split('\n\n').slice(1, 2).join(), stdout.split('\n\n').slice(1, 2).join(), 'the same table from the CSV file')
   const written = fs.readFileSync(page, 'utf8')
-  t.ok(/^before\n<!-- bench:logging solidlog -->\n\n\| SolidLog[^]*\| `auto-1k`[^]*\n\n<!-- bench:logging end -->\nafter\n$/.test(written), written)
+  t.ok(/^before\n<!-- figures: logging solidlog -->\n\n\| SolidLog[^]*\| `auto-1k`[^]*\n\n<!-- figures end -->\nafter\n$/.test(written), written)
   t.end()
 })
 
@@ -75,7 +75,7 @@ tape('logging: the CSV file holds every run, and what it holds makes the same ta
   const results = new Results(measured)
   const file = path.join(makeFolder(t), 'logging.csv')
   fs.writeFileSync(file, formatCsv(toSheet(results, tables, facts)))
-  const again = new Results(fromSheet(readCsv(file).rows))
+  const again = new Results(fromSheet(readCsv(file)))
   for (const table of tables) t.equal(formatTable(table, peers, again), formatTable(table, peers, results))
   const [solidlog] = tables
   const production = new Results(makeResults('setting-production', 500_000))
