@@ -191,8 +191,9 @@
  */
 
 /**
- * Delivers many undecoded records per call. If the function returns false, the scan ends. With the option `threads` the
- * task is the path or the URL of a module, which each of the worker threads loads; the range is divided between them.
+ * Delivers many undecoded records per call. If the function returns false, the scan ends. If it returns a promise, the
+ * scan waits until that settles, and the run stays valid until then. With the option `threads` the task is the path or
+ * the URL of a module, which each of the worker threads loads; the range is divided between them.
  * @template T
  * @typedef {FilteredMethod<T, ThreadedScanOptions, ThreadedScanResult, [task: string | URL]> &
  *   FilteredMethod<T, PlainScanOptions, { lost: Lost }, [onRecords: (records: RecordRun) => unknown]>} Scan

@@ -2,6 +2,7 @@
 // Delivers the records of a range in runs: many per call, undecoded and not copied. Between two of its loads the span
 // reader of block-file yields to the event loop.
 
+const { types: { isPromise } } = require('node:util')
 const { asError, misuse } = require('@millrace/errors')
 const { abortError, trampoline } = require('@millrace/flow')
 const { openRange } = require('./range')
@@ -14,7 +15,8 @@ const { openRange } = require('./range')
 /**
  * @param {LogFile} file
  * @param {import('./range').Range} range
- * @param {(records: RecordRun) => unknown} onRecords  false ends the scan; the run is valid until it returns
+ * @param {(records: RecordRun) => unknown} onRecords  false ends the scan. A promise is awaited, and stands for its
+ *   result. The run is valid until then
  * @param {(err: Error | null, result?: { lost: import('./contract').Lost }) => void} cb
  */
 function scan (file, range, onRecords, cb) {
@@ -27,11 +29,12 @@ function scan (file, range, onRecords, cb) {
     const onRun = (/** @type {RecordRun} */ records) => {
       records.count = Math.min(records.count, left)
       left -= records.count
+      const goesOn = (/** @type {unknown} */ answer) => answer !== false && left > 0
       try {
-        return (records.count === 0 || onRecords(records) !== false) && left > 0
+        const answer = records.count === 0 || onRecords(records)
+        return isPromise(answer) ? answer.then(goesOn, fail) : goesOn(answer)
       } catch (err) {
-        // The user may throw a value that is no Error. It is a failure too.
-        throw asError(err, 'scan: the function')
+        return fail(err)
       }
     }
     eachRun(reader, { end: file.end, codec: file.codec, signal: range.signal, onRun }, (err) => {
@@ -42,13 +45,22 @@ function scan (file, range, onRecords, cb) {
 }
 
 /**
+ * The user may throw a value that is no Error. It is a failure too.
+ * @param {unknown} err
+ * @returns {never}
+ */
+function fail (err) {
+  throw asError(err, 'scan: the function')
+}
+
+/**
  * @param {import('./load').Reader} reader
  * @param {object} wanted
  * @param {number} wanted.end  the end of the log
  * @param {import('./codec').RecordCodec} wanted.codec
  * @param {AbortSignal | null} wanted.signal
- * @param {(records: RecordRun) => boolean} wanted.onRun  gets the records that match the filter, perhaps none; false
- *   ends the scan
+ * @param {(records: RecordRun) => boolean | Promise<boolean>} wanted.onRun  gets the records that match the filter,
+ *   perhaps none; false ends the scan
  * @param {(err: Error | null, hasEnded?: boolean) => void} cb  `hasEnded`: whether `onRun` ended the scan
  */
 function eachRun (reader, { end, codec, signal, onRun }, cb) {
@@ -66,6 +78,10 @@ function eachRun (reader, { end, codec, signal, onRun }, cb) {
     } catch (err) {
       return cb(/** @type {Error} */ (err))
     }
+    if (typeof goesOn === 'object') goesOn.then(goOn, cb)
+    else goOn(goesOn)
+  }
+  const goOn = (/** @type {boolean} */ goesOn) => {
     if (goesOn) next()
     else cb(null, true)
   }

@@ -3,6 +3,7 @@
 
 const pull = require('pull-stream')
 const { Readable } = require('node:stream')
+const { setTimeout: wait } = require('node:timers/promises')
 const { inspect } = require('node:util')
 const { failureOf } = require('../tools')
 const { collect, isSame, appendEach, scanAll, seqBetween } = require('./helpers')
@@ -143,6 +144,34 @@ function addReadTests ({ test }) {
     t.equal(await failureOf(() => log.scan({}, () => { throw thrown })), thrown)
     t.equal((await failureOf(() => log.scan({}))).code, 'ERR_INVALID_ARGUMENT')
     t.equal((await failureOf(() => log.scan({ live: true }, () => {}))).code, 'ERR_INVALID_ARGUMENT')
+  })
+
+  test('scan: waits for a promise, and the run stays as it is until then', async (t, log) => {
+    const values = Array.from({ length: 3000 }, (_, i) => ({ i, text: 'x'.repeat(400) }))
+    for (let i = 0; i < values.length; i += 500) await log.append(values.slice(i, i + 500))
+    /** @type {number[]} */
+    const seen = []
+    let running = 0
+    await log.scan({}, async (/** @type {any} */ { buffer, count, starts, ends }) => {
+      t.notOk(running++, 'one run at a time')
+      await wait(1)
+      for (let i = 0; i < count; i++) seen.push(JSON.parse(buffer.toString('utf8', starts[i], ends[i])).i)
+      running--
+    })
+    t.deepEqual(seen, values.map(({ i }) => i))
+    let runs = 0
+    await log.scan({}, async () => { runs++; return false })
+    t.equal(runs, 1, 'false ends the scan')
+    const thrown = new Error('mine')
+    t.equal(await failureOf(() => log.scan({}, async () => { throw thrown })), thrown)
+    const controller = new AbortController()
+    let release = () => {}
+    const err = await failureOf(() => log.scan({ signal: controller.signal }, () => new Promise((resolve) => {
+      release = () => resolve(true)
+      controller.abort()
+    })))
+    t.equal(err.name, 'AbortError', 'an abort does not wait for the promise')
+    release()
   })
 }
 
