@@ -10,7 +10,8 @@ const { scan } = require('./scan')
  * @typedef {import('./load').LogFile} LogFile
  * @typedef {import('./getter').Getter} Getter
  * @typedef {import('./range').Range} Range
- * @typedef {{ signal?: AbortSignal | undefined }} GetOptions
+ * @typedef {object} GetOptions
+ * @property {AbortSignal | undefined} [signal]  An abort ends the call with ABORT_ERR.
  * @typedef {{ what: any, options: any }} Request  the options are not checked yet
  */
 

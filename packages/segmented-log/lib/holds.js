@@ -9,10 +9,10 @@ const { ignoreMissing, list } = require('./opening')
 
 /**
  * @typedef {object} Hold
- * @property {string} name
- * @property {number} seq  the records from this seq on are needed
- * @property {{ from: number, to: number } | null} cut  the seqs of which records were dropped all the same, `to`
- *   exclusive
+ * @property {string} name  What it was called.
+ * @property {number} seq  The records from this seq on are needed.
+ * @property {{ from: number, to: number } | null} cut  Null, or the seqs of which records were dropped all the same,
+ *   `to` exclusive. Chosen records among them may still be there.
  */
 
 class Holds {

@@ -24,10 +24,13 @@ const PART_OF_QUOTA = 4
  * @typedef {import('./segments').Segment} Segment
  *
  * @typedef {object} KeepOptions  which records stay when their segment is dropped
- * @property {import('@millrace/where').Where} where
- * @property {number} [maxAge]  ms; then they go too. By default they stay as long as `maxSize` lets them
- * @property {number} [maxSize]  bytes of the segments with chosen records, together; by default a quarter of the
- *   log's `maxSize`
+ * @property {import('@millrace/where').Where} where  The records that stay. A new filter holds for segments that are
+ *   dropped from then on; earlier copies stay as they are.
+ * @property {number} [maxAge]  In ms: chosen records go when they are older. It must be above the `maxAge` of the log.
+ *   By default they stay as long as `maxSize` lets them.
+ * @property {number} [maxSize]  In bytes, of the segments with chosen records together: the oldest go first. By default
+ *   a quarter of the log's `maxSize`, if it has one. Each takes 33 KiB or more; they count towards the log's `maxSize`,
+ *   but not towards `maxCount`.
  */
 
 /**

@@ -37,27 +37,63 @@ const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'ca
 
 /**
  * @typedef {object} SegmentOptions
- * @property {number} [segmentSize]  bytes; a segment that would become larger is sealed. 64 MiB by default, or an
- *   eighth of `maxSize` if that is less
- * @property {number} [segmentAge]  ms; a segment that is older is sealed at the next append
- * @property {string} [segmentDay]  a time zone, such as `UTC` or `Europe/Berlin`: a segment that was made on another
- *   day there is sealed at the next append
- * @property {string[] | ((value: any) => number | string | Date | undefined)} [time]  where the time of a record is:
- *   the path of a field, or a function. Reads with time bounds skip segments by it
- * @property {'gzip' | 'zstd' | false} [compress]  how sealed segments are compressed in the background. `zstd` needs
- *   Node.js 22.15. False, the default, compresses nothing; what was compressed stays so, and is read
- * @property {number} [openSegments]  how many sealed segments may stay open; 8 by default
- * @property {number} [maxSize]  bytes of all files in the folder. The oldest segments are dropped to stay below it
- * @property {number} [maxAge]  ms; segments are dropped once all their records are older
- * @property {number} [maxCount]  how many segments there may be
- * @property {number} [maxHeldSize]  bytes of segments that holds may keep although `maxAge`, `maxCount` or `dropBefore`
- *   would drop them
- * @property {import('./keeping').KeepOptions} [keep]  records that stay longer than their segments
+ * @property {number} [segmentSize]  In bytes: a new segment begins before an append that would make the newest one
+ *   larger. 64 MiB by default, or an eighth of `maxSize` if that is less. A batch is never divided, so a segment may be
+ *   larger if a single batch is; and `flushSync` and `appendSync`, which do not wait for a segment that is being made,
+ *   write into the one before.
+ * @property {number} [segmentAge]  In ms: a new segment begins at the first append after the newest one has reached
+ *   this age, also if the wall clock stands still. A segment without records gets the next append, whatever its age. By
+ *   default age begins none.
+ * @property {string} [segmentDay]  A time zone, such as `UTC` or `Europe/Berlin`: a new segment begins at the first
+ *   append on another calendar day there. The later one of the clock and the time in the newest segment's name counts,
+ *   so a clock that is a few seconds back at midnight begins one segment. By default days begin none.
+ * @property {string[] | ((value: any) => number | string | Date | undefined)} [time]  Where the time of a record is: a
+ *   list of keys, such as `['time']`, or a function of the value. The time is a number, a Date or a text; a text
+ *   without a zone is in UTC. Reads then take the option `time`, and skip segments outside of the period. The times
+ *   need not be in order. The writer notes the earliest and latest time of each sealed segment in the file `times`, a
+ *   cache: remove it if you change the function.
+ * @property {'gzip' | 'zstd' | false} [compress]  Compresses sealed segments in the background, one at a time. `zstd`
+ *   needs Node.js 22.15. False, the default, compresses nothing; what was compressed stays so, and is read. A segment
+ *   that would not become at least 5% smaller stays plain, and so does a damaged one. `gunzip` or `zstd -d` gives the
+ *   segment back, byte for byte. A deletion in a compressed segment inflates it, and it is compressed again later.
+ *   While the new file is made it counts towards `maxSize`.
+ * @property {number} [openSegments]  How many sealed segments may stay open; 8 by default. The newest one and those
+ *   that are being read come on top.
+ * @property {number} [maxSize]  In bytes, at least 1 MiB and four times `segmentSize`: the oldest segments go before
+ *   all files of the log in the folder together become larger. By default the log may grow without a bound. Room for
+ *   the next segment is set aside, and with `keep` for one more. `append` waits until a segment has begun and the
+ *   oldest ones are gone. `appendSync` and `flushSync` sync the newest segment, begin the next one and drop the oldest
+ *   ones themselves; where they would have to wait, they fail with ERR_LOG_NOT_READY and write nothing: while a sync
+ *   that was begun before is under way, with `keep`, if the next segment cannot be made, and on Windows or a storage
+ *   that lacks the synchronous calls. Then await `append`. Three things exceed the quota: a single batch that is larger
+ *   than what it has room for; appends that still wait when the process ends; and a `maxSize` that was lowered, until
+ *   opening has ended. A file that was removed takes room on the disk until its last reader closes it.
+ * @property {number} [maxAge]  In ms: segments go once all their records are older, which is when the next segment was
+ *   made that long ago. It begins no segments, so give `segmentDay` or `segmentAge` too. By default age drops nothing.
+ *   A time counts only if it is plausible: not before 2021, and at most an hour ahead of the clock. A segment goes only
+ *   if a plausible time after it is old too, so neither one boot in 1970 nor one segment from 2036 drops young records.
+ *   After a pause of more than two days (or half of `maxAge`, if that is less), only half of that time, at most a day,
+ *   of use makes the clock believed. If the names of segments go back by more than an hour twice within eight segments,
+ *   what is before them goes only once `maxAge` has surely passed since then, by time between segments in a row, of
+ *   which at most two days count: that may take about twice `maxAge`, and some ten segments longer.
+ * @property {number} [maxCount]  How many segments there may be; the oldest go while there are more. By default any
+ *   number.
+ * @property {number} [maxHeldSize]  In bytes: the oldest segments that only a hold still keeps go until the others of
+ *   that kind have at most this size together. By default holds keep any number of bytes, up to `maxSize`.
+ * @property {import('./keeping').KeepOptions} [keep]  Chooses records that outlive the others, such as errors. When a
+ *   limit would drop a segment, its matching records are copied into a smaller file that takes its place. They keep
+ *   their seqs, and can be read, deleted, compressed and verified as before. If the copy cannot be made, for example
+ *   because the disk is full, the process emits a `SegmentedLogWarning`, and the segment stays unless `maxSize` needs
+ *   its room.
  */
 
 /**
+ * The options of an offset log, but `framing`, `lock` and `id`, and those of SegmentOptions. `cache` is for all
+ * segments together. `mode` is that of every file that the log makes in the folder: segments, the files of the lock,
+ * holds, marks and `times`; a compressed segment, and one with chosen records only, has the mode of the segment that it
+ * replaces.
  * @template [T=any]
- * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock'> & SegmentOptions} SegmentedLogOptions
+ * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock' | 'id'> & SegmentOptions} SegmentedLogOptions
  */
 
 /**

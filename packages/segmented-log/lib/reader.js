@@ -26,7 +26,11 @@ const { DAMAGE_DISTANCE, SLACK } = require('./opening')
  * @typedef {import('./segments').Segments} Segments
  * @typedef {(err: Error | null, records?: RecordRun) => void} NextCallback
  *
- * @typedef {{ from: number, stop: number, size: number, error: LogError }} Missing  `size` in bytes
+ * @typedef {object} Missing  a place where segments are missing
+ * @property {number} from  The lowest seq that may be missing.
+ * @property {number} stop  One above the highest.
+ * @property {number} size  How many bytes are missing.
+ * @property {LogError} error  What reads fail with there.
  *
  * @typedef {object} Within  of a read of a period
  * @property {import('./times').Times} times

@@ -33,11 +33,11 @@ const LOOKS_PER_AGE = 10
  * @typedef {import('./segments').Segment} Segment
  *
  * @typedef {object} Dropped
- * @property {number} count  of how many segments records went
- * @property {number} kept  how many of them still have chosen records
- * @property {number} size  how much smaller the files are, in bytes
- * @property {number} first  from this seq on, every record is there
- * @property {string[]} cutHolds  the names of the holds that needed them
+ * @property {number} count  How many segments were dropped, or lost all but their chosen records.
+ * @property {number} kept  How many of these segments still have chosen records.
+ * @property {number} size  How much smaller the files are, in bytes.
+ * @property {number} first  No record at this seq or above was dropped.
+ * @property {string[]} cutHolds  The names of the holds that needed what went.
  */
 
 /** What one run has dropped. */
