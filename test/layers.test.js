@@ -8,7 +8,7 @@ const tape = require('tape')
 const packages = path.join(__dirname, '..', 'packages')
 const layerOf = {
   errors: 0,
-  flow: 0.5,
+  flow: 0.3,
   where: 0.5,
   'block-file': 1,
   framing: 1,

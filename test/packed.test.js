@@ -20,11 +20,13 @@ const publicNames = new Set([...manifests.values()].map(({ name }) => name))
 
 /** Besides the package itself and its manifest. */
 const SUBPATHS = {
+  flow: ['./loopback'],
   framing: ['./survey'],
-  ingest: ['./guard', './settings'],
+  ingest: ['./settings'],
   'log-writer': ['./threads'],
   'offset-log': ['./composing', './copying', './millrace-worker'],
-  pino: ['./transport']
+  pino: ['./transport'],
+  where: ['./pretty']
 }
 
 tape('packed: every manifest says what the registry and its readers need', (t) => {

@@ -2,9 +2,9 @@
 // A destination for pino in front of a Millrace log.
 
 const { levelFilter, timeFilter } = require('@millrace/where')
+const { formatPretty } = require('@millrace/where/pretty')
 const { destination } = require('./lib/destination')
 const { preset } = require('./lib/presets')
-const { formatPretty } = require('./lib/pretty')
 
 /**
  * @typedef {import('./lib/destination').DestinationOptions} DestinationOptions
@@ -12,7 +12,7 @@ const { formatPretty } = require('./lib/pretty')
  * @typedef {import('./lib/presets').LoggerOptions} LoggerOptions
  * @typedef {import('./lib/patterns').PatternName} PatternName
  * @typedef {import('./lib/presets').PresetName} PresetName
- * @typedef {import('./lib/pretty').PrettyOptions} PrettyOptions
+ * @typedef {import('@millrace/where/pretty').PrettyOptions} PrettyOptions
  * @typedef {import('./lib/tee').TeeTarget} TeeTarget
  */
 

@@ -13,7 +13,7 @@ import { Forwarder, httpSink, otlpSink, refused, unavailable, writableSink } fro
 import type { Lag, SinkRecord } from '@millrace/forwarder'
 import { createIngest, createKey, ingest, listKeys, revokeKey } from '@millrace/ingest'
 import type { Ack, Ingest, IngestOptions, Key, ServerOptions } from '@millrace/ingest'
-import { whyForeign } from '@millrace/ingest/guard'
+import { whyForeign } from '@millrace/flow/loopback'
 import { jsonCodec } from '@millrace/json-codec'
 import { lines, LogWriter, preEncoded } from '@millrace/log-writer'
 import type { Counters, LogWriterOptions } from '@millrace/log-writer'

@@ -2,7 +2,7 @@
 // Who may do what: the name that the request was sent to, pages of other sites, API keys and their scopes, the rate.
 
 const { isIP } = require('node:net')
-const { isLoopbackName, whyForeign } = require('../guard')
+const { isLoopbackName, whyForeign } = require('@millrace/flow/loopback')
 const { allows } = require('./keys')
 const { Problem, unauthorized, unavailable } = require('./problem')
 

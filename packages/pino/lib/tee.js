@@ -3,7 +3,7 @@
 // out there.
 
 const { misuse } = require('@millrace/errors')
-const { formatPretty } = require('./pretty')
+const { formatPretty } = require('@millrace/where/pretty')
 
 // What may wait in a stream whose reader is behind.
 const WAITING_SIZE_MAX = 1024 * 1024

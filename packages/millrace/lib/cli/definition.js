@@ -3,6 +3,7 @@
 
 const { Argument, Command, InvalidArgumentError, Option } = require('commander')
 const { misuse } = require('@millrace/errors')
+const { findMissing, missingError } = require('./packages')
 
 /**
  * @typedef {object} ArgumentDefinition
@@ -38,6 +39,7 @@ const { misuse } = require('@millrace/errors')
  * @property {string} name
  * @property {string} summary  completes the sentence "this command ..."
  * @property {string} [details]  what the summary has no room for, in whole sentences
+ * @property {ReadonlyArray<import('./packages').PackageName>} [needs]  packages that do not come with millrace
  * @property {readonly ArgumentDefinition[]} arguments
  * @property {readonly OptionDefinition[]} options
  * @property {ReadonlyArray<readonly [line: string, meaning: string]>} examples
@@ -53,14 +55,18 @@ const commonOptions = [{ flags: '--debug', description: 'print the stack of an e
  * @returns {Command}
  */
 function createCommand (definition, run) {
-  const { name, summary, details = '', examples } = definition
+  const { name, summary, details = '', needs = [], examples } = definition
   const command = new Command(name).summary(summary).helpOption('-h, --help', 'print this help')
   command.description(`${summary[0].toUpperCase()}${summary.slice(1)}.${details && `\n\n${details}`}`)
   for (const argument of definition.arguments) command.addArgument(createArgument(argument))
   for (const option of [...definition.options, ...commonOptions]) command.addOption(createOption(option))
   const lines = examples.map(([line, meaning]) => `  $ ${line}\n      ${meaning}`)
   command.addHelpText('after', `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.join('\n')}`)
+  const missing = findMissing(needs)
+  // A package that is missing may be the one that knows the options.
+  if (missing.length > 0) command.allowUnknownOption().allowExcessArguments()
   return command.action((...given) => {
+    if (missing.length > 0) throw missingError(missing, `millrace ${name}`)
     // The arguments as they were declared, then the options, then the command itself.
     const args = Object.fromEntries(definition.arguments.map(({ name }, index) => [name, given[index]]))
     return run(definition, args, given[definition.arguments.length])

@@ -155,7 +155,7 @@ function createLineMaker (shell, { seqs = false, full = false, raw = false, pret
 
 /** @type {typeof createLineMaker} */
 function createPrettyMaker (shell, { seqs, grep }) {
-  const { formatPretty } = require('@millrace/pino')
+  const { formatPretty } = require('@millrace/where/pretty')
   const options = { colors: shell.hasColors ?? false }
   return ({ seq, value }) => {
     const text = String(value)

@@ -4,6 +4,7 @@
 
 const { LogError, misuse } = require('@millrace/errors')
 const { createLineCodec } = require('./line-codecs')
+const { loadPackage } = require('./packages')
 
 /** For calls while no server answers. A command is run again; it need not wait for as long as a service does. */
 const TIMEOUT_MS = 10_000
@@ -54,7 +55,7 @@ function parseAddress (text) {
  * @returns {Promise<StreamLog>}  ready
  */
 async function openLog ({ place, ...address }, options) {
-  const { JetStreamLog } = loadPackage()
+  const { JetStreamLog } = loadPackage('@millrace/jetstream', 'an address of a stream')
   const log = JetStreamLog({ ...address, ...options })
   try {
     await log.ready()
@@ -63,17 +64,6 @@ async function openLog ({ place, ...address }, options) {
     await log.close().catch(() => {})
     if (err.code !== 'ENOENT') throw err
     throw new LogError('ENOENT', `there is no stream ${place}; check the name and the server`, { cause: err })
-  }
-}
-
-/** @returns {typeof import('@millrace/jetstream')} */
-function loadPackage () {
-  try {
-    return require('@millrace/jetstream')
-  } catch (/** @type {any} */ err) {
-    if (err.code !== 'MODULE_NOT_FOUND' || !err.message.includes('@millrace/jetstream')) throw err
-    throw new LogError('ERR_NOT_SUPPORTED', 'an address of a stream needs the package for NATS JetStream; install it: ' +
-      'npm install @millrace/jetstream', { cause: err })
   }
 }
 

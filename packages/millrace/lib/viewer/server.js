@@ -12,7 +12,7 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const http = require('node:http')
 const path = require('node:path')
-const { whyForeign } = require('@millrace/ingest/guard')
+const { whyForeign } = require('@millrace/flow/loopback')
 
 const POLICY = [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",

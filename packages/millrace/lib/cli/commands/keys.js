@@ -3,13 +3,16 @@
 const path = require('node:path')
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
+const { loadPackage } = require('../packages')
 
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'keys',
   summary: 'makes, lists and revokes the API keys of a folder that millrace serve serves',
   details: 'A running server knows the change within a second. The key itself is printed once; the file keys.json in the ' +
-    'folder has only its SHA-256. Once there is a file of keys, every request needs one.',
+    'folder has only its SHA-256. Once there is a file of keys, every request needs one. It needs the package ' +
+    '@millrace/ingest.',
+  needs: ['@millrace/ingest'],
   arguments: [
     { name: 'action', description: 'what to do', kind: 'text', choices: ['create', 'list', 'revoke'] },
     { name: 'dir', description: 'the folder of the logs' },
@@ -25,7 +28,7 @@ exports.command = {
     ['millrace keys revoke data 1f0c22aa', 'let nobody in with this key any more']
   ],
   async run ({ args: { action, dir, id }, options, shell }) {
-    const { createKey, listKeys, revokeKey } = require('@millrace/ingest')
+    const { createKey, listKeys, revokeKey } = loadPackage('@millrace/ingest', 'millrace keys')
     const file = path.join(dir, 'keys.json')
     if (action === 'create') {
       const { scope: scopes = [], note, otlpLog } = options

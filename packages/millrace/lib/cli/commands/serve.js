@@ -2,13 +2,15 @@
 
 const fs = require('node:fs/promises')
 const { escapeControls } = require('@millrace/flow')
-const { parseSetting, resolveSettings, settings, showDefault, variableOf } = require('@millrace/ingest/settings')
+const { loadPackage, loadServerSettings } = require('../packages')
 
 const ACCESS_LOG_SIZE = 256 * 2 ** 20
 const VALUE_NAMES = { size: 'bytes', ms: 'ms', days: 'days', count: 'count', text: 'text', list: 'name', choice: 'choice', rate: 'count/ms', switch: '' }
 const CONFIG = 'config'
 
-const options = settings.map((setting) => {
+const known = loadServerSettings()
+const options = (known?.settings ?? []).map((setting) => {
+  const { parseSetting, showDefault } = /** @type {NonNullable<typeof known>} */ (known)
   const { name, kind, short, description, choices } = setting
   const shown = showDefault(setting)
   const flag = `${short ? `-${short}, ` : ''}--${name}`
@@ -27,9 +29,10 @@ exports.command = {
   summary: 'takes records over HTTP into the logs of a folder, and serves them',
   details: 'POST /v1/logs/NAME appends, GET /v1/logs/NAME reads. It listens on this machine only, unless there are keys ' +
     '(see millrace keys). At SIGTERM it writes and syncs all that it has taken. Each option may also be given in the ' +
-    `environment (${variableOf('max-size')} for --max-size) or in a file of JSON ({"max-size": "1GiB"}), which --${CONFIG} or ` +
-    `${variableOf(CONFIG)} names. A flag counts more than the environment, and that more than the file. Sizes may end in KiB, ` +
-    'MiB or GiB, times in s, m, h or d.',
+    `environment (MILLRACE_SERVE_MAX_SIZE for --max-size) or in a file of JSON ({"max-size": "1GiB"}), which --${CONFIG} or ` +
+    'MILLRACE_SERVE_CONFIG names. A flag counts more than the environment, and that more than the file. Sizes may end in KiB, ' +
+    'MiB or GiB, times in s, m, h or d. It needs the package @millrace/ingest, and @millrace/pino for --access-log.',
+  needs: ['@millrace/ingest'],
   arguments: [{ name: 'dir', description: 'the folder of the logs; it is made if it is missing' }],
   options: [
     { flags: `--${CONFIG} <file>`, description: 'a file with options: a JSON object with the names of these flags', kind: 'file' },
@@ -41,8 +44,8 @@ exports.command = {
       'append a record; the answer comes when it is on the disk']
   ],
   async run ({ args, options, shell }) {
-    // Help and completion load this file, and need no server.
-    const { createIngest } = require('@millrace/ingest')
+    const { createIngest } = loadPackage('@millrace/ingest', 'millrace serve')
+    const { resolveSettings, settings, variableOf } = /** @type {NonNullable<typeof known>} */ (known)
     const config = options[CONFIG] ?? process.env[variableOf(CONFIG)]
     const file = config === undefined ? null : await fs.readFile(config, 'utf8')
     const flags = Object.fromEntries(settings.map(({ name }) => [name, options[camelCase(name)]]))
@@ -50,9 +53,8 @@ exports.command = {
     const onReport = (/** @type {Error} */ err, /** @type {string} */ name) => {
       shell.complain(`millrace: ${escapeControls(`${name}: ${err.message}`)}\n`)
     }
-    const { destination } = require('@millrace/pino')
     const ofAccess = { maxSize: ACCESS_LOG_SIZE, ...(given.log?.mode && { mode: given.log.mode }) }
-    const accessLog = accessFolder && destination(accessFolder, { log: ofAccess })
+    const accessLog = accessFolder && loadPackage('@millrace/pino', '--access-log').destination(accessFolder, { log: ofAccess })
     const chosen = { ...given, onReport, ...(accessLog && { accessLog }) }
     const server = createIngest({ folder: args.dir, ...chosen })
     try {

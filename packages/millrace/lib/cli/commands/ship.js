@@ -2,6 +2,7 @@
 
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
+const { loadPackage } = require('../packages')
 const { countRecords } = require('../report')
 const { identify, isFolder, storageOf } = require('../source')
 const { openLog, parseAddress } = require('../stream')
@@ -16,7 +17,8 @@ exports.command = {
   details: 'The records stay the bytes that they are. The stream is made if there is none. A cursor beside the log, ' +
     'FILE.NAME.cursor, and the last message of the stream say where to go on: if the command was interrupted, run it ' +
     'again. Exit code 1: some records could not be shipped, the stream had lost records (they are shipped again), or ' +
-    '--verify found a difference. It needs the package @millrace/jetstream.',
+    '--verify found a difference. It needs the packages @millrace/forwarder and @millrace/jetstream.',
+  needs: ['@millrace/forwarder', '@millrace/jetstream'],
   arguments: [
     { name: 'file', description: 'the log: a file, or a folder of segments. Another process may be writing it' },
     { name: 'target', description: 'the stream: nats://HOST:PORT/STREAM', kind: 'text' }
@@ -53,7 +55,7 @@ exports.command = {
  * @returns {Promise<number>}  the exit code
  */
 async function shipAll ({ log, target, options, shell }) {
-  const { ship } = require('@millrace/forwarder')
+  const { ship } = loadPackage('@millrace/forwarder', 'millrace ship')
   let isWorse = false
   let isDown = false
   /** @type {(err: Error) => void} */

@@ -2,7 +2,8 @@
 // A line for people: time, level, message, and below it what else the line says.
 
 const { escapeControls } = require('@millrace/flow')
-const { findLevel, findTime, labelOf } = require('@millrace/where')
+const { labelOf } = require('./lib/levels')
+const { findLevel, findTime } = require('./lib/log-records')
 
 const NAMES = new Map([[10, 'trace'], [20, 'debug'], [30, 'info'], [40, 'warn'], [50, 'error'], [60, 'fatal']])
 /** Of a Date. */
@@ -69,14 +70,14 @@ function formatTime (found, { time = '-' }) {
   return new Date(found.ms).toISOString().replace('T', ' ').slice(0, -1)
 }
 
-/** @type {(found: import('@millrace/where').FoundLevel | null, record: any, paint: Paint) => string} */
+/** @type {(found: import('./lib/log-records').FoundLevel | null, record: any, paint: Paint) => string} */
 function formatLevel (found, { level: other = '-' }, paint) {
   const level = found?.level ?? 30
   const [, style] = /** @type {[number, Style]} */ (STYLE_OF_LEVEL.find(([least]) => level >= least))
   return paint(style, (found === null ? show(other) : nameOf(found)).toUpperCase().padEnd(5))
 }
 
-/** As the record says it, if that is a word. @param {import('@millrace/where').FoundLevel} found */
+/** As the record says it, if that is a word. @param {import('./lib/log-records').FoundLevel} found */
 function nameOf ({ level, value }) {
   if (typeof value === 'number') return NAMES.get(level) ?? (value === level ? String(value) : labelOf(level))
   return typeof value === 'string' && /^[a-z]{2}/i.test(value) ? show(value) : labelOf(level)
