@@ -9,7 +9,7 @@ const { copyRecords } = require('./lib/compactor')
 const errors = require('./lib/errors')
 const { Getter } = require('./lib/getter')
 const { createReadable, createSink, createWritable } = require('./lib/node-streams')
-const { createNewFile, openNew } = require('./lib/offset-log')
+const { createNewFile, openFixed, openNew } = require('./lib/offset-log')
 const { parseFlush } = require('./lib/options')
 const { openRange, parseRange } = require('./lib/range')
 const reads = require('./lib/reads')
@@ -38,6 +38,7 @@ exports.encodeEmpty = (codec, id) => encodeHead(createFileHeader(codec, id))
 exports.createReadable = createReadable
 exports.createSink = createSink
 exports.createNewFile = createNewFile
+exports.openFixed = openFixed
 exports.openNew = openNew
 exports.createWritable = createWritable
 exports.openRange = openRange

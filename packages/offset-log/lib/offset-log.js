@@ -65,6 +65,8 @@ class Log extends BaseLog {
     this._threadedScans = null
     /** Whether the log is loaded and may be written. */
     this._isWritable = false
+    /** Whether nothing outside of this process changes the file. */
+    this._isFixed = false
     /** If the log was made with another codec: the error of every append. @type {LogError | null} */
     this._foreignError = null
     /** The last seq from `appendSync`: with `fsync: 'always'`, its record may be shown later, once it is durable. */
@@ -262,7 +264,7 @@ class Log extends BaseLog {
     Object.assign(this.supports, store.supports, { threads, flushSync: this._file.blocks.hasSyncCalls })
     this._foreignError = codec.compareName(store.codecName, this.filename, 'append')
     // No writer can append to a damaged log, so nothing can follow.
-    const mayGrow = this._file.blocks.flags === 'r' && !recovery?.damage.length && !this._lifecycle.isClosed
+    const mayGrow = this._file.blocks.flags === 'r' && !this._isFixed && !recovery?.damage.length && !this._lifecycle.isClosed
     if (mayGrow) this._file.follower = new Follower(this._file, this.durable)
     if (this._isWritable) this._openLog = new OpenLog(this._file, this._appender, this._maintenance)
     this._lifecycle.opened(null)
@@ -361,9 +363,20 @@ function createNewFile (temporary, options) {
 function openNew (path, options, made) {
   return new Log(path, options, made)
 }
+
+/**
+ * Opens a log for reading that nobody else writes, so it is not followed.
+ * @type {(path: string, options: OffsetLogOptions) => Log}
+ */
+function openFixed (path, options) {
+  const log = new Log(path, { ...options, flags: 'r' })
+  log._isFixed = true
+  return log
+}
 describe(Log, 'OffsetLog', ({ filename, since, durable }) => ({ filename, since: since.value, durable: durable.value }))
 
 exports.createNewFile = createNewFile
+exports.openFixed = openFixed
 exports.openNew = openNew
 
 /** @type {import('./contract').OffsetLogConstructor} */

@@ -7,7 +7,7 @@ const { fileStorage, isHeld } = require('@millrace/block-file')
 const { LogError } = require('@millrace/errors')
 const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { createNewFile, openNew } = require('@millrace/offset-log/composing')
+const { createNewFile, openFixed, openNew } = require('@millrace/offset-log/composing')
 const { isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn } = require('./stand-in')
 
@@ -110,6 +110,7 @@ async function readFolder (folder, options) {
     // Another folder may have come to the path since it was looked at.
     const listing = await list(folder, options)
     checkPresence(folder, options, listing)
+    if (!options.skipsDamage) checkBases(folder, listing.segments)
     return await openForReading(folder, options, listing)
   } catch (err) {
     await place.close().catch(() => {})
@@ -169,7 +170,8 @@ async function openForWriting (folder, options) {
   checkBases(folder, segments)
   options.active.lock = place.lock ?? false
   const own = { mustExist: !isNew, signal: signal ?? undefined }
-  const log = OffsetLog(path.join(folder, segments[segments.length - 1].name), { ...options.active, ...own })
+  const { name, format } = segments[segments.length - 1]
+  const log = (format === null ? OffsetLog : openFixed)(path.join(folder, name), { ...options.active, ...own })
   try {
     await readySegment(log)
   } catch (err) {
@@ -221,12 +223,21 @@ async function findId (folder, { sealed }, segments) {
   }
 }
 
-/** @type {(folder: string, segments: SegmentName[]) => void} throws ERR_LOG_CORRUPT */
+/**
+ * Finds segments that overlap, by their names: a log leaves more room between two of them.
+ * @type {(folder: string, segments: SegmentName[]) => void}
+ * @throws {LogError} ERR_LOG_CORRUPT
+ */
 function checkBases (folder, segments) {
-  const [before, last] = segments.slice(-2)
-  if (last === undefined || before.base !== last.base) return
-  throw new LogError('ERR_LOG_CORRUPT', `open: ${before.name} and ${last.name} in ${folder} have the same base, so they are ` +
-    'not of one log; move one of them away', { path: folder })
+  let before = -Infinity
+  for (const [index, { base, name }] of segments.entries()) {
+    if (base - before <= SLACK) {
+      const how = base === before ? 'have the same base' : 'overlap'
+      throw new LogError('ERR_LOG_CORRUPT', `open: ${segments[index - 1].name} and ${name} in ${folder} ${how}, so they are ` +
+        'not of one log; move one of them away', { path: folder })
+    }
+    before = base
+  }
 }
 
 /**

@@ -44,7 +44,7 @@ async function rewriteSegment (core, segment, { suffix, check, decide, ...choice
       await remove()
       const { changeCount } = segment
       const copied = await segments.use(segment, async (log) => {
-        if (!log.recovery?.damage.length) await call(log, 'sync')
+        if (segment.format === null && !log.recovery?.damage.length) await call(log, 'sync')
         return copyRecords(log._file, copyPath, { ...choice, onProgress: check })
       })
       const isDone = await segments.exclusively(segment, async () => {

@@ -6,7 +6,7 @@ const path = require('node:path')
 const { LogError } = require('@millrace/errors')
 const { call, toCallback } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
-const { errors } = require('@millrace/offset-log/composing')
+const { errors, openFixed } = require('@millrace/offset-log/composing')
 const { BROKEN_CODES, readySegment } = require('./opening')
 
 /**
@@ -345,7 +345,7 @@ class Segments {
       await segment.closing?.catch(ignore)
       // Another log may have the folder now, and two that recover one file would harm it.
       if (this.#isEnded) throw errors.closedError('read', this.#folder)
-      const log = /** @type {any} */ (OffsetLog(segment.path, segment.logOptions ?? this.#sealedOptions))
+      const log = openSealed(segment, segment.logOptions ?? this.#sealedOptions)
       await readySegment(log)
       this.noteOpen(segment, log)
       return log._file
@@ -466,6 +466,15 @@ class Segments {
     if (failed) throw /** @type {PromiseRejectedResult} */ (failed).reason
     if (this.failure !== null) throw this.failure
   }
+}
+
+/**
+ * A writer never opens a compressed file for writing: what it would repair there can only be repaired in the plain one.
+ * @type {(segment: Pick<Segment, 'path' | 'format'>, options: any) => any}
+ */
+function openSealed ({ path, format }, options) {
+  const isFixed = format !== null && options.flags === 'r+'
+  return isFixed ? openFixed(path, options) : OffsetLog(path, options)
 }
 
 /** @type {(segment: Segment, cause: Error) => LogError} */

@@ -197,6 +197,31 @@ tape('broken: a segment that begins while a reader follows is broken, and so is 
   }
 })
 
+tape('broken: segments that overlap are found when the log opens, wherever they are', async (t) => {
+  for (const place of [0, 2, NEWEST]) {
+    for (const distance of [0, 1, 40_000, 2 ** 26]) {
+      const folder = path.join(temporaryFolder(), 'logs')
+      const { files } = await fill(folder)
+      const bases = files.map((file) => Number(path.basename(file).slice(0, 16)))
+      // A copy from somewhere else, with seqs that the segment before it has, too.
+      const name = `${String(bases[place] + distance).padStart(16, '0')}-20990101T000000000Z.log`
+      fs.copyFileSync(files[place], path.join(folder, name))
+      for (const flags of ['r', 'r+']) {
+        const err = await failureOf(() => SegmentedLog(folder, { codec: jsonCodec, flags }).ready())
+        t.equal(err?.code, 'ERR_LOG_CORRUPT', `segment ${place}, ${distance} behind, ${flags}: ${err?.message}`)
+        t.ok(err?.message.includes(name) && err.message.includes(path.basename(files[place])), 'both are named')
+      }
+      const skipping = SegmentedLog(folder, { codec: jsonCodec, flags: 'r', onCorrupt: 'skip' })
+      t.ok(await skipping.count() >= SEGMENT_COUNT * PER_SEGMENT, 'what is there can be read')
+      await skipping.close()
+      fs.rmSync(path.join(folder, name))
+      const log = SegmentedLog(folder, { codec: jsonCodec })
+      t.equal(await log.count(), SEGMENT_COUNT * PER_SEGMENT)
+      await log.close()
+    }
+  }
+})
+
 tape('broken: the last sealed segment, in front of one without records', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
   const { files } = await fill(folder)
