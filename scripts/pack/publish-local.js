@@ -23,8 +23,7 @@ async function main () {
   const registry = await startRegistry(folder)
   try {
     const tree = await copyTree(path.join(folder, 'tree'), registry)
-    const lerna = path.join(root, 'node_modules', 'lerna', 'dist', 'cli.js')
-    await mustRun(process.execPath, [lerna, 'publish', 'from-package', '--yes', '--no-verify-access', '--registry', registry.url],
+    await mustRun('npm', ['run', 'lerna', '--', 'publish', 'from-package', '--yes', '--registry', registry.url],
       { cwd: tree, env: { ...process.env, CI: 'true' } })
     const changes = await mustRun('git', ['status', '--porcelain'], { cwd: tree })
     assert.strictEqual(changes, '', 'publishing leaves the tree as it was')

@@ -5,12 +5,13 @@ const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const pino = require('pino')
-const pinoRoll = require('pino-roll')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
 const { destination } = require('..')
 const { newFolder, readAll, run } = require('./helper')
 
+/** 28 MB with what it needs, so `npm ci` does not bring it: `npm install --no-save pino-roll@4` does. */
+const pinoRoll = fs.existsSync(path.join(__dirname, '../../../node_modules/pino-roll')) ? require('pino-roll') : null
 const linesOf = (file) => {
   const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
   return text.split('\n').filter(Boolean).map((line) => JSON.parse(line))
@@ -139,7 +140,8 @@ tape('pino #2106: a stalled sink, and a backlog that grows', async (t) => {
 
 tape('pino-roll #114: files of earlier runs count too', async (t) => {
   const folder = temporaryFolder()
-  for (let n = 0; n < 4; n++) {
+  const runCount = pinoRoll ? 4 : 0
+  for (let n = 0; n < runCount; n++) {
     // The name has a time in it, as the option dateFormat would give.
     const to = await pinoRoll({ file: path.join(folder, `app-${n}`), size: '1k', limit: { count: 1 } })
     for (let i = 0; i < 10; i++) {
@@ -149,7 +151,7 @@ tape('pino-roll #114: files of earlier runs count too', async (t) => {
     to.end()
     await once(to, 'close')
   }
-  t.ok(fs.readdirSync(folder).length >= 4, `${fs.readdirSync(folder).length} files of pino-roll, with a limit of 1`)
+  if (pinoRoll) t.ok(fs.readdirSync(folder).length >= 4, `${fs.readdirSync(folder).length} files of pino-roll, with a limit of 1`)
   const ours = newFolder()
   for (let n = 0; n < 4; n++) {
     const to = destination(ours, { log: { maxCount: 2 } })
@@ -169,8 +171,8 @@ tape('pino-roll #114: files of earlier runs count too', async (t) => {
 tape('pino-roll #170: what lies in the folder does not end the stream', async (t) => {
   const folder = temporaryFolder()
   fs.writeFileSync(path.join(folder, 'current.log'), '')
-  const failed = await pinoRoll({ file: path.join(folder, 'app'), symlink: true }).then(() => null, ({ code }) => code)
-  t.equal(failed, 'EEXIST')
+  const failed = pinoRoll && await pinoRoll({ file: path.join(folder, 'app'), symlink: true }).then(() => null, ({ code }) => code)
+  if (pinoRoll) t.equal(failed, 'EEXIST')
   const ours = newFolder()
   fs.mkdirSync(ours)
   fs.writeFileSync(path.join(ours, 'current.log'), '')
