@@ -310,7 +310,7 @@ class Examination {
   /** Whoever keeps the seq of a record that is lost must learn it. @param {Found[]} found */
   async _checkLost (found) {
     const known = new Set(found.map(({ seq }) => seq))
-    const first = found.find((item) => !(this._settings.keeps && isChosen(idOf(item))))?.seq ?? Infinity
+    const first = this._wholeFrom(found)
     const lost = this._expectation.shown.filter(({ seq, record }) => {
       const records = /** @type {any[]} */ (record.commit.records)
       const isKept = records.every(({ deletions, isDroppable }) => deletions.length === 0 && !isDroppable)
@@ -324,6 +324,20 @@ class Examination {
       if (code === 'ERR_LOG_SEQ_LOST' || (code === 'ERR_LOG_SEQ_RETAINED' && seq < first)) continue
       throw new Violation('wrong answer', `${seq} is lost, and who asks is told: ${code}`)
     }
+  }
+
+  /**
+   * Below this seq, chosen records alone may be left: what is missing may be dropped. A segment is marked before it is
+   * thinned out, so a power cut may leave a marked one with all its records.
+   * @param {Found[]} found
+   */
+  _wholeFrom (found) {
+    const names = this._names()
+    const bases = names.filter((name) => /\.log(?:\.gz)?$/.test(name)).map((name) => Number(name.slice(0, 16)))
+    const marked = new Set(names.filter((name) => name.includes('.log.kept-')).map((name) => Number(name.slice(0, 16))))
+    const isMarked = ({ seq }) => marked.has(bases.findLast((base) => base <= seq))
+    const isWhole = (item) => !(this._settings.keeps && (isChosen(idOf(item)) || isMarked(item)))
+    return found.find(isWhole)?.seq ?? Infinity
   }
 
   _checkNames () {

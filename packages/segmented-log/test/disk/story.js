@@ -175,19 +175,25 @@ class SegmentsTelling extends Telling {
   }
 
   _hold ({ request, seq }) {
-    this.possibleHolds.add(seq)
     // From the old one or from the new one on.
     if (this.protectedFrom < Infinity) this.protectedFrom = Math.max(this.protectedFrom, seq)
-    this._answers.set(request, ({ what }) => {
-      if (what === 'answer') this.possibleHolds = new Set([seq])
-    })
+    this._holdAt(request, seq)
   }
 
   _release ({ request }) {
-    this.possibleHolds.add(null)
     this.protectedFrom = Infinity
+    this._holdAt(request, null)
+  }
+
+  /** When a call is answered, what was asked before it is over. What was asked after it may be done already. */
+  _holdAt (request, seq) {
+    // Last, also if it was possible before.
+    this.possibleHolds.delete(seq)
+    this.possibleHolds.add(seq)
     this._answers.set(request, ({ what }) => {
-      if (what === 'answer') this.possibleHolds = new Set([null])
+      if (what !== 'answer') return
+      const possible = [...this.possibleHolds]
+      this.possibleHolds = new Set(possible.slice(possible.indexOf(seq)))
     })
   }
 
