@@ -12,7 +12,9 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').CountOptions} CountOptions
  * @typedef {import('./lib/contract').GetOptions} GetOptions
  * @typedef {import('./lib/contract').WritableOptions} WritableOptions
+ * @typedef {import('./lib/contract').ReadAhead} ReadAhead
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
+ * @typedef {import('./lib/contract').SyncOptions} SyncOptions
  * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
  * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
  * @typedef {import('./lib/contract').RecordRun} RecordRun

@@ -20,9 +20,9 @@ const { listSlots, slotPath } = require('./slots')
 
 /**
  * @typedef {object} MergedItem
- * @property {string} seq  slot and seq, such as '0:4096'
- * @property {number | null} time  of the record, in ms since 1970; null if it has none
- * @property {any} value
+ * @property {string} seq  Slot and seq, such as '0:4096'.
+ * @property {number | null} time  Of the record, in ms since 1970; null if it has none.
+ * @property {any} value  The record.
  *
  * @typedef {import('./options').Position} Position
  * @typedef {import('@millrace/offset-log').Source<any> & { readonly position: Position }} MergedSource  its position is
@@ -56,7 +56,9 @@ class Log {
     if (typeof folder !== 'string' || folder === '') {
       throw misuse(`MergedLog: expected the path of a folder, got ${String(givenPath)}`)
     }
+    /** The folder of all slots. */
     this.filename = folder
+    /** What this log can do. */
     this.supports = Object.freeze({
       atomicBatch: true,
       durable: false,
@@ -105,13 +107,17 @@ class Log {
     this.#slots.sort((a, b) => a.slot - b.slot)
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /**
+   * Waits until the slots are open. It fails with ENOENT if the folder has no slot with a log yet.
+   * @type {(cb?: NodeCallback<void>) => any}
+   */
   ready (cb) {
     return this.#run('ready', cb, async () => {})
   }
 
   /**
-   * Calls a function with the log of each slot, now and when a slot is added.
+   * Calls a function with the log of each slot, now and when a slot is added. The log is only read: it cannot hold
+   * records.
    * @param {(log: any, slot: number) => void} onSlot
    * @returns {() => void}  stops that
    */
@@ -124,6 +130,7 @@ class Log {
   }
 
   /**
+   * Delivers the records of all slots as `{ seq, time, value }`, merged by time.
    * @param {MergedReadOptions} [options]
    * @returns {MergedSource}
    */
@@ -157,19 +164,28 @@ class Log {
     return Object.defineProperty(source, 'position', { get: () => ({ ...merge.position }) })
   }
 
-  /** @param {MergedReadOptions & { highWaterMark?: number }} [options] */
+  /**
+   * Delivers the same as a Readable of Node.js.
+   * @param {MergedReadOptions & import('@millrace/offset-log').ReadAhead} [options]
+   */
   toReadable (options = {}) {
     const { highWaterMark = READ_AHEAD, ...read } = options
     return Readable.from(this.stream(read), { objectMode: true, highWaterMark })
   }
 
-  /** @type {(key: Key, options?: any, cb?: NodeCallback<any>) => any} */
+  /**
+   * Reads one record. The key is a text such as '0:4096', or `{ slot, seq }`. It takes the option `signal`.
+   * @type {(key: Key, options?: any, cb?: NodeCallback<any>) => any}
+   */
   get (key, options, cb) {
     if (typeof options === 'function') return this.get(key, undefined, options)
     return this.#run('get', cb, () => this.#get('get', key, options))
   }
 
-  /** @type {(keys: readonly Key[], options?: any, cb?: NodeCallback<any[]>) => any} */
+  /**
+   * Reads many records, and returns their values in the order of the keys.
+   * @type {(keys: readonly Key[], options?: any, cb?: NodeCallback<any[]>) => any}
+   */
   getMany (keys, options, cb) {
     if (typeof options === 'function') return this.getMany(keys, undefined, options)
     return this.#run('getMany', cb, async () => {
@@ -190,7 +206,10 @@ class Log {
     return options === undefined ? open.log.get(seq) : open.log.get(seq, options)
   }
 
-  /** @type {(options?: any, cb?: NodeCallback<number>) => any} */
+  /**
+   * Counts records. It takes `where`, `onCorrupt`, `signal` and `after`.
+   * @type {(options?: any, cb?: NodeCallback<number>) => any}
+   */
   count (options, cb) {
     if (typeof options === 'function') return this.count(undefined, options)
     return this.#run('count', cb, async () => {
@@ -203,12 +222,15 @@ class Log {
     })
   }
 
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  /**
+   * Reads the earliest record. It takes `where`, `onCorrupt`, `signal`, `after`, `seqs` and `values`.
+   * @type {(options?: any, cb?: NodeCallback<any>) => any}
+   */
   first (options, cb) {
     return this.#one('first', false, options, cb)
   }
 
-  /** @type {(options?: any, cb?: NodeCallback<any>) => any} */
+  /** Reads the latest record; options as of `first`. @type {(options?: any, cb?: NodeCallback<any>) => any} */
   last (options, cb) {
     return this.#one('last', true, options, cb)
   }
@@ -224,7 +246,7 @@ class Log {
     })
   }
 
-  /** @type {(cb?: NodeCallback<any>) => any} */
+  /** `{ slotCount, slots }`: what `stats` of each slot says. @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
     return this.#run('stats', cb, async () => {
       const slots = await Promise.all(this.#slots.map(async ({ log, slot }) => ({ slot, ...await log.stats() })))
@@ -232,7 +254,7 @@ class Log {
     })
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /** Ends live streams, and closes the logs of the slots. @type {(cb?: NodeCallback<void>) => any} */
   close (cb) {
     const shutDown = async () => {
       for (const merge of this.#merges) merge.end(errors.closedError('stream', this.filename))
@@ -267,7 +289,9 @@ class Log {
 }
 
 /**
- * The slots of a folder as one log for reading; with or without `new`.
+ * The slots of a folder as one log for reading; with or without `new`. It takes no locks. New slots are noticed within
+ * half a second. `append`, `del`, `sync` and `compact` fail with ERR_LOG_READ_ONLY, `scan` and `snapshot` with
+ * ERR_NOT_SUPPORTED: use the logs of the slots.
  * @param {string | URL} folder
  * @param {MergedLogOptions} [options]
  * @returns {Log}

@@ -29,11 +29,19 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
 
 /**
  * @typedef {object} OwnSlotOptions
- * @property {number} [slots]  how many processes may write at the same time; 64 by default
- * @property {number} [segmentSize]  bytes of a segment; 64 MiB by default, or a fourth of a slot's part of `maxSize`
- * @property {number} [maxSize]  bytes of all slots together. The oldest segments of all slots are dropped to stay below
- * @property {number} [maxHeldSize]  bytes of segments of one slot that its holds may keep; with `maxSize`, the size of
- *   a segment by default
+ * @property {number} [slots]  How many processes may write at the same time; 64 by default. A rolling restart needs
+ *   twice as many slots as workers. If all are taken, opening fails with ERR_LOG_LOCKED.
+ * @property {number} [segmentSize]  Of a segment, in bytes; 64 MiB by default. With `maxSize` at most
+ *   `maxSize / slots / 4`, which is then the default if it is less.
+ * @property {number} [maxSize]  Of the files of all slots together, in bytes; at least 1 MiB for each of `slots`, so 64
+ *   MiB unless you lower `slots`. By default the log may grow without a bound. The oldest segments of all slots go when
+ *   the files, with room for two more segments in each slot, would exceed it. Each process looks every two seconds, and
+ *   whenever it has written half a segment. It drops segments of its own slot, of slots that no process has, and more
+ *   of its own if others are slow to drop theirs. Between two looks a slot fills at most what the others had left, so
+ *   all slots together may exceed the limit for a while if several processes write much. The newest segment of each
+ *   slot stays.
+ * @property {number} [maxHeldSize]  What holds may keep in each slot although a limit would drop it, in bytes. With
+ *   `maxSize` it is the size of a segment by default, else unlimited.
  */
 
 /**
@@ -44,10 +52,14 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
 
 /**
  * @typedef {object} OwnMergeOptions
- * @property {string | string[] | ((value: any) => number)} [time]  the member that is a record's time, as ms since 1970
- *   or a text that `Date.parse` reads; or a function that returns ms. `'time'` by default
- * @property {number} [latenessMs]  how long a live stream waits for older records of other slots; 500 by default
- * @property {number} [cache]  bytes for `get`, in each slot; 1 MiB by default
+ * @property {string | string[] | ((value: any) => number)} [time]  Where a record's time is: `'time'`, `'a.b'` or
+ *   `['a', 'b']`, or a function that gets the value and returns ms since 1970. `'time'` by default. A time may be
+ *   spelled in any way that [times in filters](packages/where/README.md) may.
+ * @property {number} [latenessMs]  How many ms a live stream waits for older records of other slots; 500 by default. It
+ *   delivers a record at once if all other slots have a later one. What becomes readable later than that is delivered
+ *   all the same, after newer records. It never waits longer for one record, also while the wall clock stands still,
+ *   and does not wait for a record whose time is further in the future.
+ * @property {number} [cache]  In bytes, for `get`, in each slot; 1 MiB by default.
  */
 
 /**
@@ -55,21 +67,29 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  *   OwnMergeOptions} MergedLogOptions
  */
 
-/** The seq of the last record that was read in each slot. @typedef {Record<string, number>} Position */
+/**
+ * The seq of the last record that was read in each slot, by the number of the slot: plain JSON.
+ * @typedef {Record<string, number>} Position
+ */
 
 /**
  * @typedef {object} MergedReadOptions
- * @property {Position} [after]  begins behind these records; slots that are not named begin at their first record
- * @property {import('@millrace/where').Where} [where]
- * @property {boolean} [reverse]  the newest record first
- * @property {number} [limit]  how many records at most; -1 for no limit
- * @property {boolean} [live]  continue with records that are appended later
- * @property {boolean} [old]  false leaves out the records present at the call; implies `live`
- * @property {boolean} [unref]  true lets the process end while a live stream waits
- * @property {boolean} [seqs]  false leaves out all but the values
- * @property {boolean} [values]  false leaves out all but the seqs
- * @property {'error' | 'skip'} [onCorrupt]
- * @property {AbortSignal} [signal]
+ * @property {Position} [after]  Begins after these records. Slots that are not named begin at their first record. To go
+ *   on where a stream ended, hand it the `position` of that stream. It is a lower bound, so it cannot continue a
+ *   reversed stream. There are no bounds such as `gt`: slots have no seqs in common.
+ * @property {import('@millrace/where').Where} [where]  Only records that match this filter.
+ * @property {boolean} [reverse]  True delivers the newest record first; false by default.
+ * @property {number} [limit]  How many records to deliver at most; -1, the default, for no limit.
+ * @property {boolean} [live]  True continues with records that are appended later, also in new slots; false by default.
+ * @property {boolean} [old]  False leaves out the records present at the call, and implies `live`; true by default.
+ * @property {boolean} [unref]  True lets the process end while a live stream waits; false by default.
+ * @property {boolean} [seqs]  False delivers values alone; true by default.
+ * @property {boolean} [values]  False delivers seqs alone; true by default.
+ * @property {'error' | 'skip'} [onCorrupt]  What to do at damage: end with ERR_LOG_CORRUPT, or continue after it. By
+ *   default as the log was opened.
+ * @property {'error' | 'skip'} [onRetained]  What to do if records after `after` were dropped: end with
+ *   ERR_LOG_SEQ_RETAINED, the default, or go on at the next record that is kept.
+ * @property {AbortSignal} [signal]  An abort ends the call or the stream with ABORT_ERR.
  */
 
 /**

@@ -39,8 +39,9 @@ class Log {
     this.#options = { ...parsed, storage, segmented: { ...parsed.segmented, storage } }
     /** The folder of all slots. */
     this.filename = folder
+    /** As it was given. */
     this.codec = this.#options.segmented.codec
-    /** Null until the log is ready. @type {number | null} */
+    /** The number of the slot; null until the log is ready. @type {number | null} */
     this.slot = null
     /** The log in the slot; null until the log is ready. @type {SegmentedLog | null} */
     this.log = null
@@ -78,39 +79,46 @@ class Log {
       'them, or raise the option slots', { path: this.filename })
   }
 
+  /** What this log can do; calls that need what is false fail with ERR_NOT_SUPPORTED. */
   get supports () {
     return this.log?.supports ?? NOT_OPEN
   }
 
+  /** The bytes of all appends that have not called back. */
   get pendingSize () {
     return this.log?.pendingSize ?? 0
   }
 
+  /** Whether a caller that does not await its appends should await `drained`. */
   get needsDrain () {
     return this.log?.needsDrain ?? false
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /** Waits until the log has a slot; fails if opening failed. @type {(cb?: NodeCallback<void>) => any} */
   ready (cb) {
     return callbackOrPromise(cb, (cb) => this.#lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
   }
 
-  /** @type {(values: unknown, cb?: NodeCallback<number>) => any} */
+  /**
+   * Adds a record, or an array of them as an atomic batch, and returns the seq of the last one in the slot. Values that
+   * are appended before the log is ready are encoded once it is, so do not change them before.
+   * @type {(values: unknown, cb?: NodeCallback<number>) => any}
+   */
   append (values, cb) {
     return this.#pass('append', cb, values)
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /** Waits until `needsDrain` is false. @type {(cb?: NodeCallback<void>) => any} */
   drained (cb) {
     return this.#pass('drained', cb)
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /** Waits until everything appended is on stable storage. @type {(cb?: NodeCallback<void>) => any} */
   sync (cb) {
     return this.#pass('sync', cb)
   }
 
-  /** @type {(cb?: NodeCallback<any>) => any} */
+  /** What `stats` of the log in the slot says. @type {(cb?: NodeCallback<any>) => any} */
   stats (cb) {
     return this.#pass('stats', cb)
   }
@@ -125,12 +133,18 @@ class Log {
     return new Log(this.filename, this.#given)
   }
 
-  /** @param {{ sync?: boolean | undefined }} [options] */
+  /**
+   * As `flushSync` of a segmented log. It throws ERR_LOG_NOT_READY until the log is ready.
+   * @param {import('@millrace/offset-log').SyncOptions} [options]
+   */
   flushSync (options) {
     this.#logNow('flushSync').flushSync(options)
   }
 
-  /** @type {(values: any, options?: { sync?: boolean | undefined }) => number} */
+  /**
+   * As `appendSync` of a segmented log. It throws ERR_LOG_NOT_READY until the log is ready.
+   * @type {(values: any, options?: import('@millrace/offset-log').SyncOptions) => number}
+   */
   appendSync (values, options) {
     return this.#logNow('appendSync').appendSync(values, options)
   }
@@ -142,7 +156,7 @@ class Log {
     return this.log
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /** Waits for earlier calls, closes the log and frees the slot. @type {(cb?: NodeCallback<void>) => any} */
   close (cb) {
     const shutDown = async () => {
       await this.#quota?.close()
@@ -165,7 +179,9 @@ class Log {
 }
 
 /**
- * Claims a slot of a folder, and appends there; with or without `new`.
+ * Claims the first slot of a folder that no process has (`folder/0`, `folder/1` and so on), and appends there; with or
+ * without `new`. The slot is free again when its process ends, also by SIGKILL. All processes should give the same
+ * options.
  * @param {string | URL} folder
  * @param {SlotLogOptions} [options]
  * @returns {Log}

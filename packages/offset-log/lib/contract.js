@@ -13,6 +13,9 @@
  * @typedef {Omit<ScanOptions, 'reverse' | 'cache'>} CountOptions
  * @typedef {Omit<CountOptions, 'limit'>} OneOptions  of `first` and `last`
  * @typedef {RangeOptions & ReadAhead} ReadableOptions
+ * @typedef {object} SyncOptions  of `flushSync` and `appendSync`
+ * @property {boolean | undefined} [sync]  False leaves out the sync: the records then survive a killed process, but not
+ *   a power cut. True by default.
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead.
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
@@ -261,13 +264,13 @@
  *   with zeros. `since` does not move. In a checked log the bytes are gone from the file after the next `sync`. After a
  *   crash each of the records is either as it was or deleted.
  * @property {Method<[], void>} sync  Waits until everything appended and deleted so far is on stable storage.
- * @property {(options?: { sync?: boolean | undefined }) => void} flushSync  Writes everything appended so far before it
+ * @property {(options?: SyncOptions) => void} flushSync  Writes everything appended so far before it
  *   returns, and syncs it, for `exit` handlers and the like. The callbacks of the appends run later, in their order.
  *   `sync: false` leaves out the sync: the records then survive a killed process, but not a power cut. It does not wait
  *   for deletions. It throws ERR_LOG_NOT_READY while the log is being opened or a compaction replaces its file,
  *   ERR_LOG_CLOSED if the log is closed and no earlier append waits, ERR_NOT_SUPPORTED if the storage has no
  *   synchronous calls, the error of opening, and that of a write or sync that fails, which the appends get too.
- * @property {(values: T | readonly T[], options?: { sync?: boolean | undefined }) => number} appendSync  Appends a
+ * @property {(values: T | readonly T[], options?: SyncOptions) => number} appendSync  Appends a
  *   record or a batch after all earlier appends and returns the seq of the last one; it writes, syncs and throws as
  *   `flushSync` does. With `sync: false` it is the fastest way to have a record in the file before the next line of the
  *   program runs. If it throws, its records are not in the log, except with ERR_LOG_POISONED after a failed sync: then
