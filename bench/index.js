@@ -7,7 +7,7 @@ const { runCases } = require('./layers/cases')
 const { describeReport, drawCharts, formatMarkdownTable, formatTable, gatherCells, readSheets, toSheets } = require('./layers/report')
 const { countOption, readOptions, runCommand, toInteger, toNames, toParts, toPath } = require('./lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('./lib/logs')
-const { createFinder, describeFacts, gatherFacts, readCsv } = require('./lib/report')
+const { createFinder, gatherFacts, readCsv } = require('./lib/report')
 const { writePage } = require('./page')
 const { UserError, loadParts } = require('./lib/run')
 
@@ -112,8 +112,7 @@ const sources = {
     sheet: layers[0].name,
     open (folder) {
       const { measurements, facts } = readSheets({ layers, stacks }, folder)
-      const about = describeFacts({ ...facts, input: undefined })
-      return { facts, tables: { '': () => [formatMarkdownTable(gatherCells({ layers, stacks }, measurements)), about].join('\n\n') } }
+      return { facts, tables: { '': () => formatMarkdownTable(gatherCells({ layers, stacks }, measurements)) } }
     }
   },
   ...Object.fromEntries(layers.map(({ name }) => [name, createLayerSource(name)]))

@@ -12,6 +12,7 @@ const { examplesOf, promisedOutput } = require('./readme-examples')
 const root = path.join(__dirname, '..')
 const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md',
   ...listDocuments(),
+  ...fs.readdirSync(path.join(root, 'bench', 'notes')).map((name) => `bench/notes/${name}`),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
 
 /** Other tests run the examples of these: the first one's need a server, and the second one's build on each other. */

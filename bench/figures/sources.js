@@ -69,7 +69,7 @@ function openSources (folder) {
       const [name, ...rest] = toWords(request)
       const { facts, tables } = open(name)
       /** @type {Record<string, () => string>} */
-      const all = { ...tables, facts: () => describeFacts(facts) }
+      const all = { ...tables, facts: () => describeFacts({ ...facts, input: undefined }) }
       const table = rest.join(' ')
       if (Object.hasOwn(all, table)) return all[table]()
       const names = Object.keys(all).map((one) => `${name} ${one}`.trim()).join(', ')

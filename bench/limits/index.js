@@ -5,9 +5,9 @@
 const path = require('node:path')
 const { countOption, readOptions, runCommand, toParts } = require('../lib/command')
 const { DEFAULT_RECORDS, MAX_RECORDS, describeSource } = require('../lib/logs')
-const { createFinder, describeFacts, gatherFacts, readCsv } = require('../lib/report')
+const { createFinder, gatherFacts, readCsv } = require('../lib/report')
 const { loadParts } = require('../lib/run')
-const { drawGrowth, drawLimits, formatMarkdownTable, formatTable, fromSheet, judge, toSheet } = require('./report')
+const { drawGrowth, drawLimits, formatMarkdownTable, formatMissedTable, formatShortTable, formatTable, fromSheet, judge, toSheet } = require('./report')
 const { runRows } = require('./run')
 
 const CHAPTERS = ['scans', 'queries', 'opening', 'appends', 'event-loop', 'gets', 'memory', 'growth']
@@ -67,17 +67,30 @@ function createSource (sheet) {
     open (folder) {
       const { facts, rows: lines } = readCsv(path.join(folder, `${sheet}.csv`))
       const results = fromSheet(lines, allRows)
-      const about = describeFacts({ ...facts, input: undefined })
       const runs = lines.filter(({ run }) => run !== 'median')
       return {
         facts,
-        tables: Object.fromEntries([...new Map([['', allRows], ...chapters])].map(([chapter, rows]) => {
-          return [chapter, () => [formatMarkdownTable(results.filter(({ row }) => rows.includes(row))), about].join('\n\n')]
-        })),
-        find: (key) => findFigure(runs, key)
+        tables: {
+          ...Object.fromEntries([...new Map([['', allRows], ...chapters])].flatMap(([chapter, rows]) => {
+            const shown = results.filter(({ row }) => rows.includes(row))
+            return [[chapter, () => formatMarkdownTable(shown)], [`${chapter} short`.trim(), () => formatShortTable(shown)]]
+          })),
+          missed: () => formatMissedTable(results)
+        },
+        find: (key) => countJudged(results, key) ?? findFigure(runs, key)
       }
     }
   }
+}
+
+/**
+ * `judged` is how many rows have a goal, and `met` how many meet it.
+ * @type {(results: import('./run').Result[], key: string) => import('../figures/sources').Found | undefined}
+ */
+function countJudged (results, key) {
+  if (key !== 'judged' && key !== 'met') return undefined
+  const judged = results.flatMap((result) => judge(result) ?? []).filter(({ goal }) => goal !== Infinity)
+  return { values: [judged.filter(({ isMet }) => isMet || key === 'judged').length], unit: 'count' }
 }
 
 /**

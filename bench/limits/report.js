@@ -92,6 +92,28 @@ function formatMarkdownTable (results) {
   ].join('\n\n')
 }
 
+/** For pages that show no times and no goals. @type {(results: Result[]) => string} */
+function formatShortTable (results) {
+  const lines = results.filter(({ rounds }) => rounds.length > 0).map((result) => {
+    const [what, , , ratio] = formatRow(result)
+    return [what, result.row.faster ? `${ratio} as fast` : ratio]
+  })
+  return formatMarkdown(['ours : peer', 'ratio (range)'], lines)
+}
+
+/** For pages: the rows that miss their goals. @type {(results: Result[]) => string} */
+function formatMissedTable (results) {
+  const lines = results.flatMap((result) => {
+    const verdict = judge(result)
+    if (verdict === undefined || verdict.isMet) return []
+    const { goal, ratio, bound } = verdict
+    const least = bound === undefined ? '' : result.row.faster ? `${formatSpeed(1 / bound)}×` : `${bound.toFixed(2)}×`
+    const excess = 100 * (ratio.median / goal - 1)
+    return [[`\`${result.row.name}\``, formatRange(ratio, result.row), formatGoal(result.row), `${excess.toFixed(excess < 1 ? 1 : 0)}%`, least]]
+  })
+  return formatMarkdown(['row', 'measured (range)', 'goal', 'missed by', 'what is possible'], lines)
+}
+
 /**
  * The inverse of toSheet.
  * @param {Array<Record<string, string>>} lines
@@ -297,6 +319,8 @@ async function drawGrowth (results, facts) {
 
 exports.judge = judge
 exports.formatTable = formatTable
+exports.formatShortTable = formatShortTable
+exports.formatMissedTable = formatMissedTable
 exports.formatMarkdownTable = formatMarkdownTable
 exports.fromSheet = fromSheet
 exports.toSheet = toSheet

@@ -101,7 +101,8 @@ tape('figures: a table stands between its two lines, and the rest of the page is
   t.ok(text.endsWith('\n\n<!-- figures end -->\n\nafter <!-- a comment -->\n'), text)
   t.equal(write(t, text), text, 'the same again')
   t.ok(write(t, '<!-- figures: limits appends -->\n<!-- figures end -->\n').includes('| `append-one` | '))
-  t.ok(write(t, '<!-- figures: peers facts -->\n<!-- figures end -->\n').includes('on Some CPU, 2 cores, Node v20; p 1. 100 messages.'))
+  t.ok(write(t, '<!-- figures: peers facts -->\n<!-- figures end -->\n').includes('on Some CPU, 2 cores, Node v20; p 1.\n'))
+  t.equal(figure(t, 'limits met / judged'), '1.00')
   t.end()
 })
 

@@ -25,7 +25,7 @@ const runLimits = createRunner('limits')
 const rowFile = (name) => path.join(__dirname, 'support', 'rows', `${name}.js`)
 const rowFiles = (...names) => names.map(rowFile).join(',')
 
-tape('limits options: the defaults are those of the README, lists and numbers are understood', (t) => {
+tape('limits options: the defaults are those of its notes, lists and numbers are understood', (t) => {
   const { rows, runs, records, out, command } = parseOptions([])
   t.equal(new Set(rows.map(({ name }) => name)).size, 53 + 24, 'each row has a name of its own')
   t.equal(runs, 5)
@@ -59,15 +59,15 @@ tape('limits options: each wrong one is refused with one line and exit code 2', 
   t.end()
 })
 
-tape('limits --help: names every option and every row, as does the README', (t) => {
+tape('limits --help: names every option and every row, as do its notes', (t) => {
   const { status, stdout, stderr } = runLimits('--help')
   t.equal(status, 0)
   t.equal(stderr, '')
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  const readme = fs.readFileSync(path.join(__dirname, '..', 'notes', 'limits.md'), 'utf8')
   for (const name of ['rows', 'only', 'runs', 'samples', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
   for (const { name, what } of parseOptions([]).rows) {
     t.ok(stdout.includes(name) && stdout.includes(what), name)
-    t.ok(readme.includes(`\`${name}\``), `${name} in the README`)
+    t.ok(readme.includes(`\`${name}\``), `${name} in the notes`)
     t.ok(what.length <= 42, `${name} fits the table`)
   }
   t.end()

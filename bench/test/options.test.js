@@ -9,7 +9,7 @@ const { makeFolder, runBench, frame } = require('./support')
 
 const names = (parts) => parts.map((part) => part.name)
 
-tape('options: the defaults are those of the README', (t) => {
+tape('options: the defaults are those of its notes', (t) => {
   const options = parseOptions([])
   t.deepEqual(options.blockSizes, [1, 2, 4, 8, 16, 32, 64, 128].map((kib) => kib * 1024))
   t.deepEqual(names(options.layers), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
@@ -92,10 +92,10 @@ tape('bench --help: names every option and every layer', (t) => {
   const { status, stdout, stderr } = runBench('--help')
   t.equal(status, 0)
   t.equal(stderr, '')
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  const readme = fs.readFileSync(path.join(__dirname, '..', 'notes', 'layers.md'), 'utf8')
   for (const name of ['blocks', 'full', 'layers', 'stacks', 'runs', 'records', 'file', 'out', 'help']) {
     t.ok(stdout.includes(`--${name}`), `--${name}`)
-    t.ok(readme.includes(`--${name}`), `--${name} in the README`)
+    t.ok(readme.includes(`--${name}`), `--${name} in the notes`)
   }
   for (const { name, meaning } of parseOptions([]).layers) t.ok(stdout.includes(name) && stdout.includes(meaning), name)
   t.end()

@@ -82,10 +82,10 @@ tape('peers options: names of peers and of jobs, and each wrong one is refused w
   t.end()
 })
 
-tape('peers --help: names every option, peer and job, as does the README', (t) => {
+tape('peers --help: names every option, peer and job, as do its notes', (t) => {
   const { status, stdout } = runPeers('--help')
   t.equal(status, 0)
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  const readme = fs.readFileSync(path.join(__dirname, '..', 'notes', 'peers.md'), 'utf8')
   for (const name of ['only', 'runs', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), name)
   for (const { name } of [...peers, ...jobs]) {
     t.ok(stdout.includes(name) && readme.includes(`\`${name}\``), name)
