@@ -14,15 +14,19 @@ const KNOWN_BY_REPAIR = [...KNOWN_BY_VERIFY, 'keepSuspects', 'write']
 
 /**
  * @typedef {object} SalvageOptions
- * @property {import('@millrace/offset-log').FramingName} [framing]  if the file's beginning is too damaged to tell
- * @property {(range: DamagedRange) => void} [onDamage]  gets every damaged range, in order, listed or not
- * @property {(progress: { position: number, size: number }) => void} [onProgress]  gets the progress now and then
- * @property {number} [rangesMax]  how many ranges the report lists; 1000 by default
- * @property {AbortSignal} [signal]  ends the call, which then fails with ABORT_ERR and leaves nothing
- * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
- * @property {Array<{ start: number, end: number }>} [suspects]  known to be bad, in order; only for the offset framings
- * @property {boolean} [keepSuspects]  `repair` also keeps the records that touch these ranges; false by default
- * @property {boolean} [write]  `repair` makes the new log; false by default: it only reports
+ * @property {import('@millrace/offset-log').FramingName} [framing]  For a file whose beginning is too damaged to tell.
+ *   It is detected by default.
+ * @property {(range: DamagedRange) => void} [onDamage]  Gets every damaged range, in order, listed or not.
+ * @property {(progress: { position: number, size: number }) => void} [onProgress]  Gets the progress now and then, in
+ *   bytes.
+ * @property {number} [rangesMax]  How many ranges the report lists; 1000 by default.
+ * @property {AbortSignal} [signal]  An abort ends the call, which then fails with ABORT_ERR and leaves nothing.
+ * @property {import('@millrace/block-file').Storage} [storage]  Replaces the file system.
+ * @property {Array<{ start: number, end: number }>} [suspects]  Ranges of the file that are known to be bad, in order.
+ *   Only for the offset framings.
+ * @property {boolean} [keepSuspects]  True lets `repair` also keep the records that touch a suspect range; false by
+ *   default.
+ * @property {boolean} [write]  True lets `repair` make the new log; false by default: it only reports.
  */
 
 /**

@@ -20,15 +20,15 @@ const { examine } = require('./verify')
 
 /**
  * @typedef {object} RepairParts  what the report of `repair` has besides that of `verify`
- * @property {string} out  path of the new log
- * @property {boolean} isDryRun  whether nothing was written
- * @property {number} recovered  how many records the new log has
- * @property {number} recoveredFromDamage  how many of them no reader of the damaged log can reach
- * @property {import('@millrace/framing/survey').DamagedRange[]} lost  the first of the ranges in which records were
- *   lost
- * @property {number} lostCount  how many there are
- * @property {number} lostSize  their bytes
- * @property {boolean} keepsSeqs  whether every record keeps its seq
+ * @property {string} out  The path of the new log.
+ * @property {boolean} isDryRun  Whether nothing was written.
+ * @property {number} recovered  How many records the new log has.
+ * @property {number} recoveredFromDamage  How many of them no reader of the damaged log can reach.
+ * @property {import('@millrace/framing/survey').DamagedRange[]} lost  The first of the ranges of the old file in which
+ *   records were lost.
+ * @property {number} lostCount  How many such ranges there are, listed or not.
+ * @property {number} lostSize  The bytes of all of them.
+ * @property {boolean} keepsSeqs  Whether every record keeps its seq.
  * @typedef {import('./verify').Report & RepairParts} RepairReport
  */
 
@@ -38,7 +38,12 @@ const { examine } = require('./verify')
 
 /**
  * Makes a new log of the good records of a damaged one, and reports what is lost. It never changes the damaged log, and
- * writes nothing without the option `write`.
+ * writes nothing without the option `write`. Good bytes stay where they are, and lost ranges are filled with erased
+ * records, so every record keeps its seq, and no seq of a lost record is used again. A record that lost a part is lost
+ * as a whole. The new log is written beside `out`, synced, verified as a whole, and only then renamed. It fails with
+ * EEXIST if something is at `out`, with ERR_LOG_CORRUPT if neither copy of the header can be reconstructed or the new
+ * log differs when it is read again, with ERR_LOG_UNKNOWN_FORMAT if the file is not a log that this version knows, and
+ * with ERR_NOT_SUPPORTED if only the file `<path>.tail` has the end of the log: then open the log for writing first.
  * @overload
  * @param {string | URL} path
  * @param {string | URL} out  path of the new log; nothing may be there

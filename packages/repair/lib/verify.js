@@ -15,7 +15,9 @@ const { withSource } = require('./source')
 /** @typedef {Omit<import('./options').SalvageOptions, 'keepSuspects' | 'write'>} VerifyOptions */
 
 /**
- * Reports the contents and the damage of a log, however damaged it is. It changes nothing.
+ * Reads a whole log, however damaged it is, and reports its contents and its damage. It needs no codec, changes
+ * nothing, and takes a few MiB of memory for any size of file. A writer may have the log open: what looks damaged is
+ * read again before it is reported.
  * @overload
  * @param {string | URL} path
  * @param {VerifyOptions} [options]
@@ -62,30 +64,39 @@ async function verifyLog (path, options) {
 
 /**
  * @typedef {object} Report
- * @property {string} path
- * @property {string | null} framing  null if the file is empty
- * @property {string | null} codec  the name of the codec that the log was made with; null if the log stores none
- * @property {number} size  of the file, in bytes
- * @property {number} end  where the log ends in the file
- * @property {boolean} isSound  whether the log has no damage; flaws, a tail and unfinished deletions are none
- * @property {number} records  how many are whole and not deleted
- * @property {number} mendable  how many of `records` only `repair` can reach, because what is around them is damaged
- * @property {number} erased  how many records are deleted, and pieces of them
- * @property {number} undeleted  how many deletions old pages have undone; 0 if unknown
- * @property {import('@millrace/framing/survey').UnanchoredRange[]} unanchored  the first ranges of chunks that verify,
- *   but may be left over from a write that was taken back
- * @property {number} unanchoredCount  how many there are
- * @property {number} since  seq of the last record; -1 if there is none
- * @property {number | null} promisedEnd  everything before it was once on stable storage; null if the file does not say
- * @property {DamagedRange[]} damage  the first damaged ranges
- * @property {number} damageCount  how many there are
- * @property {number} damageSize  their bytes
- * @property {{ offset: number, size: number, isZeros: boolean } | null} tail  a last write that was never promised, or
- *   zeros kept behind the end; the next open cuts it
- * @property {Array<{ what: string, offset: number, size: number }>} flaws  unusable parts of the head
- * @property {{ offset: number, size: number, path: string } | null} unrestored  an end that only the file `path` has;
- *   the next open for writing restores it
- * @property {number} unfinished  how many chunks an interrupted deletion still has to change; the next open does
+ * @property {string} path  Of the log.
+ * @property {string | null} framing  One of the four framings; null if the file is empty.
+ * @property {string | null} codec  The name of the codec that the log was made with; null if the log stores none.
+ * @property {number} size  Of the file, in bytes.
+ * @property {number} end  The offset where the log ends in the file.
+ * @property {boolean} isSound  True if nothing is damaged, `undeleted` is 0 and `unrestored` is null. A tail,
+ *   unfinished deletions and most flaws are not damage.
+ * @property {number} records  How many records are whole and not deleted.
+ * @property {number} mendable  How many of `records` only `repair` can reach: they are good, but the bytes that lead to
+ *   them, such as a header, are damaged.
+ * @property {number} erased  How many records are deleted. In a checked log, pieces of a deleted record count too.
+ * @property {number} undeleted  How many deletions have no effect any more, because the disk returned old versions of
+ *   pages; 0 if none, or if it is unknown. It cannot be said where they are.
+ * @property {import('@millrace/framing/survey').UnanchoredRange[]} unanchored  The first ranges whose chunks have
+ *   correct checksums, but may come from a write that recovery removed from the log. Their records are counted, and
+ *   `repair` keeps them.
+ * @property {number} unanchoredCount  How many such ranges there are, listed or not.
+ * @property {number} since  The seq of the last record; -1 if there is none.
+ * @property {number | null} promisedEnd  Everything before this offset was once on stable storage; null if the file
+ *   does not say. What is bad after it is the `tail`, not damage: the file does not say which appends there had called
+ *   back.
+ * @property {DamagedRange[]} damage  The first damaged ranges, in order. Adjoining ranges are joined.
+ * @property {number} damageCount  How many there are, listed or not.
+ * @property {number} damageSize  The bytes of all of them.
+ * @property {{ offset: number, size: number, isZeros: boolean } | null} tail  A last write that was never known to be
+ *   on stable storage, or zeros that a writer reserved after the end; null if there is none. The next open for writing
+ *   removes it.
+ * @property {Array<{ what: string, offset: number, size: number }>} flaws  Unusable parts of the head. They are damage
+ *   only if both copies of the header, or both checkpoint slots, are unusable.
+ * @property {{ offset: number, size: number, path: string } | null} unrestored  An end of the log that only the file
+ *   `path` has; null if there is none. Open the log for writing once to restore it.
+ * @property {number} unfinished  How many chunks an interrupted deletion still has to change. The next open changes
+ *   them.
  */
 
 /** @typedef {ReturnType<typeof describeEmpty>} Found */

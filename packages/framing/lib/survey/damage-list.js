@@ -20,14 +20,14 @@ exports.WHAT = Object.freeze({
 
 /**
  * @typedef {object} DamagedRange
- * @property {string} what  is wrong there
- * @property {number} offset  in the file
- * @property {number} size  in bytes
- * @property {true | null} isPromised  true if it was once known to be on stable storage; null if that is unknown. What
- *   never was is a torn end, and no damage
- * @property {{ from: number, to: number } | null} seqs  the lost records have seqs of at least `from` and below `to`;
- *   null if no record is lost
- * @property {number | null} records  how many are lost; null if unknown
+ * @property {string} what  What is wrong there, for people.
+ * @property {number} offset  Where the range begins in the file.
+ * @property {number} size  In bytes.
+ * @property {true | null} isPromised  True if the range was once known to be on stable storage. Null if the file does
+ *   not say: in the offset framings, and if both checkpoint slots are lost. What never was is a torn end, not damage.
+ * @property {{ from: number, to: number } | null} seqs  The lost records have seqs of at least `from` and below `to`,
+ *   also one that begins before the range and continues in it. Null if no record is lost.
+ * @property {number | null} records  How many records are lost; null if that is unknown.
  */
 
 class DamageList {
