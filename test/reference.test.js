@@ -1,0 +1,49 @@
+'use strict'
+// The pages of docs/reference are those of the sources, and have all that programs may use.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { slotOptionNames } = require('@millrace/merged-log')
+const { optionNames: writerOptionNames } = require('@millrace/log-writer')
+const { OffsetLog } = require('@millrace/offset-log')
+const { optionNames } = require('@millrace/segmented-log')
+const { temporaryFolder } = require('@millrace/testkit')
+const { createReference, folder } = require('../scripts/reference')
+
+const { pages } = createReference()
+
+tape('reference: each page is what its sources say', (t) => {
+  for (const [name, text] of pages) {
+    const file = path.join(folder, name)
+    const isSame = fs.existsSync(file) && fs.readFileSync(file, 'utf8') === text
+    t.ok(isSame, `docs/reference/${name}${isSame ? '' : ' is not what the sources say: run `npm run reference`, and commit it'}`)
+  }
+  t.deepEqual(fs.readdirSync(folder).sort(), [...pages.keys()].sort(), 'and there are no others')
+  t.end()
+})
+
+tape('reference: each page says in its first lines that it is generated, and by what', (t) => {
+  for (const [name, text] of pages) t.match(text.slice(0, 700), /`npm run reference` writes it/, name)
+  t.end()
+})
+
+tape('reference: every option that a package takes is on its page', (t) => {
+  const lists = { 'segmented-log.md': optionNames, 'merged-log.md': slotOptionNames, 'log-writer.md': writerOptionNames }
+  for (const [page, names] of Object.entries(lists)) {
+    for (const name of names) t.match(pages.get(page), new RegExp(`^\\| \`${name}\` \\|`, 'm'), `${page}: ${name}`)
+  }
+  t.end()
+})
+
+tape('reference: every method and property of a log is on its page', async (t) => {
+  const log = OffsetLog(path.join(temporaryFolder(), 'log'))
+  await log.ready()
+  const page = pages.get('offset-log.md')
+  const names = new Set([...Object.keys(log), ...Object.getOwnPropertyNames(Object.getPrototypeOf(log))])
+  for (const name of names) {
+    if (name.startsWith('_') || ['constructor', 'toJSON'].includes(name)) continue
+    t.ok(page.includes(`\n### ${name}\n`) || page.includes(`\n| \`${name}\` |`), name)
+  }
+  await log.close()
+})
