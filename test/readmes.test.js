@@ -52,3 +52,22 @@ tape('documents: links between them lead somewhere', (t) => {
   }
   t.end()
 })
+
+/** The pages that a page leads to, as paths from the root. @param {string} readme */
+function linkedFrom (readme) {
+  const markdown = fs.readFileSync(path.join(root, readme), 'utf8')
+  const targets = [...markdown.matchAll(/\]\((?!https?:|#)([^)#]+\.md)(?:#[^)]*)?\)/g)].map(([, target]) => target)
+  return targets.map((target) => path.posix.join(path.posix.dirname(readme), target))
+}
+
+tape('documents: the index lists every guide, and every other page can be reached from it', (t) => {
+  const listed = linkedFrom('docs/README.md')
+  const guides = listDocuments().filter((page) => /^docs\/(?:guides\/)?[\w-]+\.md$/.test(page) && page !== 'docs/README.md')
+  t.deepEqual(guides.filter((page) => !listed.includes(page)), [], 'guides')
+  const reached = new Set(['docs/README.md'])
+  for (const page of reached) {
+    for (const target of linkedFrom(page)) if (readmes.includes(target)) reached.add(target)
+  }
+  t.deepEqual(listDocuments().filter((page) => !reached.has(page)), [], 'others')
+  t.end()
+})
