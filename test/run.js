@@ -9,7 +9,8 @@ const { parseArgs } = require('node:util')
 
 const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   A file runs if its path has one of the parts; without parts every file runs.
-  --long         many more of the random cases
+  --slow         also the slow files, which test/slow.json lists; a part that is the whole name of one is enough
+  --long         many more of the random cases, and the slow files
   --long-in PART the same for the files whose path has the part; may be given many times
   --jetstream    also the tests that need a NATS server
   --repeat N     each file N times, to find what fails by chance
@@ -17,14 +18,19 @@ const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   --silent-s N   ends a file that prints nothing for N seconds (120; 600 in the long form)`
 
 const root = path.join(__dirname, '..')
+const slowPath = path.join(__dirname, 'slow.json')
+/** Files that `npm test` leaves out, so that it takes five minutes. @type {Set<string>} */
+const slowFiles = new Set(fs.existsSync(slowPath) ? JSON.parse(fs.readFileSync(slowPath, 'utf8')) : [])
+/** How often a run that has finished no file meanwhile says what it is waiting for. */
+const WAITING_MS = 20_000
 /** How long a file that is ended has for its own clean-up, before it is killed. */
 const GRACE_MS = 2000
 
 const { options, parts } = parseCommand(process.argv.slice(2))
-main()
 
 /**
- * @typedef {{ longIn: string[], jetstream: boolean, repeat: number, busy: number, silentS: number | null }} Options
+ * @typedef {{ slow: boolean, longIn: string[], jetstream: boolean, repeat: number, busy: number,
+ *   silentS: number | null }} Options
  *   `longIn`: parts of paths
  */
 
@@ -35,6 +41,7 @@ function parseCommand (args) {
       args,
       allowPositionals: true,
       options: {
+        slow: { type: 'boolean', default: false },
         long: { type: 'boolean', default: false },
         'long-in': { type: 'string', multiple: true, default: [] },
         jetstream: { type: 'boolean', default: false },
@@ -45,6 +52,7 @@ function parseCommand (args) {
     })
     const silent = values['silent-s']
     const options = {
+      slow: values.slow || values.long,
       // Every path has the empty part.
       longIn: values.long ? [''] : values['long-in'],
       jetstream: values.jetstream,
@@ -73,11 +81,19 @@ async function main () {
     console.error(`no test file matches: ${unmatched.join(' ')}`)
     process.exit(2)
   }
-  const files = all.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+  const chosen = all.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+  const isAsked = (/** @type {string} */ name) => options.slow || parts.some((part) => name.endsWith(part))
+  const files = chosen.filter((file) => !slowFiles.has(toName(file)) || isAsked(toName(file)))
+  const runs = files.flatMap((file) => Array.from({ length: options.repeat }, () => file))
   const totals = { passed: 0, failed: 0 }
-  const next = files.flatMap((file) => Array.from({ length: options.repeat }, () => file))[Symbol.iterator]()
+  const progress = new Progress(runs.length)
+  const next = runs[Symbol.iterator]()
   const worker = async () => {
-    for (const file of next) report(file, await runTestFile(file), totals)
+    for (const file of next) {
+      const end = progress.begin(file)
+      const result = await runTestFile(file)
+      report(file, result, totals, end())
+    }
   }
   const loops = Array.from({ length: options.busy }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
   // Busy loops must not outlive a runner that is ended.
@@ -86,8 +102,61 @@ async function main () {
   // One more than there are processors: many of them wait, for a clock or for a process of theirs.
   await Promise.all(Array.from({ length: Math.min(3, 1 + os.availableParallelism()) }, worker))
   loops.forEach((loop) => loop.kill('SIGKILL'))
+  progress.close()
+  if (files.length < chosen.length) console.log(`left out ${chosen.length - files.length} of the slow files: --slow runs them`)
   console.log(`${totals.passed} passed, ${totals.failed} failed`)
   process.exitCode = totals.failed > 0 ? 1 : 0
+}
+
+/** What runs, and how far the run is. Where many are waited for, a terminal has it in its last line. */
+class Progress {
+  #total
+  #done = 0
+  /** File to the time when it began. @type {Map<string, number>} */
+  #running = new Map()
+  #timer = setInterval(() => this.#tell(), process.stdout.isTTY ? 1000 : WAITING_MS)
+  #hasLine = false
+
+  /** @param {number} total */
+  constructor (total) {
+    this.#total = total
+  }
+
+  /** @param {string} file @returns {() => string}  ends it, and says how far the run is */
+  begin (file) {
+    this.#running.set(file, performance.now())
+    return () => {
+      this.#running.delete(file)
+      this.#clear()
+      if (!process.stdout.isTTY) this.#timer.refresh()
+      return `${++this.#done}/${this.#total}`
+    }
+  }
+
+  close () {
+    clearInterval(this.#timer)
+    this.#clear()
+  }
+
+  #tell () {
+    const now = performance.now()
+    const list = Array.from(this.#running, ([file, beganMs]) => `${file} ${Math.round((now - beganMs) / 1000)} s`)
+    if (!process.stdout.isTTY) return console.log(`${this.#done}/${this.#total}, running: ${list.join(', ')}`)
+    const line = `${this.#done}/${this.#total}  ${list.map((text) => path.basename(text)).join('  ')}`
+    this.#clear()
+    process.stdout.write(line.slice(0, (process.stdout.columns || 80) - 1))
+    this.#hasLine = true
+  }
+
+  #clear () {
+    if (this.#hasLine) process.stdout.write('\r\x1b[K')
+    this.#hasLine = false
+  }
+}
+
+/** @param {string} file  @returns {string}  with `/`, on every system */
+function toName (file) {
+  return file.split(path.sep).join('/')
 }
 
 /** @returns {string[]}  paths from the root, of every *.test.js in a test folder */
@@ -166,8 +235,9 @@ function runTestFile (file) {
  * @param {string} file
  * @param {Result} result
  * @param {{ passed: number, failed: number }} totals
+ * @param {string} place  how far the run is
  */
-function report (file, result, totals) {
+function report (file, result, totals, place) {
   const finished = /^1\.\.\d+$/m.test(result.output)
   const failed = result.failed || (result.code === 0 && finished && result.passed > 0 ? 0 : 1)
   totals.passed += result.passed
@@ -176,5 +246,7 @@ function report (file, result, totals) {
   if (result.silentS) console.log(`ended ${file}: it printed nothing for ${result.silentS} s`)
   const skipped = new Set(Array.from(result.output.matchAll(/^ok \d+ (.*?) ?# SKIP/gm), ([, why]) => why))
   for (const why of failed ? [] : skipped) console.log(`skipped in ${file}: ${why}`)
-  console.log(`${failed ? 'FAILED' : 'ok'}  ${file}  ${result.passed} passed, ${failed} failed, ${result.ms} ms`)
+  console.log(`${failed ? 'FAILED' : 'ok'}  ${place}  ${file}  ${result.passed} passed, ${failed} failed, ${result.ms} ms`)
 }
+
+main()

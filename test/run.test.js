@@ -48,11 +48,37 @@ tape('runner: --long-in runs some files in their long form', (t) => {
   const saying = 'console.log("ok 1 " + process.env.MILLRACE_TESTS + "\\n1..1"); process.exitCode = 1'
   const folder = makeHouse({ 'great.test.js': saying, 'small.test.js': saying })
   const { text } = run(folder, ['--long-in', 'great'])
-  t.deepEqual(text.match(/(ok 1|FAILED) .*?(long|undefined|great|small)/g).sort(), [
-    'FAILED  packages/one/test/great', 'FAILED  packages/one/test/small', 'ok 1 long', 'ok 1 undefined'
+  t.deepEqual(text.match(/ok 1 (long|undefined)|FAILED/g).sort(), [
+    'FAILED', 'FAILED', 'ok 1 long', 'ok 1 undefined'
   ])
   t.equal(run(folder, ['--long-in', 'absent']).status, 2)
   fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: it leaves the slow files out and says so; --slow or their whole name runs them', (t) => {
+  const folder = makeHouse({ 'good.test.js': PASSING, 'slow.test.js': PASSING })
+  fs.writeFileSync(path.join(folder, 'test', 'slow.json'), '["packages/one/test/slow.test.js"]')
+  const { status, text } = run(folder, [])
+  t.equal(status, 0)
+  t.ok(text.endsWith('left out 1 of the slow files: --slow runs them\n1 passed, 0 failed\n'), text)
+  for (const args of [['--slow'], ['--long']]) t.ok(run(folder, args).text.endsWith('2 passed, 0 failed\n'), args[0])
+  t.ok(run(folder, ['slow.test.js']).text.endsWith('1 passed, 0 failed\n'))
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: it says how far it is', (t) => {
+  const folder = makeHouse({ 'good.test.js': PASSING, 'great.test.js': PASSING })
+  const { text } = run(folder, [])
+  t.deepEqual(text.match(/^ok {2}\d+\/\d+/gm), ['ok  1/2', 'ok  2/2'], text)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: the slow files are test files', (t) => {
+  const slow = JSON.parse(fs.readFileSync(path.join(__dirname, 'slow.json'), 'utf8'))
+  for (const name of slow) t.ok(fs.existsSync(path.join(__dirname, '..', name)), name)
   t.end()
 })
 
