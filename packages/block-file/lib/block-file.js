@@ -22,30 +22,36 @@ const { Writer } = require('./writer')
 // 64 is slow, the disk is slow, and more reads go through the pool.
 const ASYNC_COUNT_MIN = 2
 const QUICK_COUNT_MIN = 64
-// bench-flumelog-offset found 64 KiB a good default; our figures agree (see the README).
+// bench-flumelog-offset found 64 KiB a good default, and our figures agree.
 const BLOCK_SIZE = 64 * 1024
 const CACHE_SIZE = 16 * 1024 * 1024
 const CACHE_SIZE_MAX = 2 ** 31
 
 /**
  * @typedef {object} BlockFileOptions
- * @property {number} [blockSize]  the unit of caching, in bytes; 64 KiB by default
- * @property {'r' | 'r+'} [flags]  `r+`, the default, reads, writes and creates the file; `r` never changes anything
- * @property {number | import('./shared-cache').SharedCacheHandle} [cache]  the most bytes that the cache holds; 16 MiB
- *   by default, 0 for no cache. Or a SharedCache, which many files share
- * @property {boolean} [createFolder]  create the file's folder too; false by default
- * @property {(() => Buffer) | null} [initial]  makes the first bytes of a missing or empty file. The file then has all
- *   of them, on stable storage, or does not exist
- * @property {boolean | import('./storage').StorageLock} [lock]  with `r+`: keep out other writers that lock the file
- *   too; false by default. A file that is named as a segment belongs to its folder, so the folder's lock is taken. Or
- *   the lock of a `Folder` that is open, for a file in it
- * @property {number} [lockTimeout]  how many ms to wait for a lock that is held; 0, the default, fails at once
- * @property {boolean} [mustExist]  fail with ENOENT if there is no file, and create none; false by default
- * @property {boolean} [errorIfExists]  fail with EEXIST if there is a file; false by default
- * @property {AbortSignal} [signal]  ends waiting for a lock, with ABORT_ERR; has no effect on an open file
- * @property {import('./new-file').NewFile | null} [made]  gets this path and is opened before the constructor returns,
- *   which throws if that fails
- * @property {import('./storage').Storage} [storage]  the file system by default
+ * @property {number} [blockSize]  The unit of caching, in bytes; 64 KiB by default. It may differ at every open.
+ * @property {'r' | 'r+'} [flags]  `r+`, the default, reads and writes, and creates the file with mode 0600. `r` never
+ *   changes anything.
+ * @property {number | import('./shared-cache').SharedCacheHandle} [cache]  How much memory keeps blocks, in bytes; 16
+ *   MiB by default, 0 for none. It grows as it is used. Or a `SharedCache(size)`, memory for the caches of many files:
+ *   those that were not used lately give theirs to the others.
+ * @property {boolean} [createFolder]  True creates the file's folder too; false by default.
+ * @property {(() => Buffer) | null} [initial]  Makes the first bytes of a missing or empty file. The file then appears
+ *   with all of them, on stable storage, or not at all.
+ * @property {boolean | import('./storage').StorageLock} [lock]  With `r+`, true keeps out other writers that lock the
+ *   file too, in every thread, process and container, by whatever path; false by default. A file that is named as a
+ *   segment belongs to its folder, so the folder's lock is taken. Or the lock of a `Folder` that is open, for a file in
+ *   it.
+ * @property {number} [lockTimeout]  How many ms to wait for a lock that is held; 0, the default, fails at once with
+ *   ERR_LOG_LOCKED.
+ * @property {boolean} [mustExist]  True fails with ENOENT if there is no file, and makes nothing; false by default.
+ * @property {boolean} [errorIfExists]  True fails with EEXIST if there is a file, and does not change it; false by
+ *   default.
+ * @property {AbortSignal} [signal]  An abort ends the waiting for a lock, with ABORT_ERR. It does nothing to an open
+ *   file.
+ * @property {import('./new-file').NewFile | null} [made]  Gets this path and is opened before the constructor returns,
+ *   which throws if that fails.
+ * @property {import('./storage').Storage} [storage]  Replaces the file system.
  */
 
 /** @typedef {import('./whole-io').OpenFile} OpenFile */
@@ -85,7 +91,7 @@ class BlockFileHandle {
     this.realPath = path
     this.blockSize = blockSize
     this.flags = flags
-    /** @type {import('@millrace/flow').Obz<number>} */
+    /** The size in bytes; undefined until the file is open. @type {import('@millrace/flow').Obz<number>} */
     this.size = createObservable()
     this._memory = cache
     /** @type {BlockCache | null} */
@@ -136,13 +142,16 @@ class BlockFileHandle {
     return this._file.rewriteCount
   }
 
-  /** @param {Callback<void>} cb  runs when the file is open, or with the error of opening */
+  /** Waits until the file is open. @param {Callback<void>} cb  fails with the error of opening */
   ready (cb) {
     this._lifecycle.run('ready', cb, (cb) => cb(null))
   }
 
   /**
-   * Reads bytes `start` to `end`, without `end`. They are the caller's own. `cb` may run before `read` returns.
+   * Reads bytes `start` to `end`, without `end`. `cb` may run before `read` returns. The Buffer is yours: nothing
+   * changes it later. It may be a part of what was read ahead, so a small one that you keep keeps up to 256 KiB of
+   * memory alive; copy it if that matters. It fails with ERR_FILE_RANGE past the end of the file, and with
+   * ERR_FILE_SHORT_READ if another program has truncated the file.
    * @type {(start: number, end: number, cb: Callback<Buffer>) => void}
    */
   read (start, end, cb) {
@@ -174,17 +183,20 @@ class BlockFileHandle {
     return fetchNow(this._file, target, offset, size, position)
   }
 
-  /** @type {(position: number, cb: Callback<number>) => void} */
+  /** Reads an unsigned integer of 4 bytes. @type {(position: number, cb: Callback<number>) => void} */
   readUInt32BE (position, cb) {
     this._readInteger(position, position + 4, readUInt32BE, cb)
   }
 
-  /** @type {(position: number, cb: Callback<number>) => void} */
+  /** Reads an unsigned integer of 6 bytes. @type {(position: number, cb: Callback<number>) => void} */
   readUInt48BE (position, cb) {
     this._readInteger(position, position + 6, readUInt48BE, cb)
   }
 
-  /** ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1. @type {(position: number, cb: Callback<number>) => void} */
+  /**
+   * Reads an unsigned integer of 8 bytes. It fails with ERR_FILE_NUMBER_TOO_LARGE above 2^53 - 1.
+   * @type {(position: number, cb: Callback<number>) => void}
+   */
   readUInt53BE (position, cb) {
     this._readInteger(position, position + 8, readUInt53BE, cb)
   }
@@ -197,7 +209,10 @@ class BlockFileHandle {
     this._change('append', cb, (cb) => this._writer.append(toBuffer('append', bytes), cb))
   }
 
-  /** Overwrites; never extends the file. @type {(bytes: Uint8Array, position: number, cb: Callback<void>) => void} */
+  /**
+   * Overwrites bytes; never extends the file.
+   * @type {(bytes: Uint8Array, position: number, cb: Callback<void>) => void}
+   */
   write (bytes, position, cb) {
     this._overwrite(bytes, position, false, cb)
   }
@@ -219,7 +234,7 @@ class BlockFileHandle {
     })
   }
 
-  /** A `size` above the file's changes nothing. @type {(size: number, cb: Callback<void>) => void} */
+  /** Cuts the end off. A `size` above the file's changes nothing. @type {(size: number, cb: Callback<void>) => void} */
   truncate (size, cb) {
     this._change('truncate', cb, (cb) => {
       if (!isPosition(size)) throw misuse(`truncate: expected a whole size, got ${String(size)}`)
@@ -227,13 +242,14 @@ class BlockFileHandle {
     })
   }
 
-  /** @param {Callback<void>} cb  runs when everything written before is on stable storage */
+  /** Waits until everything written before is on stable storage. @param {Callback<void>} cb */
   sync (cb) {
     this._change('sync', cb, (cb) => this._writer.sync(cb))
   }
 
   /**
-   * Visits every block in order, at the speed of the file: it reads ahead, bypasses the cache and copies nothing.
+   * Visits every block in order, at the speed of the file: it reads ahead, bypasses the cache and copies nothing. Every
+   * 2 ms other events get a turn.
    * @param {{ start?: number, end?: number }} range  the whole file by default; the first and last block may be cut
    * @param {(block: Buffer, position: number) => unknown} onBlock  the block is valid until it returns; false ends the
    *   scan

@@ -43,12 +43,19 @@ const UNCHANGED = ['toAbsolute', 'findHolder']
  * @typedef {import('./storage').FolderHandle} FolderHandle
  *
  * @typedef {object} FolderRequest
- * @property {boolean} [createFolder]  false by default: ENOENT if it is missing
- * @property {boolean} [lock]  whether to take the folder's lock, if the storage has locks; false by default
- * @property {number} [lockTimeout]  in ms
- * @property {AbortSignal | null} [signal]  ends the waiting for the lock
+ * @property {boolean} [createFolder]  True makes the folder; false by default: ENOENT if it is missing.
+ * @property {boolean} [lock]  True takes the folder's lock, that of the file `writer` in it, if the storage has locks;
+ *   false by default.
+ * @property {number} [lockTimeout]  How many ms to wait for a lock that is held; 0, the default, fails at once.
+ * @property {AbortSignal | null} [signal]  An abort ends the waiting for the lock.
  */
 
+/**
+ * A folder that is opened once. Its `storage` takes the paths of files in the folder, and reaches them through the open
+ * folder. Before it makes, renames or removes a file, the path must still lead to the folder; if it does not, this call
+ * and all later ones fail with ERR_FILE_MOVED. Outside Linux the path is also checked after the call: what is put in
+ * the folder's place between the two checks gets that one change.
+ */
 class Folder {
   #inner
   #onMoved
@@ -66,7 +73,7 @@ class Folder {
   #running = new Set()
   /** Set once the path has led elsewhere. @type {LogError | null} */
   movedError = null
-  /** @type {StorageLock | null} */
+  /** For the option `lock` of `BlockFile`: the file is covered by the folder's lock. @type {StorageLock | null} */
   lock = null
 
   /**
@@ -83,6 +90,7 @@ class Folder {
   }
 
   /**
+   * Opens the folder, and takes its lock if that is asked for.
    * @param {FolderRequest} [request]
    * @throws ENOENT, ENOTDIR, ERR_LOG_LOCKED, ABORT_ERR
    */
@@ -124,7 +132,7 @@ class Folder {
     if (this.#handle !== null && !await call(this.#handle, 'isAt', this.path)) throw this.#noteMoved()
   }
 
-  /** @throws {LogError} ERR_FILE_MOVED */
+  /** The same, without waiting. @throws {LogError} ERR_FILE_MOVED */
   proveSync () {
     if (this.movedError !== null) throw this.movedError
     if (this.#handle !== null && !this.#handle.isAtSync(this.path)) throw this.#noteMoved()

@@ -32,9 +32,10 @@ async function patiently (run, { codes = SHARING_VIOLATIONS, patienceMs = PATIEN
 }
 
 /**
+ * The same storage, which tries calls again that fail because somebody has the file open, as on Windows.
  * @template {Storage} T
  * @param {T} storage
- * @param {{ patienceMs?: number }} [options]
+ * @param {{ patienceMs?: number }} [options]  for how many ms; 3000 by default
  * @returns {T}  the same, or, if it has Windows' rules (`replacesOpenFiles: false`), one that tries again
  */
 function patientStorage (storage, { patienceMs = PATIENCE_MS } = {}) {
