@@ -73,3 +73,4 @@ function copy (buf, start, end) {
 }
 
 exports.createLineCodec = createLineCodec
+exports.toText = toText

@@ -279,6 +279,9 @@ function reportUnknown (shell, tally, { time }) {
   if (unlevelled > 0) shell.complain(`${left(unlevelled)} a level; if they have one in a field of their own, filter with --where\n`)
 }
 
+exports.FLUSH_MS = FLUSH_MS
+exports.SHOWN_SIZE_MAX = SHOWN_SIZE_MAX
+exports.createLineMaker = createLineMaker
 exports.filterOptions = filterOptions
 exports.options = options
 exports.parseCount = parseCount

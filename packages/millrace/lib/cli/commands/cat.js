@@ -1,8 +1,7 @@
 'use strict'
 
-const {
-  filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, reportUnknown, toReadOptions
-} = require('../records')
+const { printAll } = require('../printing')
+const { filterOptions, options, printOptions, rangeOptions, reportLost, reportUnknown } = require('../records')
 const { openSource } = require('../source')
 
 /** @type {import('../definition').Definition} */
@@ -10,7 +9,8 @@ exports.command = {
   name: 'cat',
   summary: 'prints records as JSON, one a line',
   details: 'Reading takes no lock: another process may be writing the log. A folder that several processes write is read ' +
-    'in the order of their times. A stream of NATS JetStream is read by its address; that needs the package ' +
+    'in the order of their times. Records of a checked log of JSON are printed as they were appended, without a check that ' +
+    'they are JSON. A stream of NATS JetStream is read by its address; that needs the package ' +
     '@millrace/jetstream.',
   arguments: [{ name: 'file', description: 'the log: a file or a folder, - for one on standard input, or nats://HOST:PORT/STREAM' }],
   options: [...rangeOptions, options.reverse, options.limit, ...filterOptions, ...printOptions],
@@ -21,14 +21,13 @@ exports.command = {
     ['millrace cat nats://127.0.0.1:4222/events --limit 10', 'the first ten records of a stream']
   ],
   async run ({ args, options, shell }) {
-    const { log, tally, close } = await openSource(shell, args.file, options)
+    const source = await openSource(shell, args.file, options)
     try {
-      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
-      await printRecords(shell, stream, options)
-      reportUnknown(shell, tally, options)
-      return reportLost(shell, stream)
+      const printed = await printAll(shell, source, options)
+      reportUnknown(shell, source.tally, options)
+      return reportLost(shell, printed)
     } finally {
-      await close()
+      await source.close()
     }
   }
 }

@@ -1,5 +1,6 @@
 'use strict'
 
+const { isOfBytes, printBytes } = require('../printing')
 const { filterOptions, options, rangeOptions, reportLost, reportUnknown, toReadOptions } = require('../records')
 const { openSource } = require('../source')
 
@@ -17,23 +18,32 @@ exports.command = {
   ],
   examples: [['millrace count events.log --where type=post', 'how many posts there are']],
   async run ({ args, options, shell }) {
-    const { parts, tally, close } = await openSource(shell, args.file, options)
+    const source = await openSource(shell, args.file, options)
     try {
-      const countPart = options.grep === undefined ? countRuns : countTexts
+      const countPart = chooseCount(source, options)
       let records = 0
       let code = 0
-      for (const { log } of parts) {
+      for (const { log } of source.parts) {
         const counted = await countPart(log, options, shell)
         records += counted.records
         code = Math.max(code, counted.code)
       }
-      reportUnknown(shell, tally, options)
+      reportUnknown(shell, source.tally, options)
       shell.print(options.json ? JSON.stringify({ records }) : String(records))
       return code
     } finally {
-      await close()
+      await source.close()
     }
   }
+}
+
+/**
+ * @param {import('../source').OpenedSource} source
+ * @param {Record<string, any>} options
+ */
+function chooseCount (source, options) {
+  if (!options.grep) return countRuns
+  return isOfBytes({ isTerminal: false }, source, options) ? countBytes : countTexts
 }
 
 /**
@@ -57,4 +67,11 @@ async function countTexts (log, options, shell) {
     shell.throwIfAborted()
   }
   return { records, code: reportLost(shell, stream) }
+}
+
+/** @type {typeof countRuns} */
+async function countBytes (log, options, shell) {
+  const { signal } = shell
+  const result = await printBytes({ isTerminal: false, signal, write: async () => {} }, log, options)
+  return { records: result.count, code: reportLost(shell, result) }
 }

@@ -2,9 +2,8 @@
 
 const fs = require('node:fs')
 const { misuse } = require('@millrace/errors')
-const {
-  filterOptions, options, printOptions, printRecords, rangeOptions, reportLost, reportUnknown, toReadOptions
-} = require('../records')
+const { printAll } = require('../printing')
+const { filterOptions, options, printOptions, rangeOptions, reportLost, reportUnknown } = require('../records')
 const { countRecords } = require('../report')
 const { openSource } = require('../source')
 
@@ -28,22 +27,21 @@ exports.command = {
   async run ({ args, options, shell }) {
     if (isSameFile(args.file, args.target)) throw misuse('the target is the log itself; give another path')
     const target = args.target === '-' ? null : createTarget(args.target, options.force)
-    const { log, tally, close } = await openSource(shell, args.file, options).catch((err) => {
+    const source = await openSource(shell, args.file, options).catch((err) => {
       target?.remove()
       throw err
     })
     try {
-      const stream = log.stream({ ...toReadOptions(options), signal: shell.signal })
       const output = target ? { isTerminal: false, signal: shell.signal, write: target.write } : shell
-      const count = await printRecords(output, stream, options)
+      const printed = await printAll(output, source, options)
       shell.throwIfAborted()
       target?.finish()
-      reportUnknown(shell, tally, options)
-      if (target) shell.complain(`exported ${countRecords(count)}\n`)
-      return reportLost(shell, stream)
+      reportUnknown(shell, source.tally, options)
+      if (target) shell.complain(`exported ${countRecords(printed.count)}\n`)
+      return reportLost(shell, printed)
     } finally {
       target?.remove()
-      await close()
+      await source.close()
     }
   }
 }
