@@ -1,12 +1,11 @@
 'use strict'
-// What docs/guides/operating.md promises, tried: a paragraph for every code, a restore, files that go away under a
-// reader, and the example for Electron.
+// What docs/guides/operating.md promises, tried: a restore, files that go away under a reader, and the example for
+// Electron.
 
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { codes } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
@@ -14,14 +13,6 @@ const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { examplesOf } = require('./readme-examples')
 
 const page = fs.readFileSync(path.join(__dirname, '..', 'docs', 'guides', 'operating.md'), 'utf8')
-const OF_FILE_SYSTEM = ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EPERM', 'EROFS', 'EMFILE', 'EEXIST', 'ENOENT', 'EISDIR']
-
-tape('operating: every error code has one paragraph that says what to do', (t) => {
-  const [, section] = page.split('## What to do at each error code\n')
-  const found = [...section.matchAll(/^\*\*`(.+?)`\*\* (?=\S)/gm)].map((match) => match[1])
-  t.deepEqual([...found].sort(), [...Object.keys(codes), ...OF_FILE_SYSTEM].sort())
-  t.end()
-})
 
 /** @param {any} log */
 async function readAll (log) {

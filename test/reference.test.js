@@ -4,12 +4,16 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { codes } = require('@millrace/errors')
 const { slotOptionNames } = require('@millrace/merged-log')
 const { optionNames: writerOptionNames } = require('@millrace/log-writer')
 const { OffsetLog } = require('@millrace/offset-log')
 const { optionNames } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { createReference, folder } = require('../scripts/reference')
+const { groups } = require('../scripts/reference/error-advice')
+
+const OF_FILE_SYSTEM = ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EPERM', 'EROFS', 'EMFILE', 'EEXIST', 'ENOENT', 'EISDIR']
 
 const { pages } = createReference()
 
@@ -25,6 +29,22 @@ tape('reference: each page is what its sources say', (t) => {
 
 tape('reference: each page says in its first lines that it is generated, and by what', (t) => {
   for (const [name, text] of pages) t.match(text.slice(0, 700), /`npm run reference` writes it/, name)
+  t.end()
+})
+
+tape('errors: every code has advice, once, and a section on the page', (t) => {
+  const advised = groups.flatMap(({ codes }) => Object.keys(codes))
+  t.deepEqual([...advised].sort(), [...Object.keys(codes), ...OF_FILE_SYSTEM].sort())
+  const sections = [...pages.get('errors.md').matchAll(/^### `([A-Z_]+|flumelog:deleted)`$/gm)].map(([, code]) => code)
+  t.deepEqual(sections, advised)
+  t.end()
+})
+
+tape('errors: the page says which packages give a code', (t) => {
+  for (const code of Object.keys(codes)) {
+    const [, section] = pages.get('errors.md').split(`### \`${code}\`\n`)
+    t.match(section.split('\n##')[0], /\nFrom: /, code)
+  }
   t.end()
 })
 

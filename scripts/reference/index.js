@@ -1,9 +1,11 @@
 'use strict'
 // The reference: the page of the command, and one for each package, made from the types and comments of its sources.
+// That of @millrace/errors begins with the error codes.
 
 const path = require('node:path')
 const { commandNames, loadCommand } = require('../../packages/millrace/lib/cli/commands')
 const { createReference: createCommandPage } = require('../../packages/millrace/lib/cli/reference')
+const { createErrorCodes } = require('./error-codes')
 const { PackagePage } = require('./package-page')
 const { Packages, root } = require('./packages')
 const { Places } = require('./places')
@@ -36,7 +38,8 @@ function createReference () {
   }
   const pages = new Map([['command.md', createCommandPage(commandNames.map(loadCommand))]])
   for (const { writer, main, types } of texts) {
-    pages.set(`${writer.folder}.md`, `${main}${types === '' ? '' : `\n\n## Types${types}`}\n`)
+    const head = writer.folder === 'errors' ? createErrorCodes() : writer.writeHead()
+    pages.set(`${writer.folder}.md`, `${head}\n\n${main}${types === '' ? '' : `\n\n## Types${types}`}\n`)
   }
   return { pages, missing: texts.flatMap(({ writer }) => writer.missing.map((name) => `${writer.folder}: ${name}`)) }
 }

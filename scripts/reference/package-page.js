@@ -57,14 +57,20 @@ class PackagePage {
     return [...this.#missing, ...this.#options.missing]
   }
 
-  /** @returns {string}  all but the types */
-  writeMain () {
-    const { name, folder, description, entries } = this.#page.package
-    const parts = [
+  /** @returns {string} */
+  writeHead () {
+    const { name, folder, description } = this.#page.package
+    return [
       `# ${name}: reference`,
       `${sentence(description)} [The README](../../packages/${folder}/README.md) says when to use it, and how.`,
       '*This page is generated: `npm run reference` writes it, from the types and comments of the sources.*'
-    ]
+    ].join('\n\n')
+  }
+
+  /** @returns {string}  all but the types */
+  writeMain () {
+    const { name, entries } = this.#page.package
+    const parts = []
     for (const entry of entries) {
       this.#isMain = this.#words.addsTypes = entry.specifier === name
       parts.push(...this.#entry(entry))

@@ -1,5 +1,6 @@
 'use strict'
-// Every code of a Millrace error, with its meaning. The README has one heading per code; a test compares the two.
+// Every code of a Millrace error, with its meaning in one sentence. What to do at each code is said in
+// scripts/reference/error-advice.js, from which docs/reference/errors.md is written; a test compares the two.
 // Failures of the file system keep the codes of Node.js (ENOENT, EACCES, EISDIR, ENOSPC, ...).
 
 exports.codes = Object.freeze({

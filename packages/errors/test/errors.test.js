@@ -37,13 +37,6 @@ tape('misuse: is a TypeError with a code', (t) => {
   t.end()
 })
 
-tape('codes: the README has exactly one heading for each', (t) => {
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
-  const headings = [...readme.matchAll(/^### `(.+)`$/gm)].map((match) => match[1])
-  t.deepEqual(headings, Object.keys(codes))
-  t.end()
-})
-
 /** Those of Node.js that the source looks for. */
 const OF_NODE = ['ERR_ACCESS_DENIED', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED']
 
