@@ -51,7 +51,7 @@ const LEFTOVER = /^(\.[0-9a-f]{16})+(\.new)?$/
  */
 
 /**
- * A record is one line of JSON; docs/internals/format.md describes the fields. A field is missing if the version that
+ * A record is one line of JSON; docs/internals/lock.md describes the fields. A field is missing if the version that
  * wrote the record did not know it.
  * @typedef {import('./liveness').Identity & {
  *   file: FileIdentity, nonce: string, since: string, lock?: 'kernel' | 'file', localFileSystem?: string | null,

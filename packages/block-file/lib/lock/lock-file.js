@@ -1,6 +1,6 @@
 'use strict'
 // The lock's record: a small file beside the log, `<path>.lock`, that says who has the log open.
-// docs/internals/format.md describes it. If the kernel holds a lock on the log, the record only informs; otherwise the
+// docs/internals/lock.md describes it. If the kernel holds a lock on the log, the record only informs; otherwise the
 // record is the lock.
 
 const crypto = require('node:crypto')
