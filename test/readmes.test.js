@@ -10,7 +10,7 @@ const { listDocuments } = require('../scripts/pages')
 const { examplesOf, promisedOutput } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
-const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md',
+const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md', 'STABILITY.md',
   ...listDocuments(),
   ...fs.readdirSync(path.join(root, 'bench', 'notes')).map((name) => `bench/notes/${name}`),
   ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
