@@ -46,7 +46,7 @@ const PLANTED = [
 function plant ({ file, line, planted }) {
   const root = temporaryFolder()
   for (const name of fs.readdirSync(path.join(ROOT, 'packages'))) {
-    for (const part of ['lib', 'index.js', 'survey.js', 'copying.js', 'package.json']) {
+    for (const part of ['lib', 'index.js', 'survey.js', 'copies.js', 'package.json']) {
       const from = path.join(ROOT, 'packages', name, part)
       if (fs.existsSync(from)) fs.cpSync(from, path.join(root, 'packages', name, part), { recursive: true })
     }

@@ -24,7 +24,7 @@ const SUBPATHS = {
   framing: ['./survey'],
   ingest: ['./settings'],
   'log-writer': ['./threads'],
-  'offset-log': ['./composing', './copying', './millrace-worker'],
+  'offset-log': ['./composing', './copies', './millrace-worker'],
   pino: ['./transport'],
   where: ['./pretty']
 }
@@ -71,6 +71,20 @@ const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-sc
   { cwd: staged, encoding: 'utf8', shell: process.platform === 'win32' })
 const packedFiles = new Map(JSON.parse(stdout).map(({ name, files }) => [name, files.map(({ path }) => path)]))
 
+tape('packed: every entry exports what its source exports', (t) => {
+  fs.symlinkSync(path.join(root, 'node_modules'), path.join(staged, 'node_modules'), 'junction')
+  for (const [name, { exports }] of manifests) {
+    const { exports: packedExports } = readManifest(path.join(staged, 'packages', name))
+    for (const subpath of Object.keys(exports).filter((subpath) => !/package\.json|worker/.test(subpath))) {
+      const [source, packed] = [[root, exports], [staged, packedExports]].map(([place, { [subpath]: target }]) => {
+        return require(path.join(place, 'packages', name, target.default ?? target))
+      })
+      t.deepEqual(Object.keys(packed), Object.keys(source), path.posix.join(name, subpath))
+    }
+  }
+  t.end()
+})
+
 tape('packed: the licence, no path of this machine, and no link that leads nowhere', (t) => {
   const places = [root, os.tmpdir(), os.homedir()].filter((place) => place.length > 1)
   for (const [name, { name: specifier }] of manifests) {
@@ -116,12 +130,13 @@ tape('packed: links lead to the registry, or to the repository once it has an ad
 tape('packed: what packing changes in a folder is undone', (t) => {
   const folder = path.join(temporaryFolder(), 'framing')
   fs.cpSync(path.join(root, 'packages', 'framing'), folder, { recursive: true })
-  const before = [fs.readdirSync(folder), fs.readFileSync(path.join(folder, 'README.md'), 'utf8')]
+  const stateOf = () => [fs.readdirSync(folder), ...['README.md', 'package.json'].map((file) => fs.readFileSync(path.join(folder, file), 'utf8'))]
+  const before = stateOf()
   preparePackage('framing', folder)
   // Cut off, and begun again.
   preparePackage('framing', folder)
   restorePackage(folder)
-  t.deepEqual([fs.readdirSync(folder), fs.readFileSync(path.join(folder, 'README.md'), 'utf8')], before)
+  t.deepEqual(stateOf(), before)
   t.end()
 })
 

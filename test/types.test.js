@@ -16,7 +16,7 @@ const names = fs.readdirSync(path.join(root, 'packages'))
 // The front door is published under the name of the project itself.
 const publishedName = (name) => name === 'millrace' ? name : `@millrace/${name}`
 const isWindows = process.platform === 'win32'
-const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:index|survey|composing|copying|guard|settings|threads|transport)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|lib\/.+\.(?:js|wat)|types\/(?:index|survey|composing|copying|guard|settings|threads|transport|lib\/.+)\.d\.ts|docs\/(?:[\w-]+\/)?[\w-]+\.md|images\/[\w-]+\.svg)$/
+const PACKED = /^(?:package\.json|README\.md|LICENSE|(?:dist\/)?(?:bundle|index|survey|composing|copies|loopback|pretty|settings|threads|transport|lib\/.+)\.js|bin\/.+\.js|viewer\/\w+\.(?:mjs|html|css)|types\/(?:index|survey|composing|copies|loopback|pretty|settings|threads|transport|lib\/.+)\.d\.ts|docs\/(?:[\w-]+\/)*[\w-]+\.md|images\/[\w-]+\.svg)$/
 const OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -99,10 +99,12 @@ tape('types: what is packed of a package is its sources, their declarations and 
   for (const name of names) {
     const files = packedFiles.get(publishedName(name))
     t.deepEqual(files.filter((file) => !PACKED.test(file)), [], `${name}: nothing else`)
-    for (const file of ['package.json', 'README.md', 'LICENSE', 'index.js', 'types/index.d.ts']) {
+    const main = name === 'millrace' ? 'index.js' : 'dist/index.js'
+    for (const file of ['package.json', 'README.md', 'LICENSE', main, 'types/index.d.ts']) {
       t.ok(files.includes(file), `${name}: ${file}`)
     }
-    const sources = files.filter((file) => /^lib\/.+\.js$/.test(file))
+    const sources = fs.readdirSync(path.join(root, 'packages', name, 'lib'), { recursive: true })
+      .filter((file) => file.endsWith('.js')).map((file) => `lib/${file.split(path.sep).join('/')}`)
     const missing = sources.filter((file) => !files.includes(`types/${file.replace(/\.js$/, '.d.ts')}`))
     t.deepEqual(missing, [], `${name}: declarations of each source`)
     const declarations = files.filter((file) => file.startsWith('types/lib/'))

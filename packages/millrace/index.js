@@ -4,9 +4,7 @@
 const { binaryCodec } = require('@millrace/binary-codec')
 const { LogError, codes } = require('@millrace/errors')
 const { jsonCodec } = require('@millrace/json-codec')
-const { convert, openSource } = require('@millrace/migrate')
 const { OffsetLog } = require('@millrace/offset-log')
-const { repair, verify } = require('@millrace/repair')
 const { open } = require('./lib/open')
 
 /**
@@ -14,13 +12,27 @@ const { open } = require('./lib/open')
  * @typedef {import('./lib/open').CodecName} CodecName
  */
 
+/**
+ * A function of a package that most programs do not use: it is loaded with the first call.
+ * @template {(...args: any[]) => any} Call
+ * @param {() => Call} load
+ * @returns {Call}
+ */
+function late (load) {
+  return /** @type {any} */ ((/** @type {any[]} */ ...args) => load()(...args))
+}
+
 exports.open = open
 exports.OffsetLog = OffsetLog
 exports.jsonCodec = jsonCodec
 exports.binaryCodec = binaryCodec
-exports.verify = verify
-exports.repair = repair
-exports.convert = convert
-exports.openSource = openSource
+/** @type {typeof import('@millrace/repair').verify} */
+exports.verify = late(() => require('@millrace/repair').verify)
+/** @type {typeof import('@millrace/repair').repair} */
+exports.repair = late(() => require('@millrace/repair').repair)
+/** @type {typeof import('@millrace/migrate').convert} */
+exports.convert = late(() => require('@millrace/migrate').convert)
+/** @type {typeof import('@millrace/migrate').openSource} */
+exports.openSource = late(() => require('@millrace/migrate').openSource)
 exports.LogError = LogError
 exports.codes = codes

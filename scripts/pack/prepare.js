@@ -1,19 +1,20 @@
 'use strict'
-// Makes a package's folder what is packed of it: with declarations, the licence, a README whose links lead somewhere,
-// and with `millrace` the documents. `npm pack` and `npm publish` call this before, and with --undo after.
+// Makes a package's folder what is packed of it: code in few files, declarations, licence, a README whose links lead
+// somewhere, and with `millrace` the documents. `npm pack` and `npm publish` call this before, and with --undo after.
 // Usage: node scripts/pack/prepare.js <package> [--undo]
 
 const fs = require('node:fs')
 const path = require('node:path')
 const { emitTypes } = require('../emit-types')
 const { listDocuments } = require('../pages')
+const { bundlePackage } = require('./bundle')
 const { linksOf, rewriteLinks } = require('./links')
 
 const root = path.join(__dirname, '..', '..')
 // The package that the documents travel with.
 const WITH_DOCUMENTS = 'millrace'
-// The README as it was; a file with this name is never packed.
-const KEPT_README = '.README.kept'
+// What they were before; files with these names are never packed.
+const KEPT = { 'README.md': '.README.kept', 'package.json': '.package.kept' }
 
 /** @typedef {import('./links').Edition} Edition */
 
@@ -23,7 +24,8 @@ const KEPT_README = '.README.kept'
  */
 function preparePackage (name, folder) {
   restorePackage(folder)
-  const { version, repository } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
+  const manifest = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
+  const { version, repository } = manifest
   const documents = name === WITH_DOCUMENTS ? findDocuments() : []
   const readme = path.posix.join('packages', name, 'README.md')
   /** @type {Edition} */
@@ -34,8 +36,9 @@ function preparePackage (name, folder) {
   }
   fs.copyFileSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'))
   const markdown = fs.readFileSync(path.join(folder, 'README.md'), 'utf8')
-  fs.renameSync(path.join(folder, 'README.md'), path.join(folder, KEPT_README))
-  fs.writeFileSync(path.join(folder, 'README.md'), rewriteLinks(markdown, readme, edition))
+  replaceFile(folder, 'README.md', rewriteLinks(markdown, readme, edition))
+  // A command reads files of its folder, and loads two modules with `require`.
+  if (!manifest.bin) replaceFile(folder, 'package.json', `${JSON.stringify(bundlePackage(folder, manifest), null, 2)}\n`)
   for (const file of documents) {
     const target = path.join(folder, file)
     fs.mkdirSync(path.dirname(target), { recursive: true })
@@ -54,12 +57,18 @@ function findDocuments () {
   return [...pages, ...new Set(pictures)]
 }
 
+/** @type {(folder: string, name: keyof typeof KEPT, text: string) => void} */
+function replaceFile (folder, name, text) {
+  fs.renameSync(path.join(folder, name), path.join(folder, KEPT[name]))
+  fs.writeFileSync(path.join(folder, name), text)
+}
+
 /** @param {string} folder  of a package, prepared or not */
 function restorePackage (folder) {
-  const kept = path.join(folder, KEPT_README)
-  if (!fs.existsSync(kept)) return
-  fs.renameSync(kept, path.join(folder, 'README.md'))
-  for (const name of ['LICENSE', 'docs', 'images']) fs.rmSync(path.join(folder, name), { recursive: true, force: true })
+  const kept = Object.entries(KEPT).filter(([, keptAs]) => fs.existsSync(path.join(folder, keptAs)))
+  if (kept.length === 0) return
+  for (const [name, keptAs] of kept) fs.renameSync(path.join(folder, keptAs), path.join(folder, name))
+  for (const name of ['LICENSE', 'dist', 'docs', 'images']) fs.rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
 /**

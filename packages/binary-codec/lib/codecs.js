@@ -2,7 +2,6 @@
 // The codecs that a log takes: one that decodes, one that also writes canonically, and one that hands out the bytes.
 
 const { LogError } = require('@millrace/errors')
-const { compile } = require('./compile')
 const { decodeWhole } = require('./decode')
 const { encode, encodeCanonical } = require('./encode')
 const { sliceRange } = require('./wire-format')
@@ -35,7 +34,11 @@ const binaryCodec = Object.freeze({
    */
   decodeRange: (buf, start, end) => decodeWhole(sliceRange(buf, start, end), true),
 
-  compile
+  /**
+   * Filters are compiled by a module that is loaded with the first one.
+   * @param {import('@millrace/where').Where} where
+   */
+  compile: (where) => require('./compile').compile(where)
 })
 
 /**

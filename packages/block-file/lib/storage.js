@@ -2,7 +2,6 @@
 // The storage interface, and its implementation on the file system. No other part of the core opens or changes the
 // files of a log.
 
-const { spawn } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
@@ -338,6 +337,8 @@ async function tryLock (fd, mode) {
   if (HAS_EXLOCK) return 'held'
   if (!IS_LINUX) return 'refused'
   try {
+    // Loaded late: readers take no lock.
+    const { spawn } = require('node:child_process')
     const child = spawn('flock', ['-n', mode, '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] })
     let complaint = ''
     child.stderr?.on('data', (text) => { complaint += text })

@@ -2,7 +2,6 @@
 // Bytes: fast slices of Buffers, memory that is shared or reused, zeros, and the integers of the log's formats.
 
 const { Buffer } = require('node:buffer')
-const { markAsUntransferable } = require('node:worker_threads')
 const { LogError } = require('@millrace/errors')
 
 /** Up to so many bytes a loop is faster than a call of native code. */
@@ -37,7 +36,8 @@ function isZero (bytes, start, end) {
  */
 function allocateShared (size) {
   const bytes = Buffer.allocUnsafeSlow(size)
-  markAsUntransferable(bytes.buffer)
+  // Loaded late: a program that only frames or packs bytes has no use for threads.
+  require('node:worker_threads').markAsUntransferable(bytes.buffer)
   return bytes
 }
 

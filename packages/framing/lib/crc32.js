@@ -2,8 +2,6 @@
 // Computes CRC-32 (IEEE 802.3). `crc32OfFew` uses a table and is for headers. `crc32` uses @node-rs/crc32 for larger
 // pieces if it is installed, and zlib otherwise. The results are the same.
 
-const zlib = require('node:zlib')
-
 // Below this size nearly all the time goes into the call of native code, 0.28 us for both. At 512 bytes zlib takes 0.41
 // us and @node-rs/crc32 0.27 us; at 2 KiB 0.71 us and 0.34 us.
 const NATIVE_SIZE_MIN = 256
@@ -48,20 +46,29 @@ function findSeed (bytes, start, end, crc) {
   return ~state >>> 0
 }
 
-/** @returns {Crc32} */
-function chooseCrc32 () {
+/** Once they are chosen. @type {{ ofFew: Crc32, ofMany: Crc32 } | null} */
+let native = null
+
+/** @type {Crc32} */
+function crc32 (bytes, seed = 0) {
+  // Late: to load zlib, and to look for the package, takes milliseconds.
+  native ??= choose()
+  return bytes.length < NATIVE_SIZE_MIN ? native.ofFew(bytes, seed) : native.ofMany(bytes, seed)
+}
+
+/** @returns {{ ofFew: Crc32, ofMany: Crc32 }} */
+function choose () {
+  const { crc32: ofFew } = require('node:zlib')
   // A benchmark sets this to compare the two.
-  if (process.env.MILLRACE_CRC32 === 'zlib') return zlib.crc32
+  if (process.env.MILLRACE_CRC32 === 'zlib') return { ofFew, ofMany: ofFew }
   try {
-    /** @type {{ crc32: Crc32 }} */
-    const native = require('@node-rs/crc32')
-    return (bytes, seed = 0) => bytes.length < NATIVE_SIZE_MIN ? zlib.crc32(bytes, seed) : native.crc32(bytes, seed)
+    return { ofFew, ofMany: require('@node-rs/crc32').crc32 }
   } catch {
-    return zlib.crc32
+    return { ofFew, ofMany: ofFew }
   }
 }
 
-exports.crc32 = chooseCrc32()
+exports.crc32 = crc32
 
 // Shifts a checksum: what does it become if zero bytes follow? The checksum of two pieces together is that of the
 // first, shifted by the size of the second, xor that of the second. zlib's crc32_combine does the same.

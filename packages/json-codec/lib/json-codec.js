@@ -4,7 +4,6 @@
 const { isUtf8 } = require('node:buffer')
 const { isBigIntObject } = require('node:util').types
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
-const { compile } = require('./compile')
 const { DEPTH_MAX } = require('./json-check')
 const { parseText } = require('./parse-text')
 
@@ -55,7 +54,11 @@ const jsonCodec = Object.freeze({
     return parse(buf, start, end)
   },
 
-  compile
+  /**
+   * Filters are compiled by a module that is loaded with the first one.
+   * @param {import('@millrace/where').Where} where
+   */
+  compile: (where) => require('./compile').compile(where)
 })
 
 /** @type {(value: unknown) => string | undefined} */

@@ -4,7 +4,6 @@
 // The global one is behind a getter. Reading it for each `Buffer.isBuffer` takes longer than to frame the record.
 const { Buffer } = require('node:buffer')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
-const { createMatch } = require('@millrace/where')
 const { ofBatch } = require('./errors')
 
 /**
@@ -172,7 +171,7 @@ class RecordCodec {
         throw new LogError('ERR_CODEC_DECODE', message, { cause: err })
       }
     }
-    const isMatch = createMatch(where)
+    const isMatch = require('@millrace/where').createMatch(where)
     return (buf, start, end) => {
       let value
       try {

@@ -71,7 +71,7 @@ class OffsetSurvey {
    * @param {Range[]} source.suspects  ranges that are known to be bad, in order
    * @param {object} sinks
    * @param {import('@millrace/framing/survey').DamageList} sinks.damage
-   * @param {import('@millrace/offset-log/copying').Output | null} sinks.output
+   * @param {import('@millrace/offset-log/copies').Output | null} sinks.output
    * @param {(position: number) => void} sinks.onProgress
    * @param {boolean} sinks.keepsSuspects
    */

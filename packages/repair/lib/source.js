@@ -11,7 +11,7 @@ const {
   offsetFramings, readHead
 } = require('@millrace/framing')
 const { SaltSearch, describeSource, isZeroIn, placeOf, rebuildHeader } = require('@millrace/framing/survey')
-const { TailCopy, detectFraming, isShorter, readHeadBytes } = require('@millrace/offset-log/copying')
+const { TailCopy, detectFraming, isShorter, readHeadBytes } = require('@millrace/offset-log/copies')
 const { NOWHERE, compareFields, findFrames } = require('./find-frames')
 
 const detect = promisify(detectFraming)
@@ -36,7 +36,7 @@ const detect = promisify(detectFraming)
  * @property {BlockFileHandle} blocks  open for reading
  * @property {CheckedSource | null} checked  of a file of the checked framing
  * @property {OffsetFraming | null} framing  of a file of an offset framing; null for an empty file
- * @property {import('@millrace/offset-log/copying').Unrestored | null} unrestored  an open for writing restores it
+ * @property {import('@millrace/offset-log/copies').Unrestored | null} unrestored  an open for writing restores it
  */
 
 /**

@@ -5,7 +5,7 @@ const { asError } = require('@millrace/errors')
 const { abortError, call, callbackOrPromise, toCallback } = require('@millrace/flow')
 const { AREA_SIZE, JOURNAL_POSITIONS, JOURNAL_SIZE } = require('@millrace/framing')
 const { DamageList } = require('@millrace/framing/survey')
-const { isShorter, surveyFile } = require('@millrace/offset-log/copying')
+const { isShorter, surveyFile } = require('@millrace/offset-log/copies')
 const { OffsetSurvey, isZeroRange } = require('./offset-survey')
 const { checkPath, parseOptions } = require('./options')
 const { withSource } = require('./source')
@@ -58,7 +58,7 @@ async function verifyLog (path, options) {
 /**
  * @typedef {import('@millrace/framing/survey').DamagedRange} DamagedRange
  * @typedef {import('./source').LogSource} LogSource
- * @typedef {import('@millrace/offset-log/copying').Output} Output
+ * @typedef {import('@millrace/offset-log/copies').Output} Output
  * @typedef {ReturnType<typeof import('./options').parseOptions>} Options
  */
 

@@ -5,7 +5,6 @@
 
 const crypto = require('node:crypto')
 const fs = require('node:fs')
-const net = require('node:net')
 const os = require('node:os')
 const path = require('node:path')
 const { call } = require('@millrace/flow')
@@ -266,7 +265,8 @@ const NAME = /^\.millrace-[0-9a-f]{16}\.sock$/
 async function giveLifeSign (filePath, nonce) {
   if (process.platform !== 'linux') return null
   const name = `.millrace-${nonce}.sock`
-  const server = net.createServer((socket) => socket.destroy())
+  // Loaded late, here and below: most locks need no socket.
+  const server = require('node:net').createServer((socket) => socket.destroy())
   try {
     await withAddress(filePath, name, (address) => new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -291,7 +291,7 @@ async function giveLifeSign (filePath, nonce) {
 async function askForLifeSign (filePath, name) {
   if (process.platform !== 'linux' || typeof name !== 'string' || !NAME.test(name)) return 'unknown'
   return withAddress(filePath, name, (address) => new Promise((resolve) => {
-    const socket = net.connect({ path: address })
+    const socket = require('node:net').connect({ path: address })
     socket.once('connect', () => {
       socket.destroy()
       resolve('alive')
