@@ -5,11 +5,31 @@ const fs = require('node:fs')
 const path = require('node:path')
 
 const root = path.join(__dirname, '..')
+const NO_PAGES = ['node_modules', 'dist', 'types']
 
 /** @returns {string[]}  the pages in `docs`, as paths from the root, with `/`, in a fixed order */
 function listDocuments () {
-  const names = fs.readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  return names.filter((name) => name.endsWith('.md')).map((name) => path.posix.join('docs', ...name.split(path.sep))).sort()
+  return listMarkdown(root, 'docs')
+}
+
+/**
+ * @param {string} [from]  the root of the repository
+ * @returns {string[]}  all pages, in a fixed order: those of the root, of `docs`, of the packages and of the bench
+ */
+function listPages (from = root) {
+  const top = fs.readdirSync(from).filter((name) => name.endsWith('.md')).sort()
+  const packages = fs.readdirSync(path.join(from, 'packages')).sort().map((name) => `packages/${name}/README.md`)
+  return [...top, ...listMarkdown(from, 'docs'), ...packages, ...listMarkdown(from, 'bench')]
+}
+
+/** @type {(from: string, folder: string) => string[]} */
+function listMarkdown (from, folder) {
+  const names = fs.readdirSync(path.join(from, folder), { recursive: true, encoding: 'utf8' })
+  const pages = names.map((name) => name.split(path.sep)).filter((parts) => {
+    return parts.at(-1)?.endsWith('.md') && !parts.some((part) => NO_PAGES.includes(part))
+  })
+  return pages.map((parts) => path.posix.join(folder, ...parts)).sort()
 }
 
 exports.listDocuments = listDocuments
+exports.listPages = listPages

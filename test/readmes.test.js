@@ -43,16 +43,6 @@ tape('cookbook: each page is one program of at most 80 lines', (t) => {
   t.end()
 })
 
-tape('documents: links between them lead somewhere', (t) => {
-  for (const readme of readmes) {
-    const markdown = fs.readFileSync(path.join(root, readme), 'utf8')
-    for (const [, target] of markdown.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
-      t.ok(fs.existsSync(path.join(root, path.dirname(readme), target)), `${readme}: ${target}`)
-    }
-  }
-  t.end()
-})
-
 /** The pages that a page leads to, as paths from the root. @param {string} readme */
 function linkedFrom (readme) {
   const markdown = fs.readFileSync(path.join(root, readme), 'utf8')

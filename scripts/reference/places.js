@@ -91,16 +91,17 @@ class Places {
     const call = this.#shapes.callOf(type)
     const construct = this.#shapes.callOf(type, 'construct')
     const [made] = (construct ?? call)?.returnTypes.map((type) => this.#shapes.awaited(type)) ?? []
-    const isMade = made && isNamedLike(made, name) && this.#hasMethods(made, this.#packages.folderOf(symbol))
+    const folder = this.#packages.folderOf(symbol)
+    const isMade = made && isNamedLike(made, name) && this.#hasMembers(made, folder, construct !== null)
     return { name, heading: name, value: symbol, call, construct, made: isMade ? made : null, optionsHeading: '' }
   }
 
-  /** @type {(type: Type, folder: string | null) => boolean} */
-  #hasMethods (type, folder) {
+  /** Methods, or those of a class. @type {(type: Type, folder: string | null, isClass: boolean) => boolean} */
+  #hasMembers (type, folder, isClass) {
     const symbol = keyOf(type)
     if (symbol === undefined || this.#packages.folderOf(symbol) !== folder) return false
     return this.#shapes.fieldsOf([type]).some((field) => {
-      return !field.isOptional && this.#shapes.isMethod(field.type, field.symbol)
+      return isClass || (!field.isOptional && this.#shapes.isMethod(field.type, field.symbol))
     })
   }
 
