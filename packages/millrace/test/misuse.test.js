@@ -17,6 +17,7 @@ for (const [words, said] of [
   [['cat', SSB, '--limit', 'many'], /Expected a whole number/],
   [['cat', SSB, '--codec', 'jsn'], /Allowed choices are json, binary, bytes/],
   [['cat', SSB, '--where', '=3'], /is no filter/],
+  [['count', SSB, '-w', 'level=>5'], /Write level>=5 if that is what you mean/],
   [['append', '-', '{}'], /standard input can only be read/],
   [['compact', '-'], /standard input can only be read/],
   [['export', SSB, SSB, '--force'], /the target is the log itself/],
@@ -81,7 +82,38 @@ tape('parseFilter: paths, operators and values', async (t) => {
   ]) {
     t.deepEqual(parseFilter(text), filter, text)
   }
+  for (const [text, filter] of [
+    ['type=post or type=vote', { any: [{ path: ['type'], equals: 'post' }, { path: ['type'], equals: 'vote' }] }],
+    ['a=1 and b>2 || !c', { any: [{ all: [{ path: ['a'], equals: 1 }, { path: ['b'], gt: 2 }] }, { path: ['c'], exists: false }] }],
+    ['title=War or Peace', { path: ['title'], equals: 'War or Peace' }],
+    ['text="x or y=1" or z>2', { any: [{ path: ['text'], equals: 'x or y=1' }, { path: ['z'], gt: 2 }] }],
+    [' level > 5 ', { path: ['level'], gt: 5 }],
+    ['"a " = " x"', { path: ['a '], equals: ' x' }],
+    ['a^=<html', { path: ['a'], prefix: '<html' }]
+  ]) {
+    t.deepEqual(parseFilter(text), filter, text)
+  }
   for (const text of ['', '=1', '.a=1', 'a..b=1', 'a={}', '!a=1', '"a=1', 'a.=1', 'a>true', 'a<null', 'a^b', 'a~b']) {
     t.equal((await failureOf(() => parseFilter(text)))?.code, 'ERR_INVALID_ARGUMENT', `${text} is refused`)
+  }
+})
+
+tape('parseFilter: an operator of another language is refused, with what is meant', async (t) => {
+  for (const [text, meant, asText] of [
+    ['level>>5', 'level>5', 'level>">5"'],
+    ['a==b', 'a=b', 'a="=b"'],
+    ['a===b', 'a=b', 'a="==b"'],
+    ['level=>5', 'level>=5', 'level=">5"'],
+    ['level=<5', 'level<=5', 'level="<5"'],
+    ['a!==b', 'a!=b', 'a!="=b"'],
+    ['a<>b', 'a!=b', 'a<">b"'],
+    ['a=~b', 'a~=b', 'a="~b"'],
+    ['a^==b', 'a^=b', 'a^="=b"']
+  ]) {
+    const err = await failureOf(() => parseFilter(text))
+    t.equal(err?.code, 'ERR_INVALID_ARGUMENT', text)
+    t.ok(err.message.includes(`Write ${meant} if`), err.message)
+    t.ok(err.message.endsWith(`put it in quotes: '${asText}'.`), err.message)
+    t.ok(parseFilter(asText), asText)
   }
 })

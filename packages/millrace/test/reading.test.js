@@ -3,6 +3,8 @@
 
 const path = require('node:path')
 const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
 const { runCommand } = require('./run-command')
@@ -51,4 +53,42 @@ tape('info and verify: what a log is, and that it is whole', async (t) => {
   const { stdout, code } = await runCommand(['verify', SSB])
   t.match(stdout, /whole.*2,000 records/)
   t.equal(code, 0)
+})
+
+tape('--where: a field that no record has is told, also in segments and slots, and one that some have is not', async (t) => {
+  const file = await makeLog([{ level: 30 }, ...Array.from({ length: 3000 }, (_, n) => ({ type: 'post', n })), { last: { at: 1 } }])
+  const folder = path.join(temporaryFolder(), 'segments')
+  const segments = SegmentedLog(folder, { codec: jsonCodec })
+  await segments.append([{ level: 30 }, { last: { at: 1 } }])
+  await segments.close()
+  const told = (/** @type {string} */ field) => `millrace: no record that was read has a field '${field}', which --where asks for\n`
+  for (const log of [file, folder]) {
+    for (const words of [['cat'], ['count'], ['tail', '-n', '2'], ['export', '-']]) {
+      const run = async (...filters) => {
+        const [name, ...others] = words
+        const { stderr, code } = await runCommand([name, log, ...others, ...filters.flatMap((filter) => ['-w', filter])])
+        t.equal(code, 0)
+        return stderr
+      }
+      t.equal(await run('lvel>=40'), told('lvel'), words[0])
+      t.equal(await run('level=30 or last.att=1'), told('last.att'))
+      t.equal(await run('lvel!=40', 'last.at'), told('lvel'))
+      t.equal(await run('level=99', 'last.at=99'), '')
+      t.equal(await run('!lvel', '!last'), '')
+    }
+  }
+  const binary = await makeLog([{ a: 1 }, { b: 2 }], { codec: 'binary' })
+  t.equal((await runCommand(['cat', binary, '-w', 'b=2'])).stderr, '')
+  t.equal((await runCommand(['cat', binary, '-w', 'c=2'])).stderr, told('c'))
+  const empty = await makeLog([])
+  t.equal((await runCommand(['cat', empty, '-w', 'c=2'])).stderr, '', 'nothing was read')
+})
+
+tape('--where: a value with "or" in it is told', async (t) => {
+  const file = await makeLog([{ type: 'post' }, { type: 'vote' }, { type: 'post or vote' }])
+  const { stdout, stderr } = await runCommand(['cat', file, '-w', 'type=post or vote'])
+  t.equal(stdout, '{"type":"post or vote"}\n')
+  t.match(stderr, /^millrace: type=post or vote is one condition, whose value has the word "or"\. .*type=post or type=vote/)
+  t.equal((await runCommand(['cat', file, '-w', 'type="post or vote"'])).stderr, '')
+  t.equal((await runCommand(['count', file, '-w', 'type=post or type=vote'])).stdout, '2\n')
 })

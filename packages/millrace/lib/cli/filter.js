@@ -21,34 +21,115 @@ const OPERATORS = [
   ['<', (path, value) => ({ path, lt: toBound('<', value) })]
 ]
 const PREFIX = '^='
+/** What people write who know other languages. @type {Array<[written: RegExp, meant: string]>} */
+const FOREIGN = [
+  [/^!==/, '!='], [/^===?/, '='], [/^=>/, '>='], [/^=</, '<='], [/^=!/, '!='], [/^=~/, '~='], [/^=\^/, '^='], [/^<>/, '!='],
+  [/^>>/, '>'], [/^<</, '<'], [/^~==/, '~='], [/^\^==/, '^='], [/^>==/, '>='], [/^<==/, '<=']
+]
+const OPERATOR_LIKE = /^[=!<>~^]+/
 const KEY = /"(?:[^"\\]|\\.)*"|[^."=!<>^~]+/y
 const INDEX = /^(?:0|[1-9]\d*)$/
 
+/** A condition, or something that can be one: with an operator, or `!` before it. */
+const CONDITION = /^\s*(?:!|(?:"(?:[^"\\]|\\.)*"|[^"=!<>^~])+(?:[=<>]|[!^~]=))/
+const QUOTED_OR_WORD = /"(?:[^"\\]|\\.)*"|\s(or|and|\|\||&&)\s/gi
+const QUOTED = /"(?:[^"\\]|\\.)*"/g
+const JOINED = /=.*\s(or|and|\|\||&&)\s/i
+const WORDS = { any: ['or', '||'], all: ['and', '&&'] }
+
 /**
  * `path`, an operator and a value; or `path` alone: something is there; or `!path`: nothing is. Dots join keys; whole
- * numbers are indexes; a key that holds a dot or an operator is written as a JSON string. The value is JSON if it
- * parses, else text.
+ * numbers are indexes; a key that holds a dot, an operator or a space at its end is written as a JSON string. The value
+ * is JSON if it parses, else text. Conditions may be joined by `or` and `and`, which binds more tightly.
  * @param {string} text
  * @returns {import('@millrace/where').Where}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseFilter (text) {
-  const filter = toFilter(text)
+  const filter = joinAny(text)
   // It knows what is too much.
   parseWhere(filter)
+  const joined = JOINED.exec(text.replace(QUOTED, ''))
+  if (joined !== null && !('any' in filter) && !('all' in filter)) doubts.set(filter, describeDoubt(text, joined[1]))
   return filter
 }
 
+/** What is typed in one way and may be meant in another, by filter. @type {WeakMap<object, string>} */
+const doubts = new WeakMap()
+
+/**
+ * @param {object[]} filters  of `parseFilter`
+ * @returns {string[]}  a sentence for each that may be meant in another way; the next call has none of them
+ */
+function takeDoubts (filters) {
+  const found = filters.flatMap((filter) => doubts.get(filter) ?? [])
+  for (const filter of filters) doubts.delete(filter)
+  return found
+}
+
+/** @param {string} text @param {string} word */
+function describeDoubt (text, word) {
+  return `${text} is one condition, whose value has the word "${word}". A condition must follow, as in type=post ${word} ` +
+    'type=vote; a value in quotes is a text in any case'
+}
+
 /** @type {typeof parseFilter} */
-function toFilter (text) {
+function joinAny (text) {
+  const any = splitAt(WORDS.any, text).map(joinAll)
+  return any.length === 1 ? any[0] : { any }
+}
+
+/** @type {typeof parseFilter} */
+function joinAll (text) {
+  const all = splitAt(WORDS.all, text).map(toFilter)
+  return all.length === 1 ? all[0] : { all }
+}
+
+/**
+ * Splits a text at a word, outside of quotes, and only where a condition follows: `title=War or Peace` is one.
+ * @param {string[]} words
+ * @param {string} text
+ */
+function splitAt (words, text) {
+  const parts = []
+  let from = 0
+  for (const { 0: found, 1: word, index } of text.matchAll(QUOTED_OR_WORD)) {
+    const end = index + found.length
+    if (!words.includes(word?.toLowerCase()) || !CONDITION.test(text.slice(end))) continue
+    parts.push(text.slice(from, index))
+    from = end
+  }
+  return [...parts, text.slice(from)]
+}
+
+/** @type {typeof parseFilter} */
+function toFilter (whole) {
+  const text = whole.trim()
   const isAbsent = text.startsWith('!')
   const { path, rest } = parsePath(isAbsent ? text.slice(1) : text, text)
   if (rest === '') return { path, exists: !isAbsent }
   if (isAbsent) throw expected(text)
-  if (rest.startsWith(PREFIX)) return { path, prefix: parseText(rest.slice(PREFIX.length)) }
+  refuseForeign(text, rest)
+  if (rest.startsWith(PREFIX)) return { path, prefix: parseText(rest.slice(PREFIX.length).trim()) }
   const [operator, compare] = OPERATORS.find(([operator]) => rest.startsWith(operator)) ?? []
   if (operator === undefined || compare === undefined) throw expected(text)
-  return compare(path, parseValue(rest.slice(operator.length), text))
+  return compare(path, parseValue(rest.slice(operator.length).trim(), text))
+}
+
+/**
+ * @param {string} text
+ * @param {string} rest  the operator and the value
+ */
+function refuseForeign (text, rest) {
+  const before = text.slice(0, text.length - rest.length)
+  const foreign = FOREIGN.find(([written]) => written.test(rest))
+  const operator = rest.startsWith(PREFIX) ? PREFIX : OPERATORS.find(([operator]) => rest.startsWith(operator))?.[0]
+  if (foreign === undefined && (operator !== '=' || !OPERATOR_LIKE.test(rest.slice(1)))) return
+  const [written] = /** @type {RegExpExecArray} */ (OPERATOR_LIKE.exec(rest))
+  const asText = `${before}${operator ?? '='}${JSON.stringify(rest.slice((operator ?? '=').length))}`
+  const meant = foreign && `${before}${foreign[1]}${rest.slice(written.length)}`
+  throw misuse(`${written} is no operator.${meant ? ` Write ${meant} if that is what you mean;` : ''} ${meant ? 'for' : 'For'} a value ` +
+    `that begins with ${JSON.stringify(rest.slice((operator ?? '=').length)[0])}, put it in quotes: '${asText}'.`)
 }
 
 /**
@@ -87,6 +168,7 @@ function parsePath (text, whole) {
     if (found === null) throw expected(whole)
     path.push(toStep(found[0], whole))
     at = KEY.lastIndex
+    while (found[0].startsWith('"') && text[at] === ' ') at++
     if (text[at] !== '.') return { path, rest: text.slice(at) }
     at++
   }
@@ -94,7 +176,11 @@ function parsePath (text, whole) {
 
 /** @param {string} word @param {string} whole */
 function toStep (word, whole) {
-  if (!word.startsWith('"')) return INDEX.test(word) ? Number(word) : word
+  if (!word.startsWith('"')) {
+    const name = word.trim()
+    if (name === '') throw expected(whole)
+    return INDEX.test(name) ? Number(name) : name
+  }
   try {
     return JSON.parse(word)
   } catch {
@@ -122,3 +208,4 @@ function expected (text) {
 }
 
 exports.parseFilter = parseFilter
+exports.takeDoubts = takeDoubts

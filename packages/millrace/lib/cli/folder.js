@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const { LogError } = require('@millrace/errors')
 const { SegmentedLog, listSegments } = require('@millrace/segmented-log')
-const { createLineCodec } = require('./line-codecs')
+const { createLineCodec, createTally } = require('./line-codecs')
 const { chooseCodec, guessCodec, whole } = require('./source')
 
 /** @typedef {import('./source').OpenedSource} OpenedSource */
@@ -24,7 +24,7 @@ async function openFolder (path, options) {
     throw new LogError('ENOENT', `${found}; check the path, or wait for a log with millrace tail -f`, { cause: err })
   })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
-  const tally = { untimed: 0, unlevelled: 0 }
+  const tally = createTally()
   const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally) })
   await log.ready()
   return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }

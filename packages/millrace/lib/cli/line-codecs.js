@@ -8,11 +8,13 @@ const { misuse } = require('@millrace/errors')
 const { jsonCodec, parseText } = require('@millrace/json-codec')
 const { toJson } = require('./json')
 const { countUnknown } = require('./log-tests')
+const { SeenFields } = require('./seen-fields')
 
 /**
  * @typedef {import('@millrace/offset-log').Codec<any>} Codec
  * @typedef {import('../open').CodecName} CodecName
  * @typedef {(buf: Buffer, start: number, end: number) => string} ToText
+ * @typedef {import('./log-tests').Tally & { fields: SeenFields }} Tally
  */
 
 const BREAKS = /[\t\n\r]+/g
@@ -48,13 +50,18 @@ const bytesCodec = {
 /** @type {Record<CodecName, any>} */
 const codecOfName = { json: jsonCodec, binary: binaryCodec, bytes: bytesCodec }
 
+/** @returns {Tally} */
+function createTally () {
+  return { untimed: 0, unlevelled: 0, fields: new SeenFields() }
+}
+
 /**
  * @param {CodecName} name
  * @param {boolean} isRaw  whether the values are to be the bytes of the records
- * @param {import('./log-tests').Tally} [tally]  is kept of what filters leave out because they know nothing of it
+ * @param {Tally} [tally]  is kept of what filters leave out because they know nothing of it, and of fields
  * @returns {Codec}
  */
-function createLineCodec (name, isRaw, tally = { untimed: 0, unlevelled: 0 }) {
+function createLineCodec (name, isRaw, tally = createTally()) {
   const decodeRange = isRaw ? copy : toText[name]
   const { compile, decodeRange: toValue } = codecOfName[name]
   return {
@@ -63,7 +70,7 @@ function createLineCodec (name, isRaw, tally = { untimed: 0, unlevelled: 0 }) {
     encode: () => { throw misuse('this log is open for reading') },
     decode: (bytes) => decodeRange(bytes, 0, bytes.length),
     decodeRange,
-    compile: /** @type {any} */ (countUnknown(compile, toValue, tally))
+    compile: /** @type {any} */ (tally.fields.watch(compile, countUnknown(compile, toValue, tally)))
   }
 }
 
@@ -73,4 +80,5 @@ function copy (buf, start, end) {
 }
 
 exports.createLineCodec = createLineCodec
+exports.createTally = createTally
 exports.toText = toText

@@ -6,7 +6,7 @@ const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')
 const { levelFilter, timeFilter } = require('@millrace/where')
-const { parseFilter } = require('./filter')
+const { parseFilter, takeDoubts } = require('./filter')
 const { parseTime } = require('./times')
 const { formatCount } = require('./text')
 
@@ -30,7 +30,7 @@ const options = {
   limit: { flags: '--limit <count>', description: 'at most this many records', parse: parseCount },
   where: {
     flags: '-w, --where <filter>',
-    description: 'only records that pass, such as type=post or level>=50; if it is repeated, all filters must hold',
+    description: 'only records that pass, such as "type=post or level>=50"; if it is repeated, all filters must hold',
     parse: parseFilter,
     isList: true
   },
@@ -265,18 +265,22 @@ function reportLost (shell, { lost, undecodable = { count: 0, size: 0 } }) {
 }
 
 /**
- * Says which records a filter could say nothing about.
+ * Says which records a filter could say nothing about, and what in a filter may be a mistake.
  * @param {import('./shell').Shell} shell
- * @param {import('./log-tests').Tally} tally  begins again at 0
+ * @param {import('./line-codecs').Tally} tally  begins again at 0
  * @param {Record<string, any>} options
  */
-function reportUnknown (shell, tally, { time }) {
+function reportUnknown (shell, tally, { time, where = [] }) {
   const { untimed, unlevelled } = tally
   tally.untimed = tally.unlevelled = 0
   const left = (/** @type {number} */ count) => `millrace: left out ${formatCount(count)} record${count === 1 ? '' : 's'} without`
   const hint = time === undefined ? '; if they have one in a field of their own, name it with --time' : ` at ${escapeControls(time)}`
   if (untimed > 0) shell.complain(`${left(untimed)} a time${hint}\n`)
   if (unlevelled > 0) shell.complain(`${left(unlevelled)} a level; if they have one in a field of their own, filter with --where\n`)
+  for (const path of tally.fields.takeUnseen()) {
+    shell.complain(`millrace: no record that was read has a field '${escapeControls(path)}', which --where asks for\n`)
+  }
+  for (const doubt of takeDoubts(where)) shell.complain(`millrace: ${escapeControls(doubt)}\n`)
 }
 
 exports.FLUSH_MS = FLUSH_MS

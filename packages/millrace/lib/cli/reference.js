@@ -16,8 +16,8 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
   writes, a log that another process has open for writing. 2: misuse, such as an unknown option or a path that leads
   nowhere.
 - **Standard input.** Where a command reads a log, \`-\` stands for a log on standard input.
-- **Filters.** \`--where\` takes one condition. If it is given more than once, all conditions must hold. Quote the
-  condition, because \`<\`, \`>\` and \`!\` mean something to a shell.
+- **Filters.** \`--where\` takes a condition, or several with \`or\` and \`and\` between them; \`and\` binds more
+  tightly. If it is given more than once, all must hold. Quote what you give, because \`<\`, \`>\` and \`!\` mean something to a shell.
 
   | filter | it holds if |
   |---|---|
@@ -34,7 +34,8 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
 
   Dots join the steps of a path, and whole numbers are indexes of arrays: \`mentions.0.link\`. A key with a dot or an
   operator in it is written as a JSON string, as in \`'content."a.b"=1'\`. If the right side parses as JSON, it is JSON,
-  otherwise a text: \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts.
+  otherwise a text: \`n=1\` compares with a number, \`n="1"\` and \`n=one\` with texts. A text that begins with
+  an operator, or has \`or\` or \`and\` and a condition in it, is written in quotes: \`'title="a or b=c"'\`.
   [@millrace/where](../../packages/where/README.md) says how values are ordered.
 - **Values that JSON does not have.** Records of the codecs \`binary\` and \`bytes\` may hold more than JSON can say. Such
   a value is printed as an object with one key, and \`append\` and \`import\` read it back: \`{"$bytes":"aGk="}\` (base64),

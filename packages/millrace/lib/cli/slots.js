@@ -7,7 +7,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { MergedLog } = require('@millrace/merged-log')
 const { findTime } = require('@millrace/where')
 const { identifyFolder } = require('./folder')
-const { createLineCodec } = require('./line-codecs')
+const { createLineCodec, createTally } = require('./line-codecs')
 const { chooseCodec } = require('./source')
 
 const BOUNDS = ['gt', 'gte', 'lt', 'lte']
@@ -41,7 +41,7 @@ async function openSlots (folder, options) {
   refuseBounds(folder, options)
   const identity = await identifySlots(folder)
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
-  const tally = { untimed: 0, unlevelled: 0 }
+  const tally = createTally()
   const log = MergedLog(folder, { codec: createLineCodec(chosen, raw, tally), time: createTimeReader(chosen, raw) })
   await log.ready()
   const parts = listParts(log)

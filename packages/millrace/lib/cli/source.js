@@ -11,7 +11,7 @@ const { HEADER_POSITIONS, HEADER_SIZE, decodeFileHeader } = require('@millrace/f
 const { OffsetLog } = require('@millrace/offset-log')
 const { detectFraming } = require('@millrace/offset-log/copies')
 const { codecs } = require('../open')
-const { createLineCodec } = require('./line-codecs')
+const { createLineCodec, createTally } = require('./line-codecs')
 const { spool } = require('./spool')
 
 // Of the first line of a text, in bytes.
@@ -98,7 +98,7 @@ async function findLog (shell, file) {
  * @property {Identity} identity
  * @property {CodecName} codec  what the records are decoded with
  * @property {Part[]} parts  the log itself, or those of the slots
- * @property {import('./log-tests').Tally} tally  of records that a filter left out because it knows nothing of them
+ * @property {import('./line-codecs').Tally} tally  what filters have met that the user must be told
  * @property {() => End} end  what the log has now
  * @property {() => Promise<void>} close
  *
@@ -128,7 +128,7 @@ async function openSource (shell, file, options = {}) {
   try {
     const identity = await identify(path)
     const chosen = codec ?? await chooseCodec(identity)
-    const tally = { untimed: 0, unlevelled: 0 }
+    const tally = createTally()
     const log = OffsetLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally), storage: storageOf(path) })
     await log.ready()
     return { ...whole(log), tally, identity, codec: chosen, close: () => log.close().finally(remove) }

@@ -3,7 +3,7 @@
 // loaded only for such an address, and need not be installed otherwise.
 
 const { LogError, misuse } = require('@millrace/errors')
-const { createLineCodec } = require('./line-codecs')
+const { createLineCodec, createTally } = require('./line-codecs')
 const { loadPackage } = require('./packages')
 
 /** For calls while no server answers. A command is run again; it need not wait for as long as a service does. */
@@ -81,7 +81,7 @@ async function openStream (text, { codec, raw = false }) {
   const first = await bare.first({ seqs: false })
   await bare.close()
   const chosen = codec ?? named(stats.codec) ?? (first === undefined ? 'json' : guessCodec(first))
-  const tally = { untimed: 0, unlevelled: 0 }
+  const tally = createTally()
   const log = await openLog(address, { mustExist: true, codec: createLineCodec(chosen, raw, tally) })
   const identity = { path: address.place, size: stats.size, framing: null, codec: stats.codec }
   return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }
