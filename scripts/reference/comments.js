@@ -21,7 +21,13 @@ function describeDeclaration (node) {
   if (ts.isJSDocPropertyTag(node) || ts.isJSDocParameterTag(node)) return textOf(node.comment)
   const blocks = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc)
   const ofType = blocks.flatMap(({ tags = [] }) => [...tags]).filter(ts.isJSDocTypeTag)
-  return join([...blocks, ...ofType].map(({ comment }) => textOf(comment)))
+  return join([...blocks, ...ofType].map(({ comment }) => textOf(comment))) || describeOverload(node)
+}
+
+/** The first comment of a function with overloads says what it does. @param {Node} node */
+function describeOverload (node) {
+  const { jsDoc: blocks = [] } = /** @type {{ jsDoc?: import('typescript').JSDoc[] }} */ (/** @type {unknown} */ (node))
+  return textOf(blocks.find(({ tags = [] }) => tags.some(ts.isJSDocOverloadTag))?.comment)
 }
 
 /**

@@ -413,6 +413,10 @@ function badPieces (what) {
 }
 
 /**
+ * Gives new files a dictionary, in which texts that repeat are stored once: for every log that takes a codec. The codec
+ * keeps its name, and any codec of that name reads the file, and so does `bytes`. A file that was made without a
+ * dictionary stays without one, and one that has it keeps it. Only the framing `checked` stores one: a new log with an
+ * offset framing fails with ERR_INVALID_ARGUMENT.
  * @template {object} C
  * @param {C} codec  any codec; the dictionary helps with records that are JSON text
  * @returns {C & { dictionary: true }}  the same codec. A new file of a log that gets it has a dictionary

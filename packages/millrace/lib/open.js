@@ -17,15 +17,24 @@ const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: unde
  */
 
 /**
- * Those of OffsetLog, and `codec` also by its name: `'json'` by default. `strict` is true by default: a read with an
- * option that there is not fails.
  * @template [T=any]
- * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions<T>, 'codec'> & { codec?: CodecName | Codec<T> }
+ * @typedef {object} OwnOpenOptions
+ * @property {CodecName | Codec<T>} [codec]  How values become bytes, `'json'` by default: `'json'`, `'binary'`,
+ *   `'bytes'` or a codec of your own.
+ * @property {boolean} [strict]  True refuses options of `stream`, `scan` and `get` that do not exist, such as `limt`;
+ *   true by default.
+ */
+
+/**
+ * The options of OffsetLog, but `codec` also by its name, and `strict` by default.
+ * @template [T=any]
+ * @typedef {Omit<import('@millrace/offset-log').OffsetLogOptions<T>, 'codec' | 'strict'> & OwnOpenOptions<T>
  *   } OpenOptions
  */
 
 /**
- * Opens a log, or creates it. Calls may be made at once: they wait until it is loaded.
+ * Opens a log of one file, or creates it, and returns it at once: calls wait until it is loaded. New logs are checked
+ * logs of JSON. It throws only if an option is wrong.
  * @template [T=any]
  * @param {string | URL} path
  * @param {OpenOptions<T>} [options]

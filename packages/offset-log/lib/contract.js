@@ -17,7 +17,7 @@
  * @property {boolean | undefined} [sync]  False leaves out the sync: the records then survive a killed process, but not
  *   a power cut. True by default.
  * @typedef {object} ReadAhead
- * @property {number} [highWaterMark]  How many records the stream reads ahead.
+ * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
  * @typedef {import('./threads/threaded-scans').ThreadOptions} ThreadOptions
  * @typedef {Omit<ScanOptions, 'reverse' | 'limit'> & ThreadOptions} ThreadedScanOptions
@@ -311,9 +311,7 @@
  */
 
 /**
- * Opens or creates a log, with or without `new`, and returns it at once: it loads in the background, and calls wait
- * until it is loaded. The path may be a `file:` URL. An unknown option is misuse. The codec determines the type of the
- * values; without a codec they are Buffers. `OffsetLog<Message>(path, { codec })` takes and gives values of that type.
+ * With or without `new`. The codec determines the type of the values; without a codec they are Buffers.
  * @typedef {{
  *   new <T>(path: string | URL, options: OffsetLogOptions<T> & { codec: Codec<T> }): OffsetLog<T>
  *   new (path: string | URL, options?: OffsetLogOptions<Buffer> & { codec?: undefined }): OffsetLog<Buffer>

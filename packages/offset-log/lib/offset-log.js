@@ -337,7 +337,9 @@ function uncopiedError (name, path, { offset, size, cause }) {
 }
 
 /**
- * Opens or creates a log; with or without `new`. Methods may be called at once: they wait until the log is loaded.
+ * Opens or creates a log, with or without `new`, and returns it at once: it loads in the background, and calls wait
+ * until it is loaded. The path may be a `file:` URL. An unknown option is misuse. The codec determines the type of the
+ * values; without a codec they are Buffers. `OffsetLog<Message>(path, { codec })` takes and gives values of that type.
  * @param {string | URL} path
  * @param {OffsetLogOptions} [options]
  * @returns {Log}

@@ -43,16 +43,16 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
  * @property {boolean} [verify]  False skips the checksums of the checked framing; true by default.
  * @property {boolean} [lock]  False takes no lock, for a program that keeps other writers out itself: two writers
  *   damage a log. True by default.
- * @property {number} [lockTimeout]  How many ms to wait until another writer closes the log. With 0, the default,
- *   opening fails at once with ERR_LOG_LOCKED.
+ * @property {number} [lockTimeout]  How many ms to wait until another writer closes the log, 0 by default. After that
+ *   opening fails with ERR_LOG_LOCKED.
  * @property {number} [maxRecordSize]  In bytes; 2^30 by default. A larger record fails with ERR_RECORD_TOO_LARGE, and
  *   so does a batch that is larger than 2 GiB with its frames.
  * @property {number} [maxPendingSize]  In bytes; Infinity by default. While this much or more waits to be appended,
  *   `append` fails with ERR_LOG_OVERLOADED and writes nothing; `toWritable` and `toSink` wait instead. It is a limit
  *   for programs with many callers, such as a server: if only one caller appends, and awaits each append, none is
  *   refused.
- * @property {'error' | 'skip'} [onCorrupt]  What streams and scans do at damage: end with ERR_LOG_CORRUPT, the default,
- *   or continue after it and count what was lost. Only the checked framing can skip.
+ * @property {'error' | 'skip'} [onCorrupt]  What streams and scans do at damage, `'error'` by default: end with
+ *   ERR_LOG_CORRUPT. With `'skip'` they continue after it and count what was lost. Only the checked framing can skip.
  * @property {boolean} [mustExist]  True fails with ENOENT if there is no file, and makes nothing; false by default.
  * @property {boolean} [errorIfExists]  True fails with EEXIST if there is a file, and does not change it; false by
  *   default.

@@ -24,6 +24,14 @@ const LENIENT = ['stream', 'scan']
 /** @typedef {number | Date | string} Time  ms since 1970, or a text such as 2026-11-23T07:01:07Z */
 
 /**
+ * @typedef {object} Period
+ * @property {Time} [gt]  Only times after this one.
+ * @property {Time} [gte]  Only times at or after this one.
+ * @property {Time} [lt]  Only times before this one.
+ * @property {Time} [lte]  Only times at or before this one.
+ */
+
+/**
  * @typedef {object} RangeOptions
  * @property {number} [gt]  Only seqs above this one. A bound may be any number, not only a record's seq.
  * @property {number} [gte]  Only seqs at or above this one.
@@ -44,12 +52,12 @@ const LENIENT = ['stream', 'scan']
  *   surely in its place; in a compacted log this may be the next page, so that up to 16 KiB of good records are skipped
  *   too. A stream also skips records whose bytes are sound but do not decode, and counts them in `undecodable`; `count`
  *   and `scan` decode nothing, so they count and deliver such records.
- * @property {'error' | 'skip'} [onRetained]  What to do if the range begins at a seq that a segmented log has dropped:
- *   end with ERR_LOG_SEQ_RETAINED, the default, or begin at the next record that is kept. It has no effect on a log of
- *   one file.
+ * @property {'error' | 'skip'} [onRetained]  What to do if the range begins at a seq that a segmented log has dropped,
+ *   `'error'` by default: end with ERR_LOG_SEQ_RETAINED. With `'skip'` begin at the next record that is kept. It has no
+ *   effect on a log of one file.
  * @property {AbortSignal} [signal]  An abort ends the call or the stream with ABORT_ERR, whose `cause` is the signal's
  *   reason. Other calls and streams of the log continue. A `Readable` is destroyed at once, even if it is paused.
- * @property {{ gt?: Time, gte?: Time, lt?: Time, lte?: Time }} [time]  Only records of this period; of a segmented log
+ * @property {Period} [time]  Only records of this period; of a segmented log
  *   that was opened with the option `time`. Each bound is optional. Records without a time are in no period.
  * @property {import('@millrace/where').Where} [where]  Only records that match this filter: a condition on a field, or
  *   several, combined with `any`, `all` and `not`, or in a list. A record that does not decode never matches.
@@ -58,7 +66,9 @@ const LENIENT = ['stream', 'scan']
 /**
  * Streams deliver `{ seq, value }`. `seqs: false` delivers values alone, `values: false` seqs alone. ReadOptions is a
  * union, so that the compiler can narrow a variable of this type to the shape that was assigned to it.
- * @typedef {{ seqs?: true | undefined, values?: true | undefined }} EntryShape
+ * @typedef {object} EntryShape
+ * @property {true | undefined} [seqs]  False delivers values alone; true by default.
+ * @property {true | undefined} [values]  False delivers seqs alone; true by default.
  * @typedef {{ seqs: false, values?: boolean | undefined }} ValueShape
  * @typedef {{ seqs?: true | undefined, values: false }} SeqShape
  * @typedef {RangeOptions & (EntryShape | ValueShape | SeqShape)} ReadOptions

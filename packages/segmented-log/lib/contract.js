@@ -48,9 +48,10 @@
  */
 
 /**
- * `openAgain` opens another log in the same folder with the same options, in place of one that was closed.
  * @template [T=any]
- * @typedef {{ openAgain: () => SegmentedLog<T> }} Again
+ * @typedef {object} Again
+ * @property {() => SegmentedLog<T>} openAgain  Opens another log in the same folder with the same options, in place of
+ *   one that was closed.
  */
 
 /**
@@ -62,10 +63,7 @@
  */
 
 /**
- * Opens or creates a log in a folder, with or without `new`, and returns it at once: calls wait until it is open. A
- * folder that does not exist is made; the path may be a `file:` URL. Seqs have 53 bits. A new segment skips 64 MiB of
- * them, and an unclean end 4 GiB: that is enough for 4 PB in segments of 64 MiB, or for 2 million unclean ends. The
- * codec determines the type of the values; without a codec they are Buffers.
+ * With or without `new`. The codec determines the type of the values; without a codec they are Buffers.
  * @typedef {{
  *   new <T>(path: string | URL, options: SegmentedLogOptions<T> & { codec: Codec<T> }): SegmentedLog<T>
  *   new (path: string | URL, options?: SegmentedLogOptions<Buffer> & { codec?: undefined }): SegmentedLog<Buffer>
