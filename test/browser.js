@@ -23,7 +23,8 @@ function findChromium () {
 
 /**
  * How a page is shown. `path` is of a file, `url` of anything else.
- * @typedef {{ path?: string, url?: string, width?: number, height?: number, isDark?: boolean, zoom?: number }} View
+ * @typedef {{ path?: string, url?: string, width?: number, height?: number, isDark?: boolean, zoom?: number,
+ *   locale?: string, timezoneId?: string }} View
  */
 
 /**
@@ -43,12 +44,15 @@ async function withBrowser (work) {
   // Pages of ours only; root, as which containers often run, cannot have Chromium's sandbox.
   const browser = await chromium.launch({ executablePath: findChromium(), chromiumSandbox: false, timeout: TIMEOUT_MS })
   try {
-    return await work(async ({ width = 1440, height = 1000, isDark = false, zoom = 1, ...place }) => {
+    return await work(async (view) => {
+      const { width = 1440, height = 1000, isDark = false, zoom = 1, locale, timezoneId, ...place } = view
       const context = await browser.newContext({
         viewport: { width, height },
         deviceScaleFactor: zoom,
         colorScheme: isDark ? 'dark' : 'light',
-        reducedMotion: 'reduce'
+        reducedMotion: 'reduce',
+        ...(locale ? { locale } : {}),
+        ...(timezoneId ? { timezoneId } : {})
       })
       context.setDefaultTimeout(TIMEOUT_MS)
       const page = await context.newPage()

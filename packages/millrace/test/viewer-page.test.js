@@ -162,3 +162,63 @@ browserTest('viewer page: appended records come by themselves, and damage is red
   await damaged.page.waitForSelector('#list li.bad')
   t.match(await damaged.page.textContent('#list li.bad'), /damaged: .* at offset/)
 })
+
+browserTest('viewer page: with a filter, Follow shows what passes, and the time line grows', async (t, open) => {
+  const file = await makeLog(1000)
+  const url = await view(t, file)
+  const { page, complaints } = await open({ url })
+  await page.waitForSelector('#chart canvas')
+  await page.click('#count')
+  await page.waitForFunction(() => document.querySelector('#timeline-title').textContent.startsWith('1,000 records'))
+  await page.click('#follow')
+  await page.fill('#query', 'type=post "late"')
+  await page.waitForFunction(() => document.getElementById('status').textContent.startsWith('0 found'))
+  const writer = OffsetLog(file, { codec: jsonCodec })
+  const at = (index) => START_MS + index * 1000
+  await writer.append([{ timestamp: at(1000), type: 'post', text: 'late 1' }, { timestamp: at(1001), type: 'login', text: 'late 2' }])
+  await page.waitForSelector('#list li[data-seq]')
+  await writer.append(Array.from({ length: 1000 }, (_, index) => ({ timestamp: at(1002 + index), type: 'post', text: 'early' })))
+  await writer.append({ timestamp: at(3000), type: 'post', text: 'late 3' })
+  await page.waitForFunction(() => document.querySelectorAll('#list li[data-seq]').length === 2)
+  t.match(await page.textContent('#list li[data-seq]'), /late 3/, 'the newest first')
+  await page.waitForFunction(() => document.querySelector('#timeline-title').textContent.includes('to 2026-01-01 00:50:00'))
+  t.match(await page.textContent('#timeline-title'), /^2,003 records/, 'what was counted, and what came')
+  await page.fill('#query', 'type=login "late"')
+  await page.waitForFunction(() => document.querySelector('#list li[data-seq]')?.textContent.includes('late 2'))
+  await writer.append({ timestamp: at(3001), type: 'login', text: 'late 4' })
+  await page.waitForFunction(() => document.querySelector('#list li[data-seq]').textContent.includes('late 4'))
+  t.equal(await rowCount(page), 2, 'another filter follows, too')
+  await page.fill('#query', '')
+  await page.waitForFunction(() => document.querySelectorAll('#list li[data-seq]').length > 2)
+  await writer.append({ timestamp: at(3002), type: 'other', text: 'last' })
+  await page.waitForFunction(() => document.querySelector('#list li[data-seq]').textContent.includes('last'))
+  await writer.close()
+  t.deepEqual(complaints, [])
+})
+
+browserTest('viewer page: the time line is a slider with a value, and its axis has the times of the records', async (t, open) => {
+  const url = await view(t, await makeLog(2000))
+  // 12 hours, and far from UTC.
+  const { page } = await open({ url, locale: 'en-US', timezoneId: 'America/New_York' })
+  await page.waitForSelector('#chart canvas')
+  const drawn = await page.evaluate(async () => {
+    const texts = []
+    const draw = document.defaultView.CanvasRenderingContext2D.prototype
+    const { fillText } = draw
+    draw.fillText = function (text, ...rest) {
+      texts.push(text)
+      return fillText.call(this, text, ...rest)
+    }
+    document.getElementById('chart').style.width = '700px'
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return texts
+  })
+  t.ok(drawn.includes('00:10') && drawn.includes('00:30'), drawn.join(' '))
+  t.notOk(drawn.some((text) => /[ap]m/i.test(text)), 'no 12 hours')
+  await page.focus('#chart')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  const attribute = (name) => page.getAttribute('#chart', name)
+  t.deepEqual([await attribute('aria-valuemin'), await attribute('aria-valuenow'), await attribute('aria-valuemax')], ['0', '1', '119'])
+  t.match(await attribute('aria-valuetext'), /records from 2026-01-01/)
+})

@@ -3,6 +3,9 @@
 import uPlot from './uplot.mjs'
 import { create, formatCount, formatTime } from './text.mjs'
 
+const DAY_S = 86_400
+const MINUTE_S = 60
+
 document.head.append(Object.assign(create('link'), { rel: 'stylesheet', href: 'uplot.css' }))
 
 export class Chart {
@@ -45,6 +48,7 @@ export class Chart {
     const timeline = this.#timeline
     if (timeline === null || this.#place.clientWidth === 0) return
     const { start, end, counts, unit } = timeline
+    this.#place.setAttribute('aria-valuemax', String(counts.length - 1))
     const width = (end - start) / counts.length
     const scale = unit === 'time' ? 1 / 1000 : 1
     const xs = counts.map((_, index) => (start + (index + 0.5) * width) * scale)
@@ -57,9 +61,11 @@ export class Chart {
       height: this.#place.clientHeight,
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+      // As everywhere on the page, times are in UTC.
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
       scales: { x: { time: unit === 'time', range: [start * scale, end * scale] }, y: { range: (_, min, max) => [0, Math.max(1, max)] } },
       axes: [
-        { ...axis, size: 24, ...(unit === 'time' ? {} : { values: (_, ticks) => ticks.map(short) }) },
+        { ...axis, size: 24, values: (_, ticks, __, ___, step) => ticks.map((tick) => unit === 'time' ? shortTime(tick, step) : short(tick)) },
         { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => Number.isInteger(tick) ? short(tick) : '') }
       ],
       series: [{}, { stroke: accent, fill: accent, width: 0, paths: bars, points: { show: false } }],
@@ -92,6 +98,7 @@ export class Chart {
     const from = start + index * (end - start) / counts.length
     const where = unit === 'time' ? `from ${formatTime(Math.round(from / 1000) * 1000)}` : `from record ${formatCount(Math.round(from))}`
     const text = `${isCounted ? '' : 'about '}${formatCount(counts[index])} records ${where}`
+    this.#place.setAttribute('aria-valuenow', String(index))
     this.#place.setAttribute('aria-valuetext', text)
     this.#onPoint(text)
   }
@@ -124,6 +131,16 @@ function resolveColor (text) {
   const { color } = getComputedStyle(probe)
   probe.remove()
   return color
+}
+
+/**
+ * As the records have it, but for what the step between two ticks makes needless.
+ * @type {(seconds: number, step: number) => string}
+ */
+function shortTime (seconds, step) {
+  const text = formatTime(Math.round(seconds * 1000))
+  if (step >= DAY_S || seconds % DAY_S === 0) return text.slice(0, 10)
+  return step >= MINUTE_S ? text.slice(11, 16) : text.slice(11)
 }
 
 function short (number) {

@@ -46,19 +46,20 @@ export class List {
     this.#element.replaceChildren()
   }
 
-  /** @param {object[]} rows  older than all that are shown */
+  /** @param {object[]} rows  older than all that are shown; others are shown already */
   addOlder (rows) {
     let above = this.oldest ?? Infinity
-    for (const row of rows) {
+    for (const row of rows.filter(({ seq }) => seq < above)) {
       this.#element.append(...this.#rowsOfDamage(above, row.seq), this.#toElement(row))
       above = row.seq
     }
     return this.#drop(() => this.#element.firstElementChild)
   }
 
-  /** @param {object[]} rows  newer than all that are shown, newest first */
+  /** @param {object[]} rows  newer than all that are shown, newest first; others are shown already */
   addNewer (rows, isFresh = false) {
-    const elements = rows.map((row) => this.#toElement(row))
+    const newest = this.newest ?? -1
+    const elements = rows.filter(({ seq }) => seq > newest).map((row) => this.#toElement(row))
     if (isFresh) for (const element of elements) element.classList.add('fresh')
     this.#element.prepend(...elements)
     return this.#drop(() => this.#element.lastElementChild)

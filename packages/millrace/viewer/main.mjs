@@ -7,11 +7,13 @@ import { showRecord } from './tree.mjs'
 
 const TYPING_MS = 120
 const SCROLL_MARGIN = '600px'
+// While records come, the time line is looked at again so often, and where that reads all of the log, never.
+const TIMELINE_MS = 2000
 const at = (id) => document.getElementById(id)
 
 /** Loaded behind the first records: most of the page's code is its. */
 let chart = null
-const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, since: -1, damage: [] }
+const state = { query: '', hasOlder: true, hasNewer: false, isLoading: false, since: -1, damage: [], isEstimable: false, counted: null }
 /** What ends when the list is made anew. */
 let session = new AbortController()
 let following = null
@@ -144,17 +146,32 @@ async function follow () {
   at('follow').setAttribute('aria-pressed', 'true')
   if (state.hasNewer) await show()
   while (!signal.aborted) {
-    await ask('tail', { after: Math.max(state.since, list.newest ?? -1) }, ({ rows, isCut, since, error }) => {
-      // The file was removed, or cut off: what is shown is old.
-      if (error !== undefined) return putText(at('status'), error).classList.add('bad')
-      if (state.query !== '') return
-      state.since = since
-      if (isCut) list.clear()
-      list.addNewer(rows, true)
-    }, signal).catch(() => {})
+    // Another filter makes another list, and follows with it.
+    const { signal: unchanged } = session
+    const after = Math.max(state.since, state.query === '' ? list.newest ?? -1 : -1)
+    await ask('tail', { after, query: state.query }, showNews, AbortSignal.any([signal, unchanged])).catch(() => {})
     // The connection was lost.
-    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 1000))
+    if (!signal.aborted && !unchanged.aborted) await new Promise((resolve) => setTimeout(resolve, 1000))
   }
+}
+
+function showNews ({ rows, isCut, since, count, error }) {
+  // The file was removed, or cut off: what is shown is old.
+  if (error !== undefined) return putText(at('status'), error).classList.add('bad')
+  state.since = since
+  if (state.counted !== null) state.counted += count
+  if (isCut) {
+    list.clear()
+    state.hasOlder = true
+  }
+  list.addNewer(rows, true)
+  growTimeline()
+}
+
+let growing = 0
+function growTimeline () {
+  if (growing || !chart || !state.isEstimable) return
+  growing = setTimeout(() => ask('timeline', {}, showTimeline).catch(() => {}).finally(() => { growing = 0 }), TIMELINE_MS)
 }
 
 function stopFollowing () {
@@ -175,10 +192,13 @@ async function loadTimeline () {
 function showTimeline ({ timeline, count, done }) {
   if (timeline) {
     chart.timeline = timeline
+    if (timeline.isCounted) state.counted = timeline.count
+    // What was counted is still known exactly when the bars are an estimate again.
+    const isCounted = state.counted !== null
     const range = timeline.unit === 'time' ? `, ${formatTime(timeline.start)} to ${formatTime(timeline.end)}` : ''
-    at('timeline-title').textContent = `${timeline.isCounted ? '' : 'about '}${formatCount(timeline.count)} records${range}` +
-      (timeline.isCounted ? '' : ' (an estimate: Count all reads the whole log)')
-    at('count').hidden = timeline.isCounted
+    at('timeline-title').textContent = `${isCounted ? '' : 'about '}${formatCount(state.counted ?? timeline.count)} records${range}` +
+      (isCounted ? '' : ' (an estimate: Count all reads the whole log)')
+    at('count').hidden = isCounted
   } else if (done !== undefined && done < 1) {
     at('timeline-title').textContent = `${formatCount(count)} records counted, ${Math.round(100 * done)} %`
   }
@@ -237,6 +257,7 @@ async function load () {
   putText(at('name'), info.name)
   at('name').title = info.path
   state.since = info.since
+  state.isEstimable = info.isEstimable
   putText(at('facts'), [formatSize(info.size), info.framing && `${info.framing} framing`, info.codec && `codec ${info.codec}`,
     `changed ${formatTime(Math.round(info.modified / 1000) * 1000)} UTC`].filter(Boolean).join(', '))
   if (info.damage.length > 0) showDamage(info.damage, 'This log is damaged, so it can only be read.')

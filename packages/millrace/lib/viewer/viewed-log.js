@@ -92,6 +92,8 @@ class ViewedLog {
       size,
       modified: mtimeMs,
       since: since.value,
+      // Looking at some records of it says how many there are.
+      isEstimable: this.#log.supports.onCorrupt,
       damage: recovery?.damage ?? [],
       isTailUnsynced: Boolean(recovery?.uncopied ?? recovery?.unrestored)
     }
@@ -143,15 +145,13 @@ class ViewedLog {
    */
   async search ({ query, before, count: wanted = 100 }, { send, signal }) {
     const count = Math.min(wanted, FOUND_COUNT_MAX)
-    const { where, texts } = this.parseQuery(query)
-    const needles = texts.map((text) => Buffer.from(text))
-    const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...(where ? { where } : {}) }
+    const { filter, passes } = this.#toFilter(query)
+    const range = { reverse: true, ...(before === undefined ? {} : { lt: before }), ...filter }
     let [found, sentMs] = [0, -Infinity]
     let seq = this.#since
     await this.#log.scan({ ...range, ...this.#skip, signal }, (/** @type {Run} */ run) => {
       for (let index = 0; index < run.count && found < count; index++) {
-        const bytes = run.buffer.subarray(run.starts[index], run.ends[index])
-        if (!needles.every((needle) => bytes.includes(needle))) continue
+        if (!passes(run, index)) continue
         found++
         send({ row: this.#toRow(run, index) })
       }
@@ -166,24 +166,47 @@ class ViewedLog {
   }
 
   /**
-   * Tells what is appended, ten times a second at most.
-   * @param {{ after: number }} wanted
+   * Tells what is appended, ten times a second at most: how many records, up to which seq, and which ones pass.
+   * @param {{ after: number, query?: string }} wanted
    * @param {Reply} reply
    */
-  async tail ({ after }, { send, signal }) {
-    const { since } = this.#log
+  async tail ({ after, query = '' }, { send, signal }) {
+    const { filter, passes } = this.#toFilter(query)
     let seq = after
     while (!signal.aborted) {
       // It fails when the file was removed, replaced or cut off; `since` alone would say nothing.
       const next = this.#log.stream({ gt: seq, live: true, limit: 1, values: false, ...this.#skip, signal })
       for await (const found of next) if (typeof found === 'number') break
-      const { rows, isCut } = await this.#collect({ gt: seq, reverse: true, ...this.#skip, signal }, PAGE_COUNT_MAX)
-      if (rows.length > 0) {
-        seq = rows[0].seq
-        await send({ rows, isCut: isCut || rows.length === PAGE_COUNT_MAX, since: since.value })
+      const { count, last } = await this.#countAfter(seq, signal)
+      if (count > 0) {
+        const range = { gt: seq, lte: last, reverse: true, ...filter, ...this.#skip, signal }
+        const { rows, isCut } = await this.#collect(range, PAGE_COUNT_MAX, passes)
+        seq = last
+        await send({ rows, isCut: isCut || rows.length === PAGE_COUNT_MAX, since: seq, count })
       }
       await wait(UPDATE_MS, undefined, { signal })
     }
+  }
+
+  /** @param {number} seq  @param {AbortSignal} signal */
+  async #countAfter (seq, signal) {
+    let [count, last] = [0, seq]
+    await this.#log.scan({ gt: seq, ...this.#skip, signal }, (/** @type {Run} */ run) => {
+      count += run.count
+      if (run.count > 0) last = run.seqs[run.count - 1]
+    })
+    return { count, last }
+  }
+
+  /** @param {string} query */
+  #toFilter (query) {
+    const { where, texts } = this.parseQuery(query)
+    const needles = texts.map((text) => Buffer.from(text))
+    const passes = (/** @type {Run} */ { buffer, starts, ends }, /** @type {number} */ index) => {
+      const bytes = buffer.subarray(starts[index], ends[index])
+      return needles.every((needle) => bytes.includes(needle))
+    }
+    return { filter: where ? { where } : {}, passes }
   }
 
   /** @param {Reply} reply */
@@ -304,13 +327,16 @@ class ViewedLog {
   /**
    * @param {object} options  of the scan
    * @param {number} limit
+   * @param {(run: Run, index: number) => boolean} [passes]  by default every record
    */
-  async #collect (options, limit) {
+  async #collect (options, limit, passes) {
     /** @type {Row[]} */
     const rows = []
     let [size, isCut] = [0, false]
-    const { lost } = await this.#log.scan({ ...options, limit }, (/** @type {Run} */ run) => {
+    const { lost } = await this.#log.scan({ ...options, ...(passes ? {} : { limit }) }, (/** @type {Run} */ run) => {
       for (let index = 0; index < run.count; index++) {
+        if (passes && !passes(run, index)) continue
+        if (rows.length === limit) return false
         size += run.ends[index] - run.starts[index]
         isCut = size > PAGE_SIZE_MAX && rows.length > 0
         if (isCut) return false
