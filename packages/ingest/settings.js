@@ -92,7 +92,10 @@ function camelCase (name) {
   return name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-/** @param {string} name */
+/**
+ * Gives the variable of the environment for a setting.
+ * @param {string} name
+ */
 function variableOf (name) {
   return ENV_PREFIX + name.replaceAll('-', '_').toUpperCase()
 }
@@ -109,6 +112,7 @@ function showDefault ({ kind, byDefault }) {
 }
 
 /**
+ * Gives the value of a setting that was written as a text.
  * @param {Setting} setting
  * @param {any} value  a text, or what a file has: a number, a boolean or a list of texts
  * @returns {any}

@@ -102,6 +102,7 @@ class Keys {
     this.#timer = setTimeout(look, POLL_MS).unref()
   }
 
+  /** Reads the file no more. */
   stop () {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -132,7 +133,11 @@ class Keys {
     return key === null ? this.#freedom.signal : key.ended
   }
 
-  /** @param {string | undefined} authorization  the header @returns {ActiveKey | null} */
+  /**
+   * Gives the key of a header `Authorization`; null if there is none, or if no key is needed.
+   * @param {string | undefined} authorization  the header
+   * @returns {ActiveKey | null}
+   */
   find (authorization) {
     const [, secret] = /^Bearer ([\w-]+)$/i.exec(authorization ?? '') ?? []
     return secret === undefined ? null : this.#byHash?.get(hashOf(secret)) ?? null
@@ -179,8 +184,10 @@ function allows ({ scopes }, action, log) {
 }
 
 /**
- * Adds a key to the file. The secret is nowhere else.
- * @param {string} file
+ * Makes a key and adds it to the file, as `millrace keys create` does. A scope is `read:` or `write:` and the name of a
+ * log, or the beginning of names and `*`. The secret has 256 random bits; only its SHA-256 is in the file, and the
+ * secret is nowhere else. A server that is running knows the key within a second.
+ * @param {string} file  `keys.json` in the folder of the logs; it is made with mode 0600
  * @param {Pick<Key, 'scopes' | 'note' | 'otlpLog'>} options
  * @returns {Promise<{ secret: string, key: Key }>}
  */
@@ -206,7 +213,11 @@ async function createKey (file, { scopes, note, otlpLog }) {
   return { secret, key }
 }
 
-/** @type {(file: string, id: string) => Promise<void>} */
+/**
+ * Takes a key out of the file. It ends what goes on with the key: streams, reads, and writes whose body is still
+ * coming.
+ * @type {(file: string, id: string) => Promise<void>}
+ */
 async function revokeKey (file, id) {
   await changeKeys(file, (keys) => {
     const left = keys.filter((key) => key.id !== id)
@@ -215,7 +226,7 @@ async function revokeKey (file, id) {
   })
 }
 
-/** @type {(file: string) => Promise<Key[]>} */
+/** Gives the keys of a file; none if there is no file. @type {(file: string) => Promise<Key[]>} */
 async function listKeys (file) {
   return await readKeys(file) ?? []
 }

@@ -9,32 +9,21 @@ const { misuse } = require('@millrace/errors')
 const ACKS = /** @type {const} */ (['buffered', 'written', 'synced'])
 const MiB = 2 ** 20
 
+/** @type {Readonly<Limits>} */
 const LIMITS = Object.freeze({
-  /** bytes of a body as it is sent, and unpacked */
   bodySize: 8 * MiB,
   inflatedSize: 32 * MiB,
-  /** bytes that all requests together may hold */
   requestsSize: 128 * MiB,
-  /** records of a request */
   batchCount: 50_000,
-  /** bytes of a record */
   recordSize: MiB,
-  /** bytes of one log that may wait to be written */
   pendingSize: 32 * MiB,
-  /** logs that requests may make */
   logs: 100_000,
-  /** different events that a day may have, by source and event */
   eventsPerDay: 10_000,
-  /** requests that read a range */
   readers: 100,
-  /** live streams */
   liveReaders: 1000,
-  /** what one reading request may take before it says where to go on */
   scanSize: 256 * MiB,
   scanMs: 5000,
-  /** for a reader that takes nothing */
   stallMs: 30_000,
-  /** how often a live stream that has nothing to send says so */
   heartbeatMs: 15_000,
   idempotencyKeys: 1_000_000,
   idempotencyMs: 24 * 3600 * 1000
@@ -45,18 +34,48 @@ const SERVER = Object.freeze({
   port: 7700,
   connections: 2000,
   headerSize: 16 * 1024,
-  /** until a request has arrived as a whole */
   requestMs: 30_000,
-  /** without any byte in either direction */
   idleMs: 75_000,
-  /** for requests that are under way when the server is closed */
   graceMs: 5000
 })
 
 /**
+ * What an answer promises. `'buffered'` (202): the records are in memory, and survive `process.exit` and an uncaught
+ * exception. `'written'` (200): they survive SIGKILL. `'synced'` (200): they survive a power cut, if the disk keeps
+ * what it has synced.
  * @typedef {typeof ACKS[number]} Ack
+ */
+
+/**
+ * @typedef {object} Limits
+ * @property {number} bodySize  bytes of a body as it is sent; 8 MiB by default. More is answered with 413
+ * @property {number} inflatedSize  bytes of a body once it is unpacked; 32 MiB by default. More is answered with 413
+ * @property {number} requestsSize  bytes that all requests together may hold in memory; 128 MiB by default. More is
+ *   answered with 503
+ * @property {number} batchCount  records of a request; 50,000 by default. More is answered with 413
+ * @property {number} recordSize  bytes of a record; 1 MiB by default. More is answered with 413; of an OTLP request,
+ *   only this record is not stored
+ * @property {number} pendingSize  bytes of one log that may wait to be written; 32 MiB by default. More is answered
+ *   with 503
+ * @property {number} logs  logs in the folder; 100,000 by default. A request that would make another one is answered
+ *   with 403
+ * @property {number} eventsPerDay  different events that a day may have, by source and event; 10,000 by default. Others
+ *   are answered with 403 and the code `too_many_events`
+ * @property {number} readers  requests that read a range at the same time; 100 by default. More is answered with 503
+ * @property {number} liveReaders  live streams; 1,000 by default. A further one is told to come back later
+ * @property {number} scanSize  bytes that one reading request may read before its answer ends with the reason `budget`;
+ *   256 MiB by default
+ * @property {number} scanMs  ms that one reading request may take before its answer ends with the reason `budget`;
+ *   5,000 by default
+ * @property {number} stallMs  ms after which a reader that takes nothing is disconnected; 30,000 by default
+ * @property {number} heartbeatMs  ms after which a live stream without events gets an event `cursor`; 15,000 by default
+ * @property {number} idempotencyKeys  how many idempotency keys are remembered at most; 1,000,000 by default
+ * @property {number} idempotencyMs  ms for which a key is remembered at least, which begin anew when the server starts;
+ *   24 hours by default
+ */
+
+/**
  * @typedef {{ count: number, windowMs: number }} Rate
- * @typedef {{ [name in keyof typeof LIMITS]: number }} Limits
  * @typedef {import('@millrace/segmented-log').SegmentedLogOptions} SegmentedLogOptions
  * @typedef {Omit<SegmentedLogOptions, 'codec' | 'flags' | 'strict' | 'maxRecordSize' | 'signal'>} LogOptions
  * @typedef {any} Log  a segmented log of `recordCodec`
@@ -65,20 +84,28 @@ const SERVER = Object.freeze({
 
 /**
  * @typedef {object} IngestOptions
- * @property {string | URL} folder  of the logs
- * @property {Ack} [ack]  what is acknowledged if the client does not ask; `written` by default
- * @property {Ack} [floor]  the least that is acknowledged, whatever the client asks; `buffered` by default
- * @property {number} [bufferMs]  how long a buffered record may wait; 50 by default
- * @property {LogOptions} [log]  of each log: when segments begin and when they are dropped
- * @property {boolean} [dictionary]  whether new segments store repeated texts once; false by default
- * @property {number} [openLogs]  how many logs may be open; 100 by default
- * @property {number} [cache]  bytes for all logs together; 32 MiB by default
- * @property {Partial<Limits>} [limits]
- * @property {Rate | null} [rate]  requests of a key, or of an address without keys; null, the default: no limit
- * @property {string | null} [keysFile]  `keys.json` in the folder by default
- * @property {boolean} [requireKeys]  whether requests need a key also if there is no file of keys; false by default
- * @property {string[] | null} [hosts]  names of the server, as `Host` gives them, without a port
- * @property {(err: Error, log: string) => void} [onReport]  gets failures of the disk
+ * @property {string | URL} folder  the folder of the logs. It must be on a local disk; one server owns it. Required
+ * @property {Ack} [ack]  what is acknowledged if the client does not ask; `'written'` by default
+ * @property {Ack} [floor]  the least that is acknowledged, whatever the client asks; `'buffered'` by default
+ * @property {number} [bufferMs]  for how long a buffered record waits to be written, in ms; 50 by default
+ * @property {LogOptions} [log]  options of each segmented log: when segments begin and when they are dropped. `{
+ *   segmentDay: 'UTC' }` by default, so logs grow without a limit until you give `maxSize` or `maxAge`. `mode` is for
+ *   all files in the folder but `keys.json`
+ * @property {boolean} [dictionary]  true stores repeated texts once, in segments that begin from then on; clients see
+ *   no difference. False by default
+ * @property {number} [openLogs]  how many logs are open at most; the others are opened when they are used. 100 by
+ *   default
+ * @property {number} [cache]  bytes, shared by all open logs; 32 MiB by default
+ * @property {Partial<Limits>} [limits]  what requests may take
+ * @property {Rate | null} [rate]  how many requests a key, or an address if there are no keys, may send in `windowMs`.
+ *   More is answered with 429, and all answers have `RateLimit` headers. Null, the default: no limit
+ * @property {string | null} [keysFile]  the file of the API keys; `keys.json` in the folder by default
+ * @property {boolean} [requireKeys]  true lets nobody in without a key, also if the file of keys is missing. False by
+ *   default: then no key is needed while there is no file
+ * @property {string[] | null} [hosts]  names of the server, as `Host` gives them, without a port. Without keys and
+ *   without names, only requests to names of the loopback are served
+ * @property {(err: Error, log: string) => void} [onReport]  gets failures of the disk. By default they are warnings of
+ *   the process
  */
 
 /**
@@ -86,14 +113,18 @@ const SERVER = Object.freeze({
  * @typedef {{ write: (line: string) => unknown } | import('fastify').FastifyBaseLogger} AccessLog
  *
  * @typedef {object} OwnServerOptions
- * @property {string} [host]  the address to listen on; `127.0.0.1` by default
+ * @property {string} [host]  the address to listen on; `'127.0.0.1'` by default. An address that other machines can
+ *   reach needs keys
  * @property {number} [port]  7700 by default; 0 for any free one
- * @property {number} [connections]
- * @property {number} [headerSize]
- * @property {number} [requestMs]
- * @property {number} [idleMs]
- * @property {number} [graceMs]
- * @property {AccessLog} [accessLog]  gets a line for each request
+ * @property {number} [connections]  how many there may be; 2,000 by default
+ * @property {number} [headerSize]  bytes of all headers of a request; 16 KiB by default. More is answered with 431
+ * @property {number} [requestMs]  ms in which a request must have arrived as a whole; 30,000 by default. Then it is
+ *   answered with 408
+ * @property {number} [idleMs]  ms without a byte in either direction after which a connection ends; 75,000 by default
+ * @property {number} [graceMs]  for how many ms `close()` waits for requests that are under way; 5,000 by default
+ * @property {AccessLog} [accessLog]  gets a line for each request: `method`, `path` without the query, `status`, `ms`
+ *   until the answer had ended, `address`, the id of the `key`, and `isCut` if the client did not get the whole answer;
+ *   and failures of the server
  * @typedef {IngestOptions & OwnServerOptions} ServerOptions
  */
 

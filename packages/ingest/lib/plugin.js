@@ -72,7 +72,10 @@ function createContext (given) {
 }
 
 /**
- * Its routes, hooks and answers to errors are its own: the application around it keeps others.
+ * The plugin for fastify: `app.register(ingest, { folder: 'data', prefix: '/events' })`. Its paths begin with the
+ * prefix. Its routes, hooks and answers to errors are its own: the application around it keeps others. The plugin does
+ * not know where your server listens: if other machines can reach it, make keys first. Limits for headers, times and
+ * connections are those of your server.
  * @param {App} app
  * @param {import('./options').IngestOptions} options
  */

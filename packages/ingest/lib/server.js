@@ -19,13 +19,16 @@ const STATUS_OF = /** @type {Record<string, number>} */ ({ HPE_HEADER_OVERFLOW: 
 
 /**
  * @typedef {object} Ingest
- * @property {import('fastify').FastifyInstance} app
- * @property {() => Promise<string>} listen  gives the URL
- * @property {() => Promise<void>} ready  waits until the folder is open: until then requests get 503
- * @property {() => Promise<void>} close  stops taking, ends live streams, writes and syncs everything
+ * @property {import('fastify').FastifyInstance} app  the fastify server
+ * @property {() => Promise<string>} listen  begins to listen, and gives the URL
+ * @property {() => Promise<void>} ready  waits until the folder is open. One server owns a folder; a second one waits,
+ *   and answers 503
+ * @property {() => Promise<void>} close  takes no more requests, ends live streams, and writes and syncs everything.
+ *   Call it at SIGTERM
  */
 
 /**
+ * Makes a server around the plugin.
  * @param {import('./options').ServerOptions} given
  * @returns {Ingest}
  */
