@@ -67,12 +67,19 @@ class Log extends BaseLog {
     await this.#follower?.open()
   }
 
-  /** What an acknowledgement of `append` means; undefined until loaded. */
+  /**
+   * What an acknowledgement of `append` means; undefined until the log is open. `'written'`: the record is in the page
+   * cache of one server. `'replicated'`: it is in the page caches of a majority of the servers. `'synced'`: it is on
+   * the disks of the servers that acknowledged it.
+   */
   get acknowledged () {
     return this.#core.opened?.acknowledged
   }
 
-  /** The seq up to which everything is on stable storage. */
+  /**
+   * The seq up to which everything is on stable storage. If the servers do not always sync, it throws
+   * `ERR_NOT_SUPPORTED`: nobody can say when the next sync is.
+   */
   get durable () {
     if (this.#core.lifecycle.hasOpened && !this.supports.durable) throw this.#notSynced('durable')
     return this.#core.durable
@@ -93,8 +100,10 @@ class Log extends BaseLog {
   }
 
   /**
-   * Appends the values of a batch that are not there yet, as their ids say. The server remembers ids for the
-   * `duplicate_window` of the stream.
+   * Appends the values of a batch that are not there yet, as their message ids say, and gives the seq of the last
+   * record. The server remembers ids for the `duplicate_window` of the stream. In a stream that the log made, that is
+   * four times `timeout`, but at least two minutes. A stream that remembers them for less than twice `timeout` is
+   * refused with `ERR_NOT_SUPPORTED`.
    * @type {(values: readonly unknown[], ids: readonly string[], cb?: NodeCallback<number>) => any}
    */
   appendOnce (values, ids, cb) {
@@ -189,7 +198,7 @@ class Log extends BaseLog {
   }
 
   /**
-   * The message id under which a record was appended; null if it has none.
+   * Gives the message id under which a record was appended; null if it has none.
    * @type {(seq: number, cb?: NodeCallback<string | null>) => any}
    */
   idOf (seq, cb) {
@@ -209,7 +218,10 @@ class Log extends BaseLog {
     throw errors.notFound('get', place, seq)
   }
 
-  /** @type {(cb?: NodeCallback<void>) => any} */
+  /**
+   * Waits for all appends, if the servers sync before they acknowledge. Otherwise it fails with `ERR_NOT_SUPPORTED`.
+   * @type {(cb?: NodeCallback<void>) => any}
+   */
   sync (cb) {
     return this._run('sync', cb, (cb) => {
       if (!this.supports.durable) return cb(this.#notSynced('sync'))
@@ -217,7 +229,11 @@ class Log extends BaseLog {
     })
   }
 
-  /** @type {(cb?: NodeCallback<any>) => any} */
+  /**
+   * Gives `stream`, `subject`, `count`, `size`, `since`, `id`, `codec`, `replicas`, `leader`, `acknowledged`,
+   * `syncIntervalMs` (null if it is not known), `atomicBatchCount` and `serverVersion`.
+   * @type {(cb?: NodeCallback<any>) => any}
+   */
   stats (cb) {
     return this._run('stats', cb, (cb) => toCallback(this.#describe(), cb))
   }

@@ -19,24 +19,38 @@ const KNOWN = [...CONNECTING, 'stream', 'subject', 'codec', 'replicas', 'config'
   'mustExist', 'requireSynced', 'monitor', 'apiPrefix', 'domain', 'maxRecordSize', 'maxPendingSize', 'strict', 'signal']
 
 /**
+ * The options of a log on JetStream. `servers` (a text or a list; by default `127.0.0.1:4222`), `tls`, `token`, `user`,
+ * `pass`, `authenticator` (credentials, NKeys), `name`, `inboxPrefix`, `pingInterval`, `reconnectTimeWait` and others
+ * pass through to `@nats-io/transport-node`. The client reconnects without end, unless `maxReconnectAttempts` says
+ * otherwise.
  * @template [T=any]
  * @typedef {object} OwnOptions
- * @property {string} stream  name of the stream; it is made if there is none
- * @property {string} [subject]  on which the records are published; by default the name of the stream
- * @property {import('@millrace/offset-log').Codec<T>} [codec]  by default values are Buffers
+ * @property {string} stream  the name of the stream. It is made if there is none; the log needs one of its own.
+ *   Required
+ * @property {string} [subject]  on which the records are published; no wildcards. By default the name of the stream
+ * @property {import('@millrace/offset-log').Codec<T>} [codec]  its name is in the metadata of the stream, and compared.
+ *   By default values are Buffers
  * @property {number} [replicas]  1 to 5. A new stream has 1 by default; an existing one must have at least as many
- * @property {Partial<import('@nats-io/jetstream').StreamConfig>} [config]  more of a new stream, such as `max_bytes`
+ * @property {Partial<import('@nats-io/jetstream').StreamConfig>} [config]  more settings of a new stream, such as
+ *   `max_bytes`, `max_age` or `placement`. If these drop its oldest records (`discard: 'old'`), reading one fails with
+ *   `ERR_LOG_SEQ_RETAINED`. By default a full stream refuses records (`ERR_LOG_FULL`)
  * @property {string} [filename]  a path; flumedb and its views keep their own files beside it
- * @property {boolean} [follow]  false: `since` moves only with this log's own appends; true by default
- * @property {number} [timeout]  ms, how long a call tries again while no server answers; 30,000 by default
- * @property {number} [connectTimeout]  ms, for one attempt to connect; 20,000 by default
- * @property {boolean} [mustExist]  true fails with ENOENT if there is no such stream; false by default
- * @property {boolean} [requireSynced]  true refuses servers that do not sync before they acknowledge; false by default
- * @property {string | readonly string[]} [monitor]  URLs of the servers' monitoring ports, which say when they sync
+ * @property {boolean} [follow]  false: `since` moves only with this log's own appends, which saves a small message for
+ *   each record and one a second. True by default
+ * @property {number} [timeout]  for how many ms a call tries again while no server answers; 30,000 by default. Then it
+ *   fails with `ERR_SERVER_UNAVAILABLE`, and the record of an append may be there or not
+ * @property {number} [connectTimeout]  ms for one attempt to connect; 20,000 by default
+ * @property {boolean} [mustExist]  true fails with `ENOENT` if there is no such stream; false by default
+ * @property {boolean} [requireSynced]  true makes opening fail with `ERR_LOG_NOT_SYNCED`, unless every server that
+ *   holds the stream says that it syncs before it acknowledges; false by default
+ * @property {string | readonly string[]} [monitor]  URLs of the monitoring ports of all servers, such as
+ *   `http://127.0.0.1:8222`. Only these say when the servers sync: without them, `acknowledged` is never `'synced'`
  * @property {string} [apiPrefix]  of the JetStream API
  * @property {string} [domain]  of JetStream
- * @property {number} [maxRecordSize]  in bytes; the server's limit by default
- * @property {number} [maxPendingSize]  in bytes; Infinity by default
+ * @property {number} [maxRecordSize]  bytes of a record; the server's limit by default, which is 1 MiB with the headers
+ *   unless it is configured. Larger records are refused with `ERR_RECORD_TOO_LARGE`
+ * @property {number} [maxPendingSize]  bytes that may wait to be appended; Infinity by default. More is refused with
+ *   `ERR_LOG_OVERLOADED`
  * @property {boolean} [strict]  true refuses unknown options of reads; false by default
  * @property {AbortSignal} [signal]  an abort fails opening with ABORT_ERR
  */

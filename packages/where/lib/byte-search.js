@@ -19,6 +19,7 @@ const SAMPLE_SIZE = 4096
 /** @typedef {import('./select').Search} Search */
 
 /**
+ * Makes a search for one short byte string, or for either of two. It compares sixteen bytes at a time, in WebAssembly.
  * @param {Buffer[]} needles  one or two, of at least a byte each; of longer ones the last 16 bytes are searched for
  * @returns {Search | null}  for any of them; null without a kernel, or if there is nothing to search for
  */

@@ -84,7 +84,8 @@ function at (names, index) {
 }
 
 /**
- * @param {unknown} value  a number, or a name in any case: also with a colour, a bracket or a number behind it
+ * Gives the level that a single value means. If a name means several things, the higher one counts.
+ * @param {unknown} value  a number, or a name in any case: also with a colour, a bracket or a number after it
  * @param {string} [scale]  of numbers
  * @returns {Level | null}  null if it is no level
  */
@@ -109,11 +110,12 @@ function ofNumbered (text) {
   return ofNumber(base.level + Number(digits) * 2.5)
 }
 
-/** What people call a level. @param {number} level @returns {string} */
+/** Gives the name that pino has for a number, or for the one below it. @param {number} level @returns {string} */
 function labelOf (level) {
   return /** @type {readonly [number, string]} */ (LABELS.find(([least]) => level >= least))[1]
 }
 
 exports.toLevel = toLevel
 exports.labelOf = labelOf
+/** All names of levels that are known. */
 exports.LEVEL_NAMES = Object.freeze([...NAMES.keys()].filter((name) => name.length > 1))

@@ -8,11 +8,16 @@ const { LEVEL_NAMES, toLevel } = require('./levels')
 /** @typedef {import('./where').Condition} Condition */
 /** @typedef {import('./where').Filter} Filter */
 /** @typedef {import('./where').AskedPath} AskedPath */
-/** @typedef {{ since?: Date | number | undefined, until?: Date | number | undefined, path?: AskedPath }} TimeRange */
+/**
+ * @typedef {object} TimeRange
+ * @property {Date | number | undefined} [since]  the first time, as a Date or ms since 1970
+ * @property {Date | number | undefined} [until]  the time before which records must be
+ * @property {AskedPath} [path]  where the time is; by default it is found wherever a logger writes it
+ */
 
 /**
- * Records from `since` on and before `until`.
- * @param {TimeRange} range  `path`: of the time; by default it is found, wherever a logger writes it
+ * Makes a filter for records from `since` on and before `until`.
+ * @param {TimeRange} range
  * @returns {AskedFilter}
  */
 function timeFilter ({ since, until, path = [] }) {
@@ -28,7 +33,7 @@ function toMs (time) {
 }
 
 /**
- * Records of a level and above.
+ * Makes a filter for records of a level and above.
  * @param {string | number} level  a name that some logger has, in any case; or a number of pino
  * @param {{ levels?: Record<string, number>, path?: AskedPath }} [options]  `levels`: names of your own, in the field
  *   `level`, with numbers as pino has them. `path`: of the level; by default it is found, wherever a logger writes it
@@ -62,7 +67,7 @@ const LEVEL_MAX = 69
 const [ZERO, COMMA, BRACE_END] = Buffer.from('0,}')
 
 /**
- * What the first bytes of a record in JSON say: it costs less than to parse it.
+ * Makes a quick look at the first bytes of a record in JSON, which costs less than to parse it.
  * @param {Condition} condition  of a time or level, of the record itself
  * @returns {(buf: Buffer, start: number, end: number) => boolean | undefined}  whether the record fulfils it, if it is
  *   JSON; undefined if its first bytes do not tell
@@ -113,7 +118,8 @@ function readDigits (buf, start, end, count) {
 }
 
 /**
- * The bounds that every record is in that fulfils the filters: what is known to be outside of them need not be read.
+ * Gives the bounds on the time of the record that all of these filters need: what is known to be outside of them need
+ * not be read.
  * @param {Filter[]} filters  from `parseWhere`
  * @returns {TimeBounds | null}  null without a condition on the time of the record
  */

@@ -58,7 +58,8 @@ const OWN_LEVEL_MIN = 8
 const OWN_LEVEL_MAX = 70
 
 /**
- * @typedef {{ ms: number, nanoseconds: number, path: string[] }} FoundTime  `path`: of the field
+ * @typedef {{ ms: number, nanoseconds: number, path: string[] }} FoundTime  ms since 1970, and 0 to 999,999 nanoseconds
+ *   after it. `path`: of the field
  * @typedef {object} FoundLevel
  * @property {number} level  on the scale of pino
  * @property {number} severity  of OpenTelemetry
@@ -92,8 +93,12 @@ function meaningOf (key) {
 }
 
 /**
+ * Finds the time of a record, wherever a logger writes it. Names of fields are compared without case and punctuation.
+ * What is nearer to the root counts first, then the order of a table. If there is no such field, the fields inside of
+ * `log`, `value`, `body`, `jsonPayload`, `message`, `meta`, `context` and a few more are looked at, also if they are
+ * JSON in a text.
  * @param {unknown} record  decoded; or text or bytes, as of a log without a codec
- * @returns {FoundTime | null}
+ * @returns {FoundTime | null}  null if it has no time
  */
 function findTime (record) {
   return timeIn(toText(record), 0, [])
@@ -163,8 +168,12 @@ function withTimeOfDay (fields, key) {
 }
 
 /**
+ * Finds the level of a record, wherever a logger writes it, as `findTime` finds the time. A number means what the
+ * writer of that field means: `level` is pino's, `severityNumber` OpenTelemetry's, `PRIORITY` syslog's, `severity` from
+ * 100 on Google's, `levelno` Python's. A few records imply a level: an `errorCode` of CloudTrail is an error, CLEF
+ * without `@l` is information, and a container's line on `stderr` is an error, unless the line itself says its level.
  * @param {unknown} record  decoded; or text or bytes
- * @returns {FoundLevel | null}
+ * @returns {FoundLevel | null}  null if it has no level
  */
 function findLevel (record) {
   return levelIn(toText(record), 0, [])

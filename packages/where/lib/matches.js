@@ -10,7 +10,8 @@ const { isInRange } = require('./operators')
 /** @typedef {import('./where').Step} Step */
 
 /**
- * The oracle: walks a decoded value and compares. Slow and obvious on purpose: compiled filters are tested against it.
+ * Says whether all filters hold for a decoded record: it walks the value and compares. Slow and obvious on purpose:
+ * every codec must give the same answer, however a record is spelled.
  * @param {Filter[]} filters  from `parseWhere`
  * @param {unknown} value  a decoded record
  * @returns {boolean}  whether all of them hold
@@ -46,7 +47,11 @@ function isWithin ({ gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infin
   return number !== null && number > gt && number >= gte && number < lt && number <= lte
 }
 
-/** @param {Condition['includes']} includes @returns {includes is Filter} */
+/**
+ * Whether an `includes` is a filter, instead of a value.
+ * @param {Condition['includes']} includes
+ * @returns {includes is Filter}
+ */
 function isFilter (includes) {
   return typeof includes === 'object' && includes !== null
 }
@@ -84,8 +89,10 @@ const SET_SIZE_MIN = 8
 /** @typedef {(value: any) => boolean} Match */
 
 /**
+ * Makes a function that gives the answer of `matches`, faster for many values. The time that it takes does not depend
+ * on how many values an `in` has.
  * @param {Filter[]} filters  from `parseWhere`
- * @returns {Match}  what `matches` answers, of many values
+ * @returns {Match}
  */
 function createMatch (filters) {
   const all = filters.map(createPart)
@@ -113,8 +120,9 @@ function createPart (filter) {
 }
 
 /**
+ * Makes a function that says whether a value that was found at the path of a condition fulfils it.
  * @param {Condition} condition
- * @returns {Match}  whether a value that is at its path fulfils it
+ * @returns {Match}
  */
 function createValueMatch (condition) {
   const { equals, in: values, includes, gt, gte, lt, lte } = condition

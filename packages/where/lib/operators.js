@@ -94,11 +94,11 @@ function compareValues (a, b) {
 }
 
 /**
- * By code points, as their UTF-8 is ordered. `<` compares UTF-16 units, among which those of a pair, which stand for
- * the highest code points, are not the highest. Half a pair has the code point of its unit.
+ * Compares texts by code points, as their UTF-8 is ordered. `<` compares UTF-16 units, among which those of a pair,
+ * which stand for the highest code points, are not the highest. Half a pair has the code point of its unit.
  * @param {string} a
  * @param {string} b
- * @returns {number}
+ * @returns {number}  below, equal to or above 0
  */
 function compareTexts (a, b) {
   const length = Math.min(a.length, b.length)

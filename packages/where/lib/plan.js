@@ -27,6 +27,7 @@ const ALTERNATIVES_MAX = 8
  */
 
 /**
+ * Makes a tree of `any` and `all` out of filters. Its leaves are conditions.
  * @param {Filter[]} filters  from `parseWhere`
  * @returns {Plan}  all of it must hold
  */
@@ -64,6 +65,7 @@ function addPart (node, filter, isWanted) {
 /** @typedef {(condition: Condition) => Iterable<Search>} SearchCondition  for what it needs, the best one first */
 
 /**
+ * Makes the searches for a plan, out of those for each condition.
  * @param {Plan} plan
  * @param {SearchCondition} searchCondition
  * @returns {Search[]}  each finds every record that fulfils the plan

@@ -62,9 +62,14 @@ class Strategy {
 }
 
 /**
+ * Makes a function that selects from many records at once. It searches all records together for bytes that every
+ * matching record must contain, and tests only the records that contain them: a search may find too many records, but
+ * never misses one. Each search would be right, so it measures their times and uses the fastest; or none, if testing
+ * every record is faster.
  * @param {Test} test  of one record
  * @param {Search[]} searches  each for something else that a record must have
- * @param {{ alwaysSearches?: boolean }} [options]  whether any search takes less time than to test every record
+ * @param {{ alwaysSearches?: boolean }} [options]  `alwaysSearches`: whether any search takes less time than to test
+ *   every record, as if testing means parsing; false by default
  * @returns {Select | undefined}  undefined if there is nothing to search for
  */
 function createSelect (test, searches, { alwaysSearches = false } = {}) {
@@ -154,6 +159,7 @@ function createUnionSearch (searches) {
 }
 
 /**
+ * Makes a search that leaves out some of the places that another one finds.
  * @param {Search} search
  * @param {(buf: Buffer, place: number, to: number) => boolean} mayBe  whether what was found there may be what is
  *   looked for; reads nothing at or behind `to`

@@ -182,6 +182,8 @@ class SearchedPart {
 }
 
 /**
+ * Makes a search for long texts, in any of their spellings. A text of 54 bytes contains 51 known words of four bytes,
+ * one at each of 51 positions. So a search that looks at every 51st position cannot miss the text.
  * @param {Text[]} texts  that are spelled alike
  * @returns {Search}  for any of them
  */

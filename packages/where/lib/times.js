@@ -34,6 +34,7 @@ const LEADING = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?
  */
 
 /**
+ * Gives the time that a single value means. A text without a zone is in UTC, on every machine.
  * @param {unknown} value  a number or digits of seconds, ms, microseconds or nanoseconds since 1970, as its size tells;
  *   a text; a Date; or an object such as those of MongoDB, Google's protobuf and log4j
  * @returns {Instant | null}  null if it is no time
@@ -150,7 +151,7 @@ function toLeadingInstant (text) {
   return found === null ? null : ofText(found[1])
 }
 
-/** Since 1970, as digits. @param {Instant} instant */
+/** Gives the nanoseconds since 1970, as digits. @param {Instant} instant */
 function toNanoseconds ({ ms, nanoseconds }) {
   return String(BigInt(ms) * 1_000_000n + BigInt(nanoseconds))
 }

@@ -59,7 +59,7 @@ const KEYS_SHOWN_MAX = 5
  * @typedef {AskedEquality | AskedPresence | AskedChoice | AskedRange | AskedPrefix | AskedMember | AskedTime |
  *   AskedLevel} AskedCondition
  * @typedef {AskedCondition | AskedAny | AskedAll | AskedNot} AskedFilter
- * @typedef {AskedFilter | readonly AskedFilter[]} Where  a filter, or a list of which all must hold
+ * @typedef {AskedFilter | readonly AskedFilter[]} Where  a filter, or a list of filters that all must hold
  */
 
 /**
@@ -138,7 +138,11 @@ const CONDITION = `{ path, <operator>: value } with one of ${OPERATORS.join(', '
 const LANGUAGE = `A filter is ${CONDITION}; { any: [...] }, { all: [...] } or { not: filter }; or a list, of which all must hold`
 
 /**
- * @param {unknown} where  a filter, or a list of which all must hold (an empty list holds for every record)
+ * Checks a filter that a user passes, and brings it into the form that codecs take. A filter may come from a stranger:
+ * more than 32 levels of filters inside filters, 1,000 conditions, 100,000 values in all `in` together or 1,000 keys in
+ * a path are refused, and it reads no more of the filter than that. The message of the error says what is wrong, and
+ * suggests the right spelling of an operator.
+ * @param {unknown} where  a filter, or a list of filters that all must hold (an empty list holds for every record)
  * @returns {Filter[]}  a copy: later changes to what was passed change nothing
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
