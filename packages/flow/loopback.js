@@ -7,9 +7,9 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
  * @typedef {object} Headers
- * @property {string | undefined} [host]
- * @property {string | undefined} [origin]
- * @property {string | string[] | undefined} [sec-fetch-site]
+ * @property {string | undefined} [host]  the name that the client has for the server
+ * @property {string | undefined} [origin]  the site of the page that makes the request
+ * @property {string | string[] | undefined} [sec-fetch-site]  how that site relates to the server, as the browser says
  */
 
 /** Clients send the same header with each request. */
@@ -22,6 +22,7 @@ function nameOf (host = '') {
 }
 
 /**
+ * Says why a request to a server on this machine was made by a web page that should not have made it.
  * @param {Headers} headers
  * @param {(name: string) => boolean} [isKnown]  whether the server has this name; by default, names of the loopback
  * @returns {string | null}  the reason to refuse the request; null if there is none
@@ -41,4 +42,5 @@ function isSameOrigin (origin, host) {
 }
 
 exports.whyForeign = whyForeign
+/** Whether a name is one of the loopback. */
 exports.isLoopbackName = (/** @type {string} */ name) => LOOPBACK.has(name)

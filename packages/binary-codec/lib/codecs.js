@@ -8,7 +8,12 @@ const { sliceRange } = require('./wire-format')
 
 /** @typedef {import('./compile').Test} Test */
 
-/** Values in the binary format. A record is one value and nothing behind it. */
+/**
+ * The codec of a log for values in the binary format: `OffsetLog(path, { codec: binaryCodec })`. A record is one value
+ * and nothing after it. `compile(where)` makes a function `(buf, start, end) => boolean` that says whether the record
+ * in these bytes fulfils a filter. It decodes nothing, reads nothing outside the range and never throws. For bytes that
+ * `decode` would refuse, it may answer true or false, but always the same.
+ */
 const binaryCodec = Object.freeze({
   name: 'binary',
   /** Decode takes bytes: flumecodec's convention. */
@@ -42,8 +47,8 @@ const binaryCodec = Object.freeze({
 })
 
 /**
- * Equal values get equal bytes. They are records like all others, and it reads all others, so it has the same name: a
- * log may be opened with either.
+ * `binaryCodec`, but it encodes as `encodeCanonical` does: equal values get equal bytes. They are records like all
+ * others, and it reads all others, so it has the same name: a log may be opened with either.
  */
 const canonicalCodec = Object.freeze({
   ...binaryCodec,

@@ -16,6 +16,9 @@ const NULL_RANK = -1
 const UNDEFINED_RANK = 8
 
 /**
+ * Compares two encoded values. The order is: not found, null, strings, buffers, numbers, arrays, objects, false, true,
+ * Dates, BigInts, typed arrays and the like by subtype, undefined. Numbers, Dates and BigInts compare by value,
+ * everything else by its bytes.
  * @param {Buffer} buf1
  * @param {number} start1  -1 for a value not found, as the seek functions give it
  * @param {Buffer} buf2
@@ -86,6 +89,7 @@ function compareBytes (buf1, pos1, end1, buf2, pos2, end2) {
 }
 
 /**
+ * Compares an encoded string with a text.
  * @param {Buffer} buf
  * @param {number} start
  * @param {string | Uint8Array} target
@@ -104,6 +108,7 @@ function compareString (buf, start, target) {
 }
 
 /**
+ * Makes a function that compares encoded values by what they have at some paths.
  * @param {ReadonlyArray<ReadonlyArray<string | Uint8Array | number>>} paths  the first at which two differ decides
  * @returns {(a: Buffer, b: Buffer) => number}  for `Array.prototype.sort` over encoded values
  */

@@ -25,6 +25,8 @@ const {
 /** @typedef {(buf: TextBuffer, pos: number, end: number, depth: number) => void} CheckItems  without making it */
 
 /**
+ * Decodes the value that begins at a place. A decoded string may keep the whole text of its value alive, up to 4 KiB:
+ * to keep a single one for a long time, copy it.
  * @param {Uint8Array} buf  Buffers in the result are views of its memory
  * @param {number} [start]  where the value begins; what follows the value is not looked at
  * @returns {any}

@@ -37,12 +37,15 @@ function createWriteThen ({ isCanonical }) {
 }
 
 /**
+ * Encodes a value into a Buffer of its own. An encoded Buffer may share its memory with up
+ * to 16 KiB of other encoded values, as small Buffers of Node.js do: to keep a single one for a long time, copy it.
  * @overload
  * @param {unknown} value
  * @returns {Buffer}  of exactly the size needed
  * @throws {LogError} ERR_CODEC_ENCODE with `path`
  */
 /**
+ * Encodes a value into a place in one of your buffers. If the bytes do not fit, it throws and writes nothing.
  * @overload
  * @param {unknown} value
  * @param {Uint8Array} buf  gets the bytes; untouched when they do not fit
@@ -69,6 +72,7 @@ function encode (value, buf, start = 0) {
 }
 
 /**
+ * Gives how many bytes a value takes.
  * @param {unknown} value
  * @returns {number}  the size of its bytes; found by encoding it, so `encode(value)` alone is half the work of both
  */
@@ -77,6 +81,7 @@ function encodingLength (value) {
 }
 
 /**
+ * Encodes a value into a marked buffer.
  * @param {unknown} value
  * @returns {Buffer}  its bytes, marked: encoded as part of another value they are copied in as they are
  */
@@ -85,6 +90,10 @@ function encodeIdempotent (value) {
 }
 
 /**
+ * Encodes a value canonically: equal values have equal bytes, and different values different bytes. Values are equal if
+ * `isDeepStrictEqual` of `node:util` finds their decoded values equal: the order of keys does not matter; 0 and -0, 1
+ * and 1n, a Buffer and a Uint8Array differ. Holes and half surrogate pairs do not come back as they were, so they are
+ * refused.
  * @param {unknown} value
  * @returns {Buffer}  the same bytes for all values that come back deeply equal, and for no others
  * @throws {LogError} ERR_CODEC_ENCODE with `path`
@@ -94,6 +103,7 @@ function encodeCanonical (value) {
 }
 
 /**
+ * Says whether bytes are canonical.
  * @param {Uint8Array} buf
  * @param {number} [start]
  * @param {number} [end]

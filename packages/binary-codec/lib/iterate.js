@@ -4,6 +4,7 @@
 const { ARRAY, OBJECT, TYPE_BITS, TYPE_MASK, requireKeyTag, requireTag, requireTagAt, tagSize } = require('./wire-format')
 
 /**
+ * Gives the type of an encoded value.
  * @param {Buffer} buf
  * @param {number} [start]
  * @returns {number}  one of `types`
@@ -13,6 +14,7 @@ function getEncodedType (buf, start = 0) {
 }
 
 /**
+ * Gives the size of the payload of an encoded value.
  * @param {Buffer} buf
  * @param {number} [start]
  * @returns {number}  bytes of the payload, without the tag
@@ -22,6 +24,7 @@ function getEncodedLength (buf, start = 0) {
 }
 
 /**
+ * Gives the payload of an encoded value; of an extension, the subtype and then the rest.
  * @param {Buffer} buf
  * @param {number} [start]
  * @returns {Buffer}  a view of the payload: of a string its characters, of a buffer its bytes
@@ -32,6 +35,7 @@ function slice (buf, start = 0) {
 }
 
 /**
+ * Gives the bytes of an encoded value.
  * @param {Buffer} buf
  * @param {number} [start]
  * @returns {Buffer}  a view of the whole value, tag included: what `decode` and `markIdempotent` take
@@ -42,6 +46,7 @@ function pluck (buf, start = 0) {
 }
 
 /**
+ * Visits each child of an encoded array or object.
  * @param {Buffer} buf
  * @param {number} start
  * @param {(buf: Buffer, valueStart: number, key: number) => unknown} fn  gets the index in an array, and the offset of

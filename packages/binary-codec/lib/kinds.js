@@ -99,6 +99,7 @@ function resolve (value, key) {
 }
 
 /**
+ * Gives the type that a value has once it is encoded.
  * @param {unknown} value
  * @returns {number | undefined}  the type in the tag that `encode` would write; undefined when it would refuse
  */
@@ -118,6 +119,8 @@ function getValueType (value) {
 }
 
 /**
+ * Marks a buffer as one encoded value: `encode` checks its bytes and copies them in, instead of encoding it as a
+ * Buffer.
  * @template {Uint8Array} T
  * @param {T} buf  holds exactly one encoded value by the time it is encoded into another; `encode` checks it then
  * @returns {T}  the same buffer
@@ -128,7 +131,10 @@ function markIdempotent (buf) {
   return buf
 }
 
-/** @type {(buf: any) => boolean} */
+/**
+ * Whether a buffer is marked.
+ * @type {(buf: any) => boolean}
+ */
 function isIdempotent (buf) {
   return marked.has(buf)
 }

@@ -24,6 +24,7 @@ const KEPT_LENGTH_MAX = 64
 const keptSteps = new Map()
 
 /**
+ * Finds the value of a key in an encoded object.
  * @param {Uint8Array} buf
  * @param {number} start  of an encoded value; -1, for a value not found, gives -1
  * @param {string | Uint8Array} key
@@ -35,6 +36,7 @@ function seekKey (buf, start, key) {
 }
 
 /**
+ * Finds the value at a path in an encoded value.
  * @param {Uint8Array} buf
  * @param {number} start  of an encoded value
  * @param {ReadonlyArray<string | Uint8Array | number> | Uint8Array} path  keys and array indexes from the value
@@ -47,6 +49,7 @@ function seekPath (buf, start, path, pathStart = 0) {
 }
 
 /**
+ * Makes a `seekPath` for a path that is used often.
  * @param {ReadonlyArray<string | Uint8Array | number> | Uint8Array} path  as in `seekPath`
  * @returns {(buf: Uint8Array, start?: number) => number}  `seekPath` for this path, with its keys encoded beforehand
  */

@@ -41,7 +41,10 @@ function allocateShared (size) {
   return bytes
 }
 
-/** @type {(from: Uint8Array, begin: number, end: number, to: Uint8Array, at: number) => number} where the copy ends */
+/**
+ * Copies bytes.
+ * @type {(from: Uint8Array, begin: number, end: number, to: Uint8Array, at: number) => number} where the copy ends
+ */
 function copyBytes (from, begin, end, to, at) {
   const size = end - begin
   if (size > LOOP_SIZE_MAX) to.set(from.subarray(begin, end), at)
@@ -69,13 +72,19 @@ class ScratchBuffer {
 // Big-endian integers, written byte by byte: the compiler turns that into plain stores, whereas a method of Buffer
 // checks its arguments. Nothing is checked here: the framing knows that value and position fit.
 
-/** @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^16 */
+/**
+ * Writes two bytes, big-endian. Nothing is checked.
+ * @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^16
+ */
 function putUint16 (bytes, value, offset) {
   bytes[offset] = value >>> 8
   bytes[offset + 1] = value
 }
 
-/** @type {(bytes: Uint8Array, value: number, offset: number) => void} writes the low 32 bits of a larger `value` */
+/**
+ * Writes four bytes, big-endian. Nothing is checked.
+ * @type {(bytes: Uint8Array, value: number, offset: number) => void} writes the low 32 bits of a larger `value`
+ */
 function putUint32 (bytes, value, offset) {
   bytes[offset] = value >>> 24
   bytes[offset + 1] = value >>> 16
@@ -83,7 +92,10 @@ function putUint32 (bytes, value, offset) {
   bytes[offset + 3] = value
 }
 
-/** @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^48 */
+/**
+ * Writes six bytes, big-endian. Nothing is checked.
+ * @type {(bytes: Uint8Array, value: number, offset: number) => void} `value` is below 2^48
+ */
 function putUint48 (bytes, value, offset) {
   putUint16(bytes, Math.floor(value / TWO_32), offset)
   putUint32(bytes, value, offset + 2)
@@ -97,12 +109,18 @@ function putUint53 (bytes, value, offset) {
 
 // Big-endian unsigned integers of 32, 48 and 53 bits, as the flume family writes them. 53 bits take eight bytes.
 
-/** @type {(buf: Buffer, offset: number) => number} */
+/**
+ * Reads a big-endian integer of four bytes.
+ * @type {(buf: Buffer, offset: number) => number}
+ */
 function readUInt32BE (buf, offset) {
   return buf.readUInt32BE(offset)
 }
 
-/** @type {(buf: Buffer, offset: number) => number} */
+/**
+ * Reads a big-endian integer of six bytes.
+ * @type {(buf: Buffer, offset: number) => number}
+ */
 function readUInt48BE (buf, offset) {
   return buf.readUIntBE(offset, 6)
 }
@@ -115,7 +133,10 @@ function readUInt53BE (buf, offset) {
   throw new LogError('ERR_FILE_NUMBER_TOO_LARGE', `expected an integer of at most 53 bits, found 0x${found}`, { offset })
 }
 
-/** @type {(buf: Buffer, value: number, offset: number) => void} `value` is an integer from 0 to 2^53 - 1 */
+/**
+ * Writes a big-endian integer of eight bytes.
+ * @type {(buf: Buffer, value: number, offset: number) => void} `value` is an integer from 0 to 2^53 - 1
+ */
 function writeUInt53BE (buf, value, offset) {
   buf.writeUInt32BE(Math.floor(value / TWO_32), offset)
   buf.writeUInt32BE(value % TWO_32, offset + 4)

@@ -75,7 +75,10 @@ function createSettler (cb, name) {
   return settler
 }
 
-/** @type {<T>(run: (cb: (err: Error | null, result?: T) => void) => void) => Promise<any>} */
+/**
+ * Runs a function that takes a callback, and gives a promise of its result.
+ * @type {<T>(run: (cb: (err: Error | null, result?: T) => void) => void) => Promise<any>}
+ */
 function toPromise (run) {
   return new Promise((resolve, reject) => {
     run((err, result) => err ? reject(err) : resolve(result))

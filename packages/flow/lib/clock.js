@@ -24,7 +24,10 @@ const LIVED_PER_GAP = 0.5
 /** Once clocks were set back again and again, a step counts if so many steps before and after it go forward too. */
 const FORWARD_STEPS = 4
 
-/** @type {(ms: number, nowMs: number) => boolean} both in ms since 1970; false for NaN */
+/**
+ * Whether a clock may have been right: not before 2021, and at most an hour ahead of now.
+ * @type {(ms: number, nowMs: number) => boolean} both in ms since 1970; false for NaN
+ */
 function isPlausible (ms, nowMs) {
   return isSet(ms) && ms <= nowMs + AHEAD_MS && nowMs < CEILING_MS
 }
@@ -61,6 +64,8 @@ function isTooFarAhead (ms, nowMs) {
  */
 
 /**
+ * Says between which times each part of a log was written, by the times when the parts were begun, although clocks
+ * may have been wrong.
  * @param {number[]} begunMs  when each part was begun, by the clock of then, in the order of the parts
  * @param {number} nowMs
  * @param {number} [livedMs]  for how long the clock has been watched without a jump

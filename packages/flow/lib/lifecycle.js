@@ -9,6 +9,10 @@ const { rethrowAsync } = require('./callbacks')
 
 /** @template T @typedef {import('./callbacks').Callback<T>} Callback */
 
+/**
+ * The stages of what is opened and closed: calls wait until it is open, fail once it is closed, and call back exactly
+ * once.
+ */
 class Lifecycle {
   #closedError
   /** @type {Error | null} */
@@ -112,6 +116,7 @@ class Lifecycle {
     this.#runningCount++
   }
 
+  /** Ends a call that `enter` began. */
   leave () {
     this.#runningCount--
     if (this.#whenIdle) this.#tellIdle()

@@ -26,7 +26,11 @@ const { rethrowAsync } = require('./callbacks')
  * }} Obz
  */
 
-/** @template T @returns {Obz<T>} */
+/**
+ * Makes a value with listeners, with the interface of obz. If a listener throws, the others still run.
+ * @template T
+ * @returns {Obz<T>}
+ */
 function createObservable () {
   /** @type {T | undefined} undefined until it is set */
   let value

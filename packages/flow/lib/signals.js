@@ -6,6 +6,7 @@ const { LogError, misuse } = require('@millrace/errors')
 const { rethrowAsync } = require('./callbacks')
 
 /**
+ * Checks the option `signal` of a call; null if it is undefined.
  * @param {string} name  of the call
  * @param {unknown} signal
  * @returns {AbortSignal | null}
@@ -22,6 +23,7 @@ function parseSignal (name, signal) {
 }
 
 /**
+ * Makes the AbortError of a call, with the reason of the signal as its cause.
  * @param {string} name  of the call
  * @param {AbortSignal} signal  that was aborted
  * @returns {LogError}  with the name and the code that Node.js gives to such errors
@@ -38,6 +40,7 @@ function abortError (name, { reason }) {
 const listening = new WeakMap()
 
 /**
+ * Runs a function once when a signal is aborted. However many functions wait for a signal, the signal has one listener.
  * @param {AbortSignal | null} signal  not aborted yet
  * @param {() => void} run  a function that was not given before
  * @returns {() => void}  forgets it

@@ -8,6 +8,7 @@ const HARMFUL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 const ALL_HARMFUL = new RegExp(HARMFUL, 'g')
 
 /**
+ * Spells out what a terminal would obey, such as `\u001b`.
  * The spelling is that of JSON: in a JSON text without line breaks, such characters are in strings only, and the text
  * means the same as before.
  * @param {string} text

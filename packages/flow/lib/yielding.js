@@ -77,7 +77,10 @@ class SyncBudget {
     return this._syncCount++ < SYNC_COUNT_MAX
   }
 
-  /** @type {<T>(cb: (err: null, result: T) => void, result: T) => void} */
+  /**
+   * Calls back now, or in the next turn if the budget is used up.
+   * @type {<T>(cb: (err: null, result: T) => void, result: T) => void}
+   */
   deliver (cb, result) {
     if (this.mayAnswer()) cb(null, result)
     else setImmediate(cb, null, result)

@@ -120,6 +120,12 @@ const MORE = 0
 const DONE = 1
 const REFUSED = 2
 
+/**
+ * Checks JSON that comes in pieces, and builds nothing: for servers, which must know how large and how deep a value
+ * is before they make anything from it. It accepts what JSON.parse accepts, in valid UTF-8 and up to 1,000 levels
+ * deep. `begin()` starts with a value, `pass(bytes, from, to)` goes on, and `end()` says that no more comes; `status`
+ * is then `MORE`, `DONE` or `REFUSED`, with a `reason`.
+ */
 class JsonCheck {
   /** How many arrays, objects and commas there were: about how many values would have to be built. */
   parts = 0

@@ -9,15 +9,23 @@ const { parseText } = require('./parse-text')
 
 const KEYS_SHOWN_MAX = 10
 
+/**
+ * The codec of a log for JSON: `OffsetLog(path, { codec: jsonCodec })`. `compile(where)` makes a function `(buf, start,
+ * end) => boolean` that says whether the record in these bytes fulfils a filter. It reads nothing outside the range and
+ * never throws; a record that is not a JSON text matches no filter.
+ */
 const jsonCodec = Object.freeze({
   name: 'json',
   /** Decode takes bytes: flumecodec's convention. */
   buffer: /** @type {const} */ (true),
 
   /**
+   * Gives the UTF-8 bytes of `JSON.stringify(value)`. A value without a JSON text, one that JSON.stringify refuses and
+   * one that is nested deeper than 1,000 levels are refused, and nothing is written.
    * @param {any} value
    * @returns {Buffer}
-   * @throws {LogError} ERR_CODEC_ENCODE with `path`, and with what JSON.stringify threw as its cause
+   * @throws {LogError} ERR_CODEC_ENCODE with `path`, the keys and indexes that lead to the refused part, and with
+   *   what JSON.stringify threw as its cause
    */
   encode (value) {
     const text = stringify(value)
@@ -29,6 +37,7 @@ const jsonCodec = Object.freeze({
   },
 
   /**
+   * Gives the value.
    * @param {Uint8Array} buf  one JSON text and nothing else
    * @returns {any}
    * @throws {LogError} ERR_CODEC_DECODE, with what JSON.parse threw as its cause, and with `offset` if that tells the
@@ -40,6 +49,7 @@ const jsonCodec = Object.freeze({
   },
 
   /**
+   * Gives the value in a part of a buffer.
    * @param {Uint8Array} buf
    * @param {number} start
    * @param {number} end

@@ -14,6 +14,7 @@ JSON.parse(`${PROBE}\\\\":1}`)
 const mistakesKeys = Object.keys(JSON.parse(`${PROBE}\\n":1}`))[1] !== 'key\n'
 
 /**
+ * Gives `JSON.parse(text)`, but is also correct on versions of Node.js whose JSON.parse mistakes one key for another.
  * @param {string} text
  * @returns {any}
  * @throws {SyntaxError} what JSON.parse throws

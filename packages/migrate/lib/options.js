@@ -19,20 +19,25 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
 
 /**
  * @typedef {object} SourceOptions
- * @property {Format} [format]  detected by default
- * @property {number} [blockSize]  bytes; for flumelog-aligned-offset and async-append-only-log; 64 KiB by default
- * @property {'error' | 'skip'} [onCorrupt]  at damage, fail (the default), or continue behind it and count the loss
- * @property {import('@millrace/block-file').Storage} [storage]  the file system by default
+ * @property {Format} [format]  the format of the log, one of `formats`; detected by default. Give it if the log has
+ *   only one block, or if its first blocks are damaged
+ * @property {number} [blockSize]  bytes in a block of flumelog-aligned-offset or async-append-only-log; 64 KiB by
+ *   default
+ * @property {'error' | 'skip'} [onCorrupt]  at damage, `'error'` (the default) fails with `ERR_LOG_CORRUPT`, and
+ *   `'skip'` leaves the lost ranges out and counts them. After damage, a checked log goes on at the next sound chunk,
+ *   flumelog-aligned-offset at the next frame of the block or the next block, async-append-only-log at the next
+ *   block, and the offset framings do not go on
+ * @property {import('@millrace/block-file').Storage} [storage]  replaces the file system
  */
 
 /** @typedef {import('@millrace/offset-log').Codec} Codec */
 
 /**
  * @typedef {object} Progress
- * @property {'resume' | 'convert' | 'verify'} phase
+ * @property {'resume' | 'convert' | 'verify'} phase  what is done now
  * @property {number} records  done in this phase
  * @property {number} bytesDone  of the source
- * @property {number} bytesTotal
+ * @property {number} bytesTotal  of the source
  */
 
 /**
@@ -43,15 +48,20 @@ const CONVERT_NAMES = [...SOURCE_NAMES, 'fromCodec', 'toCodec', 'batchSize', 're
 
 /**
  * @typedef {object} OwnOptions
- * @property {Codec} [fromCodec]
- * @property {Codec} [toCodec]
- * @property {number} [batchSize]  records per commit, at most; 1,000 by default
- * @property {boolean} [resume]  false removes what an interrupted conversion left; true by default
- * @property {boolean} [verify]  true by default
- * @property {AbortSignal} [signal]
- * @property {(progress: Progress) => void} [onProgress]
- * @property {(oldSeq: number, newSeq: number) => void} [onRecord]
- * @property {OnBadRecord} [onBadRecord]
+ * @property {Codec} [fromCodec]  decodes each record of the old log. Without codecs, or if both are the same, bytes
+ *   are copied unchanged
+ * @property {Codec} [toCodec]  encodes each record for the new log, which stores its name. Without it, the name in
+ *   the old log is kept
+ * @property {number} [batchSize]  at most so many records, and at most 4 MiB, are one commit; 1,000 by default
+ * @property {boolean} [resume]  false removes what an interrupted conversion left; true, the default, goes on with it
+ * @property {boolean} [verify]  false does not read both files again at the end, and accepts values that the new
+ *   codec changes; true by default
+ * @property {AbortSignal} [signal]  ends the conversion with `ABORT_ERR` after the batch
+ * @property {(progress: Progress) => void} [onProgress]  gets how far the conversion is, once for each batch
+ * @property {(oldSeq: number, newSeq: number) => void} [onRecord]  gets the old and the new seq of every record, in
+ *   order, before the new log appears. After an interruption it begins again with the first record
+ * @property {OnBadRecord} [onBadRecord]  gets each record that the codecs refuse. If it returns true, the record is
+ *   left out; otherwise the conversion ends with the error, which is the default
  * @typedef {SourceOptions & OwnOptions} ConvertOptions
  */
 

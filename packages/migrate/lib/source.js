@@ -83,7 +83,10 @@ class Source {
     return createRecordStream((cb) => this.#lifecycle.run('stream', cb, (cb) => cb(null, this.createReader())))
   }
 
-  /** @returns {RecordReader}  in front of the first record; the source must be open */
+  /**
+   * Makes a reader of all records, for the conversion.
+   * @returns {RecordReader}  in front of the first record; the source must be open
+   */
   createReader () {
     const { format, blocks, log, end } = /** @type {Opened} */ (this.#opened)
     const { blockSize, onCorrupt } = this.#options

@@ -15,9 +15,14 @@ const { ProtobufWriter } = require('./protobuf-writer')
  * @typedef {{ code: number, message: string }} Status  `code`: of gRPC
  */
 
+/** The media type of each encoding, for `Content-Type`. */
 const MEDIA_TYPES = Object.freeze({ protobuf: 'application/x-protobuf', json: 'application/json' })
 
-/** @type {(encoding: Encoding, rejection: Rejection) => Buffer} */
+/**
+ * Makes the answer to a request that succeeded, perhaps in part; `{ rejectedCount: 0, message: '' }` if all records
+ * were stored.
+ * @type {(encoding: Encoding, rejection: Rejection) => Buffer}
+ */
 function writeResponse (encoding, { rejectedCount, message }) {
   const isWhole = rejectedCount === 0 && message === ''
   if (encoding === 'json') {
@@ -35,7 +40,10 @@ function writePartialSuccess (writer, { rejectedCount, message }) {
   writer.text(PARTIAL_SUCCESS.errorMessage, message)
 }
 
-/** @type {(encoding: Encoding, status: Status) => Buffer} */
+/**
+ * Makes the answer to a request that failed. `code` is a gRPC status, such as 3 for a bad request.
+ * @type {(encoding: Encoding, status: Status) => Buffer}
+ */
 function writeStatus (encoding, status) {
   if (encoding === 'json') return Buffer.from(JSON.stringify(status))
   const writer = new ProtobufWriter()
@@ -45,6 +53,7 @@ function writeStatus (encoding, status) {
 }
 
 /**
+ * Reads the answer to a request that succeeded: look at the HTTP status first.
  * An answer that cannot be read counts as one that rejects nothing.
  * @type {(encoding: Encoding, bytes: Buffer) => Rejection}
  */
@@ -88,6 +97,7 @@ function readPartialSuccess (reader, end, rejection) {
 }
 
 /**
+ * Reads the answer to a request that failed.
  * The message of a failure; null if it is no status.
  * @type {(encoding: Encoding, bytes: Buffer) => string | null}
  */

@@ -28,29 +28,29 @@ const SECONDS_LENGTH = 20
 /**
  * What was not sent is undefined.
  * @typedef {object} LogRecord
- * @property {string | undefined} time  ISO, with nanoseconds
- * @property {string | undefined} observedTime
- * @property {number | undefined} severityNumber
- * @property {string | undefined} severityText
- * @property {string | undefined} eventName
- * @property {AnyValue | undefined} body
- * @property {Attributes | undefined} attributes
- * @property {number | undefined} droppedAttributesCount
- * @property {string | undefined} traceId
- * @property {string | undefined} spanId
- * @property {number | undefined} flags
+ * @property {string | undefined} time  an ISO text with nanoseconds, such as `2026-09-21T14:13:20.000000123Z`
+ * @property {string | undefined} observedTime  when a collector or an SDK saw it, in the same form
+ * @property {number | undefined} severityNumber  1 to 24
+ * @property {string | undefined} severityText  the name of the level
+ * @property {string | undefined} eventName  the name of the event
+ * @property {AnyValue | undefined} body  the message
+ * @property {Attributes | undefined} attributes  of the record
+ * @property {number | undefined} droppedAttributesCount  how many the sender has left out
+ * @property {string | undefined} traceId  32 hex digits, in small letters
+ * @property {string | undefined} spanId  16 hex digits, in small letters
+ * @property {number | undefined} flags  of the trace
  *
- * @typedef {object} Resource
- * @property {Attributes | undefined} attributes
- * @property {number | undefined} droppedAttributesCount
- * @property {string | undefined} schemaUrl
+ * @typedef {object} Resource  what the records of one process share
+ * @property {Attributes | undefined} attributes  such as `service.name`
+ * @property {number | undefined} droppedAttributesCount  how many the sender has left out
+ * @property {string | undefined} schemaUrl  of the schema that names the attributes
  *
- * @typedef {object} Scope
- * @property {string | undefined} name
- * @property {string | undefined} version
- * @property {Attributes | undefined} attributes
- * @property {number | undefined} droppedAttributesCount
- * @property {string | undefined} schemaUrl
+ * @typedef {object} Scope  the part of a program that made the records
+ * @property {string | undefined} name  of the part, such as a library or a logger
+ * @property {string | undefined} version  of the part
+ * @property {Attributes | undefined} attributes  of the part
+ * @property {number | undefined} droppedAttributesCount  how many the sender has left out
+ * @property {string | undefined} schemaUrl  of the schema that names the attributes
  *
  * @typedef {Group<LogRecord>} LogGroup
  * @typedef {string | number | boolean | null | any[] | Attributes} AnyValue

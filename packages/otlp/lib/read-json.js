@@ -30,6 +30,8 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
  */
 
 /**
+ * Reads all log records of a request in JSON, as `readProtobuf` does. 64-bit integers may be strings or numbers, and
+ * numbers keep all their digits; enums must be integers.
  * @param {Uint8Array} bytes
  * @param {import('./log-record').ReadLimits} limits
  * @returns {LogGroup[]}

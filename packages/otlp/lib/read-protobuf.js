@@ -27,6 +27,9 @@ const {
  */
 
 /**
+ * Reads all log records of a request in protobuf: an array of groups `{ resource, scope, records }`. It refuses what
+ * is cut off, has lengths beyond its end, a wrong wire type or a value of the wrong kind, arrays and key-value lists
+ * more than 64 levels deep, and more than 2,000,000 nested messages. Unknown fields are ignored.
  * @param {Uint8Array} bytes
  * @param {ReadLimits} limits
  * @returns {LogGroup[]}

@@ -34,6 +34,13 @@ const VIEW_SIZE = 256
  * @property {number} [wholeSize]  a request up to this size is read at once; 256 KiB by default
  */
 
+/**
+ * Reads a request step by step while it arrives, for servers: it works only as long as its caller allows, and refuses
+ * what exceeds a limit before it has read the rest. `write(chunk)` takes a part of the request once `nextSize` is 0;
+ * `step()` works on `nextSize` bytes, which is no more than a chunk or a record. A record of more than `recordSize`
+ * bytes is rejected, and `finish()` gives their number. The whole request is refused if a resource or a scope is
+ * larger, or if one of them or a record has more than 100,000 values.
+ */
 class RequestReader {
   #limits
   #isProtobuf
@@ -80,14 +87,20 @@ class RequestReader {
       (sink === null ? 0 : sink.size + VIEW_SIZE * sink.count)
   }
 
-  /** @param {Buffer} chunk */
+  /**
+   * Takes a part of the request, once `nextSize` is 0.
+   * @param {Buffer} chunk
+   */
   write (chunk) {
     this.#chunks.push(chunk)
     this.#chunksSize += chunk.length
     if (this.#cutter === null && this.#chunksSize > this.#wholeSize) this.#beginCutting()
   }
 
-  /** @throws {LogError} ERR_CODEC_DECODE; ERR_RECORD_TOO_LARGE beyond the limits */
+  /**
+   * Works on `nextSize` bytes.
+   * @throws {LogError} ERR_CODEC_DECODE; ERR_RECORD_TOO_LARGE beyond the limits
+   */
   step () {
     try {
       if (this.#parts !== null) this.#join(/** @type {Part} */ (this.#parts.shift()))

@@ -63,6 +63,7 @@ const OF_VALUE = /** @type {Record<string, WriteField>} */ ({
 })
 
 /**
+ * Makes the protobuf of a log record that is given as the JSON encoding has it.
  * @param {JsonLogRecord} record
  * @returns {Buffer}
  * @throws {TypeError} ERR_INVALID_ARGUMENT
@@ -74,6 +75,8 @@ function writeLogRecord (record) {
 }
 
 /**
+ * Makes a request in protobuf. `resourceLogs` is as in the JSON encoding, but each of `logRecords` was made by
+ * `writeLogRecord`. For JSON, use `JSON.stringify({ resourceLogs })`.
  * @param {WrittenResourceLogs[]} resourceLogs
  * @returns {Buffer}
  * @throws {TypeError} ERR_INVALID_ARGUMENT

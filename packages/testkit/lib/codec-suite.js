@@ -35,6 +35,9 @@ const { createRandom } = require('./tools')
 const HOSTILE_KEYS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0', '', 'toJSON']
 
 /**
+ * Checks the codec contract: round trips, truncated and damaged bytes, and values that were decoded from a buffer
+ * that is overwritten afterwards. It also compares what `compile` and its `select` find with the result of decoding
+ * and comparing.
  * @type {(tape: (title: string, test: (t: any) => void) => void, codec: Codec, options?: CodecSuiteOptions) => void}
  */
 function testCodec (tape, codec, options = {}) {

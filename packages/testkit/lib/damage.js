@@ -22,6 +22,7 @@ function flip (path, offset, bit = 0) {
 }
 
 /**
+ * Cuts a file off.
  * @param {string} path
  * @param {number} size  in bytes
  */

@@ -10,6 +10,8 @@
  */
 
 /**
+ * Makes a storage that passes calls to another one, unless `decide` returns a fault. Calls of a lock are named
+ * `lock`, `noteFile`, `forgetFile` and `release`.
  * @param {any} inner  a storage, such as block-file's `fileStorage`
  * @param {Decide} decide  called at every call; `name` is the function's name
  * @returns {any}  a storage

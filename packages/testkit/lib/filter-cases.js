@@ -25,6 +25,7 @@ function pick (random, list) {
 }
 
 /**
+ * Makes a random value.
  * JSON-like, with keys and texts that are hard to find and numbers that have several spellings.
  * @param {Random} random
  * @param {number} [depth]
@@ -38,6 +39,7 @@ function makeValue (random, depth = 3) {
 }
 
 /**
+ * Makes a random filter that often holds for a value, or nearly so.
  * @param {Random} random
  * @param {any} value
  * @param {number} [depth]
@@ -146,17 +148,18 @@ function listParts (value, path = []) {
 
 /**
  * @typedef {object} FilterCases
- * @property {{ compile: (where: any) => any }} codec
- * @property {Random} random
+ * @property {{ compile: (where: any) => any }} codec  that is asked
+ * @property {Random} random  from `createRandom`
  * @property {() => { value: any, bytes: Buffer }} makeRecord  the bytes may be damaged, or spelled in any way
  * @property {(bytes: Buffer) => { value: any } | undefined}  parse  undefined if they are no record
- * @property {number} cases
+ * @property {number} cases  how many pairs of a filter and a record are tried, at least
  */
 
 /** Records that one filter is asked of. */
 const BATCH_SIZE = 25
 
 /**
+ * Asks a codec random filters of random records, one by one and in runs.
  * @param {FilterCases} options
  * @returns {{ failure: any, cases: number, hits: number, refused: number }}  the first pair of a record and a filter
  *   that is answered otherwise than by decoding and comparing, one by one, or among many in either order

@@ -23,6 +23,8 @@ const { temporaryFolder } = require('./tools')
  */
 
 /**
+ * Checks the Log contract. The suite opens the same path again to see which records survived. A log declares what it
+ * cannot do in `log.supports`.
  * @param {any} tape
  * @param {(path: string, options: object) => any} createLog  opens a log on the path; the options hold the codec
  * @param {LogSuiteOptions} [options]

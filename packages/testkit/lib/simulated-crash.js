@@ -37,6 +37,11 @@ const TEAR = 4096
  * @typedef {{ hash: number, toDisk: () => SimulatedDisk }} Image
  */
 
+/**
+ * Every state that a power cut may leave of a disk. A choice says what reached the medium: of the changed names of
+ * each folder, of the sizes of each file, and of each unsynced sector, 0 (the old bytes), n (version n) or
+ * `n + TEAR * seed` (a mixture of both). `choose(choice)` gives an image with a `hash` and `toDisk()`.
+ */
 class CrashPoint {
   /** @param {SimulatedDisk} disk  must not change afterwards */
   constructor (disk) {
@@ -54,12 +59,12 @@ class CrashPoint {
     for (const [name, inode] of reachable(disk)) this._addFile(name, inode)
   }
 
-  /** @returns {Choice}  keeps only what is durable */
+  /** Gives the choice that keeps only what is durable. @returns {Choice} */
   none () {
     return { names: this.folders.map(() => 0), sizes: this.files.map(() => 0), sectors: this.sectors.map(() => 0) }
   }
 
-  /** @returns {Choice}  keeps everything as it was last written */
+  /** Gives the choice that keeps everything as it was last written. @returns {Choice} */
   all () {
     return {
       names: this.folders.map(({ count }) => count),
@@ -68,7 +73,10 @@ class CrashPoint {
     }
   }
 
-  /** @type {(choice: Choice) => Image} */
+  /**
+   * Gives the image of a choice.
+   * @type {(choice: Choice) => Image}
+   */
   choose (choice) {
     /** @type {Survivor[]} */
     const survivors = this.files.map(({ sizes }, index) => ({ size: sizes[choice.sizes[index]], survivors: [] }))

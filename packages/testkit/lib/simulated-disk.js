@@ -40,6 +40,12 @@ const CHANGES = new Set(['write', 'truncate', 'sync', 'rename', 'unlink', 'syncF
 /** @type {DiskFault} */
 const NO_FAULT = Object.freeze({})
 
+/**
+ * A disk in memory that loses power. `disk.storage` is the value for the option `storage` of a log. A power cut keeps
+ * synced bytes. An unsynced sector of 512 bytes keeps its old bytes, any version that was written, or a mixture. A
+ * file keeps any size that it had since its last sync. Of the changes to a folder since its last sync, the first n
+ * survive; n may be any number.
+ */
 class SimulatedDisk {
   /** @param {DiskOptions} [options] */
   constructor ({ capacity = Infinity, decide = () => {}, defer = setImmediate, onChange = null } = {}) {
@@ -69,7 +75,10 @@ class SimulatedDisk {
     }
   }
 
-  /** @returns {string[]}  the paths of all files */
+  /**
+   * Lists the files.
+   * @returns {string[]}  the paths of all files
+   */
   list () {
     return [...this._names.keys()].sort()
   }
@@ -119,6 +128,7 @@ class SimulatedDisk {
   }
 
   /**
+   * Copies the disk.
    * @param {DiskOptions} [options]  that differ from this disk's
    * @returns {SimulatedDisk}  an independent copy with the same cached, unsynced and durable bytes. Open handles stay
    *   with this disk

@@ -22,10 +22,12 @@ const BLOCKING_CALLS = ['readSync', 'writeSync', 'syncSync']
 /** @typedef {(limit: number) => number} Random */
 
 /**
+ * Makes a storage that passes calls to another one, each after a random number of turns of the event loop; some take
+ * milliseconds. It shows what goes wrong while a read, a sync or a close is under way.
  * @param {any} inner  a storage, such as block-file's `fileStorage`
  * @param {Random} random
- * @param {{ isBlocking?: boolean }} [options]  whether synchronous calls are slow at times, too; true by default. Then
- *   most transfers go through callbacks
+ * @param {{ isBlocking?: boolean }} [options]  `isBlocking`: whether synchronous calls are slow at times, too. Then
+ *   most transfers go through callbacks; true by default
  * @returns {any}  a storage
  */
 function slowStorage (inner, random, { isBlocking = true } = {}) {

@@ -13,7 +13,10 @@ const LOOK_MS = 5
 /** @type {string[]} */
 const folders = []
 
-/** @returns {string}  a fresh folder, removed when the process ends */
+/**
+ * Makes a folder for a test.
+ * @returns {string}  a fresh folder, removed when the process ends
+ */
 function temporaryFolder () {
   // First of the listeners, because tape's listener ends the process.
   if (folders.length === 0) process.prependListener('exit', removeAll)
@@ -93,6 +96,7 @@ function fakeWallClock (t, ms) {
 }
 
 /**
+ * Runs a function and gives its error.
  * @param {() => unknown} run  may return a promise
  * @returns {Promise<any>}  the error; null if there is none
  */
@@ -121,6 +125,7 @@ async function until (isTrue) {
 const isLongRun = process.env.MILLRACE_TESTS === 'long'
 
 /**
+ * Says how many random cases a test should run.
  * @param {number} count  random cases of a long run
  * @param {number} [divisor]
  * @returns {number}  random cases of this run; a quick run has a quarter of them by default
