@@ -15,8 +15,10 @@ const RETRY_MS_MAX = 5000
  * @typedef {import('./lib/destination').Destination<any>} Destination
  * @typedef {import('./lib/destination').DestinationOptions} Options
  * @typedef {Omit<Options, 'replace' | 'onReport' | 'standardError'>} PassedOptions
- * @typedef {PassedOptions & { folder: string }} TransportOptions  `folder`, and those options of a
- *   destination that can be cloned
+ * @typedef {object} FolderOption
+ * @property {string} folder  the folder of the log, as a path
+ * @typedef {PassedOptions & FolderOption} TransportOptions  `folder`, and those options of a destination that can be
+ *   cloned
  */
 
 /**

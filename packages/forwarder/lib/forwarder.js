@@ -539,9 +539,7 @@ function closedError (call, name) {
  */
 
 /**
- * Makes a forwarder, with or without `new`. It begins at once, and sends one batch at a time in the order of the log.
- * If the log has a method `hold`, the forwarder says with it that the record at its cursor and all after it are still
- * needed. Only the process that writes the log can hold.
+ * With or without `new`.
  * @typedef {{
  *   new <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder
  *   <T = any>(log: ForwardedLog, options: import('./options').ForwarderOptions<T>): LogForwarder
@@ -554,6 +552,11 @@ function Forwarder (log, options) {
 }
 Forwarder.prototype = LogForwarder.prototype
 
-/** @type {ForwarderConstructor} */
+/**
+ * Makes a forwarder, with or without `new`. It begins at once, and sends one batch at a time in the order of the log.
+ * If the log has a method `hold`, the forwarder says with it that the record at its cursor and all after it are still
+ * needed. Only the process that writes the log can hold.
+ * @type {ForwarderConstructor}
+ */
 exports.Forwarder = /** @type {any} */ (Forwarder)
 exports.LogForwarder = LogForwarder

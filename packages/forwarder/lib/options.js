@@ -85,28 +85,29 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  * @typedef {object} ForwarderOptions
  * @property {Sink<T> | Send<T>} sink  where the records go: a function, or what `httpSink`, `otlpSink` or
  *   `writableSink` makes. Required
- * @property {string | undefined} [name]  the name of the cursor, `'default'` by default: 1 to 64 letters, digits, `_`
- *   and `-`. Several forwarders of one log need different names
+ * @property {string | undefined} [name]  the name of the cursor: 1 to 64 letters, digits, `_` and `-`. Several
+ *   forwarders of one log need different names; `'default'` by default
  * @property {string | URL | undefined} [path]  where the forwarder keeps its files, `<path>.cursor` and
- *   `<path>.refused`; `<log.filename>.<name>` by default. Remove the cursor to forward everything again
+ *   `<path>.refused`. Remove the cursor to forward everything again; `<log.filename>.<name>` by default
  * @property {'first' | 'next' | undefined} [start]  where a forwarder without a cursor begins: at the first record of
- *   the log (the default), or with the first one that is appended from now on
+ *   the log, or with the next one that is appended; `'first'` by default
  * @property {{ count?: number, size?: number, ageMs?: number } | undefined} [batch]  a batch is sent when it has
- *   `count` records (500 by default) or `size` bytes (1 MiB), or when its first record has waited for `ageMs`
- *   (1,000). A larger record is a batch of its own. The forwarder holds one or a few batches in memory: at most
- *   `size` bytes, or 1 MiB if that is more, as they are in the log
+ *   `count` records or `size` bytes, or when its first record has waited for `ageMs`. A larger record is a batch of
+ *   its own. The forwarder holds one or a few batches in memory: at most `size` bytes, or 1 MiB if that is more, as
+ *   they are in the log; `{ count: 500, size: 2 ** 20, ageMs: 1000 }` by default
  * @property {{ minMs?: number, maxMs?: number } | undefined} [backoff]  how long to wait after a failed try. The time
- *   is random, between 0 and a limit that starts at `minMs` (200 by default) and doubles with each failure in a row
- *   up to `maxMs` (60,000). If the sink said how long to wait, it is at least that long, but at most a day
+ *   is random, between 0 and a limit that starts at `minMs` and doubles with each failure in a row up to `maxMs`. If
+ *   the sink said how long to wait, it is at least that long, but at most a day; `{ minMs: 200, maxMs: 60000 }` by
+ *   default
  * @property {'always' | 'interval' | undefined} [fsync]  when the cursor goes to stable storage: after every batch, or
- *   about once a second and at `close` (`'interval'`, the default). What is not synced comes again after a power cut
+ *   about once a second and at `close`. What is not synced comes again after a power cut; `'interval'` by default
  * @property {object | import('./refused-records').OnRefused | undefined} [refused]  where refused records go: a log,
  *   or a function that gets each entry. By default a log of its own, `<path>.refused`, which appears with the first
  *   one
  * @property {((value: T) => number | undefined) | false | undefined} [timeOf]  gives the time of a record, in ms since
  *   1970, for the age in `lag`. By default the time is found where a logger writes it; false: no age
- * @property {number | undefined} [lagMs]  how often the backlog is counted, in ms: 1,000 by default, 0 never. Counting
- *   reads the backlog once, without decoding it
+ * @property {number | undefined} [lagMs]  how often the backlog is counted, in ms; 0 never. Counting reads the
+ *   backlog once, without decoding it; 1,000 by default
  * @property {((report: import('./reports').Report) => void) | undefined} [onReport]  gets the reports. Without it they
  *   become warnings of the process with the type `ForwarderWarning`: `retry` for the first failure in a row, `refused`
  *   at most once in 10 s, and `recovered` never

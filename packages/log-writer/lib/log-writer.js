@@ -14,7 +14,8 @@ const { RecordQueue } = require('./record-queue')
  * @typedef {import('./delivery').Log} Log
  * @typedef {import('./levels').Level} Level
  * @typedef {import('./options').LogWriterOptions} LogWriterOptions
- * @typedef {{ sync?: boolean | undefined }} FlushOptions  `sync`: whether to sync, too; true by default
+ * @typedef {object} FlushOptions
+ * @property {boolean | undefined} [sync]  whether to sync, too; true by default
  * @typedef {string | number} LevelName  a name or a number
  */
 
@@ -478,7 +479,7 @@ function toBytes (encoded) {
 
 /**
  * Makes a writer, with or without `new`. If a log cannot be used any more, the writer goes on with the one that
- * `replace` gives; who reads the old one finds the next one in its property `replacedBy`, a promise, of null if the
+ * `replace` gives; readers of the old one find the next one in its property `replacedBy`, a promise, of null if the
  * writer is closed.
  * @param {Log} log  open or being opened: until it is open, records wait in memory, also eager ones. It was opened with
  *   the codec `lines`, or with one of `preEncoded`

@@ -45,21 +45,21 @@ const ELSEWHERE = Object.freeze({
 /**
  * @typedef {object} LogWriterOptions
  * @property {{ count?: number | undefined, bytes?: number | undefined, ageMs?: number | undefined }} [batch]  when
- *   waiting records are written: when there are `count` (512 by default), when they have `bytes` (64 KiB), or when the
- *   oldest has waited for `ageMs` (100)
- * @property {{ count?: number | undefined, bytes?: number | undefined }} [queue]  how much may wait in memory: `count`
- *   records (8,192 by default) and `bytes` (1 MiB)
+ *   waiting records are written: when there are `count`, when they have `bytes`, or when the oldest has waited for
+ *   `ageMs`; `{ count: 512, bytes: 64 * 1024, ageMs: 100 }` by default
+ * @property {{ count?: number | undefined, bytes?: number | undefined }} [queue]  how much may wait in memory: so many
+ *   records, and so many bytes; `{ count: 8192, bytes: 2 ** 20 }` by default
  * @property {WhenFull} [whenFull]  what `write` does when the queue is full; `'write-through'` by default
- * @property {string[]} [protect]  levels whose records are never dropped: `['error', 'fatal']` by default. Others are
- *   dropped for them, or the caller writes through. If the log cannot be written at all, those that do not fit go to
- *   standard error
+ * @property {string[]} [protect]  levels whose records are never dropped. Others are dropped for them, or the caller
+ *   writes through. If the log cannot be written at all, those that do not fit go to standard error; `['error',
+ *   'fatal']` by default
  * @property {Record<string, Eagerness>} [eager]  levels whose records are in the kernel (`'written'`) or on the disk
- *   (`'synced'`) before `write` returns: `{ error: 'written', fatal: 'synced' }` by default; `{}` for none. `'written'`
- *   costs a write of the system for each record, `'synced'` also a sync. While the log is being opened, eager records
- *   wait, too
+ *   (`'synced'`) before `write` returns; `{}` for none. `'written'` costs a write of the system for each record,
+ *   `'synced'` also a sync. While the log is being opened, eager records wait, too; `{ error: 'written', fatal:
+ *   'synced' }` by default
  * @property {string | number} [level]  records below this level are filtered; `'trace'` by default
- * @property {Record<string, number>} [levels]  names and numbers of the levels. By default those of pino:
- *   `{ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }`
+ * @property {Record<string, number>} [levels]  names and numbers of the levels;
+ *   `{ trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }` by default
  * @property {boolean} [handleSignals]  true makes every level that `eager` does not name `'written'`, so a signal takes
  *   no record, not even SIGKILL. The writer listens to no signal; only as process 1 of a container, where a signal
  *   without a listener does nothing, it ends the process at SIGTERM, SIGINT and SIGHUP, unless the program listens

@@ -220,7 +220,8 @@ class DestinationStream extends EventEmitter {
   /**
    * For a program that may be stopped at any time after a deadline: flushes, and waits until a forwarder has sent what
    * is in the log.
-   * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options
+   * @param {{ withinMs: number, forwarder?: { drained: () => Promise<unknown> } }} options  `withinMs`: for how long
+   *   to wait at most. `forwarder`: of the log, if there is one
    * @returns {Promise<boolean>}  false if the time was too short, or something failed; it goes on
    */
   async drain ({ withinMs, forwarder }) {

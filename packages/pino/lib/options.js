@@ -40,12 +40,13 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  * is in the file when the call returns. `onReport` takes the place of the event `error`.
  * @typedef {object} OwnOptions
  * @property {FolderOptions} [log]  options of the segmented log, if the target is a folder: when segments begin, and
- *   when the oldest go. `{ maxSize: 2 ** 30 }` by default: all files in the folder together are never larger. If you
- *   give `log` without `maxSize`, the default stays; `{ maxSize: undefined }` keeps all. With `slots` it has the
- *   options of a slot
+ *   when the oldest go. All files in the folder together are never larger than `maxSize`. If you give `log` without
+ *   `maxSize`, the default stays; `{ maxSize: undefined }` keeps all. With `slots` it has the options of a slot;
+ *   `{ maxSize: 2 ** 30 }` by default
  * @property {boolean | number} [slots]  lets several processes write the folder, such as the workers of a cluster: so
- *   many at most, or 64 with true. Each gets a `SlotLog`, and `maxSize` is for all together. False by default: one
- *   process at a time writes the folder, and the lines of a second one go to standard error until the first one ends
+ *   many at most, or 64 with true. Each gets a `SlotLog`, and `maxSize` is for all together. With false, one process
+ *   at a time writes the folder, and the lines of a second one go to standard error until the first one ends; false by
+ *   default
  * @property {Record<string, number>} [levels]  names and numbers of levels of your own, beside those of pino. Those of
  *   pino's `customLevels` are known without it. Each is treated as the standard level at or below it
  * @property {boolean | PatternName[]} [redact]  secrets to find by their form, anywhere in a line: true for all kinds,

@@ -60,20 +60,13 @@ const presets = {
 }
 
 /**
- * All presets but `development` set the level `info`.
- *
- * - `development`, for your own machine: level `debug`; lines also on standard output, for people; 16 MiB on disk.
- * - `production`, for a service: all kinds of redaction.
- * - `fastify`, for a service on Fastify: the same, but email addresses stay.
- * - `serverless`, for a function that is frozen after each call: all redaction; lines also on standard output; 32 MiB
- * on disk.
- *   Call `await to.drain({ withinMs })` before the function returns.
- * - `hardened`, for an audit: all redaction; an error is synced when the call returns; warnings are never dropped.
- * - `minimal`, for tools: no redaction, no `pid` and `hostname`; lines are written in batches, also errors; a queue of
- * 256
- *   KiB; 16 MiB on disk.
- *
- * With `slots`, every preset has 1 GiB on disk.
+ * `development` is for your own machine: level `debug`; lines also on standard output, for people; 16 MiB on disk.
+ * `production` is for a service: all kinds of redaction. `fastify` is the same for a service on Fastify, but email
+ * addresses stay. `serverless` is for a function that is frozen after each call: all redaction; lines also on
+ * standard output; 32 MiB on disk; call `await to.drain({ withinMs })` before the function returns. `hardened` is for
+ * an audit: all redaction; an error is synced when the call returns; warnings are never dropped. `minimal` is for
+ * tools: no redaction, no `pid` and `hostname`; lines are written in batches, also errors; a queue of 256 KiB; 16 MiB
+ * on disk. All others than `development` set the level `info`. With `slots`, every preset has 1 GiB on disk.
  * @typedef {'development' | 'production' | 'fastify' | 'serverless' | 'hardened' | 'minimal'} PresetName
  */
 

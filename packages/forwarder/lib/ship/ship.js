@@ -66,14 +66,13 @@ function createSink (source, target, refill) {
  * seq (8 bytes, big-endian). So the shipper reads in the target what has arrived: when it begins, and after an append
  * that failed.
  *
- * - The target has more than the cursor says, or there is no cursor: it goes on after the target's last record.
- * - The target has less than it once had: it reports `target`, and ships again what is missing (see `refill`).
- * - The target ends with a record of another log, or others append to it: it stops with `ERR_SHIP_TARGET_TAKEN`.
- * - The source has no record, or another one, at the seq of the target's last record, as after an older copy of the
- *   source was restored: it stops with `ERR_SHIP_SOURCE_CHANGED`.
- * - The target cannot be opened, is closed, poisoned or full: it stops with `ERR_SHIP_TARGET_FAILED`. For a full
- *   stream of JetStream it waits.
- * - After any other failure of the target it waits, looks at the target, and goes on.
+ * If the target has more than the cursor says, or there is no cursor, it goes on after the target's last record. If
+ * the target has less than it once had, it reports `target`, and ships again what is missing (see `refill`). If the
+ * target ends with a record of another log, or others append to it, it stops with `ERR_SHIP_TARGET_TAKEN`. If the
+ * source has no record, or another one, at the seq of the target's last record, as after an older copy of the source
+ * was restored, it stops with `ERR_SHIP_SOURCE_CHANGED`. If the target cannot be opened, is closed, poisoned or full,
+ * it stops with `ERR_SHIP_TARGET_FAILED`; for a full stream of JetStream it waits. After any other failure of the
+ * target it waits, looks at the target, and goes on.
  *
  * A shipper that stops reports `stopped`, and `drained` fails with the error. A record that was deleted before its
  * turn is not shipped; one that is deleted later stays in the target. If a power cut takes records from the source

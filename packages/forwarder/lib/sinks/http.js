@@ -8,9 +8,10 @@ const { formatAll, toLine } = require('./lines')
 
 /**
  * @typedef {import('../options').SinkRecord} SinkRecord
- * @typedef {import('./http-post').HttpOptions & {
- *   format?: ((record: SinkRecord, log: string) => unknown) | undefined
- * }} HttpSinkOptions  `format` gets a record and the id of the log, and returns what becomes a line of JSON
+ * @typedef {object} OwnOptions
+ * @property {((record: SinkRecord, log: string) => unknown) | undefined} [format]  gets a record and the id of the log,
+ *   and returns what becomes a line of JSON; by default the value of the record
+ * @typedef {import('./http-post').HttpOptions & OwnOptions} HttpSinkOptions
  */
 
 /**
