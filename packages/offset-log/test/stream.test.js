@@ -251,6 +251,38 @@ tape('stream: backwards down to a bound, no other record is left out if records 
   }
 })
 
+tape('stream: what is lost to damage is counted once, also if its page is read again after a deletion', async (t) => {
+  for (const reverse of [true, false]) {
+    for (const gaps of [[], [[30, 31]], [[10, 12], [30, 31]], [[0, 1], [20, 22], [59, 60]]]) {
+      const disk = new SimulatedDisk()
+      const log = OffsetLog('/folder/log', { storage: disk.storage })
+      const seqs = []
+      // More than a page, and each record in a chunk of its own.
+      for (let count = 0; count < 120; count++) seqs.push(await log.append(Buffer.alloc(200, 'x')))
+      await log.sync()
+      disk.damage('/folder/log', (medium) => {
+        for (const [from, to] of gaps) medium.fill(255, seqs[from], seqs[to])
+      })
+      const read = async (deletedAt) => {
+        const behind = await log.append(Buffer.from('to be deleted'))
+        const stream = log.stream({ reverse, onCorrupt: 'skip', seqs: false, lt: behind })
+        let count = 0
+        for await (const { length } of stream) if (length > 0 && ++count === deletedAt) await log.del(behind)
+        return stream.lost
+      }
+      const expected = await read(Infinity)
+      t.equal(expected.count, gaps.length)
+      const wrong = []
+      for (let deletedAt = 1; deletedAt < 118; deletedAt++) {
+        const lost = await read(deletedAt)
+        if (lost.count !== expected.count || lost.size !== expected.size) wrong.push({ deletedAt, lost })
+      }
+      t.deepEqual(wrong.slice(0, 3), [], `${gaps.length} damaged places, ${reverse ? 'backwards' : 'forwards'}`)
+      await log.close()
+    }
+  }
+})
+
 tape('stream and scan: a bound or a limit that is no number is refused, whatever else is asked', async (t) => {
   const log = open('checked')
   await log.append([1, 2, 3])

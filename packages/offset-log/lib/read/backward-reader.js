@@ -33,6 +33,9 @@ class BackwardReader extends RecordReader {
     this._isDone = false
     /** Where the last lost range begins. A loss that ends there belongs to the same range. */
     this._lostStart = Infinity
+    /** Where the lost ranges of the page begin that are counted, in case the page is read again. @type {number[]} */
+    this._counted = []
+    this._countedPage = NOWHERE
     this._meetMissing()
   }
 
@@ -46,6 +49,8 @@ class BackwardReader extends RecordReader {
 
   /** @type {(start: number, end: number) => void} */
   _countLost (start, end) {
+    if (this._counted.includes(start)) return
+    this._counted.push(start)
     super._countLost(start, end)
     if (end === this._lostStart) this.lost.count--
     this._lostStart = Math.min(this._lostStart, start)
@@ -151,11 +156,15 @@ class BackwardReader extends RecordReader {
   /** False if the page looks damaged and must be read again first. @type {(limit: number) => boolean} */
   _tryPage (limit) {
     const page = this._page
-    const lost = { ...this.lost }
     this._damageStart = NOWHERE
+    if (page !== this._countedPage) this._counted = []
+    this._countedPage = page
+    const { _lostStart: start, _lostEnd: end, _counted: { length: count } } = this
+    const lost = { ...this.lost }
     this._readPage(limit)
     if (this._damageStart === NOWHERE || !this._isSuspect(this._damageStart)) return true
-    Object.assign(this.lost, lost)
+    Object.assign(this, { lost, _lostStart: start, _lostEnd: end })
+    this._counted.length = count
     this._error = null
     this._isDone = false
     this._reread(page)
@@ -170,7 +179,6 @@ class BackwardReader extends RecordReader {
   _readPage (limit) {
     const { _cursor: cursor, _page: page } = this
     const end = Math.min(limit, page + PAGE_SIZE)
-    const lost = { ...this.lost }
     let first = { previous: UNKNOWN, firstSeq: Infinity, keepEnd: 0 }
     let chainCrc = UNKNOWN
     this._foundCount = 0
@@ -182,7 +190,6 @@ class BackwardReader extends RecordReader {
       if (status !== ENTERED) continue
       if (cursor.chunkStart === page) first = this._describeFirst(end)
       if (!this._walkFrames(limit)) {
-        Object.assign(this.lost, lost)
         this._foundCount = 0
         return
       }
