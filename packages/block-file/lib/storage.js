@@ -13,6 +13,7 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
+const { makeFolder, makeFolderSync, syncFolder, syncFolderSync } = require('./make-folder')
 const { patientStorage } = require('./patience')
 const { notAFile } = require('./whole-io')
 
@@ -290,7 +291,8 @@ const systemStorage = {
   syncFolderSync,
   listFolder: fs.readdir,
   openFolder: callbackify(openFolder),
-  makeFolderSync,
+  // Synchronous: flume's views put files into the folder before the log is open.
+  makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
   watch: watchFile,
   toAbsolute,
   realPath: callbackify(findRealPath),
@@ -401,51 +403,6 @@ async function openFolder (folder) {
 function mayWrite (name) {
   const { permission } = /** @type {{ permission?: { has: (scope: string, path: string) => boolean } }} */ (process)
   return permission?.has('fs.write', name) ?? true
-}
-
-/** Makes a folder and its missing parents, and syncs their names. @param {string} folder */
-async function makeFolder (folder) {
-  const last = path.resolve(folder)
-  const first = await fs.promises.mkdir(last, { recursive: true })
-  if (first === undefined) return
-  for (const created of foldersBetween(path.resolve(first), last)) await syncFolder(path.dirname(created))
-}
-
-/** Synchronous: flume's views put files into the folder before the log is open. @param {string} filePath */
-function makeFolderSync (filePath) {
-  const last = path.resolve(path.dirname(filePath))
-  const first = fs.mkdirSync(last, { recursive: true })
-  if (first === undefined) return
-  for (const created of foldersBetween(path.resolve(first), last)) syncFolderSync(path.dirname(created))
-}
-
-/** From `first` down to `last`, inclusive. @type {(first: string, last: string) => string[]} */
-function foldersBetween (first, last) {
-  const folders = [last]
-  while (folders[0] !== first && path.dirname(folders[0]) !== folders[0]) folders.unshift(path.dirname(folders[0]))
-  return folders
-}
-
-/** @param {string} folder */
-async function syncFolder (folder) {
-  if (process.platform === 'win32') return
-  const fd = await call(fs, 'open', folder, O_RDONLY)
-  try {
-    await call(fs, 'fsync', fd)
-  } finally {
-    await call(fs, 'close', fd)
-  }
-}
-
-/** @param {string} folder */
-function syncFolderSync (folder) {
-  if (process.platform === 'win32') return
-  const fd = fs.openSync(folder, O_RDONLY)
-  try {
-    fs.fsyncSync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
 }
 
 // What a path means. A URL becomes a path. A relative path is resolved when it is given. Symlinks are followed to where
