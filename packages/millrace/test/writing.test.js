@@ -165,3 +165,35 @@ tape('snapshot and repair: a copy while it is written; what is good of a damaged
   t.equal(skipped.code, 1)
   t.equal((await runCommand(['count', `${file}.repaired`])).stdout, skipped.stdout)
 })
+
+tape('append, import: what is refused leaves nothing behind', async (t) => {
+  const folder = temporaryFolder()
+  const bad = path.join(temporaryFolder(), 'bad.ndjson')
+  fs.writeFileSync(bad, 'bad\n{"n":1}\n')
+  const log = path.join(folder, 'new', 'events.log')
+  for (const [words, input] of [
+    [['append', log, 'bad']],
+    [['append', log, '--seqs', 'bad', '{}']],
+    [['append', log], 'bad\n{}\n'],
+    [['append', log, '--codec', 'bytes', '1']],
+    [['append', log, '--fsync', 'sometimes', '{}']],
+    [['append', log, '--nothing', '{}']],
+    [['import', log, bad]],
+    [['import', log, `${bad}.gone`]]
+  ]) {
+    const { code } = await runCommand(words, { input })
+    t.ok(code > 0, words.join(' '))
+    t.deepEqual(fs.readdirSync(folder), [])
+  }
+  t.equal((await runCommand(['append', log])).code, 0)
+  t.equal((await runCommand(['count', log])).stdout, '0\n', 'nothing makes an empty log')
+})
+
+tape('append --seqs: at a bad value, what comes before it is appended, and nothing behind it', async (t) => {
+  const log = path.join(temporaryFolder(), 'events.log')
+  const { code, stdout, stderr } = await runCommand(['append', '--seqs', log, '{"n":1}', '{"n":2}', 'bad', '{"n":3}'])
+  t.equal(code, 1)
+  t.match(stderr, /^millrace: value 3 is no record: .*; what comes before it was appended \(2\)/)
+  t.equal(stdout.trim().split('\n').length, 2)
+  t.equal((await runCommand(['cat', log])).stdout, '{"n":1}\n{"n":2}\n')
+})

@@ -1,13 +1,13 @@
 'use strict'
 // Lines of JSON into a log: what append and import share.
 
-const { LogError } = require('@millrace/errors')
+const { LogError, reasonOf } = require('@millrace/errors')
 
 const BATCH_COUNT = 1000
 const BATCH_SIZE = 4 * 1024 * 1024
 
 /**
- * @typedef {import('./target').openTarget extends (...args: any) => Promise<infer L> ? L : never} Log
+ * @typedef {{ append: (texts: string[]) => Promise<number>, codec: { encode: (text: string) => unknown } }} Log
  * @typedef {{ number: number, text: string }} Line
  * @typedef {{ number: number, text: string | null }} ReadLine  null if its bytes are no UTF-8
  */
@@ -74,6 +74,7 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
   }
   try {
     if (onSeq) {
+      refuseBad(log, lines)
       for (const seq of await Promise.all(lines.map(({ text }) => log.append([text])))) onSeq(seq)
     } else {
       await log.append(lines.map(({ text }) => text))
@@ -83,9 +84,23 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
     if (err.code !== 'ERR_CODEC_ENCODE' || err.index === undefined) throw err
     // What came before the line that is no record is good.
     const good = lines.slice(0, err.index)
-    await log.append(good.map(({ text }) => text))
-    count(good.length)
+    if (good.length > 0) await appendBatch(log, good, { name, done, onSeq })
     throw badLine(name, lines[err.index].number, done.records, err)
+  }
+}
+
+/**
+ * Each is an append of its own, and those behind a bad one must not be appended.
+ * @param {Log} log
+ * @param {Line[]} lines
+ */
+function refuseBad (log, lines) {
+  for (const [index, { text }] of lines.entries()) {
+    try {
+      log.codec.encode(text)
+    } catch (err) {
+      throw new LogError('ERR_CODEC_ENCODE', reasonOf(err), { cause: err, index })
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 'use strict'
 // Failures as one sentence that says what to do next; and whose they are: the caller's, or the world's.
 
+const fs = require('node:fs')
+
 // The path is wrong, or what it leads to is nothing that the command could work on.
 const MISUSE = ['ERR_INVALID_ARGUMENT', 'ERR_CODEC_MISMATCH', 'ERR_NOT_SUPPORTED', 'ENOENT', 'EISDIR', 'ENOTDIR', 'EACCES',
   'EPERM', 'EEXIST']
@@ -23,6 +25,28 @@ const ADVICE = {
   ERR_LOG_CORRUPT: 'millrace verify lists the damage, millrace repair saves the rest'
 }
 
+/** What the packages advise to programs, in words of the command line. @type {Array<[said: RegExp, meant: string]>} */
+const WORDS = [
+  [/^(?:open|stream|scan|get|append|first|last|count|convert|compact|snapshot|verify|repair|OffsetLog|SegmentedLog): /, ''],
+  [/onCorrupt: (["'])skip\1/g, '--skip-damage'],
+  [/\bonCorrupt\b/g, '--skip-damage'],
+  [/the option (framing|format)\b/g, '--$1'],
+  [/\bblockSize\b/g, '--block-size'],
+  [/copy the bytes unchanged, leave the record out with onBadRecord, or accept such losses with verify: false/, 'leave such ' +
+    'records out with --skip-bad'],
+  [/leave the record out with onBadRecord, or accept such losses with verify: false/, 'leave such records out with --skip-bad'],
+  [/\bonBadRecord\b/g, '--skip-bad'],
+  [/begin anew with resume: false/, 'remove it, and run the command again']
+]
+
+/**
+ * @param {string} message  of a package
+ * @returns {string}  the same for who types commands
+ */
+function inWordsOfCommand (message) {
+  return WORDS.reduce((text, [said, meant]) => text.replace(said, meant), message)
+}
+
 /** @param {any} err */
 function isMisuse (err) {
   return MISUSE.includes(err?.code)
@@ -35,9 +59,24 @@ function isMisuse (err) {
 function describeFailure (err) {
   if (!(err instanceof Error)) return String(err)
   const { code, path, message } = /** @type {any} */ (err)
-  if (Object.hasOwn(SYSTEM, code) && typeof path === 'string') return `${path}: ${SYSTEM[code]}`
-  return Object.hasOwn(ADVICE, code) ? `${message}; ${ADVICE[code]}` : message
+  if (Object.hasOwn(SYSTEM, code) && typeof path === 'string') {
+    // The folder is there; what the command looked for in it is not.
+    if (code === 'ENOENT' && isFolder(path)) return `${path} is a folder without a log; check the path`
+    return `${path}: ${SYSTEM[code]}`
+  }
+  const text = inWordsOfCommand(message)
+  return Object.hasOwn(ADVICE, code) ? `${text}; ${ADVICE[code]}` : text
 }
 
+/** @param {string} path */
+function isFolder (path) {
+  try {
+    return fs.statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+exports.inWordsOfCommand = inWordsOfCommand
 exports.describeFailure = describeFailure
 exports.isMisuse = isMisuse

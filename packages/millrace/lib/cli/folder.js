@@ -2,37 +2,38 @@
 // A log in a folder: a segmented one, or the slots of several processes. It is read as a log of one file is.
 
 const fs = require('node:fs')
-const { LogError } = require('@millrace/errors')
-const { SegmentedLog, listSegments } = require('@millrace/segmented-log')
+const path = require('node:path')
+const { LogError, misuse } = require('@millrace/errors')
+const { SegmentedLog, findMissingSegments, listSegments } = require('@millrace/segmented-log')
 const { createLineCodec, createTally } = require('./line-codecs')
-const { chooseCodec, guessCodec, whole } = require('./source')
+const { chooseCodec, guessCodec, identify, isFolder, whole } = require('./source')
 
 /** @typedef {import('./source').OpenedSource} OpenedSource */
 
 /**
- * @param {string} path
+ * @param {string} folder
  * @param {import('./source').SourceOptions} options
  * @returns {Promise<OpenedSource>}
  */
-async function openFolder (path, options) {
+async function openFolder (folder, options) {
   const { listSlots, openSlots } = require('./slots')
-  if (listSlots(path).length > 0) return openSlots(path, options)
+  if (listSlots(folder).length > 0) return openSlots(folder, options)
   const { codec, raw = false } = options
-  const identity = await identifyFolder(path).catch((err) => {
+  const identity = await identifyFolder(folder).catch((err) => {
     if (err.code !== 'ENOENT') throw err
-    const found = `${path} is a folder without a segment of a log`
+    const found = `${folder} is a folder without a log`
     throw new LogError('ENOENT', `${found}; check the path, or wait for a log with millrace tail -f`, { cause: err })
   })
   const chosen = codec ?? identity.guessed ?? await chooseCodec(identity)
   const tally = createTally()
-  const log = SegmentedLog(path, { flags: 'r', codec: createLineCodec(chosen, raw, tally) })
+  const log = SegmentedLog(folder, { flags: 'r', codec: createLineCodec(chosen, raw, tally) })
   await log.ready()
   return { ...whole(/** @type {any} */ (log)), tally, identity, codec: chosen, close: () => log.close() }
 }
 
-/** @param {string} path */
-async function identifyFolder (path) {
-  const log = SegmentedLog(path, { flags: 'r' })
+/** @param {string} folder */
+async function identifyFolder (folder) {
+  const log = SegmentedLog(folder, { flags: 'r' })
   try {
     const { codec } = await log.stats()
     const segments = await listSegments(log.filename)
@@ -51,5 +52,51 @@ function sizeOf (path) {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
+/**
+ * Refuses a folder where a command works on one file.
+ * @param {string} folder
+ * @param {string} advice  if it has a log
+ */
+async function refuseFolder (folder, advice) {
+  if (!isFolder(folder)) return
+  const { listSlots } = require('./slots')
+  const hasSlots = listSlots(folder).length > 0
+  if (hasSlots || (await listSegments(folder)).length > 0) {
+    throw misuse(`${folder} is ${hasSlots ? 'a folder that several processes write' : 'a folder of segments'}; ${advice}`)
+  }
+  throw misuse(`${folder} is a folder without a log; give the path of a log's file, such as ${path.join(folder, 'events.log')}`)
+}
+
+/**
+ * What is in the place of segments, or missing between them: reading meets it, but opening the log does not.
+ * @param {string} folder
+ * @returns {Promise<Array<{ path: string, error: string }>>}
+ */
+async function findBroken (folder) {
+  /** @type {Array<{ path: string, error: string }>} */
+  const broken = []
+  for (const file of await listSegments(folder)) {
+    // What has no bytes is no segment; a log of one file may be empty.
+    const found = isFolder(file) ? 'it is a folder' : sizeOf(file) === 0 ? 'it has no bytes' : await whyBroken(file)
+    if (found !== null && fs.existsSync(file)) broken.push({ path: file, error: `${file} is no segment: ${found}` })
+  }
+  for (const { error } of await findMissingSegments(folder).catch(() => [])) {
+    broken.push({ path: folder, error: error.message })
+  }
+  return broken
+}
+
+/** @param {string} file @returns {Promise<string | null>} */
+async function whyBroken (file) {
+  try {
+    const { framing } = await identify(file)
+    return framing === 'checked' ? null : `it is a log of ${framing}`
+  } catch (/** @type {any} */ err) {
+    return err.message
+  }
+}
+
+exports.findBroken = findBroken
+exports.refuseFolder = refuseFolder
 exports.identifyFolder = identifyFolder
 exports.openFolder = openFolder

@@ -256,10 +256,10 @@ const NEWLINE = Buffer.from('\n')
  */
 function reportLost (shell, { lost, undecodable = { count: 0, size: 0 } }) {
   if (lost.count > 0) {
-    shell.complain(`millrace: left out ${formatCount(lost.count)} damaged ranges of ${formatCount(lost.size)} bytes\n`)
+    shell.complain(`millrace: left out ${formatCount(lost.count)} damaged range${lost.count === 1 ? '' : 's'} of ${formatCount(lost.size)} bytes\n`)
   }
   if (undecodable.count > 0) {
-    shell.complain(`millrace: left out ${formatCount(undecodable.count)} records that do not decode\n`)
+    shell.complain(`millrace: left out ${formatCount(undecodable.count)} record${undecodable.count === 1 ? ' that does' : 's that do'} not decode\n`)
   }
   return lost.count + undecodable.count > 0 ? 1 : 0
 }

@@ -4,6 +4,8 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const { LOCK_FILE } = require('@millrace/block-file')
+const { inWordsOfCommand } = require('./failures')
+const { findBroken } = require('./folder')
 const { countRecords, describeRange, describeSize } = require('./report')
 const { describeWriter, readWriter } = require('./writer-record')
 
@@ -16,7 +18,8 @@ const { describeWriter, readWriter } = require('./writer-record')
 async function describeSlots ({ identity: { path, codec }, codec: readAs, parts }, isFull) {
   const slots = await Promise.all(parts.map((part) => describeSlot(part, isFull)))
   const size = slots.reduce((sum, slot) => sum + slot.size, 0)
-  return { path, codec, readAs, size, slots, damage: slots.flatMap(({ damage }) => damage) }
+  const [damage, broken] = [slots.flatMap(({ damage }) => damage), slots.flatMap(({ broken }) => broken)]
+  return { path, codec, readAs, size, slots, damage, broken }
 }
 
 /** @param {Part} part @param {boolean} isFull */
@@ -32,6 +35,7 @@ async function describeSlot ({ slot, log }, isFull) {
     since: Number(log.since.value),
     writer: readWriter(path.join(path.dirname(segments[0].path), LOCK_FILE)),
     damage: log.recovery?.damage ?? [],
+    broken: await findBroken(path.dirname(segments[0].path)),
     ...(isFull ? { records: await log.count() } : {})
   }
 }
@@ -45,13 +49,14 @@ function sizeOf (path) {
  * @param {Awaited<ReturnType<typeof describeSlots>>} info
  * @returns {Array<[name: string, value: string | null]>}
  */
-function toSlotFields ({ path, codec, readAs, size, slots, damage }) {
+function toSlotFields ({ path, codec, readAs, size, slots, damage, broken }) {
   return [
     ['path', path],
     ['codec', codec ?? `the log names none; its records are read as ${readAs}`],
     ['size', `${describeSize(size)} in ${slots.length} slots`],
     ...slots.map((slot) => /** @type {[string, string]} */ ([`slot ${slot.slot}`, describeOne(slot)])),
-    ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)]))
+    ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)])),
+    ...broken.map(({ error }) => /** @type {[string, string]} */ (['damage', inWordsOfCommand(error)]))
   ]
 }
 

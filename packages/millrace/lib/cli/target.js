@@ -5,10 +5,11 @@ const { jsonCodec, parseText } = require('@millrace/json-codec')
 const { LogError, misuse, reasonOf } = require('@millrace/errors')
 const { codecs, open } = require('../open')
 const { fromJson } = require('./json')
-const { chooseCodec, identify } = require('./source')
+const { chooseCodec, identify, isFolder } = require('./source')
 
 // jsonCodec refuses what is nested too deep. A shorter text is not.
 const FLAT_SIZE_MAX = 2000
+const OF_PROGRAMS = 'this command changes logs of one file. Programs change this one, with SegmentedLog or SlotLog'
 
 /**
  * @typedef {import('../open').CodecName} CodecName
@@ -52,22 +53,73 @@ function parseLine (line) {
 }
 
 /**
+ * Opens a log, or makes one when its first record comes: a refused one leaves no file.
  * @param {string} path
- * @param {{ codec?: CodecName, fsync?: import('@millrace/offset-log').FsyncMode, mustExist?: boolean }} [options]
- *   `codec`: of a new log; an old one must have the same
+ * @param {object} [options]
+ * @param {CodecName} [options.codec]  of a new log; an old one must have the same
+ * @param {import('@millrace/offset-log').FsyncMode} [options.fsync]
+ * @param {boolean} [options.mustExist]
+ * @param {string} [options.advice]  for who gives a folder of segments
+ * @returns {Promise<any>}
  */
-async function openTarget (path, { codec, fsync, mustExist = false } = {}) {
+async function openTarget (path, { codec, fsync, mustExist = false, advice = OF_PROGRAMS } = {}) {
   if (path === '-') {
     throw misuse('a log on standard input can only be read; give the path of the log (./- if that is its name)')
   }
+  if (isFolder(path)) await require('./folder').refuseFolder(path, advice)
   const identity = await identify(path).catch((/** @type {any} */ err) => {
     if (err.code === 'ENOENT' && !mustExist) return null
     throw err
   })
   const chosen = codec ?? (identity === null ? 'json' : await chooseCodec(identity))
-  const log = open(path, { codec: createWriteCodec(chosen), fsync, mustExist })
-  await log.ready()
-  return log
+  const codecOfLog = createWriteCodec(chosen)
+  const openLog = async () => {
+    const log = open(path, { codec: codecOfLog, fsync, mustExist })
+    await log.ready()
+    return log
+  }
+  return identity === null ? new NewLog(codecOfLog, openLog) : openLog()
+}
+
+/** A log that is made by its first append. */
+class NewLog {
+  #openLog
+  /** @type {Promise<any> | null} */
+  #opening = null
+
+  /** @param {Codec} codec @param {() => Promise<any>} openLog */
+  constructor (codec, openLog) {
+    this.codec = codec
+    this.since = { value: -1 }
+    this.#openLog = openLog
+  }
+
+  /** @param {string[]} texts */
+  async append (texts) {
+    if (this.#opening === null && texts.length > 0) {
+      try {
+        this.codec.encode(texts[0])
+      } catch (err) {
+        throw new LogError('ERR_CODEC_ENCODE', reasonOf(err), { cause: err, index: 0 })
+      }
+    }
+    return (await this.make()).append(texts)
+  }
+
+  /** @returns {Promise<any>} */
+  make () {
+    this.#opening ??= this.#openLog().then((log) => {
+      this.since = log.since
+      return log
+    })
+    return this.#opening
+  }
+
+  async close () {
+    // That it could not be opened was told by the append.
+    const log = await this.#opening?.catch(() => null)
+    await log?.close()
+  }
 }
 
 exports.openTarget = openTarget

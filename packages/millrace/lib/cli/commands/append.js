@@ -32,6 +32,7 @@ exports.command = {
         onSeq: options.seqs ? (seq) => shell.print(String(seq)) : undefined,
         onAppended: () => shell.flush()
       })
+      if (!shell.signal.aborted) await log.make?.()
     } finally {
       await log.close()
     }

@@ -4,6 +4,7 @@ const fs = require('node:fs')
 const { escapeControls } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { codecs } = require('../../open')
+const { refuseFolder } = require('../folder')
 const { formatCount, formatSize } = require('../text')
 const { parseCount } = require('../records')
 const { findLog, openSource } = require('../source')
@@ -25,6 +26,7 @@ exports.command = {
   ],
   examples: [['millrace bench events.log', 'where the time goes when this log is read']],
   async run ({ args, options, shell }) {
+    await refuseFolder(args.file, 'bench works on one file; give it a segment')
     const { path, remove } = await findLog(shell, args.file)
     const { log, identity, codec, close } = await openSource(shell, path)
     try {

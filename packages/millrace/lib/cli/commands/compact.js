@@ -3,6 +3,9 @@
 const { describeSize } = require('../report')
 const { openTarget } = require('../target')
 
+const OF_SEGMENTS = 'compact works on one file. Segments give space back as the oldest are dropped: open the log with ' +
+  'maxSize, maxAge or maxCount'
+
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'compact',
@@ -13,11 +16,11 @@ exports.command = {
   options: [{ flags: '--json', description: 'print one line of JSON' }],
   examples: [['millrace compact events.log', 'says how large the log was, and is']],
   async run ({ args, options, shell }) {
-    const log = await openTarget(args.file, { mustExist: true })
+    const log = await openTarget(args.file, { mustExist: true, advice: OF_SEGMENTS })
     const progress = shell.progress('compacting')
     let result
     try {
-      log.compactionProgress((at) => { if (at) progress.update(at.doneSize, at.totalSize) })
+      log.compactionProgress((/** @type {any} */ at) => { if (at) progress.update(at.doneSize, at.totalSize) })
       // Closing the log ends its compaction, and leaves the log as it was.
       shell.onAbort(() => log.close(() => {}))
       result = await log.compact()

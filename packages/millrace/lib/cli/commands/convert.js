@@ -1,6 +1,7 @@
 'use strict'
 
 const { codecs } = require('../../open')
+const { refuseFolder } = require('../folder')
 const { countRecords } = require('../report')
 const { parseCount, reportLost } = require('../records')
 const { guessCodec } = require('../source')
@@ -32,6 +33,7 @@ exports.command = {
   examples: [['millrace convert log.offset new.log --to-codec binary', 'an old log, as a checked one with binary records']],
   async run ({ args, options, shell }) {
     const { convert } = require('@millrace/migrate')
+    await refuseFolder(args.from, `convert reads one file. Use millrace export ${args.from} - | millrace import ${args.to}`)
     const names = await chooseCodecs(args.from, options)
     /** @type {{ phase: string, bar: import('../shell').Progress } | null} */
     let progress = null

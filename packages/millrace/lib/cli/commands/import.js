@@ -29,6 +29,7 @@ exports.command = {
       shell.onAbort(() => input.destroy())
       const lines = readLines(input, (sizeDone) => progress.update(sizeDone, size))
       done = await appendLines(log, lines, { name, signal: shell.signal, isEager: false })
+      if (!shell.signal.aborted) await log.make?.()
     } finally {
       progress.end()
       await log.close()

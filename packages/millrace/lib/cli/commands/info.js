@@ -2,6 +2,8 @@
 
 const { join } = require('node:path')
 const { LOCK_FILE } = require('@millrace/block-file')
+const { inWordsOfCommand } = require('../failures')
+const { findBroken } = require('../folder')
 const { countRecords, describeRange, describeSize, printFields } = require('../report')
 const { describeSlots, toSlotFields } = require('../slot-info')
 const { openSource } = require('../source')
@@ -26,7 +28,7 @@ exports.command = {
       const info = await describe(source, options.full)
       if (options.json) shell.print(JSON.stringify(info))
       else printFields(shell, toFields(info))
-      return info.damage.length > 0 ? 1 : 0
+      return info.damage.length + info.broken.length > 0 ? 1 : 0
     } finally {
       await source.close()
     }
@@ -43,7 +45,7 @@ async function printSlots (source, options, shell) {
   const info = await describeSlots(source, options.full)
   if (options.json) shell.print(JSON.stringify(info))
   else printFields(shell, toSlotFields(info))
-  return info.damage.length > 0 ? 1 : 0
+  return info.damage.length + info.broken.length > 0 ? 1 : 0
 }
 
 /**
@@ -54,6 +56,9 @@ async function describe ({ log, identity, codec }, isFull) {
   const { path, size, framing, segments } = identity
   const { recovery } = log
   const since = Number(log.since.value)
+  const broken = segments === undefined ? [] : await findBroken(path)
+  // What is wrong with the first record of a file is told by reading it; with segments, the others are still told of.
+  const first = await seqOf(log.stream({ values: false, limit: 1, ...(broken.length > 0 && { onCorrupt: 'skip' }) }))
   return {
     path,
     framing,
@@ -61,11 +66,12 @@ async function describe ({ log, identity, codec }, isFull) {
     readAs: codec,
     size,
     ...(segments && { segments: segments.length }),
-    first: await seqOf(log.stream({ values: false, limit: 1 })),
+    first,
     since,
     writer: readWriter(segments === undefined ? path : join(path, LOCK_FILE)),
     torn: recovery && recovery.size > 0 ? { offset: recovery.offset, size: recovery.size } : null,
     damage: recovery?.damage ?? [],
+    broken,
     flaws: recovery?.flaws ?? [],
     ...(isFull ? await count(log, segments !== undefined) : {})
   }
@@ -95,7 +101,7 @@ async function count (log, isFolder) {
  * @returns {Array<[name: string, value: string | null]>}
  */
 function toFields (info) {
-  const { path, framing, codec, readAs, size, first, since, writer, torn, damage, flaws, segments } = info
+  const { path, framing, codec, readAs, size, first, since, writer, torn, damage, broken, flaws, segments } = info
   return [
     ['path', path],
     ['framing', framing ?? 'none: the file is empty'],
@@ -108,6 +114,7 @@ function toFields (info) {
     ...('records' in info ? describeCounts(info) : []),
     ['torn end', torn && `${describeSize(torn.size)} from ${torn.offset} on; the next open for writing cuts it`],
     ...damage.map((range) => /** @type {[string, string]} */ (['damage', describeRange(range)])),
+    ...broken.map(({ error }) => /** @type {[string, string]} */ (['damage', inWordsOfCommand(error)])),
     ...flaws.map((range) => /** @type {[string, string]} */ (['flaw', `${describeRange(range)}; there is a good second copy`]))
   ]
 }

@@ -1,6 +1,7 @@
 'use strict'
 
 const { escapeControls } = require('@millrace/flow')
+const { refuseFolder } = require('../folder')
 const { countRanges, countRecords, describeRange } = require('../report')
 const { storageOf } = require('../source')
 const { formatCount } = require('../text')
@@ -26,10 +27,11 @@ exports.command = {
   ],
   examples: [
     ['millrace repair events.log', 'what could be saved, and what is lost'],
-    ['millrace repair events.log mended.log --write', 'makes mended.log']
+    ['millrace repair events.log repaired.log --write', 'makes repaired.log']
   ],
   async run ({ args, options, shell }) {
     const { repair } = require('@millrace/repair')
+    await refuseFolder(args.file, `repair works on one file. millrace verify ${args.file} says which are damaged; repair each of those`)
     const target = args.target ?? `${args.file}.repaired`
     const progress = shell.progress(options.write ? 'repairing' : 'examining')
     let report

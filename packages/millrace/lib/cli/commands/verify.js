@@ -4,6 +4,7 @@ const { statSync } = require('node:fs')
 const { dirname, join } = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
+const { inWordsOfCommand } = require('../failures')
 const { countRanges, countRecords, describeRange, describeSize } = require('../report')
 const { findLog, isFolder, storageOf } = require('../source')
 const { formatCount } = require('../text')
@@ -45,14 +46,14 @@ async function verifyFolder (shell, folder, options) {
   const slots = listSlots(folder).map((slot) => join(folder, slot))
   const folders = slots.length > 0 ? slots : [folder]
   const paths = (await Promise.all(folders.map((path) => listSegments(path)))).flat()
-  if (paths.length === 0) throw misuse(`${folder} is a folder without a segment of a log; check the path`)
+  if (paths.length === 0) throw misuse(`${folder} is a folder without a log; check the path`)
   const segments = []
   for (const path of paths) {
     const report = await verifySegment(shell, path, options)
     if (report !== null) segments.push(report)
   }
   const missing = (await Promise.all(folders.map(findMissing))).flat()
-  for (const { error } of missing) if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(error.message)))
+  for (const { error } of missing) if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(inWordsOfCommand(error.message))))
   const isSound = missing.length === 0 && segments.every((report) => report.isSound)
   const ranges = missing.map(({ from, stop, error: { message } }) => ({ from, to: stop, error: message }))
   if (options.json) shell.print(JSON.stringify({ path: folder, isSound, segments, missing: ranges }))
@@ -83,7 +84,7 @@ async function verifySegment (shell, path, options) {
     }
     // The other segments are verified all the same.
     if (!UNREADABLE.has(err.code)) throw err
-    if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(err.message)))
+    if (!options.quiet && !options.json) shell.print(shell.style('red', escapeControls(inWordsOfCommand(err.message))))
     return { path, isSound: false, error: err.message }
   }
 }
@@ -142,8 +143,8 @@ function printSummary (shell, report) {
     const what = tail.isZeros ? 'zeros behind the end' : 'a last write that was cut off'
     shell.print(`bytes ${tail.offset} to ${tail.offset + tail.size}: ${what}; the next open for writing cuts it`)
   }
-  if (undeleted > 0) shell.print(`${formatCount(undeleted)} deletions are undone: the disk brought back old pages`)
-  if (unanchoredCount > 0) shell.print(`${formatCount(unanchoredCount)} ranges may be left over from writes that were taken back`)
+  if (undeleted > 0) shell.print(`${formatCount(undeleted)} deletion${undeleted === 1 ? ' is' : 's are'} undone: the disk brought back old pages`)
+  if (unanchoredCount > 0) shell.print(`${formatCount(unanchoredCount)} range${unanchoredCount === 1 ? '' : 's'} may be left over from writes that were taken back`)
   const found = [framing ?? 'empty', describeSize(size), countRecords(records)]
   if (erased > 0) found.push(`${formatCount(erased)} deleted`)
   const verdict = report.isSound ? shell.style('green', 'whole') : shell.style('red', `damaged in ${countRanges(damageCount, damageSize)}`)

@@ -1,0 +1,117 @@
+'use strict'
+// Folders where a command may take a file: what works on segments does, and what does not says what to do.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const tape = require('tape')
+const { jsonCodec } = require('@millrace/json-codec')
+const { SlotLog } = require('@millrace/merged-log')
+const { SegmentedLog } = require('@millrace/segmented-log')
+const { temporaryFolder, until } = require('@millrace/testkit')
+const { runCommand } = require('./run-command')
+
+const COUNT = 9
+const numbers = (count) => Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join('')
+
+/** @returns {Promise<{ folder: string, log: any }>} a log of segments, in use */
+async function makeSegments (options) {
+  const folder = path.join(temporaryFolder(), 'logs')
+  const log = SegmentedLog(folder, { codec: jsonCodec, ...options })
+  for (let n = 0; n < COUNT; n++) {
+    await log.append({ n })
+    if (n % 3 === 2) await log.roll()
+  }
+  return { folder, log }
+}
+
+tape('snapshot: a folder of segments that is written, some of them compressed', async (t) => {
+  const { folder, log } = await makeSegments({ compress: 'gzip' })
+  await until(() => fs.readdirSync(folder).some((name) => name.endsWith('.gz')))
+  await log.append({ n: COUNT })
+  const copy = path.join(temporaryFolder(), 'copy')
+  const { code, stdout, stderr } = await runCommand(['snapshot', folder, copy])
+  t.equal(code, 0, stderr)
+  t.match(stdout, /bytes.* copied/)
+  await log.close()
+  t.equal((await runCommand(['cat', copy])).stdout, numbers(COUNT + 1))
+  t.equal((await runCommand(['verify', copy, '--quiet'])).code, 0)
+  const restored = SegmentedLog(copy, { codec: jsonCodec })
+  await restored.append({ n: COUNT + 1 })
+  await restored.close()
+  t.equal((await runCommand(['count', copy])).stdout, `${COUNT + 2}\n`)
+  const again = await runCommand(['snapshot', folder, copy])
+  t.equal(again.code, 2)
+  t.match(again.stderr, /copy: something is there already/)
+  t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
+})
+
+tape('snapshot: a damaged segment leaves no copy', async (t) => {
+  const { folder, log } = await makeSegments({})
+  const [{ path: first }] = await log.segments()
+  await log.close()
+  const bytes = fs.readFileSync(first)
+  bytes[32_815] ^= 1
+  fs.writeFileSync(first, bytes)
+  const copy = path.join(temporaryFolder(), 'copy')
+  t.equal((await runCommand(['snapshot', folder, copy])).code, 1)
+  t.deepEqual(fs.readdirSync(path.dirname(copy)), [])
+})
+
+tape('folders: what changes or reads one file says so, and what to do instead', async (t) => {
+  const { folder, log } = await makeSegments({})
+  await log.close()
+  for (const [words, advice] of [
+    [['append', folder, '{}'], /Programs change this one, with SegmentedLog or SlotLog/],
+    [['del', folder, '1'], /Programs change this one, with SegmentedLog or SlotLog/],
+    [['compact', folder], /compact works on one file\. Segments give space back as the oldest are dropped: .*maxSize/],
+    [['repair', folder], /millrace verify .* says which are damaged/],
+    [['convert', folder, `${folder}.new`], /millrace export .* - \| millrace import/],
+    [['bench', folder], /bench works on one file/]
+  ]) {
+    const { code, stderr } = await runCommand(words)
+    t.equal(code, 2, words[0])
+    t.match(stderr, /^millrace: \S+ is a folder of segments; /)
+    t.match(stderr, advice)
+  }
+  const slots = path.join(temporaryFolder(), 'slots')
+  const slot = SlotLog(slots, { codec: jsonCodec })
+  await slot.append({ n: 0 })
+  await slot.close()
+  for (const words of [['append', slots, '{}'], ['compact', slots], ['snapshot', slots, `${slots}.copy`]]) {
+    const { code, stderr } = await runCommand(words)
+    t.equal(code, 2, words[0])
+    t.match(stderr, /^millrace: \S+ is a folder that several processes write; /)
+  }
+})
+
+tape('folders: one without a log is a folder, for every command', async (t) => {
+  const folder = path.join(temporaryFolder(), 'empty')
+  fs.mkdirSync(folder)
+  const lines = path.join(temporaryFolder(), 'lines.ndjson')
+  fs.writeFileSync(lines, '{}\n')
+  for (const [name, ...others] of [
+    ['info'], ['cat'], ['tail'], ['get', '1'], ['count'], ['append', '{}'], ['import', lines], ['export', `${folder}.out`],
+    ['convert', `${folder}.new`], ['del', '1'], ['compact'], ['verify'], ['repair'], ['snapshot', `${folder}.copy`], ['view'], ['bench']
+  ]) {
+    const { code, stderr } = await runCommand([name, folder, ...others])
+    t.equal(code, 2, name)
+    t.match(stderr, /^millrace: \S+ is a folder without a log; [^\n]+\n$/)
+  }
+  t.deepEqual(fs.readdirSync(folder), [])
+  t.deepEqual(fs.readdirSync(path.dirname(folder)), ['empty'])
+})
+
+tape('messages: the command says --skip-damage, and one range is a range', async (t) => {
+  const { folder, log } = await makeSegments({})
+  const segments = await log.segments()
+  await log.close()
+  fs.rmSync(segments[1].path)
+  for (const words of [['cat', folder], ['verify', folder], ['info', folder]]) {
+    const { code, stdout, stderr } = await runCommand(words)
+    t.equal(code, 1, words[0])
+    t.match(stdout + stderr, /--skip-damage/)
+    t.doesNotMatch(stdout + stderr, /onCorrupt/)
+  }
+  const { stderr } = await runCommand(['cat', folder, '--skip-damage'])
+  t.match(stderr, /^millrace: left out 1 damaged range of /)
+})
