@@ -1,15 +1,19 @@
 'use strict'
 // Packs all packages, installs the tarballs in an empty folder, and uses them there: from CommonJS, ES modules and
-// TypeScript, in bundles, and as their READMEs do. It gets the tools from the registry. Usage: npm run pack:check
+// TypeScript, in bundles, and as their READMEs do. It measures what an installation costs. It gets the tools from the
+// registry. Usage: npm run pack:check [-- --all]   With --all it installs with the newest Node.js of each line, too.
 
 const assert = require('node:assert')
+const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { examplesOf, promisedOutput } = require('../../test/readme-examples')
 const { install, mustRun, packAll, run, temporaryFolder } = require('./consumer')
+const { checkEngines, checkSizes, checkTimes } = require('./thin')
 
 const root = path.join(__dirname, '..', '..')
-const TOOLS = ['esbuild@0.28', 'rollup@4', '@rollup/plugin-commonjs@29', '@rollup/plugin-node-resolve@16']
+const TOOLS = ['esbuild@0.28', 'rollup@4', '@rollup/plugin-commonjs@29', '@rollup/plugin-node-resolve@16', '@arethetypeswrong/core@0.18',
+  'publint@0.3']
 // What examples and declarations need: the versions that the tests here use.
 const COMPANIONS = ['typescript', '@types/node', 'pull-stream', 'flumedb', 'flumeview-reduce', 'flumelog-offset', 'flumecodec',
   'pino']
@@ -26,6 +30,12 @@ main().catch((err) => {
 async function main () {
   const folder = temporaryFolder()
   const tarballs = await packAll(folder)
+  const packed = new Map(tarballs.map((tarball) => {
+    const manifest = readPacked(tarball)
+    return [manifest.name, { tarball, manifest }]
+  }))
+  await step('what is installed', () => checkSizes(packed))
+  await step('the oldest Node.js, strictly', () => checkEngines(packed, { isLong: process.argv.includes('--all') }))
   /** @type {Consumer} */
   const consumer = { folder: path.join(folder, 'consumer'), names: [] }
   fs.mkdirSync(consumer.folder)
@@ -37,6 +47,8 @@ async function main () {
   })
   await step('CommonJS and ES modules', () => checkImports(consumer))
   await step('tools installed', () => install(consumer.folder, [...TOOLS, ...COMPANIONS.map(ownVersion)]))
+  await step('publint and arethetypeswrong', () => lintTarballs(consumer.folder, tarballs))
+  await step('processor time of require', async () => checkTimes(consumer.folder))
   await step('TypeScript, strict', () => checkTypes(consumer))
   await step('bundles', () => checkBundles(consumer))
   await step('examples of READMEs', () => checkExamples(consumer))
@@ -55,6 +67,23 @@ async function step (title, check) {
 /** @param {string} folder */
 function readManifest (folder) {
   return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
+}
+
+/** @param {string} tarball @returns {any}  its manifest */
+function readPacked (tarball) {
+  return JSON.parse(execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' }))
+}
+
+/**
+ * What other tools find wrong with the manifests, the files and the declarations.
+ * @param {string} folder  with the tools
+ * @param {string[]} tarballs
+ */
+async function lintTarballs (folder, tarballs) {
+  fs.copyFileSync(path.join(__dirname, 'lint.mjs'), path.join(folder, 'lint.mjs'))
+  const found = JSON.parse(await mustRun(process.execPath, ['lint.mjs', ...tarballs], { cwd: folder }))
+  assert.deepStrictEqual(found, [])
+  return `${tarballs.length} packages`
 }
 
 /** @param {string} name */
@@ -124,8 +153,7 @@ async function checkBundles ({ folder }) {
   await esbuild.build({ ...common, format: 'cjs', entryPoints: entries, outdir: alone })
   assert.deepStrictEqual(await runBundle(alone, 'app.js', 'task.js'), { ...REPORT, threads: 'ERR_NOT_SUPPORTED' }, 'esbuild without the worker')
   const modules = place('esbuild-esm')
-  const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
-  await esbuild.build({ ...common, format: 'esm', banner, entryPoints: entries, outdir: modules, outExtension: { '.js': '.mjs' } })
+  await esbuild.build({ ...common, format: 'esm', entryPoints: entries, outdir: modules, outExtension: { '.js': '.mjs' } })
   assert.deepStrictEqual(await runBundle(modules, 'app.mjs', 'task.mjs'), { ...REPORT, threads: 'ERR_NOT_SUPPORTED' }, 'esbuild, ES modules')
 
   const rolled = place('rollup')

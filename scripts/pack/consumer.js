@@ -37,10 +37,14 @@ async function mustRun (file, args, options) {
   return stdout
 }
 
+/** @type {string[]} */
+const folders = []
+
 /** @returns {string}  the path of a fresh folder, gone when the process ends */
 function temporaryFolder () {
+  if (folders.length === 0) process.on('exit', () => folders.forEach((folder) => fs.rmSync(folder, { recursive: true, force: true })))
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'millrace-pack-'))
-  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
 }
 

@@ -33,9 +33,10 @@ async function main () {
     fs.mkdirSync(consumer)
     fs.writeFileSync(path.join(consumer, '.npmrc'), registry.npmrc)
     await install(consumer, manifests.map(({ name, version }) => `${name}@${version}`))
-    for (const { name, version, main } of manifests) {
+    for (const { name, version } of manifests) {
       const installed = path.join(consumer, 'node_modules', name)
-      assert.strictEqual(readManifest(installed).version, version)
+      const { version: published, main } = readManifest(installed)
+      assert.strictEqual(published, version)
       for (const file of [main, 'LICENSE', 'README.md', 'types/index.d.ts']) assert.ok(fs.existsSync(path.join(installed, file)), `${name}: ${file}`)
       await mustRun(process.execPath, ['-e', `require('${name}')`], { cwd: consumer })
       console.log(`ok  ${name}@${version}: published, installed, required`)
