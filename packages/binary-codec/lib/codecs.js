@@ -20,18 +20,21 @@ const binaryCodec = Object.freeze({
   buffer: /** @type {const} */ (true),
 
   /**
+   * Gives the bytes of a value.
    * @param {any} value
    * @returns {Buffer}
    */
   encode: (value) => encode(value),
 
   /**
+   * Gives the value of a record; bytes after it are refused.
    * @param {Uint8Array} buf  Buffers in the result are views of it
    * @returns {any}
    */
   decode: (buf) => decodeWhole(buf, false),
 
   /**
+   * Gives the value of a record in a part of a buffer.
    * @param {Uint8Array} buf
    * @param {number} start
    * @param {number} end
@@ -40,7 +43,8 @@ const binaryCodec = Object.freeze({
   decodeRange: (buf, start, end) => decodeWhole(sliceRange(buf, start, end), true),
 
   /**
-   * Filters are compiled by a module that is loaded with the first one.
+   * Makes a function that says whether the record in a range of bytes fulfils a filter. The module that compiles
+   * filters is loaded with the first one.
    * @param {import('@millrace/where').Where} where
    */
   compile: (where) => require('./compile').compile(where)
@@ -54,6 +58,7 @@ const canonicalCodec = Object.freeze({
   ...binaryCodec,
 
   /**
+   * Gives the canonical bytes of a value.
    * @param {any} value
    * @returns {Buffer}
    */

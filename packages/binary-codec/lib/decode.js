@@ -159,7 +159,7 @@ function duplicateKey (key, offset) {
  * @param {Uint8Array} buf
  * @param {number} [start]  where the value begins
  * @param {number} [end]  what the value must not reach past
- * @returns {number}  the offset behind the value: equal to `end` when nothing follows it
+ * @returns {number}  the offset after the value: equal to `end` when nothing follows it
  * @throws {LogError} ERR_CODEC_DECODE with `offset`, a position in `buf`
  */
 function validate (buf, start = 0, end = buf.length) {

@@ -38,8 +38,8 @@ function isSet (ms) {
 }
 
 /**
- * The later one of two times of which the first was known before; the second one alone if the first is too far ahead of
- * it. So a clock that was set back a little, or has not been set yet, repeats a time.
+ * Gives the later one of two times, or the second one if the first, which was known before, is too far ahead of it.
+ * So a clock that was set back a little, or has not been set yet, repeats a time.
  * @type {(beforeMs: number, nowMs: number) => number}
  */
 function laterTime (beforeMs, nowMs) {

@@ -75,7 +75,7 @@ class Lifecycle {
    * @param {string} name  of the call
    * @param {import('@millrace/errors').NodeCallback<T>} cb
    * @param {(cb: Callback<T>) => void} action  must call back once
-   * @throws {TypeError} if `cb` is no function
+   * @throws {TypeError} if `cb` is not a function
    */
   run (name, cb, action) {
     if (typeof cb !== 'function') throw misuse(`${name}: expected a callback, got ${typeof cb}`)

@@ -75,7 +75,7 @@ function listen (signal) {
 }
 
 /**
- * Runs what a signal may end. After an abort the caller is told at once; what `run` comes to later is nobody's.
+ * Runs what a signal may end. After an abort the caller is told at once; the later result of `run` is dropped.
  * @template T
  * @param {string} name  of the call
  * @param {AbortSignal | null} signal

@@ -118,7 +118,7 @@ class Keys {
     return this.#byHash?.size ?? 0
   }
 
-  /** False: the file cannot be read or is no file of keys. Then no key is valid. */
+  /** False: the file cannot be read or is not a file of keys. Then no key is valid. */
   get isReadable () {
     return this.#isReadable
   }
@@ -274,7 +274,7 @@ function parseKeys (file, text) {
   } catch {
     // It has another form.
   }
-  throw new LogError('ERR_INVALID_ARGUMENT', `${file} is no file of keys; restore it, or make new keys`, { path: file })
+  throw new LogError('ERR_INVALID_ARGUMENT', `${file} is not a file of keys; restore it, or make new keys`, { path: file })
 }
 
 /** @param {any} key */

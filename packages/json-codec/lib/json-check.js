@@ -146,7 +146,7 @@ class JsonCheck {
   }
 
   /**
-   * Goes on with the value. White space in front of it is part of it, none behind it.
+   * Goes on with the value. White space before it is part of it, none after it.
    * @type {(bytes: Uint8Array, from: number, to: number) => number}  `to` if the value may go on; otherwise where it
    *   has ended, or where the refused byte is
    */

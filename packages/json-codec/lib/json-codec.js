@@ -65,7 +65,8 @@ const jsonCodec = Object.freeze({
   },
 
   /**
-   * Filters are compiled by a module that is loaded with the first one.
+   * Makes a function that says whether the record in a range of bytes fulfils a filter. The module that compiles
+   * filters is loaded with the first one.
    * @param {import('@millrace/where').Where} where
    */
   compile: (where) => require('./compile').compile(where)

@@ -85,7 +85,7 @@ class Source {
 
   /**
    * Makes a reader of all records, for the conversion.
-   * @returns {RecordReader}  in front of the first record; the source must be open
+   * @returns {RecordReader}  before the first record; the source must be open
    */
   createReader () {
     const { format, blocks, log, end } = /** @type {Opened} */ (this.#opened)

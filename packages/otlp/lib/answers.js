@@ -98,7 +98,7 @@ function readPartialSuccess (reader, end, rejection) {
 
 /**
  * Reads the answer to a request that failed.
- * The message of a failure; null if it is no status.
+ * Gives the message; null if it is not a status.
  * @type {(encoding: Encoding, bytes: Buffer) => string | null}
  */
 function readStatus (encoding, bytes) {

@@ -20,7 +20,7 @@ const { readGroups } = require('./read-protobuf')
  * @typedef {object} JsonLimits
  * @property {number} countMax  log records of a request
  * @property {number} [sizeMax]  bytes of all texts; a large resource with many records would become any size
- * @property {string} [before]  what stands in front of each text
+ * @property {string} [before]  what stands before each text
  * @property {string} [after]
  */
 

@@ -29,7 +29,7 @@ const VIEW_SIZE = 256
  * @property {number} recordSize  bytes of a log record, as it is sent and as a text. A larger one is rejected, and the
  *   others go on
  * @property {number} sizeMax  bytes of all texts
- * @property {string} before  what stands in front of each text, in ASCII
+ * @property {string} before  what stands before each text, in ASCII
  * @property {string} after
  * @property {number} [wholeSize]  a request up to this size is read at once; 256 KiB by default
  */

@@ -151,7 +151,7 @@ function listParts (value, path = []) {
  * @property {{ compile: (where: any) => any }} codec  that is asked
  * @property {Random} random  from `createRandom`
  * @property {() => { value: any, bytes: Buffer }} makeRecord  the bytes may be damaged, or spelled in any way
- * @property {(bytes: Buffer) => { value: any } | undefined}  parse  undefined if they are no record
+ * @property {(bytes: Buffer) => { value: any } | undefined}  parse  undefined if they are not a record
  * @property {number} cases  how many pairs of a filter and a record are tried, at least
  */
 

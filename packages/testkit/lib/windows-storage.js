@@ -21,7 +21,7 @@ const ATTEMPT_COUNT_MAX = 3
  * Makes a storage that passes calls to another one, under the rules of Windows: an open file cannot be renamed,
  * replaced or removed; if there is a `random`, other programs get in the way for a few attempts (`EPERM`, `EACCES`,
  * `EBUSY`); folders cannot be opened or synced.
- * @param {any} inner  a storage of which nobody else has files open
+ * @param {any} inner  a storage; nobody else has its files open
  * @param {WindowsOptions} [options]
  * @returns {any}  a storage. It does not try again: see `patientStorage` of block-file
  */

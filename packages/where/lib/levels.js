@@ -87,7 +87,7 @@ function at (names, index) {
  * Gives the level that a single value means. If a name means several things, the higher one counts.
  * @param {unknown} value  a number, or a name in any case: also with a colour, a bracket or a number after it
  * @param {string} [scale]  of numbers
- * @returns {Level | null}  null if it is no level
+ * @returns {Level | null}  null if it is not a level
  */
 function toLevel (value, scale = 'any') {
   if (typeof value === 'number' && Number.isFinite(value)) return SCALES[scale](value)

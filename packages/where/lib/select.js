@@ -162,7 +162,7 @@ function createUnionSearch (searches) {
  * Makes a search that leaves out some of the places that another one finds.
  * @param {Search} search
  * @param {(buf: Buffer, place: number, to: number) => boolean} mayBe  whether what was found there may be what is
- *   looked for; reads nothing at or behind `to`
+ *   looked for; reads nothing at or after `to`
  * @returns {Search}
  */
 function createCheckedSearch ({ find }, mayBe) {

@@ -37,7 +37,7 @@ const LEADING = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?
  * Gives the time that a single value means. A text without a zone is in UTC, on every machine.
  * @param {unknown} value  a number or digits of seconds, ms, microseconds or nanoseconds since 1970, as its size tells;
  *   a text; a Date; or an object such as those of MongoDB, Google's protobuf and log4j
- * @returns {Instant | null}  null if it is no time
+ * @returns {Instant | null}  null if it is not a time
  */
 function toInstant (value) {
   switch (typeof value) {

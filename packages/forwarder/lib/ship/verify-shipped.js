@@ -28,7 +28,7 @@ const DIFFERENCE_COUNT_MAX = 100
  */
 
 /**
- * What is wrong: `missing`, `different`, `twice`, `disordered` (behind a later record), `foreign` (not of this log),
+ * What is wrong: `missing`, `different`, `twice`, `disordered` (after a later record), `foreign` (not of this log),
  * and `extra`: the source has no such record. What is not: the source has since `deleted`, `retained` (dropped with
  * its segment), `lost` (in a power cut) or `damaged` a record that the target has.
  * @typedef {'missing' | 'different' | 'twice' | 'disordered' | 'foreign' | 'extra' | 'deleted' | 'retained' | 'lost' |
