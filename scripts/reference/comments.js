@@ -11,8 +11,22 @@ const ts = require('typescript')
 
 /** @param {Symbol} symbol @returns {string} */
 function descriptionOf (symbol) {
-  const texts = (symbol.declarations ?? []).map(describeDeclaration)
-  return texts.find((text) => text !== '') ?? ''
+  const declarations = symbol.declarations ?? []
+  const texts = declarations.map(describeDeclaration)
+  return texts.find((text) => text !== '') ?? declarations.map(describeInTypedef).find((text) => text !== '') ?? ''
+}
+
+/**
+ * The members of a short type have no comments of their own: its description names them, as in `sync`: whether to sync.
+ * @param {Node} node
+ */
+function describeInTypedef (node) {
+  if (!ts.isPropertySignature(node) && !ts.isMethodSignature(node)) return ''
+  const typedef = ts.findAncestor(node, ts.isJSDocTypedefTag)
+  const name = `\`${node.name.getText()}`
+  const sentences = typedef ? describeTypedef(typedef).split(/(?<=\.) (?=[A-Z`])/) : []
+  const own = sentences.filter((sentence) => sentence.includes(name)).join(' ')
+  return own.startsWith(`${name}\`: `) ? own.slice(name.length + 3) : own
 }
 
 /** @param {Node} node @returns {string} */

@@ -41,7 +41,7 @@ function createReference () {
     const head = writer.folder === 'errors' ? createErrorCodes() : writer.writeHead()
     pages.set(`${writer.folder}.md`, `${head}\n\n${main}${types === '' ? '' : `\n\n## Types${types}`}\n`)
   }
-  return { pages, missing: texts.flatMap(({ writer }) => writer.missing.map((name) => `${writer.folder}: ${name}`)) }
+  return { pages, missing: [...new Set(texts.flatMap(({ writer }) => writer.missing))].sort() }
 }
 
 exports.createReference = createReference

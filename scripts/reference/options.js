@@ -21,6 +21,8 @@ class Options {
   #folder
   /** What has no description. @type {string[]} */
   missing = []
+  /** Whether those are noted. */
+  isNoting = true
   /** The tables of this page. @type {Shown[]} */
   #shown = []
 
@@ -94,14 +96,13 @@ class Options {
   #rows (field, prefix, around) {
     const name = `${prefix}${field.name}`
     const { text, byDefault } = splitDefault(field.description, field.text.text)
-    if (field.description === '' && !around.includes(`\`${field.name}`)) this.missing.push(name)
+    if (this.isNoting && field.description === '' && !around.includes(`\`${field.name}`)) this.missing.push(`${this.#packages.placeOf(field.symbol)}: ${name}`)
     const inner = this.#innerFields(field)
     const isShown = inner.some(({ description }) => description !== '')
     const type = isShown ? 'object' : this.#words.ofType(field.text)
     const row = [`\`${name}\``, type, byDefault || initialOf(this.#packages.checker, field), this.#words.ofComment(text)]
-    // Fields without a description may be explained together.
-    const rows = inner.flatMap((one) => this.#rows(one, `${name}.`, field.description))
-    return [row, ...isShown ? rows : []]
+    // Fields without descriptions are explained together.
+    return [row, ...isShown ? inner.flatMap((one) => this.#rows(one, `${name}.`, field.description)) : []]
   }
 
   /** Of an option that is a group of options. @param {Field} field @returns {Field[]} */

@@ -72,10 +72,10 @@ class PackagePage {
     const { name, entries } = this.#page.package
     const parts = []
     for (const entry of entries) {
-      this.#isMain = this.#words.addsTypes = entry.specifier === name
+      this.#isMain = this.#words.addsTypes = this.#options.isNoting = entry.specifier === name
       parts.push(...this.#entry(entry))
     }
-    this.#isMain = this.#words.addsTypes = true
+    this.#isMain = this.#words.addsTypes = this.#options.isNoting = true
     return parts.filter(Boolean).join('\n\n')
   }
 
@@ -112,7 +112,7 @@ class PackagePage {
     const level = this.#isMain ? '##' : '###'
     const shown = /** @type {Call} */ (call ?? construct)
     const description = this.#valueDescription(value)
-    if (description === '') this.#missing.push(`${name}()`)
+    if (description === '' && shown.returnsText === '' && this.#isMain) this.#missing.push(`${this.#packages.placeOf(value)}: ${name}()`)
     const both = call !== null && construct !== null && !description.includes('without `new`') ? ' With or without `new`.' : ''
     // Of an object that is shown here, its name says enough.
     const result = made === null ? shown.returns : { text: shown.returns.text.replace(/[<|].*/s, '').trim(), symbols: [] }
@@ -159,6 +159,11 @@ class PackagePage {
   #optionsOf (call, fields, { around, link, holder = null }) {
     if (fields.length === 0) return []
     const description = call.parameters.find(({ isOptions }) => isOptions)?.description ?? ''
+    // What is said about the options is about the only one.
+    const [only] = fields
+    if (fields.length === 1 && only.description === '' && !description.startsWith('`')) {
+      return [this.#options.show([{ ...only, description }], around, link)]
+    }
     return [this.#words.sentenceOf(description), this.#options.show(fields, `${around} ${description}`, link, holder)]
   }
 
@@ -215,7 +220,7 @@ class PackagePage {
     const { name, symbol, description } = field
     const declaration = symbol.declarations?.[0]
     const link = this.#words.ofName(name, declaration)
-    if (description === '') this.#missing.push(`${name}()`)
+    this.#noteMissing(field, call)
     return [
       `${level} ${(declaration && this.#page.headings.get(declaration)) ?? name}`,
       call === null ? '' : callBlock(name, parameterTexts(call), call.returns.text),
@@ -225,6 +230,15 @@ class PackagePage {
       call?.takesCallback && saysCallback ? CALLBACK_OF_ONE : '',
       ...call === null ? [] : this.#optionsOf(call, this.#options.fieldsOf(call), { around: description, link, holder })
     ].filter(Boolean).join('\n\n')
+  }
+
+  /** @type {(field: Field, call: Call | null) => void} */
+  #noteMissing ({ name, symbol, description }, call) {
+    const declaration = symbol.declarations?.[0]
+    // A function that was handed in is described with the options.
+    const isHandedIn = declaration && ts.isExpression(declaration)
+    if (description !== '' || isHandedIn || call?.returnsText) return
+    this.#missing.push(`${this.#packages.placeOf(symbol)}: ${name}()`)
   }
 
   /** @param {Symbol} symbol */

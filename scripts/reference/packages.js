@@ -59,12 +59,28 @@ class Packages {
 
   /** @type {(symbol: Symbol) => Export} */
   #describe (symbol) {
-    const target = this.resolve(symbol)
+    const target = this.#handedOn(this.resolve(symbol))
     // A name may be both: that of a constructor, and that of what it makes.
     const isType = isTypeAlias(symbol) || isTypeAlias(target) || isClass(target)
     const isValue = (target.flags & ts.SymbolFlags.Value) !== 0
     const type = isTypeAlias(symbol) ? this.resolveType(symbol) : target
     return { name: symbol.name, value: isValue ? target : null, type: isType ? this.resolveType(type) : null }
+  }
+
+  /** What another package has, if a value has the type of it: it is loaded late. @type {(value: Symbol) => Symbol} */
+  #handedOn (value) {
+    const type = value.declarations?.map((node) => ts.getJSDocType(node)).find((type) => type !== undefined)
+    if (!type || !ts.isImportTypeNode(type) || !type.isTypeOf || !type.qualifier) return value
+    const symbol = this.checker.getSymbolAtLocation(type.qualifier)
+    return symbol ? this.resolve(symbol) : value
+  }
+
+  /** Where a symbol is declared, as people look it up. @param {Symbol} symbol */
+  placeOf (symbol) {
+    const node = symbol.declarations?.[0]
+    const file = node?.getSourceFile()
+    if (!node || !file) return ''
+    return `${path.relative(root, file.fileName)}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`
   }
 
   /** What an import or an export leads to. @type {(symbol: Symbol) => Symbol} */

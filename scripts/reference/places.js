@@ -186,7 +186,8 @@ class Places {
 function isNamedLike (type, name) {
   const made = (keyOf(type)?.name ?? '').toLowerCase()
   const maker = name.toLowerCase()
-  return made !== '' && (maker.includes(made) || made.includes(maker) || !type.aliasSymbol)
+  const isAnonymous = made.startsWith('__')
+  return made !== '' && !isAnonymous && (maker.includes(made) || made.includes(maker) || !type.aliasSymbol)
 }
 
 /** @param {Type | null} type */

@@ -42,7 +42,7 @@ function serve () {
 /** @returns {string[]}  the pages, as the server has them */
 function listBuilt () {
   const names = fs.readdirSync(output, { recursive: true, encoding: 'utf8' })
-  return names.filter((name) => name.endsWith('.html') && name !== '404.html').map((name) => name.split(path.sep).join('/')).sort()
+  return names.filter((name) => name.endsWith('.html') && name !== '404.html' && !name.startsWith('images')).map((name) => name.split(path.sep).join('/')).sort()
 }
 
 /** @type {(page: Page, url: string) => Promise<string[]>} what is wrong with a page, in both colours and both widths */

@@ -19,6 +19,7 @@ const ARENA_SIZE_MIN = 64 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const NO_VIEW = new DataView(new ArrayBuffer(0))
 
+/** Keeps blocks of a file in memory, up to a size. The block that was not used for longest makes room for a new one. */
 class BlockCache {
   /**
    * @param {number} blockSize  in bytes
@@ -53,7 +54,7 @@ class BlockCache {
     return this._slotOfBlock.size < (this.isRefused ? this._wasUsed.length : this.slotCount)
   }
 
-  /** @param {number} blockIndex */
+  /** Whether the block is cached. @param {number} blockIndex */
   has (blockIndex) {
     return this._slotOfBlock.has(blockIndex)
   }
@@ -70,7 +71,10 @@ class BlockCache {
     return slot * this.blockSize
   }
 
-  /** @type {(blockIndex: number, source: Buffer, sourceStart: number, sourceEnd: number) => void} */
+  /**
+   * Copies a block into the cache.
+   * @type {(blockIndex: number, source: Buffer, sourceStart: number, sourceEnd: number) => void}
+   */
   put (blockIndex, source, sourceStart, sourceEnd) {
     if (this.slotCount === 0) return
     const target = this.claim(blockIndex)
@@ -358,6 +362,7 @@ const COUNTS_PER_SLOT = 8
 /** Counts are kept for at least so many. */
 const SLOT_COUNT_MIN = 16
 
+/** Decides whether a block that is not cached is worth a place: only if it is missed again and again. */
 class Admission {
   /**
    * @param {BlockCache} cache
@@ -373,6 +378,7 @@ class Admission {
   }
 
   /**
+   * Counts a miss, and says whether the block should be cached now.
    * @param {number} blockIndex  of a block that is not cached, and some bytes of it are wanted
    * @param {boolean} inOrder  whether its next bytes will be wanted soon
    */
@@ -417,6 +423,7 @@ const SLAB_SIZE = 16 * 1024
 const COPIED_SIZE_MAX = SLAB_SIZE / 4
 const ALIGNMENT = 8
 
+/** Copies small pieces of bytes into memory that they share. */
 class Slab {
   constructor () {
     /** The current slab; a new one replaces it when it is used up. */

@@ -476,6 +476,7 @@ class BlockFileHandle {
     return this._ownCache
   }
 
+  /** What the cache holds now, and what it may hold. */
   cacheStats () {
     const { hitCount, missCount, slotCount } = this._file.cache
     return { hitCount, missCount, slotCount, blockSize: this.blockSize }

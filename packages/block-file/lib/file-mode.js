@@ -9,6 +9,7 @@ const MODE_MAX = 0o777
 const OCTAL = /^(?:0o)?[0-7]{3,4}$/
 
 /**
+ * Checks the option `mode` of a log: a number, or a text in octal.
  * @param {string} call  that got the option
  * @param {unknown} mode
  * @returns {number}

@@ -14,6 +14,7 @@ const { writeWholeSync } = require('./whole-io')
  * @typedef {import('./storage').StorageLock} StorageLock
  */
 
+/** A file that does not exist yet: its bytes are written before it gets its name. */
 class NewFile {
   #storage
   #temporary

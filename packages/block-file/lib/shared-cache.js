@@ -42,7 +42,10 @@ class SharedMemory {
     return true
   }
 
-  /** @type {(cache: import('./block-cache').BlockCache, size: number) => void} */
+  /**
+   * Gives memory back that a cache has taken.
+   * @type {(cache: import('./block-cache').BlockCache, size: number) => void}
+   */
   giveBack (cache, size) {
     if (!this.#caches.delete(cache)) return
     this.usedSize -= size

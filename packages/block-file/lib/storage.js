@@ -74,14 +74,15 @@ const LOOK_MS = 100
 
 /**
  * @typedef {object} Storage
- * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open
+ * @property {(path: string, options: OpenOptions, cb: Callback<StorageHandle>) => void} open  opens a file, and
+ *   makes it if the options say so
  * @property {(from: string, to: string, cb: Callback<void>) => void} rename  atomic; within one folder
  * @property {boolean} [replacesOpenFiles]  false if no file can be renamed, replaced or removed while it is open, as on
  *   Windows: EPERM, EACCES or EBUSY. `patientStorage` then tries such calls again for a while
  * @property {(path: string, options: OpenOptions) => StorageHandle} [openSync]  throws on failure; never makes the
  *   folder. Without this call or the next one, no file can get its name and be opened without waiting
  * @property {(from: string, to: string) => void} [renameSync]  throws on failure
- * @property {(path: string, cb: Callback<void>) => void} unlink
+ * @property {(path: string, cb: Callback<void>) => void} unlink  removes a file
  * @property {(path: string) => void} [unlinkSync]  throws on failure. Without it, a quota waits for names to be removed
  * @property {(path: string, cb: Callback<void>) => void} syncFolder  puts the names in a folder on stable storage.
  *   Until then a power cut may undo new files, renames and removals. On Windows it does nothing: there is no such call,
@@ -103,7 +104,8 @@ const LOOK_MS = 100
  *   path, even if the file does not exist. Fails at once with ERR_LOG_LOCKED if the lock is held, in this process or
  *   another one. A storage without it cannot be reached by other processes
  * @property {(path: string, options: { createFolder: boolean }, cb: Callback<boolean>) => void} [hasKernelLocks]
- *   whether `tryLock` will work on a file that is created at `path`. A storage without it has no such locks
+ *   whether `tryLock` will work on a file that is created at `path`; `createFolder`: in a folder that may be missing.
+ *   A storage without it has no such locks
  * @property {(path: string, cb: Callback<LockHolder>) => void} [findHolder]  of a file that `tryLock` found busy
  */
 

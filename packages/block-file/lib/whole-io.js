@@ -80,7 +80,10 @@ function writeWhole (handle, buf, position, cb) {
   else next()
 }
 
-/** @type {(writeSync: NonNullable<StorageHandle['writeSync']>, buf: Buffer, position: number) => void} */
+/**
+ * Writes all of the bytes, in as many writes as it takes, before it returns.
+ * @type {(writeSync: NonNullable<StorageHandle['writeSync']>, buf: Buffer, position: number) => void}
+ */
 function writeWholeSync (writeSync, buf, position) {
   for (let done = 0; done < buf.length;) {
     const count = writeSync(buf, done, Math.min(buf.length - done, TRANSFER_SIZE_MAX), position + done)

@@ -5,7 +5,8 @@
  * @typedef {keyof typeof import('./codes').codes} ErrorCode
  * @typedef {keyof typeof import('node:os').constants.errno} SystemCode  a code of the file system
  * @typedef {ErrorCode | SystemCode} FailureCode
- * @typedef {Error & { code?: FailureCode }} Failure  an error of a user's codec or storage may have no code
+ * @typedef {Error & { code?: FailureCode }} Failure  `code`: an error of a user's codec or storage may
+ *   have none
  */
 
 /**

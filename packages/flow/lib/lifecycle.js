@@ -36,6 +36,7 @@ class Lifecycle {
   }
 
   /**
+   * Ends the opening: the calls that wait are run, or fail.
    * @param {Error | null} err  why opening failed. Every call then fails with it. If no call does so before the next
    *   turn of the event loop, the process emits a warning: the user may be waiting forever
    */

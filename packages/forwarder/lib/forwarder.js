@@ -546,7 +546,10 @@ function closedError (call, name) {
  * }} ForwarderConstructor
  */
 
-/** @type {(log: any, options: ForwarderOptions) => LogForwarder} */
+/**
+ * Forwards the records of a log to a sink; with or without `new`. It begins at once.
+ * @type {(log: any, options: ForwarderOptions) => LogForwarder}
+ */
 function Forwarder (log, options) {
   return new LogForwarder(log, options)
 }

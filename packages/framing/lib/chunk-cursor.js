@@ -28,7 +28,10 @@ const NO_VIEW = new DataView(new ArrayBuffer(0))
  * @typedef {{ readonly buffer: Buffer, readonly start: number, readonly end: number, forget: () => void }} Window
  */
 
-/** @template {Window} [W=Window] */
+/**
+ * Walks over the chunks and frames of a checked log, and verifies each chunk that it enters.
+ * @template {Window} [W=Window]
+ */
 class ChunkCursor {
   /**
    * @param {W} window
@@ -289,6 +292,7 @@ function createTables () {
   }
 }
 
+/** Proves many chunks of a log in one go, by the chain of their checksums. */
 class ChunkRun {
   /** @param {number} salt  of the file */
   constructor (salt) {

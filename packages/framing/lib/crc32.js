@@ -49,7 +49,7 @@ function findSeed (bytes, start, end, crc) {
 /** Once they are chosen. @type {{ ofFew: Crc32, ofMany: Crc32 } | null} */
 let native = null
 
-/** @type {Crc32} */
+/** The CRC-32 of bytes, after that of earlier bytes if `seed` is given. @type {Crc32} */
 function crc32 (bytes, seed = 0) {
   // Late: to load zlib, and to look for the package, takes milliseconds.
   native ??= choose()

@@ -30,19 +30,22 @@ const FAULTS = Object.freeze({
   CUT_OFF: 'all of it, since the file ends before,'
 })
 
-/** @param {Damage} damage */
+/** What is wrong with a damaged range, in words. @param {Damage} damage */
 function describeFault ({ fault }) {
   return FAULTS[fault]
 }
 
-/** @type {(damage: Damage, path: string) => LogError} */
+/** The error for a damaged range. @type {(damage: Damage, path: string) => LogError} */
 function damageError (damage, path) {
   const { start, end } = damage
   return new LogError('ERR_LOG_CORRUPT', `${path} is damaged from ${start} to ${end}: ${describeFault(damage)} is wrong. Keep a ` +
     'copy of the file; onCorrupt: "skip" reads the records behind', { offset: start, path })
 }
 
-/** @type {(seq: number, size: number, maxRecordSize: number) => LogError} */
+/**
+ * The error for a record that is larger than `maxRecordSize`.
+ * @type {(seq: number, size: number, maxRecordSize: number) => LogError}
+ */
 function tooLargeToRead (seq, size, maxRecordSize) {
   return new LogError('ERR_RECORD_TOO_LARGE', `the record at ${seq} has ${size} bytes, more than maxRecordSize, ` +
     `${maxRecordSize}; open the log with a larger one`, { offset: seq })

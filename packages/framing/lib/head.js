@@ -151,7 +151,7 @@ function createFileHeader (codec, id = null, hasWords = false) {
   return { salt, id: id ?? random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec, hasWords }
 }
 
-/** @type {(header: FileHeader) => Buffer} */
+/** The bytes of the header of a checked log. @type {(header: FileHeader) => Buffer} */
 function encodeFileHeader ({ salt, id, base, hasGaps, codec, hasWords = false }) {
   const bytes = Buffer.alloc(HEADER_SIZE)
   const name = Buffer.from(codec).subarray(0, CODEC_NAME_SIZE_MAX)
@@ -168,7 +168,7 @@ function encodeFileHeader ({ salt, id, base, hasGaps, codec, hasWords = false })
   return bytes
 }
 
-/** @param {Buffer} bytes */
+/** Whether the bytes begin as those of a checked log do. @param {Buffer} bytes */
 function hasMagic (bytes) {
   return bytes.subarray(0, MAGIC.length).equals(MAGIC)
 }
@@ -210,7 +210,10 @@ function decodeFileHeader (bytes) {
  *   synced
  */
 
-/** @type {(slot: Slot, salt: number) => Buffer} */
+/**
+ * The bytes of a checkpoint: what is on stable storage, and which seqs may have been shown.
+ * @type {(slot: Slot, salt: number) => Buffer}
+ */
 function encodeSlot (slot, salt) {
   const bytes = Buffer.alloc(SLOT_SIZE)
   bytes.writeUIntBE(slot.sequence, 4, 6)

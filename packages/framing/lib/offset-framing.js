@@ -212,7 +212,7 @@ class OffsetFraming {
     return this.endSize === 6 ? view.getUint16(offset - 6) === high : view.getUint32(offset - 8) === high
   }
 
-  /** @type {(seq: number, frameEnd: number) => LogError} */
+  /** The error for a frame whose two lengths differ. @type {(seq: number, frameEnd: number) => LogError} */
   contradiction (seq, frameEnd) {
     return new LogError('ERR_LOG_CORRUPT', `the frame from ${seq} to ${frameEnd} contradicts itself: its two sizes and ` +
       'its end do not agree; keep a copy of the file before you go on', { offset: seq })
@@ -225,7 +225,10 @@ class OffsetFraming {
   }
 }
 
-/** @type {(buf: Buffer, start: number, end: number) => boolean} */
+/**
+ * Whether all bytes are zero, as those of a deleted record are.
+ * @type {(buf: Buffer, start: number, end: number) => boolean}
+ */
 function isAllZero (buf, start, end) {
   for (let offset = start; offset < end; offset++) {
     if (buf[offset] !== 0) return false

@@ -222,6 +222,7 @@ class CommitPacker {
 }
 
 /**
+ * Packs the records of a commit into chunks and pages.
  * @param {Appended | AppendedSlices} group  gets its seqs
  * @param {Tail} tail
  * @param {CommitWriter} writer
@@ -239,6 +240,7 @@ function packCommit (group, tail, writer, target) {
 
 const NOT_KNOWN = Infinity
 
+/** Says which seqs may be shown before they are synced, so that no seq is ever given to two records. */
 class SeqReservation {
   /** Up to this position an earlier session may have shown records that are lost; 0 if everything shown is there. */
   #lostEnd

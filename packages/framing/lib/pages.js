@@ -28,7 +28,10 @@ const UNSURE_GAP = Object.freeze({ ...GAP })
  * @typedef {{ type: number, size: number, at: number, chunkStart: number, chunkEnd: number, chainCrc: number }} Frame
  */
 
-/** @type {(page: Page, rules: Rules, unfinished: Map<number, import('./journal').Entry[]>) => Damage | null} */
+/**
+ * Verifies a page and its frames.
+ * @type {(page: Page, rules: Rules, unfinished: Map<number, import('./journal').Entry[]>) => Damage | null}
+ */
 function checkPage (page, rules, unfinished) {
   const { bytes, offset, start, end } = page
   const view = page.view ?? new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

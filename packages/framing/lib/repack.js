@@ -14,6 +14,7 @@ const UNKNOWN = -1
 
 /** @typedef {import('./pack-commit').Tail} Tail */
 
+/** Writes records into pages again, with the seqs that they have. */
 class Repacker {
   #salt
   #base

@@ -139,7 +139,7 @@ class TailWalk {
     return this.#hasGaps ? this.#frames.gapSize : 0
   }
 
-  /** @returns {TailReport} */
+  /** What the walk has found so far. @returns {TailReport} */
   report () {
     const { end, shift } = this.#tail
     const promisedEnd = this.#isBlind ? this.#fileSize : Math.max(this.#slot.end, this.#claimedEnd)

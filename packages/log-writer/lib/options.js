@@ -87,6 +87,7 @@ const ELSEWHERE = Object.freeze({
  */
 
 /**
+ * Checks the options of a log writer, and fills in their defaults.
  * @param {LogWriterOptions & Record<string, unknown>} [options]
  * @param {string} [call]  that they were given to
  * @throws {TypeError} ERR_INVALID_ARGUMENT

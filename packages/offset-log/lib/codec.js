@@ -185,6 +185,7 @@ class RecordCodec {
 }
 
 /**
+ * Checks the name of a codec.
  * @param {unknown} [name]
  * @returns {string}  empty if there is none
  * @throws {TypeError} ERR_INVALID_ARGUMENT

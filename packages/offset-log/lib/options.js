@@ -128,8 +128,9 @@ function parseOptions (options = {}) {
 }
 
 /**
+ * Checks the options of `flushSync` and `appendSync`.
  * @param {string} call  `flushSync` or `appendSync`
- * @param {{ sync?: boolean | undefined }} options
+ * @param {{ sync?: boolean | undefined }} options  `sync`: false leaves out the sync
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseFlush (call, options) {

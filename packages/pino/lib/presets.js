@@ -19,8 +19,8 @@ const REDACTED = [
 
 /**
  * @typedef {import('./options').DestinationOptions} DestinationOptions
- * @typedef {{ level: string, redact?: { paths: string[], censor: string }, base?: null }} LoggerOptions  those of pino
- *   that presets set
+ * @typedef {{ level: string, redact?: { paths: string[], censor: string }, base?: null }} LoggerOptions  the options
+ *   `level`, `redact` and `base` of pino, as presets set them
  * @typedef {{ logger: LoggerOptions, destination: DestinationOptions }} Preset
  */
 

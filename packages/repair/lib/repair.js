@@ -66,6 +66,7 @@ const { examine } = require('./verify')
  * @returns {void}
  */
 /**
+ * Makes a new log of the good records of a damaged one, and changes nothing in the damaged one.
  * @param {string | URL} path
  * @param {string | URL} out  EEXIST if something is there
  * @param {RepairOptions | NodeCallback<RepairReport>} [options]

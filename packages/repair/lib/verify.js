@@ -37,6 +37,7 @@ const { withSource } = require('./source')
  * @returns {void}
  */
 /**
+ * Reads all of a log, and says whether it is sound. It changes nothing.
  * @param {string | URL} path
  * @param {VerifyOptions | NodeCallback<Report>} [options]
  * @param {NodeCallback<Report>} [cb]

@@ -49,6 +49,13 @@ function byPlace (a, b) {
   return rank(a) - rank(b) || name(a).localeCompare(name(b), 'en', { numeric: true })
 }
 
+// A head without words is a plain cell.
+function freeEmptyHead (token, place, tokens) {
+  if (token.type !== 'th_open' || tokens[place + 1].content.trim() !== '') return
+  token.tag = 'td'
+  tokens[place + 2].tag = 'td'
+}
+
 // On a phone, the rows of some tables are shown as paragraphs.
 function classesOf (tokens, place) {
   const end = tokens.findIndex(({ type }, index) => index > place && type === 'thead_close')
@@ -73,6 +80,7 @@ export default defineConfig({
       // A wide table scrolls by itself, with the keyboard too.
       md.renderer.rules.table_open = (tokens, place) => `<div class="table${classesOf(tokens, place)}" tabindex="0"><table>\n`
       md.renderer.rules.table_close = () => '</table></div>\n'
+      md.core.ruler.push('empty-heads', ({ tokens }) => tokens.forEach(freeEmptyHead))
     }
   },
   themeConfig: {
