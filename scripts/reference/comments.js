@@ -35,7 +35,21 @@ function describeDeclaration (node) {
   if (ts.isJSDocPropertyTag(node) || ts.isJSDocParameterTag(node)) return textOf(node.comment)
   const blocks = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc)
   const ofType = blocks.flatMap(({ tags = [] }) => [...tags]).filter(ts.isJSDocTypeTag)
-  return join([...blocks, ...ofType].map(({ comment }) => textOf(comment))) || describeOverload(node)
+  return join([...blocks, ...ofType].map(({ comment }) => textOf(comment))) || describeOverload(node) ||
+    lineCommentsBefore(node)
+}
+
+/** Comments of whole lines right before the types of a method. @param {Node} node */
+function lineCommentsBefore (node) {
+  if (!ts.isMethodDeclaration(node) && !ts.isFunctionDeclaration(node)) return ''
+  const text = node.getSourceFile().text
+  const ranges = ts.getLeadingCommentRanges(text, node.pos) ?? []
+  const texts = ranges.map(({ pos, end }) => text.slice(pos, end))
+  const isBlock = texts.at(-1)?.startsWith('/**') ?? false
+  const lines = isBlock ? texts.slice(0, -1) : []
+  // With an empty line after it, a comment is about more than this.
+  const isNear = lines.length > 0 && !/\n\s*\n/.test(text.slice(ranges[lines.length - 1].end, ranges[lines.length].pos))
+  return isNear && lines.every((line) => line.startsWith('//')) ? lines.map((line) => line.slice(2).trim()).join(' ') : ''
 }
 
 /** The first comment of a function with overloads says what it does. @param {Node} node */

@@ -23,7 +23,7 @@ const SCOPE = /^(read|write):([a-z0-9][a-z0-9_-]{0,63}|[a-z0-9_-]{0,63}\*)$/
  * @property {string} hash  SHA-256 of the secret, in hex
  * @property {string[]} scopes  such as `write:orders`, `read:*`, `write:app-*`
  * @property {string} created  an ISO date
- * @property {string} [note]
+ * @property {string} [note]  for people
  * @property {string} [otlpLog]  the log that OTLP records go to; `otlp` by default
  */
 

@@ -11,9 +11,10 @@ const { ProtobufWriter } = require('./protobuf-writer')
  * @typedef {{ key: string, value: JsonAnyValue }} JsonKeyValue
  * @typedef {{ [name: string]: any }} JsonLogRecord
  * @typedef {object} JsonResource
- * @property {JsonKeyValue[]} [attributes]
- * @property {number} [droppedAttributesCount]
+ * @property {JsonKeyValue[]} [attributes]  what describes it
+ * @property {number} [droppedAttributesCount]  how many more attributes there were
  * @typedef {JsonResource & { name?: string | undefined, version?: string | undefined }} JsonScope
+ *   `name` and `version`: of the library that made the records
  * @typedef {{ scope?: JsonScope, logRecords: Uint8Array[], schemaUrl?: string }} WrittenScopeLogs  records as
  *   `writeLogRecord` gives them
  * @typedef {{ resource?: JsonResource, scopeLogs: WrittenScopeLogs[], schemaUrl?: string }} WrittenResourceLogs

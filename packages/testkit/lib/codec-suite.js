@@ -9,7 +9,10 @@ const { makeFilter } = require('./filter-cases')
 const { createRandom } = require('./tools')
 
 /** @typedef {import('@millrace/where').Select} Select */
-/** @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Filter */
+/**
+ * `select`: the faster way.
+ * @typedef {((buf: Buffer, start: number, end: number) => boolean) & { select?: Select }} Filter
+ */
 
 /**
  * @typedef {object} Codec
