@@ -13,7 +13,6 @@ const { misuse, reasonOf } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { findHolder, lockFile } = require('./lock/lock-file')
 const { watchFile } = require('./file-watch')
-const { makeFolder, makeFolderSync, syncFolder, syncFolderSync } = require('./make-folder')
 const { patientStorage } = require('./patience')
 const { notAFile } = require('./whole-io')
 
@@ -230,7 +229,7 @@ function lookNow (name) {
 /** @param {string} filePath  @param {OpenOptions} options */
 async function open (filePath, { flags, createFolder, mustExist = false, isExclusive = false, mode = FILE_MODE }) {
   const isMade = flags === 'r+' && !mustExist
-  if (isMade && createFolder) await makeFolder(path.dirname(filePath))
+  if (isMade && createFolder) makeFolderSync(filePath)
   const how = (flags === 'r' ? O_RDONLY : O_RDWR) | (isMade ? O_CREAT : 0) | (isExclusive ? LOCKING_FLAGS : 0)
   const fd = await call(fs, 'open', filePath, how, mode).catch(throwLockOutcome)
   try {
@@ -260,7 +259,7 @@ function openSync (filePath, { flags, mustExist = false, mode = FILE_MODE }) {
 /** @param {string} filePath  @param {LockRequest} request */
 async function lock (filePath, request) {
   const at = path.dirname(request.at ?? filePath)
-  if (request.createFolder) await makeFolder(at)
+  if (request.createFolder) makeFolderSync(request.at ?? filePath)
   const folder = request.folder ?? await openFolder(at)
   try {
     return await lockFile(filePath, request, folder)
@@ -293,8 +292,7 @@ const systemStorage = {
   syncFolderSync,
   listFolder: fs.readdir,
   openFolder: callbackify(openFolder),
-  // Synchronous: flume's views put files into the folder before the log is open.
-  makeFolderSync: (filePath) => makeFolderSync(path.dirname(filePath)),
+  makeFolderSync,
   watch: watchFile,
   toAbsolute,
   realPath: callbackify(findRealPath),
@@ -361,7 +359,7 @@ async function tryLock (fd, mode) {
 /** @type {(filePath: string, request: { createFolder: boolean }) => Promise<boolean>} */
 async function hasKernelLocks (filePath, { createFolder }) {
   const folder = path.dirname(filePath)
-  if (createFolder) await makeFolder(folder)
+  if (createFolder) makeFolderSync(filePath)
   if (HAS_EXLOCK || !IS_LINUX) return HAS_EXLOCK
   const fd = await call(fs, 'open', folder, O_RDONLY)
   try {
@@ -405,6 +403,52 @@ async function openFolder (folder) {
 function mayWrite (name) {
   const { permission } = /** @type {{ permission?: { has: (scope: string, path: string) => boolean } }} */ (process)
   return permission?.has('fs.write', name) ?? true
+}
+
+/**
+ * Makes the folder of a file and its missing parents, and syncs their names. Synchronous: flume's views put files into
+ * the folder before the log is open. Each folder is tried twice at most: Node.js's own `recursive` never ends where
+ * nobody can make a folder, as in /proc.
+ * @param {string} filePath
+ * @param {boolean} [hasParent]  whether the parent of the folder was made before
+ */
+function makeFolderSync (filePath, hasParent = false) {
+  const folder = path.resolve(path.dirname(filePath))
+  if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  try {
+    fs.mkdirSync(folder)
+  } catch (/** @type {any} */ err) {
+    if (err.code === 'ENOENT' && !hasParent && path.dirname(folder) !== folder) {
+      makeFolderSync(folder)
+      return makeFolderSync(filePath, true)
+    }
+    // Another process may have made it.
+    if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+    throw err
+  }
+  syncFolderSync(path.dirname(folder))
+}
+
+/** @param {string} folder */
+async function syncFolder (folder) {
+  if (process.platform === 'win32') return
+  const fd = await call(fs, 'open', folder, O_RDONLY)
+  try {
+    await call(fs, 'fsync', fd)
+  } finally {
+    await call(fs, 'close', fd)
+  }
+}
+
+/** @param {string} folder */
+function syncFolderSync (folder) {
+  if (process.platform === 'win32') return
+  const fd = fs.openSync(folder, O_RDONLY)
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 // What a path means. A URL becomes a path. A relative path is resolved when it is given. Symlinks are followed to where

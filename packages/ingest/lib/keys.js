@@ -6,7 +6,7 @@ const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
 const { clearTimeout, setTimeout } = require('node:timers')
-const { fileStorage, makeFolder, readWhole } = require('@millrace/block-file')
+const { fileStorage, readWhole } = require('@millrace/block-file')
 const { LogError, misuse } = require('@millrace/errors')
 const { call, toPromise } = require('@millrace/flow')
 
@@ -290,7 +290,7 @@ function isText (value) {
 /** @type {(file: string, change: (keys: Key[]) => Key[]) => Promise<void>} */
 async function changeKeys (file, change) {
   const folder = path.dirname(file)
-  await makeFolder(folder)
+  fileStorage.makeFolderSync?.(file)
   // While it exists, nobody else changes the keys.
   const next = `${file}.new`
   const handle = await fs.open(next, 'wx', 0o600).catch((err) => {
