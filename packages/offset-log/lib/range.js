@@ -53,8 +53,9 @@ const LENIENT = ['stream', 'scan']
  *   too. A stream also skips records whose bytes are sound but do not decode, and counts them in `undecodable`; `count`
  *   and `scan` decode nothing, so they count and deliver such records.
  * @property {'error' | 'skip'} [onRetained]  What to do if the range begins at a seq that a segmented log has dropped,
- *   `'error'` by default: end with ERR_LOG_SEQ_RETAINED. With `'skip'` begin at the next record that is kept. It has no
- *   effect on a log of one file.
+ *   `'error'` by default: end with ERR_LOG_SEQ_RETAINED. With `'skip'` begin at the next record that is kept. A
+ *   reversed read fails only if its upper bound is before the first record that is left; if it reaches dropped records
+ *   later, it ends. It has no effect on a log of one file.
  * @property {AbortSignal} [signal]  An abort ends the call or the stream with ABORT_ERR, whose `cause` is the signal's
  *   reason. Other calls and streams of the log continue. A `Readable` is destroyed at once, even if it is paused.
  * @property {Period} [time]  Only records of this period; of a segmented log

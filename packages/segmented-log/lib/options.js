@@ -39,8 +39,10 @@ const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'ca
  * @typedef {object} SegmentOptions
  * @property {number} [segmentSize]  In bytes: a new segment begins before an append that would make the newest one
  *   larger. 64 MiB by default, or an eighth of `maxSize` if that is less. A batch is never divided, so a segment may be
- *   larger if a single batch is; and `flushSync` and `appendSync`, which do not wait for a segment that is being made,
- *   write into the one before.
+ *   larger if a single batch is. `flushSync` and `appendSync` do not wait for a segment that is being made: they write
+ *   into the one before, and with `maxSize` begin the next one themselves once it is three times as large. On Windows,
+ *   and on a storage without `openSync` and `renameSync`, they cannot: what goes beyond 64 MiB meanwhile fails with
+ *   ERR_LOG_NOT_READY.
  * @property {number} [segmentAge]  In ms: a new segment begins at the first append after the newest one has reached
  *   this age, also if the wall clock stands still. A segment without records gets the next append, whatever its age. By
  *   default age begins none.
@@ -69,31 +71,39 @@ const optionNames = Object.freeze([...PASSED_ON, 'storage', 'mode', 'flags', 'ca
  *   than what it has room for; appends that still wait when the process ends; and a `maxSize` that was lowered, until
  *   opening has ended. A file that was removed takes room on the disk until its last reader closes it.
  * @property {number} [maxAge]  In ms: segments go once all their records are older, which is when the next segment was
- *   made that long ago. It begins no segments, so give `segmentDay` or `segmentAge` too. By default age drops nothing.
- *   A time counts only if it is plausible: not before 2021, and at most an hour ahead of the clock. A segment goes only
- *   if a plausible time after it is old too, so neither one boot in 1970 nor one segment from 2036 drops young records.
- *   After a pause of more than two days (or half of `maxAge`, if that is less), only half of that time, at most a day,
- *   of use makes the clock believed. If the names of segments go back by more than an hour twice within eight segments,
- *   what is before them goes only once `maxAge` has surely passed since then, by time between segments in a row, of
- *   which at most two days count: that may take about twice `maxAge`, and some ten segments longer.
+ *   made that long ago. It is looked at after opening, whenever a segment begins, and from time to time. It begins no
+ *   segments, so give `segmentDay` or `segmentAge` too. By default age drops nothing. A time counts only if it is
+ *   plausible: not before 2021, and at most an hour ahead of the clock. A segment goes only if a plausible time after
+ *   it is old too, so neither one boot in 1970 nor one segment from 2036 drops young records. After a pause of more
+ *   than two days (or half of `maxAge`, if that is less) only the time since then counts, until the log has been in use
+ *   for half of that time, at most a day. If the names of segments go back by more than an hour twice within eight
+ *   segments, what is before them goes only once `maxAge` has surely passed since then. For that only the time between
+ *   segments in a row counts, at most two days for each, so it may take about twice `maxAge`, and some ten segments
+ *   longer.
  * @property {number} [maxCount]  How many segments there may be; the oldest go while there are more. By default any
  *   number.
  * @property {number} [maxHeldSize]  In bytes: the oldest segments that only a hold still keeps go until the others of
  *   that kind have at most this size together. By default holds keep any number of bytes, up to `maxSize`.
  * @property {import('./keeping').KeepOptions} [keep]  Chooses records that outlive the others, such as errors. When a
- *   limit would drop a segment, its matching records are copied into a smaller file that takes its place. They keep
- *   their seqs, and can be read, deleted, compressed and verified as before. If the copy cannot be made, for example
- *   because the disk is full, the process emits a `SegmentedLogWarning`, and the segment stays unless `maxSize` needs
- *   its room.
+ *   limit would drop a segment, its matching records are copied into a smaller file that takes its place; if none
+ *   matches, the segment is dropped. The copies keep their seqs, and can be read, deleted, compressed and verified as
+ *   before. Of a damaged segment, what can be read is copied. If the copy cannot be made, for example because the disk
+ *   is full, the process emits a `SegmentedLogWarning`, and the segment stays unless `maxSize` needs its room. If
+ *   `maxSize` is still exceeded when nothing else can go, chosen records go.
+ * @property {number | import('@millrace/block-file').SharedCacheHandle} [cache]  How much memory keeps pages for `get`,
+ *   in bytes, of all segments together; 16 MiB by default. Or a `SharedCache(size)`, for many logs, which together stay
+ *   below its size.
+ * @property {number | string} [mode]  The mode of every file that the log makes in the folder, such as 0o640 or '640':
+ *   segments, the files of the lock, holds, marks and `times`. 0o600 by default, and 0o644 for the record of the lock.
+ *   The umask takes its bits away. Files that exist keep their mode. A compressed segment, and one with chosen records
+ *   only, has the mode of the segment that it replaces.
  */
 
 /**
- * The options of an offset log, but `framing`, `lock` and `id`, and those of SegmentOptions. `cache` is for all
- * segments together. `mode` is that of every file that the log makes in the folder: segments, the files of the lock,
- * holds, marks and `times`; a compressed segment, and one with chosen records only, has the mode of the segment that it
- * replaces.
+ * The options of an offset log, but `framing`, `lock` and `id`, and those of SegmentOptions.
  * @template [T=any]
- * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock' | 'id'> & SegmentOptions} SegmentedLogOptions
+ * @typedef {Omit<OffsetLogOptions<T>, 'framing' | 'lock' | 'id' | 'cache' | 'mode'> & SegmentOptions
+ *   } SegmentedLogOptions
  */
 
 /**
