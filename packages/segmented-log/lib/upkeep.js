@@ -132,7 +132,7 @@ class Upkeep {
     const from = segment.filePath
     const compressedPath = from + format.suffix
     const to = `${compressedPath}.new`
-    const plainSize = await this.#sizeOf(from)
+    const plainSize = await segments.useFile(segment, () => this.#sizeOf(from))
     try {
       if (!await this.#retention.reserve(plainSize)) return
       check()

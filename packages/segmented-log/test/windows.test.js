@@ -216,6 +216,32 @@ tape('as on Windows: a segment that is being compressed is dropped only when not
   t.notOk(disk.list().some((file) => file.endsWith('.new')), 'nothing is left')
 })
 
+tape('as on Windows: a segment whose size is looked at, to be compressed, is dropped after that', async (t) => {
+  const disk = new SimulatedDisk()
+  const first = SegmentedLog(FOLDER, { codec, storage: createStorage(t, disk) })
+  await fill(first, 20)
+  const all = await collect(first.stream())
+  const [{ path: oldest }] = await first.segments()
+  await first.close()
+  let dropping = null
+  const storage = createStorage(t, disk)
+  const open = (file, options, cb) => storage.open(file, options, (err, handle) => {
+    if (err || file !== oldest || options.flags !== 'r') return cb(err, handle)
+    const size = (cb) => {
+      if (dropping !== null) return handle.size(cb)
+      // The records from all[10] on are in the third segment.
+      dropping = log.dropBefore(all[10].seq)
+      // Long enough to remove it.
+      setTimeout(() => handle.size(cb), 300)
+    }
+    cb(null, { ...handle, size })
+  })
+  const log = SegmentedLog(FOLDER, { codec, storage: { ...storage, open }, compress: 'gzip', openSegments: 1 })
+  await until(() => dropping !== null)
+  t.equal((await dropping).count, 2)
+  await log.close()
+})
+
 tape('as on Windows: chosen records take the place of a segment only when it is not being compressed', async (t) => {
   const disk = new SimulatedDisk()
   const first = SegmentedLog(FOLDER, { codec, storage: createStorage(t, disk) })
