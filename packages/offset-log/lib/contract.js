@@ -188,7 +188,8 @@
 /**
  * @template [Result=any]
  * @typedef {object} Task  reads one partition
- * @property {(records: RecordRun) => unknown} onRecords  false leaves out all records behind this run
+ * @property {(records: RecordRun) => unknown} onRecords  Gets runs of records; false leaves out all
+ *   records after this run.
  * @property {() => Result} [end]  returns the result for the partition, which must be cloneable
  * @property {import('./codec').Codec} [codec]  the log's codec; a scan with `where` needs it
  */
