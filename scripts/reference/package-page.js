@@ -272,7 +272,10 @@ class PackagePage {
   #typeDetails (symbol, type, description) {
     const fields = type.isUnion() ? [] : this.#shapes.fieldsOf([type]).filter(({ symbol }) => isOurs(symbol))
     const isOptions = fields.length > 0 && (fields.every(({ isOptional }) => isOptional) || /Options$/.test(symbol.name))
-    if (isOptions) return [this.#options.show(fields, description, linkTo(symbol.name, `Type ${symbol.name}`))]
+    if (isOptions) {
+      this.#options.isNoting = /Options$/.test(symbol.name)
+      return [this.#options.show(fields, description, linkTo(symbol.name, `Type ${symbol.name}`))]
+    }
     if (fields.length > 0) return [this.#words.fieldTable(fields)]
     const call = this.#shapes.callOf(type)
     if (call !== null) return [callBlock('', parameterTexts(call), call.returns.text, ' => '), ...this.#callDetails(call)]

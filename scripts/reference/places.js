@@ -99,7 +99,7 @@ class Places {
   /** Methods, or those of a class. @type {(type: Type, folder: string | null, isClass: boolean) => boolean} */
   #hasMembers (type, folder, isClass) {
     const symbol = keyOf(type)
-    if (symbol === undefined || this.#packages.folderOf(symbol) !== folder) return false
+    if (symbol === undefined || type.isTypeParameter() || this.#packages.folderOf(symbol) !== folder) return false
     return this.#shapes.fieldsOf([type]).some((field) => {
       return isClass || (!field.isOptional && this.#shapes.isMethod(field.type, field.symbol))
     })

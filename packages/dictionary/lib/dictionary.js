@@ -16,6 +16,7 @@ const BYTES_SIZE_MIN = 1024
 const HASH_PRIME = 0x01000193
 const NONE = -1
 
+/** The words of one log: texts that come often, each with a number. */
 class Dictionary {
   /** The bytes of all words, one after the other. */
   bytes = Buffer.allocUnsafeSlow(BYTES_SIZE_MIN)
@@ -151,7 +152,10 @@ class Dictionary {
     return this.#followers[id + 1] - 1
   }
 
-  /** @type {(id: number, next: number) => void} */
+  /**
+   * Remembers which word came after another one, so that it is looked for first.
+   * @type {(id: number, next: number) => void}
+   */
   noteFollower (id, next) {
     this.#followers[id + 1] = next + 1
   }

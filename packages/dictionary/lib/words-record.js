@@ -64,6 +64,7 @@ function learnWords (dictionary, bytes, start, end) {
 }
 
 /**
+ * The number of the first word that a record with words brings.
  * @type {(bytes: Uint8Array, start: number, end: number) => number}
  * @throws {LogError} ERR_CODEC_DECODE
  */
