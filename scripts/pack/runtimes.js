@@ -2,6 +2,8 @@
 // Installs the packed packages in an empty folder and uses them under Node.js, Bun and Deno. It fails if a part does
 // not do what the README says of it. Usage: npm run pack:runtimes
 
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { install, packAll, run, temporaryFolder } = require('./consumer')
@@ -39,6 +41,30 @@ async function main () {
       process.exitCode = 1
     }
   }
+  await runRestricted(consumer)
+}
+
+/**
+ * Under Deno a program may have the permission to read and write files, and no other. Then the record is the lock, and
+ * the log says so.
+ * @param {string} consumer
+ */
+async function runRestricted (consumer) {
+  fs.copyFileSync(path.join(root, 'test', 'packed', 'restricted.mjs'), path.join(consumer, 'restricted.mjs'))
+  const [deno] = binary(consumer, 'deno')
+  const args = ['run', '--no-prompt', '--allow-read', '--allow-write', 'restricted.mjs', temporaryFolder()]
+  const report = async () => {
+    const { stdout, stderr } = await run(deno, args, { cwd: consumer, timeout: 60_000 })
+    return stdout === '' ? stderr : stdout
+  }
+  const opened = await report()
+  const holder = spawn(deno, [...args, 'hold'], { cwd: consumer, stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(holder.stdout, 'data')
+  const refused = await report()
+  holder.kill('SIGKILL')
+  const isRight = /"lock":"file","blindSpot":"[^"]+","count":1/.test(opened) && refused === '{"code":"ERR_LOG_LOCKED"}\n'
+  console.log(`  ${isRight ? 'yes' : 'no '}  one writer, by its record, with the permissions to read and write only${isRight ? '' : `: ${opened}${refused}`}`)
+  if (!isRight) process.exitCode = 1
 }
 
 /**

@@ -317,6 +317,8 @@ const HAS_EXLOCK = ['darwin', 'freebsd', 'openbsd', 'netbsd'].includes(process.p
 const LOCKING_FLAGS = HAS_EXLOCK ? O_EXLOCK | O_NONBLOCK : 0
 // Lasting failures: the system lacks the program, or does not let this process start it.
 const NO_PROGRAM = ['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'ERR_ACCESS_DENIED']
+// What Deno throws without the permission to start programs.
+const NOT_CAPABLE = 'NotCapable'
 const BUSY_EXIT_CODE = 1
 
 /** Throws an error of `open` again; `lockOutcome` says if the lock is the reason. @param {NodeJS.ErrnoException} err */
@@ -350,7 +352,7 @@ async function tryLock (fd, mode) {
     // BusyBox exits with 1 for every failure, but prints nothing if the lock is held.
     return code === BUSY_EXIT_CODE && complaint === '' ? 'busy' : 'refused'
   } catch (/** @type {any} */ err) {
-    if (NO_PROGRAM.includes(err.code)) return 'refused'
+    if (NO_PROGRAM.includes(err.code) || err.name === NOT_CAPABLE) return 'refused'
     throw err
   }
 }
@@ -382,8 +384,7 @@ async function openFolder (folder) {
     const own = await call(fs, fd === null ? 'stat' : 'fstat', fd ?? folder, { bigint: true })
     const isSame = (/** @type {fs.BigIntStats | undefined} */ found) => found?.ino === own.ino && found?.dev === own.dev
     const link = `/proc/self/fd/${fd}`
-    // There may be no /proc, or this process may not write there.
-    hasReach ??= mayWrite(`${link}/a`) && isSame(fs.statSync(link, { bigint: true, throwIfNoEntry: false }))
+    hasReach ??= mayWrite(`${link}/a`) && isSame(tryStat(link))
     return {
       reach: fd !== null && hasReach ? link : null,
       isAt: (name, cb) => fs.stat(name, { bigint: true }, (err, found) => {
@@ -396,6 +397,15 @@ async function openFolder (folder) {
   } catch (err) {
     if (fd !== null) await call(fs, 'close', fd).catch(() => {})
     throw err
+  }
+}
+
+/** There may be no /proc, or this process may not look there. @param {string} link */
+function tryStat (link) {
+  try {
+    return fs.statSync(link, { bigint: true })
+  } catch {
+    return undefined
   }
 }
 

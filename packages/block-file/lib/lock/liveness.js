@@ -42,7 +42,7 @@ async function checkLiveness (holder, self) {
 function locate (holder, self) {
   if (holder.boot === null || self.boot === null) {
     // Other systems have neither boot ids nor namespaces. A Linux that hides them could be any machine.
-    const isSameMachine = holder.host === self.host && holder.machine === self.machine
+    const isSameMachine = holder.host !== '' && holder.host === self.host && holder.machine === self.machine
     const isLinux = process.platform === 'linux' || holder.boot !== self.boot || holder.pidNamespace !== null
     return isSameMachine && !isLinux ? 'here' : 'foreign'
   }
@@ -152,7 +152,7 @@ function thisThread () {
   // A /proc that belongs to another pid namespace has other numbers.
   const thread = Number(pid) === process.pid ? Number(number) : null
   identity = {
-    host: os.hostname(),
+    host: nameOfHost(),
     machine: findMachine(),
     boot: readLine('/proc/sys/kernel/random/boot_id'),
     pidNamespace: readLink('/proc/self/ns/pid'),
@@ -162,6 +162,15 @@ function thisThread () {
     started: thread === null ? null : readTaskSync(process.pid, thread)?.started ?? null
   }
   return identity
+}
+
+/** Empty if this process may not know. */
+function nameOfHost () {
+  try {
+    return os.hostname()
+  } catch {
+    return ''
+  }
 }
 
 /** @returns {string | null} */

@@ -568,7 +568,7 @@ function lockedError (path, { lockPath, record, isForeign, cause }, self) {
       `holder (${cause?.message}); if no process has the file open, remove ${lockPath}`, { cause, path })
   }
   const { host, pid, thread, since } = record
-  const who = `open: ${path} is open for writing, by ${describeThread(record, self)} on ${host}, since ${since}`
+  const who = `open: ${path} is open for writing, by ${describeThread(record, self)}${host === '' ? '' : ` on ${host}`}, since ${since}`
   const advice = isForeign
     ? `that is another machine or another container, whose processes cannot be seen from here: close it there, or, if \
 that process is surely gone, remove ${lockPath}`
