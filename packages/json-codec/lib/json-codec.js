@@ -3,8 +3,9 @@
 
 const { isUtf8 } = require('node:buffer')
 const { isBigIntObject } = require('node:util').types
-const { LogError, misuse, reasonOf } = require('@millrace/errors')
+const { LogError, checkNames, misuse, reasonOf } = require('@millrace/errors')
 const { DEPTH_MAX } = require('./json-check')
+const { findLoss, isLossless } = require('./lossless')
 const { parseText } = require('./parse-text')
 
 const KEYS_SHOWN_MAX = 10
@@ -72,6 +73,45 @@ const jsonCodec = Object.freeze({
   compile: (where) => require('./compile').compile(where)
 })
 
+/**
+ * Refuses what JSON would leave out or change without a word.
+ * @type {typeof jsonCodec}
+ */
+const strictJsonCodec = Object.freeze({
+  ...jsonCodec,
+  encode (/** @type {any} */ value) {
+    const bytes = jsonCodec.encode(value)
+    if (isLossless(value)) return bytes
+    const { path, what } = findLoss(value)
+    throw new LogError('ERR_CODEC_ENCODE', `JSON would lose a part of the value, at /${show(path)}: ${what}. Give what JSON ` +
+      'has, or a toJSON; jsonCodec of @millrace/json-codec writes what JSON.stringify makes of it', { path })
+  }
+})
+
+/**
+ * @typedef {object} JsonCodecOptions
+ * @property {boolean} [strict]  True refuses, with ERR_CODEC_ENCODE and the `path` in the value, what JSON.stringify
+ *   would leave out or change without a word: Map, Set, RegExp, Error, Promise, typed arrays, ArrayBuffer, objects of a
+ *   class that have no fields, functions, symbols, NaN and infinite numbers, invalid dates, and undefined in an array.
+ *   Dates and whatever has a `toJSON` are taken, and what that returns is not looked into. Members that are undefined,
+ *   and members whose key is a symbol, are left out, as JSON does. An append takes about a tenth longer. False by
+ *   default; the codec `'json'` of `open` of @millrace/millrace is strict.
+ */
+
+/**
+ * Makes a codec of JSON records. All of them have the same name, and read each other's records.
+ * @param {JsonCodecOptions} [options]
+ * @returns {typeof jsonCodec}
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function createJsonCodec (options = {}) {
+  if (options === null || typeof options !== 'object') throw misuse(`createJsonCodec: expected options, got ${String(options)}`)
+  checkNames('createJsonCodec', options, ['strict'])
+  const { strict = false } = options
+  if (typeof strict !== 'boolean') throw misuse(`createJsonCodec: strict must be true or false, got ${String(strict)}`)
+  return strict ? strictJsonCodec : jsonCodec
+}
+
 /** @type {(value: unknown) => string | undefined} */
 function stringify (value) {
   try {
@@ -84,8 +124,12 @@ function stringify (value) {
 /** @param {unknown} value @param {unknown} cause */
 function refused (value, cause) {
   const path = findRefused(value)
-  const shown = path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path
-  return new LogError('ERR_CODEC_ENCODE', `the value has no JSON text, at /${shown.join('/')}: ${reasonOf(cause)}`, { cause, path })
+  return new LogError('ERR_CODEC_ENCODE', `the value has no JSON text, at /${show(path)}: ${reasonOf(cause)}`, { cause, path })
+}
+
+/** @param {Array<string | number>} path */
+function show (path) {
+  return (path.length > KEYS_SHOWN_MAX ? [...path.slice(0, KEYS_SHOWN_MAX), '...'] : path).join('/')
 }
 
 /** @type {(bytes: Uint8Array, start: number, end: number) => any} */
@@ -190,3 +234,4 @@ function findOffset (bytes, reason) {
 }
 
 exports.jsonCodec = jsonCodec
+exports.createJsonCodec = createJsonCodec

@@ -3,11 +3,11 @@
 
 const { binaryCodec } = require('@millrace/binary-codec')
 const { misuse } = require('@millrace/errors')
-const { jsonCodec } = require('@millrace/json-codec')
+const { createJsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 
-/** @type {Readonly<{ json: typeof jsonCodec, binary: typeof binaryCodec, bytes: undefined }>} */
-const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: undefined })
+/** @type {Readonly<{ json: ReturnType<typeof createJsonCodec>, binary: typeof binaryCodec, bytes: undefined }>} */
+const codecs = Object.freeze({ json: createJsonCodec({ strict: true }), binary: binaryCodec, bytes: undefined })
 
 /** @typedef {keyof typeof codecs} CodecName */
 
@@ -20,7 +20,8 @@ const codecs = Object.freeze({ json: jsonCodec, binary: binaryCodec, bytes: unde
  * @template [T=any]
  * @typedef {object} OwnOpenOptions
  * @property {CodecName | Codec<T>} [codec]  How values become bytes, `'json'` by default: `'json'`, `'binary'`,
- *   `'bytes'` or a codec of your own.
+ *   `'bytes'` or a codec of your own. `'json'` refuses values that JSON would store as `{}` or null without a word, as
+ *   it does with a Map or NaN: the append fails with ERR_CODEC_ENCODE. `jsonCodec` stores them.
  * @property {boolean} [strict]  True refuses options of `stream`, `scan` and `get` that do not exist, such as `limt`;
  *   true by default.
  */

@@ -32,6 +32,23 @@ tape('open: codecs by name', async (t) => {
   t.match(err.message, /jsn.*json, binary, bytes/)
 })
 
+tape('open: what JSON would lose without a word is refused, and nothing is written', async (t) => {
+  const log = open(path.join(temporaryFolder(), 'events.log'))
+  const err = await failureOf(() => log.append({ user: 'ada', roles: new Map([['admin', true]]) }))
+  t.equal(err?.code, 'ERR_CODEC_ENCODE')
+  t.deepEqual(err?.path, ['roles'])
+  t.equal((await failureOf(() => log.append([1, { n: NaN }])))?.code, 'ERR_CODEC_ENCODE')
+  await log.append({ at: new Date(0), none: undefined })
+  t.deepEqual(await log.last({ seqs: false }), { at: '1970-01-01T00:00:00.000Z' })
+  t.equal(await log.count(), 1)
+  const file = log.filename
+  await log.close()
+  const asBefore = open(file, { codec: millrace.jsonCodec })
+  await asBefore.append({ roles: new Map() })
+  t.deepEqual(await asBefore.last({ seqs: false }), { roles: {} })
+  await asBefore.close()
+})
+
 tape('open: options that there are not are refused, where they are given', async (t) => {
   const file = path.join(temporaryFolder(), 'events.log')
   t.equal((await failureOf(() => open(file, { fsnc: 'always' }))).code, 'ERR_INVALID_ARGUMENT')
