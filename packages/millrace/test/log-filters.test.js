@@ -58,7 +58,7 @@ tape('filters: records that say no time or no level are left out with a note', a
   t.deepEqual([level.stdout, level.code], ['1\n', 0])
   t.match(level.stderr, /^millrace: left out 3 records without a level; .*--where\n$/)
   const both = await runCommand(['tail', file, '--since', '1h', '--level', 'warn', '--time', 'time'])
-  t.match(both.stderr, /2 records without a time at time\n.* 1 record without a level/)
+  t.match(both.stderr, /2 records without a time in the field 'time'\n.* 1 record without a level/)
   t.equal((await runCommand(['cat', file, '--since', '1h', '--where', 'level'])).stderr, '', 'not of what is not wanted anyway')
 })
 

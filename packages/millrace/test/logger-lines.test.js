@@ -71,7 +71,7 @@ tape('folders: info, verify and export take all segments', async (t) => {
   const slots = temporaryFolder()
   for (const slot of ['0', '1']) fs.cpSync(await makeFolder(), path.join(slots, slot), { recursive: true })
   t.equal(JSON.parse((await runCommand(['verify', slots, '--json'])).stdout).segments.length, 4, 'of two slots')
-  t.match((await runCommand(['verify', temporaryFolder()])).stderr, /without a segment of a log/)
+  t.match((await runCommand(['verify', temporaryFolder()])).stderr, /is a folder without a log/)
 })
 
 tape('--since, --until, --level and --grep: all must hold', async (t) => {

@@ -9,7 +9,7 @@ const { parseFilter } = require('../lib/cli/filter')
 const { runCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
 
-for (const [words, said] of [
+for (const [words, said, expected = 2] of [
   [['ct', SSB], /unknown command 'ct'\n\(Did you mean cat\?\)/],
   [['cat', SSB, '--limt', '3'], /unknown option '--limt'\n\(Did you mean --limit\?\)/],
   [['cat'], /missing required argument 'file'/],
@@ -28,11 +28,20 @@ for (const [words, said] of [
   [['ship', SSB, 'nats://127.0.0.1/a', '--name', 'a b'], /Expected 1 to 64 letters/],
   [['cat', 'nats://127.0.0.1/a?subjects=b'], /is no address of a stream/],
   [['view', ''], /a path is expected, and it is empty/],
+  [['get', SSB, 'abc'], /^millrace: argument 'abc' is invalid for 'seqs'\. A seq is a whole number/],
+  [['help', 'ct'], /^millrace: unknown command 'ct'\n\(Did you mean cat\?\)\n/],
+  [['cat', SSB, '--level', 'loud'], /There is no level loud\. Expected trace, debug, info, warn, error, fatal/],
+  [['cat', SSB, '--where', ''], /an empty text is no filter/],
+  [['tail', '-f', 'nowhere.log'], /there is no such file; check the path, or wait for it with millrace tail -F\n$/],
+  [['view', SSB, '--port', 'x'], /Expected a port from 0 to 65535\./],
+  [['get', SSB, '3'], /no record of .* begins at 3; millrace cat --seqs prints the seqs of records\n$/, 1],
+  [['del', SSB, '3'], /^millrace: no record of .* begins at 3; millrace cat --seqs prints/, 1],
+  [['keys', 'create', 'keys'], /^millrace: a key needs a scope/],
   [[], /Usage: millrace/]
 ]) {
   tape(`misuse: millrace ${words.map((word) => path.basename(word)).join(' ')}`, async (t) => {
     const { code, stdout, stderr } = await runCommand(words)
-    t.equal(code, 2)
+    t.equal(code, expected)
     t.match(stderr, said)
     t.equal(stdout, '')
   })
@@ -41,7 +50,7 @@ for (const [words, said] of [
 tape('errors: one line, and a stack only under --debug', async (t) => {
   const plain = await runCommand(['cat', 'nowhere.log'])
   t.match(plain.stderr, /^millrace: .*nowhere\.log: there is no such file; check the path\n$/)
-  t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is no log.*\nLogError: [\s\S]*\n +at /)
+  t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is a text file, not a log.*\nLogError: [\s\S]*\n +at /)
 })
 
 tape('errors: what is no log, and what makes one of it', async (t) => {
@@ -115,5 +124,33 @@ tape('parseFilter: an operator of another language is refused, with what is mean
     t.ok(err.message.includes(`Write ${meant} if`), err.message)
     t.ok(err.message.endsWith(`put it in quotes: '${asText}'.`), err.message)
     t.ok(parseFilter(asText), asText)
+  }
+})
+
+tape('errors: a text file is a text file, for every command that reads a log', async (t) => {
+  const file = path.join(temporaryFolder(), 'notes.txt')
+  fs.writeFileSync(file, 'Hällo\nworld\n'.repeat(10_000))
+  for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'view', 'bench']) {
+    const { code, stderr } = await runCommand([name, file])
+    t.equal(code, 1, name)
+    t.match(stderr, /^millrace: \S+notes\.txt is a text file, not a log; check the path\n$/)
+  }
+})
+
+tape('help: fits a terminal of 60 columns', async (t) => {
+  const { createProgram } = require('../lib/cli/main')
+  const { commandNames, loadCommand } = require('../lib/cli/commands')
+  const { createCommand } = require('../lib/cli/definition')
+  for (const columns of [60, 120]) {
+    const program = createProgram()
+    for (const name of commandNames) program.addCommand(createCommand(loadCommand(name), async () => {}))
+    for (const command of [program, ...program.commands]) {
+      let text = ''
+      command.configureOutput({ writeOut: (more) => { text += more }, getOutHelpWidth: () => columns })
+      command.outputHelp()
+      // An example is one line, as it is typed.
+      const long = text.split('\n').filter((line) => line.length > columns && !/^ {2}\$ /.test(line))
+      t.deepEqual(long, [], `${command.name()} in ${columns} columns`)
+    }
   }
 })

@@ -25,14 +25,14 @@ const idsOf = ({ out }) => out.split('\n').slice(0, -1).map((line) => JSON.parse
 
 tape('tail: one sentence where there is no log, and --follow waits for one in a folder', async (t) => {
   const folder = path.join(temporaryFolder(), 'logs')
-  for (const words of [['-f', folder], [folder]]) {
+  for (const [words, more] of [[['-f', folder], ', or wait for it with millrace tail -F'], [[folder], '']]) {
     const { code, stderr } = await runCommand(['tail', ...words])
-    t.deepEqual([code, stderr], [2, `millrace: ${folder}: there is no such file; check the path\n`])
+    t.deepEqual([code, stderr], [2, `millrace: ${folder}: there is no such file; check the path${more}\n`])
   }
   fs.mkdirSync(folder)
   const { code, stderr } = await runCommand(['tail', folder])
   t.equal(code, 2)
-  t.match(stderr, /^millrace: .* is a folder without a segment of a log; check the path, or wait for a log with millrace tail -f\n$/)
+  t.match(stderr, /^millrace: .* is a folder without a log; check the path, or wait for a log with millrace tail -f\n$/)
   const tail = start(t, ['-f', folder])
   await until(() => tail.err !== '')
   t.match(tail.err, /^millrace: .*logs has no log yet; waiting for one\n$/)

@@ -46,6 +46,9 @@ const { findMissing, missingError } = require('./packages')
  * @property {(call: Call) => Promise<number | void>} run  gives the exit code, if it is not 0
  */
 
+/** Also on a narrow terminal nothing is wider than it. */
+const HELP = { minWidthToWrap: 16 }
+
 /** @type {readonly OptionDefinition[]} */
 const commonOptions = [{ flags: '--debug', description: 'print the stack of an error' }]
 
@@ -56,7 +59,7 @@ const commonOptions = [{ flags: '--debug', description: 'print the stack of an e
  */
 function createCommand (definition, run) {
   const { name, summary, details = '', needs = [], examples } = definition
-  const command = new Command(name).summary(summary).helpOption('-h, --help', 'print this help')
+  const command = new Command(name).summary(summary).helpOption('-h, --help', 'print this help').configureHelp(HELP)
   command.description(`${summary[0].toUpperCase()}${summary.slice(1)}.${details && `\n\n${details}`}`)
   for (const argument of definition.arguments) command.addArgument(createArgument(argument))
   for (const option of [...definition.options, ...commonOptions]) command.addOption(createOption(option))
@@ -116,5 +119,6 @@ function parserOf (parse, isList) {
   }
 }
 
+exports.HELP = HELP
 exports.commonOptions = commonOptions
 exports.createCommand = createCommand

@@ -27,7 +27,8 @@ const ADVICE = {
 
 /** What the packages advise to programs, in words of the command line. @type {Array<[said: RegExp, meant: string]>} */
 const WORDS = [
-  [/^(?:open|stream|scan|get|append|first|last|count|convert|compact|snapshot|verify|repair|OffsetLog|SegmentedLog): /, ''],
+  [/^(?:open|stream|scan|get|getMany|append|del|first|last|count|convert|createKey|revokeKey|listKeys|compact|snapshot|verify|repair|OffsetLog|SegmentedLog): /, ''],
+  [/use a seq that append returned or a stream delivered/, 'millrace cat --seqs prints the seqs of records'],
   [/onCorrupt: (["'])skip\1/g, '--skip-damage'],
   [/\bonCorrupt\b/g, '--skip-damage'],
   [/the option (framing|format)\b/g, '--$1'],
@@ -63,6 +64,9 @@ function describeFailure (err) {
     // The folder is there; what the command looked for in it is not.
     if (code === 'ENOENT' && isFolder(path)) return `${path} is a folder without a log; check the path`
     return `${path}: ${SYSTEM[code]}`
+  }
+  if (code === 'ERR_LOG_UNKNOWN_FORMAT' && /^(verify|repair): /.test(message) && require('./source').beginsWithText(path)) {
+    return `${path} is a text file, not a log; check the path`
   }
   const text = inWordsOfCommand(message)
   return Object.hasOwn(ADVICE, code) ? `${text}; ${ADVICE[code]}` : text

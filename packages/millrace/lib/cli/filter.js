@@ -203,7 +203,7 @@ function parseValue (text, whole) {
 
 /** @param {string} text */
 function expected (text) {
-  return misuse(`${text} is no filter. Expected a path, one of = != > >= < <= ^= ~= and a value, as in content.type=post; or ` +
+  return misuse(`${text.trim() === '' ? 'an empty text' : text} is no filter. Expected a path, one of = != > >= < <= ^= ~= and a value, as in content.type=post; or ` +
     'a path alone (something is there), or !path (nothing is).')
 }
 

@@ -6,7 +6,7 @@ const { Command, CommanderError } = require('commander')
 const { escapeControls } = require('@millrace/flow')
 const { version } = require('../../package.json')
 const { commandNames, loadCommand } = require('./commands')
-const { createCommand } = require('./definition')
+const { HELP, createCommand } = require('./definition')
 const { describeFailure, isMisuse } = require('./failures')
 const { Shell, OutputClosed } = require('./shell')
 
@@ -32,9 +32,9 @@ function createProgram () {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .configureHelp({ ...HELP, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
     .addHelpText('after', '\nExample:\n  $ millrace cat events.log --where type=post --limit 10\n\n' +
-      'Exit codes: 0 all well, 1 a problem was found, 2 misuse. FILE may be - for standard input.')
+      'Exit codes: 0 all well, 1 a problem was found, 2 misuse.\nFILE may be - for standard input.')
 }
 
 /** @param {NodeJS.Process} process */
@@ -49,7 +49,9 @@ async function main (process) {
   prepare(program, shell)
   try {
     if (words.length === 0) program.help({ error: true })
-    await program.parseAsync(words, { from: 'user' })
+    // Of an unknown command commander prints the help of all, and no word about it.
+    const isUnknown = words[0] === 'help' && words.length > 1 && ![...commandNames, 'help'].includes(words[1]) && !words[1].startsWith('-')
+    await program.parseAsync(isUnknown ? words.slice(1) : words, { from: 'user' })
     // What the command found stays found if nobody reads it.
     await shell.flush().catch(ignoreClosed)
     // The last write may have failed behind the command.
@@ -77,11 +79,16 @@ function prepare (program, shell) {
     command.configureOutput({
       writeOut: (text) => shell.writeNow(text),
       writeErr: (text) => shell.complain(text),
-      outputError: (text, write) => write(escapeLines(text.replace(/^error: /, 'millrace: ')))
+      outputError: (text, write) => write(escapeLines(inOurWords(text)))
     })
     if (command !== program) command.showHelpAfterError(`Run millrace ${command.name()} --help to see what there is.`)
     else command.showHelpAfterError('Run millrace --help to see the commands.')
   }
+}
+
+/** @param {string} text  of commander */
+function inOurWords (text) {
+  return text.replace(/^error: /, 'millrace: ').replace(/command-argument value ('.*') is invalid for argument ('.*?')\./, 'argument $1 is invalid for $2.')
 }
 
 /**

@@ -50,7 +50,7 @@ const options = {
   level: {
     flags: '-l, --level <level>',
     description: 'only records of this level and above, such as warn or 40, whatever their logger calls it',
-    parse: (text) => levelFilter(/^\d+$/.test(text) ? Number(text) : text)
+    parse: parseLevel
   },
   pretty: { flags: '-p, --pretty', description: 'print lines of a logger for people: time, level, message, and the rest below' },
   seqs: { flags: '-s, --seqs', description: 'print {"seq":...,"value":...} instead of the value' },
@@ -85,6 +85,16 @@ function parseSeq (text) {
   const seq = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(seq)) return seq
   throw misuse('A seq is a whole number.')
+}
+
+/** @param {string} text */
+function parseLevel (text) {
+  try {
+    return levelFilter(/^\d+$/.test(text) ? Number(text) : text)
+  } catch {
+    throw misuse(`There is no level ${text}. Expected trace, debug, info, warn, error, fatal or what else a logger calls it, or a ` +
+      'number such as 40.')
+  }
 }
 
 /**
@@ -274,7 +284,7 @@ function reportUnknown (shell, tally, { time, where = [] }) {
   const { untimed, unlevelled } = tally
   tally.untimed = tally.unlevelled = 0
   const left = (/** @type {number} */ count) => `millrace: left out ${formatCount(count)} record${count === 1 ? '' : 's'} without`
-  const hint = time === undefined ? '; if they have one in a field of their own, name it with --time' : ` at ${escapeControls(time)}`
+  const hint = time === undefined ? '; if they have one in a field of their own, name it with --time' : ` in the field '${escapeControls(time)}'`
   if (untimed > 0) shell.complain(`${left(untimed)} a time${hint}\n`)
   if (unlevelled > 0) shell.complain(`${left(unlevelled)} a level; if they have one in a field of their own, filter with --where\n`)
   for (const path of tally.fields.takeUnseen()) {

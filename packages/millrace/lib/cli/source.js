@@ -167,23 +167,39 @@ async function explainUnknown (path, cause) {
     return new LogError('ERR_NOT_SUPPORTED', `${path} is a log of ${format}; run millrace convert to make a log of Millrace ` +
       'from it', { cause, path })
   }
-  const advice = beginsWithJson(path)
-    ? 'no log, but begins with a line of JSON; run millrace import to make a log of its lines'
-    : 'no log, or its beginning is lost; check the path, or run millrace verify on it'
-  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${advice}`, { cause, path })
+  const what = beginsWithJson(path)
+    ? 'not a log, but begins with a line of JSON; run millrace import to make a log of its lines'
+    : beginsWithText(path)
+      ? 'a text file, not a log; check the path'
+      : 'not a log, or its beginning is lost; check the path, or run millrace verify on it'
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `${path} is ${what}`, { cause, path })
+}
+
+/** @param {string} path */
+function beginsWithText (path) {
+  const text = readStart(path).toString()
+  // A character may be cut off at the end.
+  // eslint-disable-next-line no-control-regex -- what no text has
+  return text !== '' && !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\ufffd]/.test(text.slice(0, -1))
+}
+
+/** @param {string} path @returns {Buffer}  its first bytes */
+function readStart (path) {
+  const file = fs.openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(LINE_SIZE_MAX)
+    return bytes.subarray(0, fs.readSync(file, bytes, 0, LINE_SIZE_MAX, 0))
+  } finally {
+    fs.closeSync(file)
+  }
 }
 
 /** @param {string} path */
 function beginsWithJson (path) {
-  const file = fs.openSync(path, 'r')
   try {
-    const bytes = Buffer.alloc(LINE_SIZE_MAX)
-    const text = bytes.toString('utf8', 0, fs.readSync(file, bytes, 0, LINE_SIZE_MAX, 0))
-    return typeof JSON.parse(text.split('\n', 1)[0]) === 'object'
+    return typeof JSON.parse(readStart(path).toString().split('\n', 1)[0]) === 'object'
   } catch {
     return false
-  } finally {
-    fs.closeSync(file)
   }
 }
 
@@ -234,6 +250,7 @@ function isBinary (bytes) {
   }
 }
 
+exports.beginsWithText = beginsWithText
 exports.chooseCodec = chooseCodec
 exports.isFolder = isFolder
 exports.storageOf = storageOf

@@ -39,9 +39,9 @@ exports.command = {
     ...options
   ],
   examples: [
-    ['millrace serve data', 'serve the logs in the folder data on http://127.0.0.1:7700'],
+    ['millrace serve data', 'serve the logs in data on http://127.0.0.1:7700'],
     ['curl -H "Content-Type: application/json" -H "Prefer: ack=synced" -d \'{"user":"ada"}\' http://127.0.0.1:7700/v1/logs/logins',
-      'append a record; the answer comes when it is on the disk']
+      'append a record, and wait until it is on the disk']
   ],
   async run ({ args, options, shell }) {
     const { createIngest } = loadPackage('@millrace/ingest', 'millrace serve')

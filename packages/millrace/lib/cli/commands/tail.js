@@ -3,6 +3,7 @@
 const fs = require('node:fs')
 const { clearInterval, setInterval } = require('node:timers')
 const { setTimeout: wait } = require('node:timers/promises')
+const { LogError } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const {
   filterOptions, parseCount, printOptions, printRecords, reportLost, reportUnknown, toReadOptions
@@ -36,7 +37,7 @@ exports.command = {
   ],
   examples: [
     ['millrace tail -n 20 -f events.log', 'the last 20 records, and then each as it is appended'],
-    ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs into the folder'],
+    ['millrace tail -f --pretty --level warn logs', 'warnings and errors of a program that logs there'],
     ['millrace tail -F logs', 'all that a program logs, also if it begins later']
   ],
   async run ({ args, options, shell }) {
@@ -81,6 +82,10 @@ async function openWhenThere (shell, file, options) {
       return { source: await openSource(shell, file, options), isAwaited }
     } catch (/** @type {any} */ err) {
       const isWaiting = options.followName || (options.follow && isFolder(file))
+      if (err.code === 'ENOENT' && options.follow && !isWaiting) {
+        const found = `${file}: there is no such file; check the path, or wait for it with millrace tail -F`
+        throw new LogError('ENOENT', found, { cause: err })
+      }
       if (err.code !== 'ENOENT' || !isWaiting) throw err
     }
     if (!isAwaited) shell.complain(`millrace: ${escapeControls(file)} has no log yet; waiting for one\n`)

@@ -87,5 +87,5 @@ async function openFolder (folder, options) {
 function parsePort (text) {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= PORT_MAX && text.trim() !== '') return port
-  throw misuse(`expected a port from 0 to ${PORT_MAX}`)
+  throw misuse(`Expected a port from 0 to ${PORT_MAX}.`)
 }
