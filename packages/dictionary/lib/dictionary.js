@@ -1,8 +1,6 @@
 'use strict'
 // The words of one file, by id and by their bytes. Its memory has a bound: 65,536 words of at most 64 bytes.
 
-const { randomInt } = require('node:crypto')
-
 /** Further texts stay in their records. */
 const WORD_COUNT_MAX = 65536
 /** A longer text stays in its record: it seldom repeats. */
@@ -32,7 +30,7 @@ class Dictionary {
   /** At each place the hashes of two texts that came lately, by the low bits of the hash. @type {Int32Array | null} */
   #seen = null
   /** Of all hashes. Unknown to whoever chooses the texts. */
-  seed = randomInt(2 ** 32) | 0
+  seed = require('node:crypto').randomInt(2 ** 32) | 0
   /** How many words there are, and the bytes of all of them. */
   count = 0
   size = 0

@@ -1,7 +1,6 @@
 'use strict'
 // Makes the head of a new checked file, and reads the head of an existing one with a list of its unusable parts.
 
-const crypto = require('node:crypto')
 const { LogError } = require('@millrace/errors')
 const { isZero } = require('@millrace/flow')
 const { isAhead } = require('./chunk-header')
@@ -146,7 +145,8 @@ const CODEC_NAME_SIZE_MAX = 20
 
 /** @type {(codec: string, id?: Buffer | null, hasWords?: boolean) => FileHeader} without an id, it gets a random one */
 function createFileHeader (codec, id = null, hasWords = false) {
-  const random = crypto.randomBytes(20)
+  // Loaded late, as in all of the log: readers need nothing random.
+  const random = require('node:crypto').randomBytes(20)
   const salt = random.readUInt32BE(0)
   return { salt, id: id ?? random.subarray(4), base: HEAD_SIZE, hasGaps: false, codec, hasWords }
 }

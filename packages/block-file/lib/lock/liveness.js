@@ -3,7 +3,6 @@
 // whether it is alive. Also identifies this thread and the file's mount, and gives the sign of life that other
 // namespaces see.
 
-const crypto = require('node:crypto')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
@@ -177,7 +176,7 @@ function nameOfHost () {
 function findMachine () {
   const id = readLine('/etc/machine-id') ?? readLine('/var/lib/dbus/machine-id') ?? ''
   if (!/^[0-9a-f]{32}$/.test(id)) return null
-  return crypto.createHash('sha256').update(`millrace lock ${id}`).digest('hex').slice(0, 32)
+  return require('node:crypto').createHash('sha256').update(`millrace lock ${id}`).digest('hex').slice(0, 32)
 }
 
 /** @param {string} path */

@@ -3,7 +3,6 @@
 // docs/internals/lock.md describes it. If the kernel holds a lock on the log, the record only informs; otherwise the
 // record is the lock.
 
-const crypto = require('node:crypto')
 const fs = require('node:fs')
 const path = require('node:path')
 const { nextTick } = require('node:process')
@@ -47,7 +46,7 @@ async function lockFile (filePath, request, folder) {
   const self = { ...thisThread(), localFileSystem }
   const guard = await openGuard(filePath)
   const isKernelHeld = request.isKernelHeld === true || guard !== null
-  const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, crypto.randomBytes(8).toString('hex'))
+  const lifeSign = isKernelHeld ? null : await giveLifeSign(reached, createNonce())
   // Of the file that the kernel's lock is on. A new file has it before it has its name.
   const lockedInode = isKernelHeld ? String(inode ?? file.inode) : null
   const files = folder.reach === null ? provenFiles(folder, path.dirname(at)) : lockFiles
@@ -480,6 +479,11 @@ const WAIT_COUNT_MAX = 5
  *   { write: (filePath: string, text: string, mode?: number) => Promise<void> }} LockFiles
  */
 
+/** 16 hex digits. The module is loaded late: readers take no lock. */
+function createNonce () {
+  return require('node:crypto').randomBytes(8).toString('hex')
+}
+
 /** @type {LockFiles} */
 const lockFiles = {
   write: (filePath, text, mode = MODE) => call(fs, 'writeFile', filePath, text, { flag: 'wx', mode }),
@@ -498,7 +502,7 @@ const lockFiles = {
     await pause(WAIT_MS)
     return count === WAIT_COUNT_MAX
   },
-  createNonce: () => crypto.randomFillSync(Buffer.alloc(8)).toString('hex')
+  createNonce
 }
 
 /**
