@@ -109,6 +109,14 @@ class Control {
   }
 }
 
+/** Thrown after so many failed tries as the caller wanted. */
+class GaveUp extends Error {
+  /** @param {number} attempts  @param {Error} cause */
+  constructor (attempts, cause) {
+    super(`given up after ${attempts} ${attempts === 1 ? 'try' : 'tries'}: ${cause.message}`, { cause })
+  }
+}
+
 class Retrier {
   /** Tries that failed. */
   failureCount = 0
@@ -133,11 +141,12 @@ class Retrier {
    * Runs an action again and again until it succeeds.
    * @template Result
    * @param {() => Promise<Result>} action
-   * @param {{ isUrgent?: boolean, isFatal?: (err: any) => boolean }} [options]  urgent: it is tried at least once, and
-   *   does not wait while the forwarder is paused. A fatal error is thrown
+   * @param {{ isUrgent?: boolean, isFatal?: (err: any) => boolean, attempts?: number }} [options]  urgent: it is tried
+   *   at least once, and does not wait while the forwarder is paused. A fatal error is thrown. After so many failed
+   *   `attempts` it throws GaveUp
    * @returns {Promise<{ result: Result } | null>}  null if the forwarder ended first
    */
-  async until (action, { isUrgent = false, isFatal = () => false } = {}) {
+  async until (action, { isUrgent = false, isFatal = () => false, attempts = Infinity } = {}) {
     const control = this.#control
     const beganMs = performance.now()
     for (let failures = 0; ;) {
@@ -154,6 +163,7 @@ class Retrier {
         const delayMs = Math.ceil(delayOf(this.#backoff, ++failures, retryAfterMs))
         this.failureCount++
         this.lastError = error
+        if (failures >= attempts) throw new GaveUp(attempts, error)
         const message = `try ${failures} failed: ${error.message}; the next one is in ${delayMs} ms`
         this.#reporter.tell({ what: 'retry', message, error, attempt: failures, delayMs })
         await this.rest(delayMs)
@@ -185,4 +195,5 @@ class Retrier {
 }
 
 exports.Control = Control
+exports.GaveUp = GaveUp
 exports.Retrier = Retrier

@@ -4,6 +4,7 @@
 
 const { onAbort } = require('@millrace/flow')
 const { LogError } = require('@millrace/errors')
+const { GaveUp } = require('./control')
 const { classify } = require('./outcomes')
 
 // So many in a row are hardly the fault of the records.
@@ -32,6 +33,7 @@ class Delivery {
   #reporter
   #onPass
   #bounds
+  #attempts
   #refusedInARow = 0
 
   /**
@@ -44,9 +46,11 @@ class Delivery {
    * @param {import('./reports').Reporter} parts.reporter
    * @param {(entries: Entry[]) => void} parts.onPass  gets the records that are done with
    * @param {{ count: number, size: number }} bounds
+   * @param {number} attempts  failed tries after which a batch counts as refused
    */
-  constructor ({ sink, control, retrier, progress, refusedRecords, reporter, onPass }, bounds) {
+  constructor ({ sink, control, retrier, progress, refusedRecords, reporter, onPass }, bounds, attempts) {
     this.#bounds = bounds
+    this.#attempts = attempts
     this.#sink = sink
     this.#control = control
     this.#retrier = retrier
@@ -98,7 +102,10 @@ class Delivery {
       // The user may change the array.
       const records = piece.map(({ seq, value }) => ({ seq, value }))
       return unlessAborted(signal, async () => this.#sink.send(records, context)).then(toAccepted, toRefused)
-    }, { isFatal: this.#sink.isFatal })
+    }, { isFatal: this.#sink.isFatal, attempts: this.#attempts }).catch((err) => {
+      if (!(err instanceof GaveUp)) throw err
+      return { result: /** @type {Outcome} */ ({ kind: 'refused', error: err }) }
+    })
     return sent && sent.result
   }
 

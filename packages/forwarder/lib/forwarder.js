@@ -197,7 +197,7 @@ class LogForwarder {
   }
 
   async #open () {
-    const { sink, name, path, storage, batch, fsync, start } = this.#options
+    const { sink, name, path, storage, batch, attempts, fsync, start } = this.#options
     const [log, reporter] = [this.#log, this.#reporter]
     await log.ready()
     const { id: logId = null } = await log.stats()
@@ -207,7 +207,7 @@ class LogForwarder {
       const [control, retrier] = [this.#control, this.#retrier]
       this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync, sink })
       const parts = { sink, control, retrier, progress: this.#progress, refusedRecords: this.#refusedRecords, reporter }
-      this.#delivery = new Delivery({ ...parts, onPass: (entries) => this.#passed(entries) }, batch)
+      this.#delivery = new Delivery({ ...parts, onPass: (entries) => this.#passed(entries) }, batch, attempts)
       this.#lagCounter = new LagCounter(log, position.seq)
       this.#goTo(position.seq)
       if (problem !== null) this.#tellMoved(saved.position?.seq ?? null, position.seq, problem)

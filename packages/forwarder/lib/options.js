@@ -5,7 +5,7 @@ const { fileStorage, resolvePath } = require('@millrace/block-file')
 const { checkNames, misuse } = require('@millrace/errors')
 const { findTime } = require('@millrace/where')
 
-const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
+const KNOWN = ['sink', 'name', 'path', 'start', 'batch', 'backoff', 'attempts', 'fsync', 'refused', 'timeOf', 'lagMs', 'onReport', 'unref',
   'storage']
 const BATCH = { count: 500, size: 2 ** 20, ageMs: 1000 }
 const BACKOFF = { minMs: 200, maxMs: 60_000 }
@@ -99,6 +99,11 @@ const TIMER_MS_MAX = 2 ** 31 - 1
  *   is random, between 0 and a limit that starts at `minMs` and doubles with each failure in a row up to `maxMs`. If
  *   the sink said how long to wait, it is at least that long, but at most a day; `{ minMs: 200, maxMs: 60000 }` by
  *   default
+ * @property {number | undefined} [attempts]  After so many failed tries of a batch the forwarder gives up on it, as if
+ *   the sink had refused it: it halves the batch, tries each half as often, and sets aside the records that fail alone.
+ *   Then it goes on; the order stays. `stats().refused` counts them, and they can be sent again later. An outage that
+ *   is longer than the tries sets good records aside, too. A restart counts anew. Infinity by default: it never gives
+ *   up
  * @property {'always' | 'interval' | undefined} [fsync]  when the cursor goes to stable storage: after every batch, or
  *   about once a second and at `close`. What is not synced comes again after a power cut; `'interval'` by default
  * @property {object | import('./refused-records').OnRefused | undefined} [refused]  where refused records go: a log,
@@ -126,7 +131,8 @@ function parseOptions (log, options) {
   if (typeof log?.scan !== 'function' || typeof log.stream !== 'function') throw misuse('Forwarder: expected a log')
   checkObject('Forwarder', options, KNOWN, ELSEWHERE)
   const {
-    sink, name = 'default', path, start = 'first', batch, backoff, fsync = 'interval', refused, timeOf = readTime,
+    sink, name = 'default', path, start = 'first', batch, backoff, attempts = Infinity, fsync = 'interval', refused,
+    timeOf = readTime,
     lagMs = LAG_MS, onReport = null, unref = false, storage = fileStorage
   } = options
   checkAll({ name, path, start, fsync, refused, timeOf, lagMs, onReport, unref, storage })
@@ -137,6 +143,7 @@ function parseOptions (log, options) {
     start,
     batch: parseBatch(batch),
     backoff: parseBackoff(backoff),
+    attempts: parseAttempts(attempts),
     fsync,
     refused,
     timeOf,
@@ -191,6 +198,12 @@ function parseBackoff (given = {}) {
   checkNumber('backoff.minMs', minMs, 1, TIMER_MS_MAX)
   checkNumber('backoff.maxMs', maxMs, minMs, TIMER_MS_MAX)
   return { minMs, maxMs }
+}
+
+/** @param {unknown} attempts  @returns {number} */
+function parseAttempts (attempts) {
+  if (attempts !== Infinity) checkNumber('attempts', attempts, 1, Number.MAX_SAFE_INTEGER)
+  return Number(attempts)
 }
 
 /** Wherever a logger writes it. @type {(value: any) => number | undefined} */

@@ -66,6 +66,68 @@ tape(`retry: a flapping sink that answers anything gets all, in order, seed ${se
   await log.close()
 })
 
+tape('attempts: a record that never succeeds is set aside after so many tries, and all others come in order', async (t) => {
+  for (const attempts of [1, 3]) {
+    const log = makeLog()
+    await fill(log, 40)
+    const sink = createCollector()
+    const tries = new Map()
+    const bad = [7, 8, 39]
+    const options = {
+      attempts,
+      batch: { count: 10, ageMs: 0 },
+      sink: async (records, context) => {
+        if (records.length === 1) tries.set(records[0].value.n, (tries.get(records[0].value.n) ?? 0) + 1)
+        if (records.some(({ value }) => bad.includes(value.n))) throw unavailable('500 Internal Server Error')
+        await sink.send(records, context)
+      }
+    }
+    const forwarder = forward(log, options)
+    await forwarder.drained()
+    t.deepEqual(sink.all, range(0, 40).filter((n) => !bad.includes(n)), 'in order, each once')
+    for (const n of bad) t.equal(tries.get(n), attempts, `${n} was tried ${tries.get(n)} times alone`)
+    t.deepEqual([forwarder.stats().forwarded, forwarder.stats().refused], [37, 3])
+    const told = forwarder.reports.filter(({ what }) => what === 'refused')
+    t.deepEqual(told.map(({ count }) => count), [1, 1, 1])
+    t.match(told[0].message, /given up after \d tr(y|ies): 500/)
+    await forwarder.close()
+    const aside = OffsetLog(`${log.filename}.default.refused`, { codec: jsonCodec, flags: 'r' })
+    const entries = []
+    for await (const { value } of aside.stream()) entries.push(value)
+    t.deepEqual(entries.map(({ value }) => value.n), bad)
+    await aside.close()
+    await log.close()
+  }
+})
+
+tape('attempts: if the record cannot be set aside, the cursor waits; after a crash it is set aside again, never lost', async (t) => {
+  const log = makeLog()
+  await fill(log, 3)
+  const aside = []
+  let isFull = true
+  const options = {
+    attempts: 2,
+    batch: { count: 1, ageMs: 0 },
+    sink: ([{ value }]) => { if (value.n === 1) throw new Error('never') },
+    refused: ({ seq, value }) => {
+      if (isFull) throw new Error('no space')
+      aside.push(value.n)
+    }
+  }
+  const first = forward(log, options)
+  await until(() => first.reports.some(({ what, error }) => what === 'retry' && error.message === 'no space'))
+  await first.close()
+  t.equal(first.stats().forwarded, 1, 'the cursor has not passed it')
+  isFull = false
+  const second = forward(log, options)
+  await second.drained()
+  t.deepEqual(aside, [1])
+  t.deepEqual([second.stats().forwarded, second.stats().refused], [2, 1])
+  await second.close()
+  for (const wrong of [0, -1, 1.5, '3']) t.equal((await failureOf(() => forward(log, { ...options, attempts: wrong })))?.code, 'ERR_INVALID_ARGUMENT')
+  await log.close()
+})
+
 tape('retry: waits as long as the sink asks, and close does not wait for that', async (t) => {
   const log = makeLog()
   await fill(log, 1)
