@@ -164,7 +164,10 @@ class PackagePage {
     if (fields.length === 1 && only.description === '' && !description.startsWith('`')) {
       return [this.#options.show([{ ...only, description }], around, link)]
     }
-    return [this.#words.sentenceOf(description), this.#options.show(fields, `${around} ${description}`, link, holder)]
+    const parts = splitByName(description)
+    const told = fields.map((field) => ({ ...field, description: field.description || (parts.get(field.name) ?? '') }))
+    const text = parts.size > 0 ? '' : this.#words.sentenceOf(description)
+    return [text, this.#options.show(told, `${around} ${description}`, link, holder)]
   }
 
   /** @type {(section: Section, made: Type, level: string) => string[]} */
@@ -280,7 +283,8 @@ class PackagePage {
     const call = this.#shapes.callOf(type)
     if (call !== null) return [callBlock('', parameterTexts(call), call.returns.text, ' => '), ...this.#callDetails(call)]
     const typedef = symbol.declarations?.find(ts.isJSDocTypedefTag)
-    return [`Is ${this.#words.ofType(this.#shapes.textOf(type, typedef))}.`]
+    const text = this.#shapes.textOf(type, typedef)
+    return [/\bextends\b/.test(text.text) ? 'The compiler works it out.' : `Is ${this.#words.ofType(text)}.`]
   }
 }
 
@@ -289,6 +293,17 @@ function parameterTexts (call) {
   return call.parameters.map(({ name, isOptional, isRest, isOptions, type }) => {
     return `${isRest ? '...' : ''}${name}${isOptional ? '?' : ''}${isOptions ? '' : `: ${type.text}`}`
   })
+}
+
+/**
+ * The parts of a text that names each option before it says what that is for, as in `signal`: an abort ends it.
+ * There are none if the text says something else, too.
+ * @param {string} text
+ * @returns {Map<string, string>}
+ */
+function splitByName (text) {
+  const parts = text.split(/(?<=[.;]) (?=`\w+`: )/).map((part) => /^`(\w+)`: (.*?);?$/.exec(part))
+  return new Map(parts.every((part) => part !== null) ? parts.map((part) => [part?.[1] ?? '', part?.[2] ?? '']) : [])
 }
 
 /** @type {(specifier: string, names: string[]) => string} */

@@ -167,6 +167,8 @@ class Shapes {
   textOf (type, typedef) {
     const written = typedef?.typeExpression
     const node = written && ts.isJSDocTypeExpression(written) ? written.type : undefined
+    const literals = literalsOf(type)
+    if (literals !== '') return { text: literals, symbols: [] }
     return node ? ofNode(this.#checker, node) : ofType(this.#checker, type)
   }
 
