@@ -19,13 +19,16 @@ const { open } = require('./lib/open')
  * @returns {Call}
  */
 function late (load) {
-  return /** @type {any} */ ((/** @type {any[]} */ ...args) => load()(...args))
+  // No arrow function: some of them may be called with `new`.
+  return /** @type {any} */ (function (/** @type {any[]} */ ...args) { return load()(...args) })
 }
 
 exports.open = open
 exports.OffsetLog = OffsetLog
 exports.jsonCodec = jsonCodec
 exports.binaryCodec = binaryCodec
+/** A log over a folder of segments. @type {typeof import('@millrace/segmented-log').SegmentedLog} */
+exports.SegmentedLog = late(() => require('@millrace/segmented-log').SegmentedLog)
 /** @type {typeof import('@millrace/repair').verify} */
 exports.verify = late(() => require('@millrace/repair').verify)
 /** @type {typeof import('@millrace/repair').repair} */

@@ -7,7 +7,7 @@ const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const millrace = require('..')
 
-const { open } = millrace
+const { SegmentedLog, jsonCodec, open } = millrace
 
 tape('open: a checked log of JSON by default', async (t) => {
   const log = open(path.join(temporaryFolder(), 'events.log'))
@@ -88,4 +88,13 @@ tape('open: mustExist, errorIfExists, URLs and folders', async (t) => {
 tape('open: what it hands out can be imported, too', async (t) => {
   const imported = await import('millrace')
   for (const name of Object.keys(millrace)) t.equal(imported[name], millrace[name], name)
+})
+
+tape('millrace: SegmentedLog, with and without new', async (t) => {
+  for (const create of [(folder, options) => SegmentedLog(folder, options), (folder, options) => new SegmentedLog(folder, options)]) {
+    const log = create(path.join(temporaryFolder(), 'logs'), { codec: jsonCodec })
+    const seq = await log.append({ n: 1 })
+    t.deepEqual(await log.get(seq), { n: 1 })
+    await log.close()
+  }
 })
