@@ -91,9 +91,8 @@ tape('open: what it hands out can be imported, too', async (t) => {
 })
 
 tape('millrace: SegmentedLog, with and without new', async (t) => {
-  const creators = [(folder, options) => SegmentedLog(folder, options), (folder, options) => new SegmentedLog(folder, options)]
-  for (const create of creators) {
-    const log = create(path.join(temporaryFolder(), 'logs'), { codec: jsonCodec })
+  const place = () => path.join(temporaryFolder(), 'logs')
+  for (const log of [SegmentedLog(place(), { codec: jsonCodec }), new SegmentedLog(place(), { codec: jsonCodec })]) {
     const seq = await log.append({ n: 1 })
     t.deepEqual(await log.get(seq), { n: 1 })
     await log.close()
