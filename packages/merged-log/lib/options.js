@@ -38,8 +38,9 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  *   the files, with room for two more segments in each slot, would exceed it. Each process looks every two seconds, and
  *   whenever it has written half a segment. It drops segments of its own slot, of slots that no process has, and more
  *   of its own if others are slow to drop theirs. Between two looks a slot fills at most what the others had left, so
- *   all slots together may exceed the limit for a while if several processes write much. The newest segment of each
- *   slot stays.
+ *   all slots together may exceed the limit for a while if several processes write much: by at most that room, once for
+ *   each further process. Usually it is far less, since each looks again after half a segment. The newest segment of
+ *   each slot stays.
  * @property {number} [maxHeldSize]  What holds may keep in each slot although a limit would drop it, in bytes. With
  *   `maxSize` it is the size of a segment by default, else unlimited.
  */
