@@ -481,7 +481,7 @@ const WAIT_COUNT_MAX = 5
 
 /** 16 hex digits. The module is loaded late: readers take no lock. */
 function createNonce () {
-  return require('node:crypto').randomBytes(8).toString('hex')
+  return require('node:crypto').randomFillSync(Buffer.alloc(8)).toString('hex')
 }
 
 /** @type {LockFiles} */
