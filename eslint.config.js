@@ -64,7 +64,7 @@ const TIMERS = ['setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout', 
 const STEPPED = ['flow', 'block-file', 'offset-log', 'segmented-log', 'log-writer']
 
 module.exports = [
-  { ignores: ['coverage/**', 'data/**', 'images/**', '**/types/**'] },
+  { ignores: ['coverage/**', 'data/**', 'images/**', 'scripts/site/dist/**', 'scripts/site/.vitepress/cache/**', '**/types/**'] },
   js.configs.recommended,
   stylistic.configs.customize({ indent: 2, quotes: 'single', semi: false, commaDangle: 'never', braceStyle: '1tbs' }),
   {
