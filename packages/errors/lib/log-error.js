@@ -81,12 +81,12 @@ function checkNames (call, options, known, elsewhere = {}) {
 function suggest (name, known, elsewhere) {
   const places = Object.entries(elsewhere)
   const right = places.filter(([, names]) => names.includes(name)).map(([place]) => place)
-  if (right.length > 0) return `it belongs into ${right.join(' or ')}; `
+  if (right.length > 0) return `it belongs in ${right.join(' or ')}; `
   const close = known.find((other) => isClose(name, other))
   if (close !== undefined) return `did you mean ${close}? If not, `
   for (const [place, names] of places) {
     const there = names.find((other) => isClose(name, other))
-    if (there !== undefined) return `did you mean ${there}, which belongs into ${place}? If not, `
+    if (there !== undefined) return `did you mean ${there}, which belongs in ${place}? If not, `
   }
   return ''
 }

@@ -84,7 +84,7 @@ function parseOptions (options) {
     subject,
     filename,
     place: placeOf(servers, stream),
-    codec: new RecordCodec(options.codec),
+    codec: new RecordCodec(options.codec, 'JetStreamLog'),
     replicas: parseReplicas(options.replicas),
     config: options.config ?? {},
     follows: options.follow !== false,

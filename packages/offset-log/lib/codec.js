@@ -47,10 +47,14 @@ const bytesCodec = {
 }
 
 class RecordCodec {
-  /** @param {Codec} [codec] */
-  constructor (codec = bytesCodec) {
+  /**
+   * @param {Codec} [codec]
+   * @param {string} [call]  the name of the call that got the codec, for the message
+   */
+  constructor (codec = bytesCodec, call = 'OffsetLog') {
     if (!codec || typeof codec.encode !== 'function' || typeof codec.decode !== 'function') {
-      throw misuse('OffsetLog: codec must have the functions encode and decode')
+      throw misuse(`${call}: codec must be an object with the functions encode and decode, such as jsonCodec of ` +
+        `@millrace/json-codec, got ${codec === null ? 'null' : typeof codec === 'string' ? `'${codec}'` : typeof codec}`)
     }
     this.codec = codec
     /** The name that logs store and compare; empty if there is none. */

@@ -36,8 +36,8 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  */
 
 /**
- * Those of a log writer, except `codec`, `levels` and `onDrop`, and these. `handleSignals` is true by default: a line
- * is in the file when the call returns. `onReport` takes the place of the event `error`.
+ * The options of a log writer, except `codec` and `onDrop`, and those below. `onReport` takes the place of the event
+ * `error`.
  * @typedef {object} OwnOptions
  * @property {FolderOptions} [log]  options of the segmented log, if the target is a folder: when segments begin, and
  *   when the oldest go. All files in the folder together are never larger than `maxSize`. If you give `log` without
@@ -49,8 +49,12 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  *   default
  * @property {Record<string, number>} [levels]  names and numbers of levels of your own, beside those of pino. Those of
  *   pino's `customLevels` are known without it. Each is treated as the standard level at or below it
+ * @property {boolean} [handleSignals]  true: each line is in the file when the call returns, so a signal loses no line,
+ *   not even SIGKILL. False: lines are written in batches, except those of the levels that `eager` names. The
+ *   destination listens to no signal; only as process 1 of a container, where a signal without a listener does nothing,
+ *   it ends the process at SIGTERM, SIGINT and SIGHUP, unless the program listens itself. True by default
  * @property {boolean | PatternName[]} [redact]  secrets to find by their form, anywhere in a line: true for all kinds,
- *   or a list of some; false by default
+ *   or a list of some. Paths, such as `req.headers.cookie`, belong in pino's own option `redact`; false by default
  * @property {string} [censor]  what stands in place of a secret; `'[Redacted]'` by default
  * @property {import('./tee').TeeTarget} [tee]  where lines go besides: `'stdout'`, `'stderr'`, `'pretty'` (standard
  *   output, for people) or a Writable. If its reader is behind by more than 1 MiB, or is gone, lines are left out
@@ -58,7 +62,9 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  *   makes the program wait
  */
 
-/** @typedef {OwnOptions & Omit<LogWriterOptions, 'codec' | 'levels' | 'onDrop'>} DestinationOptions */
+/**
+ * @typedef {OwnOptions & Omit<LogWriterOptions, 'codec' | 'levels' | 'onDrop' | 'handleSignals'>} DestinationOptions
+ */
 
 /**
  * @typedef {object} Target
@@ -101,8 +107,8 @@ function checkOptions (options = {}, call = 'destination') {
  */
 function parseOptions (options = {}) {
   checkOptions(options)
-  const { log, slots = false, levels = {}, redact = false, censor, tee, ...writer } = options
-  const all = { handleSignals: true, ...writer, levels: { ...LEVELS, ...levels } }
+  const { log, slots = false, levels = {}, handleSignals = true, redact = false, censor, tee, ...writer } = options
+  const all = { ...writer, handleSignals, levels: { ...LEVELS, ...levels } }
   parseWriterOptions(all, 'destination')
   return {
     log,

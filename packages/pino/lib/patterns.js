@@ -39,7 +39,7 @@ const NETWORKS = /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{
  * `secret`, `token`, `apiKey`, `privateKey`, `secretKey`, `accessKey`, `authorization`, `cookie`, `credential`,
  * `cardNumber`, `sessionId`, `cvv` and the like, in any case, with `_` or `-`, and in the plural; members named `pass`,
  * `pin`, `otp`, `jwt` and `ssn`; and what follows such a name and `=` in a text. `'card'`: numbers of cards of the
- * large networks, with a right check digit. `'token'`: JSON web tokens, `Bearer` tokens, `Basic` passwords, private
+ * large networks, with a valid check digit. `'token'`: JSON web tokens, `Bearer` tokens, `Basic` passwords, private
  * keys, and tokens of AWS, GitHub, Google, npm, Slack and Stripe. `'email'`: email addresses. `'credentials'`: user and
  * password in a URL.
  * @typedef {'name' | 'credentials' | 'email' | 'token' | 'card'} PatternName
@@ -58,8 +58,11 @@ const NETWORKS = /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{
  */
 function createRedactor (kinds = /** @type {PatternName[]} */ (KINDS), censor = '[Redacted]') {
   const unknown = Array.isArray(kinds) ? kinds.find((kind) => !KINDS.includes(kind)) : kinds
-  if (unknown !== undefined) throw misuse(`redact: there is no pattern ${String(unknown)}; there are ${KINDS.join(', ')}`)
-  if (typeof censor !== 'string') throw misuse(`redact: the censor must be a text, got ${String(censor)}`)
+  if (unknown !== undefined) {
+    const hint = /[.[*]/.test(String(unknown)) ? '. Paths belong in the option redact of pino itself' : ''
+    throw misuse(`destination: redact: there is no kind of secret ${String(unknown)}; there are ${KINDS.join(', ')}${hint}`)
+  }
+  if (typeof censor !== 'string') throw misuse(`destination: redact: the censor must be a text, got ${String(censor)}`)
   const mark = JSON.stringify(censor).slice(1, -1)
   const has = Object.fromEntries(KINDS.map((kind) => [kind, kinds.includes(/** @type {PatternName} */ (kind))]))
   const search = (/** @type {string} */ line) => {

@@ -129,7 +129,7 @@ function parseOptions (givenPath, options = {}, onMoved = () => {}) {
     throw misuse(`SegmentedLog: segmentSize (${segmentSize}) must be at most a quarter of maxSize (${maxSize}), so that ` +
       'enough is left when the oldest segment is dropped')
   }
-  const codec = new RecordCodec(options.codec)
+  const codec = new RecordCodec(options.codec, 'SegmentedLog')
   const openSegments = parseNumber('openSegments', options.openSegments, OPEN_SEGMENTS, 1)
   const shared = typeof cache === 'number' && cache > 0 ? new SharedCache(Math.max(cache, CACHE_SIZE_MIN)) : cache
   const place = createFolder(givenPath, parseStorage(options), onMoved)

@@ -128,7 +128,7 @@ function refuseForeign (text, rest) {
   const [written] = /** @type {RegExpExecArray} */ (OPERATOR_LIKE.exec(rest))
   const asText = `${before}${operator ?? '='}${JSON.stringify(rest.slice((operator ?? '=').length))}`
   const meant = foreign && `${before}${foreign[1]}${rest.slice(written.length)}`
-  throw misuse(`${written} is no operator.${meant ? ` Write ${meant} if that is what you mean;` : ''} ${meant ? 'for' : 'For'} a value ` +
+  throw misuse(`${written} is not an operator.${meant ? ` Write ${meant} if that is what you mean;` : ''} ${meant ? 'for' : 'For'} a value ` +
     `that begins with ${JSON.stringify(rest.slice((operator ?? '=').length)[0])}, put it in quotes: '${asText}'.`)
 }
 
@@ -203,7 +203,7 @@ function parseValue (text, whole) {
 
 /** @param {string} text */
 function expected (text) {
-  return misuse(`${text.trim() === '' ? 'an empty text' : text} is no filter. Expected a path, one of = != > >= < <= ^= ~= and a value, as in content.type=post; or ` +
+  return misuse(`${text.trim() === '' ? 'an empty text' : text} is not a filter. Expected a path, one of = != > >= < <= ^= ~= and a value, as in content.type=post; or ` +
     'a path alone (something is there), or !path (nothing is).')
 }
 

@@ -14,7 +14,8 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
 
 - **Exit codes.** 0: all well. 1: a problem was found, such as damage, a record that is not JSON, or, for a command that
   writes, a log that another process has open for writing. 2: misuse, such as an unknown option or a path that leads
-  nowhere.
+  nowhere. A signal ends a command as usual: a shell shows 130 after SIGINT and 143 after SIGTERM, also for \`serve\` and
+  \`tail -f\`.
 - **Standard input.** Where a command reads a log, \`-\` stands for a log on standard input.
 - **Filters.** \`--where\` takes a condition, or several with \`or\` and \`and\` between them; \`and\` binds more
   tightly. If it is given more than once, all must hold. Quote what you give, because \`<\`, \`>\` and \`!\` mean something to a shell.
@@ -50,8 +51,8 @@ This page is made from the commands themselves: \`npm run reference\` writes it.
   their times may be out of order, and clocks may have been wrong. A record without a time passes neither \`--since\` nor
   \`--until\`, and one without a level does not pass \`--level\`: the command says on standard error how many of the
   records that it has read it left out for that.
-- **Text.** \`append\` and \`import\` take UTF-8, and refuse a line that is none. A byte-order mark before a line is no
-  part of it.
+- **Text.** \`append\` and \`import\` take UTF-8, and refuse a line that is not valid UTF-8. A byte-order mark before a
+  line is ignored.
 - **Interruption.** After SIGINT or SIGTERM no file is half-written. If \`convert\` is run again, it continues where
   it was.
 `

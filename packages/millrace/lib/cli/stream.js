@@ -34,7 +34,7 @@ function parseAddress (text) {
   if (url === null || url.hostname === '' || !/^[^/]+$/.test(stream) || unknown.length > 0) {
     // A password must not get into a message.
     const shown = text.replace(/\/\/.*@/, '//')
-    throw misuse(`${shown} is no address of a stream; expected nats://HOST:PORT/STREAM, or tls://... for TLS, with ` +
+    throw misuse(`${shown} is not the address of a stream; expected nats://HOST:PORT/STREAM, or tls://... for TLS, with ` +
       '?subject=SUBJECT behind it if the stream takes another subject than its name')
   }
   const [user, pass] = [url.username, url.password].map(decodeURIComponent)

@@ -12,7 +12,7 @@ const { openTarget } = require('../target')
 exports.command = {
   name: 'import',
   summary: 'appends the lines of a file of JSON, many at a time',
-  details: 'The log is created if there is none. At a line that is no record, the command stops: the lines before it are ' +
+  details: 'The log is created if there is none. At a line that is not a record, the command stops: the lines before it are ' +
     'in the log, and the message says with which line to go on.',
   arguments: [
     { name: 'file', description: 'the log' },

@@ -25,7 +25,7 @@ exports.command = {
   ],
   examples: [
     ['millrace keys create data --scope write:orders --scope read:*', 'print a key that writes one log and reads all'],
-    ['millrace keys revoke data 1f0c22aa', 'let nobody in with this key any more']
+    ['millrace keys revoke data 1f0c22aa', 'revoke this key']
   ],
   async run ({ args: { action, dir, id }, options, shell }) {
     const { createKey, listKeys, revokeKey } = loadPackage('@millrace/ingest', 'millrace keys')

@@ -31,7 +31,7 @@ exports.command = {
   ],
   async run ({ args, options, shell }) {
     const { repair } = require('@millrace/repair')
-    await refuseFolder(args.file, `repair works on one file. millrace verify ${args.file} says which are damaged; repair each of those`)
+    await refuseFolder(args.file, `repair works on one file. millrace verify ${args.file} says which files are damaged; repair each of them`)
     const target = args.target ?? `${args.file}.repaired`
     const progress = shell.progress(options.write ? 'repairing' : 'examining')
     let report

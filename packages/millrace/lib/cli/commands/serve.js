@@ -30,7 +30,7 @@ exports.command = {
   details: 'POST /v1/logs/NAME appends, GET /v1/logs/NAME reads. It listens on this machine only, unless there are keys ' +
     '(see millrace keys). At SIGTERM it writes and syncs all that it has taken. Each option may also be given in the ' +
     `environment (MILLRACE_SERVE_MAX_SIZE for --max-size) or in a file of JSON ({"max-size": "1GiB"}), which --${CONFIG} or ` +
-    'MILLRACE_SERVE_CONFIG names. A flag counts more than the environment, and that more than the file. Sizes may end in KiB, ' +
+    'MILLRACE_SERVE_CONFIG names. A flag overrides the environment, which overrides the file. Sizes may end in KiB, ' +
     'MiB or GiB, times in s, m, h or d. It needs the package @millrace/ingest, and @millrace/pino for --access-log.',
   needs: ['@millrace/ingest'],
   arguments: [{ name: 'dir', description: 'the folder of the logs; it is made if it is missing' }],

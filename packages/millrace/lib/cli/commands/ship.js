@@ -14,7 +14,7 @@ const QUIET = ['recovered', 'retry']
 exports.command = {
   name: 'ship',
   summary: 'copies a log to a stream of NATS JetStream, each record once',
-  details: 'The records stay the bytes that they are. The stream is made if there is none. A cursor beside the log, ' +
+  details: 'Records are copied byte for byte. The stream is made if there is none. A cursor beside the log, ' +
     'FILE.NAME.cursor, and the last message of the stream say where to go on: if the command was interrupted, run it ' +
     'again. Exit code 1: some records could not be shipped, the stream had lost records (they are shipped again), or ' +
     '--verify found a difference. It needs the packages @millrace/forwarder and @millrace/jetstream.',

@@ -11,8 +11,8 @@ const { findLog, isFolder, storageOf } = require('../source')
 exports.command = {
   name: 'snapshot',
   summary: 'copies a log, also while it is written',
-  details: 'The copy is verified and synced. It appears when it is whole, or not at all. Of a folder of segments it makes a ' +
-    'folder, whose segments are not compressed.',
+  details: 'The copy is verified and synced. It appears when it is whole, or not at all. The copy of a folder of ' +
+    'segments is a folder whose segments are not compressed.',
   arguments: [
     { name: 'file', description: 'the log: a file or a folder of segments, or - for one on standard input' },
     { name: 'copy', description: 'the file or folder to make; nothing may be there' }

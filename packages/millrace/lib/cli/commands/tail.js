@@ -20,17 +20,17 @@ const LOOK_MS = 250
 /** @type {import('../definition').Definition} */
 exports.command = {
   name: 'tail',
-  summary: 'prints the last records, and with --follow those that are appended',
+  summary: 'prints the last records, and with --follow also the ones that are appended meanwhile',
   arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     { flags: '-n, --lines <count>', description: 'how many records', parse: parseCount, default: 10 },
     {
       flags: '-f, --follow',
-      description: 'go on with records that are appended, until interrupted. In a folder without a log, it waits for one'
+      description: 'go on with records that are appended, until interrupted. In a folder without a log, wait for one'
     },
     {
       flags: '-F, --follow-name',
-      description: 'the same, and wait for the file or folder if there is none, and go on with the new one if it is replaced'
+      description: 'as --follow, but wait for the file or folder if it does not exist, and go on with the new one if it is replaced'
     },
     ...filterOptions,
     ...printOptions

@@ -18,7 +18,7 @@ const UNREADABLE = new Set(['ERR_LOG_CORRUPT', 'ERR_LOG_UNKNOWN_FORMAT', 'EISDIR
 exports.command = {
   name: 'verify',
   summary: 'reads a whole log and lists its damage',
-  details: 'Of a folder it reads each segment, of all slots. Exit code 0: the log is whole. 1: it is damaged, and each damaged range is printed on a line. Nothing is changed.',
+  details: 'In a folder, it reads each segment of all slots. Exit code 0: the log is whole. 1: it is damaged, and each damaged range is printed on a line. Nothing is changed.',
   arguments: [{ name: 'file', description: 'the log: a file or a folder, or - for one on standard input' }],
   options: [
     {
