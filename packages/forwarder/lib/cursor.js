@@ -29,6 +29,8 @@ const POINT_COUNT_MAX = 60
  * @property {string | null} log  the id of the log; null if it has none
  * @property {string} id  of this cursor, random
  * @property {number} seq  of the last record that is done with; -1 if none
+ * @property {number} [from]  where the log began when the cursor was made: if no record is done with, what was dropped
+ *   since at or above this seq is missing. A cursor of an earlier version does not say it
  * @property {number | null} end  the last seq of the batch that is being sent; null if none is
  * @property {number} step  how often `seq` has advanced
  * @property {Point[]} points  newest first
@@ -139,9 +141,9 @@ function decodeSlot (bytes, slot) {
 }
 
 /** @type {(position: any) => position is Position} */
-function isPosition ({ log, id, seq, end, step, points, forwarded, refused }) {
+function isPosition ({ log, id, seq, from = 0, end, step, points, forwarded, refused }) {
   return (log === null || typeof log === 'string') && typeof id === 'string' && (end === null || Number.isSafeInteger(end)) &&
-    [seq, step, forwarded, refused].every(Number.isSafeInteger) && Array.isArray(points) &&
+    [seq, from, step, forwarded, refused].every(Number.isSafeInteger) && Array.isArray(points) &&
     points.every((point) => Array.isArray(point) && point.length === 3 && point.every(Number.isSafeInteger))
 }
 

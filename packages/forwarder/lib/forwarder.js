@@ -5,9 +5,11 @@ const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
+const { cutBatch } = require('./batch')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
+const { hasDropped, readLeft } = require('./dropped')
 const { LagCounter, findAgeMs } = require('./lag')
 const { LogWatch, findNext } = require('./log-watch')
 const { parseOptions } = require('./options')
@@ -208,10 +210,12 @@ class LogForwarder {
       this.#progress = new Progress({ position, cursor, log, retrier }, { name, fsync, sink })
       const parts = { sink, control, retrier, progress: this.#progress, refusedRecords: this.#refusedRecords, reporter }
       this.#delivery = new Delivery({ ...parts, onPass: (entries) => this.#passed(entries) }, batch, attempts)
-      this.#lagCounter = new LagCounter(log, position.seq)
+      this.#lagCounter = new LagCounter(log, position.seq, position.from ?? 0)
       this.#goTo(position.seq)
       if (problem !== null) this.#tellMoved(saved.position?.seq ?? null, position.seq, problem)
       await cursor.write(position)
+      // A power cut must not take where it began.
+      if (saved.position === null) await cursor.sync()
       await this.#progress.hold()
     } catch (err) {
       await cursor.close().catch(() => {})
@@ -318,7 +322,7 @@ class LogForwarder {
     if (this.#control.isOver) return null
     if (this.#queue.length > 0) {
       const waitMs = this.#isFull || this.#isUrgent ? 0 : this.#queuedMs + this.#options.batch.ageMs - performance.now()
-      if (waitMs <= 0) return this.#nextBatch()
+      if (waitMs <= 0) return cutBatch(this.#queue, this.#delivery, this.#progress.position.end)
       this.#control.show('idle')
       await this.#control.wait(Math.min(waitMs, GATHER_MS))
     } else if (this.#log.since.value <= this.#readTo) {
@@ -397,7 +401,8 @@ class LogForwarder {
   /** @param {import('./reading').Bounds} bounds */
   async #readBehind (bounds) {
     try {
-      return await readPiece(this.#log, this.#after, bounds)
+      const piece = await readPiece(this.#log, this.#after, bounds)
+      return await this.#lacksFirst() ? await this.#readRetained(bounds) : piece
     } catch (/** @type {any} */ err) {
       if (err.code === 'ERR_LOG_SEQ_RETAINED') return this.#readRetained(bounds)
       if (err.code === 'ERR_LOG_SEQ_LOST') await this.#resumeAgain()
@@ -405,11 +410,20 @@ class LogForwarder {
     }
   }
 
+  /** Where the log began when the cursor was made. */
+  get #from () {
+    return this.#progress.position.from ?? 0
+  }
+
+  /** Whether nothing was read so far, and the log has dropped records meanwhile. A read from its beginning succeeds. */
+  async #lacksFirst () {
+    return this.#after === -1 && hasDropped(this.#log, this.#from)
+  }
+
   /** The log has removed what comes next: goes on with the next record that it has. */
   async #readRetained (/** @type {import('./reading').Bounds} */ bounds) {
-    const from = this.#after
-    const piece = await readPiece(this.#log, from, { ...bounds, onRetained: 'skip' })
-    const to = piece.entries.length > 0 ? piece.entries[0].seq : this.#log.since.value + 1
+    const from = this.#after === -1 ? this.#from - 1 : this.#after
+    const { piece, to } = await readLeft(this.#log, this.#after, bounds)
     await this.#lagCounter.cut(to, this.#measureQueue)
     const records = this.#options.lagMs > 0 ? this.#lagCounter.takeMissing() : null
     if (records !== 0) this.#tellSkipped(from, to, records, 'the log has removed them')
@@ -433,24 +447,6 @@ class LogForwarder {
     this.#isCut = false
     this.#after = this.#readTo = this.#doneTo = seq
     this.#lagCounter.reset(seq)
-  }
-
-  /** The next records, as many as one batch may have. */
-  #nextBatch () {
-    const { countMax, sizeMax } = this.#delivery
-    const { end } = this.#progress.position
-    const [first] = this.#queue
-    // If a crash interrupted a batch, it is made again.
-    const isAgain = end !== null && first.seq <= end
-    let size = 0
-    let count = 0
-    for (const entry of this.#queue) {
-      size += entry.size
-      const isOver = isAgain ? entry.seq > end : count === countMax || (count > 0 && size > sizeMax)
-      if (isOver || (count > 0 && (entry.error !== null || first.error !== null))) break
-      count++
-    }
-    return this.#queue.slice(0, count)
   }
 
   /** @param {Entry[]} entries  the first of the queue */
@@ -501,7 +497,8 @@ class LogForwarder {
   #tellSkipped (from, to, records, why) {
     this.#skippedCount++
     const what = records === null ? 'records' : `${records} records`
-    const message = `${what} between ${from} and ${to} were not forwarded: ${why}`
+    const place = from === -1 ? `before ${to}` : `between ${from} and ${to}`
+    const message = `${what} ${place} were not forwarded: ${why}`
     this.#reporter.tell({ what: 'skipped', message, from, to, records })
   }
 

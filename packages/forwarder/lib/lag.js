@@ -4,6 +4,7 @@
 
 const { performance } = require('node:perf_hooks')
 const { isPlausible } = require('@millrace/flow')
+const { findFirst, hasDropped } = require('./dropped')
 
 /** @typedef {{ records: number, size: number }} Amount  `size` is in bytes of the log */
 /** @typedef {Amount & { seq: number }} Mark  what was ever counted, up to and with the record at `seq` */
@@ -13,6 +14,8 @@ const MARK_SIZE = 2 ** 20
 
 class LagCounter {
   #log
+  /** Where the log began when the cursor was made. */
+  #from
   /** Everything that was counted since the last reset. @type {Amount} */
   #counted = { records: 0, size: 0 }
   /** Of that, what the sink got, or the log dropped. @type {Amount} */
@@ -27,9 +30,11 @@ class LagCounter {
   /**
    * @param {any} log  loaded
    * @param {number} after  the seq of the last record that is done with
+   * @param {number} from  where the log began when the cursor was made
    */
-  constructor (log, after) {
+  constructor (log, after, from) {
     this.#log = log
+    this.#from = from
     /** The seq up to which records were counted. */
     this.end = after
   }
@@ -145,20 +150,8 @@ class LagCounter {
 
   /** The first record that is left, if some were dropped. @type {(after: number) => Promise<number | null>} */
   async #findDropped (after) {
-    try {
-      await this.#findFirst({ gt: after })
-      return null
-    } catch (/** @type {any} */ err) {
-      if (err.code !== 'ERR_LOG_SEQ_RETAINED') throw err
-      return this.#findFirst({ gt: after, onRetained: 'skip' })
-    }
-  }
-
-  /** @param {object} range */
-  async #findFirst (range) {
-    let first = null
-    for await (const seq of this.#log.stream({ ...range, values: false, limit: 1, ...this.#skipping })) first = seq
-    return first
+    if (!await hasDropped(this.#log, after === -1 ? this.#from : after + 1)) return null
+    return findFirst(this.#log, { gt: after, onRetained: 'skip' })
   }
 }
 

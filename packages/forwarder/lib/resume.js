@@ -5,6 +5,7 @@
 
 const crypto = require('node:crypto')
 const { crc32 } = require('@millrace/framing')
+const { findBeginning } = require('./dropped')
 
 /**
  * @typedef {import('./cursor').Position} Position
@@ -32,16 +33,18 @@ const NO_CRC = -1
  */
 async function findResumption (log, logId, { position, isDamaged }, start) {
   const id = crypto.randomBytes(16).toString('hex')
+  const from = position?.from ?? await findBeginning(log)
   /** @type {Position} */
-  const fresh = { log: logId, id, seq: -1, end: null, step: 0, points: [], forwarded: 0, refused: 0, sink: null }
+  const fresh = { log: logId, id, seq: -1, from, end: null, step: 0, points: [], forwarded: 0, refused: 0, sink: null }
   if (isDamaged) return { position: fresh, problem: 'the cursor is damaged' }
   if (position === null) return { position: { ...fresh, seq: start === 'next' ? log.since.value : -1 }, problem: null }
   // A log has no id before its head is written, and none in the offset framings.
   const hasIds = position.log !== null && logId !== null
   if (hasIds && position.log !== logId) {
+    fresh.from = await findBeginning(log)
     return { position: fresh, problem: `the cursor belongs to another log, ${position.log}` }
   }
-  return checkPosition(log, { ...position, log: logId ?? position.log }, hasIds)
+  return checkPosition(log, { ...position, from, log: logId ?? position.log }, hasIds)
 }
 
 /**
@@ -62,7 +65,9 @@ async function checkPosition (log, position, hasIds) {
     const older = points.filter((other) => other[1] <= point[1])
     return { position: { ...position, seq: point[1], end: null, points: older }, problem }
   }
-  return { position: { ...position, seq: -1, end: null, points: [] }, problem }
+  // What was dropped before was forwarded, or reported.
+  const from = await findBeginning(log)
+  return { position: { ...position, seq: -1, from, end: null, points: [] }, problem }
 }
 
 const PROBLEMS = {

@@ -259,3 +259,36 @@ tape('forwarders: one for each slot, also for slots that are added', async (t) =
   await closeAll(forwarders)
   await closeAll([merged, a, b])
 })
+
+tape('forwarders: what a slot drops before anything was forwarded is told after a restart', async (t) => {
+  const folder = newFolder()
+  const [slot] = await makeSlots(folder, [[{ n: 0 }]])
+  const place = path.join(temporaryFolder(), 'cursor')
+  const forward = async (isDown) => {
+    const merged = MergedLog(folder, { codec })
+    await merged.ready()
+    const log = await new Promise((resolve) => merged.eachSlot(resolve))
+    const [sent, skips] = [[], []]
+    const forwarder = Forwarder(log, {
+      sink: async (records) => {
+        if (isDown) throw new Error('down')
+        sent.push(...records.map(({ value }) => value.n))
+      },
+      path: place,
+      batch: { ageMs: 0 },
+      onReport: ({ what, from, to }) => { if (what === 'skipped') skips.push({ from, to }) }
+    })
+    await (isDown ? forwarder.ready() : forwarder.drained())
+    await closeAll([forwarder, merged])
+    return { sent, skips }
+  }
+  await forward(true)
+  for (const n of [1, 2]) {
+    await slot.roll()
+    await slot.append({ n })
+  }
+  await slot.log.dropBefore(slot.log.since.value)
+  const to = (await slot.log.first()).seq
+  t.deepEqual(await forward(false), { sent: [2], skips: [{ from: -1, to }] })
+  await slot.close()
+})
