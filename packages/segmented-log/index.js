@@ -3,6 +3,7 @@
 
 const { SharedCache } = require('@millrace/block-file')
 const { createPlainStorage } = require('./lib/compressed/storage')
+const { slotsError } = require('./lib/kind')
 const { listSegments } = require('./lib/opening')
 const { optionNames } = require('./lib/options')
 const { SegmentedLog, findMissingSegments, setMaxSize } = require('./lib/segmented-log')
@@ -24,3 +25,4 @@ exports.optionNames = optionNames
 exports.listSegments = listSegments
 // For @millrace/merged-log.
 exports.setMaxSize = setMaxSize
+exports.slotsError = slotsError

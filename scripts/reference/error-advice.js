@@ -106,9 +106,11 @@ exports.groups = [
         todo: 'Stop the program that writes it. Then convert again with `resume: false`.'
       },
       ERR_LOG_UNKNOWN_FORMAT: {
-        means: 'The file is not a log that this version can read. Nothing was written to it.',
+        means: 'The file is not a log that this version can read, or a folder has the other kind of log: segments, or the ' +
+          'slots of several processes. No record was written to it.',
         todo: 'Check the path: another program wrote the file, or a newer version did. If the file is a few bytes long and ' +
-          'a crash came before, its first record was being written: move it away.'
+          'a crash came before, its first record was being written: move it away. If it is a folder, the message says how ' +
+          'to move its segments into a slot, so that readers of the slots find them.'
       },
       ERR_LOG_AMBIGUOUS_FORMAT: {
         means: 'The file may be a log of more than one format. The message names them.',

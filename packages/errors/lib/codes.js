@@ -18,7 +18,7 @@ exports.codes = Object.freeze({
   ERR_LOG_CLOSED: 'the log was closed before the call',
   ERR_LOG_LOCKED: 'the file is already open for writing, in this process or another one; the message names the holder',
   ERR_LOG_READ_ONLY: 'the log cannot be written: it was opened with flags "r", or is damaged, or its unsynced end cannot be copied',
-  ERR_LOG_UNKNOWN_FORMAT: 'the file is not a log that this version can read; nothing was written to it',
+  ERR_LOG_UNKNOWN_FORMAT: 'the file is not a log that this version can read, or the folder has another kind of log; no record was written to it',
   ERR_LOG_AMBIGUOUS_FORMAT: 'the file may be a log of more than one format',
   ERR_LOG_CORRUPT: 'the bytes of the log contradict each other at the offset given',
   ERR_LOG_POISONED: 'a write or a sync failed so that nothing more can be promised; close the log and open it again',

@@ -9,7 +9,7 @@ const { createFailedSource, createSource, errors } = require('@millrace/offset-l
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { Merge } = require('./merge')
 const { parseKey, parseMergedOptions, parseRead } = require('./options')
-const { listSlots, slotPath } = require('./slots')
+const { listOnlySlots, listSlots, slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').MergedLogOptions} MergedLogOptions */
@@ -75,7 +75,7 @@ class Log {
 
   async #open () {
     const { filename } = this
-    await this.#look()
+    await this.#look(listOnlySlots)
     if (this.#slots.length === 0) {
       throw new LogError('ENOENT', `open: there is no slot with a log in ${filename}; check the path, or wait until a ` +
         'process writes there', { path: filename })
@@ -84,9 +84,9 @@ class Log {
   }
 
   /** Opens slots that are new. */
-  async #look () {
+  async #look (list = listSlots) {
     const { storage, segmented } = this.#options
-    const found = await listSlots(this.filename, storage)
+    const found = await list(this.filename, storage)
     const fresh = found.filter((number) => this.#slots.every(({ slot }) => slot !== number))
     for (const slot of fresh) {
       const log = SegmentedLog(slotPath(this.filename, slot), segmented)
@@ -291,7 +291,8 @@ class Log {
 /**
  * The slots of a folder as one log for reading; with or without `new`. It takes no locks. New slots are noticed within
  * half a second. `append`, `del`, `sync` and `compact` fail with ERR_LOG_READ_ONLY, `scan` and `snapshot` with
- * ERR_NOT_SUPPORTED: use the logs of the slots.
+ * ERR_NOT_SUPPORTED: use the logs of the slots. A folder that has segments is refused with
+ * ERR_LOG_UNKNOWN_FORMAT.
  * @param {string | URL} folder
  * @param {MergedLogOptions} [options]
  * @returns {Log}

@@ -9,7 +9,7 @@ const { errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { parseSlotOptions } = require('./options')
 const { Quota } = require('./quota')
-const { slotPath } = require('./slots')
+const { listOnlySlots, slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').SlotLogOptions} SlotLogOptions */
@@ -60,7 +60,8 @@ class Log {
   }
 
   async #claim () {
-    const { slotCount, segmented, maxSize } = this.#options
+    const { slotCount, segmented, maxSize, storage } = this.#options
+    const before = await listOnlySlots(this.filename, storage)
     for (let slot = 0; slot < slotCount; slot++) {
       const log = SegmentedLog(slotPath(this.filename, slot), segmented)
       try {
@@ -69,6 +70,8 @@ class Log {
         if (/** @type {LogError} */ (err).code === 'ERR_LOG_LOCKED') continue
         throw err
       }
+      // Another process may have begun a log of segments here meanwhile.
+      if (!before.includes(slot)) await this.#checkAgain(log)
       this.log = log
       this.slot = slot
       const hasLimits = maxSize < Infinity || segmented.maxAge !== undefined
@@ -77,6 +80,16 @@ class Log {
     }
     throw new LogError('ERR_LOG_LOCKED', `open: other processes have all ${slotCount} slots of ${this.filename}; end one of ` +
       'them, or raise the option slots', { path: this.filename })
+  }
+
+  /** @param {SegmentedLog} log  in a slot that is new */
+  async #checkAgain (log) {
+    try {
+      await listOnlySlots(this.filename, this.#options.storage)
+    } catch (err) {
+      await log.close()
+      throw err
+    }
   }
 
   /** What this log can do; calls that need what is false fail with ERR_NOT_SUPPORTED. */
@@ -181,7 +194,8 @@ class Log {
 /**
  * Claims the first slot of a folder that no process has (`folder/0`, `folder/1` and so on), and appends there; with or
  * without `new`. The slot is free again when its process ends, also by SIGKILL. All processes should give the same
- * options.
+ * options. A folder that has the segments of one log is refused with ERR_LOG_UNKNOWN_FORMAT, because readers of the
+ * slots would not see them; the message says how to move them into a slot.
  * @param {string | URL} folder
  * @param {SlotLogOptions} [options]
  * @returns {Log}

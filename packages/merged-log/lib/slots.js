@@ -3,6 +3,7 @@
 
 const path = require('node:path')
 const { call } = require('@millrace/flow')
+const { slotsError } = require('@millrace/segmented-log')
 
 const SLOT = /^(0|[1-9]\d{0,5})$/
 
@@ -15,7 +16,23 @@ function slotPath (folder, slot) {
 
 /** In order; none if the folder does not exist. @type {(folder: string, storage: Storage) => Promise<number[]>} */
 async function listSlots (folder, storage) {
+  return slotsOf(await listNames(folder, storage))
+}
+
+/**
+ * As `listSlots`, if the folder has no segments, which no reader of slots would see.
+ * @type {(folder: string, storage: Storage) => Promise<number[]>}
+ * @throws ERR_LOG_UNKNOWN_FORMAT
+ */
+async function listOnlySlots (folder, storage) {
   const names = await listNames(folder, storage)
+  const err = slotsError(folder, names)
+  if (err !== null) throw err
+  return slotsOf(names)
+}
+
+/** @param {string[]} names */
+function slotsOf (names) {
   return names.filter((name) => SLOT.test(name)).map(Number).sort((a, b) => a - b)
 }
 
@@ -30,5 +47,6 @@ async function listNames (folder, storage) {
 }
 
 exports.listNames = listNames
+exports.listOnlySlots = listOnlySlots
 exports.listSlots = listSlots
 exports.slotPath = slotPath

@@ -8,6 +8,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { SlotLog } = require('@millrace/merged-log')
 const { binaryCodec } = require('@millrace/binary-codec')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { runCommand } = require('./run-command')
 
@@ -152,4 +153,22 @@ tape('slots: dates of binary records order them, with --raw, too', async (t) => 
   t.deepEqual(numbersOf(await runCommand(['cat', folder])), upTo(6))
   const { stdout } = await runCommand(['cat', folder, '--raw', '--reverse'])
   t.deepEqual(stdout.match(/m\d/g), ['m5', 'm4', 'm3', 'm2', 'm1', 'm0'])
+})
+
+tape('slots: segments beside slots are not left out, but refused with what to do', async (t) => {
+  const folder = newFolder()
+  const slots = SlotLog(folder)
+  await slots.append(Buffer.from('{"msg":"in a slot"}'))
+  await slots.close()
+  const log = SegmentedLog(newFolder())
+  await log.append(Buffer.from('{"msg":"in a segment"}'))
+  await log.close()
+  fs.cpSync(log.filename, folder, { recursive: true })
+  for (const command of ['cat', 'tail', 'count', 'info', 'verify', 'view', 'snapshot', 'compact']) {
+    const more = command === 'snapshot' ? [newFolder()] : []
+    const { code, stdout, stderr } = await runCommand([command, folder, ...more])
+    t.notEqual(code, 0, command)
+    t.equal(stdout, '')
+    t.match(stderr, /has segments as well as slots \(0\).*mkdir .*1 && mv /)
+  }
 })

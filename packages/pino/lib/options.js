@@ -45,7 +45,8 @@ const REOPENED = new Set(['ERR_LOG_POISONED', 'ERR_FILE_MOVED', 'ERR_FILE_NOT_UN
  *   `{ maxSize: 2 ** 30 }` by default
  * @property {boolean | number} [slots]  lets several processes write the folder, such as the workers of a cluster: so
  *   many at most, or 64 with true. Each gets a `SlotLog`, and `maxSize` is for all together. With false, one process
- *   at a time writes the folder, and the lines of a second one go to standard error until the first one ends; false by
+ *   at a time writes the folder, and the lines of a second one go to standard error until the first one ends. To change
+ *   it, give another folder, or move the segments into a slot, as the error (ERR_LOG_UNKNOWN_FORMAT) says; false by
  *   default
  * @property {Record<string, number>} [levels]  names and numbers of levels of your own, beside those of pino. Those of
  *   pino's `customLevels` are known without it. Each is treated as the standard level at or below it

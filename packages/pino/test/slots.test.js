@@ -118,3 +118,25 @@ for (const options of [{}, { slots: 2 }]) {
     t.throws(() => destination(newFolder(), { ...options, log: { mode: 640 } }), { code: 'ERR_INVALID_ARGUMENT' })
   })
 }
+
+tape('destination: a folder of one process is not given slots, nor a folder of slots segments', { timeout: 60_000 }, async (t) => {
+  for (const [first, second, pattern] of [[undefined, { slots: 4 }, /mkdir .*0 && mv /], [{ slots: 4 }, undefined, /the option `slots`/]]) {
+    const folder = newFolder()
+    const before = destination(folder, first)
+    await before.ready()
+    pino(before).info('before')
+    await before.close()
+    const reports = []
+    const aside = []
+    const to = destination(folder, { ...second, standardError: { write: (line) => aside.push(line) } })
+    to.on('error', (err) => reports.push(err))
+    pino(to).info('after')
+    await to.ready().catch(() => {})
+    await to.writer.flush().catch(() => {})
+    const [err] = reports
+    t.equal(reports.find(({ code }) => code === 'ERR_LOG_UNKNOWN_FORMAT'), err, String(err))
+    t.match(String(err?.message), pattern)
+    t.ok(aside.join('').includes('"msg":"after"'), 'the line is on standard error')
+    await to.close()
+  }
+})

@@ -28,6 +28,8 @@ const KEPT = /^kept-\d{8}T\d{9}Z$/
 /** The file with the times of the segments. */
 const TIMES_FILE = 'times'
 const LOCK_FILES = [LOCK_FILE, `${LOCK_FILE}.lock`]
+/** The name of a slot's folder, which has a log of its own: see @millrace/merged-log. */
+const SLOT = /^(0|[1-9]\d{0,5})$/
 const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
@@ -47,6 +49,7 @@ const HOLD_NAME = /^[A-Za-z0-9_-]{1,64}$/
  *   may have been appended, in ms since 1970
  * @property {Array<{ file: string, name: string, seq: number }>} holds
  * @property {string[]} others  the other files of the log
+ * @property {number[]} slots  of several processes, in order: then the folder should have no segments
  */
 
 /** @type {(base: number, createdMs: number) => string} */
@@ -84,7 +87,7 @@ function holdName (name, seq) {
 /** Names that the log did not make are left out. @type {(names: string[]) => Listing} */
 function parseNames (names) {
   /** @type {Listing} */
-  const listing = { segments: [], beside: [], kept: new Map(), holds: [], others: [] }
+  const listing = { segments: [], beside: [], kept: new Map(), holds: [], others: [], slots: [] }
   // There may be thousands of segments, so this costs little for each. The digits sort as the numbers do.
   for (const name of names.sort()) {
     if (SEGMENT_NAME.test(name)) {
@@ -101,7 +104,9 @@ function parseNames (names) {
       if (isKeptMark(suffix)) listing.kept.set(of, timeIn(suffix))
     } else if (name === TIMES_FILE || LOCK_FILES.includes(name)) listing.others.push(name)
     else if (hold) listing.holds.push({ file: name, name: hold[1], seq: Number(hold[2]) })
+    else if (SLOT.test(name)) listing.slots.push(Number(name))
   }
+  listing.slots.sort((a, b) => a - b)
   return listing
 }
 

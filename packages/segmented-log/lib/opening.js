@@ -8,6 +8,7 @@ const { LogError } = require('@millrace/errors')
 const { abortError, call } = require('@millrace/flow')
 const { OffsetLog } = require('@millrace/offset-log')
 const { createNewFile, openFixed, openNew } = require('@millrace/offset-log/composing')
+const { kindError } = require('./kind')
 const { isKeptMark, parseNames, segmentName } = require('./names')
 const { HEAD_SIZE, createStandIn } = require('./stand-in')
 
@@ -63,8 +64,14 @@ async function openFolder (folder, options) {
   }
 }
 
-/** @type {(folder: string, options: Options, listing: Listing) => void} throws ENOENT, EEXIST */
-function checkPresence (folder, { isWriter, mustExist, errorIfExists }, { segments }) {
+/**
+ * @type {(folder: string, options: Options, listing: Listing) => void}
+ * @throws {LogError} ENOENT, EEXIST, ERR_LOG_UNKNOWN_FORMAT
+ */
+function checkPresence (folder, { isWriter, mustExist, errorIfExists }, listing) {
+  const wrongKind = kindError(folder, listing, 'segments')
+  if (wrongKind !== null) throw wrongKind
+  const { segments } = listing
   const isMissing = segments.length === 0
   if (isMissing && (!isWriter || mustExist)) {
     throw new LogError('ENOENT', `open: there is no segment of a log in ${folder}; nothing was made`, { path: folder })

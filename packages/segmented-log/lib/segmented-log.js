@@ -304,7 +304,8 @@ class Log extends BaseLog {
  * Opens or creates a log in a folder, with or without `new`, and returns it at once: calls wait until it is open. A
  * folder that does not exist is made; the path may be a `file:` URL. Seqs have 53 bits. A new segment skips 64 MiB of
  * them, and an unclean end 4 GiB: that is enough for 4 PB in segments of 64 MiB, or for 2 million unclean ends. The
- * codec determines the type of the values; without a codec they are Buffers.
+ * codec determines the type of the values; without a codec they are Buffers. A folder with the slots of several
+ * processes (see `SlotLog`) is refused with ERR_LOG_UNKNOWN_FORMAT.
  * @param {string | URL} path
  * @param {import('./options').SegmentedLogOptions} [options]
  * @returns {Log}

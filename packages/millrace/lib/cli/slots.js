@@ -5,6 +5,7 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { LogError, misuse } = require('@millrace/errors')
 const { MergedLog } = require('@millrace/merged-log')
+const { slotsError } = require('@millrace/segmented-log')
 const { findTime } = require('@millrace/where')
 const { identifyFolder } = require('./folder')
 const { createLineCodec, createTally } = require('./line-codecs')
@@ -24,10 +25,13 @@ const SLOT = /^(0|[1-9]\d{0,5})$/
 /**
  * @param {string} folder
  * @returns {string[]}  the numbers of its slots; none if the folder is no log of several processes
+ * @throws {LogError} ERR_LOG_UNKNOWN_FORMAT if there are segments beside the slots
  */
 function listSlots (folder) {
   const entries = fs.readdirSync(folder, { withFileTypes: true })
   const slots = entries.filter((entry) => entry.isDirectory() && SLOT.test(entry.name))
+  const err = slots.length > 0 ? slotsError(folder, entries.map(({ name }) => name)) : null
+  if (err !== null) throw err
   return slots.map(({ name }) => name).sort((a, b) => Number(a) - Number(b))
 }
 

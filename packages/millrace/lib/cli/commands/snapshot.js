@@ -59,7 +59,8 @@ async function copyFile (shell, file, copy) {
  */
 async function copyFolder (shell, folder, copy) {
   const { listSegments } = require('@millrace/segmented-log')
-  if ((await listSegments(folder)).length === 0) {
+  const { listSlots } = require('../slots')
+  if (listSlots(folder).length > 0 || (await listSegments(folder)).length === 0) {
     await refuseFolder(folder, `copy each slot, such as ${path.join(folder, '0')}, to a folder of its own`)
   }
   if (fs.existsSync(copy)) throw Object.assign(new Error(copy), { code: 'EEXIST', path: copy })

@@ -1,0 +1,52 @@
+'use strict'
+// A folder has either segments or slots. What has both, or the other kind, is refused: some records would not be seen.
+
+const path = require('node:path')
+const { LogError } = require('@millrace/errors')
+const { parseNames } = require('./names')
+
+const SHOWN_COUNT = 3
+
+/** @typedef {Pick<import('./names').Listing, 'segments' | 'slots' | 'holds'>} Found */
+
+/**
+ * Why a folder cannot be opened as what it is not; null if it can.
+ * @type {(folder: string, found: Found, expected: 'segments' | 'slots') => LogError | null}
+ */
+function kindError (folder, { segments, slots, holds }, expected) {
+  if ((expected === 'segments' ? slots : segments).length === 0) return null
+  const listed = slots.slice(0, SHOWN_COUNT).join(', ') + (slots.length > SHOWN_COUNT ? ' and more' : '')
+  if (segments.length === 0) {
+    return unknown(folder, `${folder} has the slots of several processes (${listed}), and is no folder of segments. Write with ` +
+      '`SlotLog` (the option `slots` of a pino destination), read with `MergedLog`, open one slot, such as ' +
+      `${path.join(folder, String(slots[0]))}, or give another folder`)
+  }
+  const what = slots.length === 0
+    ? 'has the segments of one log, and is no folder of slots'
+    : `has segments as well as slots (${listed}), which are different logs`
+  const free = path.join(folder, String(findFree(slots)))
+  const files = [path.join(folder, '*.log*'), ...(holds.length > 0 ? [path.join(folder, '*.hold')] : [])]
+  const steps = `mkdir ${free} && mv ${files.join(' ')} ${free}${path.sep}`
+  return unknown(folder, `${folder} ${what}. Move the segments into a slot while no process writes there (${steps}), or give ` +
+    'another folder')
+}
+
+/** @type {(folder: string, names: string[]) => LogError | null} by the names in a folder of slots */
+function slotsError (folder, names) {
+  return kindError(folder, parseNames([...names]), 'slots')
+}
+
+/** @type {(folder: string, what: string) => LogError} */
+function unknown (folder, what) {
+  return new LogError('ERR_LOG_UNKNOWN_FORMAT', `open: ${what}`, { path: folder })
+}
+
+/** @param {number[]} slots  in order */
+function findFree (slots) {
+  let free = 0
+  while (slots.includes(free)) free++
+  return free
+}
+
+exports.kindError = kindError
+exports.slotsError = slotsError
