@@ -15,14 +15,15 @@ tape('storage: a folder that cannot be synced is an error, a missing one too', a
   await syncFolder(temporaryFolder())
   t.equal((await failureOf(() => syncFolder(path.join(temporaryFolder(), 'missing')))).code, 'ENOENT')
   const error = Object.assign(new Error('bad disk'), { code: 'EIO' })
-  const { fsync } = fs
+  const { fsync, fsyncSync } = fs
   fs.fsync = (fd, cb) => process.nextTick(cb, error)
+  fs.fsyncSync = () => { throw error }
   try {
     t.equal(await failureOf(() => syncFolder(temporaryFolder())), error)
     const file = path.join(temporaryFolder(), 'new', 'newer', 'file')
     t.equal(await failureOf(() => open(file, { flags: 'r+', createFolder: true })), error, 'nor is a folder made then')
   } finally {
-    fs.fsync = fsync
+    Object.assign(fs, { fsync, fsyncSync })
   }
 })
 
