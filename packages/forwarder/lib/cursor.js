@@ -87,11 +87,12 @@ class Cursor {
  * Opens the cursor and keeps other forwarders out of it.
  * @param {string} path
  * @param {import('@millrace/block-file').Storage} storage
+ * @param {{ what: 'name' | 'path', value: string }} [key]  the option by which forwarders differ
  * @returns {Promise<{ cursor: Cursor, position: Position | null, isDamaged: boolean }>}  `position` is null if the file
  *   says none; `isDamaged` if it should
  * @throws ERR_LOG_LOCKED
  */
-async function openCursor (path, storage) {
+async function openCursor (path, storage, key = { what: 'path', value: path }) {
   const blocks = BlockFile(path, { storage, lock: true, createFolder: true, cache: 0, initial: createFile })
   try {
     const size = await call(blocks, 'ready').then(() => blocks.size.value)
@@ -106,8 +107,18 @@ async function openCursor (path, storage) {
     return { cursor: new Cursor(blocks, { generation: 0, slot: 0 }), position: null, isDamaged: true }
   } catch (err) {
     await call(blocks, 'close').catch(() => {})
-    throw err
+    throw /** @type {any} */ (err).code === 'ERR_LOG_LOCKED' ? takenError(/** @type {any} */ (err), key) : err
   }
+}
+
+/**
+ * Says what to do, in the place of the advice for logs.
+ * @type {(err: LogError, key: { what: string, value: string }) => LogError}
+ */
+function takenError (err, { what, value }) {
+  const holder = err.message.replace(/^open: /, '').replace(/[;.] close it there, or open it with flags "r"$/i, '')
+  const message = `open: another forwarder has the ${what} "${value}"; close it, or give this one another ${what}: ${holder}`
+  return new LogError('ERR_LOG_LOCKED', message, { path: err.path, cause: err.cause, holder: err.holder })
 }
 
 /** A new file: it says that there is no position yet. If it says nothing later, it is damaged. */

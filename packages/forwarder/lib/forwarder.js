@@ -141,7 +141,8 @@ class LogForwarder {
   }
 
   /**
-   * Waits until everything that the log had at the call is forwarded or set aside. It fails with `ERR_LOG_CLOSED` if
+   * Waits until everything that the log had at the call is forwarded or set aside, also what another process has
+   * appended to it. It fails with `ERR_LOG_CLOSED` if
    * the log was closed before, with `ERR_FORWARDER_CLOSED` if the forwarder was, and with the reason if a shipper has
    * stopped.
    * @returns {Promise<void>}
@@ -149,7 +150,7 @@ class LogForwarder {
   async drained () {
     if (this.#failure) throw this.#failure
     await this.ready()
-    await this.#watch?.look()
+    await this.#watch?.refresh()
     const seq = this.#log.since.value
     if (this.#hasBegun && this.#doneTo >= seq && !this.#watch?.isReplaced) return
     if (this.#failure) throw this.#failure
@@ -199,11 +200,11 @@ class LogForwarder {
   }
 
   async #open () {
-    const { sink, name, path, storage, batch, attempts, fsync, start } = this.#options
+    const { sink, name, path, key, storage, batch, attempts, fsync, start } = this.#options
     const [log, reporter] = [this.#log, this.#reporter]
     await log.ready()
     const { id: logId = null } = await log.stats()
-    const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage)
+    const { cursor, ...saved } = await openCursor(`${path}.cursor`, storage, { what: key, value: this.#options[key] })
     try {
       const { position, problem } = await findResumption(log, logId, saved, start)
       const [control, retrier] = [this.#control, this.#retrier]
@@ -288,7 +289,8 @@ class LogForwarder {
         const begin = await this.#delivery.deliver(batch)
         if (begin !== null) await this.#beginAt(begin)
       } else if (this.#control.isClosing && this.#isDrained) {
-        return
+        await this.#watch?.refresh()
+        if (this.#isDrained) return
       }
     }
   }
@@ -516,6 +518,7 @@ class LogForwarder {
 
   async #shutDown () {
     await this.#running
+    await this.#watch?.refresh()
     this.#control.end()
     await this.#progress?.close()
     await this.#refusedRecords.close()

@@ -39,6 +39,12 @@ class LogWatch {
     })
   }
 
+  /** Finds what another process, which writes the log, has appended so far. A failure is for the reader to notice. */
+  async refresh () {
+    await this.look()
+    if (this.closed === null) await this.#log._refresh?.().catch(() => {})
+  }
+
   /** Whether the log was closed because a log writer is replacing it. */
   get isReplaced () {
     return this.closed !== null && Boolean(this.#log.replacedBy)

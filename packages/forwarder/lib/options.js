@@ -139,6 +139,8 @@ function parseOptions (log, options) {
   return {
     sink: parseSink(sink),
     name,
+    /** What tells its cursor from that of another forwarder. @type {'name' | 'path'} */
+    key: path === undefined ? 'name' : 'path',
     path: /** @type {string} */ (resolvePath(path ?? `${log.filename}.${name}`, storage)),
     start,
     batch: parseBatch(batch),

@@ -6,10 +6,17 @@ const path = require('node:path')
 const { spawnSync } = require('node:child_process')
 const tape = require('tape')
 const { binaryCodec } = require('@millrace/binary-codec')
+const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
+const { SegmentedLog } = require('@millrace/segmented-log')
 const { failureOf, temporaryFolder, until } = require('@millrace/testkit')
 const { Forwarder } = require('..')
 const { createCollector, fill, forward, makeLog, range } = require('./helpers')
+
+/** @type {(options?: object, folder?: string) => any} */
+function makeSegments (options, folder = path.join(temporaryFolder(), 'log')) {
+  return SegmentedLog(folder, { codec: jsonCodec, ...options })
+}
 
 tape('forwarder: what was in the log, and what is appended, arrives in order, once', async (t) => {
   const log = makeLog()
@@ -82,6 +89,11 @@ tape('forwarder: several on one log, each at its own pace, and one at a time of 
   const err = await failureOf(() => third.ready())
   t.equal(err.code, 'ERR_LOG_LOCKED')
   t.ok(err.holder)
+  t.match(err.message, /^open: another forwarder has the name "fast"; close it, or give this one another name: .*fast\.cursor is open .*since/)
+  t.notOk(/flags/.test(err.message), err.message)
+  const fourth = forward(log, { sink: fast, name: 'fourth', path: `${log.filename}.fast` })
+  t.match((await failureOf(() => fourth.ready())).message, /^open: another forwarder has the path ".*fast"; close it, or give this one another path: /)
+  await fourth.close()
   t.equal((await failureOf(() => third.drained())).code, 'ERR_LOG_LOCKED')
   await third.close()
   t.equal(third.state.value, 'closed')
@@ -249,6 +261,31 @@ tape('forwarder: follows a log that another writer appends to', async (t) => {
   await log.close()
   await writer.close()
 })
+
+for (const [kind, open] of Object.entries({ 'a file': makeLog, segments: makeSegments })) {
+  tape(`drained: of a log that another writer appends to, everything that was appended before the call, ${kind}`, async (t) => {
+    const writer = open()
+    await fill(writer, 10)
+    const log = open({ flags: 'r' }, writer.filename)
+    const sink = createCollector()
+    const forwarder = forward(log, { sink })
+    for (let first = 10; first < 200; first += 10) {
+      if (kind === 'segments' && first % 20 === 0) await writer.roll()
+      await fill(writer, 10, first)
+      await forwarder.drained()
+      if (sink.all.length !== first + 10) t.fail(`${sink.all.length} of ${first + 10}`)
+    }
+    await fill(writer, 10, 200)
+    t.deepEqual(await forwarder.close({ drain: 60_000 }), { isDrained: true })
+    t.deepEqual(sink.all, range(0, 210), 'also at close')
+    const next = forward(log, { sink: () => new Promise(() => {}) })
+    await next.ready()
+    await fill(writer, 10, 210)
+    t.deepEqual(await next.close(), { isDrained: false })
+    await log.close()
+    await writer.close()
+  })
+}
 
 tape('forwarder: a log that is closed ends it, and gives the cursor back', async (t) => {
   const log = makeLog()

@@ -5,7 +5,7 @@
 
 const { nextTick } = require('node:process')
 const { LogError, asError, misuse } = require('@millrace/errors')
-const { abortable, callbackOrPromise, createSettler } = require('@millrace/flow')
+const { abortable, call, callbackOrPromise, createSettler } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
 const { parseRange } = require('./range')
@@ -64,6 +64,15 @@ class BaseLog {
   /** @type {(cb?: NodeCallback<void>) => any} */
   ready (cb) {
     return callbackOrPromise(cb, (cb) => this._lifecycle.run('ready', cb, (cb) => cb(null)), 'ready')
+  }
+
+  /**
+   * If another process writes the log: finds everything that it had appended before the call. The log must be open.
+   * @returns {Promise<void>}
+   */
+  async _refresh () {
+    const { follower } = this._file
+    if (follower) await call(follower, 'refresh')
   }
 
   /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */

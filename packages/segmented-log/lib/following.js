@@ -13,6 +13,8 @@ const { BROKEN_CODES, list, readySegment, standBehind } = require('./opening')
  * @typedef {import('./segments').Segment} Segment
  */
 
+const ATTEMPTS_MAX = 10
+
 class Following {
   #core
   #watch
@@ -31,6 +33,22 @@ class Following {
   #refresh () {
     this.#looking = this.#looking.catch(() => {}).then(() => this.#look())
     return this.#looking
+  }
+
+  /** Finds everything that was appended before the call. @returns {Promise<void>} */
+  async refresh () {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#refresh()
+        const { isOvertaken, file } = this.#core.segments.last
+        const { follower } = /** @type {any} */ (file)
+        if (follower !== null && !isOvertaken && !this.#isClosed) await call(follower, 'refresh')
+        return
+      } catch (/** @type {any} */ err) {
+        // A segment was dropped before it was opened.
+        if (err.code !== 'ENOENT' || attempt === ATTEMPTS_MAX) throw err
+      }
+    }
   }
 
   async #look () {

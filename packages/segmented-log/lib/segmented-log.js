@@ -198,6 +198,11 @@ class Log extends BaseLog {
     return new Log(this.filename, this.#given)
   }
 
+  /** @returns {Promise<void>} */
+  async _refresh () {
+    await this.#following?.refresh()
+  }
+
   /** Seals the newest segment, if it has a record, and begins the next one. @type {(cb?: NodeCallback<void>) => any} */
   roll (cb) {
     return this.#runAsync('roll', cb, async () => {
