@@ -274,8 +274,12 @@ class Log {
 
   /** Makes a method that this log cannot have. @type {(name: string, argumentCount: number) => void} */
   #refuse (name, argumentCount) {
+    const how = name === 'del'
+      ? 'a record is deleted with `del` of the SlotLog that has its slot, or if no process has slot N, with SegmentedLog ' +
+        `in ${slotPath(this.filename, 'N')}`
+      : 'write with SlotLog'
     const err = Object.hasOwn(WRITING, name)
-      ? new LogError('ERR_LOG_READ_ONLY', `${name}: a merged log is for reading; write with SlotLog`, { path: this.filename })
+      ? new LogError('ERR_LOG_READ_ONLY', `${name}: a merged log is for reading; ${how}`, { path: this.filename })
       : new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by a merged log; use the logs of its slots (eachSlot)`)
     Object.defineProperty(this, name, {
       value: (/** @type {any[]} */ ...args) => this.#run(name, args[argumentCount], async () => { throw err })

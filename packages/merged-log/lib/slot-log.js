@@ -121,6 +121,15 @@ class Log {
     return this.#pass('append', cb, values)
   }
 
+  /**
+   * Erases records of this slot, as `del` of a segmented log: by the seqs that `append` returned, or what stands behind
+   * the colon in those of `MergedLog`.
+   * @type {(seqs: number | readonly number[], cb?: NodeCallback<void>) => any}
+   */
+  del (seqs, cb) {
+    return this.#pass('del', cb, seqs)
+  }
+
   /** Waits until `needsDrain` is false. @type {(cb?: NodeCallback<void>) => any} */
   drained (cb) {
     return this.#pass('drained', cb)

@@ -9,7 +9,7 @@ const SLOT = /^(0|[1-9]\d{0,5})$/
 
 /** @typedef {import('@millrace/block-file').Storage} Storage */
 
-/** @type {(folder: string, slot: number) => string} */
+/** @type {(folder: string, slot: number | 'N') => string} */
 function slotPath (folder, slot) {
   return path.join(folder, String(slot))
 }
