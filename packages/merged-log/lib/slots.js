@@ -2,6 +2,7 @@
 // The names in the folder of the slots. A slot is a folder with a number as its name, which holds a segmented log.
 
 const path = require('node:path')
+const { LogError } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
 const { slotsError } = require('@millrace/segmented-log')
 
@@ -38,6 +39,9 @@ function slotsOf (names) {
 
 /** @type {(folder: string, storage: Storage) => Promise<string[]>} */
 async function listNames (folder, storage) {
+  if (!storage.listFolder) {
+    throw new LogError('ERR_NOT_SUPPORTED', 'open: the storage cannot list a folder; give it the function listFolder')
+  }
   try {
     return await call(storage, 'listFolder', folder)
   } catch (/** @type {any} */ err) {

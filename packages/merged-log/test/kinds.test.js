@@ -6,6 +6,7 @@ const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
+const { fileStorage } = require('@millrace/block-file')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
@@ -89,5 +90,16 @@ tape('kinds: what a slot and a log of segments have made in one folder at once i
     const merged = MergedLog(folder, { codec })
     t.equal((await failureOf(() => merged.ready()))?.code, 'ERR_LOG_UNKNOWN_FORMAT')
     await merged.close().catch(() => {})
+  }
+})
+
+tape('kinds: a storage that cannot list a folder is refused with what it lacks', async (t) => {
+  const storage = { ...fileStorage, listFolder: undefined }
+  for (const Log of [SlotLog, MergedLog]) {
+    const log = Log(path.join(temporaryFolder(), 'up'), { codec, storage })
+    const err = await failureOf(() => log.ready())
+    t.equal(err?.code, 'ERR_NOT_SUPPORTED')
+    t.match(err?.message, /listFolder/)
+    await log.close().catch(() => {})
   }
 })
