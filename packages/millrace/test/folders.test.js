@@ -64,7 +64,7 @@ tape('folders: what changes or reads one file says so, and what to do instead', 
     [['append', folder, '{}'], /Programs change this one, with SegmentedLog or SlotLog/],
     [['del', folder, '1'], /Programs change this one, with SegmentedLog or SlotLog/],
     [['compact', folder], /compact works on one file\. Segments give space back as the oldest are dropped: .*maxSize/],
-    [['repair', folder], /millrace verify .* says which are damaged/],
+    [['repair', folder], /millrace verify .* says which files are damaged/],
     [['convert', folder, `${folder}.new`], /millrace export .* - \| millrace import/],
     [['bench', folder], /bench works on one file/]
   ]) {
