@@ -80,6 +80,6 @@ serverTest(tape, 'command: ship --follow goes on until it is interrupted; record
   await third.remove()
   const down = await run(['ship', log.filename, `${third.url}/events`, '--name', 'second'])
   t.equal(down.code, 1)
-  t.match(down.stderr, /^millrace: open: no server of nats:/)
+  t.match(down.stderr, /^millrace: no server of nats:/)
   await log.close()
 })
