@@ -7,18 +7,16 @@ const { countPages, countWords } = require('../scripts/count-words')
 const BOUNDS = [
   [/^README\.md$/, 900],
   [/^packages\/[^/]+\/README\.md$/, 900],
-  [/^docs\/internals\/architecture\.md$/, 3000],
+  [/^docs\/internals\/architecture\.md$/, 2300],
   [/^docs\/internals\/performance\.md$/, 2000],
-  [/^docs\/internals\/decisions\/(?!README)/, 250]
+  [/^docs\/internals\/decisions\/(?!README)/, 200]
 ]
 // Pages that are longer, with their count when this test was written. It may only go down.
 const LONGER = {
-  'packages/jetstream/README.md': 908,
-  'docs/internals/decisions/filters-in-the-codec.md': 269,
-  'docs/internals/decisions/seqs-are-byte-offsets.md': 253
+  'packages/jetstream/README.md': 908
 }
 // 50,000 are the aim. This one may only go down, too.
-const ALL = 56_500
+const ALL = 50_700
 
 const counts = countPages()
 
