@@ -12,11 +12,9 @@ const BOUNDS = [
   [/^docs\/internals\/decisions\/(?!README)/, 200]
 ]
 // Pages that are longer, with their count when this test was written. It may only go down.
-const LONGER = {
-  'packages/jetstream/README.md': 908
-}
+const LONGER = {}
 // 50,000 are the aim. This one may only go down, too.
-const ALL = 50_700
+const ALL = 50_350
 
 const counts = countPages()
 
