@@ -13,8 +13,7 @@ const BOUNDS = [
 ]
 // Pages that are longer, with their count when this test was written. It may only go down.
 const LONGER = {}
-// 50,000 are the aim. This one may only go down, too.
-const ALL = 50_350
+const ALL = 50_000
 
 const counts = countPages()
 
