@@ -63,6 +63,26 @@ class Delivery {
   }
 
   /**
+   * The next records, as many as one batch may have.
+   * @param {Entry[]} queue  not empty
+   */
+  cut (queue) {
+    const [first] = queue
+    const { end } = this.#progress.position
+    // If a crash interrupted a batch, it is made again.
+    const isAgain = end !== null && first.seq <= end
+    let size = 0
+    let count = 0
+    for (const entry of queue) {
+      size += entry.size
+      const isOver = isAgain ? entry.seq > end : count === this.countMax || (count > 0 && size > this.sizeMax)
+      if (isOver || (count > 0 && (entry.error !== null || first.error !== null))) break
+      count++
+    }
+    return queue.slice(0, count)
+  }
+
+  /**
    * Returns early if the forwarder ends.
    * @param {Entry[]} batch  in order; a record with an error is alone
    * @returns {Promise<Begin | null>}  where to begin again, if the sink has lost what it accepted

@@ -5,7 +5,6 @@ const { performance } = require('node:perf_hooks')
 const { clearInterval, setInterval } = require('node:timers')
 const { LogError, misuse } = require('@millrace/errors')
 const { createObservable, Lifecycle, toPromise } = require('@millrace/flow')
-const { cutBatch } = require('./batch')
 const { Control, Retrier } = require('./control')
 const { openCursor } = require('./cursor')
 const { Delivery } = require('./delivery')
@@ -324,7 +323,7 @@ class LogForwarder {
     if (this.#control.isOver) return null
     if (this.#queue.length > 0) {
       const waitMs = this.#isFull || this.#isUrgent ? 0 : this.#queuedMs + this.#options.batch.ageMs - performance.now()
-      if (waitMs <= 0) return cutBatch(this.#queue, this.#delivery, this.#progress.position.end)
+      if (waitMs <= 0) return this.#delivery.cut(this.#queue)
       this.#control.show('idle')
       await this.#control.wait(Math.min(waitMs, GATHER_MS))
     } else if (this.#log.since.value <= this.#readTo) {
