@@ -14,16 +14,20 @@ function listDocuments () {
 
 /**
  * @param {string} [from]  the root of the repository
- * @returns {string[]}  all pages, in a fixed order: those of the root, of `docs`, of the packages and of the bench
+ * @returns {string[]}  all pages that are there, in a fixed order: those of the root, of `docs`, of the packages and of
+ *   the bench
  */
 function listPages (from = root) {
   const top = fs.readdirSync(from).filter((name) => name.endsWith('.md')).sort()
-  const packages = fs.readdirSync(path.join(from, 'packages')).sort().map((name) => `packages/${name}/README.md`)
-  return [...top, ...listMarkdown(from, 'docs'), ...packages, ...listMarkdown(from, 'bench')]
+  const packages = path.join(from, 'packages')
+  const names = fs.existsSync(packages) ? fs.readdirSync(packages).sort() : []
+  const readmes = names.map((name) => `packages/${name}/README.md`)
+  return [...top, ...listMarkdown(from, 'docs'), ...readmes, ...listMarkdown(from, 'bench')]
 }
 
 /** @type {(from: string, folder: string) => string[]} */
 function listMarkdown (from, folder) {
+  if (!fs.existsSync(path.join(from, folder))) return []
   const names = fs.readdirSync(path.join(from, folder), { recursive: true, encoding: 'utf8' })
   const pages = names.map((name) => name.split(path.sep)).filter((parts) => {
     return parts.at(-1)?.endsWith('.md') && !parts.some((part) => NO_PAGES.includes(part))

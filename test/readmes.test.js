@@ -6,14 +6,11 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { temporaryFolder } = require('@millrace/testkit')
-const { listDocuments } = require('../scripts/pages')
+const { listDocuments, listPages } = require('../scripts/pages')
 const { examplesOf, promisedOutput } = require('./readme-examples')
 
 const root = path.join(__dirname, '..')
-const readmes = ['README.md', 'bench/README.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md', 'STABILITY.md',
-  ...listDocuments(),
-  ...fs.readdirSync(path.join(root, 'bench', 'notes')).map((name) => `bench/notes/${name}`),
-  ...fs.readdirSync(path.join(root, 'packages')).map((name) => `packages/${name}/README.md`)]
+const readmes = listPages()
 
 /** Other tests run the examples of these: the first one's need a server, and the second one's build on each other. */
 const RUN_ELSEWHERE = ['packages/jetstream/README.md', 'docs/start.md']

@@ -8,11 +8,9 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { listPages } = require('../../scripts/pages')
 const { UserError } = require('../lib/run')
 const { openSources } = require('./sources')
-
-/** Folders that have no pages of ours. */
-const SKIPPED = new Set(['node_modules', '.git', 'data', 'images', 'dist'])
 
 // In this order: a fenced example is left alone, and what is left in the end is a marker without its end.
 const FENCE = /^(?<fence>`{3,}|~{3,})[^]*?^\k<fence>[ \t]*$/
@@ -47,16 +45,6 @@ function composePages (root) {
   })
   if (faults.length > 0) throw new UserError(faults.join('\n'))
   return pages
-}
-
-/** @type {(root: string, folder?: string) => string[]} Markdown files below it, as paths from the root */
-function listPages (root, folder = '') {
-  const entries = fs.readdirSync(path.join(root, folder), { withFileTypes: true })
-  return entries.sort((a, b) => a.name < b.name ? -1 : 1).flatMap((entry) => {
-    const name = path.join(folder, entry.name)
-    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : listPages(root, name)
-    return name.endsWith('.md') ? [name] : []
-  })
 }
 
 /**
