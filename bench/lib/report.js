@@ -84,6 +84,7 @@ function alignColumns (rows, gap, isWords = (column) => column === 0) {
  * @property {string} node
  * @property {string} packages  with versions
  * @property {string} [input]  what was read
+ * @property {string} [load]  what else the machine did meanwhile
  */
 
 /**
@@ -92,9 +93,10 @@ function alignColumns (rows, gap, isWords = (column) => column === 0) {
  * @param {string} command
  * @param {string[]} packages  that are used; each is named once
  * @param {string} [input]
+ * @param {string} [load]
  * @returns {Facts}
  */
-function gatherFacts (command, packages, input) {
+function gatherFacts (command, packages, input, load) {
   const { MILLRACE_CRC32: crc } = process.env
   const cpu = (os.cpus()[0]?.model ?? 'unknown CPU').replace(/\s+/g, ' ').trim()
   const cores = os.availableParallelism()
@@ -104,7 +106,8 @@ function gatherFacts (command, packages, input) {
     machine: `${cpu}, ${cores} cores, ${Math.round(os.totalmem() / GIB)} GiB memory, ${os.type()} ${os.release()} ${os.arch()}`,
     node: process.version,
     packages: [...new Set(packages)].map(describePackage).join(', '),
-    input
+    input,
+    load
   }
 }
 
@@ -126,8 +129,8 @@ function describePackage (name) {
  */
 
 /** @param {Sheet} sheet */
-function formatCsv ({ facts: { command, machine, node, packages, input }, notes, columns, rows }) {
-  const facts = Object.entries({ command, machine, node, packages, input })
+function formatCsv ({ facts: { command, machine, node, packages, input, load }, notes, columns, rows }) {
+  const facts = Object.entries({ command, machine, node, packages, input, load })
     .flatMap(([name, value]) => value === undefined ? [] : `${name}: ${value}`)
   const header = [...facts, ...notes].map((line) => `# ${line}`)
   return [...header, columns, ...rows.map((row) => row.join(','))].join('\n') + '\n'
@@ -142,9 +145,9 @@ function readCsv (file) {
   const lines = fs.readFileSync(file, 'utf8').trim().split('\n')
   const factOf = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`# ${name}: `))?.slice(name.length + 4) ?? ''
   const [columns, ...rows] = lines.filter((line) => !line.startsWith('#')).map((line) => line.split(','))
-  const [command, machine, node, packages, input] = ['command', 'machine', 'node', 'packages', 'input'].map(factOf)
+  const [command, machine, node, packages, input, load] = ['command', 'machine', 'node', 'packages', 'input', 'load'].map(factOf)
   return {
-    facts: { command, machine, node, packages, input },
+    facts: { command, machine, node, packages, input, load },
     notes: lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
     rows: rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])))
   }

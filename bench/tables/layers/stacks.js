@@ -5,10 +5,10 @@ const codec = require('flumecodec')
 const {
   SECTION_SIZE, openAlignedBlocks, openBlocks, openFlumelog, openItems, openRecords, openSections, openSeekRoot, rootIs,
   showValue
-} = require('../lib/readers')
+} = require('../../lib/readers')
 
 /** @typedef {{ blockSize: number, query: string }} OpenOptions  `query` is what `value.content.root` must equal */
-/** @typedef {(path: string, options: OpenOptions) => Promise<import('../lib/readers').Reader<any>>} Open */
+/** @typedef {(path: string, options: OpenOptions) => Promise<import('../../lib/readers').Reader<any>>} Open */
 
 /**
  * The primitives of a stack. Each opens a file and visits all of it in one way.
@@ -23,8 +23,9 @@ const {
 
 /**
  * @typedef {object} Stack
- * @property {string} name  for `--stacks` and the CSV files: lower case
+ * @property {string} name  for `--peers` and the CSV files: lower case
  * @property {string} label  for the table and the charts
+ * @property {string} kind  `millrace` for ours
  * @property {number} order  the others are compared with the lowest, and the charts with the highest
  * @property {import('@millrace/offset-log').FramingName} framing  of the files it reads
  * @property {string[]} packages  whose versions belong in the CSV files
@@ -60,17 +61,29 @@ exports.parts = [
     // The default of new logs: every byte is verified as it is read.
     name: 'checked',
     label: 'Millrace, checked',
+    kind: 'millrace',
     order: 10,
     framing: 'checked',
     // Optional: without it the checksums are those of node:zlib.
     packages: [...PACKAGES, '@node-rs/crc32'],
     primitives: millrace
   },
-  // The same bytes as the reference reads, so that only the code differs.
-  { name: 'ours', label: 'Millrace, offset32', order: 20, framing: 'offset32', packages: PACKAGES, primitives: millrace },
   {
-    name: 'reference',
+    // The same work as flumelog-offset's in the layer `log`: a stream of items.
+    name: 'checked-stream',
+    label: 'the same, streamed',
+    kind: 'millrace',
+    order: 15,
+    framing: 'checked',
+    packages: PACKAGES,
+    primitives: { ...millrace, records: millrace.items }
+  },
+  // The same bytes as flumelog-offset reads, so that only the code differs.
+  { name: 'offset32', label: 'Millrace, offset32', kind: 'millrace', order: 20, framing: 'offset32', packages: PACKAGES, primitives: millrace },
+  {
+    name: 'flumelog',
     label: 'flumelog-offset',
+    kind: 'flume',
     order: 90,
     framing: 'offset32',
     packages: ['aligned-block-file', 'flumelog-offset', 'flumecodec', 'bipf'],

@@ -1,0 +1,217 @@
+'use strict'
+// `npm run bench -- [table] [options]`: says what it will do, measures a table of rows, prints it, and writes what was
+// measured when it is complete. Exit codes: 0 done; 1 a measurement failed, those that did the same work disagree, a
+// goal was missed by more than 10%, or a row got slower; 2 a wrong option.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { saveChart } = require('../lib/charts')
+const { MAX_RECORDS } = require('../lib/logs')
+const { describeFacts, formatCsv, formatSize, gatherFacts, readCsv } = require('../lib/report')
+const { MeasureError, UserError } = require('../lib/run')
+const { writePage } = require('../page')
+const { judge } = require('./judge')
+const { watchLoad } = require('./load')
+const { measureRows } = require('./measure')
+const { countOption, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
+const { fromSheets, toSheet } = require('./results')
+
+const ROOT = path.join(__dirname, '..', '..')
+// Options that say where or how long, and change nothing of what is measured.
+const WHOLE = ['draw', 'out', 'runs', 'keep', 'save', 'with']
+
+/** @typedef {import('./row').Table} Table */
+/** @typedef {import('./row').Row} Row */
+/** @typedef {import('./results').Results} Results */
+
+/** @type {(table: Table) => Record<string, import('./options').Option>} */
+function optionsOf ({ name, groups, peers, runs, records, budgetMs, options }) {
+  const rows = groups.flatMap(({ rows }) => rows)
+  const byGroup = new Map(groups.length > 1 ? groups.map((group) => [group.name, group.rows]) : [])
+  const minutes = budgetMs && `, while ${Number((budgetMs / 60_000).toPrecision(2))} minutes are not up`
+  return {
+    rows: { takes: 'LIST', about: 'rows or groups of rows, or paths of modules', standard: 'all', read: toParts(rows, ({ measure }) => typeof measure === 'function', byGroup) },
+    peers: { takes: 'LIST', about: 'who takes part, or paths of modules', standard: 'all', read: toParts(peers, ({ kind }) => typeof kind === 'string') },
+    runs: countOption('how often each case runs', { initial: runs, standard: `${runs}${minutes ?? ''}` }),
+    samples: countOption('samples of a process after the first', { min: 0, standard: 'what each row needs' }),
+    ...records && { records: countOption('messages in the generated log', { max: MAX_RECORDS, initial: records }) },
+    ...options,
+    against: { takes: 'REF', about: 'compares this tree, row by row, with a commit, the folder of another tree, or a saved result' },
+    tolerance: { takes: 'PERCENT', about: 'with --against: how much slower a row may be', standard: '3', read: toPercent },
+    minutes: countOption('with --against: the time it may take', { max: 24 * 60, initial: 10 }),
+    profile: { about: 'measures nothing: shows which packages and functions take the time of each row' },
+    install: { about: 'brings the peers that are missing into the own folder of the bench, and goes on' },
+    save: { takes: 'FILE', about: 'writes the results to a JSON file as well, to be read by --with or --against', read: toPath },
+    with: { takes: 'FILES', about: 'shows saved results of other machines beside these' },
+    draw: { about: `measures nothing: draws what data/${name}.csv holds` },
+    out: { takes: 'DIR', about: 'where data/ and images/ go', standard: 'the root, if all was measured', read: toPath },
+    keep: { about: 'leaves the generated logs in data/generated/, for the next run' },
+    help: { about: 'this text' }
+  }
+}
+
+/** @type {(text: string | undefined, option: string) => number} a fraction */
+function toPercent (text = '3', option) {
+  return toInteger(text, option, 0, 100) / 100
+}
+
+/** @param {Table} table */
+function commandOf ({ name }) {
+  return name === 'layers' ? 'npm run bench' : `npm run bench -- ${name}`
+}
+
+/** @type {(table: Table, argv: string[]) => any} */
+function parseOptions (table, argv) {
+  const options = readOptions(commandOf(table), optionsOf(table), argv, table.aliases)
+  const { draw, given } = options
+  const measuring = Object.keys(given).find((name) => !WHOLE.includes(name) && !['rows', 'peers'].includes(name))
+  if (draw && measuring) throw new UserError(`--draw and --${measuring} exclude each other`)
+  const budgetMs = given.runs === undefined ? table.budgetMs ?? Infinity : Infinity
+  return { ...options, budgetMs, ...table.refine?.({ ...options, budgetMs }) }
+}
+
+/**
+ * @param {(name: string) => Table} load
+ * @param {string[]} argv  without node and the script
+ */
+async function runCommand (load, argv) {
+  // An exit, unlike a signal's default, removes half-made files.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+  try {
+    const [first] = argv
+    const isNamed = first !== undefined && !first.startsWith('-')
+    const table = load(isNamed ? first : 'layers')
+    const options = parseOptions(table, isNamed ? argv.slice(1) : argv)
+    process.exitCode = options.help ? printUsage(table) : await run(table, options)
+  } catch (err) {
+    const isExplained = err instanceof UserError || err instanceof MeasureError
+    console.error(isExplained ? `bench: ${err.message}` : err)
+    process.exitCode = err instanceof UserError ? 2 : 1
+  }
+}
+
+/** @param {Table} table */
+function printUsage (table) {
+  const { about, groups, peers } = table
+  process.stdout.write(formatUsage(commandOf(table), about, optionsOf(table), [
+    ...groups.map(({ title, rows }) => /** @type {[string, any]} */ ([title, rows.map(({ name, what }) => [name, what])])),
+    ['Peers', peers.map(({ name, label }) => [name, label])]
+  ]))
+  return 0
+}
+
+/** @type {(table: Table, options: any) => Promise<number>} the exit code */
+async function run (table, options) {
+  const folders = makeFolders(options.out ?? ROOT)
+  if (options.install) await require('./install').installPeers(table)
+  if (options.profile) return require('./profile').profileRows(options, folders.generated)
+  if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
+  if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
+  console.error(announce(table, options))
+  const finish = watchLoad()
+  try {
+    const { results, packages, input, skipped } = await measureRows(options, folders.generated)
+    return await show(table, options, { results, facts: gatherFacts(options.command, packages, await input, finish()), skipped }, folders)
+  } finally {
+    if (!options.keep) fs.rmSync(folders.generated, { recursive: true, force: true })
+  }
+}
+
+/** What it is going to do. @type {(table: Table, options: any) => string} */
+function announce (table, options) {
+  const { minutes, bytes } = table.takes
+  const isPart = isPartial(options)
+  const where = isPart && options.out === undefined ? 'writes nothing, since only a part is measured (--out DIR writes)'
+    : `writes ${options.out ?? 'data/, images/ and the figures in pages'} when all is measured`
+  const gone = options.keep ? 'kept' : 'removed at the end; --keep leaves them'
+  return `${table.name}: ${isPart ? 'at most ' : ''}about ${minutes} minutes; ${where}; ` +
+    `up to ${formatSize(bytes)} of generated files in data/generated/, ${gone}`
+}
+
+/** Whether not all was measured that pages show. @param {any} options */
+function isPartial ({ given }) {
+  return Object.keys(given).some((name) => !WHOLE.includes(name))
+}
+
+/** @type {(table: Table, options: any, measured: { results: Results, facts: any, skipped: number }, folders: Record<string, string>) => Promise<number>} */
+async function show (table, options, { results, facts, skipped }, folders) {
+  const shown = pickShown(withStrangers(table, options), results, facts)
+  const { saveResults, withSaved } = require('./saved')
+  const others = options.with ? withSaved(table, options.with, shown) : []
+  const parts = [...table.format(results, shown), ...others.map(({ text }) => text), describeFacts(facts)]
+  if (skipped > 0) parts.push(`Out of time: ${skipped} second or later runs were left out; --runs ${options.runs} insists on them.`)
+  console.log(parts.join('\n\n'))
+  if (options.save) saveResults(options.save, table, results, facts)
+  const isPart = isPartial(options)
+  if (isPart && options.out === undefined && !options.draw) console.log('\nNothing is written: only a part was measured. --out DIR writes.')
+  else await write(table, options, { results, shown, others }, folders, isPart)
+  const judged = shown.rows.flatMap((row) => row.figures.flatMap((figure) => judge(results, row, figure)))
+  return !options.draw && judged.some(({ verdict }) => verdict === 'missed') ? 1 : 0
+}
+
+/** @type {(table: Table, options: any, found: { results: Results, shown: import('./row').Shown, others: any[] }, folders: Record<string, string>, isPart: boolean) => Promise<void>} */
+async function write (table, options, { results, shown, others }, { data, images }, isPart) {
+  /** @type {Array<[file: string, text: string]>} */
+  const texts = options.draw ? [] : toSheets(table, results, shown).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)])
+  if (table.report) texts.push([path.join(images, 'report.html'), await writePage({ ...table.report(results, shown), others })])
+  const charts = await Promise.all(Object.entries(table.charts).map(async ([name, draw]) => /** @type {const} */ ([name, await draw(results, shown)])))
+  for (const [file, text] of texts) fs.writeFileSync(file, text)
+  const files = texts.map(([file]) => file)
+  for (const [name, svg] of charts) if (svg) files.push(...saveChart(images, name, svg))
+  console.log(`\nwritten: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
+  const { writePages } = require('../figures/pages')
+  if (!isPart) for (const page of writePages(options.out ?? ROOT)) console.log(`written: ${page}`)
+}
+
+/** The files of a table, by their names. @type {(table: Table, results: Results, shown: Pick<import('./row').Shown, 'rows' | 'facts'>) => Array<[name: string, sheet: import('../lib/report').Sheet]>} */
+function toSheets (table, results, { rows, facts }) {
+  if (!table.hasSheetPerRow) return [[table.name, toSheet(results, rows, facts)]]
+  return rows.map((row) => [row.name, toSheet(results, [row], facts)])
+}
+
+/** The inverse of toSheets. @type {(table: Table, folder: string) => { results: Results, facts: import('../lib/report').Facts }} */
+function readData (table, folder) {
+  const names = table.hasSheetPerRow ? table.groups.flatMap(({ rows }) => rows.map(({ name }) => name)) : [table.name]
+  const files = names.map((name) => path.join(folder, `${name}.csv`)).filter((file) => fs.existsSync(file))
+  if (files.length === 0) throw new UserError(`there is no data/${names[0]}.csv: measure first`)
+  const sheets = files.map(readCsv)
+  const [{ facts }] = sheets
+  const stranger = sheets.findIndex((sheet) => ['input', 'machine', 'node'].some((name) => /** @type {any} */ (sheet.facts)[name] !== /** @type {any} */ (facts)[name]))
+  if (stranger > 0) throw new UserError(`${files[stranger]} and ${files[0]} are of different inputs, machines or Node.js versions`)
+  return { results: fromSheets(sheets), facts }
+}
+
+/** The table with rows and peers that were given as modules. @type {(table: Table, options: any) => Table} */
+function withStrangers (table, { rows, peers }) {
+  const known = table.groups.flatMap((group) => group.rows.map(({ name }) => name))
+  const strange = rows.filter((/** @type {Row} */ { name }) => !known.includes(name))
+  const groups = strange.length > 0 ? [...table.groups, { name: 'given', title: 'Given', rows: strange }] : table.groups
+  const all = [...table.peers, ...peers].filter((one, index, all) => all.findIndex(({ name }) => name === one.name) === index)
+  return { ...table, groups, peers: all.sort((a, b) => (a.order ?? 0) - (b.order ?? 0)) }
+}
+
+/** What of a table was measured. @type {(table: Table, results: Results, facts: import('../lib/report').Facts) => import('./row').Shown} */
+function pickShown ({ groups, peers }, results, facts) {
+  const has = (/** @type {Row} */ { name }) => results.has(name) || results.absences.some(({ row }) => row === name)
+  const shown = groups.map((group) => ({ ...group, rows: group.rows.filter(has) })).filter(({ rows }) => rows.length > 0)
+  return { groups: shown, rows: shown.flatMap(({ rows }) => rows), peers: peers.filter(({ name }) => results.runs.some(({ peer }) => peer === name)), facts }
+}
+
+/** @param {string} out */
+function makeFolders (out) {
+  const [data, images, generated] = ['data', 'images', path.join('data', 'generated')].map((name) => path.join(out, name))
+  try {
+    for (const folder of [data, images, generated]) {
+      fs.mkdirSync(folder, { recursive: true })
+      fs.accessSync(folder, fs.constants.W_OK)
+    }
+  } catch (err) {
+    throw new UserError(`--out: ${/** @type {Error} */ (err).message}`)
+  }
+  return { data, images, generated }
+}
+
+exports.runCommand = runCommand
+exports.parseOptions = parseOptions
+exports.pickShown = pickShown
+exports.readData = readData

@@ -1,0 +1,83 @@
+'use strict'
+// Where the time of a row goes: V8's own sampler, by package, and the functions that take most.
+
+const fs = require('node:fs')
+const path = require('node:path')
+const { MeasureError } = require('../lib/run')
+const { gridOfShares, toText } = require('./grids')
+const { describe, eachStage } = require('./measure')
+
+const TOP_COUNT = 5
+const BENCH = path.join(__dirname, '..')
+// Waiting, and what V8 cannot tell apart.
+const NOT_COUNTED = /^\((?:root|idle|program)\)$/
+const LOADING = /^node:internal\/modules\//
+
+/** @typedef {{ functionName: string, url: string, lineNumber: number }} CallFrame */
+/** @typedef {{ nodes: Array<{ id: number, callFrame: CallFrame }>, samples: number[], timeDeltas: number[] }} Profile */
+/** @typedef {{ name: string, share: number }} Share */
+
+/**
+ * Runs each row once, beside V8's sampler.
+ * @param {any} options
+ * @param {string} generated
+ * @returns {Promise<number>}  the exit code
+ */
+async function profileRows (options, generated) {
+  /** @type {Array<{ case: string, packages: Share[], functions: Share[] }>} */
+  const found = []
+  await eachStage(options, generated, async ({ cases, run }) => {
+    for (const one of cases) {
+      const folder = fs.mkdtempSync(path.join(generated, 'profile-'))
+      try {
+        await run(one, { nodeArguments: ['--cpu-prof', `--cpu-prof-dir=${folder}`] })
+        const profiles = fs.readdirSync(folder).map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')))
+        found.push({ case: describe(one), packages: shareOut(profiles, packageOf), functions: shareOut(profiles, nameOf).slice(0, TOP_COUNT) })
+      } finally {
+        fs.rmSync(folder, { recursive: true, force: true })
+      }
+    }
+  })
+  if (found.length === 0) throw new MeasureError('nothing was profiled: none of these peers takes part in these rows')
+  console.log(found.map(({ case: name, packages, functions }) => `${name}\n\n${toText(gridOfShares(packages, functions))}`).join('\n\n'))
+  return 0
+}
+
+/** Of all threads, the greatest first. @type {(profiles: Profile[], describe: (frame: CallFrame) => string | undefined) => Share[]} */
+function shareOut (profiles, describe) {
+  /** @type {Map<string, number>} */
+  const times = new Map()
+  let all = 0
+  for (const { nodes, samples, timeDeltas } of profiles) {
+    const names = new Map(nodes.map(({ id, callFrame }) => [id, describe(callFrame)]))
+    for (const [index, id] of samples.entries()) {
+      const name = names.get(id)
+      if (name === undefined) continue
+      all += timeDeltas[index]
+      times.set(name, (times.get(name) ?? 0) + timeDeltas[index])
+    }
+  }
+  return [...times].sort(([, a], [, b]) => b - a).map(([name, time]) => ({ name, share: time / all }))
+}
+
+/** A name without folders, which are of this machine only. @param {CallFrame} frame */
+function nameOf (frame) {
+  const name = frame.functionName || '(anonymous)'
+  if (NOT_COUNTED.test(name) || LOADING.test(frame.url)) return undefined
+  return frame.url === '' ? name : `${name}, ${path.basename(frame.url)}:${frame.lineNumber + 1}`
+}
+
+/** The package that a function belongs to: the last one of its path. @param {CallFrame} frame */
+function packageOf (frame) {
+  if (nameOf(frame) === undefined) return undefined
+  const { url, functionName } = frame
+  if (functionName === '(garbage collector)') return 'garbage collection'
+  if (url === '' || url.startsWith('node:')) return 'Node.js'
+  const own = /\/packages\/([^/]+)\//.exec(url)?.[1]
+  const [, other] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? []
+  return other ?? own ?? (url.includes(BENCH) ? 'the bench' : 'others')
+}
+
+exports.profileRows = profileRows
+exports.shareOut = shareOut
+exports.packageOf = packageOf
