@@ -7,9 +7,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { UserError } = require('../lib/run')
 
-const FOLDER = path.join(__dirname, '..', 'peers')
+const FOLDER = path.join(__dirname, '..', 'installed')
 /** @type {Record<string, string>} */
-const PINNED = require('../peers.json')
+const PINNED = require('../optional-peers.json')
 
 /** The peers of a table that are in the list, and whether each loads. @param {import('./row').Table} table */
 function listOptional ({ peers }) {
@@ -35,7 +35,7 @@ function installPeers (table) {
   if (missing.length === 0) return
   fs.mkdirSync(FOLDER, { recursive: true })
   if (!fs.existsSync(path.join(FOLDER, 'package.json'))) fs.writeFileSync(path.join(FOLDER, 'package.json'), '{ "private": true }\n')
-  console.error(`installing ${missing.join(', ')} in bench/peers/`)
+  console.error(`installing ${missing.join(', ')} in bench/installed/`)
   // One by one: a peer that needs a compiler must not keep the others away.
   const failed = missing.filter((one) => spawnSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', one], { cwd: FOLDER, stdio: 'inherit' }).status !== 0)
   if (failed.length === missing.length) throw new UserError(`--install: npm could install none of ${failed.join(', ')}`)

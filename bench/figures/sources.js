@@ -3,6 +3,8 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { loadTable } = require('..')
+const { sourceOf } = require('../engine/sources')
 const { describeFacts, formatCount, median } = require('../lib/report')
 const { UserError } = require('../lib/run')
 const { formatValue } = require('../lib/tables')
@@ -32,9 +34,7 @@ const { formatValue } = require('../lib/tables')
 // Read when a page asks for them: each bench loads a lot.
 /** @type {Record<string, () => Source>} */
 const SOURCES = {
-  ...Object.fromEntries(['layers', 'file', 'blocks', 'log', 'json', 'stream', 'binary'].map((name) => {
-    return [name, () => require('..').sources[name]]
-  })),
+  layers: () => sourceOf(loadTable('layers')),
   limits: () => require('../limits').sources.limits,
   growth: () => require('../limits').sources.growth,
   peers: () => require('../peers').sources.peers,
