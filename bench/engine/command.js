@@ -25,13 +25,14 @@ const WHOLE = ['draw', 'out', 'runs', 'keep', 'save', 'with']
 /** @typedef {import('./results').Results} Results */
 
 /** @type {(table: Table) => Record<string, import('./options').Option>} */
-function optionsOf ({ name, groups, peers, runs, records, budgetMs, options }) {
+function optionsOf ({ name, groups, peers, runs, records, budgetMs, options, aliases = {} }) {
   const rows = groups.flatMap(({ rows }) => rows)
   const byGroup = new Map(groups.length > 1 ? groups.map((group) => [group.name, group.rows]) : [])
+  const same = (/** @type {string} */ name) => Object.keys(aliases).flatMap((alias) => aliases[alias] === name ? `; --${alias} is the same` : []).join('')
   const minutes = budgetMs && `, while ${Number((budgetMs / 60_000).toPrecision(2))} minutes are not up`
   return {
-    rows: { takes: 'LIST', about: 'rows or groups of rows, or paths of modules', standard: 'all', read: toParts(rows, ({ measure }) => typeof measure === 'function', byGroup) },
-    peers: { takes: 'LIST', about: 'who takes part, or paths of modules', standard: 'all', read: toParts(peers, ({ kind }) => typeof kind === 'string') },
+    rows: { takes: 'LIST', about: `rows, groups of rows, or paths of modules${same('rows')}`, standard: 'all', read: toParts(rows, ({ measure }) => typeof measure === 'function', byGroup) },
+    peers: { takes: 'LIST', about: `who takes part, or paths of modules${same('peers')}`, standard: 'all', read: toParts(peers, ({ kind }) => typeof kind === 'string') },
     runs: countOption('how often each case runs', { initial: runs, standard: `${runs}${minutes ?? ''}` }),
     samples: countOption('samples of a process after the first', { min: 0, standard: 'what each row needs' }),
     ...records && { records: countOption('messages in the generated log', { max: MAX_RECORDS, initial: records }) },
@@ -64,7 +65,7 @@ function commandOf ({ name }) {
 function parseOptions (table, argv) {
   const options = readOptions(commandOf(table), optionsOf(table), argv, table.aliases)
   const { draw, given } = options
-  const measuring = Object.keys(given).find((name) => !WHOLE.includes(name) && !['rows', 'peers'].includes(name))
+  const measuring = Object.keys(given).find((name) => !['draw', 'out', 'rows', 'peers', 'save', 'with'].includes(name))
   if (draw && measuring) throw new UserError(`--draw and --${measuring} exclude each other`)
   const budgetMs = given.runs === undefined ? table.budgetMs ?? Infinity : Infinity
   return { ...options, budgetMs, ...table.refine?.({ ...options, budgetMs }) }

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 90_000
 /** @typedef {import('./row').Row} Row */
 /** @typedef {import('./row').Peer} Peer */
 /** @typedef {import('./row').Reading} Reading */
-/** @typedef {{ row: Row, peer: Peer, at?: number }} Case */
+/** @typedef {{ row: Row, peer: Peer, at?: number, setting?: any }} Case  `setting`: what the row has prepared */
 /** @typedef {Case & { run: number }} Turn */
 /** @typedef {{ rows: Row[], peers: Peer[], runs: number, budgetMs: number, samples?: number }} Options */
 
@@ -94,11 +94,11 @@ async function eachStage (options, generated, use) {
           }
         }
         const cases = own.flatMap((row) => (row.at ?? [undefined]).flatMap((at) => {
-          return peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer)).map((peer) => ({ row, peer, at }))
+          return peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer)).map((peer) => ({ row, peer, at, setting: settings.get(row) }))
         }))
         /** @type {Stage['run']} */
         const run = async (one, child = {}) => {
-          const reading = await runCase(one, settings.get(one.row), generated, options, child)
+          const reading = await runCase(one, generated, options, child)
           agreeOn(agree, one.row, `${one.peer.name}${one.at === undefined ? '' : ` at ${one.at}`}`, reading)
           return reading
         }
@@ -140,8 +140,8 @@ async function prepare (row, { shared, generated, options, made, releases }) {
   return { ...row.setting, ...await row.prepare?.({ folder, shared, generated, options, once, onEnd }) }
 }
 
-/** @type {(one: Case, setting: any, generated: string, options: { samples?: number }, child: import('../lib/run').ChildOptions) => Promise<Reading>} */
-function runCase ({ row, peer, at }, setting, generated, { samples }, child) {
+/** @type {(one: Case, generated: string, options: { samples?: number }, child: import('../lib/run').ChildOptions) => Promise<Reading>} */
+function runCase ({ row, peer, at, setting }, generated, { samples }, child) {
   return withFolder(generated, 'case', (folder) => {
     fs.mkdirSync(folder, { recursive: true })
     const order = { module: __filename, task: 'measureCase', setting, folder, at, samples }
@@ -172,7 +172,7 @@ function planTurns (cases, runs) {
   const groups = [...compared.values()].reverse()
   const plan = (/** @type {Case[][]} */ own, /** @type {number} */ run) => own.flatMap((group, index) => {
     return rotate(group, run + index).flatMap((one) => {
-      const most = one.row.isOnce?.(one.peer, one.at) ? 1 : one.row.runs ?? runs
+      const most = one.row.isOnce?.(one) ? 1 : one.row.runs ?? runs
       return run <= most ? [{ ...one, run }] : []
     })
   })

@@ -53,7 +53,8 @@
  * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added to the
  *   setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of
  * @property {number[]} [at]  the row is measured at each, such as at block sizes
- * @property {(peer: Peer, at?: number) => boolean} [isOnce]  needs no other runs: they would only cost time
+ * @property {(one: { peer: Peer, at?: number, setting: any }) => boolean} [isOnce]  needs no other runs: they would only
+ *   cost time
  * @property {boolean} [isLast]  takes most of the time: its second and later runs come after those of all others
  * @property {number} [runs]  at most
  * @property {number} [timeoutMs]  of one process

@@ -3,17 +3,19 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { parseOptions } = require('..')
+const { parseOptions: parse } = require('../engine/command')
+const { table } = require('../tables/layers')
 const { UserError } = require('../lib/run')
 const { makeFolder, runBench, frame } = require('./support')
 
+const parseOptions = (argv) => parse(table, argv)
 const names = (parts) => parts.map((part) => part.name)
 
 tape('options: the defaults are those of its notes', (t) => {
   const options = parseOptions([])
   t.deepEqual(options.blockSizes, [1, 2, 4, 8, 16, 32, 64, 128].map((kib) => kib * 1024))
-  t.deepEqual(names(options.layers), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
-  t.deepEqual(names(options.stacks), ['checked', 'ours', 'reference'])
+  t.deepEqual(names(options.rows), ['file', 'blocks', 'log', 'json', 'stream', 'binary'])
+  t.deepEqual(names(options.peers), ['checked', 'checked-stream', 'offset32', 'flumelog'])
   t.equal(options.runs, 3)
   t.equal(options.records, 458803)
   t.equal(options.file, undefined)
@@ -24,7 +26,7 @@ tape('options: the defaults are those of its notes', (t) => {
 tape('options: lists, numbers and flags are understood', (t) => {
   const options = parseOptions(['--blocks', '64,16,64', '--layers', 'json,log', '--runs=2', '--records', '10'])
   t.deepEqual(options.blockSizes, [16384, 65536], 'in order, each once')
-  t.deepEqual(names(options.layers), ['log', 'json'], 'in the order of the table')
+  t.deepEqual(names(options.rows), ['log', 'json'], 'in the order of the table')
   t.equal(options.runs, 2)
   t.equal(options.records, 10)
   t.equal(parseOptions(['--full']).blockSizes.length, 127)
@@ -34,7 +36,7 @@ tape('options: lists, numbers and flags are understood', (t) => {
 
 tape('options: the command in the outputs holds no path', (t) => {
   const { command } = parseOptions(['--file', '/some/where/my.log', '--out', '/else/where', '--runs', '1'])
-  t.equal(command, 'npm run bench -- --runs 1 --file my.log')
+  t.equal(command, 'npm run bench -- --file my.log --runs 1')
   t.end()
 })
 
@@ -43,7 +45,7 @@ tape('options: each wrong one is refused with one line', (t) => {
     ['--blocks', '1.5'], ['--blocks', 'big'], ['--blocks', '-1'], ['--layers', 'nosuch'], ['--layers', 'constructor'],
     ['--stacks', 'nosuch'], ['--stacks', './nosuch.js'], ['--runs', '0'], ['--runs', 'x'], ['--runs', '1e3'],
     ['--records', '0'], ['--records', '99999999'], ['--file', ''], ['--out', ''], ['--full', '--blocks', '1'],
-    ['--file', 'x', '--records', '1'], ['--full=yes'], ['--draw', '--runs', '1']]
+    ['--file', 'x', '--records', '1'], ['--full=yes'], ['--draw', '--runs', '1'], ['--layers', 'log', '--rows', 'log'], ['--tolerance', 'x'], ['--minutes', '0']]
   for (const argv of wrong) {
     try {
       parseOptions(argv)
@@ -81,7 +83,7 @@ tape('bench: a wrong option or file is one line on stderr and exit code 2', (t) 
     const { status, stdout, stderr } = runBench(...(args.includes('--out') ? args : [...args, '--out', folder]))
     t.equal(status, 2, `${name}: exit code`)
     t.equal(stdout, '', `${name}: nothing on stdout`)
-    const lines = stderr.trim().split('\n').filter((line) => !line.startsWith('converting to binary'))
+    const lines = stderr.trim().split('\n').filter((line) => !/^(converting to binary|layers: )/.test(line))
     t.equal(lines.length, 1, `${name}: ${stderr.trim()}`)
     t.ok(lines[0].startsWith('bench: '))
   }
@@ -97,6 +99,6 @@ tape('bench --help: names every option and every layer', (t) => {
     t.ok(stdout.includes(`--${name}`), `--${name}`)
     t.ok(readme.includes(`--${name}`), `--${name} in the notes`)
   }
-  for (const { name, meaning } of parseOptions([]).layers) t.ok(stdout.includes(name) && stdout.includes(meaning), name)
+  for (const { name, what } of parseOptions([]).rows) t.ok(stdout.includes(name) && stdout.includes(what), name)
   t.end()
 })

@@ -7,7 +7,6 @@ const { DEFAULT_RECORDS } = require('../../lib/logs')
 const { formatKib, formatMs } = require('../../lib/report')
 const { UserError, loadParts } = require('../../lib/run')
 const { chooseBlockSize, describeReport, drawBarChart, drawLineGraph } = require('./charts')
-const { isSlow } = require('./measure')
 
 const KIB = 1024
 const FULL_BLOCKS = Array.from({ length: 127 }, (_, index) => (index + 1) * KIB)
@@ -52,17 +51,16 @@ exports.table = {
     full: { about: 'every block size from 1 to 127 KiB', standard: 'takes about an hour' },
     file: { takes: 'PATH', about: 'a flumelog-offset log (32-bit offsets, JSON) to read instead', read: toPath }
   },
-  refine ({ given, full, blocks, budgetMs, rows }) {
+  refine ({ given, full, blocks, budgetMs, rows, peers: chosen }) {
     for (const [a, b] of [['full', 'blocks'], ['records', 'file']]) {
       if (given[a] !== undefined && given[b] !== undefined) throw new UserError(`--${a} and --${b} exclude each other`)
     }
     const blockSizes = full ? FULL_BLOCKS : blocks
-    const isOnce = (/** @type {any} */ peer, /** @type {number} */ at) => isSlow(peer, at)
-    return {
-      blockSizes,
-      budgetMs: full ? Infinity : budgetMs,
-      rows: rows.map((/** @type {any} */ row) => Object.assign(row, { at: blockSizes, isOnce }))
-    }
+    // A stack that is given as a module takes part in every layer.
+    const strangers = chosen.filter((/** @type {any} */ peer) => !peers.includes(peer))
+    const more = Object.fromEntries(strangers.map((/** @type {any} */ { name }) => [name, {}]))
+    for (const row of rows) Object.assign(row, { at: blockSizes, peers: { ...row.peers, ...more } })
+    return { blockSizes, budgetMs: full ? Infinity : budgetMs }
   },
   format (results, { rows, peers }) {
     const texts = rows.map((row) => `${row.name}: ${row.what}\n\n${toText(gridOfSizes(results, { rows: [row], peers }, {

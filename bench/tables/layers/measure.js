@@ -55,7 +55,7 @@ async function readLayer (stack, layer, path, { at, query }) {
 
 /** In the child. @type {(order: any) => Promise<import('../../engine/row').Reading>} */
 async function measureLayer ({ row: layer, peer: stack, at, setting }) {
-  const isPrefix = setting.prefix !== undefined && isSlow(stack, at)
+  const isPrefix = readsPrefix({ peer: stack, at, setting })
   const whole = setting.paths[stack.framing]
   const path = isPrefix ? setting.prefix : whole
   const { ms, tally, peakMemory } = await readLayer(stack, layer, path, { at, query: setting.query })
@@ -79,6 +79,11 @@ function answersOf ({ framing }, { delivers, perBlockSize }, at, isPrefix, { rec
   return { [part]: { records, delivered, digest }, [own]: places }
 }
 
+/** @param {{ peer: any, at?: number, setting: Setting }} one */
+function readsPrefix ({ peer, at, setting }) {
+  return setting.prefix !== undefined && isSlow(peer, at)
+}
+
 /** @type {(stack: { slowUpTo?: number }, at?: number) => boolean} */
 function isSlow ({ slowUpTo = 0 }, at = Infinity) {
   return at <= slowUpTo
@@ -88,3 +93,4 @@ exports.prepareLayer = prepareLayer
 exports.measureLayer = measureLayer
 exports.answersOf = answersOf
 exports.isSlow = isSlow
+exports.readsPrefix = readsPrefix

@@ -1,7 +1,7 @@
 'use strict'
 // The layers, in the order of the table: which log each reads, and which primitive of a stack it drives.
 
-const { measureLayer, prepareLayer } = require('./measure')
+const { measureLayer, prepareLayer, readsPrefix } = require('./measure')
 
 /**
  * @typedef {object} Layer
@@ -20,7 +20,7 @@ const figures = [{ figure: 'ms', unit: 'ms' }]
 
 /** @type {(name: string, what: string, layer: Layer, more?: Partial<LayerRow>) => LayerRow} */
 function toRow (name, what, layer, more) {
-  return { name, what, ...layer, peers: STACKS, figures, prepare: (context) => prepareLayer(context, layer), measure: measureLayer, ...more }
+  return { name, what, ...layer, peers: STACKS, figures, prepare: (context) => prepareLayer(context, layer), measure: measureLayer, isOnce: readsPrefix, ...more }
 }
 
 /** @type {LayerRow[]} */

@@ -1,7 +1,7 @@
 'use strict'
 // Millrace, but its process ends in the middle of a read.
 
-const [, ours] = require('../../layers/stacks').parts
+const [, , ours] = require('../../tables/layers/stacks').parts
 
 module.exports = {
   ...ours,

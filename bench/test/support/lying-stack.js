@@ -1,7 +1,7 @@
 'use strict'
 // Millrace, but it keeps the last record of a log to itself.
 
-const [, ours] = require('../../layers/stacks').parts
+const [, , ours] = require('../../tables/layers/stacks').parts
 
 module.exports = {
   ...ours,
