@@ -2,7 +2,7 @@
 // The tables of results, as grids of words: peers beside each other, or two sides with their ratio. A grid is printed
 // in columns on a terminal, and as Markdown in pages.
 
-const { alignColumns, formatCount, formatMarkdown } = require('../lib/report')
+const { alignColumns, describeFacts, formatCount, formatMarkdown } = require('../lib/report')
 const { formatValue, judge, OURS } = require('./judge')
 const { isMoreBetter } = require('./row')
 
@@ -25,6 +25,7 @@ function toText ({ heads, lines, words, notes = [] }, width = process.stdout.col
   const columns = alignColumns(plain, GAP, (column) => words.includes(column))
   const isWide = columns.some((line) => line.length > width)
   const [names, ...rows] = plain
+  if (rows.length === 0) return notes.join('\n')
   const told = rows.flatMap((row) => [row[0], ...row.slice(1).flatMap((text, index) => text === '' ? [] : `  ${names[index + 1]}: ${text}`)])
   return [...isWide ? told : columns, ...notes.flatMap((note) => ['', note])].join('\n')
 }
@@ -60,18 +61,40 @@ function gridOfPeers (results, { rows, peers }, { head = '', seed, hasLost, hasG
   return { heads, lines, words: [...lead.keys(), ...hasGoals ? [heads.length - 1] : []], notes: listAbsent(results, rows, peers) }
 }
 
+/** What a table of groups prints. @type {(results: Results, shown: import('./row').Shown, options?: object) => string[]} */
+function formatGroups (results, { groups, peers }, options) {
+  return groups.map((group) => {
+    const head = [group.title, group.about].filter(Boolean).join(': ')
+    return `${head}\n\n${toText(gridOfPeers(results, { rows: group.rows, peers }, { ...options, ...seedOf(group) }))}`
+  })
+}
+
+/** A Markdown table for each group, by its name. @type {(groups: import('./row').Group[], options?: object) => import('./row').Table['tables']} */
+function tablesOfGroups (groups, options) {
+  return Object.fromEntries(groups.map((group) => [group.name, (/** @type {Results} */ results, /** @type {import('./row').Shown} */ { peers, facts }) => {
+    const grid = gridOfPeers(results, { rows: group.rows, peers }, { ...options, ...seedOf(group), head: group.title })
+    const seed = group.seed ? ` The column "${group.title}, another machine" is what it measured itself (${group.seed}).` : ''
+    return [toMarkdown(grid), `Figures are per second unless a unit is given.${seed}`, describeFacts(facts)].join('\n\n')
+  }]))
+}
+
+/** @param {import('./row').Group} group */
+function seedOf ({ seed, title }) {
+  return seed === undefined ? {} : { seed: `${title}, another machine` }
+}
+
 /**
  * A line for each row at each size, and a column for each peer, with how many times the first peer's time it takes.
  * @param {Results} results
  * @param {{ rows: Row[], peers: Peer[] }} shown
- * @param {{ head: string, lead: (row: Row, at?: number) => string[], sizes: Array<number | undefined>, format: (row: Row, peer: Peer, at?: number) => string }} options
+ * @param {{ head: string, lead: (row: Row, at?: number) => string[], sizes: Array<number | undefined>, format: (row: Row, peer: Peer, at?: number) => string, times?: (ratio: number) => string }} options
  * @returns {Grid}
  */
-function gridOfSizes (results, { rows, peers }, { head, lead, sizes, format }) {
+function gridOfSizes (results, { rows, peers }, { head, lead, sizes, format, times = formatTimes }) {
   const used = peers.filter(({ name }) => rows.some((row) => results.has(row.name, name)))
   const lines = rows.flatMap((row) => sizes.map((at) => [...lead(row, at), ...used.flatMap((peer, index) => {
     const ratio = results.ratio({ row: row.name, peer: peer.name, at }, { peer: used[0].name })
-    return [format(row, peer, at), ...index === 0 ? [] : [ratio === undefined ? '-' : formatTimes(ratio.median)]]
+    return [format(row, peer, at), ...index === 0 ? [] : [ratio === undefined ? '-' : times(ratio.median)]]
   })]))
   const heads = head.split('|')
   const words = rows.length > 0 ? [...lead(rows[0], sizes[0]).keys()] : [0]
@@ -151,7 +174,7 @@ function listAbsent ({ absences }, rows, peers) {
   const reasons = new Map()
   for (const { row, peer, reason } of absences) {
     if (!rows.some(({ name }) => name === row)) continue
-    const text = `${labels.get(peer) ?? peer}: ${reason}`
+    const text = peer === '*' ? reason : `${labels.get(peer) ?? peer}: ${reason}`
     reasons.set(text, (reasons.get(text) ?? new Set()).add(row))
   }
   return [...reasons].map(([text, rows]) => `Absent: ${text} (${[...rows].join(', ')})`)
@@ -175,6 +198,8 @@ exports.toMarkdown = toMarkdown
 exports.toText = toText
 exports.gridOfPeers = gridOfPeers
 exports.gridOfSizes = gridOfSizes
+exports.formatGroups = formatGroups
+exports.tablesOfGroups = tablesOfGroups
 exports.gridOfPairs = gridOfPairs
 exports.gridOfShares = gridOfShares
 exports.besideOf = besideOf

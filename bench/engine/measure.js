@@ -9,6 +9,8 @@ const { withFolder } = require('../lib/work-file')
 const { Results } = require('./results')
 
 const TIMEOUT_MS = 90_000
+/** Stands for all peers where a whole row is absent. */
+const ALL = { name: '*' }
 
 /** @typedef {import('./row').Row} Row */
 /** @typedef {import('./row').Peer} Peer */
@@ -68,9 +70,9 @@ async function eachStage (options, generated, use) {
   const { rows, peers } = options
   /** @type {Map<string, import('./results').Absence>} */
   const absences = new Map()
-  const keyOf = (/** @type {Row} */ row, /** @type {Peer} */ peer) => `${row.name} ${peer.name}`
-  const isAbsent = (/** @type {Row} */ row, /** @type {Peer} */ peer) => absences.has(keyOf(row, peer))
-  const setAbsent = (/** @type {Row} */ row, /** @type {Peer} */ peer, /** @type {string} */ reason) => {
+  const keyOf = (/** @type {Row} */ row, /** @type {{ name: string }} */ peer) => `${row.name} ${peer.name}`
+  const isAbsent = (/** @type {Row} */ row, /** @type {Peer} */ peer) => [peer, ALL].some((one) => absences.has(keyOf(row, one)))
+  const setAbsent = (/** @type {Row} */ row, /** @type {{ name: string }} */ peer, /** @type {string} */ reason) => {
     absences.set(keyOf(row, peer), { row: row.name, peer: peer.name, reason })
   }
   const made = new Map()
@@ -88,10 +90,8 @@ async function eachStage (options, generated, use) {
           const setting = reason === undefined ? await prepare(row, { shared, generated, options, made, releases }) : { absent: reason }
           settings.set(row, setting)
           agreeOn(agree, row, 'what was prepared', setting)
-          for (const peer of peers) {
-            const why = setting.absent ?? row.cannot?.[peer.name]
-            if (why !== undefined && (row.peers[peer.name] || row.cannot?.[peer.name])) setAbsent(row, peer, why)
-          }
+          if (setting.absent !== undefined) setAbsent(row, ALL, setting.absent)
+          for (const peer of peers) if (row.cannot?.[peer.name]) setAbsent(row, peer, row.cannot[peer.name])
         }
         const cases = own.flatMap((row) => (row.at ?? [undefined]).flatMap((at) => {
           return peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer)).map((peer) => ({ row, peer, at, setting: settings.get(row) }))

@@ -40,8 +40,8 @@ const SOURCES = {
   peers: () => require('../peers').sources.peers,
   flumelog: () => require('../peers').sources.flumelog,
   logging: () => require('../logging').source,
-  ingest: () => require('../ingest').source,
-  jetstream: () => require('../jetstream').source
+  ingest: () => sourceOf(loadTable('ingest')),
+  jetstream: () => sourceOf(loadTable('jetstream'))
 }
 
 /** @type {Record<string, (value: number, unit: Unit) => string>} */

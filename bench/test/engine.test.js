@@ -45,8 +45,8 @@ tape('engine: a row runs at each of its sizes', async (t) => {
 tape('engine: a peer that fails is absent with its reason, without the paths of the machine; ours must not fail', async (t) => {
   const { results } = await measure(t, ['mortal', 'needy', 'no-room', 'cannot'], { runs: 1 })
   t.deepEqual(results.absences, [
-    { row: 'needy', peer: 'millrace', reason: 'a golden disk' },
-    { row: 'no-room', peer: 'millrace', reason: '10 GB of room on the disk' },
+    { row: 'needy', peer: '*', reason: 'a golden disk' },
+    { row: 'no-room', peer: '*', reason: '10 GB of room on the disk' },
     { row: 'cannot', peer: 'third', reason: 'never syncs' },
     { row: 'mortal', peer: 'other', reason: 'made of cheese in no place' }
   ])

@@ -13,13 +13,15 @@ const { JetStreamLog } = require('@millrace/jetstream')
  * @property {() => Promise<void>} close
  *
  * @typedef {{ servers: string[], stream: string, replicas: number }} Place
- * @typedef {{ name: string, label: string, open: (place: Place) => Promise<Client> }} Peer
+ * @typedef {import('../../engine/row').Peer & { open: (place: Place) => Promise<Client> }} Peer
  */
 
 /** @type {Peer} */
 const millrace = {
   name: 'millrace',
   label: 'Millrace',
+  kind: 'millrace',
+  packages: ['@millrace/jetstream'],
   async open (place) {
     const log = JetStreamLog({ ...place, follow: false })
     await log.ready()
@@ -40,6 +42,8 @@ const millrace = {
 const bare = {
   name: 'bare',
   label: '@nats-io',
+  kind: 'limit',
+  packages: ['@nats-io/jetstream'],
   async open ({ servers, stream }) {
     const connection = await connect({ servers })
     const client = jetstream(connection)

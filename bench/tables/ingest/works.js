@@ -11,7 +11,8 @@ const { promisify } = require('node:util')
 const autocannon = require('autocannon')
 const { LogWriter, lines } = require('@millrace/log-writer')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { median } = require('../lib/report')
+const { loadPeer } = require('../../engine/install')
+const { median } = require('../../lib/report')
 const { hostile } = require('./hostile')
 const { createEvent, requests } = require('./requests')
 const { startServer } = require('./servers')
@@ -45,9 +46,10 @@ const PAUSE_MS = 5
 const STAGES = path.join(__dirname, 'stages.mjs')
 const run = promisify(execFile)
 
-/** @type {(order: { peer: Peer, work: string, setting: Setting }) => Promise<Figures>} */
-async function measure ({ peer, work, setting }) {
-  return peer.measure ? peer.measure(setting) : WORKS[work](peer, setting)
+/** @type {(order: any) => Promise<import('../../engine/row').Reading>} */
+async function measure ({ row, peer, side, setting, folder }) {
+  const own = { ...setting, folder, options: side }
+  return { figures: await (peer.measure ? peer.measure(own) : WORKS[row.work](peer, own)) }
 }
 
 /** @type {Record<string, (peer: Peer, setting: Setting) => Promise<Figures>>} */
@@ -204,9 +206,7 @@ async function openWriter (folder) {
 
 /** @param {string} folder */
 async function openTransactions (folder) {
-  // Hides the name from the type checker, because the package may be absent.
-  const load = require
-  const db = new (load('better-sqlite3'))(path.join(folder, 'events.sqlite'))
+  const db = new (loadPeer('better-sqlite3'))(path.join(folder, 'events.sqlite'))
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     CREATE TABLE events (time INTEGER, source TEXT, event TEXT, data TEXT)`)
   const insert = db.prepare('INSERT INTO events (time, data) VALUES (?, ?)')
@@ -300,3 +300,4 @@ async function settle (pid) {
 }
 
 exports.measure = measure
+exports.WORKS = WORKS

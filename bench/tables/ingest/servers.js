@@ -8,10 +8,9 @@ const fs = require('node:fs')
 const path = require('node:path')
 const { fastify } = require('fastify')
 const { readProtobuf } = require('@millrace/otlp')
+const { loadPeer } = require('../../engine/install')
 const { LINES_TYPE, PROTOBUF_TYPE } = require('./requests')
 
-// Hides the name from the type checker, because the package may be absent.
-const load = require
 const HOST = '127.0.0.1'
 const DATABASE = 'events.sqlite'
 const FDATASYNC_COUNT = 200
@@ -30,7 +29,7 @@ const SYNC_GAP_MS = 0.5
  * @property {(folder: string, count: number, name?: string) => Promise<void>} [fill]  stores so many events before the
  *   server begins; `name`: of the log
  * @property {(setting: any) => Record<string, number>} [measure]  instead of all that, in the measuring process
- * @typedef {import('../lib/tables').Peer & ServerPeer} Peer
+ * @typedef {import('../../engine/row').Peer & ServerPeer} Peer
  */
 
 /** @type {ServerPeer} */
@@ -192,7 +191,7 @@ const sqlite = {
 
 /** @param {string} folder */
 function openDatabase (folder) {
-  const db = new (load('better-sqlite3'))(path.join(folder, DATABASE))
+  const db = new (loadPeer('better-sqlite3'))(path.join(folder, DATABASE))
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     CREATE TABLE IF NOT EXISTS events (time INTEGER, source TEXT, event TEXT, data TEXT)`)
   return db

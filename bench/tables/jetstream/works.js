@@ -1,8 +1,7 @@
 'use strict'
-// What one process measures: records a second, published or consumed. The clients take turns, so that what slows the
-// disk or the machine for a while slows all of them.
+// What a process measures: records a second, published or consumed by one client, on servers that are running.
 
-const { createPrng } = require('../lib/prng')
+const { createPrng } = require('../../lib/prng')
 
 const RECORD_SIZE = 200
 const TURN_MS = 250
@@ -12,34 +11,18 @@ const APART_COUNT = 1000
 
 /**
  * @typedef {import('./clients').Client} Client
- *
- * @typedef {object} Setting
- * @property {import('./clients').Place} place
- * @property {'publish' | 'apart' | 'consume'} work
- * @property {number} size  of a batch, or how many records are consumed
- * @property {number} turns  of each client
- *
- * @param {{ setting: Setting, first: Peer, second: Peer }} order
- * @returns {Promise<Record<string, number[]>>}  the rates of each client, by its name
- * @typedef {import('./clients').Peer} Peer
+ * @typedef {{ place: import('./clients').Place, work: 'publish' | 'apart' | 'consume', size: number }} Setting  `size`: of a
+ *   batch, or how many records are consumed
  */
-async function measure ({ setting, first, second }) {
-  const peers = [first, second]
-  const clients = await Promise.all(peers.map((peer) => peer.open(setting.place)))
+
+/** @type {(order: any) => Promise<import('../../engine/row').Reading>} */
+async function measure ({ peer, setting }) {
+  const client = await peer.open(setting.place)
   const records = createRecords(1000)
-  const takeTurn = (/** @type {Client} */ client, /** @type {number} */ ms) => {
-    return setting.work === 'consume' ? consume(client, setting.size) : publish(client, setting, records, ms)
-  }
-  if (setting.work !== 'consume') for (const client of clients) await takeTurn(client, WARM_MS)
-  /** @type {number[][]} */
-  const rates = peers.map(() => [])
-  for (let turn = 0; turn < setting.turns; turn++) {
-    // Each is the first one as often as the other.
-    const order = turn % 2 === 0 ? [0, 1] : [1, 0]
-    for (const index of order) rates[index].push(await takeTurn(clients[index], TURN_MS))
-  }
-  for (const client of clients) await client.close()
-  return Object.fromEntries(peers.map(({ name }, index) => [name, rates[index]]))
+  if (setting.work !== 'consume') await publish(client, setting, records, WARM_MS)
+  const rate = await (setting.work === 'consume' ? consume(client, setting.size) : publish(client, setting, records, TURN_MS))
+  await client.close()
+  return { figures: { rate } }
 }
 
 /** @type {(client: Client, setting: Setting, records: Buffer[], turnMs: number) => Promise<number>} */
@@ -64,13 +47,12 @@ async function consume (client, count) {
   return 1000 * count / ms
 }
 
-/** Fills a stream for `consume`. @param {{ setting: Setting, peer: import('./clients').Peer }} order */
-async function fill ({ setting: { place, size }, peer }) {
+/** Fills a stream for `consume`. @type {(peer: import('./clients').Peer, place: import('./clients').Place, size: number) => Promise<void>} */
+async function fill (peer, place, size) {
   const client = await peer.open(place)
   const records = createRecords(1000)
   for (let count = 0; count < size; count += records.length) await client.publish(records)
   await client.close()
-  return {}
 }
 
 /** @param {number} count @returns {Buffer[]}  of text that a compressing disk cannot make much smaller */

@@ -1,9 +1,14 @@
 'use strict'
 // The rows: those of our goals, those of two seeds, and those that take long or count memory.
 
-/** @typedef {import('../lib/tables').Goal} Goal */
-/** @typedef {import('../lib/tables').Line} Line */
-/** @typedef {import('../lib/tables').Row} Row */
+const { execFileSync } = require('node:child_process')
+const { measure } = require('./works')
+
+/** @typedef {import('../../engine/row').Goal} Goal */
+/** @typedef {import('../../engine/row').Figure} Figure */
+/** @typedef {import('../../engine/row').Group} Group */
+/** @typedef {Omit<Group, 'rows'> & { rows: Given[] }} GivenGroup */
+/** @typedef {Omit<import('../../engine/row').Row, 'what' | 'measure'> & { work: keyof typeof import('./works').WORKS }} Given */
 
 const MIB = 2 ** 20
 const CONNECTIONS = 30
@@ -15,17 +20,17 @@ const SEED_2K = { buffer: 2000, intervalMs: 10_000 }
 const buffered = '50 ms; better-sqlite3: 2,000 events'
 const nothing = 'nothing; better-sqlite3: 2,000 events'
 
-/** @type {(what: string, more?: { seed?: string, goal?: Goal, drawn?: string, by?: string }) => Line} */
+/** @type {(what: string, more?: { seed?: string, goal?: Goal, drawn?: string, by?: string }) => Figure} */
 function rate (what, more) {
   return { figure: 'rate', what, unit: 'rate', ...more }
 }
 
-/** @type {(figure: string, goal?: Goal, drawn?: string) => Line} */
+/** @type {(figure: string, goal?: Goal, drawn?: string) => Figure} */
 function latency (figure, goal, drawn) {
   return { figure, what: figure, unit: 'ms', ...(goal && { goal }), ...(drawn && { drawn }) }
 }
 
-/** @type {import('../lib/tables').Table} */
+/** @type {GivenGroup} */
 const goals = {
   name: 'requests',
   title: 'Requests',
@@ -37,7 +42,7 @@ const goals = {
       setting: SETTING,
       peers: { millrace: { ack: 'written' }, sqlite: SEED_2K, empty: {} },
       lost: nothing,
-      lines: [
+      figures: [
         rate('one event a request, `written`', {
           goal: { times: [{ factor: 0.85, of: 'empty' }, { factor: 1, of: 'sqlite' }] },
           drawn: 'one event a request, written'
@@ -55,7 +60,7 @@ const goals = {
       setting: SETTING,
       peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
       lost: buffered,
-      lines: [
+      figures: [
         rate('one event a request, `buffered`', { goal: { times: [{ factor: 0.85, of: 'empty' }] }, drawn: 'one event a request, buffered' }),
         latency('p99', { within: [{ factor: 1.3, of: 'empty' }] }, 'one event a request, buffered: p99')
       ]
@@ -66,7 +71,7 @@ const goals = {
       setting: SETTING,
       peers: { millrace: { ack: 'synced' }, empty: {}, sync: {}, disk: {} },
       lost: 'nothing, nor does a power cut',
-      lines: [
+      figures: [
         rate('one event a request, `synced`', { goal: { times: [{ factor: 0.6, of: 'empty', or: 'disk' }] }, drawn: 'one event a request, synced' }),
         latency('p50'),
         latency('p99', undefined, 'one event a request, synced: p99')
@@ -78,7 +83,7 @@ const goals = {
       setting: { ...SETTING, request: 'lines' },
       peers: { millrace: { ack: 'written' }, parse: {} },
       lost: 'nothing',
-      lines: [rate('events in NDJSON of 100, `written`', { goal: { times: [{ factor: 0.6, of: 'parse' }] }, drawn: 'events in NDJSON of 100' })]
+      figures: [rate('events in NDJSON of 100, `written`', { goal: { times: [{ factor: 0.6, of: 'parse' }] }, drawn: 'events in NDJSON of 100' })]
     },
     ...['otlp', 'otlp-json'].map((request) => ({
       name: request,
@@ -86,7 +91,7 @@ const goals = {
       setting: { ...SETTING, request },
       peers: { millrace: { ack: 'written' }, parse: {} },
       lost: 'nothing',
-      lines: [rate(`log records of OpenTelemetry in ${request === 'otlp' ? 'protobuf' : 'JSON'}, 100 a request, \`written\``,
+      figures: [rate(`log records of OpenTelemetry in ${request === 'otlp' ? 'protobuf' : 'JSON'}, 100 a request, \`written\``,
         { goal: { times: [{ factor: 0.6, of: 'parse' }] } })]
     })),
     ...[['reads', 20, '20 reads with filters of 200 conditions'], ['bombs', 8, '8 senders of 31 MiB in 30 KB of gzip']].map((given) => {
@@ -97,7 +102,7 @@ const goals = {
         setting: { connections: 1, seconds: SETTING.seconds, hostile, count },
         peers: { millrace: { ack: 'written' } },
         lost: 'nothing',
-        lines: [
+        figures: [
           { ...latency('p99', { most: 50 }), what: `one event after the other, beside ${what}: p99` },
           { ...latency('lag', { most: 50 }), what: 'the longest turn of the event loop' }
         ]
@@ -109,14 +114,14 @@ const goals = {
       setting: { ...SETTING, request: 'put' },
       peers: { millrace: { ack: 'written' }, 'millrace-dictionary': { ack: 'written', dictionary: true } },
       lost: 'nothing',
-      lines: [rate('events by PUT, `written`', {
+      figures: [rate('events by PUT, `written`', {
         seed: '41% fewer with a dictionary', goal: { times: [{ factor: 0.95, of: 'millrace' }] }, by: 'millrace-dictionary'
       })]
     }
   ]
 }
 
-/** @type {(name: string, what: string, seed: string, bufferMs: number, waiting: object) => Row} */
+/** @type {(name: string, what: string, seed: string, bufferMs: number, waiting: object) => Given} */
 function buffer (name, what, seed, bufferMs, waiting) {
   return {
     name,
@@ -124,14 +129,14 @@ function buffer (name, what, seed, bufferMs, waiting) {
     setting: { ...SETTING, request: 'put' },
     peers: { millrace: { ack: 'buffered', bufferMs }, sqlite: waiting },
     lost: 'the buffer',
-    lines: [
+    figures: [
       rate(what, { seed, ...(name !== 'buffer-2k' && { goal: { times: [{ factor: SAME, of: 'millrace', in: 'buffer-2k' }] } }) }),
       latency('max')
     ]
   }
 }
 
-/** @type {import('../lib/tables').Table} */
+/** @type {GivenGroup} */
 const eventLogger = {
   name: 'eventlogger',
   title: 'the event logger',
@@ -144,7 +149,7 @@ const eventLogger = {
       setting: { ...SETTING, request: 'put' },
       peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
       lost: buffered,
-      lines: [
+      figures: [
         rate('PUT', { seed: '57K', drawn: 'events by PUT' }),
         latency('p95', { most: 2 }),
         { figure: 'failed', what: 'failed requests', unit: 'share', goal: { most: 0.01 } }
@@ -156,18 +161,18 @@ const eventLogger = {
       setting: { ...SETTING, request: 'get' },
       peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
       lost: buffered,
-      lines: [rate('GET', { seed: '61K', goal: { times: [{ factor: SAME, of: 'millrace', in: 'put' }] }, drawn: 'events by GET' })]
+      figures: [rate('GET', { seed: '61K', goal: { times: [{ factor: SAME, of: 'millrace', in: 'put' }] }, drawn: 'events by GET' })]
     },
     {
       name: 'stages',
       work: 'stages',
       setting: { seconds: 45 },
       peers: { millrace: { ack: 'buffered' }, sqlite: SEED_2K, empty: {} },
-      needs: 'k6',
+      needs: { 'k6 on the PATH': () => execFileSync('k6', ['version']) },
       runs: 1,
       timeoutMs: 240_000,
       lost: buffered,
-      lines: [
+      figures: [
         rate('PUT of up to 30 users who come and go, by k6', { seed: '58K', drawn: 'users who come and go, by PUT' }),
         latency('p95', { most: 2 }),
         { figure: 'failed', what: 'failed requests', unit: 'share', goal: { most: 0.01 } }
@@ -182,7 +187,7 @@ const eventLogger = {
       setting: { ...SETTING, request: 'put' },
       peers: { sqlite: { buffer: 10_000, intervalMs: 60_000, isOneByOne: true } },
       lost: 'the buffer',
-      lines: [rate('the buffer of 10,000 written one by one', { seed: '3.6K' }), { ...latency('max'), seed: '2,740 ms' }]
+      figures: [rate('the buffer of 10,000 written one by one', { seed: '3.6K' }), { ...latency('max'), seed: '2,740 ms' }]
     },
     {
       name: 'stored',
@@ -195,7 +200,7 @@ const eventLogger = {
         'sqlite-full': { ...SEED_2K, isFull: true }
       },
       lost: nothing,
-      lines: [rate('beside events stored before: 1,000,000, or `--stored N`', {
+      figures: [rate('beside events stored before: 1,000,000, or `--stored N`', {
         seed: 'no difference at 16M',
         by: 'millrace-full',
         goal: { times: [{ factor: SAME, of: 'millrace' }] }
@@ -204,7 +209,7 @@ const eventLogger = {
   ]
 }
 
-/** @type {import('../lib/tables').Table} */
+/** @type {GivenGroup} */
 const ways = {
   name: 'ways',
   title: 'SolidLog DirectLogger',
@@ -217,7 +222,7 @@ const ways = {
       setting: { count: 100_000 },
       peers: { millrace: {}, sqlite: {} },
       lost: '100 events; Millrace: 1 MiB',
-      lines: [rate('direct: a log of the program', { seed: '43,219' })]
+      figures: [rate('direct: a log of the program', { seed: '43,219' })]
     },
     {
       name: 'http-single',
@@ -225,7 +230,7 @@ const ways = {
       setting: { ...SETTING, connections: 1 },
       peers: { millrace: { ack: 'written' }, sqlite: SEED_2K, empty: {} },
       lost: nothing,
-      lines: [rate('HTTP, one event a request', { seed: '649' }), latency('p50')]
+      figures: [rate('HTTP, one event a request', { seed: '649' }), latency('p50')]
     },
     {
       name: 'http-batch',
@@ -233,12 +238,12 @@ const ways = {
       setting: { ...SETTING, connections: 1, request: 'lines' },
       peers: { millrace: { ack: 'written' }, parse: {} },
       lost: 'nothing',
-      lines: [rate('HTTP, 100 events a request', { seed: '26,517' }), latency('p50')]
+      figures: [rate('HTTP, 100 events a request', { seed: '26,517' }), latency('p50')]
     }
   ]
 }
 
-/** @type {import('../lib/tables').Table} */
+/** @type {GivenGroup} */
 const memory = {
   name: 'memory',
   title: 'Memory',
@@ -252,7 +257,7 @@ const memory = {
       runs: 1,
       timeoutMs: 180_000,
       lost: 'nothing',
-      lines: [
+      figures: [
         { figure: 'peak', what: '60 seconds of full load: the most', unit: 'bytes', goal: { above: [{ by: 64 * MIB, of: 'empty' }] } },
         { figure: 'growth', what: 'growth after the first 10 seconds', unit: 'bytes', goal: { most: 8 * MIB } },
         rate('events')
@@ -265,7 +270,7 @@ const memory = {
       peers: { millrace: {}, empty: {} },
       runs: 1,
       lost: '',
-      lines: [{ figure: 'memory', what: '1,000 idle readers of server-sent events; of the empty server, 1,000 connections', unit: 'bytes', goal: { most: 64 * MIB } }]
+      figures: [{ figure: 'memory', what: '1,000 idle readers of server-sent events; of the empty server, 1,000 connections', unit: 'bytes', goal: { most: 64 * MIB } }]
     },
     {
       name: 'names',
@@ -275,7 +280,7 @@ const memory = {
       runs: 1,
       timeoutMs: 600_000,
       lost: 'nothing',
-      lines: [
+      figures: [
         rate('10,000 logs with one event each: logs a second'),
         { figure: 'memory', what: 'more memory', unit: 'bytes', goal: { most: 64 * MIB } },
         // 100 logs are open, each with a file, its lock and a folder at most.
@@ -285,4 +290,32 @@ const memory = {
   ]
 }
 
-exports.tables = [goals, eventLogger, ways, memory]
+/** Who does the least work there is, at a row. @param {Given} row */
+function boundOf ({ peers }) {
+  return ['sync', 'empty'].find((name) => peers[name])
+}
+
+/** A row says what its first figure says, and options can change what it is given. @type {(given: Given) => import('../../engine/row').Row} */
+function toRow ({ figures, ...given }) {
+  return {
+    ...given,
+    what: figures[0].what ?? '',
+    figures: figures.map(({ goal, ...figure }) => ({ ...figure, ...goal && { goal: { bound: boundOf({ figures, ...given }), ...goal } } })),
+    measure,
+    prepare: ({ options }) => adapt(given, options)
+  }
+}
+
+/** @type {(row: { name: string, setting?: any }, options: any) => any} the setting, as options change it */
+function adapt ({ name, setting }, { seconds, stored, logs, readers }) {
+  const count = name === 'names' ? logs : name === 'readers' ? readers : undefined
+  return {
+    ...seconds && 'seconds' in setting && { seconds },
+    ...stored && 'stored' in setting && { stored },
+    ...count && { count }
+  }
+}
+
+/** @type {Group[]} */
+exports.groups = [goals, eventLogger, ways, memory].map(({ rows, ...group }) => ({ ...group, rows: rows.map(toRow) }))
+exports.parts = exports.groups.flatMap(({ rows }) => rows)

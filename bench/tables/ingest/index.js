@@ -1,0 +1,61 @@
+'use strict'
+// `npm run bench:ingest`: the server of @millrace/ingest beside the same fastify server that does nothing, one that
+// only parses, and one that buffers for a database.
+
+const { countOption } = require('../../engine/options')
+const { drawPanels } = require('../../engine/draw')
+const { formatGroups, tablesOfGroups } = require('../../engine/grids')
+const { loadParts } = require('../../lib/run')
+const { groups } = require('./rows')
+
+loadParts(require.resolve('./rows'))
+
+/** @type {Pick<import('../../engine/draw').Drawing, 'subject' | 'kinds'>} */
+const drawing = {
+  subject: 'Events of 35 bytes, server and load on the same cores',
+  kinds: [
+    { kind: 'millrace', label: 'Millrace' },
+    { kind: 'limit', label: 'servers that do less, and the disk alone' },
+    { kind: 'database', label: 'a buffer before SQLite, which answers before it stores' }
+  ]
+}
+const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3)))
+const table = { hasLost: true, hasGoals: true }
+
+/** @type {import('../../engine/row').Table} */
+exports.table = {
+  name: 'ingest',
+  about: `Sends events over HTTP to Millrace, to the same fastify server that does nothing, and to one that buffers for
+better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latency.*, and the tables in pages.`,
+  groups,
+  peers: loadParts(require.resolve('./servers')),
+  runs: 3,
+  budgetMs: 12 * 60_000,
+  takes: { minutes: 20, bytes: 2e9 },
+  options: {
+    seconds: countOption('of load, for each case', { max: 3600, standard: '5; 60 for endurance' }),
+    stored: countOption('events of the row `stored`, such as 16000000', { max: 100_000_000, standard: '1000000' }),
+    logs: countOption('of the row `names`', { max: 100_000, standard: '10000' }),
+    readers: countOption('of the row `readers`', { max: 10_000, standard: '1000' })
+  },
+  format: (results, shown) => formatGroups(results, shown, table),
+  tables: tablesOfGroups(groups, table),
+  charts: {
+    ingest: (results, shown) => drawPanels(results, shown, {
+      ...drawing,
+      unit: 'rate',
+      title: 'Events over HTTP: the same requests to Millrace and to other servers',
+      subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
+      footer: ['better-sqlite3 answers before it stores: a kill takes 2,000 events. A kill takes 50 ms of buffered events from Millrace, and no others.'],
+      format: (value) => three(value / 1000)
+    }),
+    'ingest-latency': (results, shown) => drawPanels(results, shown, {
+      ...drawing,
+      unit: 'ms',
+      title: 'Events over HTTP: how long the slowest request of a hundred waits',
+      subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
+      footer: ['30 connections, each sends the next request when it has its answer.'],
+      format: three
+    })
+  }
+}
