@@ -1,13 +1,14 @@
 'use strict'
 // Rows about single records, picked at random from the log of the bench.
 
-const { runPipeline, Tally, time } = require('../../lib/measure')
-const { createPrng } = require('../../lib/prng')
-const { listRecords, toRecord, toSeq } = require('../../lib/readers')
-const { appendAll, openStore } = require('../../stores')
-const { openOffset } = require('../../stores/flume')
-const { openMillrace } = require('../../stores/millrace')
-const { needs, readsPath, toRows } = require('./shared')
+const { findLog } = require('../../../engine/inputs')
+const { runPipeline, Tally, time } = require('../../../lib/measure')
+const { createPrng } = require('../../../lib/prng')
+const { listRecords, toRecord, toSeq } = require('../../../lib/readers')
+const { appendAll, openStore } = require('../../../stores')
+const { openOffset } = require('../../../stores/flume')
+const { openMillrace } = require('../../../stores/millrace')
+const { needs, readsPath, toRow } = require('../shared')
 
 const GETS = 20000
 const IN_FLIGHT = 16
@@ -19,30 +20,31 @@ const CACHE_SIZE = 64 * 1024 * 1024
 const WHOLE_CACHE_SIZE = 400 * 1024 * 1024
 const FILL_COUNT = 1000
 
-/** @typedef {Required<Pick<import('../../stores').Store, 'get' | 'close'>>} Getter */
+/** @typedef {Required<Pick<import('../../../stores').Store, 'get' | 'close'>>} Getter */
 
 /** @param {string} path */
 const inMillrace = (path, cache = CACHE_SIZE) => timeGets(path, openMillrace(path, { flags: 'r', cache }))
 /** @param {string} path */
 const inFlumelog = (path) => timeGets(path, openOffset(path, { flags: 'r' }))
 
-exports.parts = toRows([
-  ['get-flumelog', 'get at random : flumelog-offset', { faster: 10, samples: 5 }, readsPath('json', 'offset32'),
-    ({ path }) => inMillrace(path), ({ path }) => inFlumelog(path)],
+exports.parts = [
+  toRow('get-flumelog', 'get at random : flumelog-offset', { times: 10, samples: 5 }, readsPath('json', 'offset32'),
+    { millrace: ({ path }) => inMillrace(path), 'flumelog-offset': ({ path }) => inFlumelog(path) }),
   // A tree whose pages are the page cache itself.
-  ['get-lmdb', 'get at random : LMDB', { faster: 1.1, samples: 5, needs: needs.lmdb }, prepareLmdb,
-    ({ log }) => inMillrace(log), ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true)],
-  ['get-checked', 'get at random, verified : flumelog-offset', { faster: 3.5, samples: 5 },
-    async ({ findLog }) => ({ checked: (await findLog('json', 'checked')).path, old: (await findLog('json', 'offset32')).path }),
-    ({ checked }) => inMillrace(checked), ({ old }) => inFlumelog(old)],
+  toRow('get-lmdb', 'get at random : LMDB', { times: 1.1, samples: 5, needs: needs.lmdb }, prepareLmdb,
+    { millrace: ({ log }) => inMillrace(log), lmdb: ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true) }),
+  toRow('get-checked', 'get at random, verified : flumelog-offset', { times: 3.5, samples: 5 }, async (context) => ({
+    checked: await findLog(context, { log: 'json', framing: 'checked' }), old: await findLog(context, { log: 'json', framing: 'offset32' })
+  }), { millrace: ({ checked }) => inMillrace(checked), 'flumelog-offset': ({ old }) => inFlumelog(old) }),
   // The cache gives out copies; the Map gives out its own Buffers.
-  ['get-cache', 'get from the cache : a Map of Buffers', { faster: 0.25, samples: 5 }, readsPath('json', 'offset32'),
-    ({ path }) => inMillrace(path, WHOLE_CACHE_SIZE), ({ path }) => timeGets(path, openMap(path))]
-])
+  toRow('get-cache', 'get from the cache : a Map of Buffers', { times: 0.25, samples: 5 }, readsPath('json', 'offset32'),
+    { millrace: ({ path }) => inMillrace(path, WHOLE_CACHE_SIZE), map: ({ path }) => timeGets(path, openMap(path)) })
+]
 
-/** @param {import('./shared').Context} context */
-async function prepareLmdb ({ findLog, folder }) {
-  const { path: log } = await findLog('json', 'offset32')
+/** @param {import('../../../engine/row').Context} context */
+async function prepareLmdb (context) {
+  const { folder } = context
+  const log = await findLog(context, { log: 'json', framing: 'offset32' })
   const store = await openStore('lmdb', folder, 'append')
   await appendAll(store, await listRecords(log, toRecord), FILL_COUNT)
   await store.close()
@@ -52,7 +54,7 @@ async function prepareLmdb ({ findLog, folder }) {
 /**
  * Every sample picks other records, so that no cache has seen them. Both sides pick the same ones.
  * @param {string} path  of the log that has the records
- * @param {Promise<Pick<import('../../stores').Store, 'get' | 'close'>>} opening
+ * @param {Promise<Pick<import('../../../stores').Store, 'get' | 'close'>>} opening
  * @param {boolean} [isCounted]  whether the keys are 0, 1, 2, ..., instead of seqs
  * @returns {Promise<import('../runners').Runner>}
  */

@@ -6,12 +6,12 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { OffsetLog } = require('@millrace/offset-log')
-const { time } = require('../../lib/measure')
-const { BLOCK_SIZE } = require('../../lib/readers')
-const { syncFile } = require('../../lib/work-file')
+const { time } = require('../../../lib/measure')
+const { BLOCK_SIZE } = require('../../../lib/readers')
+const { syncFile } = require('../../../lib/work-file')
 const { packFarCommit, sumPages } = require('../insides')
 const { RECORD_SIZE, createRecords, readSpans, writeCommits } = require('../runners')
-const { needs, toRows } = require('./shared')
+const { needs, toRow } = require('../shared')
 
 const SMALL_SIZE = 10 * 1000 ** 2
 const LARGE_SIZE = 10 * 1000 ** 3
@@ -21,24 +21,24 @@ const MIB = 1024 * 1024
 const DURABLE_SIZE = 16 * MIB
 const TAIL_SIZE = 64 * MIB
 
-const zlib = { env: { MILLRACE_CRC32: 'zlib' } }
-const bound = { what: 'sync the bytes, read them, and work out their checksums', open: openSyncReadAndChecksum }
+const least = { what: 'sync the bytes, read them, and work out their checksums', open: openSyncReadAndChecksum }
+const recoverySides = { millrace: openRecovery, 'read-and-sum': openReadAndChecksum }
 
-exports.parts = toRows([
-  ['open-size', 'open after a clean close, 10 GB : 10 MB', { goal: 1.5, samples: 100 },
-    prepareSizes, ({ large }) => openAgain(large, LARGE_SIZE), ({ small }) => openAgain(small, SMALL_SIZE)],
+exports.parts = [
+  toRow('open-size', 'open after a clean close, 10 GB : 10 MB', { within: 1.5, samples: 100 }, prepareSizes,
+    { millrace: ({ large }) => openAgain(large, LARGE_SIZE), 'log-10MB': ({ small }) => openAgain(small, SMALL_SIZE) }),
   // Recovery must read the unsynced bytes and compute their checksums. Nothing is torn, so nothing is cut or kept. It
-  // also syncs before it shows a record: that is in the bound. One row is for a plain Node.js, one for the faster
+  // also syncs before it shows a record: that is in the least work. One row is for a plain Node.js, one for the faster
   // checksum.
-  ['recover-zlib', 'recover 64 MiB, zlib : read, checksum', { goal: 2, samples: 4, bound, ...zlib },
-    prepareCrash, openRecovery, openReadAndChecksum],
-  ['recover-node-rs', 'recover 64 MiB, node-rs : read, checksum', { goal: 2, samples: 4, bound, needs: needs.nodeRsCrc32 },
-    prepareCrash, openRecovery, openReadAndChecksum]
-])
+  toRow('recover-zlib', 'recover 64 MiB, zlib : read, checksum',
+    { within: 2, samples: 4, least, env: { MILLRACE_CRC32: 'zlib' } }, prepareCrash, recoverySides),
+  toRow('recover-node-rs', 'recover 64 MiB, node-rs : read, checksum',
+    { within: 2, samples: 4, least, needs: needs.nodeRsCrc32 }, prepareCrash, recoverySides)
+]
 
 /**
  * The part of the large log that opening does not read is a hole in the file.
- * @param {import('./shared').Context} context
+ * @param {import('../../../engine/row').Context} context
  */
 async function prepareSizes ({ folder }) {
   const [small, large] = ['small.log', 'large.log'].map((name) => path.join(folder, name))
@@ -48,7 +48,7 @@ async function prepareSizes ({ folder }) {
   return { small, large }
 }
 
-/** @param {import('./shared').Context} context */
+/** @param {import('../../../engine/row').Context} context */
 function prepareCrash ({ folder }) {
   const file = path.join(folder, 'crashed.log')
   leaveCrashed(file)
@@ -162,7 +162,7 @@ function openReadAndChecksum ({ file }) {
 
 /** @type {(setting: { folder: string }) => import('../runners').Runner} */
 function openSyncReadAndChecksum ({ folder }) {
-  const file = path.join(fs.mkdtempSync(path.join(folder, 'bound-')), 'bytes')
+  const file = path.join(fs.mkdtempSync(path.join(folder, 'least-')), 'bytes')
   const fd = fs.openSync(file, 'w+')
   const buf = Buffer.alloc(BLOCK_SIZE)
   return {

@@ -1,11 +1,11 @@
 'use strict'
-// The only file of the bench that uses internal parts of the packages. A row's bound needs the same checksums over the
+// The only file of the bench that uses internal parts of the packages. The least work needs the same checksums over the
 // same layout, and no public call makes a log of 10 GB with a hole in it.
 
 const fs = require('node:fs')
 const { SpanReader } = require('@millrace/block-file')
 const { putUint32 } = require('@millrace/flow')
-const { AppendGroup } = require('../../packages/offset-log/lib/appender')
+const { AppendGroup } = require('../../../packages/offset-log/lib/appender')
 const {
   CONTINUED_OFFSET, PAYLOAD_SIZE_OFFSET, crc32, decodeFileHeader, decodeSlot, encodeSlot, CHUNK_HEADER_SIZE,
   CHUNK_SIZE_MIN, FRAME_TYPES, HEADER_SIZE, HEAD_SIZE, LENGTH_SIZE, PAGE_SIZE, SLOT_POSITIONS, SLOT_SIZE, packCommit,

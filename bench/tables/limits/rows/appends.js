@@ -3,15 +3,15 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { time } = require('../../lib/measure')
-const { appendBatches, appendDurably, openStore, readBack, toBatches } = require('../../stores')
+const { time } = require('../../../lib/measure')
+const { appendBatches, appendDurably, openStore, readBack, toBatches } = require('../../../stores')
 const { putUint32, sumPages } = require('../insides')
-const { RECORD_SIZE, createLimit, createRecords, writeCommits } = require('../runners')
-const { needs, toRows } = require('./shared')
+const { RECORD_SIZE, createRecords, writeCommits } = require('../runners')
+const { needs, toRow } = require('../shared')
 
-/** @typedef {import('./shared').Row} Row */
-/** @typedef {import('./shared').OpenSide} OpenSide */
-/** @typedef {import('../../stores').Store} Store */
+/** @typedef {import('../../../engine/row').Row} Row */
+/** @typedef {import('../shared').OpenSide} OpenSide */
+/** @typedef {import('../../../stores').Store} Store */
 /** @typedef {(folder: string) => Promise<Pick<Store, 'append' | 'scan' | 'close'>>} OpenStore */
 
 const RECORDS_MAX = 100000
@@ -24,41 +24,41 @@ const TOUCHED_PER_RECORD = 4 * RECORD_SIZE
 const TOUCH_SIZE = 4 * 1024 * 1024
 // The compiler optimises the appending code only after about a million appends.
 const BATCH_SAMPLES = 31
-const BOUND = 'copy the records together behind their lengths, sum them, write them, and call back'
+const LEAST = 'copy the records together behind their lengths, sum them, write them, and call back'
 
-/** @typedef {[prepare: Row['prepare'], ours: OpenSide, peer: OpenSide]} Sides */
+/** @typedef {[prepare: Row['prepare'], sides: Record<string, OpenSide>]} Sides */
 
-const synced = { goal: 1, samples: 4, needs: needs.betterSqlite3 }
-const batched = { samples: BATCH_SAMPLES, bound: { what: BOUND, open: inBatches(openLeast) } }
+const synced = { within: 1, samples: 4, needs: needs.betterSqlite3 }
+const batched = { samples: BATCH_SAMPLES, least: { what: LEAST, open: inBatches(openLeast) } }
 const single = { batchSize: 1, inFlight: 1000 }
-/** @type {Partial<Row>} */
-const space = { unit: 'bytes', isShare: true, isExact: true }
+// It always gives the same.
+const space = /** @type {const} */ ({ unit: 'bytes', isShare: true, runs: 1 })
 
-exports.parts = toRows([
+exports.parts = [
   // The cost of a sync and of what comes on top. There must be many records, because each of the first thousand takes
   // twice as long, until the code is compiled.
-  ['append-one', 'append, synced each : SQLite, commit each', synced, ...durably({ appenderCount: 1, roundCount: 3000 })],
+  toRow('append-one', 'append, synced each : SQLite, commit each', synced, ...durably({ appenderCount: 1, roundCount: 3000 })),
   // How well a log shares syncs among many appenders that each wait for their record.
-  ['append-256', '256 appenders : SQLite, 256 a commit', synced, ...durably({ appenderCount: 256, roundCount: 50 })],
-  ['append-flumelog', 'append, batches of 100 : flumelog-offset', { ...batched, faster: 3.5 }, ...beside(store('flumelog-offset'))],
-  ['append-lmdb', 'append, batches of 100 : LMDB', { ...batched, faster: 4, needs: needs.lmdb }, ...beside(store('lmdb'))],
-  ['append-level', 'append, batches of 100 : LevelDB',
-    { ...batched, faster: 5, samples: 11, needs: needs.classicLevel }, ...beside(store('leveldb'))],
-  ['append-sqlite', 'append, batches of 100 : SQLite, WAL',
-    { ...batched, faster: 5, samples: 11, needs: needs.betterSqlite3 }, ...beside(store('sqlite'))],
-  // The peer writes the same bytes, already joined: the most that an append could gain.
-  ['append-raw', 'append, batches of 100 : raw write', { samples: BATCH_SAMPLES, faster: 0.35 }, ...beside(openRaw)],
+  toRow('append-256', '256 appenders : SQLite, 256 a commit', synced, ...durably({ appenderCount: 256, roundCount: 50 })),
+  toRow('append-flumelog', 'append, batches of 100 : flumelog-offset', { ...batched, times: 3.5 }, ...beside('flumelog-offset')),
+  toRow('append-lmdb', 'append, batches of 100 : LMDB', { ...batched, times: 4, needs: needs.lmdb }, ...beside('lmdb')),
+  toRow('append-level', 'append, batches of 100 : LevelDB',
+    { ...batched, times: 5, samples: 11, needs: needs.classicLevel }, ...beside('leveldb')),
+  toRow('append-sqlite', 'append, batches of 100 : SQLite, WAL',
+    { ...batched, times: 5, samples: 11, needs: needs.betterSqlite3 }, ...beside('sqlite')),
+  // The other side writes the same bytes, already joined: the most that an append could gain.
+  toRow('append-raw', 'append, batches of 100 : raw write', { samples: BATCH_SAMPLES, times: 0.35 }, ...beside('write', openRaw)),
   // Each record comes with a callback of its own, and the log joins them.
-  ['append-each', 'append one by one : flumelog-offset',
-    { ...batched, faster: 2.8, bound: { what: BOUND, open: inBatches(openLeast, single) } },
-    ...beside(store('flumelog-offset'), single)],
+  toRow('append-each', 'append one by one : flumelog-offset',
+    { ...batched, times: 2.8, least: { what: LEAST, open: inBatches(openLeast, single) } },
+    ...beside('flumelog-offset', store('flumelog-offset'), single)),
   // 87 records fill 60 kB. A busy log joins that many by itself.
-  ['space-batch', 'space beyond payload, 87 records a commit', { ...space, goal: 0.025 },
-    ...takingSpace({ commitCount: 1000, recordsPerCommit: 87 })],
+  toRow('space-batch', 'space beyond payload, 87 records a commit', { ...space, within: 0.025 },
+    ...takingSpace({ commitCount: 1000, recordsPerCommit: 87 })),
   // The worst case of the format: a header for every record.
-  ['space-single', 'space beyond payload, 1 record a commit', { ...space, goal: 0.12 },
-    ...takingSpace({ commitCount: 50000, recordsPerCommit: 1 })]
-])
+  toRow('space-single', 'space beyond payload, 1 record a commit', { ...space, within: 0.12 },
+    ...takingSpace({ commitCount: 50000, recordsPerCommit: 1 }))
+]
 
 /** @type {(name: string) => OpenStore} */
 function store (name) {
@@ -81,17 +81,17 @@ function durably ({ appenderCount, roundCount }) {
       return appendDurably(store, records, appenderCount, isOver)
     })
   }
-  return [({ folder }) => ({ folder }), side('checked'), side('sqlite')]
+  return [({ folder }) => ({ folder }), { millrace: side('checked'), sqlite: side('sqlite') }]
 }
 
 /**
- * Appends the same batches to Millrace and to a peer, without syncs.
- * @type {(peer: OpenStore, batching?: Batching) => Sides}
+ * Appends the same batches to Millrace and to another store, without syncs.
+ * @type {(name: string, open?: OpenStore, batching?: Batching) => Sides}
  */
-function beside (peer, batching) {
-  return [({ folder, records }) => {
+function beside (name, open = store(name), batching) {
+  return [({ folder, options: { records } }) => {
     return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
-  }, inBatches(store('checked'), batching), inBatches(peer, batching)]
+  }, { millrace: inBatches(store('checked'), batching), [name]: inBatches(open, batching) }]
 }
 
 /**
@@ -213,7 +213,7 @@ function openFile (folder, lengthSize, createAppend) {
   const fd = fs.openSync(file, 'w')
   return {
     append: createAppend(fd),
-    async scan (/** @type {import('../../stores').Visit} */ visit) {
+    async scan (/** @type {import('../../../stores').Visit} */ visit) {
       const bytes = fs.readFileSync(file)
       for (let end = 0; end < bytes.length;) {
         const start = end + lengthSize
@@ -232,11 +232,14 @@ function openFile (folder, lengthSize, createAppend) {
  */
 function takingSpace (work) {
   const records = work.commitCount * work.recordsPerCommit
-  return [({ folder }) => ({ file: path.join(folder, 'space.log') }), ({ file }) => ({
-    async sample () {
-      await writeCommits(file, work)
-      return fs.statSync(file).size - records * RECORD_SIZE
-    },
-    finish: () => ({ records })
-  }), createLimit(records * RECORD_SIZE, { records })]
+  return [({ folder }) => ({ file: path.join(folder, 'space.log') }), {
+    millrace: ({ file }) => ({
+      async sample () {
+        await writeCommits(file, work)
+        return fs.statSync(file).size - records * RECORD_SIZE
+      },
+      finish: () => ({ records })
+    }),
+    payload: () => ({ sample: () => records * RECORD_SIZE, finish: () => ({ records }) })
+  }]
 }

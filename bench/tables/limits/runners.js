@@ -4,9 +4,9 @@
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const { OffsetLog } = require('@millrace/offset-log')
-const { Counts, Tally, takeSamples, time } = require('../lib/measure')
-const { createPrng } = require('../lib/prng')
-const { BLOCK_SIZE, CODECS, openRecords } = require('../lib/readers')
+const { Counts, Tally, time } = require('../../lib/measure')
+const { createPrng } = require('../../lib/prng')
+const { BLOCK_SIZE, CODECS, openRecords } = require('../../lib/readers')
 const { sumAndWalk } = require('./insides')
 
 /**
@@ -15,18 +15,9 @@ const { sumAndWalk } = require('./insides')
  * @property {() => Answer | Promise<Answer>} finish  frees everything; says what was done
  */
 
-/** @typedef {import('../lib/run').Answer} Answer */
-/** @typedef {import('../lib/measure').TallyResult} TallyResult */
-/** @typedef {import('../lib/readers').Reader<any>} Reader */
-/** @typedef {'ours' | 'peer' | 'bound'} SideName */
-
-/**
- * The result of one process of one side.
- * @typedef {object} Outcome
- * @property {number} first  the first sample
- * @property {number} value  the median of the later samples, or the first if there are none
- * @property {Answer} answer
- */
+/** @typedef {import('../../engine/row').Answer} Answer */
+/** @typedef {import('../../lib/measure').TallyResult} TallyResult */
+/** @typedef {import('../../lib/readers').Reader<any>} Reader */
 
 /**
  * How to tally what a reader delivers.
@@ -48,24 +39,6 @@ const PEAK_SCRIPT = require.resolve('./peak-memory')
 const BYTES = { every: Infinity, pick: ({ delivered: bytes }) => ({ bytes }) }
 /** @type {Kind} */
 const RECORDS = { pick: ({ records, delivered, digest, seqSum }) => ({ records, delivered, digest, seqSum }) }
-
-/**
- * Measures one side of one row, in a child process.
- * @param {{ row: import('./rows/shared').Row, side: SideName, setting: any, samples?: number }} order
- * @returns {Promise<Outcome>}
- */
-async function measureSide ({ row, side, setting, samples }) {
-  const open = /** @type {import('./rows/shared').OpenSide} */ (side === 'bound' ? row.bound?.open : row[side])
-  const runner = await open(setting)
-  const own = (side === 'peer' ? row.peerSamples : undefined) ?? row.samples ?? 0
-  const values = await takeSamples(own > 0 ? samples ?? own : 0, () => runner.sample())
-  return { ...values, answer: await runner.finish() }
-}
-
-/** A side that is a constant instead of a measurement. @param {number} value @param {Answer} [answer] */
-function createLimit (value, answer = {}) {
-  return () => ({ sample: () => value, finish: () => answer })
-}
 
 /**
  * Records as long as the messages of the bench, without repetition inside. They are the same in every process.
@@ -239,8 +212,6 @@ function measurePeak (work, path, fold = 1) {
   }
 }
 
-exports.measureSide = measureSide
-exports.createLimit = createLimit
 exports.createRecords = createRecords
 exports.writeCommits = writeCommits
 exports.readSpans = readSpans

@@ -1,7 +1,7 @@
 'use strict'
 // The task of a scan over threads: counts the records of each partition.
 
-const { Counts } = require('../lib/measure')
+const { Counts } = require('../../lib/measure')
 
 /** @type {import('@millrace/offset-log').CreateTask} */
 module.exports = () => {

@@ -4,31 +4,32 @@
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { copyLog, warm } = require('../../lib/logs')
-const { formatSize } = require('../../lib/report')
-const { createLimit, measurePeak, openScan } = require('../runners')
-const { readsPath, toRows } = require('./shared')
+const { findLog } = require('../../../engine/inputs')
+const { copyLog, warm } = require('../../../lib/logs')
+const { formatSize } = require('../../../lib/report')
+const { measurePeak, openScan } = require('../runners')
+const { readsPath, toRow } = require('../shared')
 
 const FOLD = 10
 const POSITION_MAX = 2 ** 32 - 1
 
-const limit = createLimit(24 * 1024 ** 2)
+const MEMORY_MAX = 24 * 1024 ** 2
 const bytes = /** @type {const} */ ({ unit: 'bytes' })
 
-exports.parts = toRows([
+exports.parts = [
   // A scan needs one window, whatever the size of the log.
-  ['memory', 'memory of a verified scan : 24 MiB', { ...bytes, goal: 1 },
-    readsPath('json', 'checked'), ({ path }) => measurePeak('scan', path), limit],
+  toRow('memory', 'memory of a verified scan : 24 MiB', { ...bytes, most: MEMORY_MAX }, readsPath('json', 'checked'),
+    { millrace: ({ path }) => measurePeak('scan', path) }),
   // flumelog-offset keeps the blocks that it has read.
-  ['memory-flumelog', 'memory of a scan : flumelog-offset', { ...bytes, goal: 1 / 6 },
-    readsPath('json', 'offset32'), ({ path }) => measurePeak('scan', path), ({ path }) => measurePeak('flumelog', path)],
+  toRow('memory-flumelog', 'memory of a scan : flumelog-offset', { ...bytes, within: 1 / 6 }, readsPath('json', 'offset32'),
+    { millrace: ({ path }) => measurePeak('scan', path), 'flumelog-offset': ({ path }) => measurePeak('flumelog', path) }),
   // Ten times the log should take ten times the time.
-  ['large-time', 'scan of ten times the log : of the log', { goal: 10.5, samples: 3, peerSamples: 9 },
-    prepareTenFold, ({ large }) => scanFolds(large, 1), ({ small }) => scanFolds(small, FOLD)],
+  toRow('large-time', 'scan of ten times the log : of the log', { within: 10.5, samples: 3, otherSamples: 9 }, prepareTenFold,
+    { millrace: ({ large }) => scanFolds(large, 1), 'log-once': ({ small }) => scanFolds(small, FOLD) }),
   // The same memory, apart from garbage.
-  ['large-memory', 'memory, ten times the log : of the log', { ...bytes, goal: 1.1 },
-    prepareTenFold, ({ large }) => measurePeak('scan', large), ({ small }) => measurePeak('scan', small, FOLD)]
-])
+  toRow('large-memory', 'memory, ten times the log : of the log', { ...bytes, within: 1.1 }, prepareTenFold,
+    { millrace: ({ large }) => measurePeak('scan', large), 'log-once': ({ small }) => measurePeak('scan', small, FOLD) })
+]
 
 /**
  * Both sides report the same number of records: the smaller one multiplies its own by ten.
@@ -41,9 +42,9 @@ function scanFolds (path, fold) {
   })
 }
 
-/** @param {import('./shared').Context} context */
-async function prepareTenFold ({ findLog }) {
-  const { path: small } = await findLog('json', 'offset32')
+/** @param {import('../../../engine/row').Context} context */
+async function prepareTenFold (context) {
+  const small = await findLog(context, { log: 'json', framing: 'offset32' })
   return { small, ...await findTenFold(small) }
 }
 
@@ -80,4 +81,4 @@ function findLack (folder, memory, disk) {
 
 exports.findLack = findLack
 exports.findTenFold = findTenFold
-exports.limit = limit
+exports.MEMORY_MAX = MEMORY_MAX
