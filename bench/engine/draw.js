@@ -47,3 +47,4 @@ async function drawPanels (results, { rows, peers, facts }, { unit, subject, kin
 }
 
 exports.drawPanels = drawPanels
+exports.drawTails = async () => undefined
