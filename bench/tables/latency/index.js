@@ -7,20 +7,13 @@ const { loadParts } = require('../../lib/run')
 
 /** @type {import('../../engine/row').Row[]} */
 const rows = loadParts(require.resolve('./rows'))
-const OURS = ['@millrace/offset-log']
 
 /** @type {import('../../engine/row').Table} */
 exports.table = {
   name: 'latency',
   about: 'How long calls take, up to the slowest of all: appends that wait for the disk, live delivery, single reads.',
   groups: [{ name: 'latency', title: 'Latency', rows }],
-  peers: [
-    { name: 'millrace', label: 'Millrace', kind: 'millrace', packages: OURS },
-    { name: 'millrace-never', label: 'Millrace, never synced', kind: 'millrace', packages: OURS },
-    { name: 'sqlite', label: 'SQLite', kind: 'database', packages: ['better-sqlite3'] },
-    { name: 'lmdb', label: 'LMDB', kind: 'database', packages: ['lmdb'] },
-    { name: 'flumelog', label: 'flumelog-offset', kind: 'flume', packages: ['flumelog-offset'] }
-  ],
+  peers: loadParts(require.resolve('./peers')),
   runs: 5,
   budgetMs: 4 * 60_000,
   takes: { minutes: 4, bytes: 3e9 },
