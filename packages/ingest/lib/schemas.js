@@ -13,7 +13,7 @@ const SEQ_MAX = Number.MAX_SAFE_INTEGER
  * @typedef {object} Doc  of a route
  * @property {string} summary
  * @property {Record<string, Schema>} [params]
- * @property {Record<string, Schema>} [query]
+ * @property {Record<string, Schema>} [query]  the parameters that there are: no others are taken
  * @property {Record<string, Schema>} [headers]
  * @property {Record<string, Schema>} [body]  by media type; shown only
  * @property {Record<string, Answer>} answers  by status; `default` if failures are no problems
@@ -37,7 +37,8 @@ const name = {
   pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',
   description: 'a log'
 }
-const ack = { type: 'string', enum: ACKS, description: 'what the answer promises; stronger than Prefer' }
+const ack = { type: 'string', enum: ACKS, description: 'what the answer promises; of this and Prefer, the stronger one counts' }
+const prefer = { type: 'string', description: 'such as ack=synced. Other preferences are ignored; an ack that is not known is refused' }
 const stored = object({ ack: { type: 'string', enum: ACKS }, count, last: count }, ['last'])
 const lines = { 'application/x-ndjson': { type: 'string', description: 'a line for each, and a last line that says how the answer ended' } }
 
@@ -58,7 +59,7 @@ exports.docs = {
     params: { name },
     query: { ack },
     headers: {
-      prefer: { type: 'string', description: 'such as ack=synced' },
+      prefer,
       'idempotency-key': {
         type: 'string', pattern: '^[!-~][ -~]{0,255}$', description: 'a second request with the same key stores nothing'
       }
@@ -75,7 +76,7 @@ exports.docs = {
   otlp: {
     summary: 'Takes logs from OpenTelemetry: OTLP/HTTP',
     query: { ack },
-    headers: { prefer: { type: 'string', description: 'such as ack=synced' } },
+    headers: { prefer },
     body: {
       'application/json': { description: 'an ExportLogsServiceRequest', type: 'object' },
       'application/x-protobuf': { description: 'the same', type: 'string', format: 'binary' }
@@ -115,7 +116,7 @@ exports.docs = {
     summary: 'Records that something happened',
     params: { source: eventText('what it happened to'), event: eventText('what happened') },
     query: { key: eventText('more about it'), value: eventText('more about it'), ack },
-    headers: { prefer: { type: 'string', description: 'such as ack=synced' } },
+    headers: { prefer },
     answers: acknowledged
   },
   counts: {
