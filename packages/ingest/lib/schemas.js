@@ -22,8 +22,11 @@ const SEQ_MAX = Number.MAX_SAFE_INTEGER
 
 const seq = (/** @type {string} */ description) => ({ type: 'integer', minimum: -1, maximum: SEQ_MAX, description })
 const time = (/** @type {string} */ description) => ({
-  description: `${description}: ms since 1970, or an ISO date`,
-  anyOf: [{ type: 'string', pattern: '^[0-9]{1,15}$' }, { type: 'string', format: 'date-time' }, { type: 'string', format: 'date' }]
+  type: 'string',
+  minLength: 1,
+  maxLength: 100,
+  description: `${description}: a time, in UTC unless it has a zone; ms or seconds since 1970; or 10m, 1h or 2d for so long ago`,
+  examples: ['2026-11-23', '2026-11-23T10:00+02:00', '1790000000000', '10m']
 })
 const day = (/** @type {string} */ description) => ({ type: 'string', format: 'date', description })
 const eventText = (/** @type {string} */ description) => ({ type: 'string', minLength: 1, maxLength: TEXT_LENGTH_MAX, description })

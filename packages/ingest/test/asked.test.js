@@ -21,7 +21,7 @@ const READS = {
   'limit=null': QUERY, 'limit=true': QUERY, 'limit=%D9%A1': QUERY, 'limit=9007199254740993': QUERY, 'limit=1,2': QUERY,
   'gt=-1': 3, 'gt=-2': QUERY, 'gt=1e3': QUERY, 'gte=%200': QUERY, 'lt=0x10': QUERY, 'lte=': QUERY, 'gt=-1&gte=0': 3,
   'reverse=true': 3, 'reverse=false': 3, 'reverse=1': QUERY, 'reverse=': QUERY, 'reverse=TRUE': QUERY, 'reverse=yes': QUERY,
-  'since=': QUERY, 'since=-1': QUERY, 'since=1e3': QUERY, 'since=%202026-01-01': QUERY, 'until=0x10': QUERY, 'until=soon': QUERY,
+  'since=': QUERY, 'since=-1': QUERY, 'since=1e3': QUERY, 'since=%202026-01-01': 3, 'until=0x10': QUERY, 'until=soon': QUERY,
   'where=': [400, 'bad_where'], 'where=1': [400, 'bad_where'], 'where=n%3D1': [400, 'bad_where']
 }
 
@@ -94,6 +94,19 @@ tape('asked: a parameter that is misspelt, given twice or no plain number is ref
     const { status, body, records } = await read(`/v1/logs/a?${query}`)
     t.deepEqual(Array.isArray(expected) ? [status, body?.code] : records?.length, expected, query)
   }
+})
+
+tape('asked: times are spelled as the command takes them', async (t) => {
+  const { read, ask } = await serveThree(t)
+  const [{ time }] = (await read('/v1/logs/a')).records
+  const iso = new Date(time).toISOString()
+  const texts = ['10m', '90s', '1.5 h', '2d ago', '1w', iso, iso.slice(0, 10), iso.slice(0, 16).replace('T', ' '), new Date(time - 1000).toUTCString(),
+    String(Math.floor(time / 1000)), String(time), `${time}000`, `${time}000000`, '0', '4321', iso.replace('Z', '+00:00')]
+  for (const text of texts) t.equal((await read(`/v1/logs/a?${new URLSearchParams({ since: text })}`)).records?.length, 3, text)
+  for (const text of ['10m', '1h ago', '4321', String(time - 1)]) t.equal((await read(`/v1/logs/a?${new URLSearchParams({ until: text })}`)).records?.length, 0, text)
+  for (const text of ['10 minutes', '10M', '-10m', '123456789012345678901', '2026-13-01']) t.equal((await ask(`/v1/logs/a?since=${text}`)).body.code, 'bad_query', text)
+  const { body } = await ask('/v1/logs/a?since=2026-11-23T10:00+02:00')
+  t.match(body.detail, /^since: Expected a time such as .* A \+ in a URL is written %2B\.$/)
 })
 
 tape('asked: a refused parameter is named, with the nearest one and all that there are', async (t) => {
