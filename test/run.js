@@ -17,6 +17,7 @@ const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
   --busy N       beside N busy loops, as on a machine that others use
   --silent-s N   ends a file that prints nothing for N seconds (120; 600 in the long form)`
 
+const RUN_FILE = path.join(__dirname, 'run-file.js')
 const root = path.join(__dirname, '..')
 const slowPath = path.join(__dirname, 'slow.json')
 /** Files that `npm test` leaves out, so that it takes five minutes. @type {Set<string>} */
@@ -187,7 +188,7 @@ function runTestFile (file) {
     // Of a group of its own, so that the processes that it started end with it. A terminal's Ctrl-C does not reach
     // the group: the runner passes it on.
     const isGroup = process.platform !== 'win32'
-    const child = spawn(process.execPath, [file], { cwd: root, env, detached: isGroup, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [RUN_FILE, file], { cwd: root, env, detached: isGroup, stdio: ['ignore', 'pipe', 'pipe'] })
     const kill = (/** @type {NodeJS.Signals} */ signal) => {
       try {
         isGroup ? process.kill(-Number(child.pid), signal) : child.kill(signal)

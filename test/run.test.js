@@ -13,7 +13,8 @@ function makeHouse (files) {
   const tests = path.join(folder, 'packages', 'one', 'test')
   fs.mkdirSync(path.join(folder, 'test'))
   fs.mkdirSync(tests, { recursive: true })
-  fs.copyFileSync(path.join(__dirname, 'run.js'), path.join(folder, 'test', 'run.js'))
+  for (const name of ['run.js', 'run-file.js']) fs.copyFileSync(path.join(__dirname, name), path.join(folder, 'test', name))
+  fs.symlinkSync(path.join(__dirname, '..', 'node_modules'), path.join(folder, 'node_modules'), 'junction')
   for (const [name, code] of Object.entries(files)) fs.writeFileSync(path.join(tests, name), code)
   return folder
 }
@@ -108,6 +109,31 @@ tape('runner: a file that is silent is ended with its processes, and what it pri
   t.ok(text.endsWith('2 passed, 1 failed\n'), text)
   t.notOk(isRunning(Number(fs.readFileSync(pidPath, 'utf8'))), 'its child has ended, too')
   fs.rmSync(pidPath)
+  fs.rmSync(folder, { recursive: true })
+  t.end()
+})
+
+tape('runner: deepEqual passes what is equal, fails what is not, and deepLooseEqual stays loose', (t) => {
+  const folder = makeHouse({
+    'equal.test.js': `const tape = require('tape')
+      tape('equal', (t) => {
+        const make = () => Array.from({ length: 20_000 }, (_, i) => ({ i, nested: { list: [i, NaN], map: new Map([[i, 'x']]) } }))
+        t.deepEqual(make(), make())
+        t.notDeepEqual({ a: 1 }, { a: 2 })
+        t.deepLooseEqual({ a: 1 }, { a: '1' })
+        t.ok(require.main === module && process.argv[1] === __filename && process.argv.length === 2)
+        t.end()
+      })`,
+    'different.test.js': `const tape = require('tape')
+      tape('different', (t) => {
+        for (const other of [{ a: 2 }, { a: '1' }, { a: 1, b: undefined }, null]) t.deepEqual({ a: 1 }, other)
+        t.notDeepEqual({ a: [1] }, { a: [1] })
+        t.end()
+      })`
+  })
+  const { text } = run(folder, [])
+  t.match(text, /equal\.test\.js {2}4 passed, 0 failed/)
+  t.match(text, /different\.test\.js {2}0 passed, 5 failed/)
   fs.rmSync(folder, { recursive: true })
   t.end()
 })

@@ -2,7 +2,7 @@
 // The options of a server as people write them: as flags of `millrace serve`, in its environment, and in a file. One
 // table has them all, and the help and the documents are made from it. It needs no server.
 
-const { misuse } = require('@millrace/errors')
+const { countEdits, misuse } = require('@millrace/errors')
 const { ACKS, DEFAULTS, LIMITS, SERVER } = require('./lib/options')
 
 const ENV_PREFIX = 'MILLRACE_SERVE_'
@@ -209,24 +209,11 @@ function readFile (text) {
 function checkKnown (given, known, where) {
   for (const name of given) {
     if (known.includes(name)) continue
-    const [nearest] = known.map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other.toLowerCase()) }))
+    const [nearest] = known.map((other) => ({ other, distance: countEdits(name.toLowerCase(), other.toLowerCase()) }))
       .sort((one, other) => one.distance - other.distance)
     const hint = nearest.distance <= Math.max(2, name.length / 3) ? `did you mean ${nearest.other}?` : `known are ${known.join(', ')}`
     throw misuse(`${where} an option ${name} that is not known; ${hint}`)
   }
-}
-
-/** How many letters differ. @type {(one: string, other: string) => number} */
-function distanceOf (one, other) {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let at = 1; at <= one.length; at++) {
-    const next = [at]
-    for (let to = 1; to <= other.length; to++) {
-      next[to] = Math.min(row[to] + 1, next[to - 1] + 1, row[to - 1] + (one[at - 1] === other[to - 1] ? 0 : 1))
-    }
-    row = next
-  }
-  return row[other.length]
 }
 
 exports.settings = settings

@@ -11,7 +11,7 @@ const { compareTexts } = require('./lib/operators')
 const { createSearches, planWhere } = require('./lib/plan')
 const { createCheckedSearch, createSelect } = require('./lib/select')
 const { createTextSearch, OFFSET_MAX, WORD_SIZE } = require('./lib/text-search')
-const { toInstant, toNanoseconds } = require('./lib/times')
+const { parseTime, toInstant, toNanoseconds } = require('./lib/times')
 const { parseWhere } = require('./lib/where')
 
 /**
@@ -48,6 +48,7 @@ exports.createLogCheck = createLogCheck
 exports.timeBoundsOf = timeBoundsOf
 exports.findTime = findTime
 exports.findLevel = findLevel
+exports.parseTime = parseTime
 exports.toInstant = toInstant
 exports.toNanoseconds = toNanoseconds
 exports.toLevel = toLevel

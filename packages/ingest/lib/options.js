@@ -42,7 +42,8 @@ const SERVER = Object.freeze({
 /**
  * What an answer promises. `'buffered'` (202): the records are in memory, and survive `process.exit` and an uncaught
  * exception. `'written'` (200): they survive SIGKILL. `'synced'` (200): they survive a power cut, if the disk keeps
- * what it has synced.
+ * what it has synced. A request gets at least what it asks for: of `?ack=` and `Prefer: ack=`, the stronger one counts,
+ * and one that is not known is answered with 400.
  * @typedef {typeof ACKS[number]} Ack
  */
 

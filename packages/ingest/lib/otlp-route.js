@@ -6,17 +6,20 @@
 const { Readable } = require('node:stream')
 const { toPromise } = require('@millrace/flow')
 const { MEDIA_TYPES, RequestReader, writeResponse, writeStatus } = require('@millrace/otlp')
+const { chooseAck } = require('./asked')
 const { receiveBody } = require('./body')
 const { mediaType } = require('./content')
 const { Problem, toProblem } = require('./problem')
 const { HEAD, TAIL } = require('./record')
 const { docs } = require('./schemas')
-const { chooseAck, commit } = require('./write-routes')
+const { commit } = require('./write-routes')
 
 /** The log of keys that name no other. */
 const LOG = 'otlp'
 /** gRPC's codes for what went wrong; 2 is "unknown". */
-const CODE_OF = /** @type {Record<string, number>} */ ({ 400: 3, 401: 16, 403: 7, 413: 3, 415: 3, 429: 8, 503: 14 })
+const CODE_OF = /** @type {Record<string, number>} */ ({
+  400: 3, 401: 16, 403: 7, 412: 9, 413: 3, 415: 3, 429: 8, 503: 14
+})
 const CODE_UNKNOWN = 2
 
 /**
@@ -35,6 +38,7 @@ function addOtlpRoute (routes, context) {
   routes.add('POST', '/v1/logs', access, async (/** @type {any} */ request, /** @type {any} */ reply) => {
     const encoding = encodingOf(request)
     if (encoding === null) throw new Problem(415, `send ${MEDIA_TYPES.protobuf} or ${MEDIA_TYPES.json}`)
+    // A forwarder sends `Idempotency-Key` to every collector, and OTLP has none: it is ignored.
     const { ack, isAsked } = chooseAck(request, options)
     const { records, rejection, hold } = await readRequest(encoding, request, context)
     // A request that has no records, or is refused, makes no log.

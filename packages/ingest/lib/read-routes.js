@@ -9,6 +9,9 @@ const { sendProblem, toProblem } = require('./problem')
 const { LIGHT_LENGTH, describeGone, parseQuery, readLines } = require('./reading')
 const { docs } = require('./schemas')
 
+const EVENTS_TYPE = /^\s*text\/event-stream\s*(;|$)/i
+/** Of a type: the client takes anything else. */
+const REFUSED = /;\s*q\s*=\s*0(\.0*)?\s*(;|$)/i
 const LINES_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /**
@@ -119,8 +122,8 @@ async function * continued (first, lines) {
 }
 
 /** Whether the client asks for events. @param {any} request */
-function isLive ({ headers }) {
-  return /(^|,)\s*text\/event-stream\b/i.test(headers.accept ?? '')
+function isLive ({ headers: { accept = '' } }) {
+  return accept.split(',').some((/** @type {string} */ type) => EVENTS_TYPE.test(type) && !REFUSED.test(type))
 }
 
 /** @type {(request: any, reply: any, query: Query, context: Context) => Promise<void>} */

@@ -4,7 +4,7 @@
 
 const { codes } = require('@millrace/errors')
 const { call } = require('@millrace/flow')
-const { parseWhere, toInstant } = require('@millrace/where')
+const { parseTime, parseWhere } = require('@millrace/where')
 const { Problem } = require('./problem')
 const { decodeRecord, onValues, recordCodec, showRecord } = require('./record')
 const { HEAVY_SIZE, SCAN_SIZE } = require('./scans')
@@ -19,6 +19,9 @@ const LIGHT_LENGTH = 256
 const INCLUDES_MAX = 16
 /** Batches that are tried again after a failure come later than their times. */
 const TIME_SLACK_MS = 3_600_000
+const SMALL_MS = /^\d{1,8}$/
+/** What a zone looks like if it was not encoded. */
+const UNCODED_PLUS = /:\d\d[\d.]* \d\d:?\d\d$/
 /** All times may be in it. */
 const UNKNOWN = { from: -Infinity, to: Infinity }
 
@@ -63,8 +66,8 @@ const UNKNOWN = { from: -Infinity, to: Infinity }
  */
 function parseQuery ({ gt, gte, lt = Infinity, lte = Infinity, since, until, where: filter, ...others }) {
   const { limit = Infinity, reverse = false } = others
-  const fromMs = since === undefined ? -Infinity : parseTime('since', since)
-  const toMs = until === undefined ? Infinity : parseTime('until', until)
+  const fromMs = since === undefined ? -Infinity : parseBound('since', since)
+  const toMs = until === undefined ? Infinity : parseBound('until', until)
   const where = parseFilter(filter)
   if (fromMs > -Infinity || toMs < Infinity) {
     where.unshift({ path: ['time'], ...(fromMs > -Infinity && { gte: fromMs }), ...(toMs < Infinity && { lte: toMs }) })
@@ -92,11 +95,18 @@ function countIncludes (filter) {
   return Object.entries(filter).reduce((sum, [name, part]) => sum + countIncludes(part) + Number(name === 'includes'), 0)
 }
 
-/** @type {(name: string, text: string) => number} */
-function parseTime (name, text) {
-  const ms = toInstant(text)?.ms ?? (/^\d+$/.test(text) ? Number(text) : NaN)
-  if (Number.isSafeInteger(ms)) return ms
-  throw new Problem(400, `${name} is no time that exists, ${JSON.stringify(text)}`, { code: 'bad_query' })
+/**
+ * A time as the command takes it; or ms since 1970 as records have them, however small: some clocks begin there.
+ * @type {(name: string, text: string) => number} throws a Problem
+ */
+function parseBound (name, text) {
+  if (SMALL_MS.test(text)) return Number(text)
+  try {
+    return parseTime(text, Date.now())
+  } catch (/** @type {any} */ err) {
+    const hint = UNCODED_PLUS.test(text) ? ' A + in a URL is written %2B.' : ''
+    throw new Problem(400, `${name}: ${err.message}${hint}`, { code: 'bad_query' })
+  }
 }
 
 /** @param {string | undefined} text @returns {any[]} */

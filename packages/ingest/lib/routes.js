@@ -4,6 +4,7 @@
 const AjvCompiler = require('@fastify/ajv-compiler')
 const { createDocument } = require('./openapi')
 const { Problem } = require('./problem')
+const { createQueryCheck } = require('./query')
 const { docs } = require('./schemas')
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
@@ -49,7 +50,9 @@ class Routes {
     const methods = [method].flat().flatMap((method) => method === 'GET' ? ['GET', 'HEAD'] : method)
     this.#methods.set(url, [...this.#methods.get(url) ?? [], ...methods])
     const schema = {
-      ...objectOf('params', doc?.params), ...objectOf('querystring', doc?.query), ...objectOf('headers', doc?.headers)
+      ...objectOf('params', doc?.params), ...objectOf('headers', doc?.headers),
+      // Where there are no parameters, none is taken.
+      ...objectOf('querystring', doc && (doc.query ?? {}))
     }
     const onRequest = this.#beginRequest(access, this.#metrics.meterOf(url))
     /** @type {any} */
@@ -100,9 +103,13 @@ function createValidatorCompiler () {
   return (/** @type {any} */ part) => {
     const validate = compile(part)
     if (part.httpPart === 'params') return validate
-    const names = Object.keys(part.schema.properties)
+    const { properties } = part.schema
+    const names = Object.keys(properties)
+    const check = part.httpPart === 'querystring' ? createQueryCheck(properties) : null
     /** @param {any} values */
     const validateGiven = (values) => {
+      const error = check?.(values)
+      if (error) return { error }
       for (const name of names) if (values[name] !== undefined) return validate(values)
       return true
     }

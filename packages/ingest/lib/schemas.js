@@ -13,7 +13,7 @@ const SEQ_MAX = Number.MAX_SAFE_INTEGER
  * @typedef {object} Doc  of a route
  * @property {string} summary
  * @property {Record<string, Schema>} [params]
- * @property {Record<string, Schema>} [query]
+ * @property {Record<string, Schema>} [query]  the parameters that there are: no others are taken
  * @property {Record<string, Schema>} [headers]
  * @property {Record<string, Schema>} [body]  by media type; shown only
  * @property {Record<string, Answer>} answers  by status; `default` if failures are no problems
@@ -22,8 +22,11 @@ const SEQ_MAX = Number.MAX_SAFE_INTEGER
 
 const seq = (/** @type {string} */ description) => ({ type: 'integer', minimum: -1, maximum: SEQ_MAX, description })
 const time = (/** @type {string} */ description) => ({
-  description: `${description}: ms since 1970, or an ISO date`,
-  anyOf: [{ type: 'string', pattern: '^[0-9]{1,15}$' }, { type: 'string', format: 'date-time' }, { type: 'string', format: 'date' }]
+  type: 'string',
+  minLength: 1,
+  maxLength: 100,
+  description: `${description}: a time, in UTC unless it has a zone; ms or seconds since 1970; or 10m, 1h or 2d for so long ago`,
+  examples: ['2026-11-23', '2026-11-23T10:00+02:00', '1790000000000', '10m']
 })
 const day = (/** @type {string} */ description) => ({ type: 'string', format: 'date', description })
 const eventText = (/** @type {string} */ description) => ({ type: 'string', minLength: 1, maxLength: TEXT_LENGTH_MAX, description })
@@ -37,7 +40,8 @@ const name = {
   pattern: '^[a-z0-9][a-z0-9_-]{0,63}$',
   description: 'a log'
 }
-const ack = { type: 'string', enum: ACKS, description: 'what the answer promises; stronger than Prefer' }
+const ack = { type: 'string', enum: ACKS, description: 'what the answer promises; of this and Prefer, the stronger one counts' }
+const prefer = { type: 'string', description: 'such as ack=synced. Other preferences are ignored; an ack that is not known is refused' }
 const stored = object({ ack: { type: 'string', enum: ACKS }, count, last: count }, ['last'])
 const lines = { 'application/x-ndjson': { type: 'string', description: 'a line for each, and a last line that says how the answer ended' } }
 
@@ -58,7 +62,7 @@ exports.docs = {
     params: { name },
     query: { ack },
     headers: {
-      prefer: { type: 'string', description: 'such as ack=synced' },
+      prefer,
       'idempotency-key': {
         type: 'string', pattern: '^[!-~][ -~]{0,255}$', description: 'a second request with the same key stores nothing'
       }
@@ -75,7 +79,7 @@ exports.docs = {
   otlp: {
     summary: 'Takes logs from OpenTelemetry: OTLP/HTTP',
     query: { ack },
-    headers: { prefer: { type: 'string', description: 'such as ack=synced' } },
+    headers: { prefer },
     body: {
       'application/json': { description: 'an ExportLogsServiceRequest', type: 'object' },
       'application/x-protobuf': { description: 'the same', type: 'string', format: 'binary' }
@@ -115,7 +119,7 @@ exports.docs = {
     summary: 'Records that something happened',
     params: { source: eventText('what it happened to'), event: eventText('what happened') },
     query: { key: eventText('more about it'), value: eventText('more about it'), ack },
-    headers: { prefer: { type: 'string', description: 'such as ack=synced' } },
+    headers: { prefer },
     answers: acknowledged
   },
   counts: {

@@ -4,16 +4,14 @@
 
 const crypto = require('node:crypto')
 const { toPromise } = require('@millrace/flow')
+const { chooseAck } = require('./asked')
 const { expectNoBody, receiveBody } = require('./body')
 const { RECORD_TYPES, mediaType } = require('./content')
 const { EVENTS } = require('./named-logs')
-const { ACKS } = require('./options')
 const { Problem } = require('./problem')
 const { makeRecord, stampRecords } = require('./record')
 const { RecordCutter } = require('./record-cutter')
 const { docs } = require('./schemas')
-
-const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
 
 /**
  * @typedef {import('./options').Ack} Ack
@@ -22,7 +20,7 @@ const PREFERENCE = /(?:^|[\s,;])ack\s*=\s*"?([a-z]+)"?/i
  * @typedef {import('./holds').Hold} Hold
  * @typedef {import('./record-cutter').Cut} Cut
  * @typedef {Cut & { hold?: Hold | undefined }} Batch  `hold`: released once the records are written
- * @typedef {{ ack: Ack, isAsked: boolean }} Asked
+ * @typedef {import('./asked').Asked} Asked
  * @typedef {(err: Error | null, seq: number | null) => void} Done  `seq`: of the last record; null if it has none yet
  * @typedef {(err: Error | null, text?: string) => void} Finish  with the body of the answer
  */
@@ -61,7 +59,7 @@ function addEventRoutes (routes, context) {
   const access = { action: 'write', log: EVENTS }
   routes.add(['GET', 'PUT', 'POST'], '/v1/se/:source/:event', access, (/** @type {any} */ request, /** @type {any} */ reply) => {
     const { params: { source, event }, query: { key, value }, method } = request
-    const asked = chooseAck(request, options)
+    const asked = chooseAck(request, options, { refusesKey: true })
     // Whoever looks before it gets changes nothing.
     if (method === 'HEAD') return reply.header('Content-Type', 'application/json; charset=utf-8').send()
     const batch = { records: [makeRecord(JSON.stringify({ source, event, key, value }))], pairs: [source, event] }
@@ -123,21 +121,6 @@ function sendSafely (reply, answer) {
     reply.log.error({ err })
     reply.raw.destroy()
   }
-}
-
-/** @type {(request: any, options: { ack: Ack, floor: Ack }) => Asked} */
-function chooseAck ({ headers, query }, { ack, floor }) {
-  const preferred = headers.prefer === undefined ? undefined : PREFERENCE.exec(headers.prefer)?.[1].toLowerCase()
-  const asked = query.ack ?? preferred
-  // A preference that is not known is ignored, as RFC 7240 says.
-  const isAsked = asked !== undefined && ACKS.includes(asked)
-  const chosen = stronger(isAsked ? asked : ack, floor)
-  return { ack: chosen, isAsked: isAsked && preferred !== undefined && chosen === asked }
-}
-
-/** @type {(one: Ack, other: Ack) => Ack} */
-function stronger (one, other) {
-  return one === other || ACKS.indexOf(one) > ACKS.indexOf(other) ? one : other
 }
 
 /** @type {(entry: NamedLog, batch: Batch, asked: Asked, reply: any, finish: Finish) => void} */
@@ -207,5 +190,4 @@ function answer (reply, { ack, isAsked }, count, last) {
 
 exports.addWriteRoutes = addWriteRoutes
 exports.addEventRoutes = addEventRoutes
-exports.chooseAck = chooseAck
 exports.commit = commit

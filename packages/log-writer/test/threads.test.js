@@ -243,7 +243,7 @@ tape('threads: misuse, and the end of the owner', async (t) => {
   const [{ submitted, taken, diverted, queued }] = await once(worker, 'message')
   t.equal(submitted, 200)
   t.equal(taken + diverted + queued, 200, `${taken} taken, ${diverted} to standard error`)
-  t.equal(queued, 0)
-  t.equal(countsOf(t, await valuesOf(opened)).a ?? 0, taken)
+  // A thread that was at its end before the share closed may have counted what was still in its ring then.
+  t.equal(countsOf(t, await valuesOf(opened)).a ?? 0, taken + queued, 'each is in the log or went to standard error')
   await opened.close()
 })

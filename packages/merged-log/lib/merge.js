@@ -34,6 +34,7 @@ class Input {
   #source = null
   /** Of the source: the seq that the slot had reached when it was opened. */
   #end = -1
+  #upTo
   /** The seq up to which the slot was read. */
   #seq
   #isLive
@@ -60,14 +61,16 @@ class Input {
    * @param {Merge} merge
    * @param {OpenSlot} open
    * @param {Read} read
-   * @param {number | undefined} after  the seq of the record before the first one
+   * @param {number} [after]  the seq of the record before the first one
+   * @param {number} [upTo]  and of the last one
    */
-  constructor (merge, { slot, log }, read, after) {
+  constructor (merge, { slot, log }, read, after, upTo = Infinity) {
     this.slot = slot
     this.log = log
     this.#merge = merge
     this.#read = read
     this.#seq = after ?? -1
+    this.#upTo = upTo
     this.#isLive = read.live
     this.orderMs = read.reverse ? Infinity : -Infinity
     this.#forget = read.live ? log.since(() => this.#hear(), false) : () => {}
@@ -84,9 +87,8 @@ class Input {
   /** Reads up to what the slot has now. So it is known when a slot has nothing more for the moment. */
   #begin () {
     const { of } = this.#read
-    this.#end = this.log.since.value
-    const bounds = this.#seq === -1 ? {} : { gt: this.#seq }
-    this.#source = this.log.stream({ ...of, ...bounds, lte: this.#end })
+    this.#end = Math.min(this.log.since.value, this.#upTo)
+    this.#source = this.log.stream({ ...of, ...boundsOf(this.#seq === -1 ? undefined : this.#seq, this.#end) })
     this.advance()
   }
 
@@ -183,7 +185,7 @@ class Merge {
     this.#left = read.limit
     this.#onClose = onClose
     this.timeOf = options.timeOf
-    this.position = { ...read.after }
+    this.position = read.reverse ? {} : { ...read.after }
     const { signal } = read
     this.#forgetSignal = onAbort(signal, () => this.fail(abortError('stream', /** @type {AbortSignal} */ (signal))))
     if (signal?.aborted) this.fail(abortError('stream', signal))
@@ -199,8 +201,13 @@ class Merge {
   /** @type {(slot: OpenSlot, isFromNow?: boolean) => void} */
   add (open, isFromNow = false) {
     if (this.#end !== null || this.#inputs.some(({ slot }) => slot === open.slot)) return
-    if (isFromNow) this.position[open.slot] ??= open.log.since.value
-    this.#inputs.push(new Input(this, open, this.#read, this.position[open.slot]))
+    const { slot, log } = open
+    const { after, upTo, reverse } = this.#read
+    const first = after[slot] ?? (isFromNow ? log.since.value : undefined)
+    const last = upTo === null ? undefined : upTo[slot] ?? -1
+    if (reverse) this.position[slot] = Math.min(log.since.value, last ?? Infinity)
+    else if (first !== undefined) this.position[slot] = first
+    this.#inputs.push(new Input(this, open, this.#read, first, last))
     this.#inputs.sort((a, b) => a.slot - b.slot)
     this.go()
   }
@@ -323,11 +330,12 @@ class Merge {
   #deliver (input) {
     clearTimeout(this.#timer)
     const { slot, item: { seq, value }, timeMs } = input
-    const { hasSeqs, hasValues } = this.#read
+    const { hasSeqs, hasValues, reverse } = this.#read
     const asking = /** @type {(end: End, item?: any) => void} */ (this.#asking)
     this.#asking = null
     this.#left--
-    this.position[slot] = seq
+    // A reversed stream goes on before the record, and nobody knows yet which seq is there.
+    this.position[slot] = reverse ? seq - 1 : seq
     this.#deliveredMs = timeMs
     const key = hasSeqs || !hasValues ? `${slot}:${seq}` : ''
     // Before the answer: reading on may answer at once, and whoever asks again must find the next record.
@@ -343,4 +351,14 @@ function add (total, { count, size }) {
   total.size += size
 }
 
+/**
+ * @param {number} [after]
+ * @param {number} [upTo]
+ * @returns {object}  the bounds of a read of one slot
+ */
+function boundsOf (after, upTo) {
+  return { ...(after === undefined ? {} : { gt: after }), ...(upTo === undefined ? {} : { lte: upTo }) }
+}
+
 exports.Merge = Merge
+exports.boundsOf = boundsOf

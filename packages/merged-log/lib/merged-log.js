@@ -7,7 +7,7 @@ const { LogError, asError, misuse } = require('@millrace/errors')
 const { Lifecycle, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
 const { createFailedSource, createSource, errors } = require('@millrace/offset-log/composing')
 const { SegmentedLog } = require('@millrace/segmented-log')
-const { Merge } = require('./merge')
+const { Merge, boundsOf } = require('./merge')
 const { parseKey, parseMergedOptions, parseRead } = require('./options')
 const { listOnlySlots, listSlots, slotPath } = require('./slots')
 
@@ -26,12 +26,12 @@ const { listOnlySlots, listSlots, slotPath } = require('./slots')
  *
  * @typedef {import('./options').Position} Position
  * @typedef {import('@millrace/offset-log').Source<any> & { readonly position: Position }} MergedSource  its position is
- *   where to go on, with the option `after`
+ *   where to go on, with the option `after`, or if the stream is reversed, with `upTo`
  */
 
 /** Records that a Readable reads ahead: the default of Node.js. */
 const READ_AHEAD = 16
-const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after']
+const OF_COUNT = ['where', 'onCorrupt', 'signal', 'after', 'upTo']
 const OF_ONE = [...OF_COUNT, 'seqs', 'values']
 /** Methods that other logs have, and how many arguments stand before the callback. */
 const WRITING = { append: 1, del: 1, sync: 0, compact: 0 }
@@ -207,23 +207,24 @@ class Log {
   }
 
   /**
-   * Counts records. It takes `where`, `onCorrupt`, `signal` and `after`.
+   * Counts records. It takes `where`, `onCorrupt`, `signal`, `after` and `upTo`.
    * @type {(options?: any, cb?: NodeCallback<number>) => any}
    */
   count (options, cb) {
     if (typeof options === 'function') return this.count(undefined, options)
     return this.#run('count', cb, async () => {
-      const { of: { where, onCorrupt }, after, signal } = parseRead('count', options, OF_COUNT)
+      const { of: { where, onCorrupt }, after, upTo, signal } = parseRead('count', options, OF_COUNT)
       const common = signal === null ? { where, onCorrupt } : { where, onCorrupt, signal }
       const counts = await Promise.all(this.#slots.map(({ log, slot }) => {
-        return log.count(after[slot] === undefined ? common : { ...common, gt: after[slot] })
+        return log.count({ ...common, ...boundsOf(after[slot], upTo === null ? undefined : upTo[slot] ?? -1) })
       }))
       return counts.reduce((sum, count) => sum + count, 0)
     })
   }
 
   /**
-   * Reads the earliest record. It takes `where`, `onCorrupt`, `signal`, `after`, `seqs` and `values`.
+   * Reads the earliest record. It takes `where`, `onCorrupt`, `signal`, `after`, `upTo`,
+   * `seqs` and `values`.
    * @type {(options?: any, cb?: NodeCallback<any>) => any}
    */
   first (options, cb) {

@@ -23,7 +23,8 @@ const OF_WRITER = ['codec', 'fsync', 'verify', 'maxRecordSize', 'maxPendingSize'
 /** The names of all options of a slot. */
 const slotOptionNames = Object.freeze([...OF_WRITER, 'slots', 'segmentSize', 'maxSize', 'maxHeldSize'])
 const OF_READER = ['codec', 'verify', 'onCorrupt', 'maxRecordSize', 'storage', 'signal']
-const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after', 'unref']
+const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse', 'live', 'old', 'seqs', 'values', 'after',
+  'upTo', 'unref']
 
 /** @typedef {import('@millrace/segmented-log').SegmentedLogOptions} SegmentedLogOptions */
 
@@ -69,15 +70,17 @@ const OF_READ = ['where', 'onCorrupt', 'onRetained', 'signal', 'limit', 'reverse
  */
 
 /**
- * The seq of the last record that was read in each slot, by the number of the slot: plain JSON.
+ * A place between records: by the number of a slot, the seq that its last record before the place has, or a seq between
+ * that and the next one. Plain JSON. All records of a slot that it does not name come after it.
  * @typedef {Record<string, number>} Position
  */
 
 /**
  * @typedef {object} MergedReadOptions
- * @property {Position} [after]  Begins after these records. Slots that are not named begin at their first record. To go
- *   on where a stream ended, hand it the `position` of that stream. It is a lower bound, so it cannot continue a
- *   reversed stream. There are no bounds such as `gt`: slots have no seqs in common.
+ * @property {Position} [after]  Only records after this place. To go on where a stream ended, hand it the `position` of
+ *   that stream. There are no bounds such as `gt`: slots have no seqs in common.
+ * @property {Position} [upTo]  Only records before this place. The `position` of a reversed stream is there to go on
+ *   backwards. A live stream cannot have it.
  * @property {import('@millrace/where').Where} [where]  Only records that match this filter.
  * @property {boolean} [reverse]  True delivers the newest record first; false by default.
  * @property {number} [limit]  How many records to deliver at most; -1, the default, for no limit.
@@ -159,10 +162,13 @@ function parseRead (call, options = {}, known = OF_READ) {
   const old = options.old !== false
   const live = Boolean(options.live) || !old
   if (live && reverse) throw misuse(`${call}: a live stream cannot be reversed; leave out live, old or reverse`)
+  if (live && options.upTo !== undefined) throw misuse(`${call}: a live stream has no end; leave out live, old or upTo`)
   return {
     /** For the streams of the slots. */
     of: { where, onCorrupt, onRetained, reverse },
-    after: parsePosition(call, options.after),
+    after: parsePosition(call, 'after', options.after ?? {}),
+    /** Null for no bound. */
+    upTo: options.upTo === undefined ? null : parsePosition(call, 'upTo', options.upTo),
     limit: parseLimit(call, options.limit),
     reverse,
     live,
@@ -181,14 +187,14 @@ function parseLimit (call, limit = -1) {
   throw misuse(`${call}: limit must be a whole number, or -1 for none, got ${String(limit)}`)
 }
 
-/** @type {(call: string, position?: unknown) => Position} throws ERR_INVALID_ARGUMENT */
-function parsePosition (call, position = {}) {
+/** @type {(call: string, name: string, position: unknown) => Position} throws ERR_INVALID_ARGUMENT */
+function parsePosition (call, name, position) {
   if (position === null || typeof position !== 'object') {
-    throw misuse(`${call}: after must be a position, got ${String(position)}`)
+    throw misuse(`${call}: ${name} must be a position, got ${String(position)}`)
   }
   for (const [slot, seq] of Object.entries(position)) {
     if (!/^\d+$/.test(slot) || typeof seq !== 'number') {
-      throw misuse(`${call}: after must have a seq for each slot, as the position of a stream has; got ${slot}: ${String(seq)}`)
+      throw misuse(`${call}: ${name} must have a seq for each slot, as the position of a stream has; got ${slot}: ${String(seq)}`)
     }
   }
   return /** @type {Position} */ (position)

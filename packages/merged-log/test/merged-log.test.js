@@ -75,12 +75,30 @@ tape('merge: by time, in the order of each slot, whatever the clocks did; also b
     const source = merged.stream({ limit })
     const front = await collect(source)
     t.deepEqual([...front, ...await collect(merged.stream({ after: source.position }))], resumed(lists, items, limit), 'in two parts')
+    await checkBackwards(t, merged, lists, items.length - limit)
     t.deepEqual(await merged.getMany(items.map(({ seq }) => seq)), items.map(({ value }) => value))
     t.equal(await merged.count(), items.length)
     t.equal(await merged.count({ after: source.position }), items.length - front.length)
     await closeAll([merged, ...logs])
   }
 })
+
+/** Backwards in parts: each goes on at the position of the one before, which also parts the log in two. */
+async function checkBackwards (t, merged, lists, limit) {
+  const back = merged.stream({ reverse: true, limit })
+  const newest = await collect(back)
+  const { position: upTo } = back
+  const older = await collect(merged.stream({ reverse: true, upTo, seqs: false }))
+  t.deepEqual(newest.map(({ value }) => value), mergeSlowly(lists, true).slice(0, limit), 'the newest ones')
+  const countIn = (slot) => newest.filter(({ value }) => value.slot === slot).length
+  const rest = lists.map((values, slot) => values.slice(0, values.length - countIn(slot)))
+  t.deepEqual(older, mergeSlowly(rest, true), 'and those before')
+  t.deepEqual(await collect(merged.stream({ upTo, seqs: false })), mergeSlowly(rest), 'forwards up to there')
+  const after = await collect(merged.stream({ after: upTo }))
+  t.deepEqual(after.map(({ seq }) => seq).sort(), newest.map(({ seq }) => seq).sort(), 'and from there on')
+  t.deepEqual([await merged.count({ upTo }), await merged.count({ after: upTo })], [older.length, newest.length])
+  t.deepEqual(await merged.last({ upTo, seqs: false }), older[0])
+}
 
 /** What comes next is the record with the earliest time; within a slot the latest time so far counts. */
 function mergeSlowly (lists, isReversed = false) {
@@ -127,7 +145,9 @@ tape('merge: filters, limits, shapes, and keys', async (t) => {
   t.deepEqual(await merged.get({ slot, seq }), await merged.get(items[0].seq))
   t.equal((await failureOf(() => merged.get('9:1')))?.code, 'ERR_RECORD_NOT_FOUND')
   t.equal((await failureOf(() => merged.get(12)))?.code, 'ERR_INVALID_ARGUMENT')
-  t.equal((await failureOf(() => collect(merged.stream({ gt: 5 }))))?.code, 'ERR_INVALID_ARGUMENT')
+  for (const wrong of [{ gt: 5 }, { upTo: 5 }, { live: true, upTo: {} }]) {
+    t.equal((await failureOf(() => collect(merged.stream(wrong))))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(wrong))
+  }
   t.equal((await failureOf(() => merged.append({})))?.code, 'ERR_LOG_READ_ONLY')
   t.equal((await failureOf(() => merged.scan({}, () => {})))?.code, 'ERR_NOT_SUPPORTED')
   t.equal((await failureOf(() => collect(merged.stream({ signal: AbortSignal.abort() }))))?.code, 'ABORT_ERR')

@@ -215,8 +215,9 @@ class Run {
       this.check(`stream ${JSON.stringify({ reverse, limit, after })}`, items, there, { reverse, isWhole: limit === -1 })
       if (!source.position) return
       const next = []
-      for await (const item of merged.stream({ reverse: false, after: source.position })) next.push(item)
-      if (!reverse && items.some(({ seq }) => next.some((item) => item.seq === seq))) this.fail('a record came again after its position')
+      const rest = reverse ? { reverse, upTo: source.position } : { after: source.position }
+      for await (const item of merged.stream(rest)) next.push(item)
+      if (items.some(({ seq }) => next.some((item) => item.seq === seq))) this.fail('a record came again after its position')
     })
   }
 

@@ -8,7 +8,6 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
-const { parseTime } = require('../lib/cli/times')
 const { runCommand } = require('./run-command')
 
 const HOUR = 3_600_000
@@ -140,17 +139,6 @@ tape('--pretty: one line or several, and nothing that a terminal obeys', async (
   const [first, ...others] = stdout.split('\n')
   t.match(first, /^1970-01-01 \d\d:00:00\.000 INFO {2}\(app\) up$/)
   t.deepEqual(others, ['    port: 80', '- WARN  \\u001b[2J', '    Error: no', '        at here', '    code: E', '7', ''])
-})
-
-tape('times: durations before now, and times that are in UTC unless they name a zone', (t) => {
-  const isNear = (text, ago) => Math.abs(parseTime(text) - (Date.now() - ago)) < 5000
-  t.ok(isNear('90s', 90_000) && isNear('1.5 h', 1.5 * HOUR) && isNear('2d ago', 48 * HOUR) && isNear('1w', 168 * HOUR))
-  t.equal(+parseTime('2026-11-23'), Date.UTC(2026, 10, 23))
-  t.equal(+parseTime('2026-11-23 10:30'), Date.UTC(2026, 10, 23, 10, 30))
-  t.equal(+parseTime('2026-11-23T10:30+02:00'), Date.UTC(2026, 10, 23, 8, 30))
-  t.equal(+parseTime('2026-11-23T10:30Z'), Date.UTC(2026, 10, 23, 10, 30))
-  for (const text of ['', 'x', '5', '1y', '2026-13-45', 'Mon']) t.throws(() => parseTime(text), { code: 'ERR_INVALID_ARGUMENT' }, text)
-  t.end()
 })
 
 tape('folders: a compressed segment, and a folder of them, read as plain ones', async (t) => {

@@ -17,7 +17,6 @@ const { isOfBytes, printAll } = require('../lib/cli/printing')
 const { printRecords, toReadOptions } = require('../lib/cli/records')
 const { openSource } = require('../lib/cli/source')
 const { parseFilter } = require('../lib/cli/filter')
-const { parseTime } = require('../lib/cli/times')
 const { runCommand } = require('./run-command')
 
 /** Numbers below a bound, and the seed that gives them again. */
@@ -146,7 +145,7 @@ function chooseOptions (random, { hasOrder }) {
     full: sometimes(3, () => true),
     grep: sometimes(2, () => GREPS[random.below(GREPS.length)]),
     where: sometimes(3, () => [parseFilter(random.below(2) ? 'type=post' : 'level>=40')]),
-    since: sometimes(6, () => parseTime(new Date(START_MS + random.below(1500)).toISOString())),
+    since: sometimes(6, () => new Date(START_MS + random.below(1500))),
     level: sometimes(6, () => levelFilter('warn')),
     skipDamage: sometimes(2, () => true),
     gt: hasOrder ? sometimes(6, () => random.below(300_000)) : undefined

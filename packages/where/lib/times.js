@@ -1,6 +1,8 @@
 'use strict'
 // Times as records spell them, and as people type them. A text without a zone is in UTC, everywhere.
 
+const { misuse } = require('@millrace/errors')
+
 /** Below it, a number is a count of seconds: 1973 in ms, the year 5138 in seconds. */
 const MS_MIN = 1e11
 const MICROSECONDS_MIN = 1e14
@@ -25,6 +27,8 @@ const SPOKEN = /^(?:[A-Z][a-z]{2,8},? +)?(?:\d{1,2} +[A-Z][a-z]{2,8}|[A-Z][a-z]{
 const YEAR = /\b\d{4}\b/
 const ZONE = /(?:\b(?:UTC|GMT|Z|[ECMP][SD]T)|[+-]\d\d:?\d\d)(?: ?\([^)]*\))?$/
 const DIGITS = /^\d{9,20}(?:\.\d{1,9})?$/
+const UNITS_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const AGO = /^\s*(\d+(?:\.\d+)?)\s*([smhdw])(?:\s+ago)?\s*$/
 /** At the beginning of a line of text. */
 const LEADING = /^\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\b/
 
@@ -47,6 +51,23 @@ function toInstant (value) {
     case 'object': return value === null ? null : ofObject(value)
     default: return null
   }
+}
+
+/**
+ * Gives the time that a person has typed: a duration before now, such as `10m` or `2d ago`; or a time as records have
+ * it.
+ * @param {string} text
+ * @param {number} nowMs  since 1970
+ * @returns {number}  ms since 1970
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseTime (text, nowMs) {
+  const [, count, unit] = AGO.exec(text) ?? []
+  const ago = Number(count) * UNITS_MS[/** @type {keyof typeof UNITS_MS} */ (unit)]
+  const ms = count === undefined ? toInstant(text)?.ms : Math.round(nowMs - ago)
+  if (ms !== undefined && Math.abs(ms) <= MS_MAX) return ms
+  throw misuse('Expected a time such as 2026-11-23, 2026-11-23T10:00 or 2026-11-23T10:00+02:00 (in UTC if it has no zone), or ' +
+    '30m, 1h or 2d for so long ago.')
 }
 
 /** @param {number} value  at least 0 @returns {Instant | null} */
@@ -156,6 +177,7 @@ function toNanoseconds ({ ms, nanoseconds }) {
   return String(BigInt(ms) * 1_000_000n + BigInt(nanoseconds))
 }
 
+exports.parseTime = parseTime
 exports.toInstant = toInstant
 exports.toLeadingInstant = toLeadingInstant
 exports.toNanoseconds = toNanoseconds

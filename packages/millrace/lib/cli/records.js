@@ -5,9 +5,8 @@ const { clearTimeout, setTimeout } = require('node:timers')
 const { misuse } = require('@millrace/errors')
 const { escapeControls } = require('@millrace/flow')
 const { parseText } = require('@millrace/json-codec')
-const { levelFilter, timeFilter } = require('@millrace/where')
+const { levelFilter, parseTime, timeFilter } = require('@millrace/where')
 const { parseFilter, takeDoubts } = require('./filter')
-const { parseTime } = require('./times')
 const { formatCount } = require('./text')
 
 const FLUSH_SIZE = 64 * 1024
@@ -39,9 +38,9 @@ const options = {
     flags: '--since <time>',
     description: 'only records from this time on: 1h ago, or a time such as 2026-11-23 or 2026-11-23T10:00+02:00. Without a zone ' +
       'it is in UTC',
-    parse: parseTime
+    parse: parseTyped
   },
-  until: { flags: '--until <time>', description: 'only records before this time', parse: parseTime },
+  until: { flags: '--until <time>', description: 'only records before this time', parse: parseTyped },
   time: {
     flags: '--time <path>',
     description: 'the field with the time of a record, such as meta.at, for --since and --until. By default it is found ' +
@@ -85,6 +84,11 @@ function parseSeq (text) {
   const seq = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(seq)) return seq
   throw misuse('A seq is a whole number.')
+}
+
+/** @param {string} text */
+function parseTyped (text) {
+  return new Date(parseTime(text, Date.now()))
 }
 
 /** @param {string} text */

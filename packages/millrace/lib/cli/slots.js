@@ -100,13 +100,8 @@ function endOf (parts) {
   /** @type {Position} */
   const after = Object.fromEntries(parts.map(({ slot, log }) => [slot, Number(log.since.value)]))
   return {
-    before: { limit: -1 },
+    before: { upTo: after },
     behind: { after },
-    // A merged stream has no upper bound.
-    includes (key) {
-      const [slot, seq] = String(key).split(':')
-      return Number(seq) <= after[slot]
-    },
     note ({ after = {}, ...others }, key) {
       const [slot, seq] = String(key).split(':')
       return { ...others, after: { ...after, [slot]: Number(seq) } }

@@ -107,7 +107,6 @@ async function findLog (shell, file) {
  * @typedef {object} End
  * @property {Record<string, any>} before  options of a stream of the records until then
  * @property {Record<string, any>} behind  options of a stream of those that come later
- * @property {(seq: number | string) => boolean} includes  whether a record of the first stream was there
  * @property {(behind: Record<string, any>, seq: any) => Record<string, any>} note  `behind`, after a record
  *
  * @typedef {{ codec?: CodecName, raw?: boolean } & Record<string, any>} SourceOptions
@@ -143,7 +142,7 @@ function whole (log) {
   const end = () => {
     const since = Number(log.since.value)
     const note = (/** @type {object} */ behind, /** @type {number} */ gt) => ({ ...behind, gt })
-    return { before: { lte: since }, behind: { gt: since }, includes: () => true, note }
+    return { before: { lte: since }, behind: { gt: since }, note }
   }
   return { log, parts: [{ slot: null, log }], end }
 }

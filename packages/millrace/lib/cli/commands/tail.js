@@ -132,7 +132,6 @@ async function readLast (log, end, { lines, grep, ...options }, shell) {
   if (lines > 0) {
     for await (const item of stream) {
       if (shell.signal.aborted) break
-      if (!end.includes(item.seq)) continue
       if (grep !== undefined && !item.value.includes(grep)) continue
       last.push(item)
       if (last.length === lines) break
