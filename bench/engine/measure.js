@@ -15,7 +15,7 @@ const ALL = { name: '*' }
 /** @typedef {import('./row').Row} Row */
 /** @typedef {import('./row').Peer} Peer */
 /** @typedef {import('./row').Reading} Reading */
-/** @typedef {{ row: Row, peer: Peer, at?: number, setting?: any }} Case  `setting`: what the row has prepared */
+/** @typedef {{ row: Row, peer: Peer, at?: number, setting?: any, samples?: number }} Case  `setting`: what was prepared */
 /** @typedef {Case & { run: number }} Turn */
 /** @typedef {{ rows: Row[], peers: Peer[], runs: number, budgetMs: number, samples?: number }} Options */
 
@@ -141,7 +141,8 @@ async function prepare (row, { shared, generated, options, made, releases }) {
 }
 
 /** @type {(one: Case, generated: string, options: { samples?: number }, child: import('../lib/run').ChildOptions) => Promise<Reading>} */
-function runCase ({ row, peer, at, setting }, generated, { samples }, child) {
+function runCase ({ row, peer, at, setting, ...own }, generated, options, child) {
+  const samples = options.samples ?? own.samples
   return withFolder(generated, 'case', (folder) => {
     fs.mkdirSync(folder, { recursive: true })
     const order = { module: __filename, task: 'measureCase', setting, folder, at, samples }

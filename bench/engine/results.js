@@ -132,9 +132,10 @@ function toSheet ({ runs, absences }, rows, facts) {
         .map(({ row, peer, reason }) => `absent: ${row} of ${peer}: ${reason}`)
     ],
     columns: COLUMNS,
+    /** @type {Array<Array<string | number>>} */
     rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap(({ row, peer, at = '', run, figures, tail = [] }) => [
-      ...Object.entries(figures).map(([figure, value]) => [row, peer, at, run, figure, Number(value)]),
-      ...tail.map(([value, count]) => [row, peer, at, run, `tail ${value}`, count])
+      ...Object.entries(figures).map(([figure, value]) => /** @type {Array<string | number>} */ ([row, peer, at, run, figure, Number(value)])),
+      ...tail.map(([value, count]) => /** @type {Array<string | number>} */ ([row, peer, at, run, `tail ${value}`, count]))
     ])
   }
 }

@@ -53,10 +53,13 @@
  * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added to the
  *   setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of
  * @property {number[]} [at]  the row is measured at each, such as at block sizes
- * @property {(one: { peer: Peer, at?: number, setting: any }) => boolean} [isOnce]  needs no other runs: they would only
+ * @property {(one: { peer: Peer, at?: number, setting?: any }) => boolean} [isOnce]  needs no other runs: they would only
  *   cost time
  * @property {boolean} [isLast]  takes most of the time: its second and later runs come after those of all others
  * @property {number} [runs]  at most
+ * @property {number} [samples]  of a process after the first, where trees are compared; the first is not counted then
+ * @property {boolean} [isProcessorTime]  compared with another tree by processor time, which a busy machine changes less:
+ *   where waiting is no part of what the row measures
  * @property {number} [timeoutMs]  of one process
  * @property {string} [stage]  what the rows of a stage have prepared is on the disk at the same time, and no other
  * @property {Record<string, string>} [env]  of its processes

@@ -13,6 +13,7 @@ const { appendAll, openStore } = require('../../stores')
 const SECONDS = 3
 const WARM_COUNT = 2000
 const RECORD_SIZE = 690
+const BLOCK_SIZE = 64 * 1024
 const SEED = 35
 const FILL_COUNT = 100_000
 const BATCH_COUNT = 1000
@@ -106,7 +107,7 @@ async function timeGets ({ side, folder }) {
 
 const millrace = (/** @type {object} */ options) => (/** @type {string} */ file) => OffsetLog(file, { codec: undefined, ...options })
 const identity = { encode: (/** @type {any} */ value) => value, decode: (/** @type {any} */ value) => value, buffer: true }
-const flumelog = (/** @type {string} */ file) => require('flumelog-offset')(file, { codec: identity })
+const flumelog = (/** @type {string} */ file) => require('flumelog-offset')(file, { blockSize: BLOCK_SIZE, codec: identity })
 
 /** @type {Row[]} */
 exports.parts = [

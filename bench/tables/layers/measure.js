@@ -4,7 +4,7 @@
 
 const fs = require('node:fs')
 const { findLog, openInputs } = require('../../engine/inputs')
-const { Tally, time } = require('../../lib/measure')
+const { Tally, takeSamples, time } = require('../../lib/measure')
 
 /** @typedef {import('./stacks').Stack} Stack */
 /** @typedef {import('./rows').Layer} Layer */
@@ -40,13 +40,15 @@ async function prepareLayer (context, layer) {
  * @param {Stack} stack
  * @param {Layer} layer
  * @param {string} path
- * @param {{ at: number, query: string }} options
+ * @param {{ at: number, query: string, samples?: number }} options  `samples`: after the first
  */
-async function readLayer (stack, layer, path, { at, query }) {
-  const tally = new Tally(layer)
-  const visit = tally.visit.bind(tally)
+async function readLayer (stack, layer, path, { at, query, samples = 0 }) {
+  let tally = new Tally(layer)
   const reader = await stack.primitives[layer.primitive](path, { blockSize: at, query })
-  const ms = await time(() => reader.run(visit))
+  const { value: ms } = await takeSamples(samples, () => {
+    tally = new Tally(layer)
+    return time(() => reader.run(tally.visit.bind(tally)))
+  })
   // Node gives kibibytes. Taken before the digest is worked out, which is the harness's and not the stack's.
   const peakMemory = process.resourceUsage().maxRSS * 1024
   await reader.close()
@@ -54,11 +56,11 @@ async function readLayer (stack, layer, path, { at, query }) {
 }
 
 /** In the child. @type {(order: any) => Promise<import('../../engine/row').Reading>} */
-async function measureLayer ({ row: layer, peer: stack, at, setting }) {
+async function measureLayer ({ row: layer, peer: stack, at, setting, samples }) {
   const isPrefix = readsPrefix({ peer: stack, at, setting })
   const whole = setting.paths[stack.framing]
   const path = isPrefix ? setting.prefix : whole
-  const { ms, tally, peakMemory } = await readLayer(stack, layer, path, { at, query: setting.query })
+  const { ms, tally, peakMemory } = await readLayer(stack, layer, path, { at, query: setting.query, samples })
   const { records, ...result } = tally.result()
   const bytes = fs.statSync(path).size
   return {
@@ -79,9 +81,9 @@ function answersOf ({ framing }, { delivers, perBlockSize }, at, isPrefix, { rec
   return { [part]: { records, delivered, digest }, [own]: places }
 }
 
-/** @param {{ peer: any, at?: number, setting: Setting }} one */
+/** @param {{ peer: any, at?: number, setting?: Setting }} one */
 function readsPrefix ({ peer, at, setting }) {
-  return setting.prefix !== undefined && isSlow(peer, at)
+  return setting?.prefix !== undefined && isSlow(peer, at)
 }
 
 /** @type {(stack: { slowUpTo?: number }, at?: number) => boolean} */

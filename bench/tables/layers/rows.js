@@ -20,7 +20,7 @@ const figures = [{ figure: 'ms', unit: 'ms' }]
 
 /** @type {(name: string, what: string, layer: Layer, more?: Partial<LayerRow>) => LayerRow} */
 function toRow (name, what, layer, more) {
-  return { name, what, ...layer, peers: STACKS, figures, prepare: (context) => prepareLayer(context, layer), measure: measureLayer, isOnce: readsPrefix, ...more }
+  return { name, what, ...layer, peers: STACKS, figures, prepare: (context) => prepareLayer(context, layer), measure: measureLayer, isOnce: readsPrefix, isProcessorTime: true, samples: 16, ...more }
 }
 
 /** @type {LayerRow[]} */
@@ -33,7 +33,7 @@ exports.parts = [
   toRow('log', 'every record, streamed; ours also by scan', { log: 'json', primitive: 'records', delivers: 'records', every: 1000 },
     { peers: { ...STACKS, 'checked-stream': {} } }),
   // What most programs do, and most of it is JSON.parse.
-  toRow('json', 'every record, parsed as JSON', { log: 'json', primitive: 'values', delivers: 'records', every: 1000 }, { isLast: true }),
+  toRow('json', 'every record, parsed as JSON', { log: 'json', primitive: 'values', delivers: 'records', every: 1000 }, { isLast: true, samples: 3 }),
   // The same contract in all stacks: items through pull-stream.
   toRow('stream', 'items of a stream, binary log', { log: 'binary', primitive: 'items', delivers: 'records', every: 1000 }),
   // Hits are one in a thousand, so each of them is kept.
