@@ -1,5 +1,6 @@
 'use strict'
-// `--against`: this tree's rows, with the packages of this tree and with those of another one; or beside a saved result.
+// `--against`: this tree's rows, with the packages of this tree and with those of another one; or beside a saved
+// result.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -27,7 +28,10 @@ async function compareTrees (table, options, generated) {
   return exitCode
 }
 
-/** @type {(options: any, generated: string) => Promise<import('./compare').Comparison & { label: string, unit: 'pairs' }>} */
+/**
+ * @type {(options: any, generated: string) => Promise<import('./compare').Comparison & { label: string, unit: 'pairs'
+ *   }>}
+ */
 async function compareWithTree (options, generated) {
   const { against, minutes, tolerance } = options
   const tree = prepareTree(against)
@@ -76,7 +80,10 @@ function nameOf (row, peer, at) {
   return [row, ...peer === 'millrace' ? [] : [peer], ...at === undefined ? [] : [at % 1024 === 0 ? formatKib(at) : String(at)]].join(' ')
 }
 
-/** @type {(table: Table, options: any, generated: string) => Promise<import('./compare').Comparison & { label: string, unit: 'runs' }>} */
+/**
+ * @type {(table: Table, options: any, generated: string) => Promise<import('./compare').Comparison & { label: string,
+ *   unit: 'runs' }>}
+ */
 async function compareWithSaved (table, options, generated) {
   const { against, tolerance } = options
   const { results: there, facts } = against.endsWith('.json')

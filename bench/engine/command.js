@@ -122,7 +122,8 @@ async function run (table, options) {
 function announce (table, options) {
   const { minutes, bytes } = table.takes
   const isPart = isPartial(options)
-  const where = isPart && options.out === undefined ? 'writes nothing, since only a part is measured (--out DIR writes)'
+  const where = isPart && options.out === undefined
+    ? 'writes nothing, since only a part is measured (--out DIR writes)'
     : `writes ${options.out ?? 'data/, images/ and the figures in pages'} when all is measured`
   const gone = options.keep ? 'kept' : 'removed at the end; --keep leaves them'
   return `${table.name}: ${isPart ? 'at most ' : ''}about ${minutes} minutes; ${where}; ` +
@@ -134,7 +135,10 @@ function isPartial ({ given }) {
   return Object.keys(given).some((name) => !WHOLE.includes(name))
 }
 
-/** @type {(table: Table, options: any, measured: { results: Results, facts: any, skipped: number }, folders: Record<string, string>) => Promise<number>} */
+/**
+ * @type {(table: Table, options: any, measured: { results: Results, facts: any, skipped: number }, folders:
+ *   Record<string, string>) => Promise<number>}
+ */
 async function show (table, options, { results, facts, skipped }, folders) {
   const shown = pickShown(withStrangers(table, options), results, facts)
   const { saveResults, withSaved } = require('./saved')
@@ -150,7 +154,10 @@ async function show (table, options, { results, facts, skipped }, folders) {
   return !options.draw && judged.some(({ verdict }) => verdict === 'missed') ? 1 : 0
 }
 
-/** @type {(table: Table, options: any, found: { results: Results, shown: import('./row').Shown, others: any[] }, folders: Record<string, string>, isPart: boolean) => Promise<void>} */
+/**
+ * @type {(table: Table, options: any, found: { results: Results, shown: import('./row').Shown, others: any[] },
+ *   folders: Record<string, string>, isPart: boolean) => Promise<void>}
+ */
 async function write (table, options, { results, shown, others }, { data, images }, isPart) {
   /** @type {Array<[file: string, text: string]>} */
   const texts = options.draw ? [] : toSheets(table, results, shown).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)])
@@ -164,13 +171,20 @@ async function write (table, options, { results, shown, others }, { data, images
   if (!isPart) for (const page of writePages(options.out ?? ROOT)) console.log(`written: ${page}`)
 }
 
-/** The files of a table, by their names. @type {(table: Table, results: Results, shown: Pick<import('./row').Shown, 'rows' | 'facts'>) => Array<[name: string, sheet: import('../lib/report').Sheet]>} */
+/**
+ * The files of a table, by their names.
+ * @type {(table: Table, results: Results, shown: Pick<import('./row').Shown, 'rows' | 'facts'>) => Array<[name:
+ *   string, sheet: import('../lib/report').Sheet]>}
+ */
 function toSheets (table, results, { rows, facts }) {
   if (!table.hasSheetPerRow) return [[table.name, toSheet(results, rows, facts)]]
   return rows.map((row) => [row.name, toSheet(results, [row], facts)])
 }
 
-/** The inverse of toSheets. @type {(table: Table, folder: string) => { results: Results, facts: import('../lib/report').Facts }} */
+/**
+ * The inverse of toSheets.
+ * @type {(table: Table, folder: string) => { results: Results, facts: import('../lib/report').Facts }}
+ */
 function readData (table, folder) {
   const names = table.hasSheetPerRow ? table.groups.flatMap(({ rows }) => rows.map(({ name }) => name)) : [table.name]
   const files = names.map((name) => path.join(folder, `${name}.csv`)).filter((file) => fs.existsSync(file))
@@ -191,7 +205,10 @@ function withStrangers (table, { rows, peers }) {
   return { ...table, groups, peers: all.sort((a, b) => (a.order ?? 0) - (b.order ?? 0)) }
 }
 
-/** What of a table was measured. @type {(table: Table, results: Results, facts: import('../lib/report').Facts) => import('./row').Shown} */
+/**
+ * What of a table was measured.
+ * @type {(table: Table, results: Results, facts: import('../lib/report').Facts) => import('./row').Shown}
+ */
 function pickShown ({ groups, peers }, results, facts) {
   const has = (/** @type {Row} */ { name }) => results.has(name) || results.absences.some(({ row }) => row === name)
   const shown = groups.map((group) => ({ ...group, rows: group.rows.filter(has) })).filter(({ rows }) => rows.length > 0)

@@ -18,7 +18,10 @@ const { OURS } = require('./judge')
  * @property {(value: number) => string} format  what stands beside a bar
  */
 
-/** SVG; undefined if nothing of it was measured. @type {(results: Results, shown: import('./row').Shown, drawing: Drawing) => Promise<string | undefined>} */
+/**
+ * SVG; undefined if nothing of it was measured.
+ * @type {(results: Results, shown: import('./row').Shown, drawing: Drawing) => Promise<string | undefined>}
+ */
 async function drawPanels (results, { rows, peers, facts }, { unit, subject, kinds, footer = [], format, ...words }) {
   const drawn = rows.flatMap((row) => row.figures.flatMap((figure) => {
     const { drawn, by = OURS } = figure

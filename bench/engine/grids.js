@@ -10,7 +10,10 @@ const { isMoreBetter } = require('./row')
 /** @typedef {import('./row').Peer} Peer */
 /** @typedef {import('./row').Figure} Figure */
 /** @typedef {import('./results').Results} Results */
-/** @typedef {{ heads: string[], lines: string[][], words: number[], notes?: string[] }} Grid  `words`: columns of words */
+/**
+ * @typedef {{ heads: string[], lines: string[][], words: number[], notes?: string[] }} Grid  `words`: columns of
+ *   words
+ */
 
 const GAP = '  '
 
@@ -34,7 +37,8 @@ function toText ({ heads, lines, words, notes = [] }, width = process.stdout.col
  * A line for each figure of each row, and a column for each peer. The best of a line is bold.
  * @param {Results} results
  * @param {{ rows: Row[], peers: Peer[] }} shown
- * @param {{ head?: string, seed?: string, hasLost?: boolean, hasGoals?: boolean, format?: (value: number, figure: Figure) => string }} [options]
+ * @param {{ head?: string, seed?: string, hasLost?: boolean, hasGoals?: boolean, format?: (value: number, figure:
+ *   Figure) => string }} [options]
  * @returns {Grid}
  */
 function gridOfPeers (results, { rows, peers }, { head = '', seed, hasLost, hasGoals, format } = {}) {
@@ -61,7 +65,10 @@ function gridOfPeers (results, { rows, peers }, { head = '', seed, hasLost, hasG
   return { heads, lines, words: [...lead.keys(), ...hasGoals ? [heads.length - 1] : []], notes: listAbsent(results, rows, peers) }
 }
 
-/** What a table of groups prints. @type {(results: Results, shown: import('./row').Shown, options?: object) => string[]} */
+/**
+ * What a table of groups prints.
+ * @type {(results: Results, shown: import('./row').Shown, options?: object) => string[]}
+ */
 function formatGroups (results, { groups, peers }, options) {
   return groups.map((group) => {
     const head = [group.title, group.about].filter(Boolean).join(': ')
@@ -69,7 +76,10 @@ function formatGroups (results, { groups, peers }, options) {
   })
 }
 
-/** A Markdown table for each group, by its name. @type {(groups: import('./row').Group[], options?: object) => import('./row').Table['tables']} */
+/**
+ * A Markdown table for each group, by its name.
+ * @type {(groups: import('./row').Group[], options?: object) => import('./row').Table['tables']}
+ */
 function tablesOfGroups (groups, options) {
   return Object.fromEntries(groups.map((group) => [group.name, (/** @type {Results} */ results, /** @type {import('./row').Shown} */ { peers, facts }) => {
     const grid = gridOfPeers(results, { rows: group.rows, peers }, { ...options, ...seedOf(group), head: group.title })
@@ -87,7 +97,8 @@ function seedOf ({ seed, title }) {
  * A line for each row at each size, and a column for each peer, with how many times the first peer's time it takes.
  * @param {Results} results
  * @param {{ rows: Row[], peers: Peer[] }} shown
- * @param {{ head: string, lead: (row: Row, at?: number) => string[], sizes: Array<number | undefined>, format: (row: Row, peer: Peer, at?: number) => string, times?: (ratio: number) => string }} options
+ * @param {{ head: string, lead: (row: Row, at?: number) => string[], sizes: Array<number | undefined>, format: (row:
+ *   Row, peer: Peer, at?: number) => string, times?: (ratio: number) => string }} options
  * @returns {Grid}
  */
 function gridOfSizes (results, { rows, peers }, { head, lead, sizes, format, times = formatTimes }) {
@@ -120,7 +131,10 @@ function gridOfPairs (results, rows) {
   return { heads: ['row', 'ours : the other', 'ours', 'the other', 'ratio (range)', 'goal', 'verdict'], lines, words: [0, 1, 6], notes: explainBounds(results, rows) }
 }
 
-/** The peer that a row of two sides compares ours with: the one that is neither ours nor the least work. @param {Row} row */
+/**
+ * The peer that a row of two sides compares ours with: the one that is neither ours nor the least work.
+ * @param {Row} row
+ */
 function besideOf (row) {
   return Object.keys(row.peers).find((name) => name !== OURS && name !== row.figures[0].goal?.bound) ?? ''
 }
@@ -180,7 +194,10 @@ function listAbsent ({ absences }, rows, peers) {
   return [...reasons].map(([text, rows]) => `Absent: ${text} (${[...rows].join(', ')})`)
 }
 
-/** @type {(packages: Array<{ name: string, share: number }>, functions: Array<{ name: string, share: number }>) => Grid} */
+/**
+ * @type {(packages: Array<{ name: string, share: number }>, functions: Array<{ name: string, share: number }>) =>
+ *   Grid}
+ */
 function gridOfShares (packages, functions) {
   const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)}%`
   const lines = Array.from({ length: Math.max(packages.length, functions.length) }, (_, index) => {

@@ -22,7 +22,10 @@ const OURS = 'millrace'
 // On a shared machine, figures vary by this much.
 const TOLERANCE = 0.1
 
-/** One for each part of the goal; none if ours was not measured. @type {(results: Results, row: Row, figure: Figure, at?: number) => Judged[]} */
+/**
+ * One for each part of the goal; none if ours was not measured.
+ * @type {(results: Results, row: Row, figure: Figure, at?: number) => Judged[]}
+ */
 function judge (results, row, { figure, unit, goal = {}, by = OURS }, at) {
   const place = { row: row.name, figure, peer: by, at }
   const ours = results.of(place)
@@ -64,7 +67,10 @@ function judge (results, row, { figure, unit, goal = {}, by = OURS }, at) {
   ]
 }
 
-/** @type {(share: number | undefined, reach: number | undefined) => Verdict} parts of the goal: ours, and the least work's */
+/**
+ * @type {(share: number | undefined, reach: number | undefined) => Verdict} parts of the goal: ours, and the least
+ *   work's
+ */
 function toVerdict (share, reach) {
   if (share === undefined) return 'absent'
   if (share >= 1) return 'met'

@@ -11,11 +11,15 @@ const { Results } = require('./results')
 const TIMEOUT_MS = 90_000
 /** Stands for all peers where a whole row is absent. */
 const ALL = { name: '*' }
+let caseCount = 0
 
 /** @typedef {import('./row').Row} Row */
 /** @typedef {import('./row').Peer} Peer */
 /** @typedef {import('./row').Reading} Reading */
-/** @typedef {{ row: Row, peer: Peer, at?: number, setting?: any, samples?: number }} Case  `setting`: what was prepared */
+/**
+ * @typedef {{ row: Row, peer: Peer, at?: number, setting?: any, samples?: number }} Case  `setting`: what was
+ *   prepared
+ */
 /** @typedef {Case & { run: number }} Turn */
 /** @typedef {{ rows: Row[], peers: Peer[], runs: number, budgetMs: number, samples?: number }} Options */
 
@@ -30,7 +34,8 @@ const ALL = { name: '*' }
 /**
  * @param {Options} options
  * @param {string} generated
- * @returns {Promise<{ results: Results, packages: string[], input?: string, skipped: number }>}  `input`: what was read;
+ * @returns {Promise<{ results: Results, packages: string[], input?: string, skipped: number }>}  `input`: what was
+ *   read;
  *   `skipped` counts the second and later runs that there was no time for
  */
 async function measureRows (options, generated) {
@@ -63,7 +68,8 @@ async function measureRows (options, generated) {
  * Prepares the rows of each stage, and gives its cases to `use`.
  * @param {Omit<Options, 'runs' | 'budgetMs'>} options
  * @param {string} generated
- * @param {(stage: Stage, setAbsent: (row: Row, peer: Peer, reason: string) => void, isAbsent: (row: Row, peer: Peer) => boolean) => Promise<void>} use
+ * @param {(stage: Stage, setAbsent: (row: Row, peer: Peer, reason: string) => void, isAbsent: (row: Row, peer: Peer)
+ *   => boolean) => Promise<void>} use
  * @returns {Promise<{ absences: import('./results').Absence[], input?: string }>}
  */
 async function eachStage (options, generated, use) {
@@ -126,7 +132,8 @@ function findMissing ({ needs = {} }) {
 
 /**
  * @param {Row} row
- * @param {{ shared: string, generated: string, options: any, made: Map<string, any>, releases: Array<() => unknown> }} given
+ * @param {{ shared: string, generated: string, options: any, made: Map<string, any>, releases: Array<() => unknown>
+ *   }} given
  */
 async function prepare (row, { shared, generated, options, made, releases }) {
   const folder = path.join(shared, row.name)
@@ -140,10 +147,14 @@ async function prepare (row, { shared, generated, options, made, releases }) {
   return { ...row.setting, ...await row.prepare?.({ folder, shared, generated, options, once, onEnd }) }
 }
 
-/** @type {(one: Case, generated: string, options: { samples?: number }, child: import('../lib/run').ChildOptions) => Promise<Reading>} */
+/**
+ * @type {(one: Case, generated: string, options: { samples?: number }, child: import('../lib/run').ChildOptions) =>
+ *   Promise<Reading>}
+ */
 function runCase ({ row, peer, at, setting, ...own }, generated, options, child) {
   const samples = options.samples ?? own.samples
-  return withFolder(generated, 'case', (folder) => {
+  // Two cases may run at once, where trees are compared.
+  return withFolder(generated, `case-${++caseCount}`, (folder) => {
     fs.mkdirSync(folder, { recursive: true })
     const order = { module: __filename, task: 'measureCase', setting, folder, at, samples }
     return runTask(order, { row, peer }, { timeoutMs: row.timeoutMs ?? TIMEOUT_MS, ...child, env: { ...row.env, ...child.env } })
@@ -185,7 +196,10 @@ function planTurns (cases, runs) {
   ]
 }
 
-/** @type {(agree: ReturnType<typeof createAgreement>, row: Row, by: string, given: { answers?: Reading['answers'] }) => void} */
+/**
+ * @type {(agree: ReturnType<typeof createAgreement>, row: Row, by: string, given: { answers?: Reading['answers'] })
+ *   => void}
+ */
 function agreeOn (agree, row, by, { answers = {} }) {
   for (const [name, answer] of Object.entries(answers)) agree(`row ${row.name}${name && `, ${name}`}`, by, answer)
 }

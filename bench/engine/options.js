@@ -69,7 +69,10 @@ function formatCommand (command, given) {
   return [start, ...words].join(' ')
 }
 
-/** @type {(command: string, about: string, options: Record<string, Option>, parts: Array<[title: string, parts: Array<[name: string, what: string]>]>) => string} */
+/**
+ * @type {(command: string, about: string, options: Record<string, Option>, parts: Array<[title: string, parts:
+ *   Array<[name: string, what: string]>]>) => string}
+ */
 function formatUsage (command, about, options, parts) {
   const lines = Object.entries(options).map(([name, { takes = '', about, standard = '' }]) => [`  --${name} ${takes}`, about, standard])
   const width = Math.max(...parts.flatMap(([, parts]) => parts.map(([name]) => name.length)))

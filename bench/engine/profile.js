@@ -14,7 +14,9 @@ const NOT_COUNTED = /^\((?:root|idle|program)\)$/
 const LOADING = /^node:internal\/modules\//
 
 /** @typedef {{ functionName: string, url: string, lineNumber: number }} CallFrame */
-/** @typedef {{ nodes: Array<{ id: number, callFrame: CallFrame }>, samples: number[], timeDeltas: number[] }} Profile */
+/**
+ * @typedef {{ nodes: Array<{ id: number, callFrame: CallFrame }>, samples: number[], timeDeltas: number[] }} Profile
+ */
 /** @typedef {{ name: string, share: number }} Share */
 
 /**
@@ -43,7 +45,10 @@ async function profileRows (options, generated) {
   return 0
 }
 
-/** Of all threads, the greatest first. @type {(profiles: Profile[], describe: (frame: CallFrame) => string | undefined) => Share[]} */
+/**
+ * Of all threads, the greatest first.
+ * @type {(profiles: Profile[], describe: (frame: CallFrame) => string | undefined) => Share[]}
+ */
 function shareOut (profiles, describe) {
   /** @type {Map<string, number>} */
   const times = new Map()

@@ -113,8 +113,8 @@ class Results {
 }
 
 /** @param {Place} place */
-function keyOf ({ row, peer, at = '' }) {
-  return `${row} ${peer} ${at}`
+function keyOf ({ row, peer, at }) {
+  return `${row} ${peer} ${at ?? ''}`
 }
 
 /** @type {(results: Results, rows: Row[], facts: import('../lib/report').Facts) => import('../lib/report').Sheet} */
@@ -133,9 +133,9 @@ function toSheet ({ runs, absences }, rows, facts) {
     ],
     columns: COLUMNS,
     /** @type {Array<Array<string | number>>} */
-    rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap(({ row, peer, at = '', run, figures, tail = [] }) => [
-      ...Object.entries(figures).map(([figure, value]) => /** @type {Array<string | number>} */ ([row, peer, at, run, figure, Number(value)])),
-      ...tail.map(([value, count]) => /** @type {Array<string | number>} */ ([row, peer, at, run, `tail ${value}`, count]))
+    rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap(({ row, peer, at, run, figures, tail = [] }) => [
+      ...Object.entries(figures).map(([figure, value]) => /** @type {Array<string | number>} */ ([row, peer, at ?? '', run, figure, Number(value)])),
+      ...tail.map(([value, count]) => /** @type {Array<string | number>} */ ([row, peer, at ?? '', run, `tail ${value}`, count]))
     ])
   }
 }

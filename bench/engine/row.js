@@ -20,12 +20,15 @@
  * @property {(results: import('./results').Results, shown: Shown) => string[]} format  what is printed, part by part
  * @property {Record<string, (results: import('./results').Results, shown: Shown) => string>} [tables]  for pages, by
  *   name, in Markdown; the one without a name is ''
- * @property {Record<string, (results: import('./results').Results, shown: Shown) => Promise<string | undefined>>} charts
+ * @property {Record<string, (results: import('./results').Results, shown: Shown) => Promise<string | undefined>>}
+ *   charts
  *   SVG by name; undefined if nothing of it was measured
  * @property {(results: import('./results').Results, shown: Shown) => import('../page/page').Report} [report]
- * @property {boolean} [hasSheetPerRow]  each row has a CSV file of its own, named after it, instead of one for the table
+ * @property {boolean} [hasSheetPerRow]  each row has a CSV file of its own, named after it, instead of one for the
+ *   table
  *
- * @typedef {{ groups: Group[], rows: Row[], peers: Peer[], facts: import('../lib/report').Facts }} Shown  what was measured
+ * @typedef {{ groups: Group[], rows: Row[], peers: Peer[], facts: import('../lib/report').Facts }} Shown  what was
+ *   measured
  *
  * @typedef {object} Group  rows that are shown together
  * @property {string} name
@@ -50,15 +53,18 @@
  * @property {(order: Order) => Promise<Reading>} measure  in a process of its own
  * @property {Figure[]} figures  the first is the one that is compared
  * @property {any} [setting]  for all peers
- * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added to the
+ * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added to
+ *   the
  *   setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of
  * @property {number[]} [at]  the row is measured at each, such as at block sizes
- * @property {(one: { peer: Peer, at?: number, setting?: any }) => boolean} [isOnce]  needs no other runs: they would only
+ * @property {(one: { peer: Peer, at?: number, setting?: any }) => boolean} [isOnce]  needs no other runs: they would
+ *   only
  *   cost time
  * @property {boolean} [isLast]  takes most of the time: its second and later runs come after those of all others
  * @property {number} [runs]  at most
  * @property {number} [samples]  of a process after the first, where trees are compared; the first is not counted then
- * @property {boolean} [isProcessorTime]  compared with another tree by processor time, which a busy machine changes less:
+ * @property {boolean} [isProcessorTime]  compared with another tree by processor time, which a busy machine changes
+ *   less:
  *   where waiting is no part of what the row measures
  * @property {number} [timeoutMs]  of one process
  * @property {string} [stage]  what the rows of a stage have prepared is on the disk at the same time, and no other

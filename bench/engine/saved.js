@@ -8,7 +8,10 @@ const { Results } = require('./results')
 
 const VERSION = 1
 
-/** @typedef {{ version: number, table: string, facts: import('../lib/report').Facts, runs: import('./results').Run[], absences: import('./results').Absence[] }} Saved */
+/**
+ * @typedef {{ version: number, table: string, facts: import('../lib/report').Facts, runs: import('./results').Run[],
+ *   absences: import('./results').Absence[] }} Saved
+ */
 
 /** @type {(file: string, table: { name: string }, results: Results, facts: import('../lib/report').Facts) => void} */
 function saveResults (file, { name }, { runs, absences }, facts) {

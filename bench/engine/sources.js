@@ -22,9 +22,11 @@ function sourceOf (table) {
 }
 
 /**
- * `ROW PEER`, `ROW FIGURE PEER`, either with a size behind it; `ROW ratio`, ours by the other, `ROW speed`, the other by
+ * `ROW PEER`, `ROW FIGURE PEER`, either with a size behind it; `ROW ratio`, ours by the other, `ROW speed`, the other
+ *   by
  * ours; `judged`, how many rows have a goal, and `met`, how many of these meet it.
- * @type {(results: Results, shown: import('./row').Shown, words: string[]) => import('../figures/sources').Found | undefined}
+ * @type {(results: Results, shown: import('./row').Shown, words: string[]) => import('../figures/sources').Found |
+ *   undefined}
  */
 function find (results, { rows }, words) {
   const [name, ...rest] = words
@@ -45,7 +47,10 @@ function find (results, { rows }, words) {
   return values.length > 0 ? { values, unit } : undefined
 }
 
-/** @type {(results: Results, rows: import('./row').Row[], key: string) => import('../figures/sources').Found | undefined} */
+/**
+ * @type {(results: Results, rows: import('./row').Row[], key: string) => import('../figures/sources').Found |
+ *   undefined}
+ */
 function countJudged (results, rows, key) {
   if (key !== 'judged' && key !== 'met') return undefined
   const judged = rows.map((row) => row.figures.flatMap((figure) => judge(results, row, figure))).filter(({ length }) => length > 0)

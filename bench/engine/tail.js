@@ -39,10 +39,12 @@ function curveOf (tail) {
   const all = sorted.reduce((sum, [, count]) => sum + count, 0)
   let [index, seen] = [0, sorted[0]?.[1] ?? 0]
   // A percentile that fewer than one time is beyond says nothing.
-  return all === 0 ? [] : CURVE.filter((p) => p === 1 || (1 - p) * all >= 1).map((p) => {
-    while (seen < p * all && index < sorted.length - 1) seen += sorted[++index][1]
-    return { p, value: sorted[index][0] }
-  })
+  return all === 0
+    ? []
+    : CURVE.filter((p) => p === 1 || (1 - p) * all >= 1).map((p) => {
+        while (seen < p * all && index < sorted.length - 1) seen += sorted[++index][1]
+        return { p, value: sorted[index][0] }
+      })
 }
 
 exports.figures = figures

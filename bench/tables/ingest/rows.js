@@ -8,7 +8,10 @@ const { measure } = require('./works')
 /** @typedef {import('../../engine/row').Figure} Figure */
 /** @typedef {import('../../engine/row').Group} Group */
 /** @typedef {Omit<Group, 'rows'> & { rows: Given[] }} GivenGroup */
-/** @typedef {Omit<import('../../engine/row').Row, 'what' | 'measure'> & { work: keyof typeof import('./works').WORKS }} Given */
+/**
+ * @typedef {Omit<import('../../engine/row').Row, 'what' | 'measure'> & { work: keyof typeof import('./works').WORKS
+ *   }} Given
+ */
 
 const MIB = 2 ** 20
 const CONNECTIONS = 30
@@ -295,7 +298,10 @@ function boundOf ({ peers }) {
   return ['sync', 'empty'].find((name) => peers[name])
 }
 
-/** A row says what its first figure says, and options can change what it is given. @type {(given: Given) => import('../../engine/row').Row} */
+/**
+ * A row says what its first figure says, and options can change what it is given.
+ * @type {(given: Given) => import('../../engine/row').Row}
+ */
 function toRow ({ figures, ...given }) {
   return {
     ...given,

@@ -27,7 +27,10 @@ const SITES = [
   { name: 'three-synced', title: 'three replicas, always synced', replicas: 3, syncInterval: 'always' }
 ]
 
-/** The servers of a site, for all of its rows. @type {(site: Site, context: import('../../engine/row').Context) => Promise<object>} */
+/**
+ * The servers of a site, for all of its rows.
+ * @type {(site: Site, context: import('../../engine/row').Context) => Promise<object>}
+ */
 async function start ({ replicas, syncInterval }, { shared, once, onEnd }) {
   const setting = { folder: shared, ...(syncInterval && { syncInterval }) }
   const servers = replicas === 1 ? [await startServer(setting)] : await startCluster(setting)

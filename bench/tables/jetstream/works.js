@@ -11,7 +11,8 @@ const APART_COUNT = 1000
 
 /**
  * @typedef {import('./clients').Client} Client
- * @typedef {{ place: import('./clients').Place, work: 'publish' | 'apart' | 'consume', size: number }} Setting  `size`: of a
+ * @typedef {{ place: import('./clients').Place, work: 'publish' | 'apart' | 'consume', size: number }} Setting 
+ *   `size`: of a
  *   batch, or how many records are consumed
  */
 
@@ -47,7 +48,10 @@ async function consume (client, count) {
   return 1000 * count / ms
 }
 
-/** Fills a stream for `consume`. @type {(peer: import('./clients').Peer, place: import('./clients').Place, size: number) => Promise<void>} */
+/**
+ * Fills a stream for `consume`.
+ * @type {(peer: import('./clients').Peer, place: import('./clients').Place, size: number) => Promise<void>}
+ */
 async function fill (peer, place, size) {
   const client = await peer.open(place)
   const records = createRecords(1000)

@@ -54,7 +54,10 @@ async function timeUntil (seconds, call) {
   return times
 }
 
-/** A steady load, while the log syncs every second, or never: how long each append waits for its answer. @type {Row['measure']} */
+/**
+ * A steady load, while the log syncs every second, or never: how long each append waits for its answer.
+ * @type {Row['measure']}
+ */
 async function timeLoad ({ side, folder }) {
   const log = OffsetLog(path.join(folder, 'log'), side)
   await log.ready()

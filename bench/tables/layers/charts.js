@@ -21,7 +21,10 @@ function chooseBlockSize (blockSizes) {
   return blockSizes.includes(DEFAULT_BLOCK_SIZE) ? DEFAULT_BLOCK_SIZE : blockSizes[blockSizes.length - 1]
 }
 
-/** @type {(results: Results, row: Row, peer: Peer, at: number) => (import('../../lib/report').Summary & { isHollow: boolean, runs: number }) | undefined} */
+/**
+ * @type {(results: Results, row: Row, peer: Peer, at: number) => (import('../../lib/report').Summary & { isHollow:
+ *   boolean, runs: number }) | undefined}
+ */
 function cellOf (results, row, peer, at) {
   const place = { row: row.name, peer: peer.name, at }
   const found = results.summary(place)
@@ -57,14 +60,20 @@ function compareStacks (results, { rows, peers }) {
   return `Millrace reads a log ${span} times as fast as ${last.label} ${at64}`
 }
 
-/** The words that all charts have. @type {(results: Results, shown: Shown) => { title: string, stacks: string[], footer: string[] }} */
+/**
+ * The words that all charts have.
+ * @type {(results: Results, shown: Shown) => { title: string, stacks: string[], footer: string[] }}
+ */
 function wordsOf (results, shown) {
   const { records, json } = readSource(shown.facts.input)
   const setting = describeSetting(`${formatCount(records)} messages, ${formatSize(json)} of JSON`, shown.facts, countRuns(results))
   return { title: compareStacks(results, shown), stacks: shown.peers.map(({ label }) => label), footer: [setting] }
 }
 
-/** Time against block size, one panel a layer. @type {(results: Results, shown: Shown) => Promise<string | undefined>} */
+/**
+ * Time against block size, one panel a layer.
+ * @type {(results: Results, shown: Shown) => Promise<string | undefined>}
+ */
 async function drawLineGraph (results, shown) {
   const { rows, peers } = shown
   const blockSizes = results.listAt()
@@ -122,7 +131,10 @@ function drawRatios (group, { x, y }, results, row, peers) {
   }
 }
 
-/** Some layers under each other at a few block sizes. @type {(results: Results, shown: Shown, names: string[]) => Promise<string | undefined>} */
+/**
+ * Some layers under each other at a few block sizes.
+ * @type {(results: Results, shown: Shown, names: string[]) => Promise<string | undefined>}
+ */
 async function drawBarChart (results, shown, names) {
   const rows = shown.rows.filter(({ name }) => names.includes(name))
   const blockSizes = results.listAt().filter((at) => BAR_BLOCK_SIZES.includes(at))
@@ -149,7 +161,10 @@ async function drawBarChart (results, shown, names) {
   })), { barHeight: 12, rowGap: 5, labelWidth: 62, valueWidth: 118, formatTick: (tick) => `${formatCount(tick)} ms` }))
 }
 
-/** What the page shows, in the words of the charts. @type {(results: Results, shown: Shown) => import('../../page/page').Report} */
+/**
+ * What the page shows, in the words of the charts.
+ * @type {(results: Results, shown: Shown) => import('../../page/page').Report}
+ */
 function describeReport (results, shown) {
   const { rows, peers, facts } = shown
   const blockSizes = results.listAt()
@@ -168,7 +183,7 @@ function describeReport (results, shown) {
       }))
     })),
     layers: rows.map((row) => ({ name: row.name, meaning: row.what, bytes: bytes[/** @type {any} */ (row).log === 'binary' ? 'binary' : 'json'], records })),
-    facts: Object.entries(facts).flatMap(([name, value]) => value === undefined ? [] : [/** @type {[string, string]} */ ([name, String(value)])])
+    facts: Object.entries(facts).flatMap(([name, value]) => value === undefined ? [] : [([name, String(value)])])
   }
 }
 

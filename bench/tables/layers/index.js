@@ -23,7 +23,10 @@ function toBlockSizes (text = DEFAULT_BLOCKS, option) {
   return [...new Set(sizes)].sort((a, b) => a - b)
 }
 
-/** @type {(results: import('../../engine/results').Results) => (row: { name: string }, peer: { name: string }, at?: number) => string} */
+/**
+ * @type {(results: import('../../engine/results').Results) => (row: { name: string }, peer: { name: string }, at?:
+ *   number) => string}
+ */
 const formatTime = (results) => (row, peer, at) => {
   const place = { row: row.name, peer: peer.name, at }
   const found = results.summary(place)

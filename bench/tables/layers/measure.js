@@ -71,7 +71,8 @@ async function measureLayer ({ row: layer, peer: stack, at, setting, samples }) 
 
 /**
  * Records and what is in them are the same in every framing; where they lie is not, and neither are the file's bytes.
- * @type {(stack: Stack, layer: Layer, at: number, isPrefix: boolean, result: import('../../lib/measure').TallyResult) => Record<string, import('../../engine/row').Answer>}
+ * @type {(stack: Stack, layer: Layer, at: number, isPrefix: boolean, result: import('../../lib/measure').TallyResult)
+ *   => Record<string, import('../../engine/row').Answer>}
  */
 function answersOf ({ framing }, { delivers, perBlockSize }, at, isPrefix, { records, delivered, digest, seqSum, seqDigest }) {
   const part = [...perBlockSize ? [`at ${at}`] : [], isPrefix ? 'the first 64 MiB' : 'the whole log'].join(', ')
