@@ -164,6 +164,7 @@ tape('judge: goals of times and of rates, met, close, missed, out of reach and a
   }
   const judged = judge(new Results([run('a', 'x', 1, { f: 1 })]), { name: 'a', peers: {} }, { figure: 'f', unit: 'ms', goal: { most: 5 } })
   t.deepEqual(judged, [], 'ours was not measured')
+  t.deepEqual(verdictsOf({}, 'ms', 13, 10), [], 'a row without a goal is shown, and not judged')
   t.end()
 })
 

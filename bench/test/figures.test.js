@@ -23,16 +23,16 @@ query,checked,where,1,100,1000,100,
 query,sqlite,json_extract,1,50,1000,50,
 query,sqlite,index,1,5000000,1000,5000000,
 `
-const LIMITS = `# command: npm run bench:limits
+const LIMITS = `# command: npm run bench -- limits
 # machine: Some CPU, 2 cores
 # node: v20
 # packages: p 1
-row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first,bound
-append-one,1,ms,2.0000,4.0000,0.5000,1,,,,
-append-one,2,ms,3.0000,4.0000,0.7500,1,,,,
-append-one,median,ms,2.5000,4.0000,0.6250,1,yes,,,
-memory,1,bytes,2000000,24000000,0.0833,1,,,,
-memory,median,bytes,2000000,24000000,0.0833,1,yes,,,
+row,peer,at,run,figure,value
+append-one,millrace,,1,ms,2
+append-one,sqlite,,1,ms,4
+append-one,millrace,,2,ms,3
+append-one,sqlite,,2,ms,4
+memory,millrace,,1,bytes,2000000
 `
 
 /** A folder with data, and with one page of this text. */
@@ -85,11 +85,11 @@ tape('figures: a figure is the median of its runs, and is compared with another 
   t.equal(figure(t, 'peers query sqlite index as thousands'), '5,000')
   t.equal(figure(t, 'peers scan checked as range'), '100 to 3,000')
   t.equal(figure(t, 'peers machine'), 'Some CPU, 2 cores')
-  t.equal(figure(t, 'limits append-one ours'), '2.5 ms')
-  t.equal(figure(t, 'limits append-one ours as range'), '2 to 3 ms')
+  t.equal(figure(t, 'limits append-one millrace'), '2.5 ms')
+  t.equal(figure(t, 'limits append-one millrace as range'), '2 to 3 ms')
   t.equal(figure(t, 'limits append-one ratio'), '0.63')
   t.equal(figure(t, 'limits append-one speed as range'), '1.33 to 2.0')
-  t.equal(figure(t, 'limits memory ours as MB'), '2 MB')
+  t.equal(figure(t, 'limits memory millrace as MB'), '2 MB')
   t.end()
 })
 
@@ -120,7 +120,7 @@ tape('figures: a marker that asks for what is not there is named with its line, 
     'a <!-- figure: growth scan-10MB ours -->1<!-- end -->': 'docs/page.md:3: there is no data/growth.csv',
     'a <!-- figure: peers scan checked as words -->1<!-- end -->': 'docs/page.md:3: there is no form "words": choose from ',
     'a <!-- figure: peers scan checked / machine -->1<!-- end -->': 'docs/page.md:3: data has no figure "peers scan machine"',
-    'a <!-- figure: limits append-one ours / limits memory ours -->1<!-- end -->': 'docs/page.md:3: "limits append-one ours / limits memory ours" compares figures of two units',
+    'a <!-- figure: limits append-one millrace / limits memory millrace -->1<!-- end -->': 'docs/page.md:3: "limits append-one millrace / limits memory millrace" compares figures of two units',
     'a <!-- figure: -->1<!-- end -->': 'docs/page.md:3: "" asks for no figure',
     '<!-- figure: peers scan checked -->1<!-- end -->': 'docs/page.md:3: <!-- figure: peers scan checked -->1<!-- end --> must not begin a line',
     'a <!-- figure: peers scan checked -->1': 'docs/page.md:3: <!-- figure: peers scan checked --> has no end',

@@ -6,234 +6,140 @@ const tape = require('tape')
 const { OffsetLog } = require('@millrace/offset-log')
 const { verify } = require('@millrace/repair')
 const { isLongRun } = require('@millrace/testkit')
-const { layers } = require('..')
-const { UserError } = require('../lib/run')
-const { runPipeline } = require('../lib/measure')
-const { formatCsv } = require('../lib/report')
-const { Tally } = require('../lib/measure')
-const { drawLimits } = require('../limits/report')
-const { parseOptions } = require('../limits')
-const { formatTable, judge, toSheet } = require('../limits/report')
-const { findLongestBlock } = require('../limits/rows/event-loop')
-const { findTenFold } = require('../limits/rows/memory')
-const { writeLargeLog } = require('../limits/rows/opening')
-const { createRecords, measureLog, writeCommits, RECORD_SIZE } = require('../limits/runners')
-const { createFixedRow, makeResult } = require('./support/fixed-row')
-const { createRunner, makeFolder } = require('./support')
+const { loadTable } = require('..')
+const { parseOptions: parse } = require('../engine/command')
+const { Results } = require('../engine/results')
+const { Tally, runPipeline } = require('../lib/measure')
+const { table: { groups: [{ rows: layers }] } } = require('../tables/layers')
+const { table } = require('../tables/limits')
+const { findLongestBlock } = require('../tables/limits/rows/event-loop')
+const { findTenFold } = require('../tables/limits/rows/memory')
+const { writeLargeLog } = require('../tables/limits/rows/opening')
+const { createRecords, measureLog, writeCommits, RECORD_SIZE } = require('../tables/limits/runners')
+const { makeFolder, runBench } = require('./support')
 
-const runLimits = createRunner('limits')
-const rowFile = (name) => path.join(__dirname, 'support', 'rows', `${name}.js`)
-const rowFiles = (...names) => names.map(rowFile).join(',')
+const parseOptions = (argv) => parse(table, argv)
+const rowFiles = (...names) => names.map((name) => path.join(__dirname, 'support', 'rows', `${name}.js`)).join(',')
+const rows = table.groups.flatMap((group) => group.rows)
 
 tape('limits options: the defaults are those of its notes, lists and numbers are understood', (t) => {
   const { rows, runs, records, out, command } = parseOptions([])
-  t.equal(new Set(rows.map(({ name }) => name)).size, 53 + 24, 'each row has a name of its own')
+  t.equal(new Set(rows.map(({ name }) => name)).size, 53, 'each row has a name of its own')
   t.equal(runs, 5)
   t.equal(records, 458803)
   t.equal(out, undefined)
-  t.equal(command, 'npm run bench:limits')
-  const some = parseOptions(['--rows', `space-single,${rowFile('fast')}`, '--runs', '2', '--out', '/some/where'])
+  t.equal(command, 'npm run bench -- limits')
+  const some = parseOptions(['--rows', `space-single,${rowFiles('fast')}`, '--runs', '2', '--out', '/some/where'])
   t.deepEqual(some.rows.map((row) => row.name), ['space-single', 'fast'])
   t.deepEqual(parseOptions(['--only', 'file,items']).rows.map((row) => row.name), ['file', 'items'])
-  t.equal(parseOptions(['--rows', 'growth']).rows.length, 24, 'a chapter')
-  t.equal(some.command, 'npm run bench:limits -- --rows space-single,fast.js --runs 2', 'the command holds no path')
+  t.equal(parseOptions(['--rows', 'gets']).rows.length, 4, 'a group of rows')
+  t.equal(some.command, 'npm run bench -- limits --rows space-single,fast.js --runs 2', 'the command holds no path')
   t.end()
 })
 
-tape('limits options: each wrong one is refused with one line and exit code 2', (t) => {
-  const wrong = [['--row', 'x'], ['stray'], ['--rows'], ['--rows', ''], ['--rows', 'nosuch'], ['--rows', 'constructor'],
-    ['--rows', './nosuch.js'], ['--rows', __filename.replace('limits.test', 'support/index')], ['--runs', '0'],
-    ['--runs', 'x'], ['--samples', '-1'], ['--records', '0'], ['--out', '']]
-  for (const argv of wrong) {
-    try {
-      parseOptions(argv)
-      t.fail(`${argv.join(' ')} was accepted`)
-    } catch (err) {
-      t.ok(err instanceof UserError && !err.message.includes('\n'), `${argv.join(' ')}: ${err.message}`)
+tape('limits and growth: help and notes name every row', (t) => {
+  const notes = fs.readFileSync(path.join(__dirname, '..', 'notes', 'limits.md'), 'utf8')
+  for (const { name, groups } of [table, loadTable('growth')]) {
+    const { status, stdout, stderr } = runBench(name, '--help')
+    t.deepEqual([status, stderr], [0, ''])
+    for (const { name, what } of groups.flatMap(({ rows }) => rows)) {
+      t.ok(stdout.includes(name) && stdout.includes(what), name)
+      t.ok(notes.includes(`\`${name}\``), `${name} in the notes`)
+      t.ok(what.length <= 42, `${name} fits the table`)
     }
   }
-  const { status, stdout, stderr } = runLimits('--rows', 'nosuch')
-  t.equal(status, 2)
-  t.equal(stdout, '')
-  t.ok(/^bench:limits: .*\n$/.test(stderr), stderr)
   t.end()
 })
 
-tape('limits --help: names every option and every row, as do its notes', (t) => {
-  const { status, stdout, stderr } = runLimits('--help')
-  t.equal(status, 0)
-  t.equal(stderr, '')
-  const readme = fs.readFileSync(path.join(__dirname, '..', 'notes', 'limits.md'), 'utf8')
-  for (const name of ['rows', 'only', 'runs', 'samples', 'records', 'out', 'help']) t.ok(stdout.includes(`--${name}`), `--${name}`)
-  for (const { name, what } of parseOptions([]).rows) {
-    t.ok(stdout.includes(name) && stdout.includes(what), name)
-    t.ok(readme.includes(`\`${name}\``), `${name} in the notes`)
-    t.ok(what.length <= 42, `${name} fits the table`)
+tape('limits: each side of each row is a peer of its table, or else it would never run', (t) => {
+  for (const { name, groups, peers } of [table, loadTable('growth')]) {
+    const known = peers.map(({ name }) => name)
+    for (const row of groups.flatMap(({ rows }) => rows)) {
+      const { goal: { times = [], within = [], bound } } = row.figures[0]
+      const compared = [...times, ...within].map(({ of }) => of)
+      t.ok(Object.keys(row.peers).every((peer) => known.includes(peer)), `${name}: ${row.name}`)
+      t.ok([...compared, ...bound ? [bound] : []].every((peer) => row.peers[peer]), `${row.name} is compared with what it measures`)
+    }
   }
   t.end()
 })
 
-tape('limits: a goal is met, missed by a little, or missed, by the median of the ratios', (t) => {
-  const row = createFixedRow({ name: 'any', goal: 2 })
-  const verdict = judge(makeResult(row, [10, 10], [40, 20], [90, 30]))
-  t.equal(verdict.ours, 40)
-  t.equal(verdict.peer, 20)
-  t.deepEqual(verdict.ratio, { median: 2, min: 1, max: 3, spread: 1 })
-  const outcome = (...rounds) => {
-    const { isMet, isFailure } = judge(makeResult(row, ...rounds))
-    return [isMet, isFailure]
-  }
-  t.deepEqual(outcome([2, 1]), [true, false], 'the goal itself is within it')
-  t.deepEqual(outcome([2.19, 1]), [false, false])
-  t.deepEqual(outcome([2.21, 1]), [false, true])
-  t.equal(judge({ row, absent: 'x', rounds: [] }), undefined)
-  t.end()
-})
-
-tape('limits: the table fits a hundred columns, and explains what is not plain', (t) => {
-  const what = 'x'.repeat(42)
-  const table = formatTable([
-    makeResult(createFixedRow({ name: 'a', what, goal: 12.5 }), [9456, 765], [8456, 876], [7756, 978]),
-    makeResult(createFixedRow({ name: 'b', what, unit: 'bytes', isShare: true, goal: 0.025 }), [1218000, 60030000]),
-    makeResult(createFixedRow({ name: 'c', what, goal: 1 }), [0.1234, 0.1], [1.05, 1], [9.4, 9]),
-    { row: createFixedRow({ name: 'd', what }), absent: 'better-sqlite3', rounds: [] }
-  ])
-  for (const line of table.split('\n')) t.ok(line.length <= 100, `${line.length}: ${line}`)
-  for (const text of ['8,456 ms', '9.65× (7.93-12.36)', '1.22 MB', '2.03%', '<= 2.5%', '<= 12.5×', 'met', '1.05 ms',
-    'absent: d needs better-sqlite3', 'close: missed by less than 10%']) {
-    t.ok(table.includes(text), text)
-  }
-  t.notOk(formatTable([makeResult(createFixedRow({ name: 'a' }), [1, 2])]).includes('close'))
-  t.end()
-})
-
-tape('limits: a row of speed is written the other way round, and judged the same', (t) => {
-  const row = createFixedRow({ name: 'a', goal: undefined, faster: 8 })
-  const table = formatTable([makeResult(row, [1, 10], [1, 12.5], [1, 5])])
-  t.ok(/10\.0× \(5\.00-12\.5\) +>= 8× +met/.test(table), table)
-  t.equal(judge(makeResult(row, [1, 7.5])).isMet, false)
-  t.equal(judge(makeResult(row, [1, 7.5])).isFailure, false)
-  t.equal(judge(makeResult(row, [1, 7])).isFailure, true)
-  const slower = createFixedRow({ name: 'b', goal: undefined, faster: 0.35 })
-  t.ok(/0\.40× +>= 0\.35× +met/.test(formatTable([makeResult(slower, [2.5, 1])])))
-  t.end()
-})
-
-tape('limits: a goal that what bounds it misses too is out of reach, and missed all the same', (t) => {
-  const row = createFixedRow({ name: 'a', goal: 3, bound: { what: 'do it' } })
-  const verdictOf = (...rounds) => {
-    const { isMet, isFailure, isOutOfReach } = judge(makeResult(row, ...rounds))
-    return [isMet, isFailure, isOutOfReach]
-  }
-  t.deepEqual(verdictOf([4, 1, 3.1], [4, 1, 3.2]), [false, true, true])
-  t.deepEqual(verdictOf([4, 1, 2.9]), [false, true, false])
-  t.deepEqual(verdictOf([2, 1, 3.1]), [true, false, false], 'it was met')
-  const table = formatTable([makeResult(row, [4, 1, 3.1]), makeResult({ ...row, name: 'b' }, [4, 1, 2.9])])
-  t.ok(/4\.00× +<= 3× +OUT OF REACH\n/.test(table), table)
-  t.ok(/4\.00× +<= 3× +MISSED\n/.test(table), table)
-  t.ok(table.includes('a: 3.10× at least, which is to do it\nb: 2.90× at least'), table)
-  const fast = createFixedRow({ name: 'c', goal: undefined, faster: 4, bound: { what: 'do it' } })
-  t.ok(formatTable([makeResult(fast, [1, 2, 0.5])]).includes('c: 4.00× at most, which is to do it'))
-  t.end()
-})
-
-tape('limits: the CSV file has a line a round, and one for the medians', (t) => {
-  const facts = { command: 'npm run bench:limits', machine: 'M', node: 'v20', packages: 'p 1', input: 'i' }
-  const csv = formatCsv(toSheet([
-    makeResult(createFixedRow({ name: 'a', goal: 2 }), [10, 10], [40, 20], [90, 30]),
-    makeResult(createFixedRow({ name: 'c', goal: 2 }), [10, 10, 5]),
-    { row: createFixedRow({ name: 'b' }), absent: 'x', rounds: [] },
-    makeResult(createFixedRow({ name: 'd', goal: undefined }), [10, 10])
-  ], facts))
-  const lines = csv.split('\n')
-  for (const word of ['npm run bench:limits', 'machine: M', 'p 1', 'row a: a : fixed']) t.ok(csv.includes(word), word)
-  t.deepEqual(lines.filter((line) => !line.startsWith('#')), [
-    'row,run,unit,ours,peer,ratio,goal,met,ours_first,peer_first,bound',
-    'a,1,ms,10,10,1,2,,20,20,',
-    'a,2,ms,40,20,2,2,,80,40,',
-    'a,3,ms,90,30,3,2,,180,60,',
-    'a,median,ms,40,20,2,2,yes,,,',
-    'c,1,ms,10,10,1,2,,20,20,5',
-    'c,median,ms,10,10,1,2,yes,,,0.5000',
-    'b,median,ms,,,,1,absent,,,',
-    'd,1,ms,10,10,1,,,20,20,',
-    'd,median,ms,10,10,1,,,,,',
-    ''
-  ])
-  t.end()
-})
-
-tape('limits: the chart has a bar a row that is drawn, as a multiple of the bare loop, with its goal', async (t) => {
-  const facts = {
-    machine: 'Some CPU, 2 cores, 24 GiB memory',
-    node: 'v20.0.0',
-    input: 'generated; 458803 records, 342426159 bytes as JSON, 319541240 as binary; 472 have value.content.root == %x'
-  }
-  const results = [
-    makeResult(createFixedRow({ name: 'scan', drawn: 'a scan', goal: 1.2 }), [55, 50, 52], [60, 50, 54], [65, 50, 56]),
-    makeResult(createFixedRow({ name: 'items', drawn: 'a stream', goal: 3 }), [200, 50]),
-    makeResult(createFixedRow({ name: 'old', beside: { row: 'items', label: 'some other' } }), [200, 1100]),
-    makeResult(createFixedRow({ name: 'plain' }), [1, 1]),
-    { row: createFixedRow({ name: 'not', drawn: 'not run' }), absent: 'x', rounds: [] }
-  ]
-  const svg = await drawLimits(results, facts)
-  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').trim())
-  for (const text of ['1 of 2 ways to read a log are within their goals', 'a scan', 'a stream', '0×', '3×',
-    '1.20× the least: 1.08×', '4.00× missed by 33%, some other: 22×']) {
-    t.ok(texts.includes(text), text)
-  }
-  t.notOk(texts.some((text) => text.includes('not run')))
-  t.ok(svg.includes('prefers-color-scheme: dark'))
-  t.equal(await drawLimits(results, facts), svg, 'the same results give the same bytes')
-  t.equal(await drawLimits(results.slice(3), facts), undefined, 'nothing to draw')
-})
-
-tape('limits: rows that are met, close or absent end well, and leave a table and a CSV file', (t) => {
+tape('limits: rows that meet their goals or nearly do end well, and leave a table and a CSV file', (t) => {
   const out = makeFolder(t)
-  const { status, stdout, stderr } = runLimits('--rows', rowFiles('fast', 'close', 'absent', 'no-room'), '--runs', '2', '--out', out)
+  const { status, stdout, stderr } = runBench('limits', '--rows', rowFiles('fast', 'close'), '--runs', '2', '--out', out)
   t.equal(status, 0, stderr)
-  t.ok(/fast : fixed +1\.50 ms +3\.00 ms +0\.50× +<= 1× +met\n/.test(stdout), stdout)
-  t.ok(/close : fixed +105 ms +100 ms +1\.05× +<= 1× +close\n/.test(stdout))
-  t.ok(/absent : fixed +- +- +- +<= 1× +absent\n/.test(stdout))
-  t.ok(stdout.includes('absent needs no-such-package'))
-  t.ok(stdout.includes('absent: no-room needs 9 PB of room on the disk'), 'for which the machine has too little')
+  t.ok(/fast +fast : fixed +1\.5 ms +3 ms +0\.50× +<= 1× +met\n/.test(stdout), stdout)
+  t.ok(/close +close : fixed +105 ms +100 ms +1\.05× +<= 1× +close\n/.test(stdout))
   const csv = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8')
-  t.ok(csv.includes('\nfast,2,ms,1.5000,3,0.5000,1,,15,30,\n'))
+  t.ok(csv.includes('\nfast,millrace,,2,ms,1.5\nfast,millrace,,2,first,15\n'), 'the first sample is apart')
   t.notOk(csv.includes(out))
-  t.deepEqual(fs.readdirSync(path.join(out, 'data', 'generated')), [], 'what rows made is gone')
+  t.deepEqual(fs.readdirSync(path.join(out, 'images')), [], 'a chart without data is not drawn')
   t.end()
 })
 
 tape('limits: a goal missed by more than 10% is exit code 1, with the figures all the same', (t) => {
   const out = makeFolder(t)
-  const { status, stdout } = runLimits('--rows', rowFiles('slow'), '--runs', '1', '--out', out)
+  const { status, stdout } = runBench('limits', '--rows', rowFiles('slow'), '--runs', '1', '--out', out)
   t.equal(status, 1)
-  t.ok(/slow : fixed .* MISSED\n/.test(stdout))
+  t.ok(/slow : fixed .* missed\n/.test(stdout))
   t.ok(fs.existsSync(path.join(out, 'data', 'limits.csv')))
   t.end()
 })
 
-tape('limits: a row without a goal is shown, and not judged', (t) => {
-  const result = makeResult(createFixedRow({ name: 'a', goal: undefined }), [40, 10])
-  t.deepEqual([judge(result).isMet, judge(result).isFailure], [true, false])
-  t.ok(/a : fixed +40\.0 ms +10\.0 ms +4\.00×\n?$/m.test(formatTable([result])), formatTable([result]))
-  t.end()
+/** Results of rows that took so many milliseconds, by peer, in one run after the other. */
+const makeResults = (times) => new Results(Object.entries(times).flatMap(([row, peers]) => {
+  return Object.entries(peers).flatMap(([peer, values]) => {
+    return values.map((ms, index) => ({ row, peer, run: index + 1, figures: { ms } }))
+  })
+}))
+const facts = {
+  machine: 'Some CPU, 2 cores, 24 GiB memory',
+  node: 'v20.0.0',
+  input: 'generated; 458803 records, 342426159 bytes as JSON, 319541240 as binary; 472 have value.content.root == %x'
+}
+
+tape('limits: the chart leads with the multiples that it shows, and has goals, misses and others', async (t) => {
+  const nothing = { json: { millrace: [1], json: [1] } }
+  const results = makeResults({
+    'scan-zlib': { millrace: [55, 60, 65], loop: [50, 50, 50], least: [52, 54, 56] },
+    items: { millrace: [200], loop: [50] },
+    'items-flumelog': { millrace: [200], 'flumelog-offset': [1100] },
+    ...nothing
+  })
+  const svg = await table.charts.limits(results, { rows, facts })
+  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').trim())
+  for (const text of ['every record, verified, zlib', 'a stream of items', '0×', '3×', '1.20× the least: 1.08×',
+    '4.00× missed by 33%, flumelog-offset: 22×']) {
+    t.ok(texts.includes(text), text)
+  }
+  const all = texts.join(' ')
+  t.ok(all.includes('Millrace reads a log in 1.20 to 4.00 times the time of reading its file'), all)
+  t.ok(all.includes('1 of 2 ways are within their goals'))
+  t.notOk(texts.some((text) => text.includes('every block')), 'what was not measured is not drawn')
+  t.equal(await table.charts.limits(results, { rows, facts }), svg, 'the same results give the same bytes')
+  t.equal(await table.charts.limits(makeResults(nothing), { rows, facts }), undefined, 'nothing to draw')
 })
 
-for (const [name, words] of Object.entries({
-  idle: ['row idle', 'records is 7 by peer, and 6 by ours'],
-  wrong: ['row wrong', 'records is 6 by ours, and 7 by what was prepared'],
-  dying: ['row dying, peer', 'made of cheese']
-})) {
-  tape(`limits: a row that is ${name} is named with what is wrong, and nothing is written`, (t) => {
-    const out = makeFolder(t)
-    const { status, stderr } = runLimits('--rows', rowFile(name), '--runs', '1', '--out', out)
-    t.equal(status, 1)
-    for (const word of words) t.ok(stderr.includes(word), `${word} in ${stderr}`)
-    t.notOk(fs.existsSync(path.join(out, 'data', 'limits.csv')))
-    t.end()
+tape('limits: the tables of pages have the rows that ran, ratios with their ranges, and what is possible', (t) => {
+  const results = makeResults({
+    'scan-zlib': { millrace: [200, 220], loop: [50, 50], least: [140, 160] },
+    'append-lmdb': { millrace: [10], lmdb: [30], least: [9] },
+    'event-loop': { millrace: [3] },
+    'get-cache': { millrace: [10], map: [5] }
   })
-}
+  const shown = { rows, facts }
+  t.deepEqual(table.tables['scans short'](results, shown).split('\n').slice(2), ['| verified scan, zlib.crc32 : bare loop | 4.20× (4.00-4.40) |'])
+  t.deepEqual(table.tables['appends short'](results, shown).split('\n').slice(2), ['| append, batches of 100 : LMDB | 3.00× as fast |'])
+  t.deepEqual(table.tables['event-loop short'](results, shown).split('\n').slice(2), ['| longest block, scan, verified : 6 ms | 3 ms |'])
+  t.deepEqual(table.tables.missed(results, shown).split('\n').slice(2), [
+    '| `scan-zlib` | 4.20× (4.00-4.40) | <= 3× | 40% | 3.00× |',
+    '| `append-lmdb` | 3.00× | >= 4× | 33% | 3.33× |'
+  ])
+  const whole = table.tables[''](results, shown)
+  t.equal(whole.split('\n').filter((line) => line.startsWith('| `')).length, 4)
+  t.ok(whole.includes('go from record to record: `scan-zlib` 3.00× at least.'), whole)
+  t.end()
+})
 
 tape('limits: records to append are of one size, the same every time, and none like another', (t) => {
   const records = createRecords(300)
@@ -278,7 +184,7 @@ tape('limits: the large log is what a clean close leaves, with a hole in it', as
 })
 
 tape('limits: the space of a log is within its goals', (t) => {
-  const { status, stdout } = runLimits('--rows', 'space-batch,space-single', '--out', makeFolder(t))
+  const { status, stdout } = runBench('limits', '--rows', 'space-batch,space-single', '--out', makeFolder(t))
   t.equal(status, 0, stdout)
   t.equal((stdout.match(/ met\n/g) ?? []).length, 2)
   t.end()
@@ -327,17 +233,16 @@ tape('limits: the longest block is the longest time between two turns of the eve
   t.ok(longest >= 30, `${longest} ms`)
 })
 
-tape('limits: every row runs, and both of its sides do the same', (t) => {
-  const out = makeFolder(t)
-  const { rows } = parseOptions([])
+tape('limits: every row runs, and all of its sides do the same', (t) => {
   const some = rows.filter((_, index) => isLongRun || index % 5 === 0)
-  const { stdout, stderr } = runLimits('--rows', some.map(({ name }) => name).join(','), '--runs', '1', '--samples', '0', '--records', '2000', '--out', out)
+  const out = makeFolder(t)
+  const few = ['--runs', '1', '--samples', '0', '--records', '2000']
+  const { stdout, stderr } = runBench('limits', '--rows', some.map(({ name }) => name).join(','), ...few, '--out', out)
   t.ok(stdout.includes('written: '), stderr)
-  const read = (name) => fs.readFileSync(path.join(out, 'data', `${name}.csv`), 'utf8').split('\n')
-  const lines = ['limits', 'growth'].flatMap(read)
-  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['growth.png', 'growth.svg', 'limits.png', 'limits.svg'])
-  for (const { name } of some) {
-    t.ok(lines.some((line) => line.startsWith(`${name},1,`) || line.startsWith(`${name},median,`)), name)
+  const csv = fs.readFileSync(path.join(out, 'data', 'limits.csv'), 'utf8')
+  t.deepEqual(fs.readdirSync(path.join(out, 'images')), ['limits.png', 'limits.svg'])
+  for (const { name, peers } of some) {
+    for (const peer of Object.keys(peers)) t.ok(csv.includes(`\n${name},${peer},,1,`) || csv.includes(`absent: ${name} of `), `${name} ${peer}`)
   }
   t.end()
 })

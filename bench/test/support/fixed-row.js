@@ -1,36 +1,16 @@
 'use strict'
 // A row of limits whose figures are known beforehand.
 
-/** @param {object} row  what differs: `values` are those of ours and the peer, `answers` what they say they did */
-function createFixedRow ({ values = [1, 1], answers = [{}, {}], expected, ...row }) {
-  const side = (index) => () => {
-    let count = 0
-    return {
-      // The first sample is ten times the others, and must not count.
-      sample: () => values[index] * (count++ === 0 ? 10 : 1),
-      finish: () => answers[index]
-    }
-  }
-  return {
-    what: `${row.name} : fixed`,
-    unit: 'ms',
-    goal: 1,
-    samples: 2,
-    prepare: () => ({ expected }),
-    ours: side(0),
-    peer: side(1),
-    ...row
-  }
-}
+const { toRow } = require('../../tables/limits/shared')
 
-/** A result of rounds that took so many milliseconds, each [ours, peer], and perhaps what bounds it. */
-function makeResult (row, ...rounds) {
-  const outcome = (value) => ({ first: value * 2, value, answer: {} })
-  const sides = rounds.map(([ours, peer, bound]) => {
-    return { ours: outcome(ours), peer: outcome(peer), bound: bound && outcome(bound) }
+/** @type {(name: string, values: [ours: number, loop: number]) => import('../../engine/row').Row} */
+function createFixedRow (name, values) {
+  const [millrace, loop] = values.map((value) => () => {
+    let count = 0
+    // The first sample is ten times the others, and must not count.
+    return { sample: () => value * (count++ === 0 ? 10 : 1), finish: () => ({ records: 7 }) }
   })
-  return { row, absent: undefined, rounds: sides }
+  return toRow(name, `${name} : fixed`, { within: 1, samples: 2 }, () => ({}), { millrace, loop })
 }
 
 exports.createFixedRow = createFixedRow
-exports.makeResult = makeResult

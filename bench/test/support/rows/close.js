@@ -1,6 +1,6 @@
 'use strict'
-// Misses its goal, but by less than 10 %%.
+// Misses its goal, but by less than 10%.
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'close', values: [105, 100] })
+module.exports = createFixedRow('close', [105, 100])

@@ -1,6 +1,6 @@
 'use strict'
-// Misses its goal by more than 10 %%.
+// Misses its goal by more than 10%.
 
 const { createFixedRow } = require('../fixed-row')
 
-module.exports = createFixedRow({ name: 'slow', values: [111, 100] })
+module.exports = createFixedRow('slow', [112, 100])
