@@ -22,7 +22,8 @@ const PERCENT = 100
 async function compareTrees (table, options, generated) {
   const ours = { ...options, peers: options.peers.filter((/** @type {{ kind: string }} */ { kind }) => kind === 'millrace') }
   const isSaved = /\.(csv|json)$/.test(options.against) && fs.existsSync(options.against)
-  const { rows, exitCode, label, unit } = isSaved ? await compareWithSaved(table, ours, generated) : await compareWithTree(ours, generated)
+  const comparing = isSaved ? compareWithSaved(table, ours, generated) : compareWithTree(ours, generated)
+  const { rows, exitCode, label, unit } = await comparing
   const tolerance = `slower by more than ${PERCENT * options.tolerance}% is a failure`
   console.log([`this tree against ${label}: below 1 is less time, or a lower rate; ${tolerance}`, '', ...formatCompared(rows, unit)].join('\n'))
   return exitCode
@@ -92,7 +93,8 @@ async function compareWithSaved (table, options, generated) {
   const { results: here } = await measureRows(options, generated)
   const places = [...here.byPlace.values()].map(([{ row, peer, at }]) => ({ row, peer, at }))
   const cases = places.map((place) => {
-    const [{ figure, unit }] = options.rows.find((/** @type {{ name: string }} */ { name }) => name === place.row).figures
+    const row = options.rows.find((/** @type {{ name: string }} */ { name }) => name === place.row)
+    const [{ figure, unit }] = row.figures
     const [mine, theirs] = [here, there].map((results) => results.values({ ...place, figure }))
     const better = isMoreBetter(unit) ? /** @type {const} */ ('more') : /** @type {const} */ ('less')
     return { name: nameOf(place.row, place.peer, place.at), better, here: mine, there: theirs }

@@ -95,7 +95,9 @@ async function runCommand (load, argv) {
 function printUsage (table) {
   const { about, groups, peers } = table
   process.stdout.write(formatUsage(commandOf(table), about, optionsOf(table), [
-    ...groups.map(({ title, rows }) => /** @type {[string, any]} */ ([title, rows.map(({ name, what }) => [name, what])])),
+    ...groups.map(({ title, rows }) => /** @type {[string, any]} */ ([
+      title, rows.map(({ name, what }) => [name, what])
+    ])),
     ['Peers', peers.map(({ name, label }) => [name, label])]
   ]))
   return 0
@@ -112,7 +114,8 @@ async function run (table, options) {
   const finish = watchLoad()
   try {
     const { results, packages, input, skipped } = await measureRows(options, folders.generated)
-    return await show(table, options, { results, facts: gatherFacts(options.command, packages, await input, finish()), skipped }, folders)
+    const facts = gatherFacts(options.command, packages, input, finish())
+    return await show(table, options, { results, facts, skipped }, folders)
   } finally {
     if (!options.keep) fs.rmSync(folders.generated, { recursive: true, force: true })
   }
@@ -162,10 +165,12 @@ async function write (table, options, { results, shown, others }, { data, images
   /** @type {Array<[file: string, text: string]>} */
   const texts = options.draw ? [] : toSheets(table, results, shown).map(([name, sheet]) => [path.join(data, `${name}.csv`), formatCsv(sheet)])
   if (table.report) texts.push([path.join(images, 'report.html'), await writePage({ ...table.report(results, shown), others })])
-  const charts = await Promise.all(Object.entries(table.charts).map(async ([name, draw]) => /** @type {const} */ ([name, await draw(results, shown)])))
+  const charts = Object.entries(table.charts).map(async ([name, draw]) => {
+    return { name, svg: await draw(results, shown) }
+  })
   for (const [file, text] of texts) fs.writeFileSync(file, text)
   const files = texts.map(([file]) => file)
-  for (const [name, svg] of charts) if (svg) files.push(...saveChart(images, name, svg))
+  for (const { name, svg } of await Promise.all(charts)) if (svg) files.push(...saveChart(images, name, svg))
   console.log(`\nwritten: ${files.map((file) => path.relative(process.cwd(), file)).join(', ')}`)
   const { writePages } = require('../figures/pages')
   if (!isPart) for (const page of writePages(options.out ?? ROOT)) console.log(`written: ${page}`)
@@ -201,8 +206,8 @@ function withStrangers (table, { rows, peers }) {
   const known = table.groups.flatMap((group) => group.rows.map(({ name }) => name))
   const strange = rows.filter((/** @type {Row} */ { name }) => !known.includes(name))
   const groups = strange.length > 0 ? [...table.groups, { name: 'given', title: 'Given', rows: strange }] : table.groups
-  const all = [...table.peers, ...peers].filter((one, index, all) => all.findIndex(({ name }) => name === one.name) === index)
-  return { ...table, groups, peers: all.sort((a, b) => (a.order ?? 0) - (b.order ?? 0)) }
+  const strangers = peers.filter((/** @type {any} */ { name }) => !table.peers.some((peer) => peer.name === name))
+  return { ...table, groups, peers: [...table.peers, ...strangers].sort((a, b) => (a.order ?? 0) - (b.order ?? 0)) }
 }
 
 /**
@@ -211,8 +216,11 @@ function withStrangers (table, { rows, peers }) {
  */
 function pickShown ({ groups, peers }, results, facts) {
   const has = (/** @type {Row} */ { name }) => results.has(name) || results.absences.some(({ row }) => row === name)
-  const shown = groups.map((group) => ({ ...group, rows: group.rows.filter(has) })).filter(({ rows }) => rows.length > 0)
-  return { groups: shown, rows: shown.flatMap(({ rows }) => rows), peers: peers.filter(({ name }) => results.runs.some(({ peer }) => peer === name)), facts }
+  const kept = groups.map((group) => ({ ...group, rows: group.rows.filter(has) })).filter(({ rows }) => rows.length > 0)
+  const present = new Set(results.runs.map(({ peer }) => peer))
+  return {
+    groups: kept, rows: kept.flatMap(({ rows }) => rows), peers: peers.filter(({ name }) => present.has(name)), facts
+  }
 }
 
 /** @param {string} out */

@@ -25,11 +25,14 @@ const { OURS } = require('./judge')
 async function drawPanels (results, { rows, peers, facts }, { unit, subject, kinds, footer = [], format, ...words }) {
   const drawn = rows.flatMap((row) => row.figures.flatMap((figure) => {
     const { drawn, by = OURS } = figure
-    const isShown = drawn && figure.unit === unit && results.of({ row: row.name, figure: figure.figure, peer: by }) !== undefined
+    const found = results.of({ row: row.name, figure: figure.figure, peer: by })
+    const isShown = drawn && figure.unit === unit && found !== undefined
     return isShown ? [{ row, figure: figure.figure, title: drawn }] : []
   }))
   if (drawn.length === 0) return undefined
-  const shown = peers.filter(({ name }) => drawn.some(({ row, figure }) => results.of({ row: row.name, figure, peer: name }) !== undefined))
+  const shown = peers.filter(({ name }) => drawn.some(({ row, figure }) => {
+    return results.of({ row: row.name, figure, peer: name }) !== undefined
+  }))
   const used = kinds.filter(({ kind }) => shown.some((peer) => peer.kind === kind))
   const groups = drawn.map(({ row, figure, title }) => ({
     title,
@@ -46,7 +49,9 @@ async function drawPanels (results, { rows, peers, facts }, { unit, subject, kin
     stacks: used.map(({ label }) => label),
     marks: 'bars',
     footer: [...footer, 'Thin lines go from the slowest run to the fastest.', describeSetting(subject, facts, results.counts())]
-  }, (canvas) => drawBars(canvas, groups, { columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56 }))
+  }, (canvas) => drawBars(canvas, groups, {
+    columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56
+  }))
 }
 
 exports.drawPanels = drawPanels

@@ -62,7 +62,8 @@ function gridOfPeers (results, { rows, peers }, { head = '', seed, hasLost, hasG
     ]]
   }))
   const heads = [...lead, ...used.map(({ label }) => label), ...hasGoals ? ['goals'] : []]
-  return { heads, lines, words: [...lead.keys(), ...hasGoals ? [heads.length - 1] : []], notes: listAbsent(results, rows, peers) }
+  const words = [...lead.keys(), ...hasGoals ? [heads.length - 1] : []]
+  return { heads, lines, words, notes: listAbsent(results, rows, peers) }
 }
 
 /**
@@ -81,11 +82,13 @@ function formatGroups (results, { groups, peers }, options) {
  * @type {(groups: import('./row').Group[], options?: object) => import('./row').Table['tables']}
  */
 function tablesOfGroups (groups, options) {
-  return Object.fromEntries(groups.map((group) => [group.name, (/** @type {Results} */ results, /** @type {import('./row').Shown} */ { peers, facts }) => {
+  /** @type {(group: import('./row').Group) => (results: Results, shown: import('./row').Shown) => string} */
+  const toFormat = (group) => (results, { peers, facts }) => {
     const grid = gridOfPeers(results, { rows: group.rows, peers }, { ...options, ...seedOf(group), head: group.title })
     const seed = group.seed ? ` The column "${group.title}, another machine" is what it measured itself (${group.seed}).` : ''
     return [toMarkdown(grid), `Figures are per second unless a unit is given.${seed}`, describeFacts(facts)].join('\n\n')
-  }]))
+  }
+  return Object.fromEntries(groups.map((group) => [group.name, toFormat(group)]))
 }
 
 /** @param {import('./row').Group} group */

@@ -36,10 +36,12 @@ function judge (results, row, { figure, unit, goal = {}, by = OURS }, at) {
   const shareOf = (/** @type {number} */ value, /** @type {number} */ wanted, /** @type {boolean} */ isLeast) => {
     return isLeast ? value / wanted : wanted / value
   }
-  const decide = (/** @type {string} */ goal, /** @type {string} */ found, /** @type {number | undefined} */ share, /** @type {number | undefined} */ reach) => {
+  /** @type {(goal: string, found: string, share?: number, reach?: number) => Judged} */
+  const decide = (goal, found, share, reach) => {
     return { goal, text: `${goal}${found}`, verdict: toVerdict(share, reach), ...(share !== undefined && share < 1 && { excess: 1 / share - 1 }) }
   }
-  const compared = (/** @type {import('./row').Compared} */ { factor, of, or, in: other = row.name }, /** @type {boolean} */ isTimes) => {
+  /** @type {(one: import('./row').Compared, isTimes: boolean) => Judged} */
+  const compared = ({ factor, of, or, in: other = row.name }, isTimes) => {
     const isInverse = isTimes && !isMoreBetter(unit)
     const found = [of, ...or ? [or] : []].flatMap((peer) => {
       const ratio = results.ratio(place, { row: other, peer })

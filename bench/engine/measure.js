@@ -77,7 +77,9 @@ async function eachStage (options, generated, use) {
   /** @type {Map<string, import('./results').Absence>} */
   const absences = new Map()
   const keyOf = (/** @type {Row} */ row, /** @type {{ name: string }} */ peer) => `${row.name} ${peer.name}`
-  const isAbsent = (/** @type {Row} */ row, /** @type {Peer} */ peer) => [peer, ALL].some((one) => absences.has(keyOf(row, one)))
+  const isAbsent = (/** @type {Row} */ row, /** @type {Peer} */ peer) => {
+    return [peer, ALL].some((one) => absences.has(keyOf(row, one)))
+  }
   const setAbsent = (/** @type {Row} */ row, /** @type {{ name: string }} */ peer, /** @type {string} */ reason) => {
     absences.set(keyOf(row, peer), { row: row.name, peer: peer.name, reason })
   }
@@ -93,14 +95,16 @@ async function eachStage (options, generated, use) {
       try {
         for (const row of own) {
           const reason = findMissing(row)
-          const setting = reason === undefined ? await prepare(row, { shared, generated, options, made, releases }) : { absent: reason }
+          const given = { shared, generated, options, made, releases }
+          const setting = reason === undefined ? await prepare(row, given) : { absent: reason }
           settings.set(row, setting)
           agreeOn(agree, row, 'what was prepared', setting)
           if (setting.absent !== undefined) setAbsent(row, ALL, setting.absent)
           for (const peer of peers) if (row.cannot?.[peer.name]) setAbsent(row, peer, row.cannot[peer.name])
         }
         const cases = own.flatMap((row) => (row.at ?? [undefined]).flatMap((at) => {
-          return peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer)).map((peer) => ({ row, peer, at, setting: settings.get(row) }))
+          const present = peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer))
+          return present.map((peer) => ({ row, peer, at, setting: settings.get(row) }))
         }))
         /** @type {Stage['run']} */
         const run = async (one, child = {}) => {
@@ -157,7 +161,8 @@ function runCase ({ row, peer, at, setting, ...own }, generated, options, child)
   return withFolder(generated, `case-${++caseCount}`, (folder) => {
     fs.mkdirSync(folder, { recursive: true })
     const order = { module: __filename, task: 'measureCase', setting, folder, at, samples }
-    return runTask(order, { row, peer }, { timeoutMs: row.timeoutMs ?? TIMEOUT_MS, ...child, env: { ...row.env, ...child.env } })
+    const { timeoutMs = TIMEOUT_MS, env } = row
+    return runTask(order, { row, peer }, { timeoutMs, ...child, env: { ...env, ...child.env } })
   })
 }
 
@@ -192,7 +197,10 @@ function planTurns (cases, runs) {
   const [, ...later] = rounds
   return [
     ...plan(groups, 1),
-    ...[false, true].flatMap((isLast) => later.flatMap((run) => plan(groups.filter(([{ row }]) => Boolean(row.isLast) === isLast), run)))
+    ...[false, true].flatMap((isLast) => {
+      const own = groups.filter(([{ row }]) => Boolean(row.isLast) === isLast)
+      return later.flatMap((run) => plan(own, run))
+    })
   ]
 }
 

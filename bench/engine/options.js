@@ -24,8 +24,8 @@ const { UserError, loadParts } = require('../lib/run')
  * @throws {UserError}  one line that names the option
  */
 function readOptions (command, options, argv, aliases = {}) {
-  const names = [...Object.entries(options), ...Object.entries(aliases).map(([alias, name]) => /** @type {const} */ ([alias, options[name]]))]
-  const found = parseWords(argv, Object.fromEntries(names.map(([name, { takes }]) => {
+  const more = Object.fromEntries(Object.entries(aliases).map(([alias, name]) => [alias, options[name]]))
+  const found = parseWords(argv, Object.fromEntries(Object.entries({ ...options, ...more }).map(([name, { takes }]) => {
     return [name, { type: takes ? 'string' : 'boolean', ...(name === 'help' && { short: 'h' }) }]
   })))
   /** @type {Record<string, string | boolean>} */

@@ -34,7 +34,8 @@ async function profileRows (options, generated) {
       try {
         await run(one, { nodeArguments: ['--cpu-prof', `--cpu-prof-dir=${folder}`] })
         const profiles = fs.readdirSync(folder).map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')))
-        found.push({ case: describe(one), packages: shareOut(profiles, packageOf), functions: shareOut(profiles, nameOf).slice(0, TOP_COUNT) })
+        const functions = shareOut(profiles, nameOf).slice(0, TOP_COUNT)
+        found.push({ case: describe(one), packages: shareOut(profiles, packageOf), functions })
       } finally {
         fs.rmSync(folder, { recursive: true, force: true })
       }

@@ -92,8 +92,8 @@ class Results {
 
   /** Block sizes, ascending, and the like. @param {string} [row] */
   listAt (row) {
-    const found = this.runs.flatMap((one) => one.at !== undefined && (row === undefined || one.row === row) ? [one.at] : [])
-    return [...new Set(found)].sort((a, b) => a - b)
+    const own = this.runs.filter((one) => row === undefined || one.row === row)
+    return [...new Set(own.flatMap(({ at }) => at ?? []))].sort((a, b) => a - b)
   }
 
   /** @type {(row: string, peer?: string) => boolean} whether it was measured at all */
@@ -132,12 +132,15 @@ function toSheet ({ runs, absences }, rows, facts) {
         .map(({ row, peer, reason }) => `absent: ${row} of ${peer}: ${reason}`)
     ],
     columns: COLUMNS,
-    /** @type {Array<Array<string | number>>} */
-    rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap(({ row, peer, at, run, figures, tail = [] }) => [
-      ...Object.entries(figures).map(([figure, value]) => /** @type {Array<string | number>} */ ([row, peer, at ?? '', run, figure, Number(value)])),
-      ...tail.map(([value, count]) => /** @type {Array<string | number>} */ ([row, peer, at ?? '', run, `tail ${value}`, count]))
-    ])
+    rows: runs.filter(({ row }) => rows.some(({ name }) => name === row)).flatMap((one) => toLines(one))
   }
+}
+
+/** @type {(run: Run) => Array<Array<string | number>>} */
+function toLines ({ row, peer, at, run, figures, tail = [] }) {
+  const buckets = tail.map(([value, count]) => [`tail ${value}`, count])
+  const values = [...Object.entries(figures), ...buckets]
+  return values.map(([figure, value]) => [row, peer, at ?? '', run, String(figure), Number(value)])
 }
 
 /**

@@ -40,10 +40,11 @@ function find (results, { rows }, words) {
     const values = [ratio.median, ratio.min, ratio.max]
     return { values: rest[0] === 'ratio' ? values : values.map((value) => 1 / value), unit: 'ratio' }
   }
-  const figure = row.figures.find(({ figure }) => figure === rest[0] && rest.length > 1 && row.peers[rest[0]] === undefined)
-  const [peer, at] = figure ? rest.slice(1) : rest
-  const unit = (figure ?? first).unit
-  const values = results.values({ row: name, figure: (figure ?? first).figure, peer, ...(at !== undefined && { at: Number(at) }) })
+  const isFigure = rest.length > 1 && row.peers[rest[0]] === undefined
+  const named = isFigure && row.figures.find(({ figure }) => figure === rest[0])
+  const { figure, unit } = named || first
+  const [peer, at] = named ? rest.slice(1) : rest
+  const values = results.values({ row: name, figure, peer, ...(at !== undefined && { at: Number(at) }) })
   return values.length > 0 ? { values, unit } : undefined
 }
 
@@ -53,7 +54,8 @@ function find (results, { rows }, words) {
  */
 function countJudged (results, rows, key) {
   if (key !== 'judged' && key !== 'met') return undefined
-  const judged = rows.map((row) => row.figures.flatMap((figure) => judge(results, row, figure))).filter(({ length }) => length > 0)
+  const judged = rows.map((row) => row.figures.flatMap((figure) => judge(results, row, figure)))
+    .filter(({ length }) => length > 0)
   const met = judged.filter((all) => all.every(({ verdict }) => verdict === 'met'))
   return { values: [(key === 'met' ? met : judged).length], unit: 'count' }
 }

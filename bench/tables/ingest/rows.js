@@ -293,20 +293,16 @@ const memory = {
   ]
 }
 
-/** Who does the least work there is, at a row. @param {Given} row */
-function boundOf ({ peers }) {
-  return ['sync', 'empty'].find((name) => peers[name])
-}
-
 /**
  * A row says what its first figure says, and options can change what it is given.
  * @type {(given: Given) => import('../../engine/row').Row}
  */
 function toRow ({ figures, ...given }) {
+  const bound = ['sync', 'empty'].find((name) => given.peers[name])
   return {
     ...given,
     what: figures[0].what ?? '',
-    figures: figures.map(({ goal, ...figure }) => ({ ...figure, ...goal && { goal: { bound: boundOf({ figures, ...given }), ...goal } } })),
+    figures: figures.map((figure) => ({ ...figure, ...figure.goal && { goal: { bound, ...figure.goal } } })),
     measure,
     prepare: ({ options }) => adapt(given, options)
   }

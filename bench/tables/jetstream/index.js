@@ -32,7 +32,9 @@ function toGrid (results, { groups, peers }) {
 function draw (results, { groups, peers, facts, rows }) {
   const isConsume = (/** @type {{ what: string }} */ { what }) => what === 'consume'
   const panels = [
-    ...groups.map(({ title, rows }) => ({ title, rows: rows.filter((row) => !isConsume(row)).map((row) => ({ row, label: row.what })) })),
+    ...groups.map(({ title, rows }) => ({
+      title, rows: rows.filter((row) => !isConsume(row)).map((row) => ({ row, label: row.what }))
+    })),
     { title: 'consume', rows: rows.filter(isConsume).map((row) => ({ row, label: row.name.startsWith('one') ? 'one server' : 'three replicas' })) }
   ].filter(({ rows }) => rows.length > 0)
   const toBars = (/** @type {{ name: string }} */ { name }) => peers.flatMap((peer, look) => {

@@ -11,7 +11,7 @@ const APART_COUNT = 1000
 
 /**
  * @typedef {import('./clients').Client} Client
- * @typedef {{ place: import('./clients').Place, work: 'publish' | 'apart' | 'consume', size: number }} Setting 
+ * @typedef {{ place: import('./clients').Place, work: 'publish' | 'apart' | 'consume', size: number }} Setting
  *   `size`: of a
  *   batch, or how many records are consumed
  */

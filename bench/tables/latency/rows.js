@@ -30,7 +30,8 @@ const record = (/** @type {number} */ size, /** @type {number} */ n) => Buffer.a
 async function timeSynced ({ side, folder }) {
   const store = await openStore(side.store, folder, 'durable')
   const append = (/** @type {number} */ n) => new Promise((resolve, reject) => {
-    /** @type {Required<Store>} */ (store).appendOne(record(RECORD_SIZE, n), (err) => err ? reject(err) : resolve(undefined))
+    const { appendOne } = /** @type {Required<Store>} */ (store)
+    appendOne(record(RECORD_SIZE, n), (err) => err ? reject(err) : resolve(undefined))
   })
   const times = await timeUntil(SECONDS, append)
   await store.close()
@@ -108,8 +109,9 @@ async function timeGets ({ side, folder }) {
   return describeTimes(times)
 }
 
-const millrace = (/** @type {object} */ options) => (/** @type {string} */ file) => OffsetLog(file, { codec: undefined, ...options })
-const identity = { encode: (/** @type {any} */ value) => value, decode: (/** @type {any} */ value) => value, buffer: true }
+const unsynced = (/** @type {string} */ file) => OffsetLog(file, { fsync: 'never' })
+const same = (/** @type {any} */ value) => value
+const identity = { encode: same, decode: same, buffer: true }
 const flumelog = (/** @type {string} */ file) => require('flumelog-offset')(file, { blockSize: BLOCK_SIZE, codec: identity })
 
 /** @type {Row[]} */
@@ -131,7 +133,7 @@ exports.parts = [
   {
     name: 'live',
     what: 'from append to the live stream',
-    peers: { millrace: { open: millrace({ fsync: 'never' }) }, flumelog: { open: flumelog } },
+    peers: { millrace: { open: unsynced }, flumelog: { open: flumelog } },
     measure: timeLive,
     figures
   },

@@ -109,7 +109,8 @@ async function drawLineGraph (results, shown) {
  */
 function drawRatios (group, { x, y }, results, row, peers) {
   const at = chooseBlockSize(results.listAt())
-  const ratios = peers.map((peer) => results.ratio({ row: row.name, peer: peer.name, at }, { peer: peers[0].name })?.median)
+  const [{ name: first }] = peers
+  const ratios = peers.map(({ name }) => results.ratio({ row: row.name, peer: name, at }, { peer: first })?.median)
   const heights = peers.flatMap((peer) => results.of({ row: row.name, peer: peer.name, at }) ?? []).map((ms) => y(ms))
   const lowest = Math.max(...heights)
   const last = heights.pop()
@@ -153,8 +154,8 @@ async function drawBarChart (results, shown, names) {
         const cell = cellOf(results, row, peer, at)
         if (cell === undefined) return []
         const { median: value, min, max, isHollow } = cell
-        const times = look === 0 ? undefined : results.ratio({ row: row.name, peer: peer.name, at }, { peer: peers[0].name })
-        const more = times && { text: formatTimes(times.median), class: `fill-${look}` }
+        const times = results.ratio({ row: row.name, peer: peer.name, at }, { peer: peers[0].name })
+        const more = look === 0 || times === undefined ? undefined : { text: formatTimes(times.median), class: `fill-${look}` }
         return [{ look, value, min, max, isHollow, text: `${isHollow ? '~ ' : ''}${formatMs(value)} ms`, more }]
       })
     }))

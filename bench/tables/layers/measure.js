@@ -22,7 +22,10 @@ async function prepareLayer (context, layer) {
   const paths = {}
   for (const { framing } of peers) paths[framing] ??= await findLog(context, { log: layer.log, framing })
   const { query } = source
-  const slow = blockSizes.filter((/** @type {number} */ at) => peers.some((/** @type {Stack} */ stack) => isSlow(stack, at)))
+  /** @type {number[]} */
+  const slow = blockSizes.filter((/** @type {number} */ at) => {
+    return peers.some((/** @type {Stack} */ stack) => isSlow(stack, at))
+  })
   if (!inputs.isLong(layer.log) || slow.length === 0) return { paths, query, answers: {} }
   const prefix = await findLog(context, { log: layer.log, framing: 'offset32', prefix: true })
   // Who only reads the prefix has nobody to agree with: so ours reads it, too.
@@ -64,7 +67,9 @@ async function measureLayer ({ row: layer, peer: stack, at, setting, samples }) 
   const { records, ...result } = tally.result()
   const bytes = fs.statSync(path).size
   return {
-    figures: { ms: ms * fs.statSync(whole).size / bytes, records, bytes, peak_memory: peakMemory, ...isPrefix && { scaled: 1 } },
+    figures: {
+      ms: ms * fs.statSync(whole).size / bytes, records, bytes, peak_memory: peakMemory, ...isPrefix && { scaled: 1 }
+    },
     answers: answersOf(stack, layer, at, isPrefix, { records, ...result })
   }
 }
@@ -74,7 +79,8 @@ async function measureLayer ({ row: layer, peer: stack, at, setting, samples }) 
  * @type {(stack: Stack, layer: Layer, at: number, isPrefix: boolean, result: import('../../lib/measure').TallyResult)
  *   => Record<string, import('../../engine/row').Answer>}
  */
-function answersOf ({ framing }, { delivers, perBlockSize }, at, isPrefix, { records, delivered, digest, seqSum, seqDigest }) {
+function answersOf ({ framing }, { delivers, perBlockSize }, at, isPrefix, result) {
+  const { records, delivered, digest, seqSum, seqDigest } = result
   const part = [...perBlockSize ? [`at ${at}`] : [], isPrefix ? 'the first 64 MiB' : 'the whole log'].join(', ')
   const own = `${part}, ${framing}`
   const places = { seqSum, seqDigest }

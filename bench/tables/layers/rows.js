@@ -20,7 +20,19 @@ const figures = [{ figure: 'ms', unit: 'ms' }]
 
 /** @type {(name: string, what: string, layer: Layer, more?: Partial<LayerRow>) => LayerRow} */
 function toRow (name, what, layer, more) {
-  return { name, what, ...layer, peers: STACKS, figures, prepare: (context) => prepareLayer(context, layer), measure: measureLayer, isOnce: readsPrefix, isProcessorTime: true, samples: 16, ...more }
+  return {
+    name,
+    what,
+    ...layer,
+    peers: STACKS,
+    figures,
+    prepare: (context) => prepareLayer(context, layer),
+    measure: measureLayer,
+    isOnce: readsPrefix,
+    isProcessorTime: true,
+    samples: 16,
+    ...more
+  }
 }
 
 /** @type {LayerRow[]} */
