@@ -8,10 +8,11 @@ const { createLog, pour, warm } = require('../../lib/logs')
 const { createMessages, DEFAULT_SEED } = require('../../lib/messages')
 const { formatSize } = require('../../lib/report')
 const { openRecords } = require('../../lib/readers')
+const { measurePeak } = require('../limits/peak-memory')
 const { MEMORY_MAX, findLack } = require('../limits/rows/memory')
 const { openAgain } = require('../limits/rows/opening')
-const { measurePeak, timeReader } = require('../limits/runners')
-const { bareLoop, measureSide, toRow } = require('../limits/shared')
+const { openBareLoop, timeReader } = require('../limits/runners')
+const { measureSide, toRow } = require('../limits/shared')
 
 /** @typedef {import('../limits/shared').More} More */
 /** @typedef {import('../limits/shared').OpenSide} OpenSide */
@@ -47,7 +48,7 @@ function createGrowthRows (framing, size) {
   const samples = Math.max(1, Math.min(SCANS_MAX, Math.round(SCANNED_SIZE / size)))
   return [
     rowOf('scan', `scan of ${label}, ${framing} : bare loop`, { samples },
-      { millrace: ({ path }) => timeReader(openRecords(path), null, { count: countOnly }), loop: bareLoop }),
+      { millrace: ({ path }) => timeReader(openRecords(path), null, { count: countOnly }), loop: openBareLoop }),
     rowOf('open', `open ${label}, ${framing} : 10 MB`, { within: 1.5, samples: 20 },
       { millrace: ({ path }) => openAgain(path, 0, { flags: 'r' }), 'log-10MB': ({ small }) => openAgain(small, 0, { flags: 'r' }) }),
     rowOf('memory', `memory, scan of ${label}, ${framing} : 24 MiB`, { unit: 'bytes', most: MEMORY_MAX },

@@ -1,7 +1,8 @@
 'use strict'
-// Prints the peak memory of a process that only reads a log, or does nothing, and how many records it read. It loads no
-// more than it needs. Usage: node peak-memory.js [scan | flumelog] [path]
+// The peak memory of a process that only reads a log, less that of one that does nothing. As the main module it is such
+// a process: it loads no more than it needs, and prints its peak, and how many records it read.
 
+const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 
 const BLOCK_SIZE = 64 * 1024
@@ -22,12 +23,11 @@ const WORKS = {
   async flumelog (path) {
     const pull = require('pull-stream')
     const log = require('flumelog-offset')(path, { blockSize: BLOCK_SIZE, flags: 'r' })
-    await new Promise((resolve) => log.since.once(() => resolve(null)))
+    await new Promise((resolve) => log.since.once(resolve))
     let records = 0
-    await new Promise((resolve, reject) => pull(log.stream(), pull.drain(() => { records++ }, (err) => {
-      if (err) reject(err)
-      else resolve(null)
-    })))
+    await new Promise((resolve) => pull(log.stream(), pull.drain(() => { records++ }, resolve))).then((err) => {
+      if (err) throw err
+    })
     return records
   }
 }
@@ -39,5 +39,34 @@ function peakMemory () {
   return Number(size) * KIB
 }
 
-const [work = 'bare', file = ''] = process.argv.slice(2)
-WORKS[work](file).then((records) => console.log(JSON.stringify({ records, peak: peakMemory() })))
+/** @type {(work: string, path?: string) => { records: number, peak: number }} */
+function runWork (work, path = '') {
+  const { stdout, stderr } = spawnSync(process.execPath, [__filename, work, path], { encoding: 'utf8' })
+  if (stdout === '') throw new Error(`no peak of ${work}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+/**
+ * @param {'scan' | 'flumelog'} work
+ * @param {string} path
+ * @param {number} [fold]  multiplies the number of records in the answer, if the other side's log is larger
+ * @returns {import('./runners').Runner}
+ */
+function measurePeak (work, path, fold = 1) {
+  let records = 0
+  return {
+    sample () {
+      const scan = runWork(work, path)
+      records = scan.records
+      return scan.peak - runWork('bare').peak
+    },
+    finish: () => ({ records: fold * records })
+  }
+}
+
+if (require.main === module) {
+  const [work, path] = process.argv.slice(2)
+  WORKS[work](path).then((records) => console.log(JSON.stringify({ records, peak: peakMemory() })))
+}
+
+exports.measurePeak = measurePeak

@@ -6,11 +6,11 @@ const { findLog } = require('../../engine/inputs')
 const { loadPeer } = require('../../engine/install')
 const { takeSamples } = require('../../lib/measure')
 const { findAnswers } = require('./logs')
-const { openBareLoop, openScan } = require('./runners')
 
 /** @typedef {import('../../engine/row').Row} Row */
 /** @typedef {import('../../engine/row').Reading} Reading */
-/** @typedef {(setting: any) => import('./runners').Runner | Promise<import('./runners').Runner>} OpenSide */
+/** @typedef {import('./runners').Runner} Runner */
+/** The `folder` of its setting is the process's own. @typedef {(setting: any) => Runner | Promise<Runner>} OpenSide */
 /** @typedef {{ open: OpenSide, samples: number, what?: string }} Side  `what` is said of the least work only */
 
 /**
@@ -81,8 +81,8 @@ function toRow (name, what, options, prepare, sides) {
 }
 
 /** @param {import('../../engine/row').Order & { side: Side }} order @returns {Promise<Reading>} */
-async function measureSide ({ row, side, setting, samples }) {
-  const runner = await side.open(setting)
+async function measureSide ({ row, side, setting, folder, samples }) {
+  const runner = await side.open({ ...setting, folder })
   const { value, first } = await takeSamples(side.samples > 0 ? samples ?? side.samples : 0, () => runner.sample())
   return {
     figures: { [row.figures[0].figure]: value, first: side.samples > 0 ? first : undefined },
@@ -103,16 +103,8 @@ function readsPath (log, framing) {
   return async (context) => ({ path: await findLog(context, { log, framing }) })
 }
 
-/** The least that reading a log can cost. @type {OpenSide} */
-const bareLoop = ({ path }) => openBareLoop(path)
-
-/** @type {OpenSide} */
-const scan = ({ path }) => openScan(path)
-
 exports.needs = needs
 exports.toRow = toRow
 exports.measureSide = measureSide
 exports.reads = reads
 exports.readsPath = readsPath
-exports.bareLoop = bareLoop
-exports.scan = scan

@@ -81,7 +81,7 @@ function durably ({ appenderCount, roundCount }) {
       return appendDurably(store, records, appenderCount, isOver)
     })
   }
-  return [({ folder }) => ({ folder }), { millrace: side('checked'), sqlite: side('sqlite') }]
+  return [undefined, { millrace: side('checked'), sqlite: side('sqlite') }]
 }
 
 /**
@@ -89,8 +89,8 @@ function durably ({ appenderCount, roundCount }) {
  * @type {(name: string, open?: OpenStore, batching?: Batching) => Sides}
  */
 function beside (name, open = store(name), batching) {
-  return [({ folder, options: { records } }) => {
-    return { folder, count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
+  return [({ options: { records } }) => {
+    return { count: Math.ceil(Math.min(records, RECORDS_MAX) / DISTINCT) * DISTINCT }
   }, { millrace: inBatches(store('checked'), batching), [name]: inBatches(open, batching) }]
 }
 
@@ -117,27 +117,21 @@ function inBatches (open, { batchSize, inFlight } = { batchSize: 100, inFlight: 
  * @returns {import('../runners').Runner}
  */
 function timeAppends (folder, isFresh, open, append) {
-  let own = ''
-  /** @type {Opened | undefined} */
+  const own = path.join(folder, 'store')
+  /** @type {any} */
   let store
-  const discard = async () => {
-    if (store === undefined) return
-    await store.close()
-    fs.rmSync(own, { recursive: true })
-    store = undefined
+  const renew = async () => {
+    await store?.close()
+    fs.rmSync(own, { recursive: true, force: true })
+    fs.mkdirSync(own)
+    store = await open(own)
   }
   return {
     async sample () {
-      if (isFresh) await discard()
-      if (store === undefined) own = fs.mkdtempSync(path.join(folder, 'append-'))
-      const current = store ??= await open(own)
-      return time(() => append(current))
+      if (isFresh || store === undefined) await renew()
+      return time(() => append(store))
     },
-    async finish () {
-      const answer = await readBack(/** @type {Opened} */ (store))
-      await discard()
-      return answer
-    }
+    finish: () => readBack(store)
   }
 }
 
@@ -148,7 +142,7 @@ function timeAppends (folder, isFresh, open, append) {
  * @param {number} size  in bytes
  */
 function touchPageCache (folder, size) {
-  const file = path.join(folder, `touched-${process.pid}`)
+  const file = path.join(folder, 'touched')
   const buf = Buffer.alloc(TOUCH_SIZE, 1)
   const fd = fs.openSync(file, 'w')
   for (let written = 0; written < size; written += TOUCH_SIZE) fs.writeSync(fd, buf)
@@ -232,9 +226,10 @@ function openFile (folder, lengthSize, createAppend) {
  */
 function takingSpace (work) {
   const records = work.commitCount * work.recordsPerCommit
-  return [({ folder }) => ({ file: path.join(folder, 'space.log') }), {
-    millrace: ({ file }) => ({
+  return [undefined, {
+    millrace: ({ folder }) => ({
       async sample () {
+        const file = path.join(folder, 'space.log')
         await writeCommits(file, work)
         return fs.statSync(file).size - records * RECORD_SIZE
       },

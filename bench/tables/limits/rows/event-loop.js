@@ -3,11 +3,11 @@
 
 const { openItems, openRecords } = require('../../../lib/readers')
 const { takeNoBreaks } = require('../insides')
-const { timeReader } = require('../runners')
-const { reads, scan, toRow } = require('../shared')
+const { openScan, timeReader } = require('../runners')
+const { reads, toRow } = require('../shared')
 
 const limit = { most: 6, samples: 5 }
-const timeBlocks = (/** @type {Promise<import('../../../lib/readers').Reader<any>>} */ reader) => {
+const timeBlocks = (/** @type {Promise<import('../runners').Reader>} */ reader) => {
   return timeReader(reader, null, { clock: findLongestBlock })
 }
 
@@ -26,10 +26,10 @@ exports.parts = [
     { millrace: ({ path, where }) => timeBlocks(openRecords(path, { codec: 'json', where })) }),
   // The cost of yielding: the same scan, with and without.
   toRow('event-loop-time', 'scan in slices : without a break', { within: 1.05, samples: 9 }, reads('json', 'offset32'), {
-    millrace: scan,
-    'no-breaks': (setting) => {
+    millrace: openScan,
+    'no-breaks': (log) => {
       takeNoBreaks()
-      return scan(setting)
+      return openScan(log)
     }
   })
 ]

@@ -2,7 +2,7 @@
 // Rows about single records, picked at random from the log of the bench.
 
 const { findLog } = require('../../../engine/inputs')
-const { runPipeline, Tally, time } = require('../../../lib/measure')
+const { Tally, call, runPipeline, time } = require('../../../lib/measure')
 const { createPrng } = require('../../../lib/prng')
 const { listRecords, toRecord, toSeq } = require('../../../lib/readers')
 const { appendAll, openStore } = require('../../../stores')
@@ -20,7 +20,7 @@ const CACHE_SIZE = 64 * 1024 * 1024
 const WHOLE_CACHE_SIZE = 400 * 1024 * 1024
 const FILL_COUNT = 1000
 
-/** @typedef {Required<Pick<import('../../../stores').Store, 'get' | 'close'>>} Getter */
+/** @typedef {Required<Pick<import('../../../stores').Store, 'get'>>} Getter */
 
 /** @param {string} path */
 const inMillrace = (path, cache = CACHE_SIZE) => timeGets(path, openMillrace(path, { flags: 'r', cache }))
@@ -32,7 +32,7 @@ exports.parts = [
     { millrace: ({ path }) => inMillrace(path), 'flumelog-offset': ({ path }) => inFlumelog(path) }),
   // A tree whose pages are the page cache itself.
   toRow('get-lmdb', 'get at random : LMDB', { times: 1.1, samples: 5, needs: needs.lmdb }, prepareLmdb,
-    { millrace: ({ log }) => inMillrace(log), lmdb: ({ log, folder }) => timeGets(log, openStore('lmdb', folder, 'read'), true) }),
+    { millrace: ({ log }) => inMillrace(log), lmdb: ({ log, filled }) => timeGets(log, openStore('lmdb', filled, 'read'), true) }),
   toRow('get-checked', 'get at random, verified : flumelog-offset', { times: 3.5, samples: 5 }, async (context) => ({
     checked: await findLog(context, { log: 'json', framing: 'checked' }), old: await findLog(context, { log: 'json', framing: 'offset32' })
   }), { millrace: ({ checked }) => inMillrace(checked), 'flumelog-offset': ({ old }) => inFlumelog(old) }),
@@ -48,19 +48,19 @@ async function prepareLmdb (context) {
   const store = await openStore('lmdb', folder, 'append')
   await appendAll(store, await listRecords(log, toRecord), FILL_COUNT)
   await store.close()
-  return { log, folder }
+  return { log, filled: folder }
 }
 
 /**
  * Every sample picks other records, so that no cache has seen them. Both sides pick the same ones.
  * @param {string} path  of the log that has the records
- * @param {Promise<Pick<import('../../../stores').Store, 'get' | 'close'>>} opening
+ * @param {Promise<Pick<import('../../../stores').Store, 'get'>>} opening
  * @param {boolean} [isCounted]  whether the keys are 0, 1, 2, ..., instead of seqs
  * @returns {Promise<import('../runners').Runner>}
  */
 async function timeGets (path, opening, isCounted = false) {
   const keys = Float64Array.from(await listRecords(path, toSeq), (seq, index) => isCounted ? index : seq)
-  const { get, close } = /** @type {Getter} */ (await opening)
+  const { get } = /** @type {Getter} */ (await opening)
   const { below } = createPrng(SEED)
   let [records, delivered] = [0, 0]
   return {
@@ -75,14 +75,11 @@ async function timeGets (path, opening, isCounted = false) {
     },
     async finish () {
       const tally = new Tally({ every: 1 })
-      await runPipeline(GETS / EVERY, 1, (turn, cb) => {
+      for (let left = GETS / EVERY; left > 0; left--) {
         const index = below(keys.length)
-        get(keys[index], (err, value) => {
-          if (!err) tally.visit(index, value, 0, value?.length)
-          cb(err)
-        })
-      })
-      await close()
+        const value = await call((cb) => get(keys[index], cb))
+        tally.visit(index, value, 0, value.length)
+      }
       const { digest, seqSum } = tally.result()
       return { records, delivered, digest, seqSum }
     }
@@ -92,5 +89,5 @@ async function timeGets (path, opening, isCounted = false) {
 /** Keeps the records in a Map, by seq. @type {(path: string) => Promise<Getter>} */
 async function openMap (path) {
   const map = new Map(await listRecords(path, (seq, buf, start, end) => [seq, toRecord(seq, buf, start, end)]))
-  return { get: (key, cb) => cb(null, map.get(key)), close: async () => {} }
+  return { get: (key, cb) => cb(null, map.get(key)) }
 }

@@ -7,7 +7,8 @@ const path = require('node:path')
 const { findLog } = require('../../../engine/inputs')
 const { copyLog, warm } = require('../../../lib/logs')
 const { formatSize } = require('../../../lib/report')
-const { measurePeak, openScan } = require('../runners')
+const { measurePeak } = require('../peak-memory')
+const { openScan } = require('../runners')
 const { readsPath, toRow } = require('../shared')
 
 const FOLD = 10
@@ -37,7 +38,7 @@ exports.parts = [
  * @param {number} fold
  */
 function scanFolds (path, fold) {
-  return openScan(path, {
+  return openScan({ path }, {
     kind: { pick: ({ records, delivered }) => ({ records: fold * records, delivered: fold * delivered }) }
   })
 }
@@ -45,26 +46,22 @@ function scanFolds (path, fold) {
 /** @param {import('../../../engine/row').Context} context */
 async function prepareTenFold (context) {
   const small = await findLog(context, { log: 'json', framing: 'offset32' })
-  return { small, ...await findTenFold(small) }
+  const large = path.join(context.shared, `x${FOLD}`)
+  return { small, large, absent: await context.once(large, () => makeTenFold(small, large)) }
 }
 
 /**
- * Finds or makes a file with the log of the bench ten times over. Its folder may be removed at any time.
- * @param {string} file  a log with 32-bit offsets
- * @returns {Promise<{ large: string } | { absent: string }>}  `absent`: what the machine has too little of
+ * Makes a file with the log ten times over.
+ * @param {string} small  a log with 32-bit offsets
+ * @param {string} large
+ * @returns {Promise<string | undefined>}  what the machine has too little of
  */
-async function findTenFold (file) {
-  const size = FOLD * fs.statSync(file).size
-  const folder = path.join(path.dirname(file), 'large')
-  const large = path.join(folder, `${path.basename(file)}.x${FOLD}`)
-  if (size > POSITION_MAX) return { absent: 'a log whose ten-fold has 32-bit offsets: fewer records' }
-  fs.mkdirSync(folder, { recursive: true })
-  const isThere = fs.statSync(large, { throwIfNoEntry: false })?.size === size
-  const absent = findLack(folder, 2 * size, isThere ? 0 : 2 * size)
-  if (absent) return { absent }
-  if (!isThere) await copyLog(file, large, 'offset32', FOLD)
-  warm(large)
-  return { large }
+async function makeTenFold (small, large) {
+  const size = FOLD * fs.statSync(small).size
+  if (size > POSITION_MAX) return 'a log whose ten-fold has 32-bit offsets: fewer records'
+  const absent = findLack(path.dirname(large), 2 * size, 2 * size)
+  if (absent === undefined) await copyLog(small, large, 'offset32', FOLD).then(() => warm(large))
+  return absent
 }
 
 /**
@@ -80,5 +77,5 @@ function findLack (folder, memory, disk) {
 }
 
 exports.findLack = findLack
-exports.findTenFold = findTenFold
+exports.makeTenFold = makeTenFold
 exports.MEMORY_MAX = MEMORY_MAX

@@ -5,8 +5,8 @@ const { decode, encode } = require('@millrace/binary-codec')
 const { Tally, time } = require('../../../lib/measure')
 const { loadRecords, openRecords, openSeekRoot, rootIs } = require('../../../lib/readers')
 const { findAnswers } = require('../logs')
-const { timeReader } = require('../runners')
-const { bareLoop, reads, readsPath, toRow } = require('../shared')
+const { openBareLoop, timeReader } = require('../runners')
+const { reads, readsPath, toRow } = require('../shared')
 
 /** @typedef {import('../logs').FoundLog} FoundLog */
 /** @typedef {'json' | 'binary'} Format */
@@ -37,33 +37,33 @@ const byEquality = (codec) => ({ path, root }) => found(openRecords(path, { code
 exports.parts = [
   // The query parses only records that may match.
   toRow('json-where', 'JSON where, 1 in 1,000 : bare loop', { ...over, within: 1.8, drawn: 'a query of JSON, 1 in 1,000' },
-    reads('json', 'offset32', 'root'), { millrace: inJson, loop: bareLoop }),
+    reads('json', 'offset32', 'root'), { millrace: inJson, loop: openBareLoop }),
   toRow('json-where-parse', 'JSON where : parse and compare', { ...beside, times: 12 },
     reads('json', 'offset32', 'root'), { millrace: inJson, json: parseAndCompare }),
   // A long value, found by a search of the bytes.
   toRow('binary-root', 'binary, root == X : bare loop', { ...over, within: 1.6, drawn: 'a binary query, root == X' },
-    reads('binary', 'offset32', 'root'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'root'), { millrace: inBinary, loop: openBareLoop }),
   toRow('binary-root-bipf', 'binary, root == X : bipf, flumelog-offset', { ...beside, times: 8 }, reads('binary', 'offset32', 'root'),
     { millrace: inBinary, bipf: ({ path, root }) => found(openSeekRoot(path, { query: root }), 'binary') }),
   toRow('binary-root-parse', 'binary, root == X : JSON, parse, compare', { ...beside, times: 15 }, prepareBoth,
     { millrace: inBinary, json: parseAndCompare }),
   // A short value, whose bytes occur in many records.
   toRow('binary-short', 'binary, short value : bare loop', { ...over, drawn: 'a binary query, a short value' },
-    reads('binary', 'offset32', 'short'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'short'), { millrace: inBinary, loop: openBareLoop }),
   // A number has no text to search for.
   toRow('binary-number', 'binary, number : bare loop', { ...over, drawn: 'a binary query, a number' },
-    reads('binary', 'offset32', 'number'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'number'), { millrace: inBinary, loop: openBareLoop }),
   // Two conditions. Most records match the first or neither.
   toRow('binary-two', 'binary, two paths : bare loop', { ...over, drawn: 'a binary query, two paths' },
-    reads('binary', 'offset32', 'two'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'two'), { millrace: inBinary, loop: openBareLoop }),
   // A field that some records have: the query walks to it and compares nothing.
   toRow('binary-presence', 'binary, presence : bare loop', { ...over, drawn: 'a binary query, presence' },
-    reads('binary', 'offset32', 'presence'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'presence'), { millrace: inBinary, loop: openBareLoop }),
   // A range of numbers: those of a key are read in place. In JSON so too, in any spelling.
   toRow('binary-range', 'binary, a range of numbers : bare loop', { ...over, drawn: 'a binary query, a range of numbers' },
-    reads('binary', 'offset32', 'range'), { millrace: inBinary, loop: bareLoop }),
+    reads('binary', 'offset32', 'range'), { millrace: inBinary, loop: openBareLoop }),
   toRow('json-range', 'JSON, a range of numbers : bare loop', { ...over, within: 4, drawn: 'a query of JSON, a range of numbers' },
-    reads('json', 'offset32', 'range'), { millrace: inJson, loop: bareLoop }),
+    reads('json', 'offset32', 'range'), { millrace: inJson, loop: openBareLoop }),
   // How a long value begins, and one of ten long values, beside equality with one.
   toRow('binary-prefix', 'binary, a prefix : root == X', besideEquality,
     reads('binary', 'offset32', 'prefix'), { millrace: inBinary, equality: byEquality('binary') }),
@@ -90,7 +90,7 @@ function openQuery ({ path, where }, codec) {
 }
 
 /**
- * @param {Promise<import('../../../lib/readers').Reader<any>>} reader
+ * @param {Promise<import('../runners').Reader>} reader
  * @param {Format} decode
  * @returns {Promise<import('../runners').Runner>}  its digest is of the values that were found
  */
@@ -102,16 +102,15 @@ function found (reader, decode) {
  * Answers the query without a filter: parses every record and compares one field.
  * @param {string} path  of a log of JSON
  * @param {string} root
- * @returns {Promise<import('../../../lib/readers').Reader<import('../../../lib/readers').VisitBytes>>}
+ * @returns {Promise<import('../runners').Reader>}
  */
 async function openParseAndCompare (path, root) {
-  const { run, close } = await openRecords(path, { codec: 'json' })
+  const { run } = await openRecords(path, { codec: 'json' })
   return {
     run: (visit) => run((seq, buf, start, end) => {
       const text = /** @type {Buffer} */ (buf).toString('utf8', start, end)
       if (JSON.parse(text).value?.content?.root === root) visit(seq, buf, start, end)
-    }),
-    close
+    })
   }
 }
 

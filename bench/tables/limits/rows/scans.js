@@ -3,50 +3,51 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
+const { Counts, time } = require('../../../lib/measure')
 const { loadRecords, openBlocks, openFlumelog, openItems } = require('../../../lib/readers')
-const { RECORDS, measureLog, openBareLoop, openScan, openSummedLoop, timeReader, writeCommits } = require('../runners')
-const { bareLoop, needs, reads, readsPath, scan, toRow } = require('../shared')
+const { sumAndWalk } = require('../insides')
+const { RECORDS, measureLog, openBareLoop, openScan, readSpans, timeReader, writeCommits } = require('../runners')
+const { needs, reads, readsPath, toRow } = require('../shared')
 
 const TASK = require.resolve('../tally-task')
 const SINGLES_MAX = 150000
+// A log reads this much at once.
+const SPAN_SIZE = 256 * 1024
 
 /** Digests every hundredth block. @type {import('../runners').Kind} */
 const BLOCKS = { ...RECORDS, every: 100 }
 /** @type {import('../runners').Kind} */
 const VALUES = { pick: ({ seqSum, seqDigest, digest }) => ({ seqSum, seqDigest, digest }) }
 
-const least = {
-  what: 'read the file, sum all of it, and go from record to record',
-  open: (/** @type {{ path: string }} */ { path }) => openSummedLoop(path)
-}
+const least = { what: 'read the file, sum all of it, and go from record to record', open: openSummedLoop }
 /** @type {import('../shared').OpenSide} */
 const items = ({ path }) => timeReader(openItems(path), RECORDS)
 
 exports.parts = [
   toRow('file', 'BlockFile.scan, 64 KiB : bare loop', { within: 1.1, samples: 9, drawn: 'every block' }, readsPath('json', 'offset32'),
-    { millrace: ({ path }) => timeReader(openBlocks(path), BLOCKS), loop: ({ path }) => openBareLoop(path, BLOCKS) }),
+    { millrace: ({ path }) => timeReader(openBlocks(path), BLOCKS), loop: (log) => openBareLoop(log, BLOCKS) }),
   // The cost of finding the records, without verifying.
   toRow('scan-offset', 'scan, offset framing : bare loop', { within: 1.2, samples: 9, drawn: 'every record, offset framing' },
-    reads('json', 'offset32'), { millrace: scan, loop: bareLoop }),
+    reads('json', 'offset32'), { millrace: openScan, loop: openBareLoop }),
   // The cost of verifying, with a plain Node.js and with the faster checksum.
   toRow('scan-zlib', 'verified scan, zlib.crc32 : bare loop',
     { within: 3, samples: 7, drawn: 'every record, verified, zlib', least, env: { MILLRACE_CRC32: 'zlib' } },
-    reads('json', 'checked'), { millrace: scan, loop: bareLoop }),
+    reads('json', 'checked'), { millrace: openScan, loop: openBareLoop }),
   toRow('scan-node-rs', 'verified scan, @node-rs/crc32 : bare loop',
     { within: 1.6, samples: 7, drawn: 'every record, verified, node-rs', least, needs: needs.nodeRsCrc32 },
-    reads('json', 'checked'), { millrace: scan, loop: bareLoop }),
+    reads('json', 'checked'), { millrace: openScan, loop: openBareLoop }),
   // The worst case of verifying: a header and a checksum for every record.
   toRow('scan-single', 'verified scan, 1 record a commit : loop', { within: 7, samples: 7, least, needs: needs.nodeRsCrc32 },
-    prepareSingles, { millrace: scan, loop: bareLoop }),
+    prepareSingles, { millrace: openScan, loop: openBareLoop }),
   toRow('scan-threads', 'scan over two threads : bare loop',
     { within: 0.85, samples: 15, drawn: 'every record, two threads', needs: needs.secondCore }, reads('json', 'offset32'),
-    { millrace: ({ path }) => openScan(path, { count: countOverThreads }), loop: bareLoop }),
+    { millrace: (log) => openScan(log, { count: countOverThreads }), loop: openBareLoop }),
   // The block size is the unit of caching, so a scan must not depend on it.
   toRow('small-blocks', 'scan, 1 KiB blocks : 64 KiB blocks', { within: 1.3, samples: 7 }, reads('json', 'offset32'),
-    { millrace: ({ path }) => openScan(path, { blockSize: 1024 }), 'blocks-64KiB': scan }),
+    { millrace: (log) => openScan(log, { blockSize: 1024 }), 'blocks-64KiB': openScan }),
   // The cost of records one by one, as most programs read them.
   toRow('items', 'stream of { seq, value } : bare loop', { within: 3, samples: 7, drawn: 'a stream of items' },
-    reads('json', 'offset32'), { millrace: items, loop: bareLoop }),
+    reads('json', 'offset32'), { millrace: items, loop: openBareLoop }),
   toRow('items-flumelog', 'stream of { seq, value } : flumelog-offset', { times: 8, samples: 5, otherSamples: 1 },
     reads('json', 'offset32'), { millrace: items, 'flumelog-offset': ({ path }) => timeReader(openFlumelog(path, {}), RECORDS) }),
   // Most of the time is parsing. The log must add little.
@@ -64,6 +65,27 @@ async function prepareSingles ({ folder, options }) {
   return { path: file, answers: { '': { records, delivered, digest, bytes: fs.statSync(file).size } } }
 }
 
+/**
+ * The least that a verified scan must do: reads the file, computes a checksum of all of it (without comparing it), and
+ * walks from record to record.
+ * @param {{ path: string }} setting  of a checked log
+ * @returns {import('../runners').Runner}
+ */
+function openSummedLoop ({ path }) {
+  const fd = fs.openSync(path, 'r')
+  const span = Buffer.allocUnsafeSlow(SPAN_SIZE)
+  const view = new DataView(span.buffer)
+  let counts = new Counts()
+  let bytes = 0
+  return {
+    sample: () => time(() => {
+      counts = new Counts()
+      bytes = readSpans(fd, span, (size, position) => sumAndWalk(span, view, { size, position }, counts))
+    }),
+    finish: () => ({ bytes, records: counts.records, delivered: counts.delivered })
+  }
+}
+
 /** @type {(reader: any, sum: import('../../../lib/measure').Counts) => Promise<void>} */
 async function countOverThreads ({ log }, sum) {
   const { results } = await log.scan({ threads: 2 }, TASK)
@@ -72,7 +94,7 @@ async function countOverThreads ({ log }, sum) {
 
 /**
  * @param {string} path  of a log of JSON in an offset framing
- * @returns {Promise<import('../../../lib/readers').Reader<import('../../../lib/readers').VisitValue>>}
+ * @returns {Promise<import('../runners').Reader>}
  */
 async function openParsedInMemory (path) {
   const { bytes, seqs, starts, ends } = await loadRecords(path)
@@ -81,7 +103,6 @@ async function openParsedInMemory (path) {
       for (let index = 0; index < seqs.length; index++) {
         visit(seqs[index], JSON.parse(bytes.toString('utf8', starts[index], ends[index])))
       }
-    },
-    async close () {}
+    }
   }
 }
