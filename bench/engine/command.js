@@ -13,7 +13,8 @@ const { writePage } = require('../page')
 const { judge } = require('./judge')
 const { watchLoad } = require('./load')
 const { measureRows } = require('./measure')
-const { countOption, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
+const { adviseInstall, installPeers } = require('./install')
+const { countOption, formatCommand, formatUsage, readOptions, toInteger, toParts, toPath } = require('./options')
 const { fromSheets, toSheet } = require('./results')
 
 const ROOT = path.join(__dirname, '..', '..')
@@ -68,7 +69,12 @@ function parseOptions (table, argv) {
   const measuring = Object.keys(given).find((name) => !['draw', 'out', 'rows', 'peers', 'save', 'with'].includes(name))
   if (draw && measuring) throw new UserError(`--draw and --${measuring} exclude each other`)
   const budgetMs = given.runs === undefined ? table.budgetMs ?? Infinity : Infinity
-  return { ...options, budgetMs, ...table.refine?.({ ...options, budgetMs }) }
+  const refined = { ...options, budgetMs, ...table.refine?.({ ...options, budgetMs }) }
+  for (const { name } of refined.peers.filter((/** @type {any} */ peer) => !table.peers.includes(peer))) {
+    // Who is given as a module takes part in every row.
+    for (const { peers } of refined.rows) peers[name] ??= {}
+  }
+  return refined
 }
 
 /**
@@ -106,11 +112,11 @@ function printUsage (table) {
 /** @type {(table: Table, options: any) => Promise<number>} the exit code */
 async function run (table, options) {
   const folders = makeFolders(options.out ?? ROOT)
-  if (options.install) await require('./install').installPeers(table)
+  if (options.install) installPeers(options)
   if (options.profile) return require('./profile').profileRows(options, folders.generated)
   if (options.against !== undefined && options.against !== false) return require('./against').compareTrees(table, options, folders.generated)
   if (options.draw) return show(table, options, { ...readData(table, folders.data), skipped: 0 }, folders)
-  console.error(announce(table, options))
+  console.error([announce(table, options), ...adviseInstall(options, formatCommand(commandOf(table), { install: true }))].join('\n'))
   const finish = watchLoad()
   try {
     const { results, packages, input, skipped } = await measureRows(options, folders.generated)
@@ -147,6 +153,7 @@ async function show (table, options, { results, facts, skipped }, folders) {
   const { saveResults, withSaved } = require('./saved')
   const others = options.with ? withSaved(table, options.with, shown) : []
   const parts = [...table.format(results, shown), ...others.map(({ text }) => text), describeFacts(facts)]
+  if (!options.draw) parts.push(...adviseInstall(options, formatCommand(commandOf(table), { install: true })))
   if (skipped > 0) parts.push(`Out of time: ${skipped} second or later runs were left out; --runs ${options.runs} insists on them.`)
   console.log(parts.join('\n\n'))
   if (options.save) saveResults(options.save, table, results, facts)

@@ -5,56 +5,60 @@
 const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
+const { PEERS_FOLDER, findVersion } = require('../lib/report')
 const { UserError } = require('../lib/run')
 
-const FOLDER = path.join(__dirname, '..', 'installed')
 /** @type {Record<string, string>} */
 const PINNED = require('../optional-peers.json')
+/** Who takes the place of a package that is not there, where this Node.js has it. @type {Record<string, string>} */
+const STAND_INS = { 'better-sqlite3': 'node:sqlite' }
 
-/** The peers of a table that are in the list, and whether each loads. @param {import('./row').Table} table */
-function listOptional ({ peers }) {
-  const names = new Set(peers.flatMap(({ packages = [] }) => packages).filter((name) => Object.hasOwn(PINNED, name)))
-  return [...names].map((name) => ({ name, isThere: isThere(name) }))
+/** @typedef {{ rows: import('./row').Row[], peers: import('./row').Peer[] }} Asked */
+
+/** Those of the list that the rows and peers need, and that are not installed. @param {Asked} asked */
+function listMissing ({ rows, peers }) {
+  const used = peers.filter(({ name }) => rows.some((row) => row.peers[name] !== undefined))
+  const needed = rows.flatMap(({ needs = {} }) => Object.keys(needs))
+  const names = new Set([...used.flatMap(({ packages = [] }) => packages), ...needed])
+  return [...names].filter((name) => Object.hasOwn(PINNED, name) && findVersion(name) === undefined)
 }
 
-/** @param {string} name */
-function isThere (name) {
-  return [FOLDER, __dirname].some((from) => {
-    try {
-      require.resolve(`${name}/package.json`, { paths: [from] })
-      return true
-    } catch (err) {
-      return /** @type {any} */ (err).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED'
-    }
-  })
-}
-
-/** @param {import('./row').Table} table */
-function installPeers (table) {
-  const missing = listOptional(table).filter(({ isThere }) => !isThere).map(({ name }) => `${name}@${PINNED[name]}`)
+/** @param {Asked} asked */
+function installPeers (asked) {
+  const missing = listMissing(asked).map((name) => `${name}@${PINNED[name]}`)
   if (missing.length === 0) return
-  fs.mkdirSync(FOLDER, { recursive: true })
-  if (!fs.existsSync(path.join(FOLDER, 'package.json'))) fs.writeFileSync(path.join(FOLDER, 'package.json'), '{ "private": true }\n')
+  fs.mkdirSync(PEERS_FOLDER, { recursive: true })
+  const file = path.join(PEERS_FOLDER, 'package.json')
+  if (!fs.existsSync(file)) fs.writeFileSync(file, '{ "private": true }\n')
   console.error(`installing ${missing.join(', ')} in bench/installed/`)
   // One by one: a peer that needs a compiler must not keep the others away.
-  const failed = missing.filter((one) => spawnSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', one], { cwd: FOLDER, stdio: 'inherit' }).status !== 0)
+  const failed = missing.filter((one) => {
+    const { status } = spawnSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', one], {
+      cwd: PEERS_FOLDER, stdio: ['ignore', 2, 2], shell: process.platform === 'win32'
+    })
+    return status !== 0
+  })
   if (failed.length === missing.length) throw new UserError(`--install: npm could install none of ${failed.join(', ')}`)
-  for (const one of failed) console.error(`${one}: not installed; its rows are absent`)
+  for (const one of failed) console.error(`${one}: npm could not install it`)
 }
 
-/** One line for a run without them. @param {import('./row').Table} table */
-function adviseInstall (table) {
-  const missing = listOptional(table).filter(({ isThere }) => !isThere).map(({ name }) => name)
-  if (missing.length === 0) return []
-  return [`Not installed: ${missing.join(', ')}. Their figures are absent; --install brings them.`]
+/** What a run says without them, and which command brings them. @type {(asked: Asked, command: string) => string[]} */
+function adviseInstall (asked, command) {
+  const isThere = (/** @type {string} */ name) => /** @type {any} */ (process).getBuiltinModule?.(STAND_INS[name] ?? '') !== undefined
+  const missing = listMissing(asked)
+  const absent = missing.filter((name) => !isThere(name))
+  const lines = missing.filter(isThere).map((name) => `${STAND_INS[name]} of Node.js stands in for ${name}. This brings it: ${command}`)
+  if (absent.length > 0) lines.push(`Not installed, so that their figures are absent: ${absent.join(', ')}. This brings them: ${command}`)
+  return lines
 }
 
 /** Loads a peer from where it is. @param {string} name @returns {any} */
 function loadPeer (name) {
-  return require(require.resolve(name, { paths: [FOLDER, __dirname] }))
+  return require(require.resolve(name, { paths: [PEERS_FOLDER, __dirname] }))
 }
 
 exports.installPeers = installPeers
 exports.adviseInstall = adviseInstall
+exports.listMissing = listMissing
 exports.loadPeer = loadPeer
 exports.PINNED = PINNED

@@ -56,8 +56,7 @@ async function measureRows (options, generated) {
       } catch (err) {
         if (!(err instanceof ChildError)) throw err
         if (peer.kind === 'millrace') throw new MeasureError(`${describe(turn)}: ${err.message}`)
-        // The paths are of this machine only.
-        setAbsent(row, peer, err.reason.replaceAll(`${generated}${path.sep}`, ''))
+        setAbsent(row, peer, toReason(err.reason, generated))
       }
     })
   })
@@ -100,7 +99,10 @@ async function eachStage (options, generated, use) {
           settings.set(row, setting)
           agreeOn(agree, row, 'what was prepared', setting)
           if (setting.absent !== undefined) setAbsent(row, ALL, setting.absent)
-          for (const peer of peers) if (row.cannot?.[peer.name]) setAbsent(row, peer, row.cannot[peer.name])
+          for (const peer of peers) {
+            const why = row.cannot?.[peer.name] ?? setting.cannot?.[peer.name]
+            if (why !== undefined) setAbsent(row, peer, toReason(why, generated))
+          }
         }
         const cases = own.flatMap((row) => (row.at ?? [undefined]).flatMap((at) => {
           const present = peers.filter((peer) => row.peers[peer.name] !== undefined && !isAbsent(row, peer))
@@ -120,6 +122,11 @@ async function eachStage (options, generated, use) {
   }
   // A row that reads a log of the bench says once what that is.
   return { absences: [...absences.values()], input: await made.get('input') }
+}
+
+/** Without the paths, which are of this machine only. @type {(reason: string, generated: string) => string} */
+function toReason (reason, generated) {
+  return reason.replaceAll(`${generated}${path.sep}`, '')
 }
 
 /** What the row needs and does not find. @param {Row} row */
@@ -168,7 +175,8 @@ function runCase ({ row, peer, at, setting, ...own }, generated, options, child)
 
 /** In the child. @type {(order: Omit<import('./row').Order, 'side'>) => Promise<Reading>} */
 function measureCase (order) {
-  return order.row.measure({ ...order, side: order.row.peers[order.peer.name] })
+  // A peer that was given as a module is in no list of the rows.
+  return order.row.measure({ ...order, side: order.row.peers[order.peer.name] ?? {} })
 }
 
 /**

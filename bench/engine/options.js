@@ -160,6 +160,7 @@ function loadStranger (option, file, isPart) {
 }
 
 exports.readOptions = readOptions
+exports.formatCommand = formatCommand
 exports.formatUsage = formatUsage
 exports.toNames = toNames
 exports.countOption = countOption

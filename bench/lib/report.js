@@ -6,6 +6,8 @@ const os = require('node:os')
 const path = require('node:path')
 
 const GIB = 1024 ** 3
+/** Where `--install` brings the peers that are no dependencies. */
+const PEERS_FOLDER = path.join(__dirname, '..', 'installed')
 
 /**
  * @typedef {object} Summary
@@ -115,9 +117,14 @@ function gatherFacts (command, packages, input, load) {
 function describePackage (name) {
   // What comes with Node.js has its version.
   if (name.startsWith('node:')) return name
-  const folders = require.resolve.paths(name) ?? []
+  return `${name} ${findVersion(name) ?? 'not installed'}`
+}
+
+/** Of a package, if it is installed. @param {string} name @returns {string | undefined} */
+function findVersion (name) {
+  const folders = [path.join(PEERS_FOLDER, 'node_modules'), ...require.resolve.paths(name) ?? []]
   const file = folders.map((folder) => path.join(folder, name, 'package.json')).find((file) => fs.existsSync(file))
-  return `${name} ${file ? JSON.parse(fs.readFileSync(file, 'utf8')).version : 'not installed'}`
+  return file && JSON.parse(fs.readFileSync(file, 'utf8')).version
 }
 
 /**
@@ -188,6 +195,8 @@ exports.formatRatio = formatRatio
 exports.formatSize = formatSize
 exports.alignColumns = alignColumns
 exports.gatherFacts = gatherFacts
+exports.findVersion = findVersion
+exports.PEERS_FOLDER = PEERS_FOLDER
 exports.formatCsv = formatCsv
 exports.readCsv = readCsv
 exports.describeFacts = describeFacts

@@ -43,14 +43,15 @@ tape('engine: a row runs at each of its sizes', async (t) => {
 })
 
 tape('engine: a peer that fails is absent with its reason, without the paths of the machine; ours must not fail', async (t) => {
-  const { results } = await measure(t, ['mortal', 'needy', 'no-room', 'cannot'], { runs: 1 })
+  const { results } = await measure(t, ['mortal', 'needy', 'no-room', 'unprepared', 'cannot'], { runs: 1 })
   t.deepEqual(results.absences, [
     { row: 'needy', peer: '*', reason: 'a golden disk' },
     { row: 'no-room', peer: '*', reason: '10 GB of room on the disk' },
+    { row: 'unprepared', peer: 'other', reason: 'store is full' },
     { row: 'cannot', peer: 'third', reason: 'never syncs' },
     { row: 'mortal', peer: 'other', reason: 'made of cheese in no place' }
   ])
-  t.deepEqual(results.runs.map(({ row }) => row).sort(), ['cannot', 'mortal'])
+  t.deepEqual(results.runs.map(({ row }) => row).sort(), ['cannot', 'mortal', 'unprepared'])
   const err = await measure(t, ['ours-dies']).catch((err) => err)
   t.ok(err instanceof MeasureError && /row ours-dies, millrace: .*made of cheese/s.test(err.message), err.message)
 })

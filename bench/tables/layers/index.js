@@ -54,15 +54,12 @@ exports.table = {
     full: { about: 'every block size from 1 to 127 KiB', standard: 'takes about an hour' },
     file: { takes: 'PATH', about: 'a flumelog-offset log (32-bit offsets, JSON) to read instead', read: toPath }
   },
-  refine ({ given, full, blocks, budgetMs, rows, peers: chosen }) {
+  refine ({ given, full, blocks, budgetMs, rows }) {
     for (const [a, b] of [['full', 'blocks'], ['records', 'file']]) {
       if (given[a] !== undefined && given[b] !== undefined) throw new UserError(`--${a} and --${b} exclude each other`)
     }
     const blockSizes = full ? FULL_BLOCKS : blocks
-    // A stack that is given as a module takes part in every layer.
-    const strangers = chosen.filter((/** @type {any} */ peer) => !peers.includes(peer))
-    const more = Object.fromEntries(strangers.map((/** @type {any} */ { name }) => [name, {}]))
-    for (const row of rows) Object.assign(row, { at: blockSizes, peers: { ...row.peers, ...more } })
+    for (const row of rows) Object.assign(row, { at: blockSizes })
     return { blockSizes, budgetMs: full ? Infinity : budgetMs }
   },
   format (results, { rows, peers }) {

@@ -22,5 +22,6 @@ exports.parts = [
   row('unlike-prepared', { millrace: { ms: 1, answer: { records: 5 } } }, { prepare: () => ({ answers: { '': { records: 6 } } }) }),
   row('needy', { millrace: { ms: 1 } }, { needs: { 'a golden disk': () => { throw new Error() } } }),
   row('no-room', { millrace: { ms: 1 } }, { prepare: () => ({ absent: '10 GB of room on the disk' }) }),
+  row('unprepared', { millrace: { ms: 1 }, other: { ms: 1 } }, { prepare: ({ generated }) => ({ cannot: { other: `${generated}/store is full` } }) }),
   row('cannot', { millrace: { ms: 1 }, third: { ms: 1 } }, { cannot: { third: 'never syncs' } })
 ]
