@@ -10,8 +10,6 @@ const { UserError } = require('../lib/run')
 
 /** @type {Record<string, string>} */
 const PINNED = require('../optional-peers.json')
-/** Who takes the place of a package that is not there, where this Node.js has it. @type {Record<string, string>} */
-const STAND_INS = { 'better-sqlite3': 'node:sqlite' }
 
 /** @typedef {{ rows: import('./row').Row[], peers: import('./row').Peer[] }} Asked */
 
@@ -44,10 +42,14 @@ function installPeers (asked) {
 
 /** What a run says without them, and which command brings them. @type {(asked: Asked, command: string) => string[]} */
 function adviseInstall (asked, command) {
-  const isThere = (/** @type {string} */ name) => /** @type {any} */ (process).getBuiltinModule?.(STAND_INS[name] ?? '') !== undefined
+  /** @type {Record<string, string>} */
+  const standIns = Object.assign({}, ...asked.peers.map(({ standIns }) => standIns))
+  const has = (/** @type {string} */ name) => /** @type {any} */ (process).getBuiltinModule?.(name) !== undefined
   const missing = listMissing(asked)
-  const absent = missing.filter((name) => !isThere(name))
-  const lines = missing.filter(isThere).map((name) => `${STAND_INS[name]} of Node.js stands in for ${name}. This brings it: ${command}`)
+  const absent = missing.filter((name) => !standIns[name] || !has(standIns[name]))
+  const lines = missing.filter((name) => !absent.includes(name)).map((name) => {
+    return `${standIns[name]} of Node.js stands in for ${name}. This brings it: ${command}`
+  })
   if (absent.length > 0) lines.push(`Not installed, so that their figures are absent: ${absent.join(', ')}. This brings them: ${command}`)
   return lines
 }

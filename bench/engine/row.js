@@ -42,6 +42,7 @@
  * @property {string} label
  * @property {string} kind  `millrace` for ours, which must not fail
  * @property {string[]} [packages]  whose versions belong beside the figures
+ * @property {Record<string, string>} [standIns]  by package: what of Node.js takes its place where it is not there
  * @property {number} [order]  among the others, where a module of a path is given
  */
 

@@ -2,9 +2,8 @@
 // SQLite, LMDB and LevelDB, each used as a log: the keys count up.
 
 const path = require('node:path')
+const { loadPeer } = require('../engine/install')
 
-// Hides the names from the type checker, because the packages may be absent.
-const load = require
 const CACHE_SIZE = 128 * 1024 * 1024
 const LMDB_SIZE = 4 * 1024 ** 3
 // LevelDB is asked for this many values at once, because a call for each takes longer.
@@ -40,10 +39,11 @@ function createParsed (each) {
  */
 function connectSqlite (file) {
   try {
-    const db = new (load('better-sqlite3'))(file)
+    const db = new (loadPeer('better-sqlite3'))(file)
     return { name: 'better-sqlite3', db, column: (sql) => db.prepare(sql).pluck() }
   } catch (err) {
-    if (!/find module|bindings/i.test(String(err))) throw err
+    // Not installed, not compiled, or compiled for another Node.js.
+    if (!/find module|bindings|different Node/i.test(String(err))) throw err
     const found = findNodeSqlite()
     if (!found) throw new Error(`neither better-sqlite3 nor node:sqlite is there: ${String(err).split('\n')[0]}`)
     const db = new found.DatabaseSync(file)
@@ -103,8 +103,8 @@ async function openSqlite (folder, mode) {
     },
     queries: {
       json_extract: ask('NOT INDEXED'),
-      parsed: createParsed((onMessage) => { for (const text of all.iterate()) onMessage(JSON.parse(text)) }),
-      index: ask('')
+      'JSON.parse': createParsed((onMessage) => { for (const text of all.iterate()) onMessage(JSON.parse(text)) }),
+      'json_extract, indexed': ask('')
     },
     // Row numbers begin at 1.
     get: (key, cb) => cb(null, one.get(key + 1)),
@@ -114,7 +114,7 @@ async function openSqlite (folder, mode) {
 
 /** @type {(folder: string, mode: Mode) => Promise<Store>} */
 async function openLmdb (folder, mode) {
-  const db = load('lmdb').open({
+  const db = loadPeer('lmdb').open({
     path: path.join(folder, 'data.mdb'),
     encoding: 'binary',
     keyEncoding: 'uint32',
@@ -132,7 +132,7 @@ async function openLmdb (folder, mode) {
       for (const { value } of db.getRange()) visit(0, value, 0, value.length)
     },
     queries: {
-      parsed: createParsed((onMessage) => { for (const { value } of db.getRange()) onMessage(JSON.parse(value)) })
+      'JSON.parse': createParsed((onMessage) => { for (const { value } of db.getRange()) onMessage(JSON.parse(value)) })
     },
     get: (key, cb) => cb(null, db.get(key)),
     close: () => db.close()
@@ -141,7 +141,7 @@ async function openLmdb (folder, mode) {
 
 /** @type {(folder: string, mode: Mode) => Promise<Store>} */
 async function openLevel (folder, mode) {
-  const { ClassicLevel } = load('classic-level')
+  const { ClassicLevel } = loadPeer('classic-level')
   const db = new ClassicLevel(folder, { keyEncoding: 'buffer', valueEncoding: 'buffer', cacheSize: CACHE_SIZE })
   await db.open()
   const sync = mode === 'durable'
@@ -164,7 +164,7 @@ async function openLevel (folder, mode) {
     appendOne: (record, cb) => db.put(toKey(next++), record, { sync }).then(() => cb(), cb),
     appendGroup: append,
     scan: (visit) => each('buffer', (record) => visit(0, record, 0, record.length)),
-    queries: { parsed: createParsed((onMessage) => each('json', onMessage)) },
+    queries: { 'JSON.parse': createParsed((onMessage) => each('json', onMessage)) },
     get: (key, cb) => db.get(toKey(key)).then((/** @type {Buffer} */ record) => cb(null, record), cb),
     close: () => db.close()
   }
@@ -177,19 +177,17 @@ function toKey (number) {
   return key
 }
 
+/** @type {Pick<import('./index').Peer, 'kind' | 'queried' | 'way'>} */
+const PARSED = { kind: 'database', queried: 'json', way: 'JSON.parse' }
+const sqlite = { ...PARSED, packages: ['better-sqlite3'], standIns: { 'better-sqlite3': 'node:sqlite' }, open: openSqlite }
+
 /** @type {import('./index').Peer[]} */
 exports.parts = [
-  {
-    name: 'sqlite',
-    label: 'SQLite',
-    kind: 'database',
-    packages: ['better-sqlite3'],
-    queried: 'json',
-    ways: ['json_extract', 'parsed', 'index'],
-    open: openSqlite
-  },
-  { name: 'lmdb', label: 'LMDB', kind: 'database', packages: ['lmdb'], queried: 'json', ways: ['parsed'], open: openLmdb },
-  { name: 'leveldb', label: 'LevelDB', kind: 'database', packages: ['classic-level'], queried: 'json', ways: ['parsed'], open: openLevel }
+  { ...sqlite, name: 'sqlite', label: 'SQLite', way: 'json_extract' },
+  { ...sqlite, name: 'sqlite-parsed', label: 'SQLite, JSON.parse', store: 'sqlite' },
+  { ...sqlite, name: 'sqlite-index', label: 'SQLite, json_extract, indexed', store: 'sqlite', way: 'json_extract, indexed' },
+  { ...PARSED, name: 'lmdb', label: 'LMDB', packages: ['lmdb'], open: openLmdb },
+  { ...PARSED, name: 'leveldb', label: 'LevelDB', packages: ['classic-level'], open: openLevel }
 ]
 
 exports.connectSqlite = connectSqlite

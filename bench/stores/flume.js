@@ -2,11 +2,10 @@
 // The logs of the flume family. They only stream records: they have no scan, no query and no list of keys.
 
 const path = require('node:path')
+const { loadPeer } = require('../engine/install')
 const { call } = require('../lib/measure')
 const { BLOCK_SIZE, createSeekRoot, drain } = require('../lib/readers')
 
-// Hides the names from the type checker, because the packages have no types or may be absent.
-const load = require
 // How long async-append-only-log waits for more records before it writes. Its default is 250; this is its least.
 const WRITE_TIMEOUT_MS = 1
 const FILL_COUNT = 1_000_000
@@ -27,7 +26,7 @@ function createReads (log, drain, recordsOnly) {
     scan: (visit) => drain(recordsOnly, (record) => visit(0, record, 0, record.length)),
     queries: {
       /** @type {import('./index').Query} */
-      seekKey (root, onHit) {
+      'bipf.seekKey' (root, onHit) {
         const isHit = createSeekRoot(root)
         return drain(recordsOnly, (record) => { if (isHit(record)) onHit(record) })
       }
@@ -49,7 +48,7 @@ function createPipeDrain (log) {
 
 /** @type {(file: string, options?: object) => any} */
 function createOffset (file, options) {
-  return load('flumelog-offset')(file, { blockSize: BLOCK_SIZE, ...options })
+  return loadPeer('flumelog-offset')(file, { blockSize: BLOCK_SIZE, ...options })
 }
 
 /** @type {(file: string, options?: object) => Promise<import('./index').Store>} */
@@ -65,7 +64,7 @@ async function openOffset (file, options) {
 
 /** @param {string} file */
 function createAligned (file) {
-  return load('flumelog-aligned-offset')(file, { block: BLOCK_SIZE })
+  return loadPeer('flumelog-aligned-offset')(file, { block: BLOCK_SIZE })
 }
 
 /**
@@ -73,7 +72,7 @@ function createAligned (file) {
  * @param {string} file
  */
 function createAsyncFlumelog (file) {
-  const log = load('async-append-only-log/compat')(load('async-append-only-log')(file, { blockSize: BLOCK_SIZE }))
+  const log = loadPeer('async-append-only-log/compat')(loadPeer('async-append-only-log')(file, { blockSize: BLOCK_SIZE }))
   const { stream } = log
   log.stream = (/** @type {object} */ options) => {
     const source = stream.call(log, options)
@@ -102,8 +101,8 @@ async function fillAsync (file) {
   await call((cb) => log.close(cb))
 }
 
-/** @type {Pick<import('./index').Peer, 'kind' | 'queried' | 'ways'>} */
-const FLUME = { kind: 'flume', queried: 'binary', ways: ['seekKey'] }
+/** @type {Pick<import('./index').Peer, 'kind' | 'queried' | 'way'>} */
+const FLUME = { kind: 'flume', queried: 'binary', way: 'bipf.seekKey' }
 const cannot = { 'durable-1': 'never syncs', 'durable-256': 'never syncs' }
 
 /** @type {import('./index').Peer[]} */
@@ -143,7 +142,7 @@ exports.parts = [
         close: () => call((cb) => log.close(cb))
       }
     },
-    openFlumelog: (file) => load('flumelog-aligned-offset/compat')(createAligned(file))
+    openFlumelog: (file) => loadPeer('flumelog-aligned-offset/compat')(createAligned(file))
   },
   {
     // The log of ssb-db2.
@@ -152,7 +151,7 @@ exports.parts = [
     label: 'async-append-only-log',
     packages: ['async-append-only-log', 'bipf'],
     async open (folder) {
-      const log = load('async-append-only-log')(path.join(folder, 'log'), { blockSize: BLOCK_SIZE, writeTimeout: WRITE_TIMEOUT_MS })
+      const log = loadPeer('async-append-only-log')(path.join(folder, 'log'), { blockSize: BLOCK_SIZE, writeTimeout: WRITE_TIMEOUT_MS })
       await new Promise((resolve) => log.onDrain(resolve))
       return {
         append: log.append.bind(log),

@@ -35,24 +35,26 @@ const EVERY = 100
  * @property {(records: Buffer[], cb: OnDone) => void} [appendGroup]  the same for several, if the peer does not group
  *   appends itself
  * @property {(visit: Visit) => Promise<void>} scan  every record, in order
- * @property {Record<string, Query>} [queries]  by the names of ways
+ * @property {Record<string, Query>} [queries]  by how they are made
  * @property {() => Promise<number[]>} [listKeys]  of all records, in order, if they are not 0, 1, 2, ...
  * @property {(key: number, cb: (err: any, record?: Uint8Array) => void) => void} [get]
  * @property {() => Promise<void>} close
  */
 
 /**
- * @typedef {object} Peer
- * @property {string} name  for `--only` and the CSV file
+ * @typedef {object} StorePeer
  * @property {string} label  for the table and the chart
  * @property {'millrace' | 'flume' | 'database'} kind
  * @property {string[]} packages  their versions are noted in the CSV file
  * @property {'binary' | 'json'} queried  what its queries read
- * @property {string[]} ways  to query; the first is the usual one
+ * @property {string} way  how they are made: which of `queries`
+ * @property {string} [store]  the peer whose store it queries in another way, and that is all it does
  * @property {Record<string, string>} [cannot]  jobs that it cannot do, and why
  * @property {(folder: string, mode: Mode) => Promise<Store>} open  the folder is the store's own
  * @property {(file: string) => any} [openFlumelog]  a log as bench-flumelog expects it
  * @property {(file: string) => Promise<void>} [fillFlumelog]  runs before it, not measured
+ *
+ * @typedef {import('../engine/row').Peer & StorePeer} Peer
  */
 
 /** In the order of the table. @type {Peer[]} */

@@ -46,7 +46,7 @@ exports.parts = /** @type {FramingName[]} */ (['checked', 'offset32']).map((fram
   kind: 'millrace',
   packages: ['@millrace/offset-log', '@millrace/binary-codec', ...(framing === 'checked' ? ['@node-rs/crc32'] : [])],
   queried: 'binary',
-  ways: ['where'],
+  way: 'where',
   open: (folder, mode) => openMillrace(path.join(folder, 'log'), {
     framing,
     codec: mode === 'query' ? binaryCodec : encodedCodec,

@@ -42,7 +42,8 @@ tape('install: only what the chosen rows and peers need is missing, and not what
 tape('install: a run says what is absent, what stands in for it, and the command that brings it', (t) => {
   const names = Object.keys(PINNED).filter((name) => findVersion(name) === undefined)
   const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
-  const lines = adviseInstall({ rows: [row({}, 'all')], peers: [peer('all', ...names)] }, 'npm run bench -- peers --install')
+  const all = { ...peer('all', ...names), standIns: { 'better-sqlite3': 'node:sqlite', lmdb: 'node:no-such-module' } }
+  const lines = adviseInstall({ rows: [row({}, 'all')], peers: [all] }, 'npm run bench -- peers --install')
   for (const name of names) {
     const line = lines.find((line) => line.includes(name))
     t.ok(line?.endsWith(': npm run bench -- peers --install'), `${name}: ${line}`)

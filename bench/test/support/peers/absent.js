@@ -7,6 +7,6 @@ module.exports = {
   kind: 'database',
   packages: ['no-such-package'],
   queried: 'json',
-  ways: ['parsed'],
+  way: 'JSON.parse',
   open: async () => require('no-such-package')
 }

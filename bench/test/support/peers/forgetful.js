@@ -10,7 +10,7 @@ module.exports = {
   kind: 'database',
   packages: [],
   queried: 'json',
-  ways: ['parsed'],
+  way: 'JSON.parse',
   async open (folder) {
     const file = path.join(folder, 'records.json')
     const records = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : []
