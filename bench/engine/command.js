@@ -19,7 +19,7 @@ const { fromSheets, toSheet } = require('./results')
 
 const ROOT = path.join(__dirname, '..', '..')
 // Options that say where or how long, and change nothing of what is measured.
-const WHOLE = ['draw', 'out', 'runs', 'keep', 'save', 'with']
+const WHOLE = ['draw', 'out', 'runs', 'install', 'keep', 'save', 'with']
 
 /** @typedef {import('./row').Table} Table */
 /** @typedef {import('./row').Row} Row */
@@ -245,6 +245,7 @@ function makeFolders (out) {
 }
 
 exports.runCommand = runCommand
+exports.isPartial = isPartial
 exports.parseOptions = parseOptions
 exports.pickShown = pickShown
 exports.readData = readData

@@ -57,7 +57,7 @@ function parseWords (argv, spec) {
 }
 
 // They say where, not what: folders belong to the machine, and the CSV files are shared.
-const NOT_SHOWN = ['out', 'keep', 'save', 'with', 'help']
+const NOT_SHOWN = ['out', 'install', 'keep', 'save', 'with', 'help']
 
 /** @type {(command: string, given: Record<string, string | boolean>) => string} */
 function formatCommand (command, given) {

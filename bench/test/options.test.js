@@ -3,7 +3,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { parseOptions: parse } = require('../engine/command')
+const { isPartial, parseOptions: parse } = require('../engine/command')
 const { table } = require('../tables/layers')
 const { UserError } = require('../lib/run')
 const { makeFolder, runBench, frame } = require('./support')
@@ -37,6 +37,13 @@ tape('options: lists, numbers and flags are understood', (t) => {
 tape('options: the command in the outputs holds no path', (t) => {
   const { command } = parseOptions(['--file', '/some/where/my.log', '--out', '/else/where', '--runs', '1'])
   t.equal(command, 'npm run bench -- --file my.log --runs 1')
+  t.end()
+})
+
+tape('options: a run is whole if nothing that is measured was left out, also one that installs peers first', (t) => {
+  for (const argv of [[], ['--runs', '1'], ['--install', '--keep']]) t.notOk(isPartial(parseOptions(argv)), argv.join(' '))
+  for (const argv of [['--layers', 'log'], ['--records', '10'], ['--blocks', '1']]) t.ok(isPartial(parseOptions(argv)), argv.join(' '))
+  t.equal(parseOptions(['--install', '--keep']).command, 'npm run bench')
   t.end()
 })
 
