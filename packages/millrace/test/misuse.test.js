@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
 const { parseFilter } = require('../lib/cli/filter')
-const { runCommand } = require('./run-command')
+const { callCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
 
 for (const [words, said, expected = 2] of [
@@ -40,7 +40,7 @@ for (const [words, said, expected = 2] of [
   [[], /Usage: millrace/]
 ]) {
   tape(`misuse: millrace ${words.map((word) => path.basename(word)).join(' ')}`, async (t) => {
-    const { code, stdout, stderr } = await runCommand(words)
+    const { code, stdout, stderr } = await callCommand(words)
     t.equal(code, expected)
     t.match(stderr, said)
     t.equal(stdout, '')
@@ -48,9 +48,9 @@ for (const [words, said, expected = 2] of [
 }
 
 tape('errors: one line, and a stack only under --debug', async (t) => {
-  const plain = await runCommand(['cat', 'nowhere.log'])
+  const plain = await callCommand(['cat', 'nowhere.log'])
   t.match(plain.stderr, /^millrace: .*nowhere\.log: there is no such file; check the path\n$/)
-  t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is a text file, not a log.*\nLogError: [\s\S]*\n +at /)
+  t.match((await callCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is a text file, not a log.*\nLogError: [\s\S]*\n +at /)
 })
 
 tape('errors: what is no log, and what makes one of it', async (t) => {
@@ -61,8 +61,8 @@ tape('errors: what is no log, and what makes one of it', async (t) => {
   fs.writeFileSync(lines, '{"a":1}\n{"b":2}\n')
   for (const words of [['cat'], ['view'], ['append', '1']]) {
     const [command, ...others] = words
-    t.match((await runCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
-    t.match((await runCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
+    t.match((await callCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
+    t.match((await callCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
   }
   t.equal(fs.readFileSync(lines, 'utf8'), '{"a":1}\n{"b":2}\n')
 })
@@ -131,7 +131,7 @@ tape('errors: a text file is a text file, for every command that reads a log', a
   const file = path.join(temporaryFolder(), 'notes.txt')
   fs.writeFileSync(file, 'Hällo\nworld\n'.repeat(10_000))
   for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'view', 'bench']) {
-    const { code, stderr } = await runCommand([name, file])
+    const { code, stderr } = await callCommand([name, file])
     t.equal(code, 1, name)
     t.match(stderr, /^millrace: \S+notes\.txt is a text file, not a log; check the path\n$/)
   }
