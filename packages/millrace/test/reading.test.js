@@ -1,5 +1,5 @@
 'use strict'
-// The commands that read, as the real binary.
+// The commands that read.
 
 const path = require('node:path')
 const tape = require('tape')

@@ -1,5 +1,6 @@
 'use strict'
-// Runs the command, and says how it ended: the real binary, as a user would, or in this process, in a tenth of the time.
+// Runs the command, and says how it ended: the real binary, as a user would, or in this process, which takes a tenth of
+// the time.
 
 const { spawn } = require('node:child_process')
 const path = require('node:path')
@@ -60,7 +61,9 @@ async function callCommand (words, { input = '' } = {}) {
     once: () => {}
   }
   await main(/** @type {any} */ (own))
-  return { stdout: String(stdout.bytes), stderr: String(stderr.bytes), bytes: stdout.bytes, code: own.exitCode, signal: null, ms: Date.now() - began }
+  const { bytes } = stdout
+  const ms = Date.now() - began
+  return { stdout: String(bytes), stderr: String(stderr.bytes), bytes, code: own.exitCode, signal: null, ms }
 }
 
 class Collector extends Writable {
