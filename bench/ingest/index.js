@@ -13,14 +13,35 @@ const { tables } = require('./tables')
 /** @type {import('./servers').Peer[]} */
 const peers = loadParts(require.resolve('./servers'))
 
-/** @type {Pick<import('../lib/tables').Drawing, 'subject' | 'kinds'>} */
+/** @type {Record<string, string>} */
+const MILLRACE_PROMISES = { buffered: 'stored within 50 ms', written: 'stored', synced: 'on the disk' }
+/** @type {Record<string, string>} */
+const PROMISES = {
+  sqlite: 'stored after 2,000 events',
+  empty: 'never stored',
+  parse: 'read, never stored',
+  sync: 'synced, nothing stored',
+  disk: 'syncs alone, no server'
+}
+
+/** @type {Pick<import('../lib/tables').Drawing, 'subject' | 'kinds' | 'sections' | 'promiseOf'>} */
 const drawing = {
   subject: 'Events of 35 bytes, server and load on the same cores',
   kinds: [
     { kind: 'millrace', label: 'Millrace' },
     { kind: 'limit', label: 'servers that do less, and the disk alone' },
     { kind: 'database', label: 'a buffer before SQLite' }
-  ]
+  ],
+  sections: [
+    { heading: 'Written', promise: 'What Millrace has answered survives a kill of the server.', rows: ['written', 'ndjson'] },
+    { heading: 'Synced', promise: 'What Millrace has answered survives a power cut, too.', rows: ['synced'] },
+    {
+      heading: 'Buffered',
+      promise: 'A kill takes the last 50 ms from Millrace, and up to 2,000 events from the buffer before SQLite.',
+      rows: ['buffered', 'put', 'get', 'stages']
+    }
+  ],
+  promiseOf: ({ peers: { millrace } }, peer) => peer === 'millrace' ? MILLRACE_PROMISES[millrace.ack] : PROMISES[peer]
 }
 const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3)))
 
@@ -39,7 +60,7 @@ Ends with exit code 1 when a goal is missed by more than 10%.`,
       unit: 'rate',
       title: 'Events over HTTP: the same requests to Millrace and to other servers',
       subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
-      footer: ['better-sqlite3 answers before it stores: a kill takes 2,000 events. A kill takes 50 ms of buffered events from Millrace, and no others.'],
+      footer: ['Behind each bar: what an answer means. better-sqlite3 and the empty server answer before they store, in every panel.'],
       format: (value) => three(value / 1000)
     },
     'ingest-latency': {
@@ -47,7 +68,7 @@ Ends with exit code 1 when a goal is missed by more than 10%.`,
       unit: 'ms',
       title: 'Events over HTTP: how long the slowest request of a hundred waits',
       subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
-      footer: ['30 connections, each sends the next request when it has its answer.'],
+      footer: ['Behind each bar: what an answer means. 30 connections, each sends the next request when it has its answer.'],
       format: three
     }
   },

@@ -5,7 +5,7 @@
 
 const fs = require('node:fs')
 const path = require('node:path')
-const { add, describeRuns, describeSetting, drawBars, drawChart, drawLines, write } = require('../lib/charts')
+const { describeRuns, describeSetting, drawBars, drawChart, drawLines, hedge } = require('../lib/charts')
 const { readSource } = require('../lib/logs')
 const { alignColumns, formatCount, formatKib, formatMarkdown, formatMs, formatRatio, formatSize, readCsv, summarize } = require('../lib/report')
 const { UserError } = require('../lib/run')
@@ -169,15 +169,17 @@ async function drawCharts (cells, facts, say) {
   const { records, json } = readSource(facts.input)
   const size = formatSize(json)
   const setting = describeSetting(`${formatCount(records)} messages, ${size} of JSON`, facts, countRuns(cells))
-  const words = { title: compareStacks(cells), stacks: cells.stacks.map(({ label }) => label), footer: [setting] }
+  const wordsOf = (/** @type {Cells} */ shown) => {
+    const { title, footer } = compareStacks(shown)
+    return { title, stacks: cells.stacks.map(({ label }) => label), footer: [...footer, setting] }
+  }
   /** @type {Record<string, string>} */
-  const charts = { linegraph: await drawLineGraph(cells, words) }
+  const charts = { linegraph: await drawLineGraph(cells, wordsOf(cells)) }
   for (const { name, layers } of BAR_CHARTS) {
     const shown = cells.layers.filter((layer) => layers.includes(layer.name))
     const blockSizes = cells.blockSizes.filter((blockSize) => BAR_BLOCK_SIZES.includes(blockSize))
     if (shown.length > 0 && blockSizes.length > 0) {
-      const title = compareStacks({ ...cells, layers: shown })
-      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, { ...words, title })
+      charts[name] = await drawBarChart({ ...cells, layers: shown, blockSizes }, wordsOf({ ...cells, layers: shown }))
     } else say(`${name}: skipped, it shows ${layers.join(', ')} at 16, 32 and 64 KiB and none of these was measured`)
   }
   return charts
@@ -193,7 +195,7 @@ function describeReport (cells, facts) {
   const { records, ...bytes } = readSource(facts.input)
   const runs = describeRuns(countRuns(cells))
   return {
-    title: compareStacks(cells),
+    title: compareStacks(cells).title,
     subtitle: `Time to read a whole log of ${formatCount(records)} messages, ${formatSize(bytes.json)} as JSON and ` +
       `${formatSize(bytes.binary)} in the binary format, from start to end, by block size: page cache warm, ${runs}.`,
     blockSizes,
@@ -224,23 +226,35 @@ function countRuns (cells) {
 }
 
 /**
- * How the first stack compares with the last one, where both read all of the log.
+ * How the first stack compares with the last one, where both read all of the log, and what that is worth.
  * @param {Cells} cells
- * @returns {string}
+ * @returns {{ title: string, footer: string[] }}
  */
 function compareStacks (cells) {
   const { stacks, blockSizes, ratio } = cells
   const [first, last] = [stacks[0], stacks[stacks.length - 1]]
   const blockSize = chooseBlockSize(blockSizes)
-  if (stacks.length === 1) return `${first.label}: time to read a whole log`
-  const ratios = listCells({ ...cells, stacks: [last], blockSizes: [blockSize] })
-    .flatMap(({ layer, cell }) => cell.scaled ? [] : ratio(last, layer, blockSize) ?? [])
-  if (ratios.length === 0) return 'Time to read a whole log'
+  const compared = listCells({ ...cells, stacks: [first, last], blockSizes: [blockSize] })
+    .filter(({ cell }) => !cell.scaled)
+  const ratios = compared.flatMap(({ stack, layer }) => stack === last ? ratio(last, layer, blockSize) ?? [] : [])
+  if (stacks.length === 1) return { title: `${first.label}: time to read a whole log`, footer: [] }
+  if (ratios.length === 0) return { title: 'Time to read a whole log', footer: [] }
+  const doubt = hedge({ runs: compared.map(({ cell }) => cell.runs), spread: compared.map(({ cell }) => cell.spread) })
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
   const span = [...new Set([least, most].map((ratio) => formatRatio(ratio).replace('×', '')))].join(' to ')
+  const [own, other] = nameStacks(first.label, last.label)
+  const reads = doubt.verb('reads', 'read')
   // "Times as fast" below one would be a boast that is none.
-  const words = least < 1 ? [last.label, `takes ${span} times as long as`, first.label] : [first.label, `is ${span} times as fast as`, last.label]
-  return `At ${formatKib(blockSize)} ${words.join(' ')}`
+  const words = least < 1
+    ? `${other} ${doubt.verb('takes', 'take')} ${span} times as long as ${own} to read a log`
+    : `${own} ${reads} a log ${span} times as fast as ${other}`
+  return { title: doubt.title(`${words} (${formatKib(blockSize)} blocks)`), footer: doubt.footer }
+}
+
+/** "Millrace, checked" is Millrace, unless it is compared with another file of Millrace. @param {string[]} labels */
+function nameStacks (...labels) {
+  const short = labels.map((label) => label.replace(/,.*/, ''))
+  return short[0] === short[1] ? labels : short
 }
 
 /** @param {number[]} blockSizes */
@@ -258,7 +272,7 @@ function chooseBlockSize (blockSizes) {
 function drawLineGraph (cells, words) {
   const { stacks, layers, blockSizes } = cells
   const all = listCells(cells)
-  const gap = stacks.length === 1 ? '' : ` In figures: the gap at ${formatKib(chooseBlockSize(blockSizes))}.`
+  const gap = stacks.length === 1 ? '' : ` 2×: twice the time of ${stacks[0].label}, at ${formatKib(chooseBlockSize(blockSizes))}.`
   return drawChart({
     ...words,
     subtitle: `Time to read the whole log, by block size; lower is better, both axes logarithmic.${gap}`,
@@ -269,7 +283,7 @@ function drawLineGraph (cells, words) {
     meaning: layer.meaning,
     series: stacks.map((stack) => all.filter((one) => one.layer === layer && one.stack === stack)
       .map(({ blockSize, cell }) => ({ x: blockSize, y: cell.median, isHollow: cell.scaled }))),
-    annotate: (group, scales) => drawRatios(group, scales, cells, layer)
+    labels: labelRatios(cells, layer)
   })), {
     sizes: blockSizes,
     // Round sizes are enough when there are many; when there are few, each is named.
@@ -281,36 +295,15 @@ function drawLineGraph (cells, words) {
 }
 
 /**
- * How far the others are from the first: the last beside its mark, where no line is in the way, and those between below
- * the lowest mark, each in its colour.
- * @param {any} group
- * @param {{ x: any, y: any }} scales
- * @param {Cells} cells
- * @param {Layer} layer
+ * How far the others are from the first, each at its mark.
+ * @type {(cells: Cells, layer: Layer) => import('../lib/lines').Label[]}
  */
-function drawRatios (group, { x, y }, { stacks, blockSizes, get, ratio }, layer) {
-  const blockSize = chooseBlockSize(blockSizes)
-  const ratios = stacks.map((stack) => ratio(stack, layer, blockSize))
-  const heights = stacks.flatMap((stack) => get(stack, layer, blockSize) ?? []).map(({ median }) => y(median))
-  const lowest = Math.max(...heights)
-  const last = heights.pop()
-  const gap = ratios.pop()
-  if (stacks.length === 1 || gap === undefined || heights.length === 0) return
-  const nearest = heights.reduce((a, b) => Math.abs(a - last) < Math.abs(b - last) ? a : b)
-  const isRoomy = Math.abs(nearest - last) > 34
-  write(group, formatRatio(gap), {
-    x: x(blockSize) - (isRoomy ? 6 : 0),
-    y: isRoomy ? nearest * 0.4 + last * 0.6 + 5 : Math.min(last, ...heights) - 12,
-    size: 14,
-    bold: true,
-    anchor: isRoomy ? 'end' : 'middle'
+function labelRatios ({ stacks, blockSizes, get, ratio }, layer) {
+  const x = chooseBlockSize(blockSizes)
+  return stacks.flatMap((stack, look) => {
+    const [cell, times] = [get(stack, layer, x), ratio(stack, layer, x)]
+    return look === 0 || !cell || times === undefined ? [] : [{ x, y: cell.median, look, text: formatRatio(times) }]
   })
-  if (ratios.length < 2) return
-  const between = write(group, '', { x: x(blockSize), y: lowest + 19, size: 12, bold: true, anchor: 'middle' })
-  for (const [index, ratio] of ratios.entries()) {
-    if (index === 0 || ratio === undefined) continue
-    add(between, 'tspan', { class: `fill-${index}`, dx: index === 1 ? 0 : 6 }, formatRatio(ratio))
-  }
 }
 
 /**
@@ -322,7 +315,7 @@ function drawBarChart (cells, words) {
   const all = listCells(cells)
   return drawChart({
     ...words,
-    subtitle: 'Time to read the whole log, layer by layer. Thin lines go from the fastest run to the slowest.',
+    subtitle: `Time to read the whole log, layer by layer. Thin lines go from the fastest run to the slowest. 2×: twice the time of ${cells.stacks[0].label}.`,
     marks: 'bars'
   }, (canvas) => drawBars(canvas, cells.layers.map((layer) => ({
     title: layer.name,

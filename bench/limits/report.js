@@ -3,7 +3,7 @@
 // read a log as multiples of the bare loop, beside their goals and peers. images/growth shows how scans, opening and
 // memory change as a log grows.
 
-const { describeSetting, drawBars, drawChart, drawLines } = require('../lib/charts')
+const { describeSetting, drawBars, drawChart, drawLines, hedge } = require('../lib/charts')
 const { readSource } = require('../lib/logs')
 const { alignColumns, formatCount, formatMarkdown, formatSize, median, summarize } = require('../lib/report')
 
@@ -242,12 +242,17 @@ async function drawLimits (results, facts) {
     const text = { text: formatMultiple(median), more: { text: more.join(', '), class: 'muted' } }
     return { label, bars: [{ look: 0, value: median, min, max, goal: verdict.goal, ...text }] }
   })
+  const verdicts = drawn.map(({ verdict }) => verdict)
+  const doubt = hedge({ runs: verdicts.map(({ rounds }) => rounds), spread: verdicts.map(({ ratio }) => ratio.spread) })
+  const ratios = drawn.map(({ verdict }) => verdict.ratio.median)
+  const span = [...new Set([Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(1)))].join(' to ')
   return drawChart({
-    title: `${met.length} of ${drawn.length} ways to read a log are within their goals`,
-    subtitle: 'Time to go through a whole log, as a multiple of reading its file into one buffer. Thick mark: the goal. Thin line: the range.',
+    title: doubt.title(`A scan or query of a log ${doubt.verb('takes', 'take')} ${span} times as long as a plain read of its file`),
+    subtitle: `2×: twice the time of reading the file into one buffer, once. Thin line: the range. Thick mark: the goal, met by ${met.length} of ${drawn.length}.`,
     stacks: ['Millrace'],
     marks: 'bars',
     footer: [
+      ...doubt.footer,
       ...new Set(least.map((what) => `The least: to ${what}, and nothing else.`)),
       describeSetting(size, facts, drawn.map(({ verdict }) => verdict.rounds))
     ]
@@ -283,26 +288,30 @@ async function drawGrowth (results, facts) {
     const verdict = judge(result)
     if (!growth || !verdict) return []
     const records = Number(rounds[0].ours.answer.records)
-    return [{ ...growth, ...verdict, size: Number(setting.size), perRecord: NS / records }]
+    return [{ ...growth, ...verdict, values: rounds, size: Number(setting.size), perRecord: NS / records }]
   })
   if (measured.length === 0) return undefined
   const framings = [...new Set(measured.map(({ framing }) => framing))]
-  /** @type {(panel: string, pick: (one: typeof measured[0]) => number) => Array<Array<{ x: number, y: number }>>} */
-  const seriesOf = (panel, pick) => framings.map((framing) => {
+  /** @typedef {(one: typeof measured[0]) => number} FactorOf */
+  /** @type {(panel: string, factorOf: FactorOf, side?: 'ours' | 'peer') => import('../lib/lines').Point[][]} */
+  const seriesOf = (panel, factorOf, side = 'ours') => framings.map((framing) => {
     const own = measured.filter((one) => one.panel === panel && one.framing === framing)
-    return own.map((one) => ({ x: one.size, y: pick(one) }))
+    return own.map((one) => {
+      const { median: y, min, max } = summarize(one.values.map((round) => round[side].value * factorOf(one)))
+      return { x: one.size, y, min, max }
+    })
   })
   // One line of the bare loop stands for the files of both framings.
-  const [loop] = seriesOf('scan', ({ peer, perRecord }) => peer * perRecord)
+  const [loop] = seriesOf('scan', ({ perRecord }) => perRecord, 'peer')
   const panels = [
-    { name: 'scan', meaning: 'ns a record', series: [...seriesOf('scan', ({ ours, perRecord }) => ours * perRecord), loop] },
-    { name: 'open', meaning: 'ms', series: seriesOf('open', ({ ours }) => ours) },
-    { name: 'memory', meaning: 'MB at most, over bare Node.js', series: seriesOf('memory', ({ ours }) => ours / MB) }
+    { name: 'scan', meaning: 'ns a record', series: [...seriesOf('scan', ({ perRecord }) => perRecord), loop] },
+    { name: 'open', meaning: 'ms', series: seriesOf('open', () => 1) },
+    { name: 'memory', meaning: 'MB at most, over bare Node.js', series: seriesOf('memory', () => 1 / MB) }
   ].filter(({ series }) => series.flat().length > 0)
   const sizes = [...new Set(measured.map(({ size }) => size))].sort((a, b) => a - b)
   return drawChart({
     title: 'What a log takes as it grows',
-    subtitle: 'By the size of its file, which is logarithmic; lower is better, and flat is best. Each panel begins at zero.',
+    subtitle: 'By the size of its file, which is logarithmic; lower is better. Thin lines go from the least run to the greatest: differences within them are noise.',
     stacks: [...framings.map((framing) => `Millrace, ${framing}`), 'bare loop'],
     marks: 'lines',
     footer: [

@@ -177,8 +177,8 @@ tape('limits: the chart has a bar a row that is drawn, as a multiple of the bare
     { row: createFixedRow({ name: 'not', drawn: 'not run' }), absent: 'x', rounds: [] }
   ]
   const svg = await drawLimits(results, facts)
-  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').trim())
-  for (const text of ['1 of 2 ways to read a log are within their goals', 'a scan', 'a stream', '0×', '3×',
+  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim())
+  for (const text of ['Single runs: a scan or query of a log seems to take 1.2 to 4.0 times as long as a plain read of its file', 'a scan', 'a stream', '0×', '3×',
     '1.20× the least: 1.08×', '4.00× missed by 33%, some other: 22×']) {
     t.ok(texts.includes(text), text)
   }
