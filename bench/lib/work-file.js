@@ -40,13 +40,23 @@ async function writeWhole (files, write) {
  * @returns {Promise<T>}
  */
 async function withFolder (parent, name, use) {
-  const folder = begin(path.join(parent, name))
-  fs.mkdirSync(folder)
+  const { folder, release } = makeFolder(parent, name)
   try {
     return await use(folder)
   } finally {
-    remove(folder)
+    release()
   }
+}
+
+/**
+ * @param {string} parent
+ * @param {string} name
+ * @returns {{ folder: string, release: () => void }}  a fresh folder, gone at the end of the process at the latest
+ */
+function makeFolder (parent, name) {
+  const folder = begin(path.join(parent, name))
+  fs.mkdirSync(folder)
+  return { folder, release: () => remove(folder) }
 }
 
 /**
@@ -107,4 +117,5 @@ function clear (folder, isGone) {
 
 exports.writeWhole = writeWhole
 exports.withFolder = withFolder
+exports.makeFolder = makeFolder
 exports.syncFile = syncFile
