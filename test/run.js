@@ -20,7 +20,7 @@ const USAGE = `usage: node test/run.js [options] [part of a file's path ...]
 const RUN_FILE = path.join(__dirname, 'run-file.js')
 const root = path.join(__dirname, '..')
 const slowPath = path.join(__dirname, 'slow.json')
-/** Files that `npm test` leaves out, so that it takes five minutes. @type {Set<string>} */
+/** Files that `npm test` leaves out, so that it takes four minutes. @type {Set<string>} */
 const slowFiles = new Set(fs.existsSync(slowPath) ? JSON.parse(fs.readFileSync(slowPath, 'utf8')) : [])
 /** How often a run that has finished no file meanwhile says what it is waiting for. */
 const WAITING_MS = 20_000

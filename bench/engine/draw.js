@@ -1,9 +1,10 @@
 'use strict'
 // Charts of results: a panel of bars for each figure that is to be drawn, and a curve for each latency.
 
-const { describeSetting, drawBars, drawChart } = require('../lib/charts')
+const { describeSetting, drawBars, drawChart, drawCurve, hedge, toPercentiles } = require('../lib/charts')
 const { median } = require('../lib/report')
 const { OURS } = require('./judge')
+const { readLoad } = require('./load')
 
 /** @typedef {import('./results').Results} Results */
 
@@ -18,6 +19,14 @@ const { OURS } = require('./judge')
  * @property {(value: number) => string} format  what stands beside a bar
  * @property {Partial<import('../lib/charts').BarLayout>} [layout]  with `hasOwnRows: false` all panels have the same
  *   peers, whose labels stand once
+ * @property {Section[]} [sections]  panels of the same promise under one heading, in this order
+ * @property {(row: import('./row').Row, peer: string) => string | undefined} [promiseOf]  what an answer means, behind
+ *   the bar
+ *
+ * @typedef {object} Section
+ * @property {string} heading
+ * @property {string} promise
+ * @property {string[]} rows
  */
 
 const LAYOUT = { columns: 2, hasOwnRows: true, barHeight: 12, rowGap: 3, labelWidth: 120, valueWidth: 56 }
@@ -29,15 +38,17 @@ const NOTE_LENGTH = 40
  * @param {Drawing} drawing
  * @returns {Promise<string | undefined>}  SVG; undefined if nothing of it was measured
  */
-async function drawPanels (results, { rows, peers, facts }, drawing) {
-  const { unit, subject, kinds, footer = [], format, ...words } = drawing
-  const layout = { ...LAYOUT, ...drawing.layout }
-  /** @type {(row: string, figure: string, peer: string) => number[]} */
-  const find = (row, figure, peer) => results.values({ row, figure, peer })
+async function drawPanels (results, { rows, peers, facts }, { unit, subject, kinds, footer = [], format, ...drawing }) {
+  const { sections = [], promiseOf = () => undefined, layout: more, title, ...words } = drawing
+  const layout = { ...LAYOUT, ...more }
+  const find = (/** @type {string} */ row, /** @type {string} */ figure, /** @type {string} */ peer) => {
+    return results.values({ row, figure, peer })
+  }
+  const sectionOf = (/** @type {import('./row').Row} */ { name }) => sections.findIndex(({ rows }) => rows.includes(name))
   const drawn = rows.flatMap((row) => row.figures.flatMap(({ drawn: title, by = OURS, figure, unit: own }) => {
     if (title === undefined || own !== unit || find(row.name, figure, by).length === 0) return []
     return [{ row, figure, title, meaning: layout.hasOwnRows ? undefined : row.what }]
-  }))
+  })).sort((a, b) => sectionOf(a.row) - sectionOf(b.row))
   if (drawn.length === 0) return undefined
   const shown = peers.filter(({ name }) => drawn.some(({ row, figure }) => find(row.name, figure, name).length > 0))
   const reasonOf = (/** @type {string} */ row, /** @type {string} */ peer) => {
@@ -47,25 +58,69 @@ async function drawPanels (results, { rows, peers, facts }, drawing) {
   const counts = drawn.flatMap(({ row, figure }) => {
     return shown.flatMap(({ name }) => find(row.name, figure, name).length || [])
   })
-  const groups = drawn.map(({ row, figure, title, meaning }) => ({
+  const groups = drawn.map(({ row, figure, title, meaning }, index) => ({
     title,
     meaning,
+    ...index === 0 || sectionOf(row) !== sectionOf(drawn[index - 1].row) ? sections[sectionOf(row)] : {},
     rows: shown.filter(({ name }) => !layout.hasOwnRows || row.peers[name]).map(({ name, kind, label }) => {
       const values = find(row.name, figure, name)
       if (values.length === 0) return { label, bars: [], note: reasonOf(row.name, name) }
       const value = median(values)
       const look = used.findIndex((one) => one.kind === kind)
       const range = { min: Math.min(...values), max: Math.max(...values) }
-      return { label, bars: [{ look, value, ...range, text: format(value) }] }
+      const promise = promiseOf(row, name)
+      const more = promise === undefined ? undefined : { text: promise, class: 'muted' }
+      return { label, bars: [{ look, value, ...range, text: format(value), more }] }
     })
   }))
+  const doubt = hedgeOf(results, facts, drawn.flatMap(({ row, figure }) => shown.map(({ name }) => ({ row: row.name, figure, peer: name }))))
   return drawChart({
     ...words,
+    title: doubt.title(title),
     stacks: used.map(({ label }) => label),
     marks: 'bars',
-    footer: [...footer, 'Thin lines go from the slowest run to the fastest.', describeSetting(subject, facts, counts)]
+    footer: [...doubt.footer, ...footer, 'Thin lines go from the slowest run to the fastest.', describeSetting(subject, facts, counts)]
   }, (canvas) => drawBars(canvas, groups, layout))
 }
 
+/**
+ * What the runs of these places, and the load of the machine, do to a title.
+ * @param {Results} results
+ * @param {import('../lib/report').Facts} facts
+ * @param {import('./results').Place[]} places
+ */
+function hedgeOf (results, facts, places) {
+  const found = places.flatMap((place) => {
+    const summary = results.summary(place)
+    return summary ? [{ spread: summary.spread, count: results.values(place).length }] : []
+  })
+  return hedge({ runs: found.map(({ count }) => count), spread: found.map(({ spread }) => spread), load: readLoad(facts.load) })
+}
+
+/**
+ * A curve for each peer of each row that has kept a histogram, in us.
+ * @type {(results: Results, shown: import('./row').Shown, words: { title: string, subtitle: string, subject: string }) => Promise<string | undefined>}
+ */
+async function drawTails (results, { rows, peers, facts }, { title, subtitle, subject }) {
+  const panels = rows.map((row) => ({
+    name: row.name,
+    meaning: row.what,
+    curves: peers.flatMap(({ name, label }, look) => {
+      const tail = results.tail(row.name, name).map(([us, count]) => /** @type {[number, number]} */ ([us / 1000, count]))
+      return tail.length > 0 ? [{ label, look, points: toPercentiles(tail) }] : []
+    })
+  })).filter(({ curves }) => curves.length > 0)
+  if (panels.length === 0) return undefined
+  const doubt = hedgeOf(results, facts, [])
+  return drawChart({
+    title: doubt.title(title),
+    subtitle,
+    stacks: peers.map(({ label }) => label),
+    marks: 'lines',
+    footer: [...doubt.footer, describeSetting(subject, facts, results.counts())]
+  }, (canvas) => drawCurve(canvas, panels))
+}
+
 exports.drawPanels = drawPanels
-exports.drawTails = async () => undefined
+exports.drawTails = drawTails
+exports.hedgeOf = hedgeOf

@@ -8,14 +8,21 @@ const LOOPS = 2e7
 
 /** @returns {() => string}  what it came to since then, for the facts */
 function watchLoad () {
+  // Before the bench makes a load of its own.
+  const average = os.loadavg()[0] / os.availableParallelism()
   const [before, stolen] = [calibrate(), readSteal()]
   return () => {
     const [after, { steal, all }] = [calibrate(), readSteal()]
     const share = all > stolen.all ? (steal - stolen.steal) / (all - stolen.all) : 0
-    const [, average] = os.loadavg()
-    return `load ${average.toFixed(1)} on ${os.availableParallelism()} cores, ${(100 * share).toFixed(1)}% stolen, ` +
-      `loop ${before.toFixed(0)} ms before and ${after.toFixed(0)} ms after`
+    return `${average.toFixed(2)} of each core before, ${(100 * share).toFixed(1)}% stolen, ` +
+      `loop ${before.toFixed(1)} ms before and ${after.toFixed(1)} ms after`
   }
+}
+
+/** @param {string} [text]  of the facts @returns {import('../lib/charts').Load} */
+function readLoad (text = '') {
+  const [, average, steal, before, after] = /^(.*) of each core before, (.*)% stolen, loop (.*) ms before and (.*) ms after$/.exec(text)?.map(Number) ?? []
+  return after === undefined ? {} : { average, steal: steal / 100, calibration: [before, after] }
 }
 
 /** ms, the least of three. */
@@ -38,4 +45,5 @@ function readSteal () {
   }
 }
 
+exports.readLoad = readLoad
 exports.watchLoad = watchLoad

@@ -81,6 +81,13 @@ const { formatCount, median } = require('./report')
  * @property {string} subject  what was measured, for the last line
  * @property {Array<{ kind: string, label: string }>} kinds  how the peers are grouped by colour
  * @property {(value: number) => string} format  what stands beside a bar
+ * @property {Section[]} [sections]  panels of the same promise under one heading, in this order
+ * @property {(row: Row, peer: string) => string | undefined} [promiseOf]  what an answer means, behind the bar
+ *
+ * @typedef {object} Section
+ * @property {string} heading
+ * @property {string} promise
+ * @property {string[]} rows
  */
 
 /**
@@ -314,24 +321,29 @@ function fromSheet ({ notes = [], rows: lines }) {
  * @param {Drawing} drawing
  * @returns {Promise<string | undefined>}  SVG; undefined if no row of the chart was measured
  */
-async function drawTables (results, tables, peers, facts, { unit, subject, kinds, footer, format, ...words }) {
+async function drawTables (results, tables, peers, facts, { unit, subject, kinds, footer, format, ...drawing }) {
+  const { sections = [], promiseOf = () => undefined, ...words } = drawing
+  const sectionOf = (/** @type {Row} */ { name }) => sections.findIndex(({ rows }) => rows.includes(name))
   const drawn = tables.flatMap(({ rows }) => rows.flatMap((row) => row.lines.flatMap((line) => {
     const isShown = line.drawn && line.unit === unit && results.of(row.name, line.figure, line.by ?? OURS) !== undefined
     return isShown ? [{ row, line }] : []
-  })))
+  }))).sort((a, b) => sectionOf(a.row) - sectionOf(b.row))
   if (drawn.length === 0) return undefined
   const shown = peers.filter(({ name }) => drawn.some(({ row, line }) => {
     return results.of(row.name, line.figure, name) !== undefined
   }))
   const used = kinds.filter(({ kind }) => shown.some((peer) => peer.kind === kind))
-  const groups = drawn.map(({ row, line: { figure, drawn } }) => ({
-    title: drawn,
+  const groups = drawn.map(({ row, line: { figure, drawn: title } }, index) => ({
+    title,
+    ...(index === 0 || sectionOf(row) !== sectionOf(drawn[index - 1].row) ? sections[sectionOf(row)] : {}),
     rows: shown.filter(({ name }) => row.peers[name]).map(({ name, kind, label }) => {
       const values = results.valuesOf(row.name, figure, name)
       if (values.length === 0) return { label, bars: [], note: 'absent' }
       const value = median(values)
       const look = used.findIndex((one) => one.kind === kind)
-      return { label, bars: [{ look, value, min: Math.min(...values), max: Math.max(...values), text: format(value) }] }
+      const promise = promiseOf(row, name)
+      const text = { text: format(value), ...(promise && { more: { text: promise, class: 'muted' } }) }
+      return { label, bars: [{ look, value, min: Math.min(...values), max: Math.max(...values), ...text }] }
     })
   }))
   const counts = results.measured.flatMap(({ values }) => values.length > 0 ? [values.length] : [])

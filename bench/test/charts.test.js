@@ -6,11 +6,15 @@ const tape = require('tape')
 const { drawCharts } = require('../layers/report')
 const { layers: allLayers, stacks: allStacks } = require('..')
 const { gatherCells } = require('../layers/report')
-const { saveChart } = require('../lib/charts')
+const { browserTest } = require('../../test/browser')
+const {
+  chooseLooks, drawBars, drawChart, drawCurve, drawLines, hedge, saveChart, toPercentiles
+} = require('../lib/charts')
 const { makeFolder } = require('./support')
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'
 const KIB = 1024
+const ALL_KIB = [1, 2, 4, 8, 16, 32, 64, 128]
 const facts = {
   machine: 'Some CPU, 2 cores, 24 GiB memory',
   node: 'v20.0.0',
@@ -19,10 +23,10 @@ const facts = {
 const [checked, ours, reference] = allStacks
 
 /** Times that only a test could wish for: the last stack takes ten times as long as the first. */
-function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = [1, 2, 4, 8, 16, 32, 64, 128] } = {}) {
+function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = ALL_KIB, factors = [0.9, 1, 1.2] } = {}) {
   const blockSizes = kib.map((size) => size * KIB)
   const measurements = layers.flatMap((layer, layerIndex) => blockSizes.flatMap((blockSize) => {
-    return stacks.flatMap((stack, index) => [0.9, 1, 1.2].map((factor, run) => ({
+    return stacks.flatMap((stack, index) => factors.map((factor, run) => ({
       stack: stack.name,
       layer: layer.name,
       blockSize,
@@ -49,7 +53,9 @@ async function save (t, cells) {
 }
 
 /** The words that a reader sees, in order. */
-const textsOf = (svg) => [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map((match) => match[1].replace(/<[^>]*>/g, ' '))
+const textsOf = (svg) => [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text]) => {
+  return text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim()
+})
 
 tape('charts: three, each as SVG and as PNG', async (t) => {
   const { folder, files, said } = await save(t, makeCells())
@@ -59,7 +65,7 @@ tape('charts: three, each as SVG and as PNG', async (t) => {
     const bytes = fs.readFileSync(path.join(folder, file))
     if (!file.endsWith('.png')) continue
     t.equal(bytes.toString('hex', 0, 8), PNG_SIGNATURE)
-    t.equal(bytes.readUInt32BE(16), 1660, 'twice the width of a README')
+    t.equal(bytes.readUInt32BE(16), 1120, 'twice the width of the SVG')
     // A chart whose font is missing has no text and packs far smaller.
     t.ok(bytes.length > 40000, `${file}: ${bytes.length} bytes`)
   }
@@ -70,7 +76,7 @@ tape('linegraph: names layers, stacks, units, and what hollow marks are', async 
   const texts = textsOf(svg('linegraph'))
   for (const { name, meaning } of allLayers) t.ok(texts.includes(name) && texts.includes(meaning), name)
   for (const text of ['Millrace, offset32', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
-    'scaled from the first 64 MiB', 'At 64 KiB Millrace, offset32 is 10 times as fast as flumelog-offset']) {
+    'scaled from the first 64 MiB', 'Millrace reads a log 10 times as fast as flumelog-offset (64 KiB blocks)']) {
     t.ok(texts.includes(text), text)
   }
   t.ok(svg('linegraph').includes('stroke-dasharray="5 5"'), 'scaled points are joined by dashes')
@@ -111,11 +117,11 @@ tape('charts: what was not measured is left out, with a line that says so', asyn
 
 tape('charts: a title does not praise a stack that was slower', async (t) => {
   const { svg } = await draw(makeCells({ stacks: [reference, ours] }))
-  t.ok(textsOf(svg('linegraph')).includes('At 64 KiB flumelog-offset is 10 times as fast as Millrace, offset32'), 'the first of the two')
+  t.ok(textsOf(svg('linegraph')).includes('flumelog-offset reads a log 10 times as fast as Millrace (64 KiB blocks)'), 'the first of the two')
   const cells = makeCells()
   const slower = { ...cells, ratio: () => 0.5 }
   const { svg: honest } = await draw(slower)
-  t.ok(textsOf(honest('linegraph')).includes('At 64 KiB flumelog-offset takes 0.5 times as long as Millrace, offset32'))
+  t.ok(textsOf(honest('linegraph')).includes('flumelog-offset takes 0.5 times as long as Millrace to read a log (64 KiB blocks)'))
 })
 
 tape('charts: a title speaks of what was read in full, and compares the default framing', async (t) => {
@@ -123,7 +129,7 @@ tape('charts: a title speaks of what was read in full, and compares the default 
   const cells = makeCells()
   const { svg } = await draw({ ...cells, ratio: (stack, layer, blockSize) => blockSize === 64 * KIB ? 5 : 115 })
   for (const name of ['linegraph', 'barchart', 'barchart2']) {
-    t.ok(textsOf(svg(name)).includes('At 64 KiB Millrace, offset32 is 5.0 times as fast as flumelog-offset'), name)
+    t.ok(textsOf(svg(name)).includes('Millrace reads a log 5.0 times as fast as flumelog-offset (64 KiB blocks)'), name)
   }
   const { svg: small } = await draw(makeCells({ kib: [1] }))
   t.ok(textsOf(small('linegraph')).includes('Time to read a whole log'), 'no figure where all are scaled')
@@ -135,3 +141,233 @@ tape('charts: the same cells give the same bytes', async (t) => {
     t.ok(fs.readFileSync(path.join(a.folder, file)).equals(fs.readFileSync(path.join(b.folder, file))), file)
   }
 })
+
+/** A place in the figures where a case is weak. */
+const steady = { runs: [3, 5], spread: [0.1, 0.5], load: { average: 0.5, steal: 0.05, calibration: [20, 22] } }
+
+tape('hedge: a title keeps its verb while runs, spread and load are what they should be', (t) => {
+  const { isWeak, verb, title, footer } = hedge(steady)
+  t.deepEqual([isWeak, verb('reads', 'read'), title('A log'), footer], [false, 'reads', 'A log', []])
+  t.equal(hedge({ runs: [], spread: [] }).isWeak, false)
+  t.end()
+})
+
+tape('hedge: single runs, a wide spread and a busy machine are said, and change the verb', (t) => {
+  const { load } = steady
+  const weak = [
+    [{ runs: [1, 1] }, 'One run: it', '2 of 2 cases ran only once.'],
+    [{ runs: [1, 5] }, 'Single runs: it', '1 of 2 cases ran only once.'],
+    [{ spread: [0.1, 0.51] }, 'Wide spread: it', 'The runs of a case differ by up to 51% of their median.'],
+    [{ load: { ...load, average: 0.6 } }, 'Busy machine: it', 'The machine was busy: 60% of each core was in use before the run.'],
+    [{ load: { ...load, steal: 0.06 } }, 'Busy machine: it', 'The machine was busy: its host took 6% of the time.'],
+    [{ load: { calibration: [20, 23] } }, 'Busy machine: it', 'The machine was busy: the same loop took up to 1.15 times as long.'],
+    [{ load: { calibration: [23, 20] } }, 'Busy machine: it', 'The machine was busy: the same loop took up to 1.15 times as long.']
+  ]
+  for (const [change, title, ...footer] of weak) {
+    const found = hedge({ ...steady, ...change })
+    t.deepEqual([found.isWeak, found.verb('reads', 'read'), found.title('it'), found.footer], [true, 'seems to read', title, footer], title)
+  }
+  const all = hedge({ runs: [1], spread: [2], load: { steal: 0.5 } })
+  t.equal(all.title('A log'), 'One run, wide spread, busy machine: a log')
+  t.equal(all.footer.length, 3)
+  t.end()
+})
+
+tape('charts: runs that differ, or are one, are in the title and at the foot', async (t) => {
+  const wide = makeCells({ factors: [0.7, 1, 1.5] })
+  const texts = textsOf((await draw(wide)).svg('linegraph'))
+  t.ok(texts.includes('Wide spread: Millrace seems to read a log 10 times as fast as flumelog-offset (64 KiB blocks)'))
+  t.ok(texts.includes('The runs of a case differ by up to 80% of their median.'))
+  const once = textsOf((await draw(makeCells({ factors: [1] }))).svg('barchart'))
+  t.ok(once.includes('One run: Millrace seems to read a log 10 times as fast as flumelog-offset (64 KiB blocks)'))
+})
+
+/** Groups of bars, a list of values each; a thin line ends at `max`. */
+async function drawSome (groups, layout = {}) {
+  const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A', 'B'], marks: 'bars', footer: [] }, (canvas) => {
+    return drawBars(canvas, groups.map((bars) => ({
+      rows: bars.map(([value, max = value]) => ({ label: 'row', bars: [{ look: 0, value, min: value, max, text: String(value) }] }))
+    })), { barHeight: 12, rowGap: 3, formatTick: String, ...layout })
+  })
+  const widths = [...svg.matchAll(/<rect class="fill-0" x="0" [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width))
+  return { svg, texts: textsOf(svg).join(' '), widths }
+}
+
+tape('bars: one thin line of 6,900 beside bars of 50 to 120 leaves the panel in an arrow with its figure', async (t) => {
+  const { svg, texts, widths } = await drawSome([[[54, 60], [124, 6900], [100]]])
+  t.ok(svg.includes('class="tip"') && texts.includes('→ 6900'))
+  t.ok(texts.includes('An arrow: a run beyond the edge, with its figure.'))
+  t.ok(widths[1] > 250, `the bars have the room: ${widths}`)
+  t.ok(Math.abs(widths[0] / widths[1] - 54 / 124) < 0.001, 'and their lengths are true')
+  const usual = await drawSome([[[54, 60], [124, 180], [100]]])
+  t.notOk(usual.svg.includes('class="tip"') || usual.texts.includes('arrow'))
+})
+
+tape('bars: a bar that would make slivers of two others is drawn as broken', async (t) => {
+  const { svg, texts, widths } = await drawSome([[[50], [60], [900]]])
+  t.equal(svg.match(/class="gap"/g).length, 2)
+  t.ok(texts.includes('A bar with a gap is longer than it is drawn.') && texts.includes('900'))
+  t.ok(widths[1] > 200 && widths[2] > widths[1])
+  const pair = await drawSome([[[50], [900]]])
+  t.notOk(pair.svg.includes('class="gap"'), 'of two, the difference is the finding')
+})
+
+tape('bars: panels share a scale, unless one of them would have slivers by it', async (t) => {
+  const shared = await drawSome([[[60]], [[100]]])
+  t.notOk(shared.texts.includes('own scale'))
+  t.ok(Math.abs(shared.widths[0] / shared.widths[1] - 0.6) < 0.001)
+  const own = await drawSome([[[10]], [[100]]])
+  t.ok(own.texts.includes('Each panel has its own scale.'))
+  t.ok(own.widths[0] > 0.9 * own.widths[1])
+})
+
+tape('bars: a heading begins a line, with what its panels have in common', async (t) => {
+  const bar = { look: 0, value: 1, min: 1, max: 1, text: '1', more: { text: 'stored', class: 'muted' } }
+  const group = (more) => ({ title: 'panel', rows: [{ label: 'row', bars: [bar] }], ...more })
+  const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A'], marks: 'bars', footer: [] }, (canvas) => {
+    const groups = [group({ heading: 'Written', promise: 'Survives a kill.' }), group({ heading: 'Buffered', promise: 'May be lost.' })]
+    return drawBars(canvas, groups, { columns: 2, barHeight: 12, rowGap: 3 })
+  })
+  for (const text of ['Written', 'Survives a kill.', 'Buffered', '1 stored']) t.ok(textsOf(svg).includes(text), text)
+  const places = [...svg.matchAll(/class="panel" transform="translate\(([\d.]+),([\d.]+)\)"/g)]
+  t.equal(places[0][1], places[1][1], 'one below the other')
+})
+
+tape('percentiles: as a sorted list of all values has them, and no further than their number tells', (t) => {
+  const counts = Array.from({ length: 60 }, (_, index) => [index + 1, 1 + (index * 37) % 400])
+  const sorted = counts.flatMap(([value, count]) => Array(count).fill(value))
+  const points = toPercentiles([...counts].reverse())
+  for (const { p, value } of points) t.equal(value, sorted[Math.max(0, Math.ceil(p * sorted.length - 1e-6) - 1)], `p${100 * p}`)
+  t.deepEqual(points[points.length - 1], { p: 1, value: 60 })
+  t.equal(toPercentiles([[3, 99]]).some(({ p }) => p > 0.99 && p < 1), false, '99 values have no p99.9')
+  t.ok(toPercentiles([[3, 10000]]).some(({ p }) => p === 0.9999), 'ten thousand have p99.99')
+  t.deepEqual(toPercentiles([]), [])
+  t.end()
+})
+
+const CURVES = [
+  { look: 0, label: 'A', points: [{ p: 0.5, value: 0.02 }, { p: 0.9, value: 0.03 }, { p: 0.99, value: 0.5 }, { p: 0.999, value: 4 }, { p: 1, value: 1200 }] },
+  { look: 1, label: 'B', points: [{ p: 0.5, value: 0.05 }, { p: 0.9, value: 0.06 }, { p: 0.99, value: 0.1 }, { p: 0.999, value: 2 }, { p: 1, value: 900 }] }
+]
+
+/** @returns {Promise<string>} */
+function drawCurves () {
+  const words = { title: 'T', subtitle: 'S', stacks: ['A', 'B', 'C'], marks: 'lines', footer: [] }
+  return drawChart(words, (canvas) => drawCurve(canvas, [{ name: 'append', meaning: 'synced', curves: CURVES }]))
+}
+
+tape('curve: percentiles are named, times have units, the greatest value is labelled, and who is missing is said', async (t) => {
+  const svg = await drawCurves()
+  const texts = textsOf(svg)
+  for (const text of ['p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max', '1 s', '100 µs', '1.2 s', '900 ms', 'not measured here: C']) t.ok(texts.includes(text), text)
+  const xs = [...svg.matchAll(/<text x="([\d.]+)"[^>]*>p[\d.]+</g)].map(([, x]) => Number(x))
+  t.ok(Math.abs(xs[2] - xs[1] - (xs[4] - xs[3])) < 0.01, 'each tenth has the same width')
+})
+
+tape('lines: a point can have a range, which the scale has room for', async (t) => {
+  const point = (x, y) => ({ x, y, min: y / 2, max: y * 3 })
+  const svg = await drawChart({ title: 'T', subtitle: 'S', stacks: ['A'], marks: 'lines', footer: [] }, (canvas) => {
+    const panel = { name: 'scan', meaning: 'ns', series: [[point(1, 525), point(2, 355), point(4, 495)]] }
+    return drawLines(canvas, [panel], { sizes: [1, 2, 4], named: [1, 2, 4], formatSize: String, axis: 'size' })
+  })
+  const ranges = [...svg.matchAll(/<line class="stroke-0 range"[^>]* y1="([\d.]+)" y2="([\d.]+)"/g)]
+  t.equal(ranges.length, 3)
+  t.ok(ranges.every(([, low, high]) => Number(low) > Number(high) && Number(high) >= 0))
+})
+
+const luminance = (colour) => {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+const contrast = (a, b) => {
+  const [low, high] = [luminance(a), luminance(b)].sort((a, b) => a - b)
+  return (high + 0.05) / (low + 0.05)
+}
+
+tape('charts: marks have a contrast of 3 to the card at least, and texts one of 4.5', (t) => {
+  for (const { light, dark, ink } of chooseLooks(5)) {
+    t.ok(contrast(light, '#ffffff') >= 3 && contrast(dark, '#0d1117') >= 3, `${light}, ${dark}`)
+    t.ok(contrast(ink, '#ffffff') >= 4.5 && contrast(dark, '#0d1117') >= 4.5, ink)
+  }
+  t.end()
+})
+
+/** In a page that is a picture: texts that leave the card, labels that lie on lines or marks, and the smallest text. */
+const inspect = (page) => page.evaluate(() => {
+  const edge = document.querySelector('.card').getBoundingClientRect()
+  const boxOf = (element) => element.getBoundingClientRect()
+  const name = (element) => element.textContent
+  const outside = [...document.querySelectorAll('text')].filter((text) => {
+    const { left, right, top, bottom } = boxOf(text)
+    return name(text) !== '' && (left < edge.left + 4 || right > edge.right - 4 || top < edge.top || bottom > edge.bottom)
+  }).map(name)
+  const hidden = []
+  for (const panel of document.querySelectorAll('.panel')) {
+    const lines = [...panel.querySelectorAll('line[class*=stroke-]')].flatMap((line) => {
+      return Array.from({ length: 101 }, (_, step) => {
+        const { x, y } = line.getPointAtLength(line.getTotalLength() * step / 100).matrixTransform(line.getScreenCTM())
+        return { left: x, right: x, top: y, bottom: y }
+      })
+    })
+    const labels = [...panel.querySelectorAll('text[class*=ink-]')]
+    const obstacles = [...lines, ...[...panel.querySelectorAll('path')].map(boxOf)]
+    for (const label of labels) {
+      const { left, right, top, bottom } = boxOf(label)
+      // A box of text has room for accents above and descenders below, which figures do not have.
+      const [high, low] = [top + 3, bottom - 3]
+      const hits = [...obstacles, ...labels.filter((one) => one !== label).map(boxOf)].filter((box) => {
+        return box.left < right && box.right > left && box.top < low && box.bottom > high
+      })
+      if (hits.length > 0) hidden.push(name(label))
+    }
+  }
+  const sizes = [...document.querySelectorAll('[font-size]')].map((text) => Number(text.getAttribute('font-size')))
+  return { outside, hidden, size: Math.min(...sizes), width: edge.width }
+})
+
+browserTest('charts: texts stay on the card, labels hide nothing, and the smallest text has 7 pixels on a phone', async (t, open) => {
+  const folder = makeFolder(t)
+  const cells = makeCells({ stacks: [checked, ours, reference] })
+  const change = (medianOf) => ({
+    ...cells,
+    get: remember((stack, layer, size) => ({ ...cells.get(stack, layer, size), median: medianOf(stack, size) }))
+  })
+  // Lines that cross and that lie on each other, and lines without any order.
+  const close = change((stack, size) => 100 + (stack === checked ? 0 : 3) + Math.log2(size) * (stack === ours ? 9 : -2))
+  let state = 1
+  const random = () => (state = (state * 48271 + 11) % 2147483647) / 2147483647
+  const rough = change(() => 50 * 20 ** random())
+  const charts = {
+    ...(await draw(cells)).charts,
+    close: (await draw(close)).charts.linegraph,
+    rough: (await draw(rough)).charts.linegraph,
+    weak: (await draw(makeCells({ factors: [0.5, 3] }))).charts.barchart2,
+    curve: await drawCurves()
+  }
+  for (const [name, svg] of Object.entries(charts)) {
+    const [file] = saveChart(folder, name, svg)
+    const { page } = await open({ path: file })
+    const { outside, hidden, size, width } = await inspect(page)
+    t.deepEqual({ outside, hidden }, { outside: [], hidden: [] }, name)
+    t.ok(size * 328 / width >= 7, `${name}: ${size}`)
+    await page.context().close()
+  }
+  // Without that the test would show nothing: a label on a line, and a text beyond the edge.
+  const spoil = (svg) => svg.replace(/(<g class="panel".*?<line class="stroke-0"[^>]* x1="([\d.]+)"[^>]* y1="([\d.]+)"[^>]*>(?:<\/line>)?)/,
+    '$1<text class="ink-0" x="$2" y="$3">hidden</text><text x="9999" y="9">outside</text>')
+  fs.writeFileSync(path.join(folder, 'spoilt.svg'), spoil(charts.linegraph))
+  const { page } = await open({ path: path.join(folder, 'spoilt.svg') })
+  const { outside, hidden } = await inspect(page)
+  t.deepEqual({ outside, hidden }, { outside: ['outside'], hidden: ['hidden'] })
+})
+
+/** The same answer to the same question, of a function that draws lots. */
+function remember (get) {
+  const known = new Map()
+  return (stack, layer, size) => {
+    const key = `${stack.name} ${layer.name} ${size}`
+    if (!known.has(key)) known.set(key, get(stack, layer, size))
+    return known.get(key)
+  }
+}

@@ -159,6 +159,20 @@ tape('compare: what a tree lacks is absent there, and the others go on; what fai
   t.match(formatCompared(rows)[1], /^there +\? +\? to \? +absent there: not in that$/)
 })
 
+tape('compare: processor time is measured in both trees at once, other figures in turn', async (t) => {
+  for (const isTogether of [true, false]) {
+    let [running, most] = [0, 0]
+    const measure = async () => {
+      most = Math.max(most, ++running)
+      await new Promise(setImmediate)
+      running--
+      return 10
+    }
+    await compareCases({ cases: [{ name: 'a', better: 'less', measure, isTogether }], budgetMs: FOREVER })
+    t.equal(most, isTogether ? 2 : 1)
+  }
+})
+
 tape('compare: a figure that is none makes the case absent', async (t) => {
   const { rows } = await compareCases({ cases: [createCase('a', { this: [10], that: [0] })], budgetMs: FOREVER })
   t.deepEqual([rows[0].verdict, rows[0].reason], ['absent there', 'its figure is 0'])

@@ -82,7 +82,7 @@ browserTest('page: opens from disk in any width and scheme, asks for nothing, an
       await page.getByLabel('Records/s').check()
       t.equal(await scrollsSideways(page), false, `${name}: the widest figures fit`)
       for (const colour of palette[isDark]) t.ok(colours.includes(toPixel(colour)), `${name}: ${colour} is drawn`)
-      t.equal(await page.locator('h1').innerText(), 'At 64 KiB Millrace, checked is 10 times as fast as flumelog-offset')
+      t.equal(await page.locator('h1').innerText(), 'Millrace reads a log 10 times as fast as flumelog-offset (64 KiB blocks)')
       t.ok((await page.locator('#facts').innerText()).includes('Some CPU </script><b>, 2 cores'))
       t.deepEqual([requests.length, complaints], [1, []], `${name}: no request but the page, no complaint`)
     }

@@ -15,6 +15,8 @@ const { OffsetLog } = require('./lib/offset-log')
  * @typedef {import('./lib/contract').ReadAhead} ReadAhead
  * @typedef {import('./lib/contract').ScanOptions} ScanOptions
  * @typedef {import('./lib/contract').SyncOptions} SyncOptions
+ * @typedef {import('./lib/contract').AppendOptions} AppendOptions
+ * @typedef {import('./lib/contract').AppendSyncOptions} AppendSyncOptions
  * @typedef {import('./lib/contract').ThreadedScanOptions} ThreadedScanOptions
  * @typedef {import('./lib/contract').ThreadedScanResult} ThreadedScanResult
  * @typedef {import('./lib/contract').RecordRun} RecordRun

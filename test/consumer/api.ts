@@ -21,7 +21,7 @@ import { MergedLog, SlotLog } from '@millrace/merged-log'
 import type { MergedItem, MergedReadOptions, Position } from '@millrace/merged-log'
 import { OffsetLog } from '@millrace/offset-log'
 import type { RangeOptions, RecordRun, Codec, CreateTask, OffsetLogOptions, ReadOptions, Source } from '@millrace/offset-log'
-import type { Recovery } from '@millrace/offset-log'
+import type { AppendOptions, AppendSyncOptions, Recovery } from '@millrace/offset-log'
 import pino from 'pino'
 import { destination, formatPretty, levelFilter, preset, timeFilter } from '@millrace/pino'
 import type { Destination, DestinationOptions, Log } from '@millrace/pino'
@@ -94,6 +94,26 @@ export async function write (log: OffsetLog<Message>, lists: OffsetLog<number[]>
   log.append([], (err: Error | null, seq?: number) => [err, seq])
   await lists.append([[1], [2]])
   await any.append({ anything: true })
+  is<number[]>()(await log.append([{ author: 'ada', text: 'hi' }], { seqs: true }))
+  is<number[]>()(await log.append({ author: 'ada', text: 'hi' }, { seqs: true }))
+  is<number>()(await log.append([], { seqs: false }))
+  is<number>()(await log.append({ author: 'ada', text: 'hi' }, {}))
+  is<number>()(await log.append({ author: 'ada', text: 'hi' }, undefined))
+  const options: AppendOptions = {}
+  is<number | number[]>()(await log.append([], options))
+  is<void>()(log.append([], { seqs: true }, (err, seqs) => {
+    is<Failure | null>()(err)
+    is<number[]>()(seqs)
+  }))
+  log.append([], undefined, (err, seq) => { is<number>()(seq) })
+  is<number[]>()(await lists.append([[1], [2]], { seqs: true }))
+  is<number[]>()(await any.append([{ anything: true }], { seqs: true }))
+  any.append({ anything: true }, (err, seq) => { is<number>()(seq) })
+  is<number>()(log.appendSync([], { sync: false }))
+  is<number>()(any.appendSync({ anything: true }))
+  is<number[]>()(log.appendSync([{ author: 'ada', text: 'hi' }], { sync: false, seqs: true }))
+  const both: AppendSyncOptions = {}
+  is<number | number[]>()(log.appendSync([], both))
   is<Promise<void>>()(log.del(7))
   is<number>()((await log.compact()).sizeBefore)
   is<Promise<void>>()(log.snapshot('copy.log'))
@@ -112,6 +132,16 @@ export async function write (log: OffsetLog<Message>, lists: OffsetLog<number[]>
   await log.append([{ author: 'ada' }])
   // @ts-expect-error it would become two records
   is<number>()(await lists.append([1, 2]))
+  // @ts-expect-error it would become two records
+  is<number[]>()(await lists.append([1, 2], { seqs: true }))
+  // @ts-expect-error
+  await log.append([{ author: 'ada' }], { seqs: true })
+  // @ts-expect-error
+  await log.append([], { seqs: 1 })
+  // @ts-expect-error
+  await log.append([], { seq: true })
+  // @ts-expect-error
+  log.appendSync([], { seq: true })
   // @ts-expect-error
   log.append({ author: 'ada', text: 'hi' }, (err: Error | null, seq: string) => seq)
   // @ts-expect-error

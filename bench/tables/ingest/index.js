@@ -10,14 +10,35 @@ const { groups } = require('./rows')
 
 loadParts(require.resolve('./rows'))
 
-/** @type {Pick<import('../../engine/draw').Drawing, 'subject' | 'kinds'>} */
+/** @type {Record<string, string>} */
+const MILLRACE_PROMISES = { buffered: 'stored within 50 ms', written: 'stored', synced: 'on the disk' }
+/** @type {Record<string, string>} */
+const PROMISES = {
+  sqlite: 'stored after 2,000 events',
+  empty: 'never stored',
+  parse: 'read, never stored',
+  sync: 'synced, nothing stored',
+  disk: 'syncs alone, no server'
+}
+
+/** @type {Pick<import('../../engine/draw').Drawing, 'subject' | 'kinds' | 'sections' | 'promiseOf'>} */
 const drawing = {
   subject: 'Events of 35 bytes, server and load on the same cores',
   kinds: [
     { kind: 'millrace', label: 'Millrace' },
     { kind: 'limit', label: 'servers that do less, and the disk alone' },
-    { kind: 'database', label: 'a buffer before SQLite, which answers before it stores' }
-  ]
+    { kind: 'database', label: 'a buffer before SQLite' }
+  ],
+  sections: [
+    { heading: 'Written', promise: 'What Millrace has answered survives a kill of the server.', rows: ['written', 'ndjson'] },
+    { heading: 'Synced', promise: 'What Millrace has answered survives a power cut, too.', rows: ['synced'] },
+    {
+      heading: 'Buffered',
+      promise: 'A kill takes the last 50 ms from Millrace, and up to 2,000 events from the buffer before SQLite.',
+      rows: ['buffered', 'put', 'get', 'stages']
+    }
+  ],
+  promiseOf: ({ peers: { millrace } }, peer) => peer === 'millrace' ? MILLRACE_PROMISES[millrace.ack] : PROMISES[peer]
 }
 const three = (/** @type {number} */ value) => String(Number(value.toPrecision(3)))
 const table = { hasLost: true, hasGoals: true }
@@ -46,7 +67,7 @@ better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latenc
       unit: 'rate',
       title: 'Events over HTTP: the same requests to Millrace and to other servers',
       subtitle: 'Thousands of events a second: longer is better. Each panel has its own scale, from zero.',
-      footer: ['better-sqlite3 answers before it stores: a kill takes 2,000 events. A kill takes 50 ms of buffered events from Millrace, and no others.'],
+      footer: ['Behind each bar: what an answer means. better-sqlite3 and the empty server answer before they store, in every panel.'],
       format: (value) => three(value / 1000)
     }),
     'ingest-latency': (results, shown) => drawPanels(results, shown, {
@@ -54,7 +75,7 @@ better-sqlite3. Writes data/ingest.csv, images/ingest.* and images/ingest-latenc
       unit: 'ms',
       title: 'Events over HTTP: how long the slowest request of a hundred waits',
       subtitle: 'Milliseconds: shorter is better. Each panel has its own scale, from zero.',
-      footer: ['30 connections, each sends the next request when it has its answer.'],
+      footer: ['Behind each bar: what an answer means. 30 connections, each sends the next request when it has its answer.'],
       format: three
     })
   }

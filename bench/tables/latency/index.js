@@ -22,7 +22,8 @@ exports.table = {
   charts: {
     latency: (results, shown) => drawTails(results, shown, {
       title: 'How long calls take, up to the slowest',
-      subtitle: 'Microseconds by percentile, both axes logarithmic: lower is better.'
+      subtitle: 'Time by percentile, logarithmic: lower is better. Each panel has its own scale.',
+      subject: 'Records of 690 bytes'
     })
   }
 }

@@ -2,7 +2,8 @@
 // The charts and the report of the layers. Titles speak of what was measured in full, at one block size: that which
 // Millrace uses unless it is told another.
 
-const { add, describeRuns, describeSetting, drawBars, drawChart, drawLines, write } = require('../../lib/charts')
+const { describeRuns, describeSetting, drawBars, drawChart, drawLines } = require('../../lib/charts')
+const { hedgeOf } = require('../../engine/draw')
 const { formatTimes } = require('../../engine/grids')
 const { readSource } = require('../../lib/logs')
 const { formatCount, formatKib, formatMs, formatSize } = require('../../lib/report')
@@ -39,9 +40,9 @@ function countRuns ({ byPlace }) {
 /**
  * How ours compares with the last stack, in the panels that are shown, where both read all of the log and do the same
  * work: of the layer `log` that is the stream.
- * @type {(results: Results, shown: { rows: Row[], peers: Peer[] }) => string}
+ * @type {(results: Results, shown: Shown) => { title: string, footer: string[] }}
  */
-function compareStacks (results, { rows, peers }) {
+function compareStacks (results, { rows, peers, facts }) {
   const [first, last] = [peers[0], peers[peers.length - 1]]
   const at = chooseBlockSize(results.listAt())
   const ratios = rows.flatMap((row) => {
@@ -50,14 +51,17 @@ function compareStacks (results, { rows, peers }) {
     const ratio = results.ratio({ row: row.name, peer: last.name, at }, { peer: ours.name })
     return last === first || cell === undefined || cell.isHollow || ratio === undefined ? [] : [ratio.median]
   })
-  if (ratios.length === 0) return 'Time to read a whole log'
+  if (ratios.length === 0) return { title: 'Time to read a whole log', footer: [] }
+  const places = rows.flatMap((row) => [first, last].map((peer) => ({ row: row.name, peer: peer.name, at })))
+  const doubt = hedgeOf(results, facts, places.filter((place) => !results.of({ ...place, figure: 'scaled' })))
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
   const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
-  const at64 = `(${formatKib(at)} blocks)`
-  if (last.kind === 'millrace') return `${last.label} takes ${span} times as long as ${first.label} ${at64}`
+  const [own, other] = last.kind === 'millrace' ? [first.label, last.label] : ['Millrace', last.label]
   // "Times as fast" below one would be a boast that is none.
-  if (least < 1) return `${last.label} takes ${span} times as long as Millrace to read a log ${at64}`
-  return `Millrace reads a log ${span} times as fast as ${last.label} ${at64}`
+  const words = least < 1
+    ? `${other} ${doubt.verb('takes', 'take')} ${span} times as long as ${own} to read a log`
+    : `${own} ${doubt.verb('reads', 'read')} a log ${span} times as fast as ${other}`
+  return { title: doubt.title(`${words} (${formatKib(at)} blocks)`), footer: doubt.footer }
 }
 
 /**
@@ -67,7 +71,8 @@ function compareStacks (results, { rows, peers }) {
 function wordsOf (results, shown) {
   const { records, json } = readSource(shown.facts.input)
   const setting = describeSetting(`${formatCount(records)} messages, ${formatSize(json)} of JSON`, shown.facts, countRuns(results))
-  return { title: compareStacks(results, shown), stacks: shown.peers.map(({ label }) => label), footer: [setting] }
+  const { title, footer } = compareStacks(results, shown)
+  return { title, stacks: shown.peers.map(({ label }) => label), footer: [...footer, setting] }
 }
 
 /**
@@ -81,7 +86,7 @@ async function drawLineGraph (results, shown) {
     const cell = cellOf(results, row, peer, at)
     return cell ? [{ x: at, y: cell.median, isHollow: cell.isHollow }] : []
   })))
-  const gap = peers.length === 1 ? '' : ` In figures: how many times the time of ${peers[0].label}, at ${formatKib(chooseBlockSize(blockSizes))}.`
+  const gap = peers.length === 1 ? '' : ` 2×: twice the time of ${peers[0].label}, at ${formatKib(chooseBlockSize(blockSizes))}.`
   return drawChart({
     ...wordsOf(results, shown),
     subtitle: `Time to read the whole log, by block size; lower is better, both axes logarithmic.${gap}`,
@@ -91,7 +96,7 @@ async function drawLineGraph (results, shown) {
     name: row.name,
     meaning: row.what,
     series: points[index],
-    annotate: (group, scales) => drawRatios(group, scales, results, row, peers)
+    labels: labelRatios(results, row, peers)
   })), {
     sizes: blockSizes,
     // Round sizes are enough when there are many; when there are few, each is named.
@@ -103,33 +108,16 @@ async function drawLineGraph (results, shown) {
 }
 
 /**
- * How far the others are from the first: the last beside its mark, where no line is in the way, and those between below
- * the lowest mark, each in its colour.
- * @type {(group: any, scales: { x: any, y: any }, results: Results, row: Row, peers: Peer[]) => void}
+ * How far the others are from the first, each at its mark.
+ * @type {(results: Results, row: Row, peers: Peer[]) => import('../../lib/lines').Label[]}
  */
-function drawRatios (group, { x, y }, results, row, peers) {
-  const at = chooseBlockSize(results.listAt())
-  const [{ name: first }] = peers
-  const ratios = peers.map(({ name }) => results.ratio({ row: row.name, peer: name, at }, { peer: first })?.median)
-  const heights = peers.flatMap((peer) => results.of({ row: row.name, peer: peer.name, at }) ?? []).map((ms) => y(ms))
-  const lowest = Math.max(...heights)
-  const last = heights.pop()
-  const gap = ratios.pop()
-  if (peers.length === 1 || gap === undefined || heights.length === 0) return
-  const nearest = heights.reduce((a, b) => Math.abs(a - last) < Math.abs(b - last) ? a : b)
-  const isRoomy = Math.abs(nearest - last) > 34
-  write(group, formatTimes(gap), {
-    x: x(at) - (isRoomy ? 6 : 0),
-    y: isRoomy ? nearest * 0.4 + last * 0.6 + 5 : Math.min(last, ...heights) - 12,
-    size: 14,
-    bold: true,
-    anchor: isRoomy ? 'end' : 'middle'
+function labelRatios (results, row, peers) {
+  const x = chooseBlockSize(results.listAt())
+  return peers.flatMap(({ name }, look) => {
+    const y = results.of({ row: row.name, peer: name, at: x })
+    const ratio = results.ratio({ row: row.name, peer: name, at: x }, { peer: peers[0].name })
+    return look === 0 || y === undefined || ratio === undefined ? [] : [{ x, y, look, text: formatTimes(ratio.median) }]
   })
-  if (ratios.length < 2) return
-  const between = write(group, '', { x: x(at), y: lowest + 19, size: 12, bold: true, anchor: 'middle' })
-  for (const [index, ratio] of ratios.entries()) {
-    if (index > 0 && ratio !== undefined) add(between, 'tspan', { class: `fill-${index}`, dx: index === 1 ? 0 : 6 }, formatTimes(ratio))
-  }
 }
 
 /**
@@ -143,7 +131,8 @@ async function drawBarChart (results, shown, names) {
   const { peers } = shown
   return drawChart({
     ...wordsOf(results, { ...shown, rows }),
-    subtitle: 'Time to read the whole log, layer by layer. Thin lines go from the fastest run to the slowest.',
+    subtitle: 'Time to read the whole log, layer by layer. Thin lines go from the fastest run to the slowest. ' +
+      `2×: twice the time of ${peers[0].label}.`,
     marks: 'bars'
   }, (canvas) => drawBars(canvas, rows.map((row) => ({
     title: row.name,
@@ -171,7 +160,7 @@ function describeReport (results, shown) {
   const blockSizes = results.listAt()
   const { records, ...bytes } = readSource(facts.input)
   return {
-    title: compareStacks(results, shown),
+    title: compareStacks(results, shown).title,
     subtitle: `Time to read a whole log of ${formatCount(records)} messages, ${formatSize(bytes.json)} as JSON and ` +
       `${formatSize(bytes.binary)} in the binary format, from start to end, by block size: page cache warm, ${describeRuns(countRuns(results))}.`,
     blockSizes,

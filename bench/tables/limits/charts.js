@@ -1,6 +1,7 @@
 'use strict'
 // The ways to read a log as multiples of the bare loop, beside their goals and other packages.
 
+const { hedgeOf } = require('../../engine/draw')
 const { OURS, judge } = require('../../engine/judge')
 const { describeSetting, drawBars, drawChart } = require('../../lib/charts')
 const { readSource } = require('../../lib/logs')
@@ -42,12 +43,14 @@ async function drawLimits (results, { rows, facts }) {
     const words = { text: formatMultiple(median), more: { text: more.join(', '), class: 'muted' } }
     return { label, bars: [{ look: 0, value: median, min, max, goal: factor, ...words }] }
   })
+  const doubt = hedgeOf(results, facts, drawn.flatMap(({ row }) => [OURS, 'loop'].map((peer) => ({ row: row.name, peer }))))
   return drawChart({
-    title: `Millrace reads a log in ${describeSpan(medians)} times the time of reading its file`,
+    title: doubt.title(`Millrace ${doubt.verb('reads', 'read')} a log in ${describeSpan(medians)} times the time of reading its file`),
     subtitle: 'Each way to read all of a log, in multiples (×) of the bare loop. Thick mark: the goal. Thin line: all runs.',
     stacks: ['Millrace'],
     marks: 'bars',
     footer: [
+      ...doubt.footer,
       `The bare loop reads the file into one buffer, and nothing else. ${met.length} of ${drawn.length} ways are within their goals.`,
       ...[...least].map((what) => `The least: to ${what}, and nothing else.`),
       describeSetting(`${formatCount(records)} messages, ${formatSize(json)} of JSON`, facts, drawn.map(({ row }) => results.values({ row: row.name, peer: OURS }).length))

@@ -5,7 +5,6 @@
 //                                                        how many rows are a false alarm
 //   node bench/test/support/against.js slower RUNS FILE  one of them is slower by 5% in its log's scan: how many runs
 //                                                        find it, and when
-//   node bench/test/support/against.js judge FILE...     what was measured before
 //
 // Each pair is a line of JSON in the file.
 
@@ -19,14 +18,13 @@ const { openBlocks, openItems, openRecords, openSections } = require('../../lib/
 const { runTask } = require('../../lib/run')
 
 const RECORDS = 50000
-const FEW = 4000
+const FEW = 2000
 const SAMPLES = 32
 const FEW_SAMPLES = 8
 const MINUTES = 10
 const SIZE = 690
 const PAIRS = 20
-// Steps for each record, that take 5% of the processor time of a scan of such records.
-const STEPS = Number(process.env.STEPS ?? 7.5)
+const SHARE = 0.05
 
 /** In a child: the scan of a whole log. */
 async function measureScan ({ file }) {
@@ -68,14 +66,18 @@ async function measureLayers ({ file, json, folder }) {
     await log.close()
   }
   const figures = {}
-  for (const [name, work] of Object.entries(works)) figures[name] = (await takeSamples(FEW_SAMPLES, () => time(work))).value
+  for (const [name, work] of Object.entries(works)) {
+    const { value } = await takeSamples(FEW_SAMPLES, () => time(work))
+    figures[name] = value
+  }
   for (const { close } of Object.values(readers)) await close()
   return figures
 }
 
 function createValue (index) {
   const type = index % 3 === 0 ? 'post' : 'vote'
-  return { key: `%${index}`, content: { type, text: 'word '.repeat(index % 100), mentions: [index, index + 1] }, timestamp: 1e12 + index }
+  const content = { type, text: 'word '.repeat(index % 100), mentions: [index, index + 1] }
+  return { key: `%${index}`, content, timestamp: 1e12 + index }
 }
 
 async function writeLogs (folder) {
@@ -88,14 +90,16 @@ async function writeLogs (folder) {
     [files.json, FEW, createValue, jsonCodec]
   ]) {
     const log = OffsetLog(file, { codec, fsync: 'never' })
-    for (let done = 0; done < count; done += 100) await log.append(Array.from({ length: 100 }, (_, index) => create(done + index)))
+    for (let done = 0; done < count; done += 100) {
+      await log.append(Array.from({ length: 100 }, (_, index) => create(done + index)))
+    }
     await log.close()
   }
   return files
 }
 
-/** A tree whose packages are those of another one, but its log does some steps more for each record of a scan. */
-function wrapTree (root, folder) {
+/** A tree whose packages are those of another one, but a scan of its log takes more processor time, by a share. */
+function wrapTree (root, folder, share) {
   for (const name of fs.readdirSync(path.join(root, 'packages')).filter((name) => name !== 'millrace')) {
     const link = path.join(folder, 'node_modules', '@millrace', name)
     fs.mkdirSync(path.dirname(link), { recursive: true })
@@ -105,17 +109,17 @@ function wrapTree (root, folder) {
   fs.mkdirSync(own, { recursive: true })
   fs.writeFileSync(path.join(own, 'package.json'), '{ "name": "@millrace/offset-log", "main": "index.js" }')
   fs.writeFileSync(path.join(own, 'index.js'), `
-    const real = require(${JSON.stringify(path.join(root, 'packages', 'offset-log'))})
-    let state = 1
+    const { OffsetLog } = require(${JSON.stringify(path.join(root, 'packages', 'offset-log'))})
+    const read = () => { const { user, system } = process.cpuUsage(); return user + system }
     exports.OffsetLog = (...args) => {
-      const log = real.OffsetLog(...args)
+      const log = OffsetLog(...args)
       const scan = log.scan
-      log.scan = (options, onRun, ...rest) => scan.call(log, options, (run) => {
-        let x = state
-        for (let left = ${STEPS} * run.count; left > 0; left--) x = Math.imul(x, 1664525) + 1013904223 | 0
-        state = x
-        return onRun(run)
-      }, ...rest)
+      log.scan = async (options, onRun) => {
+        const started = read()
+        await scan.call(log, options, onRun)
+        const end = started + (1 + ${share}) * (read() - started)
+        while (read() < end);
+      }
       return log
     }`)
   return folder
@@ -128,13 +132,14 @@ async function main ([what, count, out]) {
   const logs = await writeLogs(folder)
   const { root } = prepareTree('HEAD')
   const isSlower = what === 'slower'
-  const roots = { this: isSlower ? wrapTree(root, path.join(folder, 'slow')) : undefined, that: root }
+  const roots = { this: isSlower ? wrapTree(root, path.join(folder, 'slow'), SHARE) : undefined, that: root }
   const scratch = path.join(folder, 'scratch')
   for (let run = 1; run <= Number(count); run++) {
     const started = performance.now()
     let pair = {}
     const measure = async (tree) => {
-      const order = { module: __filename, folder: scratch, ...isSlower ? { task: 'measureScan', file: logs.large } : { task: 'measureLayers', ...logs } }
+      const what = isSlower ? { task: 'measureScan', file: logs.large } : { task: 'measureLayers', ...logs }
+      const order = { module: __filename, folder: scratch, ...what }
       pair[tree] = await runTask(order, {}, inTree(roots[tree], { isProcessorTime: true }))
       return isSlower ? pair[tree].scan : 1
     }
@@ -145,7 +150,7 @@ async function main ([what, count, out]) {
       cases: [{ name: 'a', better: 'less', measure, isTogether: true }],
       budgetMs: MINUTES * 60000,
       // With ten rows, they are judged afterwards: this one only counts its pairs.
-      ...isSlower ? {} : { tolerance: -1, precision: -1, now: () => pairs >= PAIRS ? Infinity : 0 },
+      ...isSlower ? {} : { precision: -1, now: () => pairs >= PAIRS ? Infinity : 0 },
       onPair ({ reason }) {
         if (reason) throw new Error(reason)
         pairs++
@@ -154,7 +159,8 @@ async function main ([what, count, out]) {
         pair = {}
       }
     })
-    console.log(run, row.verdict, row.ratio, row.low, row.high, row.pairs, ((performance.now() - started) / 1000).toFixed(0))
+    const seconds = Math.round((performance.now() - started) / 1000)
+    console.log(run, row.verdict, row.ratio, row.low, row.high, row.pairs, seconds)
   }
 }
 

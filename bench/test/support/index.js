@@ -50,7 +50,13 @@ function unframe (file) {
   return records
 }
 
+/** The words of a picture, without the ends of their lines. */
+function wordsOf (svg) {
+  return svg.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+}
+
 exports.makeFolder = makeFolder
+exports.wordsOf = wordsOf
 exports.createRunner = createRunner
 exports.runBench = createRunner()
 exports.frame = frame

@@ -5,11 +5,11 @@
 const http = require('node:http')
 const { setTimeout: sleep } = require('node:timers/promises')
 const tape = require('tape')
-const { createRandom, temporaryFolder } = require('@millrace/testkit')
+const { createRandom, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { startProcess } = require('./helpers')
 
-const KILL_COUNT = Number(process.env.MILLRACE_KILLS ?? 4)
-const STOP_COUNT = Number(process.env.MILLRACE_STOPS ?? 2)
+const KILL_COUNT = Number(process.env.MILLRACE_KILLS ?? inQuickRuns(4, 2))
+const STOP_COUNT = Number(process.env.MILLRACE_STOPS ?? inQuickRuns(2, 2))
 const SENDER_COUNT = 8
 /** Records that are acknowledged in each round. */
 const ENOUGH = 50

@@ -94,9 +94,9 @@ class Log extends BaseLog {
       'their monitoring ports as monitor', { path: place })
   }
 
-  /** @type {(values: unknown, cb: Callback<number>) => void} */
-  _append (values, cb) {
-    this.#append(values, null, cb)
+  /** @type {BaseLog<Publisher>['_append']} */
+  _append (values, cb, givesSeqs) {
+    this.#append(values, { ids: null, givesSeqs }, cb)
   }
 
   /**
@@ -109,13 +109,13 @@ class Log extends BaseLog {
   appendOnce (values, ids, cb) {
     return callbackOrPromise(cb, (cb) => {
       const isList = Array.isArray(values) && Array.isArray(ids) && values.length === ids.length && ids.every((id) => typeof id === 'string')
-      if (isList) this.#append(values, ids, cb)
+      if (isList) this.#append(values, { ids, givesSeqs: false }, cb)
       else this.#core.lifecycle.run('appendOnce', cb, (cb) => cb(misuse('appendOnce: expected an array of values, and a text for each as its id')))
     }, 'appendOnce')
   }
 
-  /** @type {(values: unknown, ids: readonly string[] | null, cb: Callback<number>) => void} */
-  #append (values, ids, cb) {
+  /** @type {(values: unknown, how: import('./publisher').How, cb: Callback<any>) => void} */
+  #append (values, how, cb) {
     const { lifecycle } = this.#core
     const publisher = this._appender
     const { overload } = publisher
@@ -134,17 +134,17 @@ class Log extends BaseLog {
       if (isWaiting) publisher.free(size)
       isWaiting = false
     }
-    lifecycle.run('append', (err, seq) => {
+    lifecycle.run('append', (err, result) => {
       stopWaiting()
       if (err) cb(err)
-      else cb(null, seq)
+      else cb(null, result)
     }, (cb) => {
       const mismatch = this.#compareCodec()
       if (mismatch !== null) return cb(mismatch)
-      publisher.append(records, ids, (err, seq) => {
+      publisher.append(records, how, (err, result) => {
         stopWaiting()
         if (err) cb(err)
-        else cb(null, /** @type {number} */ (seq))
+        else cb(null, result)
       })
     })
   }

@@ -25,14 +25,16 @@ const HEADERS_SIZE = 256
 /**
  * @typedef {import('./core').Core} Core
  * @typedef {import('./known').Known} Known
- * @typedef {(err: Error | null, seq?: number) => void} Done
+ * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
  * @typedef {{ data: Buffer, id: string, seq?: number }} Message  `seq` once it is acknowledged alone
  * @typedef {import('@nats-io/transport-node').MsgHdrs} Headers
+ * @typedef {{ ids: readonly string[] | null, givesSeqs: boolean }} How  the ids are null if the caller gives none
  *
  * @typedef {object} Waiting  one append
  * @property {Message[]} messages
  * @property {number} size  in bytes
  * @property {boolean} isOnce  whether the caller gave the ids: some of the records may be there already, from before
+ * @property {boolean} givesSeqs  whether `done` gets the seqs of all records; else it gets the seq of the last one
  * @property {Done} done
  */
 
@@ -85,15 +87,15 @@ class Publisher {
     for (const cb of this.#draining.splice(0)) nextTick(cb)
   }
 
-  /** @type {(records: Buffer[], ids: readonly string[] | null, done: Done) => void} */
-  append (records, ids, done) {
+  /** @type {(records: Buffer[], how: How, done: Done) => void} */
+  append (records, { ids, givesSeqs }, done) {
     const { since } = this.#core
     const err = this.#core.failure ?? this.#checkSizes(records)
     if (err !== null) return done(err)
-    if (records.length === 0) return nextTick(done, null, since.value)
+    if (records.length === 0) return nextTick(done, null, givesSeqs ? [] : since.value)
     const messages = records.map((data, index) => ({ data, id: ids?.[index] ?? `${this.#writer}.${this.#count++}` }))
     const size = records.reduce((sum, { length }) => sum + length, 0)
-    this.#queue.push({ messages, size, isOnce: ids !== null, done })
+    this.#queue.push({ messages, size, isOnce: ids !== null, givesSeqs, done })
     this.#pumping ??= this.#pump()
   }
 
@@ -150,7 +152,10 @@ class Publisher {
     let end = 0
     const ends = group.map(({ messages }) => { end += messages.length; return end })
     this.#core.show(Math.max(...ends.map((end) => seqs[end - 1])))
-    for (const [index, { done }] of group.entries()) rethrowAsync(() => done(null, seqs[ends[index] - 1]))
+    for (const [index, { done, givesSeqs, messages }] of group.entries()) {
+      const end = ends[index]
+      rethrowAsync(() => done(null, givesSeqs ? seqs.slice(end - messages.length, end) : seqs[end - 1]))
+    }
   }
 
   /** Whether it may be one record's fault. @param {any} err */

@@ -180,6 +180,12 @@ const CALLS_BY_NAME = {
   },
   async appendMany (round, log) {
     const values = Array.from({ length: 1 + round.random(12) }, () => round.value())
+    if (round.random(2) === 0) {
+      const seqs = await log.append(values, { seqs: true })
+      const found = seqs.map((seq) => round.history.at(seq).value)
+      round.check(JSON.stringify(found) === JSON.stringify(values), 'append: other records at', seqs)
+      return round.check(log.since.value >= seqs.at(-1), 'append: since is behind', seqs)
+    }
     const seq = await log.append(values)
     const found = values.map((_, index) => round.history.at(seq - values.length + 1 + index).value)
     // Without atomic batches the records of other writers may come between.

@@ -283,7 +283,12 @@ class Log {
       ? new LogError('ERR_LOG_READ_ONLY', `${name}: a merged log is for reading; ${how}`, { path: this.filename })
       : new LogError('ERR_NOT_SUPPORTED', `${name} is not supported by a merged log; use the logs of its slots (eachSlot)`)
     Object.defineProperty(this, name, {
-      value: (/** @type {any[]} */ ...args) => this.#run(name, args[argumentCount], async () => { throw err })
+      value: (/** @type {any[]} */ ...args) => {
+        const [first, second] = args.slice(argumentCount)
+        // The callback of `append` may stand behind its options.
+        const hasOptions = name === 'append' && typeof first === 'object' && first !== null
+        return this.#run(name, hasOptions ? second : first, async () => { throw err })
+      }
     })
   }
 

@@ -113,12 +113,15 @@ class Log {
   }
 
   /**
-   * Adds a record, or an array of them as an atomic batch, and returns the seq of the last one in the slot. Values that
-   * are appended before the log is ready are encoded once it is, so do not change them before.
-   * @type {(values: unknown, cb?: NodeCallback<number>) => any}
+   * Adds a record, or an array of them as an atomic batch, and returns the seq of the last one in the slot, or with
+   * `seqs: true` those of all. Values that are appended before the log is ready are encoded once it is, so do not
+   * change them before.
+   * @type {(values: unknown, options?: any, cb?: NodeCallback<any>) => any}
    */
-  append (values, cb) {
-    return this.#pass('append', cb, values)
+  append (values, options, cb) {
+    if (typeof options === 'function') return this.#pass('append', options, values)
+    const hasOptions = typeof options === 'object' && options !== null
+    return hasOptions || cb ? this.#pass('append', cb, values, options) : this.#pass('append', options, values)
   }
 
   /**
@@ -165,7 +168,7 @@ class Log {
 
   /**
    * As `appendSync` of a segmented log. It throws ERR_LOG_NOT_READY until the log is ready.
-   * @type {(values: any, options?: import('@millrace/offset-log').SyncOptions) => number}
+   * @type {(values: any, options?: import('@millrace/offset-log').AppendSyncOptions) => any}
    */
   appendSync (values, options) {
     return this.#logNow('appendSync').appendSync(values, options)

@@ -31,6 +31,36 @@ async function makeSlots (folder, lists) {
 
 const closeAll = (logs) => Promise.all(logs.map((log) => log.close()))
 
+tape('slots: append gives the seq of each record of a batch, and what a merged log reads there', async (t) => {
+  const folder = newFolder()
+  const log = SlotLog(folder, { codec })
+  const waiting = log.append([{ n: 1 }, { n: 2 }], { seqs: true })
+  await log.ready()
+  const called = new Promise((resolve, reject) => {
+    log.append([{ n: 3 }, { n: 4 }], { seqs: true }, (err, seqs) => err ? reject(err) : resolve(seqs))
+  })
+  const seqs = [...await waiting, ...await called, ...await log.append({ n: 5 }, { seqs: true })]
+  seqs.push(...log.appendSync([{ n: 6 }, { n: 7 }], { seqs: true, sync: false }))
+  t.deepEqual(await log.append([], { seqs: true }), [])
+  t.equal(typeof await log.append([{ n: 8 }], { seqs: false }), 'number')
+  const merged = MergedLog(folder, { codec })
+  t.deepEqual((await merged.getMany(seqs.map((seq) => `${log.slot}:${seq}`))).map(({ n }) => n), [1, 2, 3, 4, 5, 6, 7])
+  for (const options of [null, 5, { seq: true }, { seqs: 1 }]) {
+    const err = await new Promise((resolve) => log.append([{ n: 9 }], options, resolve))
+    t.equal(err?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
+  }
+  for (const cb of [null, 5, 'cb']) {
+    for (const call of [() => log.append({ n: 9 }, cb), () => log.append({ n: 9 }, { seqs: true }, cb)]) {
+      t.equal((await failureOf(async () => call()))?.code, 'ERR_INVALID_ARGUMENT', `a callback that is ${cb}`)
+    }
+  }
+  t.equal((await failureOf(() => merged.append([{ n: 9 }], { seqs: true })))?.code, 'ERR_LOG_READ_ONLY')
+  const err = await new Promise((resolve) => merged.append([{ n: 9 }], { seqs: true }, resolve))
+  t.equal(err?.code, 'ERR_LOG_READ_ONLY', 'a merged log is for reading, also with options and a callback')
+  await log.close()
+  await merged.close()
+})
+
 tape('slots: the first free one, and one that was closed is free again', async (t) => {
   const folder = newFolder()
   const [first, second] = [SlotLog(folder, { codec }), SlotLog(folder, { codec, slots: 2 })]

@@ -151,9 +151,13 @@ class Run {
     const log = this.pickSlot()
     const { slot } = log
     const values = Array.from({ length: this.random(5) === 0 ? 3 : 1 }, () => this.createValue(slot))
+    const given = values.length > 1 ? values : values[0]
+    const seqs = this.random(2) === 0
     this.begin('append', ['ERR_LOG_CLOSED'], async () => {
-      const seq = await log.append(values.length > 1 ? values : values[0])
-      this.noteAppended(slot, seq, values[values.length - 1].n)
+      const result = await log.append(given, { seqs })
+      if (!seqs) return this.noteAppended(slot, result, values[values.length - 1].n)
+      if (result.length !== values.length) this.fail(`append: ${result} of ${values.length} records`)
+      result.forEach((seq, index) => this.noteAppended(slot, seq, values[index].n))
     })
   }
 
@@ -161,8 +165,9 @@ class Run {
     const log = this.pickSlot()
     if (!log.supports.flushSync) return this.append()
     this.callCount++
-    const value = this.createValue(log.slot)
-    this.noteAppended(log.slot, log.appendSync(value, { sync: this.random(2) === 0 }), value.n)
+    const values = Array.from({ length: 1 + this.random(2) }, () => this.createValue(log.slot))
+    const seqs = log.appendSync(values, { sync: this.random(2) === 0, seqs: true })
+    seqs.forEach((seq, index) => this.noteAppended(log.slot, seq, values[index].n))
     if (this.random(2)) log.flushSync()
   }
 
@@ -241,7 +246,8 @@ class Run {
 
   refused () {
     const { merged } = this
-    this.begin('append to the merged log', ['ERR_LOG_READ_ONLY'], () => merged.append({}).then(() => this.fail('appended')))
+    const options = this.random(2) === 0 ? { seqs: true } : undefined
+    this.begin('append to the merged log', ['ERR_LOG_READ_ONLY'], () => merged.append({}, options).then(() => this.fail('appended')))
     this.begin('scan', ['ERR_NOT_SUPPORTED'], () => merged.scan({}, () => {}).then(() => this.fail('scanned')))
   }
 

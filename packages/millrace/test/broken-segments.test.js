@@ -7,7 +7,7 @@ const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { replacements, temporaryFolder } = require('@millrace/testkit')
-const { runCommand } = require('./run-command')
+const { callCommand } = require('./run-command')
 
 const PLACES = { first: 0, middle: 1, newest: 2 }
 const PER_SEGMENT = 3
@@ -48,7 +48,7 @@ for (const [kind, damage] of Object.entries(replacements)) {
         [['tail', folder, '-n', '20'], where === 'newest' ? print(left) : ''],
         [['tail', folder, '-n', '20', '--skip-damage'], print(left)]
       ]
-      const results = await Promise.all(runs.map(([words]) => runCommand(words)))
+      const results = await Promise.all(runs.map(([words]) => callCommand(words)))
       for (const [index, { code, stdout, stderr }] of results.entries()) {
         const [[name, , ...more], expected] = runs[index]
         const what = [name, ...more].join(' ')

@@ -8,7 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SlotLog } = require('@millrace/merged-log')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder, until } = require('@millrace/testkit')
-const { runCommand } = require('./run-command')
+const { callCommand } = require('./run-command')
 
 const COUNT = 9
 const numbers = (count) => Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).join('')
@@ -29,17 +29,17 @@ tape('snapshot: a folder of segments that is written, some of them compressed', 
   await until(() => fs.readdirSync(folder).some((name) => name.endsWith('.gz')))
   await log.append({ n: COUNT })
   const copy = path.join(temporaryFolder(), 'copy')
-  const { code, stdout, stderr } = await runCommand(['snapshot', folder, copy])
+  const { code, stdout, stderr } = await callCommand(['snapshot', folder, copy])
   t.equal(code, 0, stderr)
   t.match(stdout, /bytes.* copied/)
   await log.close()
-  t.equal((await runCommand(['cat', copy])).stdout, numbers(COUNT + 1))
-  t.equal((await runCommand(['verify', copy, '--quiet'])).code, 0)
+  t.equal((await callCommand(['cat', copy])).stdout, numbers(COUNT + 1))
+  t.equal((await callCommand(['verify', copy, '--quiet'])).code, 0)
   const restored = SegmentedLog(copy, { codec: jsonCodec })
   await restored.append({ n: COUNT + 1 })
   await restored.close()
-  t.equal((await runCommand(['count', copy])).stdout, `${COUNT + 2}\n`)
-  const again = await runCommand(['snapshot', folder, copy])
+  t.equal((await callCommand(['count', copy])).stdout, `${COUNT + 2}\n`)
+  const again = await callCommand(['snapshot', folder, copy])
   t.equal(again.code, 2)
   t.match(again.stderr, /copy: something is there already/)
   t.deepEqual(fs.readdirSync(path.dirname(copy)), ['copy'])
@@ -53,7 +53,7 @@ tape('snapshot: a damaged segment leaves no copy', async (t) => {
   bytes[32_815] ^= 1
   fs.writeFileSync(first, bytes)
   const copy = path.join(temporaryFolder(), 'copy')
-  t.equal((await runCommand(['snapshot', folder, copy])).code, 1)
+  t.equal((await callCommand(['snapshot', folder, copy])).code, 1)
   t.deepEqual(fs.readdirSync(path.dirname(copy)), [])
 })
 
@@ -68,7 +68,7 @@ tape('folders: what changes or reads one file says so, and what to do instead', 
     [['convert', folder, `${folder}.new`], /millrace export .* - \| millrace import/],
     [['bench', folder], /bench works on one file/]
   ]) {
-    const { code, stderr } = await runCommand(words)
+    const { code, stderr } = await callCommand(words)
     t.equal(code, 2, words[0])
     t.match(stderr, /^millrace: \S+ is a folder of segments; /)
     t.match(stderr, advice)
@@ -78,7 +78,7 @@ tape('folders: what changes or reads one file says so, and what to do instead', 
   await slot.append({ n: 0 })
   await slot.close()
   for (const words of [['append', slots, '{}'], ['compact', slots], ['snapshot', slots, `${slots}.copy`]]) {
-    const { code, stderr } = await runCommand(words)
+    const { code, stderr } = await callCommand(words)
     t.equal(code, 2, words[0])
     t.match(stderr, /^millrace: \S+ is a folder that several processes write; /)
   }
@@ -93,7 +93,7 @@ tape('folders: one without a log is a folder, for every command', async (t) => {
     ['info'], ['cat'], ['tail'], ['get', '1'], ['count'], ['append', '{}'], ['import', lines], ['export', `${folder}.out`],
     ['convert', `${folder}.new`], ['del', '1'], ['compact'], ['verify'], ['repair'], ['snapshot', `${folder}.copy`], ['view'], ['bench']
   ]) {
-    const { code, stderr } = await runCommand([name, folder, ...others])
+    const { code, stderr } = await callCommand([name, folder, ...others])
     t.equal(code, 2, name)
     t.match(stderr, /^millrace: \S+ is a folder without a log; [^\n]+\n$/)
   }
@@ -107,11 +107,11 @@ tape('messages: the command says --skip-damage, and one range is a range', async
   await log.close()
   fs.rmSync(segments[1].path)
   for (const words of [['cat', folder], ['verify', folder], ['info', folder]]) {
-    const { code, stdout, stderr } = await runCommand(words)
+    const { code, stdout, stderr } = await callCommand(words)
     t.equal(code, 1, words[0])
     t.match(stdout + stderr, /--skip-damage/)
     t.doesNotMatch(stdout + stderr, /onCorrupt/)
   }
-  const { stderr } = await runCommand(['cat', folder, '--skip-damage'])
+  const { stderr } = await callCommand(['cat', folder, '--skip-damage'])
   t.match(stderr, /^millrace: left out 1 damaged range of /)
 })

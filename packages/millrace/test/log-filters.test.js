@@ -8,7 +8,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
-const { runCommand } = require('./run-command')
+const { callCommand } = require('./run-command')
 
 /** Fifteen shapes, all of the same second and all errors. */
 const shapes = fs.readFileSync(path.join(__dirname, 'shapes.ndjson'), 'utf8').trim().split('\n')
@@ -21,7 +21,7 @@ async function makeLog (records, codec = 'json') {
   return file
 }
 
-const count = async (...words) => Number((await runCommand(['count', ...words])).stdout)
+const count = async (...words) => Number((await callCommand(['count', ...words])).stdout)
 
 tape('filters: fifteen shapes of records are found by time and by level, and shown with both', async (t) => {
   for (const codec of ['json', 'binary', 'bytes']) {
@@ -33,7 +33,7 @@ tape('filters: fifteen shapes of records are found by time and by level, and sho
     t.equal(await count(file, '--since', '2026-09-21T14:13:21Z'), 0)
     t.equal(await count(file, '--level', 'fatal'), 0)
     if (codec === 'bytes') continue
-    const { stdout } = await runCommand(['cat', file, '--pretty'])
+    const { stdout } = await callCommand(['cat', file, '--pretty'])
     const heads = stdout.split('\n').filter((line) => /^2026-09-21 14:13:20\.\d{3} ERROR( |$)/.test(line))
     t.equal(heads.length, 15, stdout)
   }
@@ -51,15 +51,15 @@ tape('filters: the levels of all libraries, in any case', async (t) => {
 
 tape('filters: records that say no time or no level are left out with a note', async (t) => {
   const file = await makeLog([{ time: Date.now(), level: 50 }, { msg: 'none' }, { time: Date.now(), msg: 'none' }, { at: {} }])
-  const since = await runCommand(['cat', file, '--since', '1h'])
+  const since = await callCommand(['cat', file, '--since', '1h'])
   t.equal(since.stdout.trim().split('\n').length, 2)
   t.equal(since.stderr, 'millrace: left out 2 records without a time; if they have one in a field of their own, name it with --time\n')
-  const level = await runCommand(['count', file, '--level', 'warn'])
+  const level = await callCommand(['count', file, '--level', 'warn'])
   t.deepEqual([level.stdout, level.code], ['1\n', 0])
   t.match(level.stderr, /^millrace: left out 3 records without a level; .*--where\n$/)
-  const both = await runCommand(['tail', file, '--since', '1h', '--level', 'warn', '--time', 'time'])
+  const both = await callCommand(['tail', file, '--since', '1h', '--level', 'warn', '--time', 'time'])
   t.match(both.stderr, /2 records without a time in the field 'time'\n.* 1 record without a level/)
-  t.equal((await runCommand(['cat', file, '--since', '1h', '--where', 'level'])).stderr, '', 'not of what is not wanted anyway')
+  t.equal((await callCommand(['cat', file, '--since', '1h', '--where', 'level'])).stderr, '', 'not of what is not wanted anyway')
 })
 
 tape('filters: --since finds what was logged before a rotation', async (t) => {
@@ -78,14 +78,14 @@ tape('import and append: invalid UTF-8 is refused, and a byte-order mark is no p
   const file = path.join(folder, 'u.log')
   const latin = Buffer.from('{"ok":1}\n{"name":"J\u00f6rg"}\n', 'latin1')
   fs.writeFileSync(path.join(folder, 'latin1.ndjson'), latin)
-  const imported = await runCommand(['import', file, path.join(folder, 'latin1.ndjson')])
+  const imported = await callCommand(['import', file, path.join(folder, 'latin1.ndjson')])
   t.equal(imported.code, 1)
   t.match(imported.stderr, /^millrace: line 2 of .*latin1\.ndjson is no record: its bytes are no UTF-8.*appended \(1\).*\n$/)
-  const appended = await runCommand(['append', file], { input: latin })
+  const appended = await callCommand(['append', file], { input: latin })
   t.equal(appended.code, 1)
   t.match(appended.stderr, /line 2 of standard input is no record: its bytes are no UTF-8/)
   fs.writeFileSync(path.join(folder, 'bom.ndjson'), '\ufeff{"bom":1}\r\n\ufeff\r\n{"bom":2}')
-  t.equal((await runCommand(['import', file, path.join(folder, 'bom.ndjson')])).code, 0)
-  t.equal((await runCommand(['append', file], { input: '\ufeff{"bom":3}\n' })).code, 0)
-  t.equal((await runCommand(['cat', file])).stdout, '{"ok":1}\n{"ok":1}\n{"bom":1}\n{"bom":2}\n{"bom":3}\n')
+  t.equal((await callCommand(['import', file, path.join(folder, 'bom.ndjson')])).code, 0)
+  t.equal((await callCommand(['append', file], { input: '\ufeff{"bom":3}\n' })).code, 0)
+  t.equal((await callCommand(['cat', file])).stdout, '{"ok":1}\n{"ok":1}\n{"bom":1}\n{"bom":2}\n{"bom":3}\n')
 })

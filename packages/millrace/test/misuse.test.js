@@ -5,8 +5,8 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { failureOf, temporaryFolder } = require('@millrace/testkit')
-const { parseFilter } = require('../lib/cli/filter')
-const { runCommand } = require('./run-command')
+const { parseFilter, takeDoubts } = require('../lib/cli/filter')
+const { callCommand } = require('./run-command')
 const { SSB } = require('./kinds-of-files')
 
 for (const [words, said, expected = 2] of [
@@ -17,6 +17,8 @@ for (const [words, said, expected = 2] of [
   [['cat', SSB, '--limit', 'many'], /Expected a whole number/],
   [['cat', SSB, '--codec', 'jsn'], /Allowed choices are json, binary, bytes/],
   [['cat', SSB, '--where', '=3'], /is not a filter/],
+  [['cat', SSB, '--where', 'n>'], /n> has no value after >\. For an empty text, write n>""/],
+  [['cat', SSB, '--where', 'n in'], /n in has no operator/],
   [['count', SSB, '-w', 'level=>5'], /Write level>=5 if that is what you mean/],
   [['append', '-', '{}'], /standard input can only be read/],
   [['compact', '-'], /standard input can only be read/],
@@ -40,7 +42,7 @@ for (const [words, said, expected = 2] of [
   [[], /Usage: millrace/]
 ]) {
   tape(`misuse: millrace ${words.map((word) => path.basename(word)).join(' ')}`, async (t) => {
-    const { code, stdout, stderr } = await runCommand(words)
+    const { code, stdout, stderr } = await callCommand(words)
     t.equal(code, expected)
     t.match(stderr, said)
     t.equal(stdout, '')
@@ -48,9 +50,9 @@ for (const [words, said, expected = 2] of [
 }
 
 tape('errors: one line, and a stack only under --debug', async (t) => {
-  const plain = await runCommand(['cat', 'nowhere.log'])
+  const plain = await callCommand(['cat', 'nowhere.log'])
   t.match(plain.stderr, /^millrace: .*nowhere\.log: there is no such file; check the path\n$/)
-  t.match((await runCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is a text file, not a log.*\nLogError: [\s\S]*\n +at /)
+  t.match((await callCommand(['cat', __filename, '--debug'])).stderr, /^millrace: .*is a text file, not a log.*\nLogError: [\s\S]*\n +at /)
 })
 
 tape('errors: what is no log, and what makes one of it', async (t) => {
@@ -61,8 +63,8 @@ tape('errors: what is no log, and what makes one of it', async (t) => {
   fs.writeFileSync(lines, '{"a":1}\n{"b":2}\n')
   for (const words of [['cat'], ['view'], ['append', '1']]) {
     const [command, ...others] = words
-    t.match((await runCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
-    t.match((await runCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
+    t.match((await callCommand([command, aligned, ...others])).stderr, /is a log of .*run millrace convert/)
+    t.match((await callCommand([command, lines, ...others])).stderr, /begins with a line of JSON; run millrace import/)
   }
   t.equal(fs.readFileSync(lines, 'utf8'), '{"a":1}\n{"b":2}\n')
 })
@@ -72,7 +74,7 @@ tape('parseFilter: paths, operators and values', async (t) => {
     ['type=post', { path: ['type'], equals: 'post' }],
     ['a.b.c=1', { path: ['a', 'b', 'c'], equals: 1 }],
     ['a="1"', { path: ['a'], equals: '1' }],
-    ['a=', { path: ['a'], equals: '' }],
+    ['a=""', { path: ['a'], equals: '' }],
     ['a=b=c', { path: ['a'], equals: 'b=c' }],
     ['a=null', { path: ['a'], equals: null }],
     ['root', { path: ['root'], exists: true }],
@@ -127,11 +129,38 @@ tape('parseFilter: an operator of another language is refused, with what is mean
   }
 })
 
+tape('parseFilter: an operator without a value, and a path alone that has a space, are refused with what to write', async (t) => {
+  const noValue = {
+    'n>': 'n>""', 'n=': 'n=""', 'n!=': 'n!=""', 'n>=': 'n>=""', 'n^=': 'n^=""', 'n~=': 'n~=""', 'n =': 'n=""', 'n= ': 'n=""', 'n==': 'n=""',
+    'n = =': 'n=""', 'n=!': 'n=""', '"a b" <': '"a b"<""', 'm=1 or n>': 'n>""', 'n!= and m=1': 'n!=""'
+  }
+  for (const [text, empty] of Object.entries(noValue)) {
+    const err = await failureOf(() => parseFilter(text))
+    t.equal(err?.code, 'ERR_INVALID_ARGUMENT', text)
+    t.match(err.message, / has no value after [=!<>~^ ]+\. For an empty text, write /, text)
+    const [, written, path] = /write (.*); to ask whether something is there, write (.*) alone\.$/.exec(err.message)
+    t.equal(written, empty, text)
+    t.ok(parseFilter(written) && parseFilter(path).exists, `${written} and ${path} are filters`)
+  }
+  for (const [text, key] of [['n in', 'n in'], ['n in 1,2', 'n in 1,2'], ['!n is null', 'n is null'], ['m=1 or n in or k=2', 'n in']]) {
+    const err = await failureOf(() => parseFilter(text))
+    t.ok(err?.message.endsWith(`a key that has a space is written in quotes: '"${key}"'.`), text)
+  }
+  for (const text of ['   ', '\t', '!', '!=3', '=', '>', 'n > = 3x', 'n>=>3', 'n= =3', 'n!']) {
+    t.equal((await failureOf(() => parseFilter(text)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(text))
+  }
+  t.deepEqual(['"n in"', 'a . b', 'first name=Ada', 'n=-3', 'a=b=c'].map(parseFilter), [
+    { path: ['n in'], exists: true }, { path: ['a', 'b'], exists: true }, { path: ['first name'], equals: 'Ada' },
+    { path: ['n'], equals: -3 }, { path: ['a'], equals: 'b=c' }
+  ])
+  t.match(takeDoubts([parseFilter('n=1 or')])[0], /one condition, whose value has the word "or"/)
+})
+
 tape('errors: a text file is a text file, for every command that reads a log', async (t) => {
   const file = path.join(temporaryFolder(), 'notes.txt')
   fs.writeFileSync(file, 'Hällo\nworld\n'.repeat(10_000))
   for (const name of ['info', 'cat', 'tail', 'count', 'verify', 'repair', 'compact', 'view', 'bench']) {
-    const { code, stderr } = await runCommand([name, file])
+    const { code, stderr } = await callCommand([name, file])
     t.equal(code, 1, name)
     t.match(stderr, /^millrace: \S+notes\.txt is a text file, not a log; check the path\n$/)
   }

@@ -17,7 +17,7 @@ const { isOfBytes, printAll } = require('../lib/cli/printing')
 const { printRecords, toReadOptions } = require('../lib/cli/records')
 const { openSource } = require('../lib/cli/source')
 const { parseFilter } = require('../lib/cli/filter')
-const { runCommand } = require('./run-command')
+const { callCommand, runCommand } = require('./run-command')
 
 /** Numbers below a bound, and the seed that gives them again. */
 function seededRandom (seed = randomInt(2 ** 31)) {
@@ -213,7 +213,7 @@ tape('count --grep: counts what cat --grep prints, also in slots', async (t) => 
   for (const kind of ['json', 'segments', 'slots', 'binary']) {
     const file = await makers[kind](random, { hasBad: false })
     for (const grep of ['word', 'connection refused', 'ä']) {
-      const [cat, count] = await Promise.all(['cat', 'count'].map((name) => runCommand([name, file, '-g', grep])))
+      const [cat, count] = await Promise.all(['cat', 'count'].map((name) => callCommand([name, file, '-g', grep])))
       t.equal(Number(count.stdout), cat.stdout.split('\n').length - 1, `${kind}: ${grep} (seed ${random.seed})`)
       t.equal(count.code, cat.code)
     }
@@ -240,6 +240,6 @@ tape('cat: what is written is what comes out, with a reader that is slow, and in
   t.equal(code, 0)
   t.ok(bytes.equals(expected.bytes), `seed ${random.seed}`)
   const target = `${file}.ndjson`
-  await runCommand(['export', file, target])
+  await callCommand(['export', file, target])
   t.ok(fs.readFileSync(target).equals(expected.bytes))
 })

@@ -1,5 +1,5 @@
 'use strict'
-// The commands that read, as the real binary.
+// The commands that read.
 
 const path = require('node:path')
 const tape = require('tape')
@@ -7,7 +7,7 @@ const { jsonCodec } = require('@millrace/json-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
 const { open } = require('..')
-const { runCommand } = require('./run-command')
+const { callCommand } = require('./run-command')
 
 const SSB = path.join(__dirname, '..', '..', 'offset-log', 'test', 'fixtures', 'ssb-2000.offset')
 
@@ -20,7 +20,7 @@ async function makeLog (values, options) {
 }
 
 tape('cat: records as JSON lines, filtered', async (t) => {
-  const { stdout, code } = await runCommand(['cat', SSB, '--where', 'value.content.type=post'])
+  const { stdout, code } = await callCommand(['cat', SSB, '--where', 'value.content.type=post'])
   const lines = stdout.trimEnd().split('\n').map((line) => JSON.parse(line))
   t.equal(lines.length, 530)
   t.ok(lines.every(({ value }) => value.content.type === 'post'))
@@ -28,7 +28,7 @@ tape('cat: records as JSON lines, filtered', async (t) => {
 })
 
 tape('count: every operator of --where gives what a loop over the records gives', async (t) => {
-  const records = (await runCommand(['cat', SSB])).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).value)
+  const records = (await callCommand(['cat', SSB])).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).value)
   for (const [filter, isWanted] of [
     ['value.content.type!=post', ({ content }) => content.type !== 'post'],
     ['value.sequence>20', ({ sequence }) => sequence > 20],
@@ -37,20 +37,20 @@ tape('count: every operator of --where gives what a loop over the records gives'
     ['value.content.branch', ({ content }) => content.branch !== undefined],
     ['!value.content.root', ({ content }) => content.root === undefined],
     ['value.content.mentions.0.link', ({ content }) => content.mentions?.[0]?.link !== undefined]
-  ]) t.equal((await runCommand(['count', SSB, '-w', filter])).stdout, `${records.filter(isWanted).length}\n`, filter)
+  ]) t.equal((await callCommand(['count', SSB, '-w', filter])).stdout, `${records.filter(isWanted).length}\n`, filter)
   const file = await makeLog([{ tags: ['red', 1] }, { tags: 'red' }, { tags: ['blue'] }])
-  t.equal((await runCommand(['cat', file, '-w', 'tags~=red'])).stdout, '{"tags":["red",1]}\n')
+  t.equal((await callCommand(['cat', file, '-w', 'tags~=red'])).stdout, '{"tags":["red",1]}\n')
 })
 
 tape('tail: the last ones', async (t) => {
   const file = await makeLog([1, 2, 3, 4, 5].map((n) => ({ n })))
-  t.equal((await runCommand(['tail', '-n', '2', file])).stdout, '{"n":4}\n{"n":5}\n')
+  t.equal((await callCommand(['tail', '-n', '2', file])).stdout, '{"n":4}\n{"n":5}\n')
 })
 
 tape('info and verify: what a log is, and that it is whole', async (t) => {
-  const info = JSON.parse((await runCommand(['info', SSB, '--json'])).stdout)
+  const info = JSON.parse((await callCommand(['info', SSB, '--json'])).stdout)
   t.deepEqual([info.framing, info.readAs, info.since], ['offset32', 'json', 1854081])
-  const { stdout, code } = await runCommand(['verify', SSB])
+  const { stdout, code } = await callCommand(['verify', SSB])
   t.match(stdout, /whole.*2,000 records/)
   t.equal(code, 0)
 })
@@ -66,7 +66,7 @@ tape('--where: a field that no record has is told, also in segments and slots, a
     for (const words of [['cat'], ['count'], ['tail', '-n', '2'], ['export', '-']]) {
       const run = async (...filters) => {
         const [name, ...others] = words
-        const { stderr, code } = await runCommand([name, log, ...others, ...filters.flatMap((filter) => ['-w', filter])])
+        const { stderr, code } = await callCommand([name, log, ...others, ...filters.flatMap((filter) => ['-w', filter])])
         t.equal(code, 0)
         return stderr
       }
@@ -78,17 +78,17 @@ tape('--where: a field that no record has is told, also in segments and slots, a
     }
   }
   const binary = await makeLog([{ a: 1 }, { b: 2 }], { codec: 'binary' })
-  t.equal((await runCommand(['cat', binary, '-w', 'b=2'])).stderr, '')
-  t.equal((await runCommand(['cat', binary, '-w', 'c=2'])).stderr, told('c'))
+  t.equal((await callCommand(['cat', binary, '-w', 'b=2'])).stderr, '')
+  t.equal((await callCommand(['cat', binary, '-w', 'c=2'])).stderr, told('c'))
   const empty = await makeLog([])
-  t.equal((await runCommand(['cat', empty, '-w', 'c=2'])).stderr, '', 'nothing was read')
+  t.equal((await callCommand(['cat', empty, '-w', 'c=2'])).stderr, '', 'nothing was read')
 })
 
 tape('--where: a value with "or" in it is told', async (t) => {
   const file = await makeLog([{ type: 'post' }, { type: 'vote' }, { type: 'post or vote' }])
-  const { stdout, stderr } = await runCommand(['cat', file, '-w', 'type=post or vote'])
+  const { stdout, stderr } = await callCommand(['cat', file, '-w', 'type=post or vote'])
   t.equal(stdout, '{"type":"post or vote"}\n')
   t.match(stderr, /^millrace: type=post or vote is one condition, whose value has the word "or"\. .*type=post or type=vote/)
-  t.equal((await runCommand(['cat', file, '-w', 'type="post or vote"'])).stderr, '')
-  t.equal((await runCommand(['count', file, '-w', 'type=post or type=vote'])).stdout, '2\n')
+  t.equal((await callCommand(['cat', file, '-w', 'type="post or vote"'])).stderr, '')
+  t.equal((await callCommand(['count', file, '-w', 'type=post or type=vote'])).stdout, '2\n')
 })

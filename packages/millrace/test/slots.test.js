@@ -10,7 +10,7 @@ const { SlotLog } = require('@millrace/merged-log')
 const { binaryCodec } = require('@millrace/binary-codec')
 const { SegmentedLog } = require('@millrace/segmented-log')
 const { temporaryFolder } = require('@millrace/testkit')
-const { runCommand } = require('./run-command')
+const { callCommand, runCommand } = require('./run-command')
 
 const MINUTE = 60_000
 const newFolder = () => path.join(temporaryFolder(), 'logs')
@@ -55,7 +55,7 @@ const upTo = (count) => Array.from({ length: count }, (_, n) => n)
 
 tape('slots: cat, count, get and export read them as one log, in the order of time', async (t) => {
   const { folder, living } = await makeFolder(Date.now())
-  const run = (command, ...words) => runCommand([command, folder, ...words])
+  const run = (command, ...words) => callCommand([command, folder, ...words])
   t.deepEqual(numbersOf(await run('cat')), upTo(12))
   t.deepEqual(numbersOf(await run('cat', '--reverse', '--limit', '3')), [11, 10, 9])
   t.deepEqual(numbersOf(await run('cat', '--since', '6.5m', '--until', '2.5m')), [6, 7, 8, 9])
@@ -77,12 +77,12 @@ tape('slots: cat, count, get and export read them as one log, in the order of ti
 
 tape('slots: info says who writes, and who was killed', async (t) => {
   const { folder, living } = await makeFolder(Date.now())
-  const { stdout, code } = await runCommand(['info', folder])
+  const { stdout, code } = await callCommand(['info', folder])
   t.equal(code, 0)
   t.match(stdout, new RegExp(`slot 0 .*seqs \\d+ to \\d+; writer: process ${living.child.pid} `))
   t.match(stdout, /slot 1 .*did not close the log/)
   t.match(stdout, /slot 2 .*no writer/)
-  const info = JSON.parse((await runCommand(['info', folder, '--full', '--json'])).stdout)
+  const info = JSON.parse((await callCommand(['info', folder, '--full', '--json'])).stdout)
   t.deepEqual(info.slots.map(({ slot, records, writer }) => [slot, records, writer?.isAlive]), [
     [0, 4, true], [1, 4, false], [2, 4, undefined]
   ])
@@ -92,8 +92,8 @@ tape('slots: info says who writes, and who was killed', async (t) => {
 tape('slots: tail, and tail --follow with records of all processes, also of a new one', async (t) => {
   const now = Date.now()
   const { folder, living } = await makeFolder(now)
-  t.deepEqual(numbersOf(await runCommand(['tail', '-n', '4', folder])), [8, 9, 10, 11])
-  t.deepEqual(numbersOf(await runCommand(['tail', '-n', '2', '--level', 'error', '--grep', 'm', folder])), [8, 10])
+  t.deepEqual(numbersOf(await callCommand(['tail', '-n', '4', folder])), [8, 9, 10, 11])
+  t.deepEqual(numbersOf(await callCommand(['tail', '-n', '2', '--level', 'error', '--grep', 'm', folder])), [8, 10])
 
   let tail
   const ended = runCommand(['tail', '-f', '-n', '2', folder], { onSpawn (child) { tail = child } })
@@ -130,7 +130,7 @@ tape('slots: what cannot be asked is refused with a sentence that says what to d
   await log.append(Buffer.from('{"msg":"m0"}'))
   await log.close()
   const refused = async (words, advice) => {
-    const { code, stderr } = await runCommand(words)
+    const { code, stderr } = await callCommand(words)
     t.equal(code, 2, words.join(' '))
     t.match(stderr, advice)
   }
@@ -142,7 +142,7 @@ tape('slots: what cannot be asked is refused with a sentence that says what to d
   await refused(['del', folder, '1:32808'], /`del` of the SlotLog that has slot 1, or if no process has it, with SegmentedLog in .*1\n/)
   await refused(['del', path.join(folder, '0'), '0:4096'], /a folder of segments; .*SegmentedLog/)
   const file = path.join(folder, 'one.log')
-  await runCommand(['append', file, '{}'])
+  await callCommand(['append', file, '{}'])
   await refused(['del', file, '0:4096'], /has no slots: give the seq without one, such as 4096/)
   await refused(['view', folder], /Give a slot: millrace view .*0\. /)
   const empty = newFolder()
@@ -155,8 +155,8 @@ tape('slots: dates of binary records order them, with --raw, too', async (t) => 
   const logs = [SlotLog(folder, { codec: binaryCodec }), SlotLog(folder, { codec: binaryCodec })]
   for (let n = 0; n < 6; n++) await logs[n % 2].append({ time: new Date(Date.UTC(2026, 10, 23, 10, n)), msg: `m${n}` })
   for (const log of logs) await log.close()
-  t.deepEqual(numbersOf(await runCommand(['cat', folder])), upTo(6))
-  const { stdout } = await runCommand(['cat', folder, '--raw', '--reverse'])
+  t.deepEqual(numbersOf(await callCommand(['cat', folder])), upTo(6))
+  const { stdout } = await callCommand(['cat', folder, '--raw', '--reverse'])
   t.deepEqual(stdout.match(/m\d/g), ['m5', 'm4', 'm3', 'm2', 'm1', 'm0'])
 })
 
@@ -171,7 +171,7 @@ tape('slots: segments beside slots are not left out, but refused with what to do
   fs.cpSync(log.filename, folder, { recursive: true })
   for (const command of ['cat', 'tail', 'count', 'info', 'verify', 'view', 'snapshot', 'compact']) {
     const more = command === 'snapshot' ? [newFolder()] : []
-    const { code, stdout, stderr } = await runCommand([command, folder, ...more])
+    const { code, stdout, stderr } = await callCommand([command, folder, ...more])
     t.notEqual(code, 0, command)
     t.equal(stdout, '')
     t.match(stderr, /has segments as well as slots \(0\).*mkdir .*1 && mv /)

@@ -1,5 +1,5 @@
 'use strict'
-// The commands that write, as the real binary.
+// The commands that write.
 
 const fs = require('node:fs')
 const path = require('node:path')
@@ -10,7 +10,7 @@ const { open } = require('..')
 const { toJson, fromJson } = require('../lib/cli/json')
 const { readLines } = require('../lib/cli/lines')
 const { SSB, holdLog } = require('./kinds-of-files')
-const { runCommand } = require('./run-command')
+const { callCommand, runCommand } = require('./run-command')
 
 function newPath (name = 'events.log') {
   return path.join(temporaryFolder(), name)
@@ -21,15 +21,15 @@ function makeLines (count) {
 }
 
 async function cat (file, ...words) {
-  return (await runCommand(['cat', file, ...words])).stdout
+  return (await callCommand(['cat', file, ...words])).stdout
 }
 
 tape('append: what is given, and lines as they come; --seqs prints where they are', async (t) => {
   const file = newPath()
-  const { stdout } = await runCommand(['append', file, '{"a":1}', '[1,2]', '--seqs', '--fsync', 'always'])
+  const { stdout } = await callCommand(['append', file, '{"a":1}', '[1,2]', '--seqs', '--fsync', 'always'])
   const [first] = stdout.trim().split('\n')
   t.equal(await cat(file), '{"a":1}\n[1,2]\n')
-  t.equal((await runCommand(['get', file, first])).stdout, '{"a":1}\n')
+  t.equal((await callCommand(['get', file, first])).stdout, '{"a":1}\n')
   // The answer to a line comes before the next line is written.
   const answers = await runCommand(['append', file, '--seqs'], {
     input: null,
@@ -46,26 +46,26 @@ tape('import and export: each is the other backwards, byte for byte', async (t) 
   const lines = ['{"big":12345678901234567890,"a":1.10}', '"text"', 'null', '[]', '{"a":{"b":"\\u001b"}}', '{"ü":"€ 😀"}']
   const text = `${lines.join('\n')}\n`
   const file = newPath()
-  const { code, stdout } = await runCommand(['import', file, '--json'], { input: `\n${lines.join('\r\n\n')}` })
+  const { code, stdout } = await callCommand(['import', file, '--json'], { input: `\n${lines.join('\r\n\n')}` })
   t.equal(code, 0)
   t.equal(JSON.parse(stdout).records, lines.length)
   const out = path.join(path.dirname(file), 'out.ndjson')
-  t.equal((await runCommand(['export', file, out])).code, 0)
+  t.equal((await callCommand(['export', file, out])).code, 0)
   t.equal(fs.readFileSync(out, 'utf8'), text)
-  const again = await runCommand(['export', file, out])
+  const again = await callCommand(['export', file, out])
   t.equal(again.code, 2)
   t.match(again.stderr, /something is there already/)
-  t.equal((await runCommand(['export', file, out, '--force', '--limit', '1'])).code, 0)
+  t.equal((await callCommand(['export', file, out, '--force', '--limit', '1'])).code, 0)
   t.equal(fs.readFileSync(out, 'utf8'), `${lines[0]}\n`)
 })
 
 tape('import: a line that is no record stops it, and the message says where to go on', async (t) => {
   const file = newPath()
-  const { code, stderr } = await runCommand(['import', file], { input: '{"n":1}\n\n{"n":\n{"n":3}\n' })
+  const { code, stderr } = await callCommand(['import', file], { input: '{"n":1}\n\n{"n":\n{"n":3}\n' })
   t.equal(code, 1)
   t.match(stderr, /^millrace: line 3 of standard input is no record: .*tail -n \+3\n$/)
   t.equal(await cat(file), '{"n":1}\n')
-  const missing = await runCommand(['import', newPath(), path.join(temporaryFolder(), 'none.ndjson')])
+  const missing = await callCommand(['import', newPath(), path.join(temporaryFolder(), 'none.ndjson')])
   t.equal(missing.code, 2)
 })
 
@@ -74,14 +74,14 @@ tape('import: a large file comes in whole, and a log that is written elsewhere i
   const lines = Array.from({ length: 12_345 }, (_, n) => JSON.stringify({ n, text: 'x'.repeat(n % 700) }))
   const source = path.join(path.dirname(file), 'in.ndjson')
   fs.writeFileSync(source, lines.join('\n'))
-  t.equal((await runCommand(['import', file, source])).code, 0)
+  t.equal((await callCommand(['import', file, source])).code, 0)
   t.equal(await cat(file), `${lines.join('\n')}\n`)
   const release = await holdLog(file)
-  const locked = await runCommand(['import', file, source])
+  const locked = await callCommand(['import', file, source])
   t.equal(locked.code, 1)
   t.match(locked.stderr, /open for writing|holder|process/i)
   await release()
-  t.equal((await runCommand(['count', file])).stdout, '12346\n')
+  t.equal((await callCommand(['count', file])).stdout, '12346\n')
 })
 
 tape('import: lines end, and what has no line breaks does not fill the memory', async (t) => {
@@ -107,63 +107,63 @@ tape('json: values that JSON has no word for come back', (t) => {
 tape('binary logs: bytes and big integers, in and out', async (t) => {
   const file = newPath()
   const text = '{"n":{"$bigint":"12345678901234567890"},"data":{"$bytes":"AP8="}}\n'
-  t.equal((await runCommand(['import', file, '--codec', 'binary'], { input: text })).code, 0)
+  t.equal((await callCommand(['import', file, '--codec', 'binary'], { input: text })).code, 0)
   t.equal(await cat(file), text)
   const log = open(file, { codec: 'binary', flags: 'r' })
   const value = { n: 12345678901234567890n, data: Buffer.from([0, 255]) }
   for await (const found of log.stream({ seqs: false })) t.deepEqual(found, value)
   await log.close()
-  t.equal((await runCommand(['append', file, '{"more":true}'])).code, 0, 'a log keeps its codec')
-  t.equal((await runCommand(['count', file, '--where', 'more=true'])).stdout, '1\n')
+  t.equal((await callCommand(['append', file, '{"more":true}'])).code, 0, 'a log keeps its codec')
+  t.equal((await callCommand(['count', file, '--where', 'more=true'])).stdout, '1\n')
 })
 
 tape('del and compact: a record is erased, and its space given back', async (t) => {
   const file = newPath()
-  await runCommand(['import', file], { input: makeLines(500) })
+  await callCommand(['import', file], { input: makeLines(500) })
   const seqs = (await cat(file, '--seqs', '--limit', '400')).trim().split('\n').map((line) => String(JSON.parse(line).seq))
-  t.equal((await runCommand(['del', file, ...seqs])).code, 0)
-  t.equal((await runCommand(['get', file, seqs[3]])).code, 1)
-  const { sizeBefore, size } = JSON.parse((await runCommand(['compact', file, '--json'])).stdout)
+  t.equal((await callCommand(['del', file, ...seqs])).code, 0)
+  t.equal((await callCommand(['get', file, seqs[3]])).code, 1)
+  const { sizeBefore, size } = JSON.parse((await callCommand(['compact', file, '--json'])).stdout)
   t.ok(size < sizeBefore / 2, `${sizeBefore} to ${size}`)
-  t.equal((await runCommand(['count', file])).stdout, '100\n')
+  t.equal((await callCommand(['count', file])).stdout, '100\n')
 })
 
 tape('convert: an old log becomes a checked one, in its codec or another', async (t) => {
   const file = newPath('new.log')
-  const { stdout, code } = await runCommand(['convert', SSB, file, '--to-codec', 'binary'])
+  const { stdout, code } = await callCommand(['convert', SSB, file, '--to-codec', 'binary'])
   t.equal(code, 0)
   t.match(stdout, /2,000 records converted from offset32 \(json\) to checked \(binary\)/)
-  t.equal((await runCommand(['count', file, '--where', 'value.content.type=post'])).stdout, '530\n')
+  t.equal((await callCommand(['count', file, '--where', 'value.content.type=post'])).stdout, '530\n')
   const back = `${file}.back`
-  t.equal((await runCommand(['convert', file, back, '--to-codec', 'json'])).code, 0)
+  t.equal((await callCommand(['convert', file, back, '--to-codec', 'json'])).code, 0)
   t.equal(await cat(back), await cat(SSB))
 })
 
 tape('snapshot and repair: a copy while it is written; what is good of a damaged log', async (t) => {
   const file = newPath()
-  await runCommand(['import', file], { input: makeLines(500) })
+  await callCommand(['import', file], { input: makeLines(500) })
   const release = await holdLog(file)
   const copy = `${file}.copy`
-  t.equal((await runCommand(['snapshot', file, copy])).code, 0)
+  t.equal((await callCommand(['snapshot', file, copy])).code, 0)
   await release()
-  t.equal((await runCommand(['count', copy])).stdout, '501\n')
-  t.equal((await runCommand(['snapshot', file, copy])).code, 2, 'never over another file')
+  t.equal((await callCommand(['count', copy])).stdout, '501\n')
+  t.equal((await callCommand(['snapshot', file, copy])).code, 2, 'never over another file')
 
   const bytes = fs.readFileSync(file)
   bytes[70_000] ^= 1
   fs.writeFileSync(file, bytes)
-  const plan = await runCommand(['repair', file])
+  const plan = await callCommand(['repair', file])
   t.equal(plan.code, 1)
   t.match(plan.stdout, /lost: bytes[\s\S]*can be saved[\s\S]*dry run/)
   t.notOk(fs.existsSync(`${file}.repaired`))
-  t.equal((await runCommand(['repair', file, '--write'])).code, 0)
-  t.equal((await runCommand(['verify', `${file}.repaired`])).code, 0)
-  const { stdout, code } = await runCommand(['verify', file])
+  t.equal((await callCommand(['repair', file, '--write'])).code, 0)
+  t.equal((await callCommand(['verify', `${file}.repaired`])).code, 0)
+  const { stdout, code } = await callCommand(['verify', file])
   t.equal(code, 1)
   t.match(stdout, /^bytes \d+ to \d+ \(.*\n.*damaged in 1 range/)
-  const skipped = await runCommand(['count', file, '--skip-damage'])
+  const skipped = await callCommand(['count', file, '--skip-damage'])
   t.equal(skipped.code, 1)
-  t.equal((await runCommand(['count', `${file}.repaired`])).stdout, skipped.stdout)
+  t.equal((await callCommand(['count', `${file}.repaired`])).stdout, skipped.stdout)
 })
 
 tape('append, import: what is refused leaves nothing behind', async (t) => {
@@ -181,19 +181,19 @@ tape('append, import: what is refused leaves nothing behind', async (t) => {
     [['import', log, bad]],
     [['import', log, `${bad}.gone`]]
   ]) {
-    const { code } = await runCommand(words, { input })
+    const { code } = await callCommand(words, { input })
     t.ok(code > 0, words.join(' '))
     t.deepEqual(fs.readdirSync(folder), [])
   }
-  t.equal((await runCommand(['append', log])).code, 0)
-  t.equal((await runCommand(['count', log])).stdout, '0\n', 'nothing makes an empty log')
+  t.equal((await callCommand(['append', log])).code, 0)
+  t.equal((await callCommand(['count', log])).stdout, '0\n', 'nothing makes an empty log')
 })
 
 tape('append --seqs: at a bad value, what comes before it is appended, and nothing behind it', async (t) => {
   const log = path.join(temporaryFolder(), 'events.log')
-  const { code, stdout, stderr } = await runCommand(['append', '--seqs', log, '{"n":1}', '{"n":2}', 'bad', '{"n":3}'])
+  const { code, stdout, stderr } = await callCommand(['append', '--seqs', log, '{"n":1}', '{"n":2}', 'bad', '{"n":3}'])
   t.equal(code, 1)
   t.match(stderr, /^millrace: value 3 is no record: .*; what comes before it was appended \(2\)/)
   t.equal(stdout.trim().split('\n').length, 2)
-  t.equal((await runCommand(['cat', log])).stdout, '{"n":1}\n{"n":2}\n')
+  t.equal((await callCommand(['cat', log])).stdout, '{"n":1}\n{"n":2}\n')
 })

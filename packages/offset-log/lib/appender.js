@@ -19,9 +19,11 @@ const TURN_MS = 4
 // Two full writes keep the writer busy, so callers gain nothing if they append more before it has caught up.
 const DRAIN_SIZE = 2 * WRITE_SIZE_MAX
 
-/** @typedef {(err: Error | null, seq?: number) => void} Done */
+/** @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them */
 /** @typedef {import('@millrace/framing').Packed} Packed */
 /** @typedef {Pick<AppendGroup, 'records' | 'ends' | 'seqs' | 'count'>} Frameable  becomes one commit */
+/** @typedef {{ seqs: number[] }} Given  to an append that asks for the seqs of all its records, once framed */
+/** @typedef {Frameable & { asking: AppendGroup['asking'] }} Asking */
 /** @typedef {{ group: AppendGroup, err: Error | null, isSettled: boolean }} Taken */
 
 class Appender {
@@ -103,15 +105,18 @@ class Appender {
   /**
    * @param {Buffer | Buffer[]} records  an array is a batch. They must not change until `done` runs
    * @param {number} dataSize  of the records together, in bytes
-   * @param {Done} done  gets the seq of the last record; never runs before this returns
+   * @param {Done} done  never runs before this returns
+   * @param {boolean} givesSeqs  whether `done` gets the seqs of all records; else it gets the seq of the last one
    */
-  append (records, dataSize, done) {
+  append (records, dataSize, done, givesSeqs) {
     const { store, lifecycle } = this.#file
     const size = dataSize + (Array.isArray(records) ? records.length : 1) * store.frameOverhead
     // The exact bound is computed only for large appends.
     const sizeMax = size <= WRITE_SIZE_MAX ? 0 : store.writeSizeMax(size)
     if (sizeMax > BATCH_SIZE_MAX) return nextTick(done, tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX))
-    this.#waiting.groupFor(size).add(records, size, done)
+    const group = this.#waiting.groupFor(size)
+    if (givesSeqs) group.addAsking(records, size, done)
+    else group.add(records, size, done)
     this.#pendingSize += size
     lifecycle.enter()
     // In the next tick, so that appends made until then join the group.
@@ -121,7 +126,7 @@ class Appender {
   /** @param {() => void} cb  runs once all earlier appends are written or have failed */
   flush (cb) {
     if (!this.#isBusy && this.#waiting.isEmpty) cb()
-    else this.append([], 0, () => cb())
+    else this.append([], 0, () => cb(), false)
   }
 
   /** Makes appends wait until `release`. @param {() => void} cb  runs once no write is in progress */
@@ -169,7 +174,8 @@ class Appender {
   /** @type {(group: AppendGroup, sizeMax: number) => void} `sizeMax` is an upper bound of its bytes in the file */
   #write (group, sizeMax) {
     const { blocks, store, durability } = this.#file
-    const framed = this.#framed = store.frame(group, this.#target.ofSize(sizeMax))
+    const target = this.#target.ofSize(sizeMax)
+    const framed = this.#framed = group.asking.size === 0 ? store.frame(group, target) : frameEach(store, group, target)
     blocks.append(framed.bytes, (err) => {
       if (this.#current !== group) return this.#goOn()
       this.#current = this.#framed = null
@@ -294,20 +300,23 @@ class Appender {
    * @param {Buffer[]} records  at least one
    * @param {number} dataSize  of the records together, in bytes
    * @param {boolean} isSynced  whether to sync too
-   * @returns {number}  the seq of the last record
+   * @param {boolean} givesSeqs
+   * @returns {number | number[]}  the seq of the last record; with `givesSeqs`, those of all
    * @throws the failure. If only the sync fails, the records are written and the log is poisoned
    */
-  appendNow (records, dataSize, isSynced) {
+  appendNow (records, dataSize, isSynced, givesSeqs) {
     const { store, durability } = this.#file
     if (this.#current !== null || !this.#waiting.isEmpty) this.flushNow(false)
     const size = dataSize + records.length * store.frameOverhead
     const sizeMax = store.writeSizeMax(size)
     if (sizeMax > BATCH_SIZE_MAX) throw tooLargeToAppend('a batch', sizeMax, BATCH_SIZE_MAX)
     if (sizeMax > store.room) throw this.#full(size, 0)
+    const given = { seqs: [] }
+    const asking = givesSeqs ? new Map([[0, given]]) : NOBODY
     /** @type {Packed} */
     let framed
     try {
-      framed = this.#writeFramesNow({ records, ends: [records.length], seqs: [-1], count: 1 }, sizeMax)
+      framed = this.#writeFramesNow({ records, ends: [records.length], seqs: [-1], count: 1, asking }, sizeMax)
     } catch (err) {
       throw durability.noteFailedWrite(/** @type {Error} */ (err))
     }
@@ -315,16 +324,16 @@ class Appender {
     else this.#show(framed)
     if (isSynced) durability.syncNow()
     if (durability.mode === 'always') durability.start()
-    return framed.seq
+    return givesSeqs ? given.seqs : framed.seq
   }
 
-  /** @type {(group: Frameable, sizeMax: number) => Packed} `sizeMax` is an upper bound of its bytes in the file */
+  /** @type {(group: Asking, sizeMax: number) => Packed} `sizeMax` is an upper bound of its bytes in the file */
   #writeFramesNow (group, sizeMax) {
     const { blocks, store, durability } = this.#file
     store.checkpoints.prepareAppendNow(sizeMax)
     // With `fsync: 'always'`, frames are shown once they are durable. Until then their memory must not be used again.
     const target = durability.mode === 'always' ? Buffer.allocUnsafeSlow(sizeMax) : this.#target.ofSize(sizeMax)
-    const framed = store.frame(group, target)
+    const framed = group.asking.size === 0 ? store.frame(group, target) : frameEach(store, group, target)
     blocks.appendNow(framed.bytes)
     this.#noteWritten(framed)
     return framed
@@ -420,6 +429,8 @@ class Appender {
       const records = group.recordsOf(index)
       const size = records.reduce((total, { length }) => total + length + store.frameOverhead, 0)
       if (store.writeSizeMax(kept.size + size) <= store.room) {
+        const given = group.asking.get(index)
+        if (given !== undefined) kept.asking.set(kept.count, given)
         kept.add(records, size, done)
         continue
       }
@@ -432,6 +443,23 @@ class Appender {
     }
     return kept
   }
+}
+
+/** If nobody asks for all seqs. @type {AppendGroup['asking']} */
+const NOBODY = new Map()
+
+/**
+ * Frames a group in which appends ask for all seqs, as if each record was appended alone: the bytes are the same.
+ * @type {(store: import('./load').LogFile['store'], group: Asking, target: Buffer) => Packed}
+ */
+function frameEach (store, { records, ends, seqs, count, asking }, target) {
+  const eachEnd = Array.from({ length: ends[count - 1] }, (_, index) => index + 1)
+  /** @type {number[]} */
+  const all = []
+  const framed = store.frame({ records, ends: eachEnd, seqs: all, count: eachEnd.length }, target)
+  for (let index = 0; index < count; index++) seqs[index] = all[ends[index] - 1]
+  for (const [index, given] of asking) given.seqs = all.slice(index === 0 ? 0 : ends[index - 1], ends[index])
+  return framed
 }
 
 // Fills used lists, so that they do not keep old records alive.
@@ -450,6 +478,8 @@ class AppendGroup {
   seqs = []
   /** @type {Done[]} */
   dones = []
+  /** The appends that ask for the seqs of all their records, by index: what they get. @type {Map<number, Given>} */
+  asking = new Map()
   /** How many records and how many appends the group has: the lists may be longer. */
   recordCount = 0
   count = 0
@@ -473,6 +503,13 @@ class AppendGroup {
     this.size += size
   }
 
+  /** @type {(records: Buffer | Buffer[], size: number, done: Done) => void} `done` gets the seqs of all records */
+  addAsking (records, size, done) {
+    const given = { seqs: [] }
+    this.asking.set(this.count, given)
+    this.add(records, size, (err) => err ? done(err) : done(null, given.seqs))
+  }
+
   /** @type {(index: number) => Buffer[]} */
   recordsOf (index) {
     return this.records.slice(index === 0 ? 0 : this.ends[index - 1], this.ends[index])
@@ -491,6 +528,7 @@ class AppendGroup {
     this.records.fill(NO_RECORD, 0, this.recordCount)
     this.dones.fill(ignore, 0, this.count)
     this.recordCount = this.count = this.size = 0
+    this.asking.clear()
   }
 }
 

@@ -8,6 +8,7 @@ const { LogError, asError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, createSettler } = require('@millrace/flow')
 const { closedError, notReady, unreadable } = require('./errors')
 const { Getter } = require('./getter')
+const { parseAppend } = require('./options')
 const { parseRange } = require('./range')
 const { scan } = require('./scan')
 const { createFailedSource, createSource } = require('./source')
@@ -75,17 +76,34 @@ class BaseLog {
     if (follower) await call(follower, 'refresh')
   }
 
-  /** @type {(values: unknown, cb?: NodeCallback<any>) => any} */
-  append (values, cb) {
-    if (typeof cb === 'function') return this._append(values, /** @type {Callback<number>} */ (cb))
+  /** @type {(values: unknown, options?: any, cb?: NodeCallback<any>) => any} the callback may be the second argument */
+  append (values, options, cb) {
+    if (typeof options === 'function') return this._append(values, /** @type {Callback<number>} */ (options), false)
+    if (typeof cb === 'function') return this.#appendWith(values, options, cb)
+    const hasOptions = typeof options === 'object' && options !== null
     // No closure here sees the values: each promise that waits would keep them in memory beside their records.
-    const settler = createSettler(cb, 'append')
-    this._append(values, settler.cb)
+    const settler = createSettler(hasOptions ? cb : cb ?? options, 'append')
+    if (hasOptions) this.#appendWith(values, options, settler.cb)
+    else this._append(values, settler.cb, false)
     return settler.promise
   }
 
-  /** @type {(values: unknown, cb: Callback<number>) => void} */
-  _append (values, cb) {
+  /** @type {(values: unknown, options: any, cb: Callback<any>) => void} */
+  #appendWith (values, options = {}, cb) {
+    let givesSeqs
+    try {
+      givesSeqs = parseAppend('append', options)
+    } catch (err) {
+      return this._lifecycle.run('append', cb, (cb) => cb(asError(err, 'append: an option')))
+    }
+    this._append(values, cb, givesSeqs)
+  }
+
+  /**
+   * @type {(values: unknown, cb: Callback<any>, givesSeqs: boolean) => void} `givesSeqs`: whether `cb` gets the seqs of
+   *   all records; else it gets the seq of the last one
+   */
+  _append (values, cb, givesSeqs) {
     const overload = this._appender.overload
     if (overload !== null) return nextTick(cb, overload)
     let records
@@ -96,35 +114,35 @@ class BaseLog {
       return this._runWrite('append', cb, (cb) => cb(unreadable(err)))
     }
     // Usually the log is open. Then nothing but the records is allocated here.
-    if (this._lifecycle.isOpen) this._appendRecords(records, cb)
-    else this.#appendLater(records, cb)
+    if (this._lifecycle.isOpen) this._appendRecords(records, cb, givesSeqs)
+    else this.#appendLater(records, cb, givesSeqs)
   }
 
   /**
    * Records that wait for the log to open count as pending.
-   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void}
+   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void}
    */
-  #appendLater (records, cb) {
+  #appendLater (records, cb, givesSeqs) {
     let size = sizeOf(records)
     this._appender.reserve(size)
     const free = () => {
       this._appender.free(size)
       size = 0
     }
-    this._lifecycle.run('append', (err, seq) => {
+    this._lifecycle.run('append', (err, result) => {
       free()
       if (err) cb(err)
-      else cb(null, seq)
+      else cb(null, result)
     }, (cb) => {
       free()
-      this._appendRecords(records, cb)
+      this._appendRecords(records, cb, givesSeqs)
     })
   }
 
   /**
    * Appends to a log that is open.
    * @abstract
-   * @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch
+   * @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} an array is a batch
    */
   _appendRecords () {}
 
@@ -273,7 +291,7 @@ class BaseLog {
     throw this.#cannotWriteNow('flushSync')
   }
 
-  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  /** @type {(values: unknown, options?: any) => any} */
   appendSync () {
     throw this.#cannotWriteNow('appendSync')
   }

@@ -16,6 +16,11 @@
  * @typedef {object} SyncOptions  of `flushSync` and `appendSync`
  * @property {boolean | undefined} [sync]  False leaves out the sync: the records then survive a killed process, but not
  *   a power cut. True by default.
+ * @typedef {object} AppendOptions  of `append`
+ * @property {boolean | undefined} [seqs]  True gives an array with the seqs of all records, in their order. A single
+ *   value gives an array of one seq, an empty batch an empty array. False, the default, gives the seq of the last
+ *   record.
+ * @typedef {SyncOptions & AppendOptions} AppendSyncOptions  of `appendSync`
  * @typedef {object} ReadAhead
  * @property {number} [highWaterMark]  How many records the stream reads ahead; 16 by default, as in Node.js.
  * @typedef {ScanOptions & { threads?: undefined }} PlainScanOptions
@@ -78,10 +83,32 @@
  * @typedef {0 extends 1 & T ? never : T extends readonly unknown[] ? T : never} ListOf
  */
 
+/** @typedef {{ seqs: true }} AllSeqs */
+/** @typedef {{ seqs?: false | undefined }} LastSeq */
+
+/**
+ * The option `seqs` determines the type of the result.
+ * @template Values
+ * @typedef {Method<[values: Values], number> &
+ *   Method<[values: Values, options: AppendOptions & AllSeqs], number[]> &
+ *   Method<[values: Values, options: (AppendOptions & LastSeq) | undefined], number> &
+ *   Method<[values: Values, options: AppendOptions | undefined], number | number[]>} AppendAll
+ */
+
 /**
  * @template T
- * @typedef {Method<[values: readonly T[]], number> & Method<[value: ListOf<T>], ListIsABatch> &
- *   Method<[value: T], number>} Append
+ * @typedef {AppendAll<readonly T[]> &
+ *   Method<[value: ListOf<T>], ListIsABatch> & Method<[value: ListOf<T>, options: AppendOptions], ListIsABatch> &
+ *   AppendAll<T>} Append
+ */
+
+/**
+ * @template T
+ * @typedef {{
+ *   (values: T | readonly T[], options: AppendSyncOptions & AllSeqs): number[]
+ *   (values: T | readonly T[], options?: AppendSyncOptions & LastSeq): number
+ *   (values: T | readonly T[], options?: AppendSyncOptions): number | number[]
+ * }} AppendSync
  */
 
 /** @template T @typedef {{ seq: number, value: T }} Entry */
@@ -232,9 +259,9 @@
  *   every other call fails with the same error, and if no call reports it before the next turn of the event loop, the
  *   process emits the warning `FailedOpenWarning` with the error's code.
  * @property {Append<T>} append  Adds a record, or an array of them as an atomic batch, and returns the seq of the last
- *   one. `since` has reached it when the call ends. Concurrent calls share a write. If a value cannot be encoded, only
- *   this call fails, and `index` of the error is its place in the batch. A value that is an array itself must be put
- *   into an array.
+ *   one, or with `seqs: true` an array with those of all. `since` has reached it when the call ends. Concurrent calls
+ *   share a write. If a value cannot be encoded, only this call fails, and `index` of the error is its place in the
+ *   batch. A value that is an array itself must be put into an array.
  * @property {Method<[seq: number], T> & Method<[seq: number, options: GetOptions], T>} get  Reads one record and
  *   returns its value, which the log never changes later. It fails with `flumelog:deleted` if the record was deleted,
  *   with ERR_LOG_SEQ_LOST if a power cut took it, and with ERR_RECORD_NOT_FOUND if no record begins at the seq. The
@@ -271,11 +298,11 @@
  *   for deletions. It throws ERR_LOG_NOT_READY while the log is being opened or a compaction replaces its file,
  *   ERR_LOG_CLOSED if the log is closed and no earlier append waits, ERR_NOT_SUPPORTED if the storage has no
  *   synchronous calls, the error of opening, and that of a write or sync that fails, which the appends get too.
- * @property {(values: T | readonly T[], options?: SyncOptions) => number} appendSync  Appends a
- *   record or a batch after all earlier appends and returns the seq of the last one; it writes, syncs and throws as
- *   `flushSync` does. With `sync: false` it is the fastest way to have a record in the file before the next line of the
- *   program runs. If it throws, its records are not in the log, except with ERR_LOG_POISONED after a failed sync: then
- *   a power cut may take them.
+ * @property {AppendSync<T>} appendSync  Appends a record or a batch after all earlier appends and returns the seq of
+ *   the last one, or with `seqs: true` those of all; it writes, syncs and throws as `flushSync` does. With
+ *   `sync: false` it is the fastest way to have a record in the file before the next line of the program runs. If it
+ *   throws, its records are not in the log, except with ERR_LOG_POISONED after a failed sync: then a power cut may take
+ *   them.
  * @property {Method<[], Stats>} stats  Describes the log, without reading it.
  * @property {Method<[], number | null>} measureReclaimable  Returns how many bytes a compaction would give back; null
  *   if damage makes that unknown. It reads the whole log.

@@ -13,7 +13,7 @@ const { Durability, OpenLog } = require('./durability')
 const { Follower } = require('./follower')
 const { load, loadNew } = require('./load')
 const { Maintenance, Replacement } = require('./maintenance')
-const { parseFlush, parseOptions } = require('./options')
+const { parseAppend, parseFlush, parseOptions } = require('./options')
 const { KeepAlive } = require('./stream')
 
 /** @typedef {import('./options').OffsetLogOptions} OffsetLogOptions */
@@ -85,26 +85,26 @@ class Log extends BaseLog {
     else this._loadUnless(parsed.signal, loading)
   }
 
-  /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} an array is a batch */
-  _appendRecords (records, cb) {
+  /** @type {(records: Buffer | Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} an array is a batch */
+  _appendRecords (records, cb, givesSeqs) {
     const err = this._writeError('append') ?? this._foreignError
     if (err) return nextTick(cb, err)
-    if (Array.isArray(records)) return this._appendBatch(records, cb)
+    if (Array.isArray(records)) return this._appendBatch(records, cb, givesSeqs)
     const recordErr = this._checkRecord(records)
     if (recordErr) nextTick(cb, recordErr)
-    else this._appender.append(records, records.length, cb)
+    else this._appender.append(records, records.length, cb, givesSeqs)
   }
 
-  /** @type {(records: Buffer[], cb: Callback<number>) => void} */
-  _appendBatch (records, cb) {
+  /** @type {(records: Buffer[], cb: Callback<any>, givesSeqs: boolean) => void} */
+  _appendBatch (records, cb, givesSeqs) {
     let dataSize = 0
     for (let index = 0; index < records.length; index++) {
       const recordErr = this._checkRecord(records[index])
       if (recordErr) return nextTick(cb, ofBatch(recordErr, index))
       dataSize += records[index].length
     }
-    if (records.length === 0) cb(null, this.since.value)
-    else this._appender.append(records, dataSize, cb)
+    if (records.length === 0) cb(null, givesSeqs ? [] : this.since.value)
+    else this._appender.append(records, dataSize, cb, givesSeqs)
   }
 
   /** @type {(range: import('./range').Range, options: any, onRecords: unknown, cb: Callback<any>) => void} */
@@ -140,15 +140,16 @@ class Log extends BaseLog {
     this._openLog?.finishAgain()
   }
 
-  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  /** @type {(values: unknown, options?: import('./contract').AppendSyncOptions) => any} */
   appendSync (values, options = {}) {
     const isSynced = parseFlush('appendSync', options)
+    const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
-    return this._appendRecordsNow(this._file.codec.encodeAll(values), isSynced)
+    return this._appendRecordsNow(this._file.codec.encodeAll(values), isSynced, givesSeqs)
   }
 
-  /** @type {(given: Buffer | Buffer[], isSynced: boolean) => number} an array is a batch */
-  _appendRecordsNow (given, isSynced) {
+  /** @type {(given: Buffer | Buffer[], isSynced: boolean, givesSeqs: boolean) => any} an array is a batch */
+  _appendRecordsNow (given, isSynced, givesSeqs) {
     if (this._foreignError !== null) throw this._foreignError
     const records = Array.isArray(given) ? given : [given]
     let dataSize = 0
@@ -157,10 +158,11 @@ class Log extends BaseLog {
       if (err !== null) throw Array.isArray(given) ? ofBatch(err, index) : err
       dataSize += records[index].length
     }
-    const seq = records.length === 0 ? this.since.value : this._appender.appendNow(records, dataSize, isSynced)
-    this._returnedSeq = seq
+    if (records.length === 0) return givesSeqs ? [] : this.since.value
+    const result = this._appender.appendNow(records, dataSize, isSynced, givesSeqs)
+    this._returnedSeq = Array.isArray(result) ? result[result.length - 1] : result
     this._openLog?.finishAgain()
-    return seq
+    return result
   }
 
   /** Throws if the call may not write without waiting. @type {(name: string, mayBeClosed: boolean) => void} */

@@ -17,6 +17,9 @@ const KNOWN = ['codec', 'framing', 'id', 'blockSize', 'flags', 'cache', 'fsync',
   'onCorrupt',
   'lock', 'lockTimeout', 'mustExist', 'errorIfExists', 'strict', 'signal', 'storage', 'mode']
 
+/** By call. */
+const CALL_OPTIONS = { flushSync: ['sync'], append: ['seqs'], appendSync: ['sync', 'seqs'] }
+
 /** @typedef {'checked' | 'offset32' | 'offset48' | 'offset53'} FramingName */
 
 /**
@@ -128,17 +131,37 @@ function parseOptions (options = {}) {
 }
 
 /**
- * Checks the options of `flushSync` and `appendSync`.
- * @param {string} call  `flushSync` or `appendSync`
+ * Checks the options of calls that write without waiting.
+ * @param {'flushSync' | 'appendSync'} call
  * @param {{ sync?: boolean | undefined }} options  `sync`: false leaves out the sync
+ * @returns {boolean}  whether to sync
  * @throws {TypeError} ERR_INVALID_ARGUMENT
  */
 function parseFlush (call, options) {
-  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
-  for (const name in options) if (name !== 'sync') checkNames(call, options, ['sync'])
+  checkOptions(call, options, CALL_OPTIONS[call])
   const { sync = true } = options
   if (typeof sync !== 'boolean') throw misuse(`${call}: sync must be true or false, got ${String(sync)}`)
   return sync
+}
+
+/**
+ * Checks the options of `append` and `appendSync`.
+ * @param {'append' | 'appendSync'} call
+ * @param {{ seqs?: boolean | undefined }} options
+ * @returns {boolean}  whether to give the seqs of all records
+ * @throws {TypeError} ERR_INVALID_ARGUMENT
+ */
+function parseAppend (call, options) {
+  checkOptions(call, options, CALL_OPTIONS[call])
+  const { seqs = false } = options
+  if (typeof seqs !== 'boolean') throw misuse(`${call}: seqs must be true or false, got ${String(seqs)}`)
+  return seqs
+}
+
+/** @type {(call: string, options: object, known: readonly string[]) => void} throws ERR_INVALID_ARGUMENT */
+function checkOptions (call, options, known) {
+  if (options === null || typeof options !== 'object') throw misuse(`${call}: expected options, got ${String(options)}`)
+  for (const name in options) if (!known.includes(name)) checkNames(call, options, known)
 }
 
 /** @type {(name: string, value: unknown, choices: unknown[]) => void} throws ERR_INVALID_ARGUMENT */
@@ -147,4 +170,5 @@ function checkOneOf (name, value, choices) {
 }
 
 exports.parseOptions = parseOptions
+exports.parseAppend = parseAppend
 exports.parseFlush = parseFlush

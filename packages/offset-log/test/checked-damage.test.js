@@ -22,7 +22,7 @@ tape(`damage: every flipped bit and every sector out of place is noticed (seed $
   const tally = await checkDamage({
     exhaustive: scope !== '',
     seed,
-    samples: 60,
+    samples: inQuickRuns(60, 3),
     share: { index: index - 1, count },
     onProgress: ({ cases, faults }) => t.comment(`${cases} cases, ${faults.length} faults`)
   })

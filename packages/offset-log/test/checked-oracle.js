@@ -24,7 +24,7 @@ function check (isTrue, message) {
 }
 
 function isZero (bytes) {
-  return bytes.every((byte) => byte === 0)
+  return Buffer.alloc(bytes.length).equals(bytes)
 }
 
 /**

@@ -3,7 +3,7 @@
 // synced in it; the legacy ones only that what was synced is not lost.
 
 const tape = require('tape')
-const { CrashPoint, SimulatedDisk, createRandom, testLog } = require('@millrace/testkit')
+const { CrashPoint, SimulatedDisk, createRandom, inQuickRuns, testLog } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 
 const FILE = '/folder/log'
@@ -26,7 +26,7 @@ tape(`crash: a checked log is an exact prefix of the commits, and has all that w
   const random = createRandom(seed)
   const images = new Set()
   let recovered = 0
-  for (let round = 0; round < 90; round++) {
+  for (let round = 0; round < inQuickRuns(90, 2); round++) {
     const fsync = ['always', 'interval', 'never'][round % 3]
     const disk = new SimulatedDisk()
     const log = OffsetLog(FILE, { storage: disk.storage, fsync })
@@ -78,7 +78,7 @@ async function checkPrefix (t, disk, commits, images) {
 tape(`crash: what sync has covered is there afterwards, in legacy framings too (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
   const tally = { images: new Set(), opened: 0, readOnly: 0, refused: 0, recovered: 0 }
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < inQuickRuns(150, 2); round++) {
     const disk = new SimulatedDisk()
     const log = OffsetLog(FILE, { storage: disk.storage, framing: LEGACY[round % 3] })
     const promised = []

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, isLongRun, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { crc, decodeLog } = require('./checked-oracle')
 
@@ -310,7 +310,8 @@ for (const [what, plan] of Object.entries(plans)) {
     const states = await recordDeletion(plan)
     let count = 0
     for (const { disk, records, isDone } of states) {
-      const images = [disk, disk.crash(() => 0), disk.crash((n) => n - 1), ...[1, 2, 3].map(() => disk.crash(random))]
+      const crashes = Array.from({ length: inQuickRuns(3) }, () => disk.crash(random))
+      const images = [disk, disk.crash(() => 0), disk.crash((n) => n - 1), ...crashes]
       for (const image of images) {
         const deeper = await checkAfterCrash(t, image, records, isDone, random)
         count++
@@ -359,7 +360,8 @@ async function checkAfterCrash (t, disk, records, isDone, random) {
   await reader.close()
   if (!disk.read(FILE).equals(before)) t.fail('a reader has written')
   const deeper = []
-  const image = disk.clone({ onChange: () => { if (random(4) === 0) deeper.push(image.crash(random)) } })
+  const share = isLongRun ? 4 : 16
+  const image = disk.clone({ onChange: () => { if (random(share) === 0) deeper.push(image.crash(random)) } })
   const log = OffsetLog(FILE, { storage: image.storage, cache: CACHE_SIZE })
   const found = await describe(log, records)
   image.onChange = null

@@ -6,11 +6,12 @@ const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
 const { Worker } = require('node:worker_threads')
-const { SimulatedDisk, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { runLockRace } = require('./lock-race/run-lock-race')
 
 const FRAMINGS = ['checked', 'offset48']
+const ROUND_COUNT = inQuickRuns(10)
 const newPath = () => path.join(fs.realpathSync.native(temporaryFolder()), 'log')
 const record = (text) => Buffer.from(text)
 
@@ -162,10 +163,10 @@ tape('lock: a storage of one\'s own is nobody else\'s', async (t) => {
 
 const seed = Date.now() % 2 ** 31
 tape(`lock: processes race for a log, and one wins (seed ${seed})`, async (t) => {
-  const { failures, figures } = await runLockRace({ rounds: 10, processes: 8, seed, print: () => {} })
+  const { failures, figures } = await runLockRace({ rounds: ROUND_COUNT, processes: 8, seed, print: () => {} })
   t.deepEqual(failures, [])
-  t.equal(figures.winners, 10)
-  t.equal(figures.refused, 70)
+  t.equal(figures.winners, ROUND_COUNT)
+  t.equal(figures.refused, 7 * ROUND_COUNT)
 })
 
 tape('lock: false takes no lock, and leaves none behind', async (t) => {

@@ -160,8 +160,12 @@ tape('misuse: options that are none, and functions that are none', async (t) => 
     const code = await codeOf((cb) => log.scan({}, () => { throw nothing }, cb))
     t.equal(code, 'ERR_INVALID_ARGUMENT', `scan with what throws ${nothing}`)
   }
+  const throwing = { get seqs () { throw undefined } } // eslint-disable-line no-throw-literal
+  for (const options of [{ seq: true }, { seqs: 1 }, { seqs: null }, throwing]) {
+    t.equal(await codeOf((cb) => log.append('b', options, cb)), 'ERR_INVALID_ARGUMENT', `append ${Object.keys(options)}`)
+  }
   for (const cb of [null, 5, 'cb', {}]) {
-    for (const call of [() => log.append('b', cb), () => log.get(seqs[0], {}, cb), () => log.del(seqs[0], cb), () => log.sync(cb),
+    for (const call of [() => log.append('b', {}, cb), () => log.get(seqs[0], {}, cb), () => log.del(seqs[0], cb), () => log.sync(cb),
       () => log.count({}, cb), () => log.first({}, cb), () => log.last({}, cb), () => log.getMany([], {}, cb),
       () => log.drained(cb), () => log.measureReclaimable(cb), () => log.toSink(cb),
       () => log.scan({}, () => {}, cb), () => log.stats(cb), () => log.ready(cb), () => log.close(cb)]) {

@@ -4,7 +4,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { failureOf, faultyStorage, flip, splice, stopClock, temporaryFolder, truncate, zero } = require('@millrace/testkit')
+const { failureOf, faultyStorage, flip, isLongRun, splice, stopClock, temporaryFolder, truncate, zero } = require('@millrace/testkit')
 const { fileStorage } = require('@millrace/block-file')
 const { OffsetLog } = require('..')
 
@@ -57,7 +57,7 @@ for (const framing of ['offset32', 'offset48', 'offset53']) {
     for (let size = seqs[2] + 1; size < bytes.length; size++) {
       const file = path.join(temporaryFolder(), 'log')
       fs.writeFileSync(file, bytes.subarray(0, size))
-      const log = OffsetLog(file)
+      const log = OffsetLog(file, { lock: false })
       await log.ready()
       const kept = `${file}.cut-${seqs[2]}`
       if (log.recovery?.keptAt !== kept || log.recovery.offset !== seqs[2] || log.since.value !== seqs[1]) {
@@ -126,14 +126,15 @@ tape('flumelog-offset fault: a flipped bit in the last trailer deletes the last 
   for (let offset = seqs[2]; offset < bytes.length; offset++) {
     const isField = offset < seqs[2] + 4 || offset >= bytes.length - 8
     if (!isField) continue
-    for (let bit = 0; bit < 8; bit++) {
+    // In a quick run every second bit.
+    for (let bit = isLongRun ? 0 : offset % 2; bit < 8; bit += isLongRun ? 1 : 2) {
       const file = path.join(temporaryFolder(), 'log')
       fs.writeFileSync(file, bytes)
       flip(file, offset, bit)
       const before = fs.readFileSync(file)
       for (const flags of ['r', 'r+']) {
         const name = `byte ${offset}, bit ${bit}, flags ${flags}`
-        const log = OffsetLog(file, { flags })
+        const log = OffsetLog(file, { flags, lock: false })
         if (flags === 'r+') await checkReadOnly(t, log, { offset: seqs[2], size: bytes.length - seqs[2], name })
         const { values, err } = await readAll(log)
         if (values.join() !== 'first,second') t.fail(`${name}: the records before it can still be read`)
@@ -144,7 +145,7 @@ tape('flumelog-offset fault: a flipped bit in the last trailer deletes the last 
       }
     }
   }
-  t.pass('96 flips')
+  t.pass('all flips')
 })
 
 tape('flumelog-offset fault: recovery can reach truncate(0)', async (t) => {
@@ -314,7 +315,7 @@ tape('damage: every flipped bit of a log gives values or a code, never a hang', 
     const file = path.join(temporaryFolder(), 'log')
     fs.writeFileSync(file, bytes)
     flip(file, offset, offset % 8)
-    const log = OffsetLog(file)
+    const log = OffsetLog(file, { lock: false })
     const err = await failureOf(() => valuesOf(log))
     if (err && !/^ERR_/.test(err.code)) t.fail(`byte ${offset}: ${err.stack}`)
     await log.close()

@@ -9,7 +9,7 @@ const pull = require('pull-stream')
 const spec = require('pull-spec')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { SimulatedDisk, createRandom, failureOf, flip, stopClock, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, flip, inQuickRuns, stopClock, temporaryFolder } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { LiveOracle, randomOptions, select } = require('./stream-oracle')
 
@@ -92,7 +92,7 @@ for (const framing of FRAMINGS) {
       for (let phase = 0; phase < 4; phase++) {
         await grow(log, entries, random, 30)
         await erase(log, entries.filter(() => random(6) === 0))
-        for (let round = 0; round < 50; round++) {
+        for (let round = 0; round < inQuickRuns(50, 3); round++) {
           const options = { ...randomOptions(random, entries), reverse: random(2) === 0 }
           const expected = JSON.stringify(select(entries, options))
           const sources = Object.keys(readers).map(() => log.stream(options))
@@ -111,7 +111,7 @@ for (const framing of FRAMINGS) {
       }
       await log.close()
     }
-    t.ok(rounds > 1000, `${rounds} streams`)
+    t.ok(rounds > inQuickRuns(1000, 3), `${rounds} streams`)
   })
 
   tape(`stream: a live one gives what an array gives while the log changes (${framing}, seed ${seed})`, async (t) => {

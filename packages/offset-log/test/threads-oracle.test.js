@@ -6,7 +6,7 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { createRandom, garble, swap, temporaryFolder, zero } = require('@millrace/testkit')
+const { createRandom, garble, inQuickRuns, swap, temporaryFolder, zero } = require('@millrace/testkit')
 const { OffsetLog } = require('..')
 const { SpreadScan } = require('../lib/threads/pool')
 const createTask = require('./threads/list-records')
@@ -16,7 +16,7 @@ const HEAD_SIZE = 32768
 const PAGE_SIZE = 16384
 const FRAMINGS = ['checked', 'offset32', 'offset48', 'offset53']
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
-const rounds = Number(process.env.MILLRACE_ROUNDS) || 10
+const rounds = Number(process.env.MILLRACE_ROUNDS) || inQuickRuns(10, 3)
 
 /** What the scan shows, or fails with, through one function for all of it. */
 async function scanPlainly (log, options) {

@@ -80,10 +80,10 @@ tape('undecodable: a log that was opened with skip, and a live stream', async (t
   await log.close()
 })
 
-tape('undecodable: a hundred thousand in a row', async (t) => {
-  const { log } = await makeLog(100_000, (index) => index < 99_999)
+tape('undecodable: tens of thousands in a row', async (t) => {
+  const { log } = await makeLog(20_000, (index) => index < 19_999)
   const stream = log.stream({ seqs: false, onCorrupt: 'skip' })
-  t.deepEqual(await readAll(stream), ['good 99999'])
-  t.equal(stream.undecodable.count, 99_999)
+  t.deepEqual(await readAll(stream), ['good 19999'])
+  t.equal(stream.undecodable.count, 19_999)
   await log.close()
 })

@@ -38,8 +38,8 @@ const DRAIN_SIZE = 2 ** 20
  * @typedef {import('./segments').Segment} Segment
  * @typedef {import('./names').SegmentName} SegmentName
  * @typedef {import('@millrace/block-file').NewFile} NewFile
- * @typedef {(err: Error | null, seq?: number) => void} Done
- * @typedef {{ records: Buffer | Buffer[], size: number, cb: Done }} Waiting
+ * @typedef {(err: Error | null, seq?: any) => void} Done  gets a seq, or a list of them
+ * @typedef {{ records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean }} Waiting
  */
 
 class Appending {
@@ -99,42 +99,50 @@ class Appending {
     this.#queuedSize -= size
   }
 
-  /** Closing waits until it has called back. @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
-  append (records, size, cb) {
+  /**
+   * Closing waits until it has called back.
+   * @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void}
+   */
+  append (records, size, cb, givesSeqs) {
     this.#core.lifecycle.enter()
-    this.#place(records, size, cb)
+    this.#place(records, size, cb, givesSeqs)
   }
 
-  /** @type {(records: Buffer | Buffer[], size: number, cb: Done) => void} */
-  #place (records, size, cb) {
+  /** @type {(records: Buffer | Buffer[], size: number, cb: Done, givesSeqs: boolean) => void} */
+  #place (records, size, cb, givesSeqs) {
     const { segments, lifecycle } = this.#core
     if (segments.failure !== null) {
       lifecycle.leave()
       return nextTick(cb, segments.failure)
     }
     if (this.#rolling === null && !this.#isFull(size)) {
-      if (this.#fits(records, size)) return this.#appendTo(segments.last, records, cb)
+      if (this.#fits(records, size)) return this.#appendTo(segments.last, records, cb, givesSeqs)
       // If the next segment could not be made, it is tried again later.
       if (this.#retryAtMs > 0) {
         lifecycle.leave()
         return nextTick(cb, this.#noRoom('append'))
       }
     }
-    this.#queue.push({ records, size, cb })
+    this.#queue.push({ records, size, cb, givesSeqs })
     this.#queuedSize += size
     if (this.#rolling === null) this.roll().catch(() => {})
   }
 
-  /** @type {(segment: import('./segments').Segment, records: Buffer | Buffer[], cb: Done) => void} */
-  #appendTo (segment, records, cb) {
-    segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {number} */ seq) => {
+  /** @type {(segment: Segment, records: Buffer | Buffer[], cb: Done, givesSeqs: boolean) => void} */
+  #appendTo (segment, records, cb, givesSeqs) {
+    segment.log._appendRecords(records, (/** @type {Error | null} */ err, /** @type {any} */ local) => {
       this.#core.lifecycle.leave()
       if (err) cb(err)
-      else cb(null, this.#seqOf(segment, seq))
-    })
+      else cb(null, this.#inLog(segment, local))
+    }, givesSeqs)
   }
 
-  /** @type {(segment: import('./segments').Segment, local: number) => number} */
+  /** @type {(segment: Segment, local: any) => any} what an append to a segment gives: a seq, or a list of them */
+  #inLog (segment, local) {
+    return Array.isArray(local) ? local.map((seq) => this.#seqOf(segment, seq)) : this.#seqOf(segment, local)
+  }
+
+  /** @type {(segment: Segment, local: number) => number} */
   #seqOf ({ base }, local) {
     // Nothing was appended if a batch is empty, and there is nothing in the segment.
     return local === -1 ? this.#core.since.value : base + local
@@ -341,9 +349,9 @@ class Appending {
   #flush () {
     const queue = this.#queue
     this.#queue = []
-    for (const { records, size, cb } of queue) {
+    for (const { records, size, cb, givesSeqs } of queue) {
       this.#queuedSize -= size
-      this.#place(records, size, cb)
+      this.#place(records, size, cb, givesSeqs)
     }
     if (this.#queuedSize > 0) return
     for (const run of this.#draining.splice(0)) run()
@@ -368,17 +376,17 @@ class Appending {
 
   /** Hands the first append that waits to the newest segment, full or not. */
   #takeFirst () {
-    const { records, size, cb } = /** @type {Waiting} */ (this.#queue.shift())
+    const { records, size, cb, givesSeqs } = /** @type {Waiting} */ (this.#queue.shift())
     this.#queuedSize -= size
-    this.#appendTo(this.#core.segments.last, records, cb)
+    this.#appendTo(this.#core.segments.last, records, cb, givesSeqs)
   }
 
   /**
    * Appends before it returns. If a segment must begin, that begins in the background, and the records go into the one
    * before.
-   * @type {(records: Buffer | Buffer[], size: number, isSynced: boolean) => number}
+   * @type {(records: Buffer | Buffer[], size: number, isSynced: boolean, givesSeqs: boolean) => any}
    */
-  appendNow (records, size, isSynced) {
+  appendNow (records, size, isSynced, givesSeqs) {
     const { segments } = this.#core
     if (this.#queue.length > 0) this.flushSync(WRITTEN)
     this.#checkRoom('appendSync', records)
@@ -386,7 +394,7 @@ class Appending {
     if (this.#rolling === null && this.#isFull(size)) this.roll().catch(() => {})
     if (!this.#fitsNow(records, size)) throw this.#noRoom('appendSync')
     const { last } = segments
-    return this.#seqOf(last, last.log._appendRecordsNow(records, isSynced))
+    return this.#inLog(last, last.log._appendRecordsNow(records, isSynced, givesSeqs))
   }
 
   /**

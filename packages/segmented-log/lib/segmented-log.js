@@ -5,7 +5,7 @@ const path = require('node:path')
 const { nextTick } = require('node:process')
 const { LogError, misuse } = require('@millrace/errors')
 const { abortable, call, callbackOrPromise, describe, toCallback } = require('@millrace/flow')
-const { BaseLog, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
+const { BaseLog, parseAppend, parseFlush, sizeOf } = require('@millrace/offset-log/composing')
 const { Appending } = require('./appending')
 const { Upkeep } = require('./upkeep')
 const { Core } = require('./core')
@@ -116,11 +116,11 @@ class Log extends BaseLog {
     return -1
   }
 
-  /** @type {(records: Buffer | Buffer[], cb: Callback<number>) => void} */
-  _appendRecords (records, cb) {
+  /** @type {BaseLog<Appending>['_appendRecords']} */
+  _appendRecords (records, cb, givesSeqs) {
     const err = this._writeError('append')
     if (err) return nextTick(cb, err)
-    this._appender.append(records, sizeOf(records), cb)
+    this._appender.append(records, sizeOf(records), cb, givesSeqs)
   }
 
   /** Reads may be bound to a period. @type {BaseLog<Appending>['_within']} */
@@ -159,12 +159,13 @@ class Log extends BaseLog {
     this._appender.flushSync(options)
   }
 
-  /** @type {(values: unknown, options?: { sync?: boolean | undefined }) => number} */
+  /** @type {(values: unknown, options?: import('@millrace/offset-log').AppendSyncOptions) => any} */
   appendSync (values, options = {}) {
     const isSynced = parseFlush('appendSync', options)
+    const givesSeqs = parseAppend('appendSync', options)
     this._checkCanWriteNow('appendSync', false)
     const records = this.#core.options.codec.encodeAll(values)
-    return this._appender.appendNow(records, sizeOf(records), isSynced)
+    return this._appender.appendNow(records, sizeOf(records), isSynced, givesSeqs)
   }
 
   /** @type {BaseLog<Appending>['_checkCanWriteNow']} */

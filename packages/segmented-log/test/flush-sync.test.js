@@ -5,7 +5,7 @@ const { spawnSync } = require('node:child_process')
 const path = require('node:path')
 const { setImmediate: turn } = require('node:timers/promises')
 const tape = require('tape')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Date.now() % 2 ** 31
@@ -13,7 +13,7 @@ const FOLDER = '/logs'
 
 tape(`flushSync, appendSync: everything appended before it survives a crash, at every step of a roll (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < inQuickRuns(60); round++) {
     const disk = new SimulatedDisk()
     const options = { storage: disk.storage, segmentSize: 34_000 }
     const log = SegmentedLog(FOLDER, options)

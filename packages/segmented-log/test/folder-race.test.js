@@ -6,7 +6,7 @@ const tape = require('tape')
 const { isLongRun } = require('@millrace/testkit')
 const { runFolderRace } = require('./folder-race/run-folder-race')
 
-const rounds = Number(process.env.MILLRACE_ROUNDS ?? (isLongRun ? 2000 : 10))
+const rounds = Number(process.env.MILLRACE_ROUNDS ?? (isLongRun ? 2000 : 4))
 const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 2 ** 31)
 
 tape(`folder race: ${rounds} rounds: never two writers, nothing false, nothing lost (seed ${seed})`, async (t) => {

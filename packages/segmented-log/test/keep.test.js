@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { withDictionary } = require('@millrace/dictionary')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
+const { createRandom, failureOf, inQuickRuns, SimulatedDisk, temporaryFolder, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const where = { path: 'level', equals: 'error' }
@@ -148,7 +148,7 @@ class Model {
 
 tape(`keep: agrees with a list of lists (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < inQuickRuns(12); round++) {
     const disk = new SimulatedDisk()
     const maxCount = 1 + random(3)
     const options = { codec: jsonCodec, storage: disk.storage, maxCount, keep: { where }, compress: random(2) === 0 ? 'gzip' : false }

@@ -1,13 +1,13 @@
 'use strict'
-// The memory of many logs: 1,000 of them, with one record read from each, share one cache.
+// The memory of many logs: hundreds of them, with one record read from each, share one cache.
 
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { temporaryFolder } = require('@millrace/testkit')
+const { inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog, SharedCache } = require('..')
 
-const LOG_COUNT = 1000
+const LOG_COUNT = inQuickRuns(1000, 5)
 const CACHE_SIZE = 8 * 2 ** 20
 /** Beside the cache: the head of the file, buffers for a page and for values, and garbage. */
 const SIZE_PER_LOG = 160 * 1024

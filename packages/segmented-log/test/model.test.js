@@ -181,12 +181,16 @@ class Run {
   append () {
     const { model, random, log } = this
     const values = Array.from({ length: random(6) === 0 ? random(5) : 1 }, () => model.createValue(random))
-    const isBatch = values.length !== 1
+    const given = values.length !== 1 ? values : values[0]
+    const seqs = random(2) === 0
     this.begin('append', [], async () => {
-      const seq = await log.append(isBatch ? values : values[0])
+      const result = await log.append(given, { seqs })
+      const seq = seqs ? result.at(-1) ?? -1 : result
+      if (seqs && result.length !== values.length) model.fail(`append: ${result} of ${values.length} records`)
       if (log.since.value < seq) model.fail(`append: since is ${log.since.value}, behind ${seq}`)
       if (this.options.fsync === 'always' && values.length > 0 && log.durable.value < seq) model.fail(`append: durable is ${log.durable.value}, behind ${seq}`)
-      if (values.length > 0) model.noteAppended(seq, values[values.length - 1].n)
+      if (seqs) result.forEach((seq, index) => model.noteAppended(seq, values[index].n))
+      else if (values.length > 0) model.noteAppended(seq, values[values.length - 1].n)
     })
   }
 
@@ -194,11 +198,12 @@ class Run {
     const { model, random, log } = this
     if (!log.supports.flushSync) return this.append()
     this.callCount++
-    const value = model.createValue(random)
+    const values = Array.from({ length: 1 + random(3) }, () => model.createValue(random))
     try {
-      model.noteAppended(log.appendSync(value, { sync: random(2) === 0 }), value.n)
-      // With 'always' it may be shown later.
-      if (this.options.fsync === 'always') this.unsure(value.n)
+      const seqs = log.appendSync(values, { sync: random(2) === 0, seqs: true })
+      seqs.forEach((seq, index) => model.noteAppended(seq, values[index].n))
+      // With 'always' they may be shown later.
+      if (this.options.fsync === 'always') for (const { n } of values) this.unsure(n)
     } catch (err) {
       if (err.code !== 'ERR_LOG_NOT_READY') throw err
     }

@@ -6,7 +6,7 @@ const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
 const { OffsetLog } = require('@millrace/offset-log')
-const { SimulatedDisk, createRandom, failureOf, temporaryFolder } = require('@millrace/testkit')
+const { SimulatedDisk, createRandom, failureOf, inQuickRuns, temporaryFolder } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -117,7 +117,7 @@ tape('segments: few files are open, whatever is read and left', async (t) => {
 
 tape(`segments: whatever is done, the log is what an array would be (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < inQuickRuns(20); round++) {
     const { storage } = new SimulatedDisk()
     const options = { codec: jsonCodec, storage, segmentSize: 33_000 + random(6000), openSegments: 1 + random(3) }
     let log = SegmentedLog(FOLDER, options)

@@ -4,7 +4,7 @@
 const path = require('node:path')
 const tape = require('tape')
 const { jsonCodec } = require('@millrace/json-codec')
-const { createRandom, failureOf, SimulatedDisk, until } = require('@millrace/testkit')
+const { createRandom, failureOf, inQuickRuns, SimulatedDisk, until } = require('@millrace/testkit')
 const { SegmentedLog } = require('..')
 
 const seed = Number(process.env.MILLRACE_SEED) || Date.now() % 2 ** 31
@@ -26,7 +26,7 @@ async function awaitTimes (disk, count) {
 
 tape(`times: a period has the records that a filter finds (seed ${seed})`, async (t) => {
   const random = createRandom(seed)
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < inQuickRuns(6, 3); round++) {
     const disk = new SimulatedDisk()
     const time = round % 2 === 0 ? ['at', 'time'] : (value) => value.at?.time
     const compress = round % 3 === 0 && 'gzip'

@@ -11,6 +11,8 @@ const LINES_MAX = 16 * 1024
 const [SPACE, LINE_FEED, QUOTE, DELETE] = Buffer.from(' \n"\x7f')
 const [OBJECT, OBJECT_END, LIST, LIST_END] = Buffer.from('{}[]')
 const WORD_SIZE = 4
+/** What may lie between two records that are copied together: the envelope of a frame, and the head of a chunk. */
+const GAP_SIZE_MAX = 64
 
 /**
  * @typedef {{ buffer: Buffer, count: number, seqs: Float64Array, starts: Uint32Array, ends: Uint32Array }} Run
@@ -67,35 +69,69 @@ class ByteLines {
    * @param {number} to
    * @returns {number}  the first place that had no room
    */
-  add ({ buffer, starts, ends, seqs }, picked, from, to) {
-    const { hasSeqs, isRaw, sizeMax } = this.#shape
-    let at = this.#size
+  add (run, picked, from, to) {
     let place = from
-    for (; place < to && this.#count < LINES_MAX; place++) {
+    while (place < to && this.#count < LINES_MAX) {
+      const end = this.#findStretch(run, picked, place, to)
+      if (!this.#addStretch(run, picked, place, end)) break
+      place = end
+    }
+    return place
+  }
+
+  /**
+   * Records that lie beside one another are copied as one piece, as many as there is room for.
+   * @type {(run: Run, picked: Uint32Array | null, from: number, to: number) => number} the end; at least one record
+   */
+  #findStretch ({ starts, ends }, picked, from, to) {
+    if (this.#shape.hasSeqs) return from + 1
+    const first = picked === null ? from : picked[from]
+    const room = this.#bytes.length - this.#size - 2 - WORD_SIZE
+    const stop = Math.min(to, from + LINES_MAX - this.#count)
+    let behind = ends[first]
+    let place = from + 1
+    for (; place < stop; place++) {
       const index = picked === null ? place : picked[place]
-      const start = starts[index]
-      const size = ends[index] - start
-      const head = hasSeqs ? `{"seq":${seqs[index]},"value":` : ''
-      // Also room to fill the last word.
-      const needed = head.length + size + 2 + WORD_SIZE
-      if (at + needed > this.#bytes.length) {
-        if (this.#count > 0) break
-        this.#resize(needed)
-      }
-      const bytes = this.#bytes
-      const lineAt = at
-      if (hasSeqs) at += bytes.write(head, at, 'latin1')
-      bytes.set(buffer.subarray(start, start + size), at)
+      const gap = starts[index] - behind
+      // Between two records there is room for the end of a line, so no line reaches a record that is not moved yet.
+      if (gap < 1 || gap > GAP_SIZE_MAX || ends[index] - starts[first] > room) break
+      behind = ends[index]
+    }
+    return place
+  }
+
+  /** @type {(run: Run, picked: Uint32Array | null, from: number, to: number) => boolean} false: there is no room */
+  #addStretch ({ buffer, starts, ends, seqs }, picked, from, to) {
+    const { hasSeqs, isRaw, sizeMax } = this.#shape
+    const [first, last] = picked === null ? [from, to - 1] : [picked[from], picked[to - 1]]
+    const head = hasSeqs ? `{"seq":${seqs[first]},"value":` : ''
+    // Also room to fill the last word.
+    const needed = head.length + ends[last] - starts[first] + 2 + WORD_SIZE
+    if (this.#size + needed > this.#bytes.length) {
+      if (this.#count > 0) return false
+      this.#resize(needed)
+    }
+    const bytes = this.#bytes
+    let at = this.#size
+    if (hasSeqs) at += bytes.write(head, at, 'latin1')
+    bytes.set(buffer.subarray(starts[first], ends[last]), at)
+    const shift = at - starts[first]
+    for (let place = from; place < to; place++) {
+      const index = picked === null ? place : picked[place]
+      const [start, end] = [starts[index], ends[index]]
+      const lineAt = at - head.length
+      // Cheaper than a copy from the other buffer, which takes an object for each.
+      if (start + shift !== at) bytes.copyWithin(at, start + shift, end + shift)
       this.#starts[this.#count] = at
-      at += size
+      at += end - start
       this.#ends[this.#count] = at
       this.#seqs[this.#count++] = seqs[index]
       if (hasSeqs) bytes[at++] = OBJECT_END
-      if (!isRaw && (at - lineAt > sizeMax || !isBracketed(buffer, start, start + size))) this.#areLikely = false
+      if (!isRaw && (at - lineAt > sizeMax || !isBracketed(buffer, start, end))) this.#areLikely = false
       bytes[at++] = SPACE
     }
     this.#size = at
-    return place
+    return true
   }
 
   /** @returns {Buffer}  the lines so far, valid until the next `add` */
@@ -201,14 +237,14 @@ function arePrintable (words, count) {
   let found = 0
   for (let index = 0; index < count; index++) {
     const word = words[index]
-    found |= word | (word - 0x20202020) | ((word ^ 0x7f7f7f7f) - 0x01010101)
+    found |= word | (word - 0x20202020) | (word + 0x01010101)
   }
   return (found & 0x80808080) === 0
 }
 
 /** The same of four bytes: the highest bit of one is set if it, or one below it, is not. @param {number} word */
 function isPrintable (word) {
-  return ((word | (word - 0x20202020) | ((word ^ 0x7f7f7f7f) - 0x01010101)) & 0x80808080) === 0
+  return ((word | (word - 0x20202020) | (word + 0x01010101)) & 0x80808080) === 0
 }
 
 /**

@@ -21,12 +21,14 @@ const OPERATORS = [
   ['<', (path, value) => ({ path, lt: toBound('<', value) })]
 ]
 const PREFIX = '^='
+const LISTED = '= != > >= < <= ^= ~='
 /** What people write who know other languages. @type {Array<[written: RegExp, meant: string]>} */
 const FOREIGN = [
   [/^!==/, '!='], [/^===?/, '='], [/^=>/, '>='], [/^=</, '<='], [/^=!/, '!='], [/^=~/, '~='], [/^=\^/, '^='], [/^<>/, '!='],
   [/^>>/, '>'], [/^<</, '<'], [/^~==/, '~='], [/^\^==/, '^='], [/^>==/, '>='], [/^<==/, '<=']
 ]
-const OPERATOR_LIKE = /^[=!<>~^]+/
+const SIGNS = /^[=!<>~^]+(?:\s+[=!<>~^]+)*/
+const NAMES = [PREFIX, ...OPERATORS.map(([operator]) => operator)]
 const KEY = /"(?:[^"\\]|\\.)*"|[^."=!<>^~]+/y
 const INDEX = /^(?:0|[1-9]\d*)$/
 
@@ -34,7 +36,7 @@ const INDEX = /^(?:0|[1-9]\d*)$/
 const CONDITION = /^\s*(?:!|(?:"(?:[^"\\]|\\.)*"|[^"=!<>^~])+(?:[=<>]|[!^~]=))/
 const QUOTED_OR_WORD = /"(?:[^"\\]|\\.)*"|\s(or|and|\|\||&&)\s/gi
 const QUOTED = /"(?:[^"\\]|\\.)*"/g
-const JOINED = /=.*\s(or|and|\|\||&&)\s/i
+const JOINED = /=.*\s(or|and|\|\||&&)(?:\s|$)/i
 const WORDS = { any: ['or', '||'], all: ['and', '&&'] }
 
 /**
@@ -107,9 +109,12 @@ function toFilter (whole) {
   const text = whole.trim()
   const isAbsent = text.startsWith('!')
   const { path, rest } = parsePath(isAbsent ? text.slice(1) : text, text)
-  if (rest === '') return { path, exists: !isAbsent }
+  if (rest === '') {
+    refuseSpace(path, text)
+    return { path, exists: !isAbsent }
+  }
   if (isAbsent) throw expected(text)
-  refuseForeign(text, rest)
+  refuseSigns(text, rest)
   if (rest.startsWith(PREFIX)) return { path, prefix: parseText(rest.slice(PREFIX.length).trim()) }
   const [operator, compare] = OPERATORS.find(([operator]) => rest.startsWith(operator)) ?? []
   if (operator === undefined || compare === undefined) throw expected(text)
@@ -117,19 +122,39 @@ function toFilter (whole) {
 }
 
 /**
+ * In a path alone: `n in` and `type post` are the filters of somebody who has another language in mind.
+ * @type {(path: Path, text: string) => void}
+ */
+function refuseSpace (path, text) {
+  if (text.includes('"') || !path.some((step) => /\s/.test(String(step)))) return
+  const key = text.replace(/^!\s*/, '')
+  throw misuse(`${text} has no operator. Expected one of ${LISTED} after the path, as in content.type=post; a key ` +
+    `that has a space is written in quotes: '"${key}"'.`)
+}
+
+/**
+ * Signs that are no operator, and signs without a value after them.
  * @param {string} text
  * @param {string} rest  the operator and the value
  */
-function refuseForeign (text, rest) {
-  const before = text.slice(0, text.length - rest.length)
-  const foreign = FOREIGN.find(([written]) => written.test(rest))
-  const operator = rest.startsWith(PREFIX) ? PREFIX : OPERATORS.find(([operator]) => rest.startsWith(operator))?.[0]
-  if (foreign === undefined && (operator !== '=' || !OPERATOR_LIKE.test(rest.slice(1)))) return
-  const [written] = /** @type {RegExpExecArray} */ (OPERATOR_LIKE.exec(rest))
-  const asText = `${before}${operator ?? '='}${JSON.stringify(rest.slice((operator ?? '=').length))}`
-  const meant = foreign && `${before}${foreign[1]}${rest.slice(written.length)}`
-  throw misuse(`${written} is not an operator.${meant ? ` Write ${meant} if that is what you mean;` : ''} ${meant ? 'for' : 'For'} a value ` +
-    `that begins with ${JSON.stringify(rest.slice((operator ?? '=').length)[0])}, put it in quotes: '${asText}'.`)
+function refuseSigns (text, rest) {
+  const [written] = SIGNS.exec(rest) ?? ['']
+  const operator = NAMES.find((name) => rest.startsWith(name))
+  const before = text.slice(0, text.length - rest.length).trim()
+  if (rest === written) {
+    throw misuse(`${text} has no value after ${written}. For an empty text, write ${before}${operator ?? '='}""; to ask whether ` +
+      `something is there, write ${before} alone.`)
+  }
+  if (written === operator) return
+  const signs = written.replace(/\s/g, '')
+  const meant = NAMES.includes(signs) ? signs : FOREIGN.find(([pattern]) => pattern.test(signs))?.[1]
+  if (meant === undefined && operator === undefined) throw expected(text)
+  // What follows is a text in any case, such as <html.
+  if (meant === undefined && operator === PREFIX) return
+  const value = rest.slice((operator ?? '=').length).trim()
+  const asMeant = meant === undefined ? '' : ` Write ${before}${meant}${rest.slice(written.length).trim()} if that is what you mean;`
+  throw misuse(`${written} is not an operator.${asMeant} ${meant === undefined ? 'For' : 'for'} a value that begins with ` +
+    `${JSON.stringify(value[0])}, put it in quotes: '${before}${operator ?? '='}${JSON.stringify(value)}'.`)
 }
 
 /**
@@ -203,7 +228,7 @@ function parseValue (text, whole) {
 
 /** @param {string} text */
 function expected (text) {
-  return misuse(`${text.trim() === '' ? 'an empty text' : text} is not a filter. Expected a path, one of = != > >= < <= ^= ~= and a value, as in content.type=post; or ` +
+  return misuse(`${text.trim() === '' ? 'an empty text' : text} is not a filter. Expected a path, one of ${LISTED} and a value, as in content.type=post; or ` +
     'a path alone (something is there), or !path (nothing is).')
 }
 

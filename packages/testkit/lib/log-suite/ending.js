@@ -2,10 +2,10 @@
 // The part of the log suite about what ends a call or a stream before its time: signals, and `await using`.
 
 const { getEventListeners, once } = require('node:events')
-const { failureOf } = require('../tools')
+const { failureOf, inQuickRuns } = require('../tools')
 const { appendEach, collect } = require('./helpers')
 
-const MANY = 10_000
+const MANY = inQuickRuns(10_000, 5)
 
 /** @param {import('../log-suite').Suite} suite */
 function addEndingTests ({ test }) {

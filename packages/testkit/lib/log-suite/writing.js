@@ -1,11 +1,11 @@
 'use strict'
 // Tests the writing side of a log: appending, deleting, opening and closing.
 
-const { failureOf } = require('../tools')
-const { collect, appendEach } = require('./helpers')
+const { createRandom, failureOf } = require('../tools')
+const { collect, appendEach, isSame } = require('./helpers')
 
 /** @param {import('../log-suite').Suite} suite */
-function addAppendTests ({ test }) {
+function addAppendTests ({ test, seed }) {
   test('append: gives the seq under which get finds the value', async (t, log) => {
     const seq = await log.append({ hello: 'world' })
     t.equal(typeof seq, 'number')
@@ -86,6 +86,101 @@ function addAppendTests ({ test }) {
     t.throws(() => log.append('a', 'b'), /callback/)
     await log.ready()
     t.equal((await failureOf(async () => log.append('a', 5))).code, 'ERR_INVALID_ARGUMENT')
+  })
+
+  test('append: with seqs, gives the seq of each record, of a batch and of one value', async (t, log) => {
+    const waiting = log.append(['a', 'b'], { seqs: true })
+    await log.ready()
+    const [first, one, last] = await Promise.all([
+      waiting, log.append('c', { seqs: true }), log.append('d', { seqs: false }), log.append('e', {}),
+      log.append('f', undefined)
+    ])
+    const called = await new Promise((resolve, reject) => {
+      log.append(['g', 'h', 'i'], { seqs: true }, (/** @type {any} */ err, /** @type {any} */ seqs) => {
+        if (err) reject(err)
+        else resolve([seqs, log.since.value])
+      })
+    })
+    t.deepEqual([first.length, one.length, typeof last, called[0].length], [2, 1, 'number', 3])
+    t.equal(called[1], called[0][2], 'since has the last one when the callback runs')
+    t.deepEqual(await log.getMany([...first, ...one, last, ...called[0]]), ['a', 'b', 'c', 'd', 'g', 'h', 'i'])
+    t.deepEqual(await log.append([], { seqs: true }), [], 'nothing has no seq')
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+  })
+
+  test('append: with seqs, a random mixture of appends gives what is read afterwards', async (t, log) => {
+    const random = createRandom(seed)
+    t.comment(`seed ${seed}`)
+    let n = 0
+    /** @type {Array<[seq: number, value: unknown]>} */
+    const given = []
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(Array.from({ length: 40 }, async () => {
+        const values = Array.from({ length: random(6) }, () => {
+          return { n: n++, pad: 'x'.repeat(random(random(40) === 0 ? 20_000 : 60)) }
+        })
+        const isBatch = values.length !== 1 || random(2) === 0
+        if (random(3) === 0) return log.append(isBatch ? values : values[0])
+        const seqs = await log.append(isBatch ? values : values[0], { seqs: true })
+        if (seqs.length !== values.length) t.fail(`${seqs.length} seqs of ${values.length} records`)
+        seqs.forEach((/** @type {number} */ seq, /** @type {number} */ index) => given.push([seq, values[index]]))
+      }))
+    }
+    const found = new Map((await collect(log.stream())).map(({ seq, value }) => [seq, value]))
+    t.equal(found.size, n)
+    t.ok(given.length > 100 && new Set(given.map(([seq]) => seq)).size === given.length, `${given.length} seqs, none twice`)
+    t.ok(isSame(given.map(([seq]) => found.get(seq)), given.map(([, value]) => value)), 'each is the one of its record')
+  })
+
+  test('append: with seqs, a batch that fails gives none, and the others theirs', async (t, log) => {
+    /** @type {any[]} */
+    const [good, bad, after] = await Promise.allSettled([
+      log.append(['a', 'b'], { seqs: true }), log.append(['c', undefined], { seqs: true }), log.append(['d'], { seqs: true })
+    ])
+    t.equal(bad.reason?.code, 'ERR_CODEC_ENCODE')
+    t.equal(bad.reason?.index, 1)
+    t.deepEqual(await collect(log.stream({ values: false })), [...good.value, ...after.value])
+    await log.close()
+    t.equal((await failureOf(() => log.append(['e'], { seqs: true })))?.code, 'ERR_LOG_CLOSED')
+    t.equal((await failureOf(() => log.append([], { seqs: true })))?.code, 'ERR_LOG_CLOSED')
+  })
+
+  test('append: an option that is unknown or no boolean is refused, and nothing is written', async (t, log) => {
+    const wrong = [{ seq: true }, { sync: false }, { seqs: 1 }, { seqs: null }, { seqs: 'true' }]
+    for (const options of wrong) {
+      t.equal((await failureOf(() => log.append(['a'], options)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
+    }
+    for (const options of [null, 5, 'seqs', { seq: true }]) {
+      const err = await new Promise((resolve) => log.append(['a'], options, resolve))
+      t.equal(err?.code, 'ERR_INVALID_ARGUMENT', `${JSON.stringify(options)}, with a callback`)
+    }
+    for (const cb of [null, 5, {}]) {
+      const err = await failureOf(async () => log.append(['a'], { seqs: true }, cb))
+      t.equal(err?.code, 'ERR_INVALID_ARGUMENT', `a callback that is ${cb}`)
+    }
+    t.match((await failureOf(() => log.append(['a'], { seq: true }))).message, /seqs/, 'the message says which there is')
+    t.equal(log.since.value, -1)
+  })
+
+  test('appendSync: with seqs, gives the seq of each record', async (t, log) => {
+    await log.ready()
+    if (!log.supports.flushSync) {
+      t.equal((await failureOf(async () => log.appendSync(['a'], { seqs: true })))?.code, 'ERR_NOT_SUPPORTED')
+      return
+    }
+    const earlier = log.append(['a', 'b'], { seqs: true })
+    const now = [log.appendSync(['c', 'd', 'e'], { seqs: true }), log.appendSync('f', { seqs: true, sync: false })]
+    const last = log.appendSync(['g', 'h'], { seqs: false })
+    t.deepEqual(now.map(({ length }) => length), [3, 1])
+    t.deepEqual(log.appendSync([], { seqs: true }), [])
+    for (const options of [{ seq: true }, { seqs: 1 }, { seqs: true, sync: 0 }]) {
+      t.equal((await failureOf(async () => log.appendSync('i', options)))?.code, 'ERR_INVALID_ARGUMENT', JSON.stringify(options))
+    }
+    t.equal((await failureOf(async () => log.flushSync({ seqs: true })))?.code, 'ERR_INVALID_ARGUMENT', 'flushSync gives none')
+    log.flushSync()
+    const seqs = [...await earlier, ...now.flat()]
+    t.deepEqual(await log.getMany([...seqs, last]), ['a', 'b', 'c', 'd', 'e', 'f', 'h'])
+    t.deepEqual(await collect(log.stream({ seqs: false })), ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
   })
 }
 
