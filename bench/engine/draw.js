@@ -17,7 +17,7 @@ const { readLoad } = require('./load')
  * @property {string} subject  what was measured, for the last line
  * @property {Array<{ kind: string, label: string }>} kinds  how the peers are grouped by colour
  * @property {(value: number) => string} format  what stands beside a bar
- * @property {Partial<import('../lib/charts').BarLayout>} [layout]  with `hasOwnRows: false` all panels have the same
+ * @property {Partial<import('../lib/bars').BarLayout>} [layout]  with `hasOwnRows: false` all panels have the same
  *   peers, whose labels stand once
  * @property {Section[]} [sections]  panels of the same promise under one heading, in this order
  * @property {(row: import('./row').Row, peer: string) => string | undefined} [promiseOf]  what an answer means, behind
@@ -99,7 +99,8 @@ function hedgeOf (results, facts, places) {
 
 /**
  * A curve for each peer of each row that has kept a histogram, in us.
- * @type {(results: Results, shown: import('./row').Shown, words: { title: string, subtitle: string, subject: string }) => Promise<string | undefined>}
+ * @type {(results: Results, shown: import('./row').Shown, words: { title: string, subtitle: string, subject: string
+ *   }) => Promise<string | undefined>}
  */
 async function drawTails (results, { rows, peers, facts }, { title, subtitle, subject }) {
   const panels = rows.map((row) => ({

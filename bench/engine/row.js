@@ -55,7 +55,8 @@
  * @property {Figure[]} figures  the first is the one that is compared
  * @property {any} [setting]  for all peers
  * @property {(context: Context) => any} [prepare]  in this process, before any measuring; what it returns is added
- *   to the setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of, and its
+ *   to the setting. Its `answers` are those that all must give, its `absent` is what the machine has too little of,
+ *   and its
  *   `cannot` says why a peer could not be prepared
  * @property {number[]} [at]  the row is measured at each, such as at block sizes
  * @property {(one: { peer: Peer, at?: number, setting?: any }) => boolean} [isOnce]  needs no other runs: they would

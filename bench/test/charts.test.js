@@ -3,9 +3,9 @@
 const fs = require('node:fs')
 const path = require('node:path')
 const tape = require('tape')
-const { drawCharts } = require('../layers/report')
-const { layers: allLayers, stacks: allStacks } = require('..')
-const { gatherCells } = require('../layers/report')
+const { pickShown } = require('../engine/command')
+const { Results } = require('../engine/results')
+const { table } = require('../tables/layers')
 const { browserTest } = require('../../test/browser')
 const {
   chooseLooks, drawBars, drawChart, drawCurve, drawLines, hedge, saveChart, toPercentiles
@@ -20,36 +20,36 @@ const facts = {
   node: 'v20.0.0',
   input: 'generated; 458803 records, 342426159 bytes as JSON, 319541240 as binary; 472 have value.content.root == %x'
 }
-const [checked, ours, reference] = allStacks
+const allLayers = table.groups[0].rows
+const [checked, ours, reference] = ['checked', 'offset32', 'flumelog'].map((name) => table.peers.find((peer) => peer.name === name))
+const isScaled = (stack, size) => stack === reference && size <= 8 * KIB
 
 /** Times that only a test could wish for: the last stack takes ten times as long as the first. */
-function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = ALL_KIB, factors = [0.9, 1, 1.2] } = {}) {
-  const blockSizes = kib.map((size) => size * KIB)
-  const measurements = layers.flatMap((layer, layerIndex) => blockSizes.flatMap((blockSize) => {
-    return stacks.flatMap((stack, index) => factors.map((factor, run) => ({
-      stack: stack.name,
-      layer: layer.name,
-      blockSize,
-      run,
-      ms: (50 + layerIndex * 20) * factor * (index === stacks.length - 1 ? 10 : 1 + index),
-      scaled: stack === reference && blockSize <= 8 * KIB
-    })))
-  }))
-  return gatherCells({ stacks, layers }, measurements)
+function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = ALL_KIB, factors = [0.9, 1, 1.2], msOf } = {}) {
+  const slower = (stack) => stack === stacks.at(-1) ? 10 : 1 + stacks.indexOf(stack)
+  const usual = (stack, size, layer) => (50 + allLayers.indexOf(layer) * 20) * slower(stack)
+  const runs = layers.flatMap((layer) => kib.flatMap((size) => stacks.flatMap((stack) => factors.map((factor, run) => {
+    const ms = (msOf ?? usual)(stack, size * KIB, layer) * factor
+    return {
+      row: layer.name, peer: stack.name, at: size * KIB, run: run + 1, figures: { ms, ...isScaled(stack, size * KIB) && { scaled: 1 } }
+    }
+  }))))
+  const results = new Results(runs)
+  return { results, shown: { ...pickShown(table, results, facts), peers: stacks } }
 }
 
-async function draw (cells) {
-  const said = []
-  const charts = await drawCharts(cells, facts, (line) => said.push(line))
-  return { charts, said, svg: (name) => charts[name] }
+async function draw ({ results, shown }) {
+  const charts = {}
+  for (const [name, draw] of Object.entries(table.charts)) charts[name] = await draw(results, shown)
+  return { charts, svg: (name) => charts[name] }
 }
 
 /** The same, in files: PNGs take their time. */
 async function save (t, cells) {
   const folder = makeFolder(t)
-  const { charts, said } = await draw(cells)
-  const files = Object.entries(charts).flatMap(([name, svg]) => saveChart(folder, name, svg))
-  return { folder, files: files.map((file) => path.basename(file)), said, svg: (name) => fs.readFileSync(path.join(folder, `${name}.svg`), 'utf8') }
+  const { charts } = await draw(cells)
+  const files = Object.entries(charts).flatMap(([name, svg]) => svg ? saveChart(folder, name, svg) : [])
+  return { folder, files: files.map((file) => path.basename(file)), svg: (name) => fs.readFileSync(path.join(folder, `${name}.svg`), 'utf8') }
 }
 
 /** The words that a reader sees, in order. */
@@ -58,9 +58,8 @@ const textsOf = (svg) => [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, 
 })
 
 tape('charts: three, each as SVG and as PNG', async (t) => {
-  const { folder, files, said } = await save(t, makeCells())
+  const { folder, files } = await save(t, makeCells())
   t.deepEqual(files, ['linegraph', 'barchart', 'barchart2'].flatMap((name) => [`${name}.svg`, `${name}.png`]))
-  t.deepEqual(said, [])
   for (const file of files) {
     const bytes = fs.readFileSync(path.join(folder, file))
     if (!file.endsWith('.png')) continue
@@ -74,7 +73,7 @@ tape('charts: three, each as SVG and as PNG', async (t) => {
 tape('linegraph: names layers, stacks, units, and what hollow marks are', async (t) => {
   const { svg } = await draw(makeCells())
   const texts = textsOf(svg('linegraph'))
-  for (const { name, meaning } of allLayers) t.ok(texts.includes(name) && texts.includes(meaning), name)
+  for (const { name, what } of allLayers) t.ok(texts.includes(name) && texts.includes(what), name)
   for (const text of ['Millrace, offset32', 'flumelog-offset', 'ms', 'block size, KiB', '1', '128', '1,000', '10×',
     'scaled from the first 64 MiB', 'Millrace reads a log 10 times as fast as flumelog-offset (64 KiB blocks)']) {
     t.ok(texts.includes(text), text)
@@ -105,11 +104,10 @@ tape('charts: three stacks have three colours and three labels', async (t) => {
   t.equal(texts.filter((text) => text === '2.0×').length, allLayers.length, 'and to the one between')
 })
 
-tape('charts: what was not measured is left out, with a line that says so', async (t) => {
+tape('charts: what was not measured is left out', async (t) => {
   const [log] = allLayers.filter((layer) => layer.name === 'log')
-  const { files, said } = await save(t, makeCells({ layers: [log], kib: [8] }))
+  const { files } = await save(t, makeCells({ layers: [log], kib: [8] }))
   t.deepEqual(files, ['linegraph.svg', 'linegraph.png'])
-  t.equal(said.length, 2)
   const alone = await save(t, makeCells({ stacks: [ours], layers: [log], kib: [16] }))
   t.equal(alone.files.length, 6)
   t.ok(textsOf(alone.svg('linegraph')).includes('Millrace, offset32: time to read a whole log'))
@@ -118,16 +116,13 @@ tape('charts: what was not measured is left out, with a line that says so', asyn
 tape('charts: a title does not praise a stack that was slower', async (t) => {
   const { svg } = await draw(makeCells({ stacks: [reference, ours] }))
   t.ok(textsOf(svg('linegraph')).includes('flumelog-offset reads a log 10 times as fast as Millrace (64 KiB blocks)'), 'the first of the two')
-  const cells = makeCells()
-  const slower = { ...cells, ratio: () => 0.5 }
-  const { svg: honest } = await draw(slower)
+  const { svg: honest } = await draw(makeCells({ msOf: (stack) => stack === ours ? 100 : 50 }))
   t.ok(textsOf(honest('linegraph')).includes('flumelog-offset takes 0.5 times as long as Millrace to read a log (64 KiB blocks)'))
 })
 
 tape('charts: a title speaks of what was read in full, and compares the default framing', async (t) => {
   t.equal(checked.framing, 'checked', 'first of all stacks')
-  const cells = makeCells()
-  const { svg } = await draw({ ...cells, ratio: (stack, layer, blockSize) => blockSize === 64 * KIB ? 5 : 115 })
+  const { svg } = await draw(makeCells({ msOf: (stack, size) => stack === ours ? 10 : size === 64 * KIB ? 50 : 1150 }))
   for (const name of ['linegraph', 'barchart', 'barchart2']) {
     t.ok(textsOf(svg(name)).includes('Millrace reads a log 5.0 times as fast as flumelog-offset (64 KiB blocks)'), name)
   }
@@ -329,15 +324,14 @@ const inspect = (page) => page.evaluate(() => {
 browserTest('charts: texts stay on the card, labels hide nothing, and the smallest text has 7 pixels on a phone', async (t, open) => {
   const folder = makeFolder(t)
   const cells = makeCells({ stacks: [checked, ours, reference] })
-  const change = (medianOf) => ({
-    ...cells,
-    get: remember((stack, layer, size) => ({ ...cells.get(stack, layer, size), median: medianOf(stack, size) }))
-  })
+  const three = { stacks: [checked, ours, reference] }
   // Lines that cross and that lie on each other, and lines without any order.
-  const close = change((stack, size) => 100 + (stack === checked ? 0 : 3) + Math.log2(size) * (stack === ours ? 9 : -2))
+  const close = makeCells({
+    ...three, msOf: (stack, size) => 100 + (stack === checked ? 0 : 3) + Math.log2(size) * (stack === ours ? 9 : -2)
+  })
   let state = 1
   const random = () => (state = (state * 48271 + 11) % 2147483647) / 2147483647
-  const rough = change(() => 50 * 20 ** random())
+  const rough = makeCells({ ...three, msOf: () => 50 * 20 ** random() })
   const charts = {
     ...(await draw(cells)).charts,
     close: (await draw(close)).charts.linegraph,
@@ -361,13 +355,3 @@ browserTest('charts: texts stay on the card, labels hide nothing, and the smalle
   const { outside, hidden } = await inspect(page)
   t.deepEqual({ outside, hidden }, { outside: ['outside'], hidden: ['hidden'] })
 })
-
-/** The same answer to the same question, of a function that draws lots. */
-function remember (get) {
-  const known = new Map()
-  return (stack, layer, size) => {
-    const key = `${stack.name} ${layer.name} ${size}`
-    if (!known.has(key)) known.set(key, get(stack, layer, size))
-    return known.get(key)
-  }
-}

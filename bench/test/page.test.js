@@ -6,11 +6,14 @@ const http = require('node:http')
 const path = require('node:path')
 const tape = require('tape')
 const { browserTest, scrollsSideways } = require('../../test/browser')
-const { layers, stacks } = require('..')
-const { describeReport, gatherCells } = require('../layers/report')
+const { pickShown } = require('../engine/command')
+const { Results } = require('../engine/results')
+const { table } = require('../tables/layers')
 const { writePage } = require('../page')
 const { makeFolder } = require('./support')
 
+const layers = table.groups[0].rows
+const stacks = ['checked', 'offset32', 'flumelog'].map((name) => table.peers.find((peer) => peer.name === name))
 const KIB = 1024
 const SIZES = [16, 32, 64, 128]
 const facts = {
@@ -26,14 +29,14 @@ function makeReport () {
   const cases = layers.flatMap((layer) => SIZES.flatMap((kib) => {
     return stacks.map((stack, index) => ({ layer, kib, stack, index }))
   }))
-  const measurements = cases.flatMap(({ layer, kib, stack, index }) => {
+  const results = new Results(cases.flatMap(({ layer, kib, stack, index }) => {
     const ms = (100 + kib) * [1, 2, 10][index]
     const scaled = index === 2 && kib === 16
     return (scaled ? [1] : [0.9, 1, 1.2]).map((factor, run) => {
-      return { stack: stack.name, layer: layer.name, blockSize: kib * KIB, run, ms: ms * factor, scaled }
+      return { row: layer.name, peer: stack.name, at: kib * KIB, run: run + 1, figures: { ms: ms * factor, ...scaled && { scaled: 1 } } }
     })
-  })
-  return describeReport(gatherCells({ stacks, layers }, measurements), facts)
+  }))
+  return table.report(results, pickShown(table, results, facts))
 }
 
 async function savePage (t, change = (html) => html) {

@@ -51,17 +51,24 @@ function compareStacks (results, { rows, peers, facts }) {
     const ratio = results.ratio({ row: row.name, peer: last.name, at }, { peer: ours.name })
     return last === first || cell === undefined || cell.isHollow || ratio === undefined ? [] : [ratio.median]
   })
+  if (last === first) return { title: `${first.label}: time to read a whole log`, footer: [] }
   if (ratios.length === 0) return { title: 'Time to read a whole log', footer: [] }
   const places = rows.flatMap((row) => [first, last].map((peer) => ({ row: row.name, peer: peer.name, at })))
   const doubt = hedgeOf(results, facts, places.filter((place) => !results.of({ ...place, figure: 'scaled' })))
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
   const span = [...new Set([least, most].map((ratio) => formatTimes(ratio).replace('×', '')))].join(' to ')
-  const [own, other] = last.kind === 'millrace' ? [first.label, last.label] : ['Millrace', last.label]
+  const [own, other] = nameStacks(first.label, last.label)
   // "Times as fast" below one would be a boast that is none.
   const words = least < 1
     ? `${other} ${doubt.verb('takes', 'take')} ${span} times as long as ${own} to read a log`
     : `${own} ${doubt.verb('reads', 'read')} a log ${span} times as fast as ${other}`
   return { title: doubt.title(`${words} (${formatKib(at)} blocks)`), footer: doubt.footer }
+}
+
+/** "Millrace, checked" is Millrace, unless it is compared with another file of Millrace. @param {string[]} labels */
+function nameStacks (...labels) {
+  const short = labels.map((label) => label.replace(/,.*/, ''))
+  return short[0] === short[1] ? labels : short
 }
 
 /**
