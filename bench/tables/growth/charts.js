@@ -2,12 +2,14 @@
 // A panel for each thing that must not grow, by the size of the log. What differs by less than its runs do is no
 // finding, so the runs are drawn, and the chart says what is larger in every run of the largest log.
 
+const { hedgeOf } = require('../../engine/draw')
 const { OURS } = require('../../engine/judge')
 const { describeSetting, drawChart, drawLines } = require('../../lib/charts')
 const { formatSize } = require('../../lib/report')
 
 /** @typedef {import('../../engine/results').Results} Results */
 /** @typedef {import('./rows').GrowthRow} GrowthRow */
+/** @typedef {import('../../lib/charts').Hedge} Hedge */
 /** @typedef {{ x: number, y: number, min: number, max: number }} Point */
 
 /** By the names of panels: `share` is what a figure is multiplied with, and `perGB` whether it is of the whole log. */
@@ -33,12 +35,16 @@ async function drawGrowth (results, { rows: shown, facts }) {
     const series = [...framings.map((framing) => seriesOf(framing, OURS)), seriesOf(framings[0], 'loop')]
     return own.length > 0 ? [{ name, meaning, series }] : []
   })
+  // The title speaks of these.
+  const places = rows.filter(({ panel }) => panel !== 'scan').map(({ name }) => ({ row: name, peer: OURS }))
+  const doubt = hedgeOf(results, facts, places)
   return drawChart({
-    title: describeGrowth(panels, sizes),
+    title: doubt.title(describeGrowth(panels, sizes, doubt)),
     subtitle: 'By the size of the file, which is logarithmic; lower is better. Thin lines: from the least run to the greatest.',
     stacks: [...framings.map((framing) => `Millrace, ${framing}`), 'bare loop'],
     marks: 'lines',
     footer: [
+      ...doubt.footer,
       ...describeEnds(panels, [...framings, 'the bare loop']),
       'The bare loop reads the file, and opens no log. A file of some MB fits the caches of the processor, which are faster.',
       describeSetting('Messages of some 690 bytes', facts, rows.map(({ name }) => results.values({ row: name, peer: OURS }).length))
@@ -83,18 +89,20 @@ function describeEnds (panels, names) {
 
 /**
  * In the figures that the panels show.
- * @type {(panels: Array<{ name: string, series: Point[][] }>, sizes: number[]) => string}
+ * @type {(panels: Array<{ name: string, series: Point[][] }>, sizes: number[], doubt: Hedge) => string}
  */
-function describeGrowth (panels, sizes) {
+function describeGrowth (panels, sizes, { verb }) {
   const spanOf = (/** @type {string} */ name, /** @type {number} */ digits) => {
     const values = panels.flatMap((panel) => panel.name === name ? panel.series.flat().map(({ y }) => y) : [])
     const [least, most] = [Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits))
     return values.length === 0 ? undefined : least === most ? least : `${least} to ${most}`
   }
   const [time, memory] = [spanOf('open', 1), spanOf('memory', 0)]
-  const parts = [...time ? [`it opens in ${time} ms`] : [], ...memory ? [`a scan takes ${memory} MB`] : []].join(', ')
   const [least, most] = [sizes[0], sizes[sizes.length - 1]].map(formatRound)
-  return `A log of ${least === most ? least : `${least} to ${most}`}${parts && `: ${parts}`}`
+  return [
+    `A log of ${least === most ? least : `${least} to ${most}`}${time ? ` ${verb('opens', 'open')} in ${time} ms` : ''}`,
+    ...memory ? [`a scan takes ${memory} MB`] : []
+  ].join('; ')
 }
 
 /** @param {number} size  in bytes */

@@ -56,7 +56,7 @@ async function drawLimits (results, { rows, facts }) {
       describeSetting(`${formatCount(records)} messages, ${formatSize(json)} of JSON`, facts, drawn.map(({ row }) => results.values({ row: row.name, peer: OURS }).length))
     ]
   }, (canvas) => {
-    return drawBars(canvas, [{ rows: bars }], { barHeight: 14, rowGap: 12, labelWidth: 200, valueWidth: 250, formatTick: (tick) => `${tick}×` })
+    return drawBars(canvas, [{ rows: bars }], { barHeight: 14, rowGap: 12, formatTick: (tick) => `${tick}×` })
   })
 }
 
