@@ -41,10 +41,9 @@ const NOTE_LENGTH = 40
 async function drawPanels (results, { rows, peers, facts }, { unit, subject, kinds, footer = [], format, ...drawing }) {
   const { sections = [], promiseOf = () => undefined, layout: more, title, ...words } = drawing
   const layout = { ...LAYOUT, ...more }
-  const find = (/** @type {string} */ row, /** @type {string} */ figure, /** @type {string} */ peer) => {
-    return results.values({ row, figure, peer })
-  }
-  const sectionOf = (/** @type {import('./row').Row} */ { name }) => sections.findIndex(({ rows }) => rows.includes(name))
+  /** @type {(row: string, figure: string, peer: string) => number[]} */
+  const find = (row, figure, peer) => results.values({ row, figure, peer })
+  const sectionOf = (/** @type {{ name: string }} */ { name }) => sections.findIndex(({ rows }) => rows.includes(name))
   const drawn = rows.flatMap((row) => row.figures.flatMap(({ drawn: title, by = OURS, figure, unit: own }) => {
     if (title === undefined || own !== unit || find(row.name, figure, by).length === 0) return []
     return [{ row, figure, title, meaning: layout.hasOwnRows ? undefined : row.what }]
@@ -73,7 +72,9 @@ async function drawPanels (results, { rows, peers, facts }, { unit, subject, kin
       return { label, bars: [{ look, value, ...range, text: format(value), more }] }
     })
   }))
-  const doubt = hedgeOf(results, facts, drawn.flatMap(({ row, figure }) => shown.map(({ name }) => ({ row: row.name, figure, peer: name }))))
+  const doubt = hedgeOf(results, facts, drawn.flatMap(({ row, figure }) => {
+    return shown.map(({ name }) => ({ row: row.name, figure, peer: name }))
+  }))
   return drawChart({
     ...words,
     title: doubt.title(title),
@@ -94,7 +95,8 @@ function hedgeOf (results, facts, places) {
     const summary = results.summary(place)
     return summary ? [{ spread: summary.spread, count: results.values(place).length }] : []
   })
-  return hedge({ runs: found.map(({ count }) => count), spread: found.map(({ spread }) => spread), load: readLoad(facts.load) })
+  const [runs, spread] = [found.map(({ count }) => count), found.map(({ spread }) => spread)]
+  return hedge({ runs, spread, load: readLoad(facts.load) })
 }
 
 /**
@@ -107,8 +109,9 @@ async function drawTails (results, { rows, peers, facts }, { title, subtitle, su
     name: row.name,
     meaning: row.what,
     curves: peers.flatMap(({ name, label }, look) => {
-      const tail = results.tail(row.name, name).map(([us, count]) => /** @type {[number, number]} */ ([us / 1000, count]))
-      return tail.length > 0 ? [{ label, look, points: toPercentiles(tail) }] : []
+      // The curve is in ms.
+      const points = toPercentiles(results.tail(row.name, name)).map(({ p, value }) => ({ p, value: value / 1000 }))
+      return points.length > 0 ? [{ label, look, points }] : []
     })
   })).filter(({ curves }) => curves.length > 0)
   if (panels.length === 0) return undefined

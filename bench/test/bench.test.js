@@ -43,7 +43,7 @@ tape('bench: what a given log holds is left as it was', (t) => {
   const file = path.join(out, 'mine.log')
   const bytes = frame(Array.from({ length: 500 }, () => JSON.stringify(next())))
   fs.writeFileSync(file, bytes)
-  const { status, stdout, stderr } = runBench('--file', file, '--blocks', '1,3', '--runs', '2', '--layers', 'log,binary', '--out', out)
+  const { status, stderr } = runBench('--file', file, '--blocks', '1,3', '--runs', '2', '--layers', 'log,binary', '--out', out)
   t.equal(status, 0, stderr)
   t.ok(fs.readFileSync(file).equals(bytes))
   t.deepEqual(list(out, 'images'), ['linegraph.png', 'linegraph.svg', 'report.html'])

@@ -25,14 +25,14 @@ const [checked, ours, reference] = ['checked', 'offset32', 'flumelog'].map((name
 const isScaled = (stack, size) => stack === reference && size <= 8 * KIB
 
 /** Times that only a test could wish for: the last stack takes ten times as long as the first. */
-function makeCells ({ stacks = [ours, reference], layers = allLayers, kib = ALL_KIB, factors = [0.9, 1, 1.2], msOf } = {}) {
+function makeCells (given = {}) {
+  const { stacks = [ours, reference], layers = allLayers, kib = ALL_KIB, factors = [0.9, 1, 1.2], msOf } = given
   const slower = (stack) => stack === stacks.at(-1) ? 10 : 1 + stacks.indexOf(stack)
   const usual = (stack, size, layer) => (50 + allLayers.indexOf(layer) * 20) * slower(stack)
   const runs = layers.flatMap((layer) => kib.flatMap((size) => stacks.flatMap((stack) => factors.map((factor, run) => {
     const ms = (msOf ?? usual)(stack, size * KIB, layer) * factor
-    return {
-      row: layer.name, peer: stack.name, at: size * KIB, run: run + 1, figures: { ms, ...isScaled(stack, size * KIB) && { scaled: 1 } }
-    }
+    const figures = { ms, ...isScaled(stack, size * KIB) && { scaled: 1 } }
+    return { row: layer.name, peer: stack.name, at: size * KIB, run: run + 1, figures }
   }))))
   const results = new Results(runs)
   return { results, shown: { ...pickShown(table, results, facts), peers: stacks } }

@@ -14,7 +14,9 @@ const { makeFolder } = require('./support')
 const rows = loadParts(require.resolve('./support/fixed-rows'))
 const peers = loadParts(require.resolve('./support/fixed-peers'))
 const pick = (...names) => rows.filter(({ name }) => names.includes(name))
-const measure = (t, names, more) => measureRows({ rows: pick(...names), peers, runs: 2, budgetMs: Infinity, ...more }, makeFolder(t))
+const measure = (t, names, more) => {
+  return measureRows({ rows: pick(...names), peers, runs: 2, budgetMs: Infinity, ...more }, makeFolder(t))
+}
 
 const run = (row, peer, number, figures, more) => ({ row, peer, run: number, figures, ...more })
 const facts = { command: 'c', machine: 'm', node: 'n', packages: 'p', input: undefined, load: undefined }
@@ -86,7 +88,9 @@ tape('engine: what was prepared is gone after its stage, and is released in reve
 tape('plan: rounds are outermost, those that are compared take turns, and nobody is always first', (t) => {
   const [plain, sizes, last] = pick('plain', 'sizes', 'last')
   const [ours, other] = peers
-  const casesOf = (row) => (row.at ?? [undefined]).flatMap((at) => [ours, other].filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, at })))
+  const casesOf = (row) => (row.at ?? [undefined]).flatMap((at) => {
+    return [ours, other].filter(({ name }) => row.peers[name]).map((peer) => ({ row, peer, at }))
+  })
   const turns = planTurns([plain, sizes, last].flatMap(casesOf), 3)
   const runs = turns.filter(({ row }) => row !== last).map(({ run }) => run)
   t.deepEqual(runs, [...runs].sort(), 'rounds')
@@ -96,7 +100,9 @@ tape('plan: rounds are outermost, those that are compared take turns, and nobody
   t.equal(turns.filter(({ row, peer, at }) => row === sizes && peer === other && at === 1).length, 1, 'what needs one run has one')
   for (const turn of turns) {
     const index = turns.indexOf(turn)
-    const isBeside = [turns[index - 1], turns[index + 1]].some((one) => one && one.row === turn.row && one.at === turn.at && one.run === turn.run)
+    const isBeside = [turns[index - 1], turns[index + 1]].some((one) => {
+      return one && one.row === turn.row && one.at === turn.at && one.run === turn.run
+    })
     if (turn.row === plain && !isBeside) t.fail('two that are compared are apart')
   }
   t.end()

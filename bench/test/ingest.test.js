@@ -25,8 +25,8 @@ function makeResults (row, figures) {
 tape('ingest: a small run stores what it acknowledges, judges, and leaves its table, CSV file and charts', (t) => {
   const out = makeFolder(t)
   const { stdout, stderr } = runIngest('--rows', 'synced,http-batch', '--runs', '1', '--seconds', '1', '--out', out)
-  t.ok(/^synced: .*  [\d,]+  +[\d,]+ .*0\.6x (empty|disk): /m.test(stdout), stdout + stderr)
-  t.ok(/^http-batch: .*  26,517  +[\d,]+  +[\d,]+/m.test(stdout), stdout)
+  t.ok(/^synced: .* {2}[\d,]+ {2,}[\d,]+ .*0\.6x (empty|disk): /m.test(stdout), stdout + stderr)
+  t.ok(/^http-batch: .* {2}26,517 {2,}[\d,]+ {2,}[\d,]+/m.test(stdout), stdout)
   const csv = fs.readFileSync(path.join(out, 'data', 'ingest.csv'), 'utf8')
   t.ok(/^synced,millrace,,1,p99,\d+/m.test(csv), csv)
   t.notOk(csv.includes(out), 'no path of this machine')

@@ -15,7 +15,8 @@ const result = { records: 10, delivered: 100, seqSum: 45, seqDigest: 'ab', diges
 function agreeAll (...readings) {
   const agree = createAgreement()
   for (const [stack, layer, at, isPrefix, more] of readings) {
-    for (const [name, answer] of Object.entries(answersOf(stack, layer, at, isPrefix, { ...result, ...more }))) agree(name, stack.name, answer)
+    const answers = answersOf(stack, layer, at, isPrefix, { ...result, ...more })
+    for (const [name, answer] of Object.entries(answers)) agree(name, stack.name, answer)
   }
 }
 
@@ -46,8 +47,9 @@ tape('layers: another framing has the same records elsewhere, and other bytes in
 })
 
 tape('layers: the first 64 MiB are compared with the first 64 MiB', (t) => {
-  agreeAll([offset, log, 65536, false], [offset, log, 1024, true, { records: 4 }], [reference, log, 1024, true, { records: 4 }])
-  t.throws(() => agreeAll([offset, log, 1024, true, { records: 4 }], [reference, log, 1024, true, { records: 5 }]), DisagreementError)
+  const [four, five] = [{ records: 4 }, { records: 5 }]
+  agreeAll([offset, log, 65536, false], [offset, log, 1024, true, four], [reference, log, 1024, true, four])
+  t.throws(() => agreeAll([offset, log, 1024, true, four], [reference, log, 1024, true, five]), DisagreementError)
   t.deepEqual([1024, 8192, 8193, 65536].map((at) => isSlow(reference, at)), [true, true, false, false])
   t.notOk(isSlow(offset, 1))
   t.end()

@@ -33,7 +33,8 @@ function makeReport () {
     const ms = (100 + kib) * [1, 2, 10][index]
     const scaled = index === 2 && kib === 16
     return (scaled ? [1] : [0.9, 1, 1.2]).map((factor, run) => {
-      return { row: layer.name, peer: stack.name, at: kib * KIB, run: run + 1, figures: { ms: ms * factor, ...scaled && { scaled: 1 } } }
+      const figures = { ms: ms * factor, ...scaled && { scaled: 1 } }
+      return { row: layer.name, peer: stack.name, at: kib * KIB, run: run + 1, figures }
     })
   }))
   return table.report(results, pickShown(table, results, facts))
