@@ -326,6 +326,13 @@ function fit (isPrint) {
 }
 
 find('subtitle').textContent = page.subtitle
+find('panels').style.setProperty('--column', page.machines > 1 ? `${1200 / page.machines}px` : '400px')
+for (const { title, svg, alt, heads, rows } of page.pictures) {
+  const table = create('table', {}, createHead(heads), create('tbody', {}, ...rows.map((texts) => createRow(texts))))
+  const region = create('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title }, table)
+  const image = create('img', { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt })
+  find('pictures').append(create('section', {}, create('h2', {}, title), image, region))
+}
 find('facts').append(...page.facts.flatMap(([name, value]) => [create('dt', {}, name), create('dd', {}, value)]))
 find('stacks').append(...stacks.map((stack) => {
   const input = Object.assign(create('input', { type: 'checkbox', value: stack.index }), { checked: true })
