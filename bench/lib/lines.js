@@ -318,6 +318,7 @@ function formatTime (ms) {
   return `${Number((ms * factor).toPrecision(3)).toLocaleString('en')} ${unit}`
 }
 
+exports.PERCENTILES = PERCENTILES
 exports.drawLines = drawLines
 exports.drawCurve = drawCurve
 exports.toPercentiles = toPercentiles

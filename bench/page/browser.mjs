@@ -267,12 +267,13 @@ function showFigures () {
 function listRows () {
   const { unit } = MEASURES[state.measure]
   const heads = shown().flatMap(({ label }, index) => index === 0 ? [`${label}, ${unit}`] : [`${label}, ${unit}`, 'ratio'])
-  return [['layer', 'block', ...heads], ...layers.flatMap(({ name }, layer) => blockSizes.map((blockSize, size) => {
+  return [['layer', 'block', ...heads], ...layers.flatMap(({ name }, layer) => blockSizes.flatMap((blockSize, size) => {
     const cells = figuresOf(layer, size).flatMap(({ value, range, ratio }, index) => {
       const text = range ? `${value} (${range})` : value
       return index === 0 ? [text] : [text, ratio]
     })
-    return [name, `${blockSize / 1024} KiB`, ...cells]
+    // Machines that stand beside each other need not have the same block sizes.
+    return cells.every((text) => text === '-' || text === '') ? [] : [[name, `${blockSize / 1024} KiB`, ...cells]]
   }))]
 }
 
@@ -326,6 +327,13 @@ function fit (isPrint) {
 }
 
 find('subtitle').textContent = page.subtitle
+find('panels').style.setProperty('--column', page.machines > 1 ? `${1200 / page.machines}px` : '400px')
+for (const { title, svg, alt, heads, rows } of page.pictures) {
+  const table = create('table', {}, createHead(heads), create('tbody', {}, ...rows.map((texts) => createRow(texts))))
+  const region = create('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title }, table)
+  const image = create('img', { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt })
+  find('pictures').append(create('section', {}, create('h2', {}, title), image, region))
+}
 find('facts').append(...page.facts.flatMap(([name, value]) => [create('dt', {}, name), create('dd', {}, value)]))
 find('stacks').append(...stacks.map((stack) => {
   const input = Object.assign(create('input', { type: 'checkbox', value: stack.index }), { checked: true })

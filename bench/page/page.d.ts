@@ -2,6 +2,9 @@
 
 export interface Cell { median: number, min: number, max: number, scaled: boolean, runs: number }
 
+/** A share of all calls, and the time that they took at most, in milliseconds; `p` is 1 for the slowest. */
+export interface Percentile { p: number, value: number }
+
 export interface Report {
   title: string
   subtitle: string
@@ -14,7 +17,22 @@ export interface Report {
   /** With the size of the log that each reads. */
   layers: Array<{ name: string, meaning: string, bytes: number, records: number }>
   facts: Array<[name: string, value: string]>
+  /** What the machine is called beside others. */
+  machine?: string
+  /** What other machines measured: each layer has their charts beside it. */
+  others?: Array<Report & { machine: string }>
+  /** Rows that keep a histogram: a panel each. */
+  latencies?: Array<{ name: string, meaning: string, curves: Array<{ label: string, points: Percentile[] }> }>
+  /** Where the processor time of a layer goes, by package: a bar each. */
+  profiles?: Array<{ name: string, shares: Array<{ name: string, share: number }> }>
 }
 
+/** A picture, and the same in figures. */
+export interface Picture { title: string, svg: string, alt: string, heads: string[], rows: string[][] }
+
 /** A look for each stack: `mark` is an SVG path around 0,0. */
-export interface Page extends Report { looks: Array<{ mark: string, lineWidth: number }> }
+export interface Page extends Report {
+  looks: Array<{ mark: string, lineWidth: number }>
+  machines: number
+  pictures: Picture[]
+}

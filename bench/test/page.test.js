@@ -178,3 +178,73 @@ browserTest('page: paper is white, has no switches, and the charts fit on it', a
   t.ok((await coloursOf(page)).includes(toPixel('#0072b2')), 'the colours of light')
   t.equal(await scrollsSideways(page), false)
 })
+
+/** All that a report can have. */
+function makeWholeReport () {
+  const report = makeReport()
+  const points = [0.5, 0.9, 0.99, 0.999, 1].map((p, index) => ({ p, value: 0.5 * 4 ** index }))
+  return {
+    ...report,
+    machine: 'here',
+    others: [{ ...report, machine: 'a laptop', layers: report.layers.slice(0, 5), blockSizes: [8192, 65536], stacks: report.stacks.slice(1) }],
+    latencies: [{ name: 'append', meaning: 'each synced', curves: [{ label: 'Millrace', points }, { label: 'SQLite', points: points.slice(0, 3) }] }],
+    profiles: [
+      { name: 'log', shares: ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => ({ name, share: [0.4, 0.2, 0.15, 0.1, 0.1, 0.05][index] })) },
+      { name: 'json', shares: [{ name: 'g', share: 0.75 }, { name: 'a', share: 0.25 }] }
+    ]
+  }
+}
+
+async function saveWholePage (t) {
+  const file = path.join(makeFolder(t), 'report.html')
+  fs.writeFileSync(file, await writePage(makeWholeReport()))
+  return file
+}
+
+browserTest('page: another machine stands beside this one, layer by layer', async (t, open) => {
+  const { page, complaints } = await open({ path: await saveWholePage(t) })
+  const captions = await page.locator('figcaption strong').allInnerTexts()
+  t.deepEqual(captions.slice(0, 4), ['file, here', 'file, a laptop', 'blocks, here', 'blocks, a laptop'])
+  t.equal(captions.length, 11, 'but for the layer that the other has not measured')
+  const [left, right] = await Promise.all([0, 1].map((index) => page.locator('figure').nth(index).boundingBox()))
+  t.ok(left.y === right.y && right.x > left.x, 'beside each other')
+  t.equal(await figures(page, 0), [
+    '64 KiB blocks\tms\trange\tratio', 'Millrace, checked\t164\t148–197\t1.0×',
+    'Millrace, offset32\t328\t295–394\t2.0×', 'flumelog-offset\t1,640\t1,476–1,968\t10×'].join('\n'))
+  t.ok((await figures(page, 1)).includes('Millrace, checked\t-\t\t'), 'what it has not measured')
+  t.equal(await page.locator('#table tbody tr').count(), 6 * 4 + 5 * 2, 'no row without a figure')
+  const facts = await page.locator('#facts').innerText()
+  for (const text of ['here: machine', 'a laptop: machine']) t.ok(facts.includes(text), text)
+  t.deepEqual(complaints, [])
+})
+
+browserTest('page: latencies have curves, a profile has a bar a layer, and both their figures', async (t, open) => {
+  const { page, requests, complaints } = await open({ path: await saveWholePage(t) })
+  const rows = await page.locator('#pictures tr').allInnerTexts()
+  t.deepEqual(rows, [
+    'row\tstack\tp50\tp90\tp99\tp99.9\tp99.99\tmax', 'append\tMillrace\t500 µs\t2 ms\t8 ms\t32 ms\t-\t128 ms',
+    'append\tSQLite\t500 µs\t2 ms\t8 ms\t-\t-\t-', 'layer\tg\ta\tb\tc\tall others', 'log\t0%\t40%\t20%\t15%\t25%', 'json\t75%\t25%\t0%\t0%\t0%'])
+  t.deepEqual(await page.locator('#pictures img').evaluateAll((images) => images.map(({ naturalWidth }) => naturalWidth)), [560, 560])
+  t.deepEqual([requests.filter((url) => !url.startsWith('data:')).length, complaints], [1, []], 'from the file itself')
+})
+
+browserTest('page: axe finds nothing, in any width and scheme', async (t, open) => {
+  const places = [path.join(__dirname, '..', '..', 'scripts', 'site'), __dirname]
+  let axe
+  try {
+    axe = process.env.AXE ?? require.resolve('axe-core/axe.min.js', { paths: places })
+  } catch {
+    return t.skip('no axe: npm ci in scripts/site, or say where one is with AXE=/path/to/axe.min.js')
+  }
+  for (const file of [await savePage(t), await saveWholePage(t)]) {
+    for (const [width, isDark] of [[360, false], [360, true], [1440, false], [1440, true]]) {
+      const { page } = await open({ path: file, width, isDark })
+      t.equal(await scrollsSideways(page), false, `${width} pixels`)
+      // Not as an element of the page, whose policy refuses it.
+      await page.evaluate(fs.readFileSync(axe, 'utf8'))
+      const { violations } = await page.evaluate('axe.run()')
+      t.deepEqual(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`)), [])
+      await page.context().close()
+    }
+  }
+})

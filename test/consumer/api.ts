@@ -666,6 +666,13 @@ export async function merge () {
   const slot = SlotLog('logs', { codec: jsonCodec, maxSize: 2 ** 30 })
   LogWriter(slot)
   is<number | null>()(slot.slot)
+  is<number>()(await slot.append({ at: 1 }))
+  is<number>()(await slot.append([{ at: 1 }], {}))
+  is<number[]>()(await slot.append([{ at: 1 }], { seqs: true }))
+  slot.append([{ at: 1 }], (err, seq) => { is<number>()(seq) })
+  slot.append([{ at: 1 }], { seqs: true }, (err, seqs) => { is<number[]>()(seqs) })
+  is<number>()(slot.appendSync({ at: 1 }, { sync: false }))
+  is<number[]>()(slot.appendSync([{ at: 1 }], { seqs: true }))
   const log = new MergedLog('logs', { time: (value) => value.at, latenessMs: 100 })
   const options: MergedReadOptions = { live: true, where: { path: 'k', gt: 1 } }
   const source = log.stream(options)

@@ -13,6 +13,9 @@ const { listOnlySlots, slotPath } = require('./slots')
 
 /** @template T @typedef {import('@millrace/errors').NodeCallback<T>} NodeCallback */
 /** @typedef {import('./options').SlotLogOptions} SlotLogOptions */
+/** @typedef {import('@millrace/offset-log').AppendOptions} AppendOptions */
+/** @typedef {import('@millrace/offset-log').AppendSyncOptions} AppendSyncOptions */
+/** @typedef {AppendOptions & { seqs: true }} AllSeqs */
 /** What SlotLog gives. @typedef {Log} SlotLog */
 
 const NOT_OPEN = Object.freeze({ atomicBatch: true, durable: true, flushSync: false })
@@ -116,8 +119,31 @@ class Log {
    * Adds a record, or an array of them as an atomic batch, and returns the seq of the last one in the slot, or with
    * `seqs: true` those of all. Values that are appended before the log is ready are encoded once it is, so do not
    * change them before.
-   * @type {(values: unknown, options?: any, cb?: NodeCallback<any>) => any}
+   * @overload
+   * @param {unknown} values
+   * @param {AllSeqs} options
+   * @returns {Promise<number[]>}
    */
+  /**
+   * @overload
+   * @param {unknown} values
+   * @param {AllSeqs} options
+   * @param {NodeCallback<number[]>} cb
+   * @returns {void}
+   */
+  /**
+   * @overload
+   * @param {unknown} values
+   * @param {AppendOptions & { seqs?: false | undefined }} [options]
+   * @returns {Promise<number>}
+   */
+  /**
+   * @overload
+   * @param {unknown} values
+   * @param {NodeCallback<number>} cb
+   * @returns {void}
+   */
+  /** @param {unknown} values  @param {any} [options]  @param {NodeCallback<any>} [cb]  @returns {any} */
   append (values, options, cb) {
     if (typeof options === 'function') return this.#pass('append', options, values)
     const hasOptions = typeof options === 'object' && options !== null
@@ -168,8 +194,18 @@ class Log {
 
   /**
    * As `appendSync` of a segmented log. It throws ERR_LOG_NOT_READY until the log is ready.
-   * @type {(values: any, options?: import('@millrace/offset-log').AppendSyncOptions) => any}
+   * @overload
+   * @param {unknown} values
+   * @param {AllSeqs & AppendSyncOptions} options
+   * @returns {number[]}
    */
+  /**
+   * @overload
+   * @param {unknown} values
+   * @param {AppendSyncOptions & { seqs?: false | undefined }} [options]
+   * @returns {number}
+   */
+  /** @param {unknown} values  @param {AppendSyncOptions} [options]  @returns {any} */
   appendSync (values, options) {
     return this.#logNow('appendSync').appendSync(values, options)
   }

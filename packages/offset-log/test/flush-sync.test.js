@@ -324,8 +324,10 @@ for (const framing of ['checked', 'offset32']) {
       const seqs = [log.appendSync(bytes('b')), log.appendSync(bytes('c'), { sync: false })]
       const batch = log.appendSync([bytes('d'), bytes('e')])
       t.deepEqual(await readAll(file), ['a', 'b', 'c', 'd', 'e'])
-      t.equal(log.durable.value, batch)
       t.equal(log.since.value, batch)
+      // A sync that was running is answered later: the kernel tells a failure to one sync only, so it is awaited.
+      await log.sync()
+      t.equal(log.durable.value, batch)
       t.deepEqual([await first, ...seqs, batch, await log.append(bytes('f'))], expected)
       t.equal(log.appendSync([]), log.since.value)
       for (const [index, seq] of expected.entries()) t.deepEqual(await log.get(seq), await plain.get(seq), texts[index])
@@ -419,7 +421,7 @@ tape(`flushSync, appendSync: any mixture with other calls leaves what the plain 
       return t.fail(`${JSON.stringify({ script, options })}: ${JSON.stringify(flushed)} and not ${JSON.stringify(plain)}`)
     }
   }
-  t.pass('150 mixtures')
+  t.pass('all mixtures')
 })
 
 /** @returns {Array<[string, number]>} */

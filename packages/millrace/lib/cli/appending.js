@@ -1,13 +1,13 @@
 'use strict'
 // Lines of JSON into a log: what append and import share.
 
-const { LogError, reasonOf } = require('@millrace/errors')
+const { LogError } = require('@millrace/errors')
 
 const BATCH_COUNT = 1000
 const BATCH_SIZE = 4 * 1024 * 1024
 
 /**
- * @typedef {{ append: (texts: string[]) => Promise<number>, codec: { encode: (text: string) => unknown } }} Log
+ * @typedef {{ append: (texts: string[], options: { seqs: boolean }) => Promise<any> }} Log
  * @typedef {{ number: number, text: string }} Line
  * @typedef {{ number: number, text: string | null }} ReadLine  null if its bytes are no UTF-8
  */
@@ -20,7 +20,7 @@ const BATCH_SIZE = 4 * 1024 * 1024
  * @param {string | null} options.name  of the input, for messages; null for values of the command line
  * @param {AbortSignal} options.signal  whoever aborts it destroys the input: what has come of it is appended
  * @param {boolean} options.isEager  whether what has come is appended at once
- * @param {(seq: number) => void} [options.onSeq]  gets the seq of each record; then each is an append of its own
+ * @param {(seq: number) => void} [options.onSeq]  gets the seq of each record
  * @param {() => Promise<void>} [options.onAppended]  runs after each batch
  * @returns {Promise<{ records: number, lines: number }>}  how many were appended, and how many lines were read for them
  */
@@ -73,12 +73,8 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
     done.lines = records > 0 ? lines[records - 1].number : done.lines
   }
   try {
-    if (onSeq) {
-      refuseBad(log, lines)
-      for (const seq of await Promise.all(lines.map(({ text }) => log.append([text])))) onSeq(seq)
-    } else {
-      await log.append(lines.map(({ text }) => text))
-    }
+    const seqs = await log.append(lines.map(({ text }) => text), { seqs: onSeq !== undefined })
+    if (onSeq) for (const seq of seqs) onSeq(seq)
     count(lines.length)
   } catch (/** @type {any} */ err) {
     if (err.code !== 'ERR_CODEC_ENCODE' || err.index === undefined) throw err
@@ -86,21 +82,6 @@ async function appendBatch (log, lines, { name, done, onSeq }) {
     const good = lines.slice(0, err.index)
     if (good.length > 0) await appendBatch(log, good, { name, done, onSeq })
     throw badLine(name, lines[err.index].number, done.records, err)
-  }
-}
-
-/**
- * Each is an append of its own, and those behind a bad one must not be appended.
- * @param {Log} log
- * @param {Line[]} lines
- */
-function refuseBad (log, lines) {
-  for (const [index, { text }] of lines.entries()) {
-    try {
-      log.codec.encode(text)
-    } catch (err) {
-      throw new LogError('ERR_CODEC_ENCODE', reasonOf(err), { cause: err, index })
-    }
   }
 }
 

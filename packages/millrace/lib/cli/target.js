@@ -94,8 +94,8 @@ class NewLog {
     this.#openLog = openLog
   }
 
-  /** @param {string[]} texts */
-  async append (texts) {
+  /** @type {(texts: string[], options?: { seqs: boolean }) => Promise<any>} */
+  async append (texts, options) {
     if (this.#opening === null && texts.length > 0) {
       try {
         this.codec.encode(texts[0])
@@ -103,7 +103,7 @@ class NewLog {
         throw new LogError('ERR_CODEC_ENCODE', reasonOf(err), { cause: err, index: 0 })
       }
     }
-    return (await this.make()).append(texts)
+    return (await this.make()).append(texts, options)
   }
 
   /** @returns {Promise<any>} */
